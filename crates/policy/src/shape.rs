@@ -1,0 +1,107 @@
+//! The shape of a tree: levels of runs of tables, newest first.
+//!
+//! A *level* is a list of runs, newest first. A *run* is a list of tables with disjoint key ranges,
+//! in key order. Level 0 is the staging area where flushes land, one run each.
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Names a table for the whole life of a store; never reused. It is also the number of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TableId(pub u64);
+
+/// Names a run within a store. Within a level a greater id is a newer run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RunId(pub u64);
+
+/// What a planner may know of one table (SST).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableInfo {
+    /// The table's name.
+    pub id: TableId,
+    /// Size of its file, in bytes.
+    pub bytes: u64,
+    /// Entries of every kind, all versions counted.
+    pub entries: u64,
+    /// Those of them that are deletes.
+    pub tombstones: u64,
+    /// The least user key held.
+    pub smallest: Vec<u8>,
+    /// The greatest user key held (inclusive).
+    pub largest: Vec<u8>,
+    /// The least sequence number held.
+    pub first_seq: u64,
+    /// The greatest sequence number held.
+    pub last_seq: u64,
+}
+
+impl TableInfo {
+    /// Whether the two key ranges share a user key.
+    #[must_use]
+    pub fn overlaps(&self, other: &TableInfo) -> bool {
+        self.smallest <= other.largest && other.smallest <= self.largest
+    }
+
+    /// Whether `key` lies in the table's key range.
+    #[must_use]
+    pub fn spans(&self, key: &[u8]) -> bool {
+        self.smallest.as_slice() <= key && key <= self.largest.as_slice()
+    }
+}
+
+/// A sorted run: tables with disjoint key ranges, in key order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The run's name; a greater id within a level is newer.
+    pub id: RunId,
+    /// Its tables, in key order.
+    pub tables: Vec<Arc<TableInfo>>,
+}
+
+impl Run {
+    /// Bytes of all its tables.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.tables.iter().map(|t| t.bytes).sum()
+    }
+}
+
+/// A level: runs, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Level {
+    /// The runs, newest (greatest id) first.
+    pub runs: Vec<Run>,
+}
+
+impl Level {
+    /// Bytes of all its runs.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.runs.iter().map(Run::bytes).sum()
+    }
+}
+
+/// One keyspace's tree: levels from the staging area (0) downward; deeper is older.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// The levels; index 0 is the staging area. Deeper levels hold older data.
+    pub levels: Vec<Level>,
+}
+
+impl Shape {
+    /// Every table with its level and run, newest position first.
+    pub fn tables(&self) -> impl Iterator<Item = (usize, RunId, &Arc<TableInfo>)> {
+        self.levels.iter().enumerate().flat_map(|(depth, level)| {
+            level
+                .runs
+                .iter()
+                .flat_map(move |run| run.tables.iter().map(move |t| (depth, run.id, t)))
+        })
+    }
+
+    /// Bytes of all tables.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.levels.iter().map(Level::bytes).sum()
+    }
+}

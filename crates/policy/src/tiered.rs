@@ -1,0 +1,3 @@
+//! Tiering.
+/// Tiering.
+pub struct Tiered;

@@ -1,0 +1,140 @@
+//! Reading and writing of integers and byte strings: little-endian words and LEB128 varints.
+
+/// Appends `value` as a varint: seven bits a byte, least significant first.
+pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a byte string: its length as a varint, then its bytes.
+pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Takes values off the front of a slice. Every call answers `None` where the bytes end early or
+/// are malformed, and the caller names the damage.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoder<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    /// Starts at the front of `bytes`.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Decoder { rest: bytes }
+    }
+
+    /// The bytes not taken yet.
+    #[must_use]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Whether all was taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next `n` bytes.
+    #[inline]
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (head, rest) = self.rest.split_at_checked(n)?;
+        self.rest = rest;
+        Some(head)
+    }
+
+    /// One byte.
+    #[inline]
+    pub fn u8(&mut self) -> Option<u8> {
+        let (&first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(first)
+    }
+
+    /// A little-endian 32-bit word.
+    #[inline]
+    pub fn u32(&mut self) -> Option<u32> {
+        let (head, rest) = self.rest.split_first_chunk::<4>()?;
+        self.rest = rest;
+        Some(u32::from_le_bytes(*head))
+    }
+
+    /// A little-endian 64-bit word.
+    #[inline]
+    pub fn u64(&mut self) -> Option<u64> {
+        let (head, rest) = self.rest.split_first_chunk::<8>()?;
+        self.rest = rest;
+        Some(u64::from_le_bytes(*head))
+    }
+
+    /// A varint of at most 64 bits.
+    #[inline]
+    pub fn varint(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7f);
+            if shift == 63 && bits > 1 {
+                return None;
+            }
+            value |= bits << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// A varint that fits a length in memory.
+    #[inline]
+    pub fn length(&mut self) -> Option<usize> {
+        usize::try_from(self.varint()?).ok()
+    }
+
+    /// A byte string: varint length, then bytes.
+    #[inline]
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
+        let n = self.length()?;
+        self.take(n)
+    }
+}
+
+/// xxh3-64 of `bytes` under `seed`: every checksum of the store. The seed says where the bytes
+/// belong (log number, table number and offset, journal generation), so that sound bytes in a
+/// wrong place do not pass.
+#[inline]
+#[must_use]
+pub fn checksum(bytes: &[u8], seed: u64) -> u64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_of_every_length_come_back() {
+        for shift in 0..64 {
+            for value in [1u64 << shift, (1u64 << shift) - 1, u64::MAX >> shift] {
+                let mut out = Vec::new();
+                put_varint(&mut out, value);
+                let mut d = Decoder::new(&out);
+                assert_eq!(d.varint(), Some(value));
+                assert!(d.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_varint_that_overflows_or_ends_early_is_refused() {
+        assert_eq!(Decoder::new(&[0xff; 10]).varint(), None);
+        assert_eq!(Decoder::new(&[0x80]).varint(), None);
+        assert_eq!(Decoder::new(&[5, 1, 2]).bytes(), None);
+    }
+}

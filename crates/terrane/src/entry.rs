@@ -1,0 +1,94 @@
+//! Entries and their order.
+//!
+//! An entry is a user key, a [`Tag`] (sequence number and kind) and a value. Entries are ordered by
+//! user key ascending, then by tag descending: the newest version of a key comes first.
+
+use crate::error::{Error, Result};
+use std::cmp::Ordering;
+
+/// A sequence number: every entry has its own, counting up from 1. At most [`MAX_SEQ`].
+pub type Seq = u64;
+
+/// The greatest sequence number: 56 bits.
+pub const MAX_SEQ: Seq = (1 << 56) - 1;
+/// The longest key, in bytes. Keys may be empty.
+pub const MAX_KEY_BYTES: usize = 65_535;
+/// The longest value, in bytes. Values may be empty.
+pub const MAX_VALUE_BYTES: usize = 64 << 20;
+
+/// What an entry says of its key. Stored as one byte; numbers not listed are reserved for range
+/// deletes, merges, expiry and separated values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[repr(u8)]
+pub enum Kind {
+    /// The key is deleted (a tombstone).
+    Delete = 0,
+    /// The key has this value.
+    Put = 1,
+}
+
+impl Kind {
+    /// The kind with this number, if there is one.
+    #[must_use]
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(Kind::Delete),
+            1 => Some(Kind::Put),
+            _ => None,
+        }
+    }
+}
+
+/// A sequence number and a kind in one word: `seq << 8 | kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tag(pub u64);
+
+impl Tag {
+    /// The tag of an entry.
+    #[must_use]
+    pub fn new(seq: Seq, kind: Kind) -> Self {
+        Tag(seq << 8 | kind as u64)
+    }
+
+    /// The greatest tag that a reader at `seq` may see: seek to it to find that version.
+    #[must_use]
+    pub fn at(seq: Seq) -> Self {
+        Tag(seq << 8 | 0xff)
+    }
+
+    /// The sequence number.
+    #[must_use]
+    pub fn seq(self) -> Seq {
+        self.0 >> 8
+    }
+
+    /// The kind; `None` for a number this release does not know.
+    #[must_use]
+    pub fn kind(self) -> Option<Kind> {
+        Kind::from_byte((self.0 & 0xff) as u8)
+    }
+}
+
+/// The order of entries: user key ascending, then tag descending.
+#[inline]
+pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
+    a_key.cmp(b_key).then_with(|| b_tag.cmp(&a_tag))
+}
+
+/// Refuses a key or value over its limit.
+pub fn check_limits(key: &[u8], value: &[u8]) -> Result<()> {
+    let refuse = |what, limit: usize, found: usize| {
+        Err(Error::InvalidArgument {
+            what,
+            expected: format!("at most {limit} bytes"),
+            found: format!("{found} bytes"),
+        })
+    };
+    if key.len() > MAX_KEY_BYTES {
+        return refuse("key", MAX_KEY_BYTES, key.len());
+    }
+    if value.len() > MAX_VALUE_BYTES {
+        return refuse("value", MAX_VALUE_BYTES, value.len());
+    }
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! Reading: cursors over sorted sequences of entries.
+
+mod cursor;
+
+pub use cursor::Cursor;

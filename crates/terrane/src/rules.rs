@@ -1,0 +1,55 @@
+//! The five durability rules, as switches.
+//!
+//! A product build keeps every rule, and the compiler sees a constant. With the `testing` feature
+//! each can be switched off, so that a test shows that the crash suite would notice.
+
+/// One of the five rules (INVARIANTS.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// 1. Before a flush is installed, the log is synced through that flush's last sequence.
+    LogBeforeInstall = 1,
+    /// 2. Flushes of a keyspace install in memtable order.
+    FlushOrder = 2,
+    /// 3. Table data is synced before the edit that names it.
+    DataBeforeEdit = 3,
+    /// 4. Room is reused only when no version pins it and the edit that dropped it is synced.
+    ReuseAfterEdit = 4,
+    /// 5. Log checksums include the log's number.
+    NumberedChecksums = 5,
+}
+
+#[cfg(not(feature = "testing"))]
+impl Rule {
+    /// Whether the rule holds: always.
+    #[inline(always)]
+    #[must_use]
+    pub const fn holds(self) -> bool {
+        true
+    }
+}
+
+#[cfg(feature = "testing")]
+mod switches {
+    use super::Rule;
+    use std::cell::Cell;
+
+    thread_local! {
+        static OFF: Cell<u8> = const { Cell::new(0) };
+    }
+
+    impl Rule {
+        /// Whether the rule holds on this thread.
+        #[must_use]
+        pub fn holds(self) -> bool {
+            OFF.get() & (1 << self as u8) == 0
+        }
+
+        /// Runs `body` with the rule broken on this thread.
+        pub fn broken<T>(self, body: impl FnOnce() -> T) -> T {
+            OFF.set(OFF.get() | 1 << self as u8);
+            let out = body();
+            OFF.set(OFF.get() & !(1 << self as u8));
+            out
+        }
+    }
+}

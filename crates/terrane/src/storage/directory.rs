@@ -1,0 +1,3 @@
+//! To come.
+/// A file for each table and log.
+pub struct Directory;

@@ -1,0 +1,184 @@
+//! Where the store's bytes lie.
+//!
+//! Two layers:
+//!
+//! 1. A [`Medium`](medium::Medium) is a flat set of named raw files: native files, memory, or any of
+//!    them behind the fault wrapper. OPFS gives ready [`File`]s.
+//! 2. A [`Storage`] is what the engine sees: numbered files (tables and logs) and one *journal* of
+//!    edits. Kinds: [`Directory`](directory::Directory), a raw file each; and
+//!    [`Volume`](volume::Volume), many logical files inside a few large backing files.
+//!
+//! The journal is the only place that names files. A commit appends one record, carrying the
+//! engine's edit and, in a volume, the extents of the files it adds: one journal, not two.
+
+pub mod directory;
+mod journal;
+pub mod medium;
+pub mod volume;
+
+pub use directory::Directory;
+pub use volume::Volume;
+
+use crate::error::{Corruption, Error, Result};
+use std::{fmt, sync::Arc};
+
+/// Names a file of the store; numbers are never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+pub struct FileId {
+    /// What the file holds.
+    pub kind: FileKind,
+    /// Its number.
+    pub number: u64,
+}
+
+/// What a numbered file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileKind {
+    /// A write-ahead log.
+    Log,
+    /// A table (SST).
+    Table,
+}
+
+impl FileId {
+    /// The table file with this number.
+    #[must_use]
+    pub fn table(number: u64) -> Self {
+        FileId { kind: FileKind::Table, number }
+    }
+
+    /// The log file with this number.
+    #[must_use]
+    pub fn log(number: u64) -> Self {
+        FileId { kind: FileKind::Log, number }
+    }
+}
+
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            FileKind::Log => write!(f, "{:08}.log", self.number),
+            FileKind::Table => write!(f, "{:08}.sst", self.number),
+        }
+    }
+}
+
+/// An open file. Reads and writes take offsets, so that threads share it.
+///
+/// A count that differs from what was asked is not hidden: [`read_exact_at`] and [`write_all_at`]
+/// turn it into an error (browsers at their quota answer short or negative counts).
+pub trait File: Send + Sync {
+    /// The name for messages.
+    fn name(&self) -> &str;
+    /// Reads into `buf` from `offset`; the count is short only at the end of the file.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize>;
+    /// Writes `buf` at `offset`, growing the file where needed; answers the count written.
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize>;
+    /// Puts every earlier write on the medium.
+    fn sync(&self) -> Result<()>;
+    /// Cuts or extends (with zeros) the file to `len` bytes.
+    fn set_len(&self, len: u64) -> Result<()>;
+    /// The file's length, in bytes.
+    fn len(&self) -> Result<u64>;
+    /// Whether the file holds no byte.
+    fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+}
+
+/// Reads all of `buf`; a short count is damage: the bytes should be there.
+pub fn read_exact_at(file: &dyn File, buf: &mut [u8], offset: u64) -> Result<()> {
+    let found = file.read_at(buf, offset)?;
+    if found == buf.len() {
+        return Ok(());
+    }
+    Err(Corruption::new(
+        file.name(),
+        offset,
+        format!("{} bytes", buf.len()),
+        format!("{found} before the end of the file"),
+    )
+    .into())
+}
+
+/// Writes all of `buf`; a short count is an error.
+pub fn write_all_at(file: &dyn File, buf: &[u8], offset: u64) -> Result<()> {
+    let found = file.write_at(buf, offset)?;
+    if found == buf.len() {
+        return Ok(());
+    }
+    Err(Error::Short {
+        action: "write",
+        file: file.name().to_owned(),
+        offset,
+        expected: buf.len() as u64,
+        found: i64::try_from(found).unwrap_or(i64::MAX),
+    })
+}
+
+/// One record of the journal, as the engine gives it.
+pub struct Commit<'a> {
+    /// The engine's edit, opaque to the storage.
+    pub edit: &'a [u8],
+    /// Files that this edit names for the first time. Their data was synced before.
+    pub added: &'a [FileId],
+    /// Files that this edit drops. Each stays readable until [`Storage::remove`].
+    pub dropped: &'a [FileId],
+    /// The engine's whole state after this edit, asked for when the storage chooses to begin its
+    /// journal anew instead of appending.
+    pub snapshot: &'a dyn Fn() -> Vec<u8>,
+}
+
+/// What the journal held when the storage was opened.
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// A snapshot, then the edits after it, in order.
+    pub edits: Vec<Vec<u8>>,
+    /// Damage that the journal's second copies made good.
+    pub repaired: Vec<Corruption>,
+    /// Bytes of a last commit that never ended.
+    pub discarded_bytes: u64,
+}
+
+/// How much room a storage takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Space {
+    /// Bytes taken on the medium.
+    pub taken: u64,
+    /// Bytes of these that hold live files and the journal.
+    pub live: u64,
+}
+
+/// Numbered files and one journal of edits: all that the engine knows of the world.
+///
+/// **Rules a storage keeps.** A commit is on the medium when `commit` returns. A file that is
+/// dropped keeps its bytes until the edit that dropped it is on the medium *and* `remove` was
+/// called. Files that no commit named are gone after reopening.
+pub trait Storage: Send + Sync {
+    /// The place, for messages.
+    fn name(&self) -> String;
+    /// Reads the journal; `None` if there is no store here yet. Called once, before anything else.
+    fn recover(&self) -> Result<Option<Recovered>>;
+    /// Creates a file of `capacity` bytes: a log is preallocated to it, a table may grow past it
+    /// until a commit names it.
+    fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>>;
+    /// Opens a file that a commit named.
+    fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
+    /// Appends one record to the journal, durably.
+    fn commit(&self, commit: &Commit<'_>) -> Result<()>;
+    /// Gives a file's room back: one that a commit dropped, or that none ever named.
+    fn remove(&self, id: FileId) -> Result<()>;
+    /// Every file present, named by a commit or not.
+    fn files(&self) -> Result<Vec<FileId>>;
+    /// Room taken and used.
+    fn space(&self) -> Result<Space>;
+    /// Does a bounded piece of housekeeping (a volume moves extents down and cuts its end off);
+    /// answers whether more is left.
+    fn tidy(&self) -> Result<bool> {
+        Ok(false)
+    }
+    /// Verifies the storage's own structures on the medium (journal, superblocks, extent map);
+    /// every damage found is answered.
+    fn check(&self) -> Result<Vec<Corruption>>;
+}

@@ -1,0 +1,3 @@
+//! To come.
+/// Many logical files in a few backing files.
+pub struct Volume;
