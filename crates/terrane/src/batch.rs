@@ -24,6 +24,8 @@ const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
 pub struct WriteBatch {
     bytes: Vec<u8>,
     entries: usize,
+    /// The keyspaces of the entries, without repetition.
+    keyspaces: Vec<KeyspaceId>,
 }
 
 impl WriteBatch {
@@ -61,7 +63,46 @@ impl WriteBatch {
             put_bytes(&mut self.bytes, value);
         }
         self.entries += 1;
+        self.names(keyspace);
         Ok(())
+    }
+
+    fn names(&mut self, keyspace: KeyspaceId) {
+        // Batches name few keyspaces, and mostly the same as the entry before.
+        if self.keyspaces.last() != Some(&keyspace) && !self.keyspaces.contains(&keyspace) {
+            self.keyspaces.push(keyspace);
+        }
+    }
+
+    /// Takes over a batch that was encoded elsewhere, as [`WriteBatch::bytes`] gives it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] where the bytes are no batch, or an entry is over its limit.
+    pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
+        let refuse = |found: String| Error::InvalidArgument {
+            what: "batch",
+            expected: format!("an encoded batch of at most {MAX_BATCH_BYTES} bytes"),
+            found,
+        };
+        if bytes.len() > MAX_BATCH_BYTES {
+            return Err(refuse(format!("{} bytes", bytes.len())));
+        }
+        let mut batch = WriteBatch::new();
+        for entry in decode(&bytes) {
+            let (_, keyspace, key, value) =
+                entry.map_err(|damage| refuse(format!("{damage:?}")))?;
+            check_limits(key, value)?;
+            batch.entries += 1;
+            batch.names(keyspace);
+        }
+        batch.bytes = bytes;
+        Ok(batch)
+    }
+
+    /// The keyspaces that the batch names.
+    #[must_use]
+    pub fn keyspaces(&self) -> &[KeyspaceId] {
+        &self.keyspaces
     }
 
     /// The number of entries.
@@ -85,6 +126,7 @@ impl WriteBatch {
     /// Removes every entry and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.keyspaces.clear();
         self.entries = 0;
     }
 

@@ -12,3 +12,6 @@ impl fmt::Display for KeyspaceId {
         write!(f, "keyspace {}", self.0)
     }
 }
+
+/// The keyspace that every store has.
+pub const DEFAULT_KEYSPACE: &str = "default";

@@ -36,7 +36,7 @@ pub struct Options {
     /// Runs in level 0 at which writes wait for a compaction.
     pub level0_runs_max: usize,
     /// Byte bound of the block cache; 0 for none.
-    pub cache_bytes: usize,
+    pub cache_bytes: u64,
     /// How long a buffered write may wait for the driver's sync, in milliseconds.
     pub sync_interval_ms: u32,
     /// How tables are built.

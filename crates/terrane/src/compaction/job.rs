@@ -24,11 +24,7 @@ pub(crate) enum Work {
     /// Merges a group.
     Merge(Box<Merge>),
     /// Relabels a group's tables.
-    Move {
-        compaction: u64,
-        keyspace: KeyspaceId,
-        group: Group,
-    },
+    Move { compaction: u64, keyspace: KeyspaceId, group: Group },
     /// Gives a file's room back.
     Remove(FileId),
     /// Does housekeeping of the storage.
@@ -82,9 +78,7 @@ impl Job {
                 Ok(Progress::Done)
             }
             Work::Remove(file) => engine.remove_file(*file).map(|()| Progress::Done),
-            Work::Tidy => {
-                Ok(if engine.tidy_storage()? { Progress::More } else { Progress::Done })
-            }
+            Work::Tidy => Ok(if engine.tidy_storage()? { Progress::More } else { Progress::Done }),
             Work::Ended => Ok(Progress::Done),
         }
     }

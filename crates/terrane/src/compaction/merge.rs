@@ -103,7 +103,7 @@ impl Merge {
         let runs = self.tree.shape().levels.iter().flat_map(|level| &level.runs);
         let cursors = runs.filter_map(|run| {
             let inputs = run.tables.iter().filter(|t| is_input(t.id));
-            let tables: Vec<_> =
+            let tables: Arc<[_]> =
                 inputs.filter_map(|t| Some(self.tree.table(t.id)?.table().clone())).collect();
             (!tables.is_empty()).then(|| RunCursor::new(tables, Access::Scan))
         });
@@ -115,7 +115,7 @@ impl Merge {
     /// Takes the entry under the cursor into the outputs, if it stays.
     fn take(&mut self, engine: &Engine, cursor: &MergeCursor<RunCursor>) -> Result<()> {
         let (key, tag) = (cursor.key(), cursor.tag());
-        if !self.retention.keeps(key, tag, |key| self.tombstones.covers(key)) {
+        if !self.retention.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }
         if self.outputs.open_bytes() > 0 && self.last_key != key && self.cut_before(key) {

@@ -14,8 +14,8 @@ mod outputs;
 mod retention;
 
 pub(crate) use flush::Flush;
-pub use job::{Job, Progress};
 pub(crate) use job::Work;
+pub use job::{Job, Progress};
 pub(crate) use merge::Merge;
 pub(crate) use outputs::Outputs;
 pub(crate) use retention::Retention;

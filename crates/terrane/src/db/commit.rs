@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Durability;
-use crate::wal::LogWriter;
+use crate::wal::{LogWriter, record_bytes};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -68,7 +68,7 @@ impl Writer {
         if let Some(cause) = &self.poisoned {
             return Err(Error::Poisoned(Box::new(cause.clone())));
         }
-        let done = self.unsynced.iter().chain(&self.log).try_for_each(LogWriter::sync);
+        let done = self.unsynced.iter_mut().chain(&mut self.log).try_for_each(LogWriter::sync);
         match done {
             Ok(()) => {
                 self.unsynced.clear();
@@ -110,7 +110,7 @@ impl Engine {
             });
         }
         let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
-        let bytes: u64 = parts.iter().map(|p| p.len() as u64).sum();
+        let bytes: usize = parts.iter().map(|p| p.len()).sum();
         if !writer.log.as_ref().is_some_and(|log| log.fits(bytes)) {
             self.rotate_log(&mut writer, bytes)?;
         }
@@ -121,7 +121,7 @@ impl Engine {
             return Err(e);
         }
         writer.next = last + 1;
-        self.counters.logged(bytes, entries);
+        self.counters.logged(bytes as u64, entries);
         if durability == Durability::Sync {
             writer.sync()?;
         }
@@ -141,14 +141,8 @@ impl Engine {
 
     /// Refuses batches that name unknown keyspaces, and writes that must wait.
     fn admit(&self, keyspaces: &Keyspaces, batches: &[&WriteBatch]) -> Result<()> {
-        // A batch of many entries seldom touches more than a few keyspaces: look at each once.
-        let mut last = None;
         for id in batches.iter().flat_map(|b| b.keyspaces()) {
-            if last == Some(id) {
-                continue;
-            }
-            last = Some(id);
-            let keyspace = keyspaces.get(&id).ok_or(Error::Closed("the keyspace"))?;
+            let keyspace = keyspaces.get(id).ok_or(Error::Closed("the keyspace"))?;
             let view = keyspace.view.load();
             if view.sealed.len() >= self.options.memtables_max {
                 return Err(self.stalled(Stall::Memtables));
@@ -183,9 +177,9 @@ impl Engine {
     }
 
     /// Closes the full log and goes on in the next.
-    fn rotate_log(&self, writer: &mut Writer, payload_bytes: u64) -> Result<()> {
+    fn rotate_log(&self, writer: &mut Writer, payload_bytes: usize) -> Result<()> {
         let mut state = self.open_state()?;
-        let capacity = LogWriter::capacity_for(payload_bytes).max(self.options.log_bytes);
+        let capacity = record_bytes(payload_bytes).max(self.options.log_bytes);
         let reusable = capacity == self.options.log_bytes;
         let next = self.open_log(&mut state, capacity)?;
         let log = LogWriter::new(next.file, next.number, capacity);
@@ -209,16 +203,20 @@ impl Engine {
     fn seal_full(&self, writer: &Writer, keyspaces: &Keyspaces) -> Result<()> {
         let through = writer.last();
         for id in keyspaces.keys() {
-            let full = keyspaces
-                .get(id)
-                .is_some_and(|k| k.view.load().active.bytes() as u64 >= self.options.memtable_bytes);
+            let full = keyspaces.get(id).is_some_and(|k| {
+                k.view.load().active.bytes() as u64 >= self.options.memtable_bytes
+            });
             if full {
                 self.seal(&mut lock(&self.state), *id, through);
             }
         }
         let mut state = lock(&self.state);
-        let logged: u64 =
-            state.sealed_logs.iter().map(|l| l.bytes).chain(writer.log.as_ref().map(LogWriter::bytes)).sum::<u64>();
+        let logged: u64 = state
+            .sealed_logs
+            .iter()
+            .map(|l| l.bytes)
+            .chain(writer.log.as_ref().map(LogWriter::bytes))
+            .sum::<u64>();
         if logged > self.options.logs_bytes_max {
             let oldest = keyspaces
                 .values()
@@ -272,8 +270,9 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
     let mut seq = first;
     let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
     for entry in batches.iter().flat_map(|b| b.iter()) {
-        let (kind, id, key, value) = entry
-            .map_err(|_| Corruption::new("memory", 0, "a sound batch", "one that does not decode"))?;
+        let (kind, id, key, value) = entry.map_err(|_| {
+            Corruption::new("memory", 0, "a sound batch", "one that does not decode")
+        })?;
         let memtable = match &current {
             Some((held, memtable)) if *held == id => memtable,
             _ => {

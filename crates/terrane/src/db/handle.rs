@@ -69,7 +69,9 @@ impl Db {
     ) -> Db {
         driver.start(&engine);
         driver.wake(&engine);
-        Db { inner: Arc::new(Inner { engine, driver, group: GroupCommit::default(), _guard: guard }) }
+        Db {
+            inner: Arc::new(Inner { engine, driver, group: GroupCommit::default(), _guard: guard }),
+        }
     }
 
     /// The engine, for those who drive it themselves.

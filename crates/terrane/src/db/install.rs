@@ -109,8 +109,7 @@ impl Engine {
             run: destination.run,
             info: info.clone(),
         }));
-        let added: Vec<_> =
-            outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
+        let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
         self.commit_edit(&mut state, changes, &added, &dropped)?;
@@ -132,7 +131,7 @@ impl Engine {
     }
 
     /// Gives readers the keyspace's new shape, without `flushed`.
-    fn swap_tree(
+    pub(super) fn swap_tree(
         &self,
         state: &State,
         keyspace: &KeyspaceInner,

@@ -30,12 +30,8 @@ impl Engine {
         let mut catalog = state.catalog.clone();
         catalog.apply(&edit)?;
         let bytes = edit.encode();
-        let commit = Commit {
-            edit: &bytes,
-            added,
-            dropped,
-            snapshot: &|| catalog.snapshot().encode(),
-        };
+        let commit =
+            Commit { edit: &bytes, added, dropped, snapshot: &|| catalog.snapshot().encode() };
         if let Err(e) = self.storage.commit(&commit) {
             state.in_doubt = Some(e.clone());
             return Err(e);

@@ -37,10 +37,10 @@ pub(crate) use state::View;
 
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::keyspace::KeyspaceId;
 use crate::options::Options;
 use crate::storage::{FileId, Storage};
 use crate::table::BlockCache;
-use crate::keyspace::KeyspaceId;
 use crate::version::{Change, Graveyard};
 use arc_swap::ArcSwap;
 use commit::Writer;

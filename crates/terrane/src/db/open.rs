@@ -77,11 +77,7 @@ impl Engine {
     }
 
     /// An engine over `catalog`, its tables open, with no log yet.
-    fn assemble(
-        storage: Arc<dyn Storage>,
-        options: Options,
-        catalog: &Catalog,
-    ) -> Result<Engine> {
+    fn assemble(storage: Arc<dyn Storage>, options: Options, catalog: &Catalog) -> Result<Engine> {
         let cache = Arc::new(BlockCache::new(options.cache_bytes));
         let graveyard = Arc::new(Graveyard::default());
         let mut keyspaces = Keyspaces::new();
@@ -157,7 +153,11 @@ impl Engine {
         let mut usual = Vec::new();
         for (log, (_, file)) in catalog.logs.iter().zip(&logs) {
             if file.len()? == self.options.log_bytes {
-                usual.push(SpareLog { number: log.number, file_number: log.file, file: file.clone() });
+                usual.push(SpareLog {
+                    number: log.number,
+                    file_number: log.file,
+                    file: file.clone(),
+                });
             }
         }
         if done.records == 0 && done.discarded_bytes == 0 && usual.len() == logs.len() {
@@ -321,8 +321,8 @@ fn keyspace(id: KeyspaceId, record: &KeyspaceRecord, tree: Tree) -> Result<Keysp
         expected: "a policy that this release knows".into(),
         found,
     };
-    let policy: PolicyOptions =
-        serde_json::from_str(&record.policy).map_err(|e| refuse(format!("{}: {e}", record.policy)))?;
+    let policy: PolicyOptions = serde_json::from_str(&record.policy)
+        .map_err(|e| refuse(format!("{}: {e}", record.policy)))?;
     let policy = policy.build().map_err(|e| refuse(e.to_string()))?;
     let active = Arc::new(Memtable::new());
     let view = View { active, sealed: Vec::new(), tree: Arc::new(tree) };

@@ -95,7 +95,11 @@ fn begin(shared: &Shared, engine: &Arc<Engine>, merges_max: usize) -> Option<Job
         (false, false) => return None,
     };
     let job = engine.next_job(wanted)?;
-    if job.is_flush() { state.flushes += 1 } else { state.merges += 1 }
+    if job.is_flush() {
+        state.flushes += 1
+    } else {
+        state.merges += 1
+    }
     Some(job)
 }
 
@@ -107,7 +111,11 @@ fn run_on(shared: &Shared, engine: &Arc<Engine>, merges_max: usize, mut job: Job
         while !shared.state().stopping && matches!(job.run_for(SLICE_BYTES), Ok(Progress::More)) {}
         drop(job);
         let mut state = shared.state();
-        if flush { state.flushes -= 1 } else { state.merges -= 1 }
+        if flush {
+            state.flushes -= 1
+        } else {
+            state.merges -= 1
+        }
         state.ended += 1;
         drop(state);
         shared.changed.notify_all();

@@ -11,6 +11,6 @@ mod source;
 
 pub use cursor::Cursor;
 pub use merge::MergeCursor;
-pub use scan::{Range, Scan};
 pub(crate) use scan::known_kind;
+pub use scan::{Range, Scan};
 pub(crate) use source::Source;

@@ -152,7 +152,6 @@ impl Catalog {
     }
 }
 
-
 fn misfit(expected: &str, found: &str) -> crate::Error {
     Corruption::new("manifest", 0, expected, found).into()
 }
@@ -185,7 +184,11 @@ mod tests {
         let add = |level, run, info| Change::AddTable { keyspace, level, run: RunId(run), info };
         for changes in [
             vec![
-                Change::CreateKeyspace { id: keyspace, name: "default".into(), policy: "{}".into() },
+                Change::CreateKeyspace {
+                    id: keyspace,
+                    name: "default".into(),
+                    policy: "{}".into(),
+                },
                 Change::OpenLog { number: 1, file: 1 },
                 Change::NextId(2),
             ],
@@ -214,10 +217,7 @@ mod tests {
         let before = catalog.clone();
         let keyspace = KeyspaceId(0);
         let bad = Edit {
-            changes: vec![
-                Change::NextId(99),
-                Change::DropTable { keyspace, table: TableId(77) },
-            ],
+            changes: vec![Change::NextId(99), Change::DropTable { keyspace, table: TableId(77) }],
         };
         assert!(catalog.apply(&bad).is_err());
         assert_eq!(catalog, before);

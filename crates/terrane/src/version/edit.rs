@@ -202,10 +202,12 @@ fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
         DROP_TABLE => keyspace(d)
             .zip(d.varint())
             .map(|(keyspace, n)| Change::DropTable { keyspace, table: TableId(n) }),
-        FLUSHED => {
-            keyspace(d).zip(d.varint()).map(|(keyspace, through)| Change::Flushed { keyspace, through })
+        FLUSHED => keyspace(d)
+            .zip(d.varint())
+            .map(|(keyspace, through)| Change::Flushed { keyspace, through }),
+        OPEN_LOG => {
+            d.varint().zip(d.varint()).map(|(number, file)| Change::OpenLog { number, file })
         }
-        OPEN_LOG => d.varint().zip(d.varint()).map(|(number, file)| Change::OpenLog { number, file }),
         RETIRE_LOGS => {
             d.varint().zip(d.varint()).map(|(below, next)| Change::RetireLogs { below, next })
         }

@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::storage::FileId;
 use crate::table::{Access, RunCursor, Table};
 use std::collections::HashMap;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane_policy::{Shape, TableId, TableInfo};
@@ -71,7 +70,7 @@ impl Drop for LiveTable {
 
 /// A sorted run with its tables open, in key order.
 struct LiveRun {
-    tables: Vec<Arc<Table>>,
+    tables: Arc<[Arc<Table>]>,
 }
 
 impl LiveRun {

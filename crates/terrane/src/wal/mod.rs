@@ -14,7 +14,7 @@ mod tests;
 mod window;
 mod writer;
 
-pub use record::scan;
+pub use record::{record_bytes, scan};
 pub use recovery::{Replayed, replay};
 pub use writer::LogWriter;
 

@@ -37,6 +37,12 @@ impl LogWriter {
         self.number
     }
 
+    /// The file that the log lies in.
+    #[must_use]
+    pub fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
     /// Bytes written.
     #[must_use]
     pub fn bytes(&self) -> u64 {
