@@ -8,9 +8,10 @@
 //! 3. The first record that is not accepted ends that log. The next log may still go on: a log that
 //!    was filled ends so.
 //! 4. Look through the rest of each log, at every place where a record may start, for valid records.
-//! 5. The *claim* is the greatest synced sequence that any valid record holds, accepted or not, or
-//!    the `floor`. If it reaches the sequence that is expected at the end, an entry that was on the
-//!    medium is missing: the log is corrupt. If not, what was not accepted is what the crash lost.
+//! 5. The *claim* is the greatest synced sequence that these records hold, or the `floor`. (One that
+//!    was accepted claims less than it begins with itself.) If it reaches the sequence that is
+//!    expected at the end, an entry that was on the medium is missing: the log is corrupt. If not,
+//!    what was not accepted is what the crash lost.
 //!
 //! # Why that is right
 //!
@@ -127,7 +128,6 @@ fn replay_log<'a>(
         };
         let entries = count(file.name(), offset, &header, payload)?;
         apply(header.first, payload)?;
-        *claim = header.synced.max(*claim);
         replayed.next += entries;
         replayed.records += 1;
         replayed.entries += entries;

@@ -417,7 +417,14 @@ fn a_record_longer_than_what_is_read_at_once_comes_back() {
     world.append(&[2], 3 << 20);
     world.append(&[1], 700 << 10);
     world.append(&[1], 700 << 10);
-    assert_eq!(world.check(&world.images(), 0).unwrap().records, 4);
+    let mut images = world.images();
+    assert_eq!(world.check(&images, 0).unwrap().records, 4);
+
+    // With its last byte damaged, the search for others starts over from its front.
+    let long = &world.records[1];
+    images[0][long.offset + long.bytes.len() - 1] ^= 1;
+    assert_eq!(world.check(&images, 0).unwrap().records, 1);
+    assert!(world.check(&images, long.first).is_err());
 }
 
 #[test]
