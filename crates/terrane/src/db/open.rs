@@ -161,16 +161,21 @@ impl Engine {
             }
         }
         if done.records == 0 && done.discarded_bytes == 0 && usual.len() == logs.len() {
-            self.keep_logs(usual, done.next)?;
+            let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
+            self.keep_logs(usual, done.next, irregular)?;
         } else {
             self.retire_replayed(&catalog, replayed, usual, done.next)?;
         }
         self.remove_strays()
     }
 
-    /// Nothing was in the logs: they go on as they are.
-    fn keep_logs(&self, logs: Vec<SpareLog>, next: Seq) -> Result<()> {
+    /// Nothing was in the logs: they go on as they are. A journal with damage or a torn end is
+    /// begun anew by the next commit, so there is one at once.
+    fn keep_logs(&self, logs: Vec<SpareLog>, next: Seq, irregular: bool) -> Result<()> {
         let mut state = lock(&self.state);
+        if irregular {
+            self.commit_edit(&mut state, Vec::new(), &[], &[])?;
+        }
         state.spare_logs.extend(logs);
         let log = self.open_log(&mut state, self.options.log_bytes)?;
         drop(state);
@@ -331,7 +336,6 @@ fn keyspace(id: KeyspaceId, record: &KeyspaceRecord, tree: Tree) -> Result<Keysp
         name: record.name.clone(),
         policy,
         view: ArcSwap::from_pointee(view),
-        dropped: AtomicBool::new(false),
     })
 }
 

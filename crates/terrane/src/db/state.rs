@@ -9,7 +9,6 @@ use crate::version::{Catalog, LiveTable, Tree};
 use arc_swap::ArcSwap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use terrane_policy::{Compaction, Group, Policy};
 
 /// What a reader of one keyspace holds: memtables and the tree, immutable but for the active
@@ -29,7 +28,6 @@ pub(crate) struct KeyspaceInner {
     pub name: String,
     pub policy: Box<dyn Policy>,
     pub view: ArcSwap<View>,
-    pub dropped: AtomicBool,
 }
 
 /// The live keyspaces.
