@@ -18,6 +18,9 @@ pub mod medium;
 mod record;
 pub mod volume;
 
+#[cfg(test)]
+mod tests;
+
 /// The decoders of stored bytes, for fuzz targets.
 #[cfg(feature = "testing")]
 pub mod fuzz {

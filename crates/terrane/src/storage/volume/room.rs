@@ -49,6 +49,11 @@ impl Room {
         }
     }
 
+    /// The least by which a backing grows, in bytes.
+    pub(super) fn min_growth(&self) -> u64 {
+        self.min_growth
+    }
+
     /// The backings.
     pub(super) fn backings(&self) -> &[Backing] {
         &self.backings

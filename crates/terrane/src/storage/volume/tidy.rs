@@ -1,7 +1,7 @@
 //! Housekeeping of a volume: tables move down into free room, and free room at the end is cut off.
 //!
-//! 1. Where more than half of a backing is free, and more than 4 MiB, the live table that reaches
-//!    highest is copied into free extents below it, a slice a call.
+//! 1. Where more than half of a backing is free, and more than four steps of growth, the live table
+//!    that reaches highest is copied into free extents below it, a slice a call.
 //! 2. The copy is synced, then a record of its own names the new extents. From then on the file is
 //!    opened there; the old extents stay with those who read them.
 //! 3. With nothing to move, free room at the end of each backing is cut off, but for one step.
@@ -17,10 +17,9 @@ use crate::storage::volume::{Head, Volume};
 use crate::storage::{File, FileId, FileKind, lock};
 use std::sync::Arc;
 
-/// The most that one call copies, in bytes.
-const SLICE: u64 = 4 << 20;
-/// A backing with less free room than this is left alone, in bytes.
-const LEAST_FREE: u64 = 4 << 20;
+/// What one call copies at most, and with how little free room a backing is left alone, in least
+/// steps of growth.
+const STEPS: u64 = 4;
 
 /// A table on its way down.
 pub(super) struct Move {
@@ -68,7 +67,7 @@ impl Volume {
         let files = lock(&self.files);
         for (number, backing) in self.room.backings().iter().enumerate() {
             let mut free = lock(&backing.free);
-            if free.total() <= LEAST_FREE || free.total() <= free.end() / 2 {
+            if free.total() <= STEPS * self.room.min_growth() || free.total() <= free.end() / 2 {
                 continue;
             }
             if number == 0
@@ -99,7 +98,8 @@ impl Volume {
 
     fn advance(&self, step: &mut Move) -> Result<Progress> {
         if step.copied < step.from.len()? {
-            step.copied += step.from.copy_to(&step.to, step.copied, SLICE)?;
+            step.copied +=
+                step.from.copy_to(&step.to, step.copied, STEPS * self.room.min_growth())?;
             return Ok(Progress::Going);
         }
         step.to.sync()?;
