@@ -40,14 +40,13 @@ const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -
     Step { name, part, after: None, run }
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 9] = [
     step("format", Part::Lint, format),
     step("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
     step("Rust tests", Part::Rust, rust_tests),
     step(BUILD, Part::Browser, wasm_build),
-    Step { after: Some(BUILD), ..step("npm package: check", Part::Browser, package_check) },
-    Step { after: Some(BUILD), ..step("npm package: tests", Part::Browser, package_tests) },
+    Step { after: Some(BUILD), ..step("npm package", Part::Browser, package_tests) },
     Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
     Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, browser_tests) },
     step("documentation", Part::Lint, documentation),
@@ -197,15 +196,12 @@ fn wasm_build(run: &Run) -> Result<String> {
     Ok(String::new())
 }
 
-fn package_check(run: &Run) -> Result<String> {
-    run.npm(BINDINGS, &["run", "check"])
-}
-
 fn package_tests(run: &Run) -> Result<String> {
     run.npm(BINDINGS, &["test"])
 }
 
 fn demo_build(run: &Run) -> Result<String> {
+    run.npm(node::DEMO, &["run", "check"])?;
     demo::build(run.workspace)?;
     Ok(String::new())
 }
