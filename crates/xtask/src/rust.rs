@@ -198,7 +198,10 @@ fn cargo_install(workspace: &Workspace, package: &str, binary: &str, version: &s
     };
     let label = format!("cargo install {package} {version}");
     progress::run(&format!("{label} --locked"), install(&["--locked"]))
-        .or_else(|_| progress::run(&label, install(&[])))
+        .or_else(|_| {
+            println!("  trying again without the tool's lock file");
+            progress::run(&label, install(&[]))
+        })
         .map(drop)
 }
 

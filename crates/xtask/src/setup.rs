@@ -107,6 +107,7 @@ mod tests {
             "get fake".into()
         }
         fn install(&self, _: &Workspace) -> Result<()> {
+            assert!(!self.there.get(), "what is there is not installed");
             match self.works {
                 Some(works) => self.there.set(works),
                 None => bail!("no network"),
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_need_is_installed_once_and_checked_afterwards() {
-        assert!(outcome(true, None).is_ok(), "what is there is not installed");
+        assert!(outcome(true, None).is_ok());
         assert!(outcome(false, Some(true)).is_ok());
         let refused = outcome(false, Some(false)).unwrap_err().to_string();
         assert_eq!(refused, "fake: wanted 2.0, found 1.0. To get it: get fake");

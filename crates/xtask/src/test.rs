@@ -40,17 +40,16 @@ const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -
     Step { name, part, after: None, run }
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 9] = [
     step("format", Part::Lint, format),
     step("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
-    step("documentation", Part::Lint, documentation),
     step("Rust tests", Part::Rust, rust_tests),
     step(BUILD, Part::Browser, wasm_build),
-    Step { after: Some(BUILD), ..step("npm package: check", Part::Browser, package_check) },
-    Step { after: Some(BUILD), ..step("npm package: tests", Part::Browser, package_tests) },
+    Step { after: Some(BUILD), ..step("npm package", Part::Browser, package_tests) },
     Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
     Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, browser_tests) },
+    step("documentation", Part::Lint, documentation),
 ];
 const BUILD: &str = "browser build";
 const DEMO: &str = "demo build";
@@ -123,7 +122,8 @@ fn summary(results: &[(&str, Outcome, Duration)]) -> ExitCode {
             Outcome::Passed { .. } => passed += 1,
             Outcome::Failed | Outcome::NotRun { .. } => failed += 1,
         }
-        println!("  {name:<24} {word:<8} {:>12}  {note}", seconds(*elapsed));
+        let row = format!("  {name:<24} {word:<8} {:>12}  {note}", seconds(*elapsed));
+        println!("{}", row.trim_end());
     }
     println!("\n{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -159,7 +159,7 @@ impl Run<'_> {
 }
 
 fn format(run: &Run) -> Result<String> {
-    let command = run.workspace.cargo(&["fmt", "--all", "--check"]);
+    let command = run.workspace.cargo(&["fmt", "--all", "--check", "--", "--color=never"]);
     run.with(&[&RUSTFMT], "cargo fmt --all --check", command)
 }
 
@@ -196,15 +196,12 @@ fn wasm_build(run: &Run) -> Result<String> {
     Ok(String::new())
 }
 
-fn package_check(run: &Run) -> Result<String> {
-    run.npm(BINDINGS, &["run", "check"])
-}
-
 fn package_tests(run: &Run) -> Result<String> {
     run.npm(BINDINGS, &["test"])
 }
 
 fn demo_build(run: &Run) -> Result<String> {
+    run.npm(node::DEMO, &["run", "check"])?;
     demo::build(run.workspace)?;
     Ok(String::new())
 }

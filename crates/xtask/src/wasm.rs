@@ -14,6 +14,7 @@ use crate::rust::{WASM_TARGET, WasmBindgen, WasmPack, WasmTarget};
 use crate::setup::{self, Need};
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -72,7 +73,7 @@ pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
     let needs: [&dyn Need; 6] =
         [&WasmTarget, &WasmPack, &WasmBindgen, &node::Node, &node::Npm, &BINDINGS];
     setup::ensure(workspace, &needs)?;
-    module_step(workspace, profile).bring_up_to_date(|| build_module(workspace, profile))?;
+    module_step(workspace, profile)?.bring_up_to_date(|| build_module(workspace, profile))?;
     package_step(workspace)?.bring_up_to_date(|| {
         let build = workspace.npm(BINDINGS.folder, &["run", "build"]);
         progress::run("npm run build in bindings-js", build).map(drop)
@@ -80,24 +81,28 @@ pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
     print_size(workspace)
 }
 
-fn module_step(workspace: &Workspace, profile: Profile) -> Step {
-    let mut inputs = vec!["Cargo.toml".into(), "Cargo.lock".into()];
-    for name in ["policy", "terrane", "opfs", "wasm"] {
-        inputs.push(format!("crates/{name}/Cargo.toml"));
-        inputs.push(format!("crates/{name}/src"));
+fn module_step(workspace: &Workspace, profile: Profile) -> Result<Step> {
+    let locks = ["Cargo.toml", "Cargo.lock", "bindings-js/package-lock.json"];
+    let mut inputs = locks.map(|input| workspace.path(input)).to_vec();
+    let native_only = ["cli", "xtask"].map(OsStr::new);
+    for entry in fs::read_dir(workspace.path("crates"))? {
+        let entry = entry?;
+        if !native_only.contains(&entry.file_name().as_os_str()) {
+            inputs.push(entry.path());
+        }
     }
     let version = |program| workspace.version(program, &[]).unwrap_or_default();
-    Step {
+    Ok(Step {
         stamp: workspace.path("target/xtask/wasm.stamp"),
         key: format!(
-            "{} rustc {} wasm-pack {}",
+            "{} rustc {} wasm-pack {} {RUSTFLAGS} {WASM_OPT_FLAGS:?}",
             profile.name(),
             version("rustc"),
             version("wasm-pack")
         ),
-        inputs: inputs.iter().map(|input| workspace.path(input)).collect(),
+        inputs,
         output: module_path(workspace),
-    }
+    })
 }
 
 fn package_step(workspace: &Workspace) -> Result<Step> {
