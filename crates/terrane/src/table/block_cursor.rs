@@ -1,12 +1,15 @@
 //! Walking the entries of one block, in both directions.
 //!
-//! Forward, each key is made from the one before in one reusable buffer. Backward, entries are read
-//! again from the restart point before: at most one interval of them.
+//! Forward, each key is made from the one before in one reusable buffer. Backward, the entries of a
+//! restart interval are read forward once and kept, and then handed out from the last to the first.
 
 use super::Malformed;
 use super::block::{Block, too_much_shared};
-use crate::entry::Tag;
+use crate::entry::{MAX_KEY_BYTES, Tag};
 use std::sync::Arc;
+
+/// Entries kept on the way back, at most: several restart intervals as they are written.
+const MAX_PASSED: usize = 64;
 
 /// A position in a block. A new one is not positioned; after an error it is not either.
 #[derive(Debug)]
@@ -19,6 +22,21 @@ pub struct BlockCursor {
     value: usize,
     tag: Tag,
     key: Vec<u8>,
+    /// On the way back: the entries just before this one, and their keys.
+    passed: Vec<Passed>,
+    passed_keys: Vec<u8>,
+}
+
+/// An entry to come back to.
+#[derive(Debug)]
+struct Passed {
+    start: usize,
+    end: usize,
+    value: usize,
+    tag: Tag,
+    /// Where its key begins in the buffer of keys; it ends with the buffer once those of later
+    /// entries are cut off.
+    key: usize,
 }
 
 impl BlockCursor {
@@ -26,7 +44,17 @@ impl BlockCursor {
     #[must_use]
     pub fn new(block: Arc<Block>) -> Self {
         let (start, end, value) = (0, 0, 0);
-        BlockCursor { block, valid: false, start, end, value, tag: Tag(0), key: Vec::new() }
+        BlockCursor {
+            block,
+            valid: false,
+            start,
+            end,
+            value,
+            tag: Tag(0),
+            key: Vec::new(),
+            passed: Vec::new(),
+            passed_keys: Vec::new(),
+        }
     }
 
     /// Goes over to another block, not positioned in it; answers the block left.
@@ -53,6 +81,7 @@ impl BlockCursor {
     /// To the first entry.
     pub fn seek_first(&mut self) -> Result<(), Malformed> {
         self.valid = false;
+        self.passed.clear();
         self.key.clear();
         match self.block.entries() {
             [] => Ok(()),
@@ -68,6 +97,7 @@ impl BlockCursor {
     /// To the first entry at or after (`key`, `tag`).
     pub fn seek(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
         self.valid = false;
+        self.passed.clear();
         if let Some(found) = self.block.lower_bound(key, tag)? {
             let entry = found.entry;
             self.key.clear();
@@ -93,6 +123,7 @@ impl BlockCursor {
         if !self.valid {
             return Ok(());
         }
+        self.passed.clear();
         if self.end < self.block.entries().len() {
             return self.read(self.end);
         }
@@ -105,7 +136,13 @@ impl BlockCursor {
         if !self.valid {
             return Ok(());
         }
-        self.read_before(self.start)
+        let Some(before) = self.passed.pop() else { return self.read_before(self.start) };
+        self.key.clear();
+        self.key.extend_from_slice(self.passed_keys.get(before.key..).unwrap_or_default());
+        self.passed_keys.truncate(before.key);
+        (self.start, self.end, self.value) = (before.start, before.end, before.value);
+        self.tag = before.tag;
+        Ok(())
     }
 
     /// Whether the cursor stands on an entry.
@@ -141,6 +178,13 @@ impl BlockCursor {
         if entry.shared > self.key.len() {
             return Err(too_much_shared(at, entry.shared, self.key.len()));
         }
+        if entry.shared + entry.delta.len() > MAX_KEY_BYTES {
+            return Err(Malformed::new(
+                at,
+                format!("a key of at most {MAX_KEY_BYTES} bytes"),
+                format!("{} and {} more", entry.shared, entry.delta.len()),
+            ));
+        }
         self.key.truncate(entry.shared);
         self.key.extend_from_slice(entry.delta);
         (self.start, self.end, self.tag) = (at, entry.end, entry.tag);
@@ -149,9 +193,12 @@ impl BlockCursor {
         Ok(())
     }
 
-    /// Stands on the entry that ends at `goal`; on none if that is the front.
+    /// Stands on the entry that ends at `goal`, and keeps those before it back to its restart
+    /// point; stands on none if `goal` is the front.
     fn read_before(&mut self, goal: usize) -> Result<(), Malformed> {
         self.valid = false;
+        self.passed.clear();
+        self.passed_keys.clear();
         if goal == 0 {
             return Ok(());
         }
@@ -162,15 +209,20 @@ impl BlockCursor {
             if self.end == goal {
                 return Ok(());
             }
-            if self.end > goal {
-                self.valid = false;
-                return Err(Malformed::new(
-                    at,
-                    format!("an entry that ends by {goal}"),
-                    format!("an end at {}", self.end),
-                ));
+            if self.passed.len() == MAX_PASSED {
+                self.passed.clear();
+                self.passed_keys.clear();
             }
-            at = self.end;
+            let (start, end, value) = (self.start, self.end, self.value);
+            self.passed.push(Passed {
+                start,
+                end,
+                value,
+                tag: self.tag,
+                key: self.passed_keys.len(),
+            });
+            self.passed_keys.extend_from_slice(&self.key);
+            at = end;
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Tables against a sorted list of entries, and against damage.
+//! Tables against a sorted list of entries.
+
+mod damage;
 
 use super::block::Block;
 use super::*;
-use crate::codec::put_varint;
 use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
 use crate::error::{Error, Result};
 use crate::read::Cursor;
@@ -75,7 +76,18 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
     }
     assert_eq!(writer.entries(), entries.len() as u64);
     let info = writer.finish().unwrap();
-    assert_eq!(info.bytes, file.len().unwrap());
+    let seqs = || entries.iter().map(|(_, tag, _)| tag.seq());
+    let expected = TableInfo {
+        id: TableId(id),
+        bytes: file.len().unwrap(),
+        entries: entries.len() as u64,
+        tombstones: entries.iter().filter(|e| e.1.kind() == Some(Kind::Delete)).count() as u64,
+        smallest: entries[0].0.clone(),
+        largest: entries[entries.len() - 1].0.clone(),
+        first_seq: seqs().min().unwrap(),
+        last_seq: seqs().max().unwrap(),
+    };
+    assert_eq!(info, expected);
     (file, Arc::new(info))
 }
 
@@ -318,99 +330,6 @@ proptest! {
     }
 }
 
-/// A table of several blocks, some compressed, with versions of one key across blocks.
-fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
-    let mut entries = Vec::new();
-    for i in 0..18u64 {
-        let key = format!("user/{:02}", i / 3 * 3);
-        let kind = if i % 7 == 3 { Kind::Delete } else { Kind::Put };
-        let value = match kind {
-            Kind::Put if i % 2 == 0 => b"the same words, the same words, the same words".to_vec(),
-            Kind::Put => i.to_le_bytes().to_vec(),
-            Kind::Delete => Vec::new(),
-        };
-        entries.push((key.into_bytes(), Tag::new(1000 - i, kind), value));
-    }
-    let options =
-        TableOptions { block_bytes: 100, compression: Compression::Lz4, filter_bits_per_key: 10.0 };
-    let (file, info) = write(&entries, 3, &options);
-    (entries, file, info)
-}
-
-/// Reads everything in every way: what is answered must be the truth.
-fn reads_the_truth_or_fails(table: &Arc<Table>, entries: &[Entry]) {
-    for (key, tag, value) in entries {
-        if let Ok(found) = table.get(key, tag.seq()) {
-            assert_eq!(found, Some((*tag, value.clone())));
-        }
-    }
-    for access in [Access::Random, Access::Scan] {
-        let mut cursor = table.cursor(access);
-        let mut step = cursor.seek_first();
-        for (key, tag, value) in entries {
-            if step.is_err() {
-                break;
-            }
-            assert_eq!((cursor.key(), cursor.tag(), cursor.value()), (&key[..], *tag, &value[..]));
-            step = cursor.next();
-        }
-        assert!(!cursor.valid());
-    }
-}
-
-#[test]
-fn every_flipped_bit_is_found_and_never_believed() {
-    let (entries, file, info) = small_table();
-    let before = open(&file, &info).unwrap();
-    assert!(before.properties().blocks > 3);
-    assert_eq!(before.check(), []);
-    for bit in 0..8 * file.bytes().len() {
-        file.flip(bit);
-        assert_ne!(before.check(), [], "bit {bit} flipped while the table is open");
-        match open(&file, &info) {
-            Ok(after) => {
-                reads_the_truth_or_fails(&after, &entries);
-                assert_ne!(after.check(), [], "bit {bit} flipped before the table is opened");
-            }
-            Err(e) => assert!(matches!(e, Error::Corrupt(_)), "{e}"),
-        }
-        file.flip(bit);
-    }
-    assert_eq!(before.check(), []);
-}
-
-#[test]
-fn a_table_cut_at_any_length_is_refused_even_if_that_length_was_expected() {
-    let (_, file, info) = small_table();
-    let bytes = file.bytes();
-    for len in 0..bytes.len() {
-        let cut = MemFile::holding(bytes[..len].to_vec());
-        assert!(matches!(open(&cut, &info), Err(Error::Corrupt(_))));
-        let expected = TableInfo { bytes: len as u64, ..TableInfo::clone(&info) };
-        assert!(matches!(open(&cut, &Arc::new(expected)), Err(Error::Corrupt(_))));
-    }
-}
-
-#[test]
-fn a_sound_block_in_a_wrong_place_is_damage() {
-    let value = |i: u8| vec![i; 50];
-    let entries: Vec<Entry> = (0..4).map(|i| (vec![i], Tag::new(9, Kind::Put), value(i))).collect();
-    let options =
-        TableOptions { block_bytes: 1, compression: Compression::None, ..Default::default() };
-    let (file, info) = write(&entries, 3, &options);
-    let mut bytes = file.bytes();
-    let block = table(&entries[..1], 3, &options).meta.data_len as usize;
-    let (first, rest) = bytes.split_at_mut(block);
-    first.swap_with_slice(&mut rest[..block]);
-    let swapped = open(&MemFile::holding(bytes), &info).unwrap();
-    assert!(matches!(swapped.get(&[0], MAX_SEQ), Err(Error::Corrupt(c)) if c.offset == 0));
-    assert_eq!(swapped.get(&[2], MAX_SEQ).unwrap().unwrap().1, value(2));
-    assert_eq!(swapped.check().len(), 2);
-
-    let other = write(&entries, 4, &options).0;
-    assert!(matches!(open(&other, &info), Err(Error::Corrupt(c)) if c.found.contains("table 4")));
-}
-
 #[test]
 fn entries_out_of_order_and_empty_tables_are_refused() {
     let put = |seq| Tag::new(seq, Kind::Put);
@@ -509,21 +428,4 @@ fn a_value_far_longer_than_a_block_comes_back() {
         assert_eq!(table.check(), []);
         walk(&mut table.cursor(Access::Scan), &entries, &[Step::Last, Step::Prev(1)]);
     }
-}
-
-#[test]
-fn a_block_whose_entries_contradict_its_restart_points_is_refused() {
-    // One entry, and a second restart point inside it.
-    let mut bytes = Vec::new();
-    for length in [0, 1, 9] {
-        put_varint(&mut bytes, length);
-    }
-    put_varint(&mut bytes, Tag::new(1, Kind::Put).0);
-    bytes.extend(b"k123456789");
-    for word in [0u32, 8, 2] {
-        bytes.extend(word.to_le_bytes());
-    }
-    let mut cursor = BlockCursor::new(Arc::new(Block::decode(bytes).unwrap()));
-    assert!(cursor.seek_last().is_err());
-    assert!(!cursor.valid());
 }
