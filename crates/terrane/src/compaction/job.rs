@@ -20,7 +20,7 @@ pub enum Progress {
 /// What a job does.
 pub(crate) enum Work {
     /// Writes a memtable as a table.
-    Flush(Flush),
+    Flush(Box<Flush>),
     /// Merges a group.
     Merge(Box<Merge>),
     /// Relabels a group's tables.

@@ -37,7 +37,7 @@ impl Retention {
             return false;
         }
         let droppable = tag.kind() == Some(Kind::Delete) && stripe == 0;
-        !(droppable && !covered(key))
+        !droppable || covered(key)
     }
 }
 

@@ -267,9 +267,8 @@ impl Engine {
 
 /// Inserts entries with consecutive sequences. The batches were checked when they were made.
 fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<()> {
-    let mut seq = first;
     let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
-    for entry in batches.iter().flat_map(|b| b.iter()) {
+    for (seq, entry) in (first..).zip(batches.iter().flat_map(|b| b.iter())) {
         let (kind, id, key, value) = entry.map_err(|_| {
             Corruption::new("memory", 0, "a sound batch", "one that does not decode")
         })?;
@@ -281,7 +280,6 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
             }
         };
         memtable.insert(key, Tag::new(seq, kind), value)?;
-        seq += 1;
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ use crate::version::{Catalog, Change, Edit, Graveyard, KeyspaceRecord, LiveTable
 use crate::wal::{LogWriter, replay};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use terrane_policy::{PolicyOptions, RunId, TableInfo};
@@ -310,8 +311,8 @@ impl Engine {
     pub(super) fn adopt_keyspaces(&self, state: &State) -> Result<()> {
         let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
         for (&id, record) in &state.catalog.keyspaces {
-            if !keyspaces.contains_key(&id) {
-                keyspaces.insert(id, Arc::new(keyspace(id, record, Tree::default())?));
+            if let Entry::Vacant(place) = keyspaces.entry(id) {
+                place.insert(Arc::new(keyspace(id, record, Tree::default())?));
                 self.emit(&Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
             }
         }
@@ -331,12 +332,7 @@ fn keyspace(id: KeyspaceId, record: &KeyspaceRecord, tree: Tree) -> Result<Keysp
     let policy = policy.build().map_err(|e| refuse(e.to_string()))?;
     let active = Arc::new(Memtable::new());
     let view = View { active, sealed: Vec::new(), tree: Arc::new(tree) };
-    Ok(KeyspaceInner {
-        id,
-        name: record.name.clone(),
-        policy,
-        view: ArcSwap::from_pointee(view),
-    })
+    Ok(KeyspaceInner { id, name: record.name.clone(), policy, view: ArcSwap::from_pointee(view) })
 }
 
 /// The options of a policy as the catalog keeps them.

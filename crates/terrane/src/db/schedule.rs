@@ -71,7 +71,8 @@ impl Engine {
             .filter(|(_, s)| matches!(s.status, FlushStatus::Waiting))
             .min_by_key(|(_, s)| s.through)?;
         sealed.status = FlushStatus::Running;
-        Some(Work::Flush(Flush::new(keyspace, sealed.through, sealed.memtable.clone())))
+        let flush = Flush::new(keyspace, sealed.through, sealed.memtable.clone());
+        Some(Work::Flush(Box::new(flush)))
     }
 
     fn next_removal(&self, state: &mut State) -> Option<Work> {

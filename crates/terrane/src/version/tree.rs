@@ -29,11 +29,6 @@ impl Graveyard {
     pub fn take(&self) -> Option<FileId> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
-
-    /// How many wait.
-    pub fn len(&self) -> usize {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
 }
 
 /// An open table that knows whether an edit has dropped it.
