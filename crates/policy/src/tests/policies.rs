@@ -255,3 +255,60 @@ fn a_table_rich_in_tombstones_is_rewritten_when_it_reaches_the_bottom() {
     let merges: Vec<_> = plan.groups.iter().map(|g| g.action != Action::Move).collect();
     assert_eq!(merges, [false, true, false]);
 }
+
+#[test]
+fn plans_into_an_empty_level_share_its_run() {
+    let mut model = Model::default();
+    for key in (0..54).step_by(6) {
+        model.write(1, 1, key..key + 6);
+    }
+    model.write(3, 2, 200..206);
+    let mut running = Running::default();
+    for fresh in [8, 9] {
+        let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &running, RunId(fresh)) else {
+            panic!("level 1 is not over its capacity");
+        };
+        assert_eq!(plan.groups[0].destination, Destination { level: 2, run: RunId(8) });
+        running.compactions.push(plan);
+    }
+}
+
+#[test]
+fn what_a_waiting_level_needs_is_not_taken_meanwhile() {
+    let mut model = Model::default();
+    model.write(2, 1, 200..206);
+    let going = model.write(1, 2, 0..6);
+    for key in [10, 20, 30] {
+        model.write(1, 2, key..key + 6);
+    }
+    let busy = Running { compactions: vec![plan(vec![move_to(&[going], 2, 1)])] };
+    let next = |model: &Model| LEVELED.plan(&model.shape, &busy, model.fresh(&busy));
+    assert!(next(&model).is_some(), "level 1 alone sends another table down");
+    for run in 3..9 {
+        model.write(0, run, 3..9);
+    }
+    assert_eq!(next(&model), None, "level 0 presses more, and waits for a table of level 1");
+}
+
+#[test]
+fn the_deepest_tiered_level_waits_for_its_runs() {
+    let mut model = Model::default();
+    model.write(1, 1, 0..100);
+    model.write(1, 2, 0..50);
+    let at_rest =
+        |model: &Model| TIERED.plan(&model.shape, &Running::default(), RunId(9)).is_none();
+    assert!(at_rest(&model));
+    model.write(1, 3, 0..10);
+    assert!(!at_rest(&model));
+}
+
+#[test]
+fn the_fallback_waits_for_a_plan_that_writes_between_its_inputs() {
+    let mut model = Model::default();
+    let rising = model.write(1, 1, 4..6);
+    model.write(0, 10, 0..2);
+    model.write(0, 20, 8..10);
+    let busy = Running { compactions: vec![plan(vec![move_to(&[rising], 0, 20)])] };
+    assert_eq!(fallback(&model.shape, &busy, RunId(30)), None);
+    assert!(fallback(&model.shape, &Running::default(), RunId(30)).is_some());
+}
