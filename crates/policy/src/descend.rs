@@ -13,8 +13,8 @@ const RICH: u64 = 4;
 
 /// Move or merge; `bottom` says that nothing older lies below the destination.
 pub(crate) fn descend(tables: &[Arc<TableInfo>], bottom: bool, table_bytes: u64) -> Action {
-    let entries: u64 = tables.iter().map(|t| t.entries).sum();
-    let tombstones: u64 = tables.iter().map(|t| t.tombstones).sum();
+    let entries: u64 = tables.iter().map(|t| t.entries).fold(0, u64::saturating_add);
+    let tombstones: u64 = tables.iter().map(|t| t.tombstones).fold(0, u64::saturating_add);
     if bottom && tombstones.saturating_mul(RICH) > entries {
         Action::Merge { cuts: Vec::new(), table_bytes }
     } else {

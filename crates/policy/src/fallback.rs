@@ -1,9 +1,9 @@
 //! What is done when a policy's own plans were refused: a plan that is always legal, so that a
 //! wrong policy can neither lose data nor block writes.
 //!
-//! 1. The oldest block of two or more neighbouring runs of level 0 that no running plan touches is
-//!    merged in place: into the newest of them. Nothing stands between its inputs, so no order can
-//!    turn. Without a block of two, nothing there presses.
+//! 1. The oldest block of two or more neighbouring runs of level 0 of which no running plan holds a
+//!    table is merged in place: into the newest of them. Nothing stands between its inputs, so no
+//!    order can turn. Should a running plan write into the block, the validator says to wait.
 //! 2. Otherwise, when nothing is running and there is more than one run, the whole tree becomes one
 //!    run of its deepest level: nothing is left out that could be passed.
 
@@ -23,10 +23,7 @@ pub fn fallback(shape: &Shape, running: &Running, fresh: RunId) -> Option<Plan> 
 
 fn merge_level0(shape: &Shape, running: &Running) -> Option<Compaction> {
     let held = running.held();
-    let is_free = |run: &Run| {
-        let destination = Destination { level: 0, run: run.id };
-        !running.writes_into(destination) && !run.tables.iter().any(|t| held.contains(&t.id))
-    };
+    let is_free = |run: &Run| !run.tables.iter().any(|t| held.contains(&t.id));
     let runs = &shape.levels.first()?.runs;
     let block = runs.rsplit(|run| !is_free(run)).find(|block| block.len() > 1)?;
     let destination = Destination { level: 0, run: block.first()?.id };

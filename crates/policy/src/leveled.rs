@@ -4,7 +4,8 @@
 //! capacities are `C_i = max(B, N_L / T^(L-i))` for i < L, and `B * T^L` for L itself.
 //!
 //! 1. **Unite.** A level that has several runs (another policy left them) is made one run before
-//!    anything else touches it: tables that overlap are merged, the others move.
+//!    anything else touches it: tables that overlap are merged, the others move. Running plans are
+//!    taken to be this policy's own.
 //! 2. Of the levels that are due, the one with the greatest score acts; a level that is due but has
 //!    to wait for a running plan keeps the levels it needs from being taken meanwhile.
 //!    * **Level 0**, when as many runs wait as its trigger says (score: runs / trigger). Its tables
@@ -119,8 +120,7 @@ impl View<'_> {
             let level = self.shape.levels.get(depth)?;
             let into = level.runs.first()?;
             let destination = Destination { level: depth, run: into.id };
-            let incoming = self.running.groups().any(|g| g.destination.level == depth);
-            if incoming || level.tables().any(|t| self.is_held(t)) {
+            if level.tables().any(|t| self.is_held(t)) {
                 return None;
             }
             let (lone, overlapping): (Vec<_>, Vec<_>) =
@@ -134,10 +134,10 @@ impl View<'_> {
                 .map(|tables| Group { inputs: ids(tables), destination, action: self.merge() })
                 .collect();
             let reason = format!(
-                "level {depth} has {} runs, not one: {} and {} merges unite them",
+                "level {depth} has {} runs, not one: {} and {} unite them",
                 level.runs.len(),
                 count(moves.len(), "move"),
-                groups.len(),
+                count(groups.len(), "merge"),
             );
             if !moves.is_empty() {
                 groups.push(Group { inputs: moves, destination, action: Action::Move });
@@ -153,7 +153,7 @@ impl View<'_> {
             .filter(|(_, score)| *score >= 1.0)
             .collect();
         due.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let mut kept = HashSet::new();
+        let mut kept: HashSet<_> = (1..=self.last()).filter(|l| self.runs(*l) > 1).collect();
         for (level, _) in due {
             if kept.contains(&level) || kept.contains(&(level + 1)) {
                 continue;
@@ -193,17 +193,23 @@ impl View<'_> {
             .filter(|g| g.destination.level > level)
             .flat_map(|g| &g.inputs)
             .collect();
-        self.tables(level).iter().filter(|t| !leaving.contains(&t.id)).map(|t| t.bytes).sum()
+        self.tables(level)
+            .iter()
+            .filter(|t| !leaving.contains(&t.id))
+            .map(|t| t.bytes)
+            .fold(0, u64::saturating_add)
     }
 
     /// Level 0 into level 1.
     fn admit(&self) -> Option<Compaction> {
         let level = self.shape.levels.first()?;
-        if self.runs(1) > 1 || level.tables().any(|t| self.is_held(t)) {
+        if level.tables().any(|t| self.is_held(t)) {
             return None;
         }
         let waiting: HashSet<_> = level.tables().map(|t| t.id).collect();
-        let bytes = |tables: &[&Arc<TableInfo>]| tables.iter().map(|t| t.bytes).sum::<u64>();
+        let bytes = |tables: &[&Arc<TableInfo>]| {
+            tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
+        };
         let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
         let mut joinable = false;
         for part in components(level.tables().chain(self.tables(1))) {
@@ -254,8 +260,7 @@ impl View<'_> {
     fn deepen(&self) -> Option<Compaction> {
         let last = self.last();
         let tables = self.tables(last);
-        let incoming = self.running.groups().any(|g| g.destination.level == last);
-        if self.runs(last) > 1 || incoming || tables.iter().any(|t| self.is_held(t)) {
+        if tables.iter().any(|t| self.is_held(t)) {
             return None;
         }
         let reason = format!(
@@ -274,14 +279,11 @@ impl View<'_> {
 
     /// One table of a level, with what it overlaps in the next.
     fn send_down(&self, level: usize) -> Option<Compaction> {
-        if self.runs(level) > 1 || self.runs(level + 1) > 1 {
-            return None;
-        }
         let below = self.shape.levels.get(level + 1).and_then(|l| l.runs.first());
         let overlaps =
             |t: &TableInfo| below.map_or(&[][..], |r| r.overlapping(&t.smallest, &t.largest));
         let ratio = |t: &TableInfo| {
-            let bytes: u64 = overlaps(t).iter().map(|o| o.bytes).sum();
+            let bytes: u64 = overlaps(t).iter().map(|o| o.bytes).fold(0, u64::saturating_add);
             bytes as f64 / t.bytes.max(1) as f64
         };
         let free = |t: &TableInfo| !self.is_held(t) && !overlaps(t).iter().any(|o| self.is_held(o));

@@ -73,7 +73,7 @@ impl Run {
     /// Bytes of all its tables.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.tables.iter().map(|t| t.bytes).sum()
+        self.tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
     }
 
     /// The tables that share a user key range with `smallest..=largest`, found by binary search.
@@ -102,7 +102,7 @@ impl Level {
     /// Bytes of all its runs.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.runs.iter().map(Run::bytes).sum()
+        self.runs.iter().map(Run::bytes).fold(0, u64::saturating_add)
     }
 }
 
@@ -133,6 +133,6 @@ impl Shape {
     /// Bytes of all tables.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.levels.iter().map(Level::bytes).sum()
+        self.levels.iter().map(Level::bytes).fold(0, u64::saturating_add)
     }
 }

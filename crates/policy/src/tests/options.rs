@@ -1,0 +1,33 @@
+//! Choosing a policy.
+
+use super::*;
+
+#[test]
+fn every_preset_is_found_by_its_name_and_builds() {
+    for preset in presets() {
+        let options = PolicyOptions::preset(preset.name).unwrap();
+        assert_eq!(options.build().unwrap().name(), preset.name);
+        let json = serde_json::to_string(&options).unwrap();
+        assert_eq!(serde_json::from_str::<PolicyOptions>(&json).unwrap(), options);
+        for parameter in preset.parameters {
+            assert!(json.contains(&format!("\"{}\":{}", parameter.name, parameter.value)));
+        }
+    }
+    assert_eq!(PolicyOptions::preset("no-such"), None);
+}
+
+#[test]
+fn a_parameter_that_is_not_given_takes_its_default_and_an_unknown_one_is_refused() {
+    let read = serde_json::from_str::<PolicyOptions>;
+    let expected = Tiered { size_ratio: 7, ..Tiered::default() };
+    let options = read(r#"{"policy": "tiered", "size-ratio": 7}"#).unwrap();
+    assert_eq!(options, PolicyOptions::Tiered(expected));
+    assert!(read(r#"{"policy": "tiered", "sise-ratio": 7}"#).is_err());
+}
+
+#[test]
+fn a_parameter_outside_its_range_is_refused_with_the_range() {
+    let options = PolicyOptions::Leveled(Leveled { size_ratio: 1, ..Leveled::default() });
+    let refused = options.build().err().unwrap();
+    assert_eq!(refused.to_string(), "leveled: size-ratio is 1, expected 2 to 64");
+}

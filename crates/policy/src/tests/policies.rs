@@ -1,0 +1,314 @@
+//! The policies from any shape, and under load: every plan is legal, they come to rest, and at rest
+//! their invariants hold.
+
+use super::*;
+use proptest::prelude::*;
+
+const LEVELED: Leveled = Leveled { size_ratio: 3, base_bytes: 12, table_bytes: 6, level0_runs: 3 };
+const TIERED: Tiered = Tiered { size_ratio: 3, base_bytes: 12, table_bytes: 6 };
+const KEYS: u16 = 300;
+
+/// Plans and commits in an order that the dice choose.
+struct Driver<'a, 'd> {
+    model: Model,
+    running: Running,
+    dice: &'a mut Dice<'d>,
+}
+
+impl Driver<'_, '_> {
+    /// Begins what the policy proposes; false when it proposes nothing.
+    fn begin(&mut self, policy: &dyn Policy) -> bool {
+        let fresh = self.model.fresh(&self.running);
+        let Some(Plan::Compact(plan)) = policy.plan(&self.model.shape, &self.running, fresh) else {
+            return false;
+        };
+        if let Err(refusal) = validate(&self.model.shape, &self.running, &plan) {
+            panic!("{refusal}\n{plan:?}\nbeside {:?}\nin {:?}", self.running, self.model.shape);
+        }
+        assert!(!plan.reason.is_empty());
+        self.running.compactions.push(plan);
+        true
+    }
+
+    /// Commits a running group; false when there is none.
+    fn commit(&mut self) -> bool {
+        let count = self.running.compactions.len();
+        let Some(plan) = self.running.compactions.get_mut(self.dice.below(count.max(1))) else {
+            return false;
+        };
+        let group = plan.groups.remove(self.dice.below(plan.groups.len()));
+        self.running.compactions.retain(|c| !c.groups.is_empty());
+        self.model = self.model.commit(&group, false).unwrap();
+        true
+    }
+
+    fn step(&mut self, policy: &dyn Policy) -> bool {
+        let commits_first = self.dice.below(2) == 0;
+        commits_first && self.commit() || self.begin(policy) || self.commit()
+    }
+
+    fn rest(&mut self, policy: &dyn Policy) {
+        let bound = 200 + 20 * self.model.shape.tables().count();
+        for _ in 0..bound {
+            if !self.step(policy) {
+                assert!(self.model.is_sound());
+                return;
+            }
+        }
+        panic!("{} does not come to rest: {:?}", policy.name(), self.model.shape);
+    }
+
+    fn flush(&mut self) {
+        let run = self.model.fresh(&self.running).0;
+        let from = self.dice.below(256) as u16;
+        let step = 1 + self.dice.below(12) as u16;
+        let keys = 1 + self.dice.below(12) as u16;
+        self.model.write(0, run, (0..keys).map(|k| (from + k * step) % KEYS));
+    }
+}
+
+/// What must hold when a policy has nothing left to do.
+fn check_leveled(shape: &Shape) {
+    let bytes: Vec<_> = shape.levels.iter().map(Level::bytes).collect();
+    let Some((&last_bytes, above)) = bytes.split_last() else { return };
+    let last = above.len();
+    assert!(shape.levels[0].runs.len() < 3, "{shape:?}");
+    assert!(shape.levels[1..].iter().all(|level| level.runs.len() <= 1), "{shape:?}");
+    for (level, bytes) in bytes.iter().enumerate().take(last).skip(1) {
+        assert!(*bytes <= 12.max(last_bytes / 3u64.pow((last - level) as u32)), "{shape:?}");
+    }
+    assert!(last == 0 || last_bytes < 12 * 3u64.pow(last as u32), "{shape:?}");
+}
+
+fn check_tiered(shape: &Shape) {
+    let last = shape.levels.len().saturating_sub(1);
+    for (depth, level) in shape.levels.iter().enumerate() {
+        assert!(level.runs.len() < 3, "{shape:?}");
+        let is_bounded = depth == 0 || depth < last || level.runs.len() == 1;
+        assert!(!is_bounded || level.bytes() < 12 * 3u64.pow(depth as u32 + 1), "{shape:?}");
+    }
+}
+
+type Check = fn(&Shape);
+
+fn policies(first: bool) -> [(&'static dyn Policy, Check); 2] {
+    let (leveled, tiered): ((&dyn Policy, Check), (&dyn Policy, Check)) =
+        ((&LEVELED, check_leveled), (&TIERED, check_tiered));
+    if first { [leveled, tiered] } else { [tiered, leveled] }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_policy_comes_to_rest_from_any_shape_and_from_the_others(
+        bytes in proptest::collection::vec(any::<u8>(), 2000),
+        first: bool,
+    ) {
+        let mut dice = Dice(bytes.iter());
+        let model = dice.tree(5, 5, 120, true);
+        let mut driver = Driver { model, running: Running::default(), dice: &mut dice };
+        let [a, b] = policies(first);
+        for (policy, check) in [a, b, a] {
+            driver.rest(policy);
+            check(&driver.model.shape);
+        }
+    }
+
+    #[test]
+    fn under_load_each_policy_keeps_its_plans_legal_and_its_bounds_at_rest(
+        bytes in proptest::collection::vec(any::<u8>(), 2000),
+        first: bool,
+    ) {
+        let mut dice = Dice(bytes.iter());
+        let mut driver =
+            Driver { model: Model::default(), running: Running::default(), dice: &mut dice };
+        let [(policy, check), _] = policies(first);
+        for _ in 0..60 {
+            driver.flush();
+            for _ in 0..driver.dice.below(6) {
+                driver.step(policy);
+            }
+        }
+        driver.rest(policy);
+        check(&driver.model.shape);
+    }
+
+    #[test]
+    fn the_fallback_is_legal_beside_any_plan_and_ends_with_one_run(
+        bytes in proptest::collection::vec(any::<u8>(), 400),
+    ) {
+        let mut dice = Dice(bytes.iter());
+        let model = dice.tree(3, 4, 10, true);
+        let hostile = dice.compaction(&model);
+        let mut driver = Driver { model, running: Running::default(), dice: &mut dice };
+        if validate(&driver.model.shape, &driver.running, &hostile).is_ok() {
+            driver.running.compactions.push(hostile);
+        }
+        loop {
+            let fresh = driver.model.fresh(&driver.running);
+            match fallback(&driver.model.shape, &driver.running, fresh) {
+                Some(Plan::Compact(plan)) => {
+                    let mut groups: Vec<_> = driver.running.groups().cloned().collect();
+                    groups.extend(plan.groups.clone());
+                    prop_assert!(driver.model.all_sound(&groups));
+                    let runs = |shape: &Shape| shape.levels.iter().map(|l| l.runs.len()).sum::<usize>();
+                    let before = runs(&driver.model.shape);
+                    driver.model = driver.model.commit(&plan.groups[0], true).unwrap();
+                    prop_assert!(runs(&driver.model.shape) < before);
+                }
+                None if driver.commit() => {}
+                None => break,
+            }
+        }
+        let runs = driver.model.shape.levels.iter().map(|l| l.runs.len()).sum::<usize>();
+        prop_assert!(runs <= 1);
+    }
+}
+
+/// Loads flushes of `flush` keys each, to rest after each one.
+fn load(policy: &dyn Policy, flushes: u16, keys_of: impl Fn(u16) -> Vec<u16>) -> (Model, u64) {
+    let mut model = Model::default();
+    let mut written = 0;
+    for flush in 0..flushes {
+        let run = model.fresh(&Running::default()).0;
+        model.write(0, run, keys_of(flush));
+        loop {
+            let running = Running::default();
+            let fresh = model.fresh(&running);
+            let Some(Plan::Compact(plan)) = policy.plan(&model.shape, &running, fresh) else {
+                break;
+            };
+            for group in &plan.groups {
+                let before = model.last_table;
+                model = model.commit(group, false).unwrap();
+                let new = model.data.iter().filter(|(id, _)| id.0 > before);
+                written += new.map(|(_, v)| v.len() as u64).sum::<u64>();
+            }
+        }
+    }
+    (model, written)
+}
+
+#[test]
+fn keys_in_order_are_moved_and_never_rewritten_by_leveling() {
+    let (model, written) = load(&LEVELED, 100, |f| (f * 6..f * 6 + 6).collect());
+    assert_eq!(written, 0);
+    assert!(model.shape.deepest() > 1);
+    check_leveled(&model.shape);
+}
+
+#[test]
+fn tiering_writes_each_entry_about_once_a_level_and_leveling_more() {
+    let scattered =
+        |f: u16| (0..12).map(|k| (u32::from(f * 12 + k) * 3203 % 8009) as u16).collect();
+    let (model, tiered) = load(&TIERED, 200, scattered);
+    let levels = model.shape.deepest() as u64;
+    assert!(tiered <= 2400 * levels, "{tiered} in {levels} levels");
+    let (_, leveled) = load(&LEVELED, 200, scattered);
+    assert!(leveled > tiered, "{leveled} {tiered}");
+}
+
+#[test]
+fn overwriting_the_same_keys_adds_no_level_to_either_tree() {
+    for (policy, check) in policies(true) {
+        let (model, _) = load(policy, 200, |f| (0..12).map(|k| f % 4 * 12 + k).collect());
+        assert!(model.shape.deepest() <= 2, "{}: {:?}", policy.name(), model.shape);
+        check(&model.shape);
+    }
+}
+
+#[test]
+fn leveling_sends_down_the_table_that_overlaps_least() {
+    let mut model = Model::default();
+    for key in (0..60).step_by(6) {
+        model.write(2, 1, key..key + 6);
+    }
+    model.write(1, 2, (0..33).step_by(3));
+    let narrow = model.write(1, 2, 33..39);
+    model.write(1, 2, (40..60).step_by(3));
+    let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &Running::default(), RunId(9))
+    else {
+        panic!("level 1 is not over its capacity");
+    };
+    assert_eq!(plan.groups[0].inputs[0], narrow);
+    assert_eq!(plan.groups[0].inputs.len(), 3);
+}
+
+#[test]
+fn a_table_rich_in_tombstones_is_rewritten_when_it_reaches_the_bottom() {
+    let mut model = Model::default();
+    for run in 1..=3 {
+        model.write(0, run, [0, 50]);
+    }
+    let mut shape = model.shape.clone();
+    for run in &mut shape.levels[0].runs {
+        let id = run.id.0 as u8;
+        let table = Arc::make_mut(&mut run.tables[0]);
+        (table.smallest, table.largest) = (vec![id], vec![id]);
+        table.bytes = 6;
+        table.tombstones = u64::from(id == 2);
+    }
+    let Some(Plan::Compact(plan)) = LEVELED.plan(&shape, &Running::default(), RunId(9)) else {
+        panic!("level 0 is not full");
+    };
+    let merges: Vec<_> = plan.groups.iter().map(|g| g.action != Action::Move).collect();
+    assert_eq!(merges, [false, true, false]);
+}
+
+#[test]
+fn plans_into_an_empty_level_share_its_run() {
+    let mut model = Model::default();
+    for key in (0..54).step_by(6) {
+        model.write(1, 1, key..key + 6);
+    }
+    model.write(3, 2, 200..206);
+    let mut running = Running::default();
+    for fresh in [8, 9] {
+        let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &running, RunId(fresh)) else {
+            panic!("level 1 is not over its capacity");
+        };
+        assert_eq!(plan.groups[0].destination, Destination { level: 2, run: RunId(8) });
+        running.compactions.push(plan);
+    }
+}
+
+#[test]
+fn what_a_waiting_level_needs_is_not_taken_meanwhile() {
+    let mut model = Model::default();
+    model.write(2, 1, 200..206);
+    let going = model.write(1, 2, 0..6);
+    for key in [10, 20, 30] {
+        model.write(1, 2, key..key + 6);
+    }
+    let busy = Running { compactions: vec![plan(vec![move_to(&[going], 2, 1)])] };
+    let next = |model: &Model| LEVELED.plan(&model.shape, &busy, model.fresh(&busy));
+    assert!(next(&model).is_some(), "level 1 alone sends another table down");
+    for run in 3..9 {
+        model.write(0, run, 3..9);
+    }
+    assert_eq!(next(&model), None, "level 0 presses more, and waits for a table of level 1");
+}
+
+#[test]
+fn the_deepest_tiered_level_waits_for_its_runs() {
+    let mut model = Model::default();
+    model.write(1, 1, 0..100);
+    model.write(1, 2, 0..50);
+    let at_rest =
+        |model: &Model| TIERED.plan(&model.shape, &Running::default(), RunId(9)).is_none();
+    assert!(at_rest(&model));
+    model.write(1, 3, 0..10);
+    assert!(!at_rest(&model));
+}
+
+#[test]
+fn the_fallback_waits_for_a_plan_that_writes_between_its_inputs() {
+    let mut model = Model::default();
+    let rising = model.write(1, 1, 4..6);
+    model.write(0, 10, 0..2);
+    model.write(0, 20, 8..10);
+    let busy = Running { compactions: vec![plan(vec![move_to(&[rising], 0, 20)])] };
+    assert_eq!(fallback(&model.shape, &busy, RunId(30)), None);
+    assert!(fallback(&model.shape, &Running::default(), RunId(30)).is_some());
+}

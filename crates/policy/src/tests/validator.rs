@@ -1,0 +1,128 @@
+//! The validator against the model: what it admits never changes a read, and it refuses no more
+//! than it must.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Whether a refusal is about the order of data, not about the plan's form.
+fn is_about_order(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::Passes { .. }
+            | Refusal::Lands { .. }
+            | Refusal::Crosses { .. }
+            | Refusal::Collides { .. }
+    )
+}
+
+/// What a walk met.
+#[derive(Debug, Default)]
+struct Met {
+    admitted: usize,
+    admitted_merges: usize,
+    admitted_pairs: usize,
+    admitted_beside_running: usize,
+    refused: usize,
+}
+
+/// Proposes plans, begins those that are admitted and, in a sparse tree, commits some groups. In a
+/// dense tree a plan must be admitted exactly when every state is sound; in a sparse one, where
+/// ranges overlap that share no key, only if.
+fn walk(bytes: &[u8], dense: bool, met: &mut Met) {
+    let mut dice = Dice(bytes.iter());
+    let mut model = dice.tree(3, 2, 10, dense);
+    let mut running = Running::default();
+    for _ in 0..5 {
+        let compaction = dice.compaction(&model);
+        let mut groups: Vec<_> = running.groups().cloned().collect();
+        let beside = groups.len();
+        groups.extend(compaction.groups.clone());
+        match validate(&model.shape, &running, &compaction) {
+            Ok(()) => {
+                assert!(model.all_sound(&groups), "admitted {groups:?} in {model:?}");
+                met.admitted += 1;
+                met.admitted_merges += usize::from(compaction.groups[0].inputs.len() > 1);
+                met.admitted_pairs += usize::from(compaction.groups.len() > 1);
+                met.admitted_beside_running += usize::from(beside > 0);
+                check_tombstones(&model, &groups);
+                if groups.len() <= 5 {
+                    running.compactions.push(compaction);
+                }
+            }
+            Err(refusal) if dense && is_about_order(&refusal) => {
+                assert!(!model.all_sound(&groups), "{refusal}: {groups:?} in {model:?}");
+                met.refused += 1;
+            }
+            Err(_) => met.refused += 1,
+        }
+        if !dense && dice.below(2) == 0 {
+            let count = running.compactions.len();
+            if let Some(compaction) = running.compactions.get_mut(dice.below(count.max(1))) {
+                let group = compaction.groups.remove(dice.below(compaction.groups.len()));
+                running.compactions.retain(|c| !c.groups.is_empty());
+                model = model.commit(&group, true).unwrap();
+            }
+        }
+    }
+}
+
+/// Where a group may drop a tombstone of a key, no version that the group leaves out and that is
+/// older than its own may be left to show, whatever else has committed.
+fn check_tombstones(model: &Model, groups: &[Group]) {
+    let running = Running { compactions: vec![plan(groups.to_vec())] };
+    for (number, group) in groups.iter().enumerate() {
+        let mut rule = TombstoneRule::new(&model.shape, &running, group);
+        for key in 0..10 {
+            let versions = group.inputs.iter().filter_map(|id| model.held(*id).get(&key));
+            let Some(oldest) = versions.flatten().min() else { continue };
+            if !rule.may_drop(&key.to_be_bytes()) {
+                continue;
+            }
+            for (done, state) in model.states(groups) {
+                if done.contains(&number) {
+                    let state = state.unwrap();
+                    let mut all = state.versions(key).into_iter().flat_map(|(_, s)| s);
+                    assert!(all.all(|s| s >= oldest), "{key} of {group:?} resurrects in {model:?}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_admitted_plan_changes_no_read_in_any_order_of_commits(
+        bytes in proptest::collection::vec(any::<u8>(), 200)
+    ) {
+        walk(&bytes, false, &mut Met::default());
+    }
+
+    #[test]
+    fn over_dense_tables_exactly_the_safe_plans_are_admitted(
+        bytes in proptest::collection::vec(any::<u8>(), 200)
+    ) {
+        walk(&bytes, true, &mut Met::default());
+    }
+}
+
+#[test]
+fn the_random_plans_are_admitted_and_refused_in_good_number() {
+    let mut met = Met::default();
+    for seed in 0..500u64 {
+        let mut state = seed;
+        let mut byte = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        let bytes: Vec<_> = (0..200).map(|_| byte()).collect();
+        walk(&bytes, seed % 2 == 0, &mut met);
+    }
+    println!("{met:?}");
+    assert!(met.admitted > 250 && met.refused > 250, "{met:?}");
+    assert!(met.admitted_merges > 100 && met.admitted_pairs > 25, "{met:?}");
+    assert!(met.admitted_beside_running > 50, "{met:?}");
+}
