@@ -422,3 +422,6 @@ impl Storage for Directory {
         Ok(damage)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,10 +37,18 @@ fn open(kind: Kind, medium: &FaultMedium) -> Box<dyn Storage> {
 }
 
 /// What went wrong: an answer of the storage, or a promise that it broke.
-#[derive(Debug)]
 enum Failure {
     Storage(Error),
     Broken(String),
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Storage(e) => write!(f, "{e}"),
+            Failure::Broken(what) => f.write_str(what),
+        }
+    }
 }
 
 impl From<Error> for Failure {
@@ -140,9 +148,9 @@ impl Program {
         self.next_number += 1;
         let log = self.random.below(5) == 0;
         let id = if log { FileId::log(number) } else { FileId::table(number) };
-        let content = Content { seed: self.random.next(), len: self.random.below(40_000) as usize };
+        let content = Content { seed: self.random.next(), len: self.random.below(20_000) as usize };
         let made = (|| {
-            let file = self.storage.create(id, if log { 40_000 } else { 0 })?;
+            let file = self.storage.create(id, if log { 20_000 } else { 0 })?;
             for (n, chunk) in content.bytes().chunks(9_000).enumerate() {
                 write_all_at(&*file, chunk, n as u64 * 9_000)?;
             }
@@ -295,13 +303,9 @@ fn crash_everywhere(kind: Kind, seeds: std::ops::Range<u64>) -> Result<(), Found
     for seed in seeds {
         let run = operations(kind, seed).map_err(|e| (seed, 0, Survivors::All, e))?;
         for cut in 0..run.0 {
-            for survivors in [
-                Survivors::Synced,
-                Survivors::All,
-                Survivors::Random(cut),
-                Survivors::Random(cut + 1_000_000),
-                Survivors::Prefix { operation: cut, sectors: 1 + cut % 7 },
-            ] {
+            let plain = if cut % 2 == 0 { Survivors::Synced } else { Survivors::All };
+            let torn = Survivors::Prefix { operation: cut, sectors: 1 + cut % 7 };
+            for survivors in [plain, Survivors::Random(cut), torn] {
                 crash_at(kind, seed, cut, survivors).map_err(|e| (seed, cut, survivors, e))?;
             }
         }
@@ -312,7 +316,7 @@ fn crash_everywhere(kind: Kind, seeds: std::ops::Range<u64>) -> Result<(), Found
 #[test]
 fn power_may_be_cut_at_any_operation() {
     for kind in KINDS {
-        if let Err(e) = crash_everywhere(kind, 1..3) {
+        if let Err(e) = crash_everywhere(kind, 1..2) {
             panic!("{kind:?}: {e:?}");
         }
     }
@@ -335,7 +339,7 @@ fn room_reused_before_the_dropping_edit_is_synced_would_be_noticed() {
 fn a_failed_operation_is_an_error_and_loses_nothing_promised() {
     for kind in KINDS {
         for at in 0..operations(kind, 5).unwrap().0 {
-            for fault in [Fault::Io, Fault::NoSpace, Fault::Short] {
+            for fault in [Fault::Io, if at % 2 == 0 { Fault::NoSpace } else { Fault::Short }] {
                 let run = || -> Result<(), Failure> {
                     let memory = place(kind);
                     let medium = FaultMedium::new(Arc::new(memory.clone()))?;
@@ -371,7 +375,7 @@ fn a_failed_operation_is_an_error_and_loses_nothing_promised() {
 fn a_full_medium_refuses_and_the_store_goes_on_when_there_is_room_again() {
     for kind in KINDS {
         for fault in [Fault::NoSpace, Fault::Short] {
-            for kib in [0, 4, 100, 200, 300] {
+            for kib in [0, 4, 70, 100, 130] {
                 let memory = place(kind);
                 let medium = FaultMedium::new(Arc::new(memory.clone())).unwrap();
                 medium.set_capacity(kib << 10, fault);

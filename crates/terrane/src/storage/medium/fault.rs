@@ -606,3 +606,6 @@ impl File for FaultFile {
         Ok(state.nodes.get(self.node).map_or(0, |n| n.seen.len() as u64))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The first and the greatest step by which a table grows, in bytes.
 const FIRST_STEP: u64 = 256 << 10;
 const LAST_STEP: u64 = 4 << 20;
+/// The least extent that a file is made of where there is a choice, in bytes.
+const LEAST_EXTENT: u64 = 64 << 10;
 
 /// A file and the room it takes.
 pub(super) struct VolumeFile {
@@ -45,7 +47,7 @@ impl Body {
 impl VolumeFile {
     /// A table that can grow, with `capacity` bytes to begin with.
     pub(super) fn table(name: String, room: Arc<Room>, backing: u8, capacity: u64) -> Result<Self> {
-        let extents = room.allocate(backing, capacity, FIRST_STEP)?;
+        let extents = room.allocate(backing, capacity, LEAST_EXTENT)?;
         let growing = Mutex::new(Body { extents, len: 0 });
         let (sealed, released) = (OnceLock::new(), AtomicBool::new(false));
         Ok(VolumeFile { name, room, backing, growing, sealed, released })
@@ -53,7 +55,7 @@ impl VolumeFile {
 
     /// A log of `capacity` bytes.
     pub(super) fn log(name: String, room: Arc<Room>, backing: u8, capacity: u64) -> Result<Self> {
-        let extents = room.allocate(backing, capacity, FIRST_STEP)?;
+        let extents = room.allocate(backing, capacity, LEAST_EXTENT)?;
         Ok(Self::placed(name, room, Placement { len: capacity, backing, extents }))
     }
 
@@ -159,7 +161,8 @@ impl VolumeFile {
         let capacity = body.capacity();
         if end > capacity {
             let step = capacity.clamp(FIRST_STEP, LAST_STEP);
-            let more = self.room.allocate(self.backing, (end - capacity).max(step), FIRST_STEP)?;
+            let more =
+                self.room.allocate(self.backing, (end - capacity).max(step), LEAST_EXTENT)?;
             body.extents.extend(more);
         }
         Ok(())

@@ -77,6 +77,8 @@ struct Head {
     last_generation: u64,
     /// The journal takes no more records; the next commit begins a new one.
     begin_anew: bool,
+    /// The journal's region should move down: the next commit begins a new one.
+    move_down: bool,
     /// Regions that a failed switch may have named.
     regions_in_doubt: Vec<Extent>,
     /// Files that a failed commit may have named, and which of them were to be removed.
@@ -317,6 +319,7 @@ impl Volume {
         self.start(head)?;
         self.room.sync_grown()?;
         if !head.begin_anew
+            && !head.move_down
             && let Some(journal) = &mut head.journal
             && journal.append(record)?
         {
@@ -353,6 +356,7 @@ impl Volume {
         self.room.give(0, &std::mem::take(&mut head.regions_in_doubt));
         self.room.give(0, old.as_slice());
         head.begin_anew = false;
+        head.move_down = false;
         Ok(())
     }
 
@@ -519,3 +523,6 @@ impl Storage for Volume {
         self.check_all()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,7 +75,7 @@ impl Volume {
                 && let Some(below) = free.take_below(len, base)
             {
                 // Only one extent that fits is a place for the region, and only a commit moves it.
-                head.begin_anew |= below.len() == 1;
+                head.move_down |= below.len() == 1;
                 below.into_iter().for_each(|extent| free.give(extent));
             }
             let placed = files.live.iter().filter(|(id, _)| id.kind == FileKind::Table);

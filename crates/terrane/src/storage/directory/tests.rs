@@ -1,0 +1,138 @@
+use super::*;
+use crate::storage::medium::MemoryMedium;
+
+/// Commits `edit` with a snapshot that says the same.
+fn commit(store: &Directory, edit: &[u8], added: &[FileId], dropped: &[FileId]) -> Result<()> {
+    store.commit(&Commit { edit, added, dropped, snapshot: &|| edit.to_vec() })
+}
+
+fn open(medium: &MemoryMedium) -> Directory {
+    Directory::open(Arc::new(medium.clone())).unwrap()
+}
+
+/// A store of one table and one log.
+fn store(medium: &MemoryMedium) -> Directory {
+    let store = open(medium);
+    assert!(store.recover().unwrap().is_none());
+    let table = store.create(FileId::table(1), 0).unwrap();
+    table.write_at(b"table", 0).unwrap();
+    let log = store.create(FileId::log(2), 100).unwrap();
+    assert_eq!(log.len().unwrap(), 100);
+    commit(&store, b"one", &[FileId::table(1), FileId::log(2)], &[]).unwrap();
+    store
+}
+
+#[test]
+fn a_place_without_a_store_says_what_it_is() {
+    let medium = MemoryMedium::new();
+    medium.create(LOCK).unwrap();
+    assert!(open(&medium).recover().unwrap().is_none());
+    medium.create("letter.txt").unwrap();
+    assert!(matches!(open(&medium).recover(), Err(Error::NoStore { .. })));
+    medium.create(&FileId::table(3).to_string()).unwrap();
+    assert!(matches!(open(&medium).recover(), Err(Error::Corrupt(_))), "files without a journal");
+    medium.create(CREATING).unwrap();
+    assert!(open(&medium).recover().unwrap().is_none(), "a creation that never ended");
+    assert_eq!(medium.list().unwrap(), [CREATING, LOCK, "letter.txt"]);
+}
+
+#[test]
+fn a_store_comes_back_without_leftovers_and_leaves_the_files_of_others_alone() {
+    let medium = MemoryMedium::new();
+    let first = store(&medium);
+    first.create(FileId::table(3), 0).unwrap();
+    commit(&first, b"two", &[], &[FileId::table(1)]).unwrap();
+    assert_eq!(first.files().unwrap().len(), 3, "dropped is not removed");
+    for name in ["MANIFEST-000009", "MANIFEST-1", CURRENT_TEMP, CREATING, "3.sst", "letter.txt"] {
+        medium.create(name).unwrap();
+    }
+    let second = open(&medium);
+    let found = second.recover().unwrap().unwrap();
+    assert_eq!(found.edits, [b"one", b"two"]);
+    assert_eq!(second.files().unwrap(), [FileId::log(2)]);
+    let names = ["00000002.log", "3.sst", CURRENT, "MANIFEST-000001", "MANIFEST-1", "letter.txt"];
+    assert_eq!(medium.list().unwrap(), names);
+    assert!(second.check().unwrap().is_empty());
+}
+
+#[test]
+fn a_file_that_lives_is_neither_removed_nor_created_nor_dropped_twice() {
+    let medium = MemoryMedium::new();
+    let store = store(&medium);
+    let id = FileId::table(1);
+    assert!(matches!(store.remove(id), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(store.create(id, 0), Err(Error::InvalidArgument { .. })));
+    commit(&store, b"two", &[], &[id]).unwrap();
+    assert!(matches!(commit(&store, b"", &[], &[id]), Err(Error::InvalidArgument { .. })));
+    let reader = store.open(id).unwrap();
+    store.remove(id).unwrap();
+    let mut buf = [0; 5];
+    assert_eq!((reader.read_at(&mut buf, 0).unwrap(), &buf), (5, b"table"));
+    assert!(matches!(store.open(id), Err(Error::Io { .. })));
+}
+
+#[test]
+fn a_journal_that_grew_begins_anew_with_the_snapshot() {
+    let medium = MemoryMedium::new();
+    let first = store(&medium);
+    for n in 0..100u8 {
+        commit(&first, &[n; 900], &[], &[]).unwrap();
+    }
+    let manifests: Vec<_> =
+        medium.list().unwrap().into_iter().filter(|n| n.starts_with(MANIFEST)).collect();
+    assert_eq!(manifests.len(), 1);
+    assert_ne!(manifests[0], manifest(1));
+    let edits = open(&medium).recover().unwrap().unwrap().edits;
+    assert!(edits.len() < 60);
+    assert!(edits.iter().rev().zip((0..100).rev()).all(|(e, n)| *e == [n; 900]));
+    assert_eq!(first.space().unwrap().live, 64 * 1024 + 105);
+}
+
+#[test]
+fn one_damaged_copy_is_reported_and_the_next_commit_makes_it_good() {
+    for (name, offset) in [("MANIFEST-000001", 40), (CURRENT, 9), (CURRENT, COPY as u64 + 9)] {
+        let medium = MemoryMedium::new();
+        let first = store(&medium);
+        medium.open(name).unwrap().write_at(&[0xff], offset).unwrap();
+        assert_eq!(first.check().unwrap().len(), 1, "{name}");
+        let second = open(&medium);
+        let found = second.recover().unwrap().unwrap();
+        assert_eq!((found.edits.len(), found.repaired.len()), (1, 1), "{name}");
+        commit(&second, b"two", &[], &[]).unwrap();
+        assert!(second.check().unwrap().is_empty());
+        assert_eq!(open(&medium).recover().unwrap().unwrap().edits, [b"two"]);
+    }
+}
+
+#[test]
+fn a_missing_or_short_file_is_damage_that_is_named() {
+    let medium = MemoryMedium::new();
+    let store = store(&medium);
+    let table = FileId::table(1);
+    medium.open(&table.to_string()).unwrap().set_len(4).unwrap();
+    assert_eq!(store.check().unwrap()[0].file, table.to_string());
+    medium.remove(&table.to_string()).unwrap();
+    assert_eq!(store.check().unwrap()[0].found, "no such file");
+    assert!(matches!(store.open(table), Err(Error::Corrupt(_))));
+    medium.remove("MANIFEST-000001").unwrap();
+    assert!(matches!(open(&medium).recover(), Err(Error::Corrupt(_))));
+    medium.open(CURRENT).unwrap().write_at(&[0; 1024], 0).unwrap();
+    assert!(matches!(open(&medium).recover(), Err(Error::Corrupt(_))));
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn a_store_lives_in_native_files() {
+    use crate::storage::medium::NativeMedium;
+    let place = tempfile::tempdir().unwrap();
+    let medium = || Arc::new(NativeMedium::open(place.path(), true).unwrap());
+    let _lock = medium().lock("test").unwrap();
+    let first = Directory::open(medium()).unwrap();
+    assert!(first.recover().unwrap().is_none());
+    first.create(FileId::table(1), 0).unwrap().write_at(b"x", 0).unwrap();
+    commit(&first, b"one", &[FileId::table(1)], &[]).unwrap();
+    let second = Directory::open(medium()).unwrap();
+    assert_eq!(second.recover().unwrap().unwrap().edits, [b"one"]);
+    assert_eq!(second.open(FileId::table(1)).unwrap().len().unwrap(), 1);
+    assert!(second.check().unwrap().is_empty());
+}

@@ -1,0 +1,134 @@
+use super::*;
+use crate::storage::medium::MemoryMedium;
+
+fn wrapped() -> (MemoryMedium, FaultMedium) {
+    let memory = MemoryMedium::new();
+    let file = memory.create("f").unwrap();
+    file.write_at(&[1; 2048], 0).unwrap();
+    let medium = FaultMedium::new(Arc::new(memory.clone())).unwrap();
+    (memory, medium)
+}
+
+fn bytes(medium: &dyn Medium, name: &str) -> Option<Vec<u8>> {
+    let file = medium.open(name).ok()?;
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    Some(bytes)
+}
+
+#[test]
+fn reads_see_what_was_written_and_a_crash_leaves_what_was_synced() {
+    for (survivors, kept) in [(Survivors::Synced, 2), (Survivors::All, 3)] {
+        let (memory, medium) = wrapped();
+        let file = medium.open("f").unwrap();
+        file.write_at(&[2; 100], 0).unwrap();
+        file.sync().unwrap();
+        file.write_at(&[3; 100], 0).unwrap();
+        assert_eq!(bytes(&medium, "f").unwrap()[0], 3);
+        assert_eq!(bytes(&memory, "f").unwrap()[0], 1, "the medium is written by the crash");
+        medium.crash(survivors).unwrap();
+        assert_eq!(bytes(&memory, "f").unwrap()[0], kept);
+        assert!(file.len().is_err() && medium.list().is_err(), "there is no power");
+    }
+}
+
+#[test]
+fn every_sector_may_be_any_of_its_contents_and_each_outcome_comes_up() {
+    let mut outcomes = BTreeSet::new();
+    for seed in 0..4000 {
+        let (memory, medium) = wrapped();
+        let file = medium.open("f").unwrap();
+        file.write_at(&[2; 1024], 0).unwrap();
+        file.write_at(&[3; 1024], 512).unwrap();
+        file.set_len(4096).unwrap();
+        medium.crash(Survivors::Random(seed)).unwrap();
+        let found = bytes(&memory, "f").unwrap();
+        let sectors: Vec<u8> = found
+            .chunks(512)
+            .map(|sector| {
+                assert!(sector.iter().all(|b| *b == sector[0]), "a sector is whole");
+                sector[0]
+            })
+            .collect();
+        assert!([1, 2].contains(&sectors[0]) && [1, 3].contains(&sectors[2]));
+        assert!([4, 8].contains(&sectors.len()) && sectors[4..].iter().all(|b| *b == 0));
+        outcomes.insert(sectors);
+    }
+    // Two contents, three, two, and two lengths.
+    assert_eq!(outcomes.len(), 2 * 3 * 2 * 2);
+    assert!(outcomes.contains(&vec![1, 3, 3, 1]), "a later write without the earlier one");
+}
+
+#[test]
+fn names_survive_only_a_sync_of_names_and_a_rename_is_old_or_new() {
+    let (memory, medium) = wrapped();
+    let file = medium.create("g").unwrap();
+    file.write_at(&[7], 0).unwrap();
+    file.sync().unwrap();
+    medium.crash(Survivors::Synced).unwrap();
+    assert_eq!(memory.list().unwrap(), ["f"], "synced bytes do not make a name");
+
+    let mut seen = BTreeSet::new();
+    for seed in 0..60 {
+        let (memory, medium) = wrapped();
+        let file = medium.create("t").unwrap();
+        file.write_at(&[7], 0).unwrap();
+        file.sync().unwrap();
+        medium.rename("t", "f").unwrap();
+        medium.crash(Survivors::Random(seed)).unwrap();
+        let content = |name| bytes(&memory, name).map(|b| b[0]);
+        seen.insert((content("f"), content("t")));
+    }
+    let expected = [(Some(1), None), (Some(1), Some(7)), (Some(7), None)];
+    assert_eq!(seen, BTreeSet::from(expected));
+}
+
+#[test]
+fn power_ends_in_the_midst_of_the_operation_named() {
+    let (memory, medium) = wrapped();
+    let file = medium.open("f").unwrap();
+    file.write_at(&[2; 512], 0).unwrap();
+    medium.cut_at(1);
+    assert!(file.write_at(&[3; 1024], 1024).is_err());
+    assert!(file.sync().is_err() && medium.open("f").is_err());
+    assert_eq!(medium.operations(), 2);
+    medium.crash(Survivors::Prefix { operation: 1, sectors: 1 }).unwrap();
+    let found: Vec<u8> = bytes(&memory, "f").unwrap().chunks(512).map(|s| s[0]).collect();
+    assert_eq!(found, [2, 1, 3, 1]);
+}
+
+#[test]
+fn faults_strike_once_or_until_healed_and_a_failed_sync_saves_nothing_later() {
+    let (memory, medium) = wrapped();
+    let file = medium.open("f").unwrap();
+    medium.fail_at(0, Fault::Short);
+    assert_eq!(file.write_at(&[2; 10], 0).unwrap(), 5);
+    medium.fail_from(1, Fault::NoSpace);
+    for _ in 0..2 {
+        assert!(matches!(file.write_at(&[2; 10], 0), Err(Error::NoSpace { .. })));
+    }
+    medium.heal();
+    medium.fail_at(3, Fault::Io);
+    assert!(file.sync().is_err());
+    file.write_at(&[4; 512], 512).unwrap();
+    file.sync().unwrap();
+    medium.crash(Survivors::Synced).unwrap();
+    let found = bytes(&memory, "f").unwrap();
+    assert_eq!((found[0], found[512]), (1, 4));
+}
+
+#[test]
+fn a_bounded_medium_is_full_and_a_flipped_bit_is_read() {
+    let (memory, medium) = wrapped();
+    let file = medium.open("f").unwrap();
+    medium.set_capacity(2100, Fault::Short);
+    assert_eq!(file.write_at(&[2; 100], 2048).unwrap(), 52);
+    medium.set_capacity(2100, Fault::NoSpace);
+    assert!(matches!(file.write_at(&[2; 100], 2048), Err(Error::NoSpace { .. })));
+    assert!(matches!(file.set_len(3000), Err(Error::NoSpace { .. })));
+    assert_eq!(file.write_at(&[2; 100], 0).unwrap(), 100, "what is there can be written again");
+    medium.flip("f", 8 * 1000 + 3).unwrap();
+    assert_eq!(bytes(&medium, "f").unwrap()[1000], 1 ^ 8);
+    medium.crash(Survivors::Synced).unwrap();
+    assert_eq!(bytes(&memory, "f").unwrap()[1000], 1 ^ 8);
+}

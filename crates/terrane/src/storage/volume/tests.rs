@@ -1,0 +1,209 @@
+use super::*;
+use crate::storage::medium::{Medium, MemoryMedium};
+use crate::storage::read_exact_at;
+
+const STEP: u64 = 64 << 10;
+
+fn commit(volume: &Volume, edit: &[u8], added: &[FileId], dropped: &[FileId]) -> Result<()> {
+    volume.commit(&Commit { edit, added, dropped, snapshot: &|| edit.to_vec() })
+}
+
+fn backings(medium: &MemoryMedium, n: usize) -> Vec<Arc<dyn File>> {
+    let name = |n| format!("backing.{n}");
+    (0..n).map(|n| medium.open(&name(n)).or_else(|_| medium.create(&name(n))).unwrap()).collect()
+}
+
+fn open(medium: &MemoryMedium, n: usize) -> Volume {
+    let options = VolumeOptions { min_growth: STEP, ..VolumeOptions::default() };
+    Volume::open(backings(medium, n), options).unwrap()
+}
+
+fn new(medium: &MemoryMedium, n: usize) -> Volume {
+    let volume = open(medium, n);
+    assert!(volume.recover().unwrap().is_none());
+    volume
+}
+
+/// Creates, writes, syncs and names a table of `len` bytes `fill`.
+fn table(volume: &Volume, number: u64, len: usize, fill: u8) -> FileId {
+    let id = FileId::table(number);
+    let file = volume.create(id, 0).unwrap();
+    write_all_at(&*file, &vec![fill; len], 0).unwrap();
+    file.sync().unwrap();
+    commit(volume, &number.to_le_bytes(), &[id], &[]).unwrap();
+    id
+}
+
+fn holds(file: &dyn File, len: usize, fill: u8) -> bool {
+    let mut buf = vec![!fill; len + 1];
+    file.read_at(&mut buf, 0).unwrap() == len && buf[..len].iter().all(|b| *b == fill)
+}
+
+fn extents(volume: &Volume, id: FileId) -> Placement {
+    lock(&volume.files).live[&id].placement()
+}
+
+#[test]
+fn files_of_every_length_come_back() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    let lens = [0, 1, 4095, 4096, 4097, 300_000, 1_500_000];
+    for (n, len) in lens.into_iter().enumerate() {
+        table(&volume, n as u64, len, n as u8 + 1);
+    }
+    let gap = volume.create(FileId::table(50), 0).unwrap();
+    gap.write_at(&[1; 9000], 0).unwrap();
+    gap.set_len(10).unwrap();
+    gap.write_at(&[2], 5000).unwrap();
+    gap.sync().unwrap();
+    commit(&volume, b"gap", &[FileId::table(50)], &[]).unwrap();
+    let again = open(&medium, 1);
+    assert_eq!(again.recover().unwrap().unwrap().edits.len(), lens.len() + 1);
+    for (n, len) in lens.into_iter().enumerate() {
+        let file = again.open(FileId::table(n as u64)).unwrap();
+        assert!(holds(&*file, len, n as u8 + 1), "{len} bytes");
+    }
+    let mut found = [9; 6000];
+    assert_eq!(again.open(FileId::table(50)).unwrap().read_at(&mut found, 0).unwrap(), 5001);
+    assert!(found[..10].iter().all(|b| *b == 1) && found[10..5000].iter().all(|b| *b == 0));
+    assert!(again.check().unwrap().is_empty());
+}
+
+#[test]
+fn logs_and_tables_lie_in_backings_of_their_own() {
+    let volume = new(&MemoryMedium::new(), 4);
+    let log = FileId::log(9);
+    let file = volume.create(log, 10_000).unwrap();
+    assert_eq!(file.len().unwrap(), 10_000);
+    assert!(matches!(file.write_at(&[0; 10], 9_995), Err(Error::Short { found: 5, .. })));
+    assert!(matches!(file.set_len(1), Err(Error::InvalidArgument { .. })));
+    commit(&volume, b"log", &[log], &[]).unwrap();
+    let places: Vec<_> =
+        (0..4).map(|n| extents(&volume, table(&volume, n, 5000, 1)).backing).collect();
+    assert_eq!((extents(&volume, log).backing, places), (1, vec![2, 3, 2, 3]));
+}
+
+#[test]
+fn room_is_not_reused_while_a_handle_or_the_journal_needs_it() {
+    let volume = new(&MemoryMedium::new(), 1);
+    let dropped = table(&volume, 1, 100_000, 1);
+    let place = extents(&volume, dropped);
+    let taken =
+        |id| extents(&volume, id).extents.iter().any(|e| place.extents[0].offset == e.offset);
+    let reader = volume.open(dropped).unwrap();
+    commit(&volume, b"drop", &[], &[dropped]).unwrap();
+    assert!(!taken(table(&volume, 2, 100_000, 2)), "it was not removed");
+    volume.remove(dropped).unwrap();
+    assert!(!taken(table(&volume, 3, 100_000, 3)), "it is read");
+    assert!(holds(&*reader, 100_000, 1));
+    drop(reader);
+    assert!(taken(table(&volume, 4, 100_000, 4)), "now it is free");
+}
+
+#[test]
+fn a_file_that_was_never_named_gives_its_room_back_at_once() {
+    let volume = new(&MemoryMedium::new(), 1);
+    table(&volume, 1, 10, 1);
+    let free = || lock(&volume.room.backings()[0].free).total();
+    let file = volume.create(FileId::table(2), 50_000).unwrap();
+    file.write_at(&[0; 50_000], 0).unwrap();
+    let before = free();
+    drop(file);
+    assert_eq!(free(), before, "the volume holds it until it is removed");
+    volume.remove(FileId::table(2)).unwrap();
+    assert_eq!(free(), before + 53_248);
+}
+
+#[test]
+fn tidy_moves_tables_down_and_shrinks_while_a_reader_keeps_the_old_place() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    let big: Vec<_> = (0..6).map(|n| table(&volume, n, 500_000, n as u8)).collect();
+    let last = table(&volume, 9, 300_000, 9);
+    let reader = volume.open(last).unwrap();
+    commit(&volume, b"drop", &[], &big).unwrap();
+    big.iter().for_each(|id| volume.remove(*id).unwrap());
+    let (before, place) = (volume.space().unwrap(), extents(&volume, last));
+    while volume.tidy().unwrap() {}
+    assert!(extents(&volume, last).extents[0].offset < place.extents[0].offset);
+    assert!(holds(&*reader, 300_000, 9) && holds(&*volume.open(last).unwrap(), 300_000, 9));
+    assert!(volume.space().unwrap().taken >= place.extents[0].end(), "the reader pins the end");
+    drop(reader);
+    while volume.tidy().unwrap() {}
+    commit(&volume, b"the journal moves", &[], &[]).unwrap();
+    while volume.tidy().unwrap() {}
+    let after = volume.space().unwrap();
+    assert_eq!(after.live, before.live);
+    assert!(after.taken < before.taken / 2 && after.taken <= 2 * after.live, "{after:?}");
+    assert!(volume.check().unwrap().is_empty());
+    let again = open(&medium, 1);
+    again.recover().unwrap().unwrap();
+    assert_eq!(extents(&again, last), extents(&volume, last));
+    assert!(holds(&*again.open(last).unwrap(), 300_000, 9));
+}
+
+#[test]
+fn one_damaged_superblock_is_reported_and_made_good_and_two_are_damage() {
+    for slot in SLOTS {
+        let medium = MemoryMedium::new();
+        let volume = new(&medium, 1);
+        table(&volume, 1, 100, 1);
+        let file = backings(&medium, 1).remove(0);
+        file.write_at(&[0xff], slot + 20).unwrap();
+        assert_eq!(volume.check().unwrap().len(), 1);
+        let again = open(&medium, 1);
+        assert_eq!(again.recover().unwrap().unwrap().repaired.len(), 1);
+        assert!(again.check().unwrap().is_empty());
+        assert!(SLOTS.iter().all(|slot| file.write_at(&[0xff], slot + 20).is_ok()));
+        assert!(matches!(open(&medium, 1).recover(), Err(Error::Corrupt(_))));
+    }
+}
+
+#[test]
+fn what_is_no_volume_or_not_all_of_it_is_refused() {
+    let medium = MemoryMedium::new();
+    let file = medium.create("backing.0").unwrap();
+    for content in [&b"a letter"[..], &[0; 9000]] {
+        file.write_at(content, 0).unwrap();
+        assert!(matches!(open(&medium, 1).recover(), Err(Error::NoStore { .. })));
+        file.set_len(0).unwrap();
+    }
+    assert!(Volume::open(Vec::new(), VolumeOptions::default()).is_err());
+    let volume = new(&medium, 2);
+    table(&volume, 1, 100_000, 1);
+    assert!(matches!(open(&medium, 1).recover(), Err(Error::InvalidArgument { .. })));
+    let newer = Superblock {
+        format: Format { required: 4, ..Format::CURRENT },
+        ..volume.superblock(99, Extent { offset: 0, len: 0 })
+    };
+    volume.write_slot(0, &newer).unwrap();
+    assert!(matches!(open(&medium, 2).recover(), Err(Error::NewerFormat { .. })));
+}
+
+#[test]
+fn a_backing_cut_short_is_damage() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    table(&volume, 0, 10, 0);
+    let id = table(&volume, 1, 500_000, 1);
+    let end = extents(&volume, id).extents.last().unwrap().end();
+    backings(&medium, 1)[0].set_len(end - 4096).unwrap();
+    assert_eq!(volume.check().unwrap().len(), 1);
+    assert!(matches!(open(&medium, 1).recover(), Err(Error::Corrupt(_))));
+    let mut buf = vec![0; 500_000];
+    assert!(matches!(
+        read_exact_at(&*volume.open(id).unwrap(), &mut buf, 0),
+        Err(Error::Corrupt(_))
+    ));
+}
+
+#[test]
+fn extents_that_two_files_claim_are_damage() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    let id = table(&volume, 1, 5000, 1);
+    let twice = (FileId::table(2), extents(&volume, id));
+    let record = Record { placed: vec![twice], edit: Some(b"x"), ..Record::default() };
+    assert!(lock(&volume.head).journal.as_mut().unwrap().append(&record).unwrap());
+    assert!(matches!(open(&medium, 1).recover(), Err(Error::Corrupt(_))));
+}
