@@ -179,7 +179,7 @@ impl Engine {
         let fresh = RunId(state.next_id);
         let refusals = state.refused.get(&id).copied().unwrap_or(0);
         let plan = if refusals < 2 {
-            keyspace.policy.plan(&shape, &running, fresh)
+            keyspace.policy.load().plan(&shape, &running, fresh)
         } else {
             state.refused.remove(&id);
             terrane_policy::fallback(&shape, &running, fresh)
@@ -197,7 +197,8 @@ impl Engine {
         true
     }
 
-    fn begin(&self, state: &mut State, id: KeyspaceId, plan: Compaction) {
+    /// Makes a plan that was admitted ready for jobs; answers its number.
+    pub(super) fn begin(&self, state: &mut State, id: KeyspaceId, plan: Compaction) -> u64 {
         // Runs that the plan creates have names from `next_id` up: none may get them again.
         let names = plan.groups.iter().map(|g| g.destination.run.0 + 1).max().unwrap_or(0);
         state.next_id = state.next_id.max(names);
@@ -215,5 +216,6 @@ impl Engine {
             open: plan.groups,
             reason: plan.reason,
         });
+        number
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct View {
 pub(crate) struct KeyspaceInner {
     pub id: KeyspaceId,
     pub name: String,
-    pub policy: Box<dyn Policy>,
+    pub policy: ArcSwap<Box<dyn Policy>>,
     pub view: ArcSwap<View>,
 }
 
