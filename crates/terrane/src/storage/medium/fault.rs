@@ -33,6 +33,9 @@ pub enum Fault {
     NoSpace,
     /// A write does the first half of its bytes and says so; other operations fail as with `Io`.
     Short,
+    /// The process ended before the operation, which is not begun: with
+    /// [`FaultMedium::fail_from`] and [`FaultMedium::heal`], a restart without a loss of power.
+    Killed,
 }
 
 /// What of the unsynced state is on the medium after a crash.
@@ -436,6 +439,7 @@ fn no_power(action: &'static str, name: &str) -> Error {
 fn failure(fault: Fault, action: &'static str, name: &str, wanted: u64) -> Error {
     let source = match fault {
         Fault::NoSpace => io::ErrorKind::StorageFull.into(),
+        Fault::Killed => io::Error::other("the process ended"),
         Fault::Io | Fault::Short => io::Error::other("injected fault"),
     };
     Error::io(action, name, wanted, source)
@@ -578,7 +582,8 @@ impl File for FaultFile {
             Outcome::Done => node.sync(),
             Outcome::Cut => return Err(no_power("sync", &self.name)),
             Outcome::Fails(fault) => {
-                node.changes.iter_mut().for_each(|c| c.in_doubt = true);
+                let harmed = fault != Fault::Killed;
+                node.changes.iter_mut().for_each(|c| c.in_doubt |= harmed);
                 return Err(failure(fault, "sync", &self.name, 0));
             }
         }
