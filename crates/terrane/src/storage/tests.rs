@@ -204,7 +204,7 @@ impl Program {
             }
             Err(e) => {
                 self.in_doubt.push(attempt);
-                for id in added.iter().filter(|_| attempt % 2 == 0) {
+                for id in added.iter().filter(|_| attempt.is_multiple_of(2)) {
                     self.fresh.remove(id);
                     let _ = self.storage.remove(*id);
                 }
