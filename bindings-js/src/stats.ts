@@ -1,0 +1,5 @@
+/** What a store tells of itself. */
+
+/** To come. */
+export type Stats = {};
+export type CheckReport = {};
