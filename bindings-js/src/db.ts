@@ -4,7 +4,7 @@ import type { Connection } from "./connection.ts";
 import { count, type Entry, entries, type RangeOptions, toRange } from "./entries.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { type Bytes, type Decoded, decode, describe, type Encoding } from "./packing.ts";
-import type { CheckReport, Stats } from "./stats.ts";
+import { type CheckReport, parse, type Stats } from "./stats.ts";
 
 /**
  * When a write counts as done: `"sync"`, when it is on the medium; `"buffered"`, when the engine
@@ -140,12 +140,12 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   /** The store's shape, room and counters. */
   async stats(): Promise<Stats> {
-    return JSON.parse((await this.#connection.call({ op: "stats" })) as string) as Stats;
+    return parse((await this.#connection.call({ op: "stats" })) as string) as Stats;
   }
 
   /** Reads and verifies everything stored, and reports what is damaged. */
   async check(): Promise<CheckReport> {
-    return JSON.parse((await this.#connection.call({ op: "check" })) as string) as CheckReport;
+    return parse((await this.#connection.call({ op: "check" })) as string) as CheckReport;
   }
 
   /** Syncs, closes the store, and lets others open it. Calls made before are done first. */

@@ -130,6 +130,8 @@ function codeOf(exception: string): ErrorCode {
       return "QUOTA";
     case "NoModificationAllowedError":
       return "BUSY";
+    case "NotFoundError":
+      return "NO_STORE";
     case "SecurityError":
     case "NotAllowedError":
       return "UNAVAILABLE";

@@ -26,4 +26,4 @@ export {
 export { destroy, type EngineOptions, type OpenOptions, open } from "./open.ts";
 export type { Bytes, Decoded, Encoding } from "./packing.ts";
 export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./packing.ts";
-export type { CheckReport, Stats } from "./stats.ts";
+export type { CheckReport, Damage, KeyspaceStats, LevelStats, Stats } from "./stats.ts";

@@ -8,9 +8,9 @@ import { hold, removeDirectory } from "./place.ts";
 
 /** Options of the engine; each has a default that fits a browser. */
 export interface EngineOptions {
-  /** Bytes of writes that are gathered in memory before they become a table. */
+  /** Bytes of writes that are gathered in memory before they become a table. Default: 4 MiB. */
   memtableBytes?: number;
-  /** Bytes of blocks that are kept in memory for reads. */
+  /** Bytes of blocks that are kept in memory for reads. Default: 8 MiB. */
   cacheBytes?: number;
 }
 
@@ -41,6 +41,9 @@ export interface OpenOptions<K extends Encoding = "utf8", V extends Encoding = "
 const DEFAULT_TIMEOUT = 5000;
 /** The longest time that a timer takes. */
 const LONGEST_TIME = 2 ** 31 - 1;
+const LEAST_MEMTABLE_BYTES = 64 << 10;
+/** The most that an option may take of the module's 4 GiB. */
+const MOST_BYTES = 1 << 30;
 
 /** Names this page among those that may hold a store. */
 const client: string = globalThis.crypto?.randomUUID?.() ?? "";
@@ -74,7 +77,10 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
     syncInterval: checkTime("syncInterval", syncInterval),
     timeout: checkTime("timeout", timeout),
     wasmUrl: wasmUrl === undefined ? undefined : new URL(wasmUrl, location.href).href,
-    engine: JSON.stringify({ memtableBytes, cacheBytes }),
+    engine: JSON.stringify({
+      memtableBytes: checkBytes("memtableBytes", memtableBytes, LEAST_MEMTABLE_BYTES),
+      cacheBytes: checkBytes("cacheBytes", cacheBytes, 0),
+    }),
   });
   return new Db(name, connection, { durability, keyEncoding, valueEncoding });
 }
@@ -131,6 +137,16 @@ function checkTime(what: string, milliseconds: number): number {
     );
   }
   return milliseconds;
+}
+
+function checkBytes(what: string, bytes: number | undefined, least: number): number | undefined {
+  if (bytes === undefined) return undefined;
+  if (!(Number.isSafeInteger(bytes) && bytes >= least && bytes <= MOST_BYTES)) {
+    throw new InvalidArgumentError(
+      `${what}: expected ${least} to ${MOST_BYTES} bytes, found ${bytes}`,
+    );
+  }
+  return bytes;
 }
 
 /** Refuses, with the reason, where a store cannot be. */
