@@ -1,21 +1,40 @@
 //! Pure compaction planners for an LSM tree.
 //!
-//! 1. A [`Shape`] is an immutable picture of one keyspace's tree: levels of runs of tables.
-//! 2. A [`Policy`] looks at a shape and at what is already running, and proposes a [`Plan`].
-//! 3. The [`validate`] module refuses every plan that could lose or resurrect data, so that a wrong
-//!    policy can only waste work.
+//! 1. A [`Shape`] is an immutable picture of one keyspace's tree: levels of runs of tables. An
+//!    [`edit`] makes the next one.
+//! 2. A [`Policy`] looks at a shape and at what is already running, and proposes a [`Plan`]:
+//!    [`Leveled`] or [`Tiered`], chosen through [`PolicyOptions`].
+//! 3. The [`mod@validate`] module refuses every plan that could lose or resurrect data, so that a
+//!    wrong policy can only waste work; [`fallback()`] is what is done instead.
+//! 4. A [`TombstoneRule`] says which tombstones a group's merge may drop.
 //!
 //! Nothing here knows of storage, threads or clocks: the same policy object drives the engine on
 //! disk, in a browser and in the simulator.
 
+pub mod edit;
+pub mod fallback;
+pub mod leveled;
+pub mod options;
 pub mod plan;
 pub mod policy;
 pub mod shape;
+pub mod tiered;
+pub mod tombstones;
 pub mod validate;
 
-mod tiered;
+mod components;
+mod descend;
+#[cfg(test)]
+mod tests;
+mod words;
 
+pub use edit::{EditError, ShapeEdit, apply};
+pub use fallback::fallback;
+pub use leveled::Leveled;
+pub use options::{BadOption, Parameter, PolicyOptions, Preset, presets};
 pub use plan::{Action, Compaction, Destination, Group, Plan};
 pub use policy::{Policy, Running};
 pub use shape::{Level, Run, RunId, Shape, TableId, TableInfo};
 pub use tiered::Tiered;
+pub use tombstones::TombstoneRule;
+pub use validate::{Refusal, validate};

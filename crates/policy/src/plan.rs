@@ -2,6 +2,7 @@
 
 use crate::shape::{RunId, TableId};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A proposal, with its reason in words (for the event stream and the visualizer).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,13 +41,27 @@ pub struct Destination {
     pub run: RunId,
 }
 
+impl Destination {
+    /// Whether this place is newer than `other`: a lower level, or a newer run of the same level.
+    #[must_use]
+    pub fn is_above(self, other: Destination) -> bool {
+        (self.level, other.run) < (other.level, self.run)
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "level {}, run {}", self.level, self.run.0)
+    }
+}
+
 /// How a group's outputs come about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// Merge the inputs. Outputs are cut before a user key that is at or above the next of `cuts`
     /// (sorted user keys), and when a table reaches `table_bytes`.
     Merge {
-        /// User keys at which a new table must start.
+        /// User keys at which a new table must start, strictly ascending.
         cuts: Vec<Vec<u8>>,
         /// Size at which a table is closed, in bytes; `u64::MAX` for no bound.
         table_bytes: u64,

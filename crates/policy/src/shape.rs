@@ -4,11 +4,22 @@
 //! in key order. Level 0 is the staging area where flushes land, one run each.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::sync::Arc;
+
+/// The most levels a tree may have. Capacities grow at least twofold a level, so 64 hold any `u64`
+/// of bytes.
+pub const MAX_LEVELS: usize = 64;
 
 /// Names a table for the whole life of a store; never reused. It is also the number of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableId(pub u64);
+
+impl fmt::Display for TableId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "table {}", self.0)
+    }
+}
 
 /// Names a run within a store. Within a level a greater id is a newer run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -64,6 +75,15 @@ impl Run {
     pub fn bytes(&self) -> u64 {
         self.tables.iter().map(|t| t.bytes).sum()
     }
+
+    /// The tables that share a user key range with `smallest..=largest`, found by binary search.
+    #[must_use]
+    pub fn overlapping(&self, smallest: &[u8], largest: &[u8]) -> &[Arc<TableInfo>] {
+        let from = self.tables.partition_point(|t| t.largest.as_slice() < smallest);
+        let rest = self.tables.get(from..).unwrap_or_default();
+        let count = rest.partition_point(|t| t.smallest.as_slice() <= largest);
+        rest.get(..count).unwrap_or_default()
+    }
 }
 
 /// A level: runs, newest first.
@@ -74,6 +94,11 @@ pub struct Level {
 }
 
 impl Level {
+    /// Every table, newest run first.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableInfo>> {
+        self.runs.iter().flat_map(|run| &run.tables)
+    }
+
     /// Bytes of all its runs.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -97,6 +122,12 @@ impl Shape {
                 .iter()
                 .flat_map(move |run| run.tables.iter().map(move |t| (depth, run.id, t)))
         })
+    }
+
+    /// Index of the deepest level that holds a table; 0 when there is none.
+    #[must_use]
+    pub fn deepest(&self) -> usize {
+        self.levels.iter().rposition(|level| !level.runs.is_empty()).unwrap_or(0)
     }
 
     /// Bytes of all tables.

@@ -1,3 +1,107 @@
-//! Tiering.
-/// Tiering.
-pub struct Tiered;
+//! Tiering: vertical growth, full compactions.
+//!
+//! A level holds up to T runs, and level i has the capacity `C_i = B * T^(i+1)` bytes: T runs, each
+//! of what a full level above it holds (level 0 receives flushes of about B bytes).
+//!
+//! 1. A level is full when T runs stand in it, or its bytes reach `C_i`.
+//! 2. A full level becomes one new run of the next level: merged, or moved when it is a single run.
+//! 3. The deepest level has no next. With T runs it is merged in place, so that it grows only by
+//!    what overwrites and deletes leave; a single run that reaches `C_i` moves to a new level.
+//!    Fewer runs wait, whatever their bytes: merging each arrival at once would be leveling.
+//! 4. Level 0 is never merged in place. A level of which a running plan holds a table waits.
+//!
+//! A shape made by any other policy fits these rules as it is: a level of one run rests or moves
+//! down, a level of too many is merged.
+
+use crate::descend::descend;
+use crate::plan::{Action, Compaction, Destination, Group, Plan};
+use crate::policy::{Policy, Running};
+use crate::shape::{RunId, Shape, TableId};
+use crate::words::{count, size};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+/// The tiered policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tiered {
+    /// T: runs that fill a level, and the factor between capacities.
+    pub size_ratio: u64,
+    /// B: bytes of a usual flush.
+    pub base_bytes: u64,
+    /// Size at which a table is closed, in bytes.
+    pub table_bytes: u64,
+}
+
+impl Default for Tiered {
+    fn default() -> Self {
+        Tiered { size_ratio: 4, base_bytes: 4 << 20, table_bytes: 2 << 20 }
+    }
+}
+
+impl Policy for Tiered {
+    fn name(&self) -> &'static str {
+        "tiered"
+    }
+
+    fn plan(&self, shape: &Shape, running: &Running, fresh: RunId) -> Option<Plan> {
+        let held = running.held();
+        let mut levels = 0..shape.levels.len();
+        levels.find_map(|level| self.compact(shape, &held, level, fresh)).map(Plan::Compact)
+    }
+}
+
+impl Tiered {
+    /// `C_i` in bytes.
+    fn capacity(&self, level: usize) -> u64 {
+        let exponent = u32::try_from(level).unwrap_or(u32::MAX).saturating_add(1);
+        self.base_bytes.saturating_mul(self.size_ratio.saturating_pow(exponent))
+    }
+
+    fn compact(
+        &self,
+        shape: &Shape,
+        held: &HashSet<TableId>,
+        depth: usize,
+        fresh: RunId,
+    ) -> Option<Compaction> {
+        let level = shape.levels.get(depth)?;
+        let newest = level.runs.first()?;
+        let (runs, bytes) = (level.runs.len(), level.bytes());
+        let capacity = self.capacity(depth);
+        let in_place = runs > 1 && depth > 0 && depth == shape.deepest();
+
+        let crowded = runs as u64 >= self.size_ratio;
+        let heavy = bytes >= capacity && !in_place;
+        if !(crowded || heavy) || level.tables().any(|t| held.contains(&t.id)) {
+            return None;
+        }
+
+        let destination = if in_place {
+            Destination { level: depth, run: newest.id }
+        } else {
+            Destination { level: depth + 1, run: fresh }
+        };
+        let action = if runs == 1 {
+            descend(&newest.tables, depth >= shape.deepest(), self.table_bytes)
+        } else {
+            Action::Merge { cuts: Vec::new(), table_bytes: self.table_bytes }
+        };
+        let cause = if crowded {
+            format!("level {depth} has {runs} of {}", count(self.size_ratio as usize, "run"))
+        } else {
+            let have = count(runs, "run");
+            format!("level {depth} has {} of {} in {have}", size(bytes), size(capacity))
+        };
+        let effect = match (in_place, &action) {
+            (true, _) => "all become one run in place".to_owned(),
+            (false, Action::Move) => format!("its run moves to level {}", depth + 1),
+            (false, Action::Merge { .. }) => {
+                format!("all become one run of level {}", depth + 1)
+            }
+        };
+        let inputs = level.tables().map(|t| t.id).collect();
+        let groups = vec![Group { inputs, destination, action }];
+        Some(Compaction { reason: format!("{cause}: {effect}"), groups })
+    }
+}

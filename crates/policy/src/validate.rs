@@ -1,1 +1,332 @@
-//! The plan validator.
+//! The plan validator: a plan that could lose or resurrect data is refused, so that a wrong policy
+//! can only waste work.
+//!
+//! A place is (level, run), newest first. A tree is *sound* when, of any two tables that hold a
+//! common user key, the one above holds only newer versions of it, and no two tables of a run
+//! overlap: then the first place that holds a key answers a read. The groups of a plan, and of the
+//! plans already running, commit one by one in an order that nobody controls, so every subset of
+//! them must leave the tree sound. What a subset leaves is a set of tables, each either there
+//! before or the output of a group, and soundness speaks of pairs only. A pair needs at most two
+//! groups to exist, so it is enough, for each new group with destination *d*, to check:
+//!
+//! 1. **Form.** Groups have inputs, cuts ascend, the level is there or is the next one, a run is
+//!    named on one level only, inputs exist and have one consumer.
+//! 2. **An output and a table left out** (inputs of other groups are left out of this one). For
+//!    each input A and each V left out that overlaps it: A above V if and only if *d* above V; that
+//!    is, no such V stands between A and *d*. And no V in run *d* overlaps the output.
+//! 3. **Two outputs**, one of them new. For overlapping inputs A and B of the two groups: A above B
+//!    if and only if *d* of A above *d* of B; and outputs into one run do not overlap.
+//!
+//! The output of a merge counts as spanning the whole hull of its inputs; a move's outputs are its
+//! inputs. Pairs without a new group hold since they were checked when the later of the two began.
+
+use crate::plan::{Action, Compaction, Destination, Group};
+use crate::policy::Running;
+use crate::shape::{MAX_LEVELS, RunId, Shape, TableId, TableInfo};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+
+/// Why a plan was refused. Groups are counted from 0 within the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "refusal", rename_all = "kebab-case")]
+pub enum Refusal {
+    /// The plan has no groups.
+    #[error("the plan has no groups")]
+    NoGroups,
+    /// A group has no inputs.
+    #[error("group {group} has no inputs")]
+    NoInputs {
+        /// The group.
+        group: usize,
+    },
+    /// Cuts do not ascend strictly.
+    #[error("the cuts of group {group} do not ascend")]
+    Cuts {
+        /// The group.
+        group: usize,
+    },
+    /// The destination skips a level, or is too deep.
+    #[error("group {group} writes into level {level}: expected at most level {limit}")]
+    TooDeep {
+        /// The group.
+        group: usize,
+        /// The level it names.
+        level: usize,
+        /// The deepest level it may name.
+        limit: usize,
+    },
+    /// The destination names a run of another level.
+    #[error("group {group} writes into {destination}, but that run belongs to level {found}")]
+    RunElsewhere {
+        /// The group.
+        group: usize,
+        /// Where it writes.
+        destination: Destination,
+        /// The level that has, or was promised, the run.
+        found: usize,
+    },
+    /// An input is not in the shape.
+    #[error("group {group} reads {table}, which the shape does not hold")]
+    Missing {
+        /// The group.
+        group: usize,
+        /// The input.
+        table: TableId,
+    },
+    /// An input has a consumer already, in this plan or in a running one.
+    #[error("group {group} reads {table}, which is already an input of this or a running group")]
+    Taken {
+        /// The group.
+        group: usize,
+        /// The input.
+        table: TableId,
+    },
+    /// An input would pass a table that overlaps it and stays where it is.
+    #[error(
+        "{input} would go from {from} to {destination} past {table} in {place}, which overlaps it \
+         and is left out"
+    )]
+    Passes {
+        /// The input.
+        input: TableId,
+        /// Where it stands.
+        from: Destination,
+        /// Where its group writes.
+        destination: Destination,
+        /// The table left out.
+        table: TableId,
+        /// Where that one stands.
+        place: Destination,
+    },
+    /// The output would overlap a table that stays in the destination run.
+    #[error("the output of {input} and its group would overlap {table}, which stays in {place}")]
+    Lands {
+        /// An input of the group.
+        input: TableId,
+        /// The table left out.
+        table: TableId,
+        /// The run.
+        place: Destination,
+    },
+    /// Two groups would turn the order of overlapping inputs round once both have committed.
+    #[error(
+        "{newer} is above {older} and overlaps it, but their groups write into {newer_to} and \
+         {older_to}: the order would turn"
+    )]
+    Crosses {
+        /// The input that stands above.
+        newer: TableId,
+        /// Where its group writes.
+        newer_to: Destination,
+        /// The input that stands below.
+        older: TableId,
+        /// Where its group writes.
+        older_to: Destination,
+    },
+    /// Two outputs, of two groups or of one move, would overlap in one run.
+    #[error("the outputs that hold {first} and {second} would overlap in {place}")]
+    Collides {
+        /// An input of the output that starts first.
+        first: TableId,
+        /// An input of the other.
+        second: TableId,
+        /// The run.
+        place: Destination,
+    },
+}
+
+/// Refuses `compaction` unless every state that it and `running` can leave is sound.
+///
+/// `shape` must be sound itself, and the running groups validated when they began.
+pub fn validate(shape: &Shape, running: &Running, compaction: &Compaction) -> Result<(), Refusal> {
+    let (old, new) = resolve(shape, running, compaction)?;
+    for group in &new {
+        check_left_out(shape, group)?;
+    }
+    check_order(&old, &new)?;
+    check_outputs(&old, &new)
+}
+
+/// An input and where it stands.
+#[derive(Clone, Copy)]
+struct Input<'a> {
+    table: &'a TableInfo,
+    place: Destination,
+}
+
+/// What a group writes, as far as is known before: a key range that holds `of`.
+pub(crate) struct Output<'a> {
+    pub(crate) of: TableId,
+    pub(crate) smallest: &'a [u8],
+    pub(crate) largest: &'a [u8],
+}
+
+/// The outputs of a group with these inputs: the hull of a merge, each table of a move.
+pub(crate) fn outputs<'a>(action: &Action, inputs: &[&'a TableInfo]) -> Vec<Output<'a>> {
+    let each =
+        inputs.iter().map(|t| Output { of: t.id, smallest: &t.smallest, largest: &t.largest });
+    match action {
+        Action::Move => each.collect(),
+        Action::Merge { .. } => each
+            .reduce(|a, b| Output {
+                of: a.of,
+                smallest: a.smallest.min(b.smallest),
+                largest: a.largest.max(b.largest),
+            })
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// A group whose inputs have been looked up.
+struct Resolved<'a> {
+    destination: Destination,
+    inputs: Vec<Input<'a>>,
+    outputs: Vec<Output<'a>>,
+}
+
+impl<'a> Resolved<'a> {
+    fn new(group: &Group, inputs: Vec<Input<'a>>) -> Self {
+        let tables: Vec<_> = inputs.iter().map(|input| input.table).collect();
+        let outputs = outputs(&group.action, &tables);
+        Resolved { destination: group.destination, inputs, outputs }
+    }
+}
+
+/// Step 1: looks every group up, the running ones first, and checks the form of the new ones.
+fn resolve<'a>(
+    shape: &'a Shape,
+    running: &Running,
+    compaction: &Compaction,
+) -> Result<(Vec<Resolved<'a>>, Vec<Resolved<'a>>), Refusal> {
+    let tables: HashMap<TableId, Input<'a>> = shape
+        .tables()
+        .map(|(level, run, t)| (t.id, Input { table: t, place: Destination { level, run } }))
+        .collect();
+    let mut levels: HashMap<RunId, usize> =
+        tables.values().map(|input| (input.place.run, input.place.level)).collect();
+    let mut taken = HashSet::new();
+
+    let mut old = Vec::new();
+    for group in running.groups() {
+        taken.extend(&group.inputs);
+        levels.insert(group.destination.run, group.destination.level);
+        let inputs = group.inputs.iter().filter_map(|id| tables.get(id).copied()).collect();
+        old.push(Resolved::new(group, inputs));
+    }
+
+    if compaction.groups.is_empty() {
+        return Err(Refusal::NoGroups);
+    }
+    let mut new = Vec::new();
+    for (number, group) in compaction.groups.iter().enumerate() {
+        let destination = group.destination;
+        check_form(shape, number, group)?;
+        let found = *levels.entry(destination.run).or_insert(destination.level);
+        if found != destination.level {
+            return Err(Refusal::RunElsewhere { group: number, destination, found });
+        }
+        let mut inputs = Vec::with_capacity(group.inputs.len());
+        for &table in &group.inputs {
+            inputs.push(*tables.get(&table).ok_or(Refusal::Missing { group: number, table })?);
+            if !taken.insert(table) {
+                return Err(Refusal::Taken { group: number, table });
+            }
+        }
+        new.push(Resolved::new(group, inputs));
+    }
+    Ok((old, new))
+}
+
+fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal> {
+    if group.inputs.is_empty() {
+        return Err(Refusal::NoInputs { group: number });
+    }
+    if let Action::Merge { cuts, .. } = &group.action
+        && !cuts.is_sorted_by(|a, b| a < b)
+    {
+        return Err(Refusal::Cuts { group: number });
+    }
+    let limit = shape.levels.len().min(MAX_LEVELS - 1);
+    let level = group.destination.level;
+    if level > limit {
+        return Err(Refusal::TooDeep { group: number, level, limit });
+    }
+    Ok(())
+}
+
+/// Step 2. Runs are sorted, so only the tables that overlap are looked at.
+fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
+    let own: HashSet<_> = group.inputs.iter().map(|input| input.table.id).collect();
+    let destination = group.destination;
+    let runs = || {
+        shape.levels.iter().enumerate().flat_map(|(level, l)| {
+            l.runs.iter().map(move |run| (Destination { level, run: run.id }, run))
+        })
+    };
+    for &Input { table: input, place: from } in &group.inputs {
+        let (high, low) =
+            if from.is_above(destination) { (from, destination) } else { (destination, from) };
+        for (place, run) in runs().filter(|(p, _)| high.is_above(*p) && p.is_above(low)) {
+            let mut overlapping = run.overlapping(&input.smallest, &input.largest).iter();
+            if let Some(v) = overlapping.find(|v| !own.contains(&v.id)) {
+                let (input, table) = (input.id, v.id);
+                return Err(Refusal::Passes { input, from, destination, table, place });
+            }
+        }
+    }
+    for (place, run) in runs().filter(|(place, _)| *place == destination) {
+        for output in &group.outputs {
+            let mut overlapping = run.overlapping(output.smallest, output.largest).iter();
+            if let Some(v) = overlapping.find(|v| !own.contains(&v.id)) {
+                return Err(Refusal::Lands { input: output.of, table: v.id, place });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Step 3, the order: a sweep over all inputs by their smallest key meets each overlapping pair
+/// once. Two overlapping inputs stand in different runs, so one is above the other.
+fn check_order(old: &[Resolved], new: &[Resolved]) -> Result<(), Refusal> {
+    let mut inputs: Vec<_> = (old.iter().chain(new).enumerate())
+        .flat_map(|(number, group)| group.inputs.iter().map(move |i| (number, i, group)))
+        .collect();
+    inputs.sort_by(|(_, a, _), (_, b, _)| a.table.smallest.cmp(&b.table.smallest));
+    let mut rest = inputs.as_slice();
+    while let Some((&(number, a, group), after)) = rest.split_first() {
+        rest = after;
+        for &(other, b, other_group) in
+            after.iter().take_while(|(_, b, _)| b.table.smallest <= a.table.largest)
+        {
+            let one_is_new = number >= old.len() || other >= old.len();
+            if number == other || !one_is_new {
+                continue;
+            }
+            let ((newer, newer_to), (older, older_to)) = {
+                let (a, b) = ((a, group.destination), (b, other_group.destination));
+                if a.0.place.is_above(b.0.place) { (a, b) } else { (b, a) }
+            };
+            if !newer_to.is_above(older_to) {
+                let (newer, older) = (newer.table.id, older.table.id);
+                return Err(Refusal::Crosses { newer, newer_to, older, older_to });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Step 3, the runs: outputs sorted by destination and key must not overlap their neighbours.
+fn check_outputs(old: &[Resolved], new: &[Resolved]) -> Result<(), Refusal> {
+    let mut outputs: Vec<_> = (old.iter().chain(new))
+        .flat_map(|group| group.outputs.iter().map(|output| (group.destination, output)))
+        .collect();
+    outputs.sort_by_key(|(place, output)| (place.level, place.run, output.smallest));
+    let mut pairs = outputs.iter().zip(outputs.iter().skip(1));
+    match pairs.find(|((p, a), (q, b))| p == q && b.smallest <= a.largest) {
+        None => Ok(()),
+        Some(((place, a), (_, b))) => {
+            Err(Refusal::Collides { first: a.of, second: b.of, place: *place })
+        }
+    }
+}

@@ -1,13 +1,50 @@
 //! Terrane: an embedded ordered key-value store.
+//!
+//! One LSM engine for native SSD files and, compiled to WebAssembly, for the browser's Origin
+//! Private File System.
+//!
+//! ```
+//! # fn main() -> terrane::Result<()> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let path = dir.path().join("notes");
+//! use terrane::{Db, Durability, Options, Range};
+//!
+//! let db = Db::open(&path, Options::default())?;
+//! let notes = db.default_keyspace();
+//! notes.put(b"2026-01", b"first", Durability::Sync)?;
+//! notes.put(b"2026-02", b"second", Durability::Buffered)?;
+//! assert_eq!(notes.get(b"2026-01")?, Some(b"first".to_vec()));
+//!
+//! let mut scan = notes.scan(Range::prefix(b"2026"))?;
+//! while let Some((key, value)) = scan.next()? {
+//!     println!("{key:?} {value:?}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
+pub mod batch;
 pub mod codec;
+pub mod compaction;
+pub mod db;
+pub mod driver;
 pub mod entry;
 pub mod error;
+pub mod event;
+pub mod keyspace;
 pub mod memtable;
+pub mod options;
 pub mod read;
 pub mod rules;
 pub mod storage;
 pub mod table;
+pub mod version;
 pub mod wal;
 
+pub use batch::WriteBatch;
+pub use db::{CheckReport, Db, Engine, Keyspace, Stats};
 pub use error::{Corruption, Error, Result, Stall};
+pub use event::Event;
+pub use keyspace::KeyspaceId;
+pub use options::{Durability, Options};
+pub use read::{Range, Scan};

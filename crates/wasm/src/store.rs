@@ -6,7 +6,8 @@ use crate::scan::Scan;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane::driver::SliceDriver;
-use terrane::storage::{File, Volume, VolumeOptions};
+use terrane::storage::File;
+use terrane::storage::volume::{Volume, VolumeOptions};
 use terrane::{Db, Durability, Error, Keyspace, Options, Range, Result};
 use terrane_opfs::OpfsFile;
 use wasm_bindgen::JsValue;
@@ -18,7 +19,7 @@ use web_sys::FileSystemSyncAccessHandle;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Choices {
     memtable_bytes: Option<u64>,
-    cache_bytes: Option<usize>,
+    cache_bytes: Option<u64>,
 }
 
 /// An open store on OPFS.
@@ -44,7 +45,7 @@ impl Store {
     /// # Errors
     /// A malformed batch, a full or failing medium.
     pub fn write(&self, packed: &[u8]) -> Result<(), JsValue> {
-        let written = batch(packed, &self.keyspace)
+        let written = batch(packed, self.keyspace.id())
             .and_then(|batch| self.db.write(batch, Durability::Buffered));
         written.map_err(|e| to_js(&e))
     }
@@ -104,7 +105,7 @@ impl Store {
     /// # Errors
     /// A closed store.
     pub fn stats(&self) -> Result<String, JsValue> {
-        json(&self.db.stats())
+        json(self.db.stats())
     }
 
     /// Verifies everything stored; the report, as JSON.
@@ -112,7 +113,7 @@ impl Store {
     /// # Errors
     /// A closed store. Damage is no error here: the report names it.
     pub fn check(&self) -> Result<String, JsValue> {
-        json(&self.db.check())
+        json(self.db.check())
     }
 
     /// Syncs and closes the store, and the handles with it.
@@ -122,7 +123,9 @@ impl Store {
     pub fn close(self) -> Result<(), JsValue> {
         self.db.close().map_err(|e| to_js(&e))
     }
+}
 
+impl Store {
     fn values(&self, keys: &[u8]) -> Result<Vec<u8>> {
         let mut values = Vec::new();
         for key in Strings::new(keys) {
@@ -133,4 +136,50 @@ impl Store {
         }
         Ok(values)
     }
+}
+
+/// The names of the backing files, for messages.
+const BACKINGS: [&str; 3] = ["journal", "log", "data"];
+
+fn open(handles: Vec<FileSystemSyncAccessHandle>, options: &str) -> Result<Store> {
+    let choices: Choices = serde_json::from_str(options).map_err(|e| Error::InvalidArgument {
+        what: "options",
+        expected: "the engine's options".to_owned(),
+        found: e.to_string(),
+    })?;
+    let defaults = Options::small();
+    let options = Options {
+        memtable_bytes: choices.memtable_bytes.unwrap_or(defaults.memtable_bytes),
+        cache_bytes: choices.cache_bytes.unwrap_or(defaults.cache_bytes),
+        ..defaults
+    };
+    let names = BACKINGS.into_iter().chain(std::iter::repeat("data"));
+    let backings = handles.into_iter().zip(names).map(|(handle, name)| {
+        let file: Arc<dyn File> = Arc::new(OpfsFile::new(name.to_owned(), handle));
+        file
+    });
+    let name = "the store".to_owned();
+    let volume = Volume::open(backings.collect(), VolumeOptions { name, ..Default::default() })?;
+    let db = Db::open_storage(Arc::new(volume), options, Arc::new(SliceDriver::default()))?;
+    Ok(Store { keyspace: db.default_keyspace(), db })
+}
+
+fn bound(key: Option<Vec<u8>>, inclusive: bool) -> Bound<Vec<u8>> {
+    match key {
+        None => Bound::Unbounded,
+        Some(key) if inclusive => Bound::Included(key),
+        Some(key) => Bound::Excluded(key),
+    }
+}
+
+/// An answer of the engine as JSON.
+fn json(answer: Result<impl serde::Serialize>) -> Result<String, JsValue> {
+    let text = answer.and_then(|answer| {
+        serde_json::to_string(&answer).map_err(|e| Error::InvalidArgument {
+            what: "answer",
+            expected: "what JSON can say".to_owned(),
+            found: e.to_string(),
+        })
+    });
+    text.map_err(|e| to_js(&e))
 }

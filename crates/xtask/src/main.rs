@@ -1,2 +1,94 @@
-//! To come.
-fn main() {}
+//! `cargo xtask`: every set-up, build and test step of this repository, so that one command is
+//! enough on a fresh machine.
+//!
+//! Each command first brings what it needs (see [`setup`]), does only what is out of date, and says
+//! what it is doing and for how long.
+
+mod browser;
+mod demo;
+mod doctor;
+mod fresh;
+mod node;
+mod progress;
+mod rust;
+mod serve;
+mod setup;
+mod test;
+mod wasm;
+mod workspace;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use workspace::Workspace;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "Builds, tests and shows Terrane"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build the browser demo, serve it on localhost and open it
+    Demo {
+        /// The port on localhost
+        #[arg(long, default_value_t = 8080)]
+        port: u16,
+        /// Only print the address
+        #[arg(long)]
+        no_open: bool,
+    },
+    /// Run every check: format, lints, Rust tests, the browser build and its tests, documentation
+    Test {
+        /// Exhaustive and long runs as well (sets TERRANE_FULL=1)
+        #[arg(long)]
+        full: bool,
+        /// One part alone
+        #[arg(long, value_enum)]
+        only: Option<test::Part>,
+    },
+    /// Build the Wasm module and the npm package around it
+    Wasm {
+        /// Optimised for speed, the default
+        #[arg(long, conflicts_with = "dev")]
+        release: bool,
+        /// Quick to build, with function names and assertions
+        #[arg(long)]
+        dev: bool,
+    },
+    /// Install everything that the other commands need
+    Setup,
+    /// Show what is installed, what is wanted and how to get what is missing
+    Doctor,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    let workspace = Workspace::find();
+    match command {
+        Command::Demo { port, no_open } => demo::run(&workspace, port, !no_open)?,
+        Command::Test { full, only } => return test::run(&workspace, full, only),
+        Command::Wasm { release: _, dev } => {
+            let profile = if dev { wasm::Profile::Dev } else { wasm::Profile::Release };
+            wasm::build(&workspace, profile)?;
+        }
+        Command::Setup => setup::ensure_all(&workspace)?,
+        Command::Doctor => return doctor::run(&workspace),
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,1 +1,129 @@
-//! To come.
+//! The memtable: the newest entries of a keyspace, sorted, in memory.
+//!
+//! Writers insert one at a time; readers never wait (`skiplist`). Entries and links lie in an
+//! arena (`arena`) that is freed with the memtable: a cursor holds the memtable.
+
+mod arena;
+mod cursor;
+mod skiplist;
+#[cfg(test)]
+mod tests;
+
+pub use cursor::MemtableCursor;
+
+use crate::entry::{Seq, Tag, check_limits};
+use crate::error::Result;
+use skiplist::SkipList;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+
+/// Entries of one keyspace in memory, ordered by key, then newest first.
+///
+/// ```
+/// use terrane::entry::{Kind, Tag};
+/// use terrane::memtable::Memtable;
+///
+/// let table = Memtable::new();
+/// table.insert(b"k", Tag::new(1, Kind::Put), b"old")?;
+/// table.insert(b"k", Tag::new(2, Kind::Put), b"new")?;
+/// assert_eq!(table.get(b"k", 1), Some((Tag::new(1, Kind::Put), &b"old"[..])));
+/// assert_eq!(table.get(b"k", 9), Some((Tag::new(2, Kind::Put), &b"new"[..])));
+/// # Ok::<(), terrane::Error>(())
+/// ```
+pub struct Memtable {
+    list: SkipList,
+    bytes: AtomicUsize,
+    entries: AtomicUsize,
+    /// `Seq::MAX` while empty.
+    first_seq: AtomicU64,
+    last_seq: AtomicU64,
+}
+
+impl Memtable {
+    /// An empty memtable. It takes memory with its first entry.
+    #[must_use]
+    pub fn new() -> Self {
+        Memtable {
+            list: SkipList::new(),
+            bytes: AtomicUsize::new(0),
+            entries: AtomicUsize::new(0),
+            first_seq: AtomicU64::new(Seq::MAX),
+            last_seq: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds an entry; no two may have the same key and tag. Sequences may come in any order.
+    ///
+    /// Refuses a key or value over its limit.
+    pub fn insert(&self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
+        check_limits(key, value)?;
+        self.list.insert(key, tag, value, |bytes| {
+            self.bytes.store(bytes, Relaxed);
+            self.first_seq.fetch_min(tag.seq(), Relaxed);
+            self.last_seq.fetch_max(tag.seq(), Relaxed);
+            self.entries.fetch_add(1, Release);
+        });
+        Ok(())
+    }
+
+    /// The newest entry of `key` with a sequence of at most `at`: a put's value, or a tombstone.
+    #[must_use]
+    pub fn get(&self, key: &[u8], at: Seq) -> Option<(Tag, &[u8])> {
+        let node = self.list.at_or_after(key, Tag::at(at))?;
+        (node.key() == key).then(|| (node.tag(), node.value()))
+    }
+
+    /// A cursor over the entries. Entries inserted later may appear in it.
+    #[must_use]
+    pub fn cursor(self: &Arc<Self>) -> MemtableCursor {
+        MemtableCursor::new(Arc::clone(self))
+    }
+
+    /// Bytes that the entries take in memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Relaxed)
+    }
+
+    /// The number of entries.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        self.entries.load(Acquire)
+    }
+
+    /// Whether nothing was inserted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries() == 0
+    }
+
+    /// The least sequence inserted.
+    #[must_use]
+    pub fn first_seq(&self) -> Option<Seq> {
+        (!self.is_empty()).then(|| self.first_seq.load(Relaxed))
+    }
+
+    /// The greatest sequence inserted.
+    #[must_use]
+    pub fn last_seq(&self) -> Option<Seq> {
+        (!self.is_empty()).then(|| self.last_seq.load(Relaxed))
+    }
+}
+
+impl Default for Memtable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Memtable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memtable")
+            .field("bytes", &self.bytes())
+            .field("entries", &self.entries())
+            .field("first_seq", &self.first_seq())
+            .field("last_seq", &self.last_seq())
+            .finish()
+    }
+}

@@ -12,15 +12,31 @@
 //! engine's edit and, in a volume, the extents of the files it adds: one journal, not two.
 
 pub mod directory;
+mod format;
 mod journal;
 pub mod medium;
+mod record;
 pub mod volume;
+
+#[cfg(test)]
+mod tests;
+
+/// The decoders of stored bytes, for fuzz targets.
+#[cfg(feature = "testing")]
+pub mod fuzz {
+    pub use super::directory::decode_current;
+    pub use super::journal::{Scan, scan};
+    pub use super::record::{Placement, Record, decode as decode_record};
+    pub use super::volume::extents::Extent;
+    pub use super::volume::superblock::{Slot, Superblock, decode as decode_superblock};
+}
 
 pub use directory::Directory;
 pub use volume::Volume;
 
 use crate::error::{Corruption, Error, Result};
-use std::{fmt, sync::Arc};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Names a file of the store; numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -52,6 +68,21 @@ impl FileId {
     #[must_use]
     pub fn log(number: u64) -> Self {
         FileId { kind: FileKind::Log, number }
+    }
+}
+
+impl FileId {
+    /// The file whose name this is, as [`Display`](fmt::Display) writes it.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let (number, kind) = name.split_once('.')?;
+        let kind = match kind {
+            "log" => FileKind::Log,
+            "sst" => FileKind::Table,
+            _ => return None,
+        };
+        let id = FileId { kind, number: number.parse().ok()? };
+        (id.to_string() == name).then_some(id)
     }
 }
 
@@ -181,4 +212,9 @@ pub trait Storage: Send + Sync {
     /// Verifies the storage's own structures on the medium (journal, superblocks, extent map);
     /// every damage found is answered.
     fn check(&self) -> Result<Vec<Corruption>>;
+}
+
+/// Locks, also after a holder panicked: every holder leaves the data whole between its steps.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,1 +1,94 @@
-//! To come.
+//! Tables (SSTs): immutable sorted files.
+//!
+//! ```text
+//! data block *     entries in order, compressed one by one          (block, stored)
+//! filter           Bloom filter of the user keys; may be absent     (filter, stored)
+//! index            a separator, place and count for each data block (block, stored)
+//! properties       counts, ranges and a key histogram               (properties, stored)
+//! directory        where the sections lie                           (footer, stored)
+//! footer           64 bytes: magic, version, features               (footer)
+//! ```
+//!
+//! The parts follow each other without a gap, and each is covered by a checksum that is seeded with
+//! the table's number and the part's offset: a flipped bit is noticed wherever it is, and so is a
+//! sound block in a wrong place.
+//!
+//! * Writing: a [`TableWriter`] takes entries in order and answers a
+//!   [`TableInfo`](terrane_policy::TableInfo).
+//! * Reading: a [`Table`] keeps index and filter in memory and blocks in a shared [`BlockCache`];
+//!   a [`TableCursor`] walks one table, a [`RunCursor`] a run of disjoint ones.
+//! * Checking: [`Table::check`] reads every byte again.
+
+pub mod block;
+mod block_cursor;
+mod block_writer;
+mod cache;
+mod check;
+mod cursor;
+pub mod filter;
+pub mod footer;
+mod index;
+pub mod properties;
+mod reader;
+mod run;
+pub mod stored;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use block_cursor::BlockCursor;
+pub use cache::BlockCache;
+pub use cursor::{Access, TableCursor};
+pub use filter::key_hash;
+pub use properties::{HistogramPoint, Properties};
+pub use reader::Table;
+pub use run::RunCursor;
+pub use stored::Compression;
+pub use writer::TableWriter;
+
+use crate::error::Corruption;
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TableOptions {
+    /// Size at which a data block is closed, in bytes before compression (1 to 16 MiB).
+    pub block_bytes: usize,
+    /// How data blocks are compressed.
+    pub compression: Compression,
+    /// Bits of filter for each distinct user key (0 to 64; 0 is no filter).
+    pub filter_bits_per_key: f32,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        TableOptions { block_bytes: 4096, compression: Compression::Lz4, filter_bits_per_key: 10.0 }
+    }
+}
+
+/// Bytes that do not decode: where among them, what was expected, what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// Offset in the bytes that were to be decoded (after decompression).
+    pub at: usize,
+    /// What sound bytes hold there.
+    pub expected: String,
+    /// What these hold.
+    pub found: String,
+}
+
+impl Malformed {
+    #[cold]
+    fn new(at: usize, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Malformed { at, expected: expected.into(), found: found.into() }
+    }
+
+    /// Names the file, and the offset in it of the part that did not decode.
+    #[cold]
+    fn within(self, file: &str, offset: u64) -> Corruption {
+        let found = match self.at {
+            0 => self.found,
+            at => format!("{} ({at} bytes into this part)", self.found),
+        };
+        Corruption::new(file, offset, self.expected, found)
+    }
+}

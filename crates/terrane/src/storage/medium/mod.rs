@@ -1,5 +1,21 @@
 //! A flat set of named raw files.
 
+#[cfg(any(test, feature = "testing"))]
+pub mod fault;
+#[cfg(not(target_arch = "wasm32"))]
+mod lock;
+mod memory;
+#[cfg(not(target_arch = "wasm32"))]
+mod native;
+
+#[cfg(any(test, feature = "testing"))]
+pub use fault::FaultMedium;
+#[cfg(not(target_arch = "wasm32"))]
+pub use lock::StoreLock;
+pub use memory::MemoryMedium;
+#[cfg(not(target_arch = "wasm32"))]
+pub use native::NativeMedium;
+
 use crate::error::Result;
 use crate::storage::File;
 use std::sync::Arc;

@@ -1,3 +1,521 @@
-//! To come.
-/// Many logical files in a few backing files.
-pub struct Volume;
+//! Many logical files inside a few large backing files, and one journal that says where each lies.
+//!
+//! 1. Backing 0 begins with two [superblock] slots, which name the journal's region in it. With
+//!    several backings logs lie in the second and tables in those after it, so that syncing a log
+//!    does not flush table data.
+//! 2. A commit syncs what grew, then appends one journal record: the extents of the files it names
+//!    for the first time, the files it drops, and the engine's edit.
+//! 3. Where the journal is full, or an earlier commit failed or was irregular, the commit begins a
+//!    new region instead: first record a snapshot of all live files, region synced, superblocks
+//!    switched, old region given back.
+//! 4. Room is reused only when the commit that dropped a file is on the medium, *and* the file was
+//!    removed, *and* no handle of it is left: the [`VolumeFile`] gives its extents back when it is
+//!    dropped, and the volume holds one handle until the first two are so.
+//! 5. After a commit that failed, it is not known whether its record is on the medium. What that
+//!    record names keeps its room until a later commit, in a new region, settles it.
+
+mod check;
+pub(crate) mod extents;
+mod file;
+mod room;
+pub(crate) mod superblock;
+mod tidy;
+
+use crate::error::{Corruption, Error, Result};
+use crate::rules::Rule;
+use crate::storage::format::Format;
+use crate::storage::journal::Journal;
+use crate::storage::record::{Placement, Record};
+use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
+use crate::storage::{lock, write_all_at};
+use extents::{Extent, Free, UNIT};
+use file::VolumeFile;
+use room::Room;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use superblock::{RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
+use tidy::Move;
+
+/// The most backing files of a volume.
+pub const MAX_BACKINGS: usize = 8;
+
+/// How a volume behaves.
+#[derive(Clone, Debug)]
+pub struct VolumeOptions {
+    /// The place, for messages.
+    pub name: String,
+    /// The least by which a backing file grows, in bytes.
+    pub min_growth: u64,
+    /// The most by which a backing file grows at once, in bytes; in between, an eighth of it.
+    pub max_growth: u64,
+}
+
+impl Default for VolumeOptions {
+    fn default() -> Self {
+        VolumeOptions { name: "volume".to_owned(), min_growth: 1 << 20, max_growth: 64 << 20 }
+    }
+}
+
+/// Logical files in backing files.
+pub struct Volume {
+    name: String,
+    room: Arc<Room>,
+    /// Locked before `files`, and that before any backing's free extents.
+    head: Mutex<Head>,
+    /// There is a store, or the superblock that says "creation has begun" is on the medium.
+    started: AtomicBool,
+    files: Mutex<Files>,
+    moving: Mutex<Option<Move>>,
+}
+
+/// The journal's end, and what a failed commit left open.
+#[derive(Default)]
+struct Head {
+    journal: Option<Journal>,
+    /// The greatest generation that was ever begun, whether it came to be named or not.
+    last_generation: u64,
+    /// The journal takes no more records; the next commit begins a new one.
+    begin_anew: bool,
+    /// Regions that a failed switch may have named.
+    regions_in_doubt: Vec<Extent>,
+    /// Files that a failed commit may have named, and which of them were to be removed.
+    in_doubt: BTreeSet<FileId>,
+    removed_in_doubt: BTreeSet<FileId>,
+    /// Extents that a failed relocation may have named.
+    moves_in_doubt: Vec<Arc<VolumeFile>>,
+}
+
+/// Every file, by how far it has come.
+#[derive(Default)]
+struct Files {
+    /// Created, and not named by a commit.
+    fresh: BTreeMap<FileId, Arc<VolumeFile>>,
+    /// Named.
+    live: BTreeMap<FileId, Arc<VolumeFile>>,
+    /// Dropped by a commit, and not removed.
+    dropped: BTreeMap<FileId, Arc<VolumeFile>>,
+}
+
+impl Volume {
+    /// A volume in `backings` (1 to [`MAX_BACKINGS`], always in the same order).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for any other number of backings.
+    pub fn open(backings: Vec<Arc<dyn File>>, options: VolumeOptions) -> Result<Volume> {
+        if backings.is_empty() || backings.len() > MAX_BACKINGS {
+            return Err(Error::InvalidArgument {
+                what: "backing files of a volume",
+                expected: format!("1 to {MAX_BACKINGS}"),
+                found: backings.len().to_string(),
+            });
+        }
+        Ok(Volume {
+            room: Arc::new(Room::new(backings, &options)),
+            name: options.name,
+            head: Mutex::default(),
+            started: AtomicBool::new(false),
+            files: Mutex::default(),
+            moving: Mutex::default(),
+        })
+    }
+
+    fn backing0(&self) -> Result<&Arc<dyn File>> {
+        Ok(&self.room.backing(0)?.file)
+    }
+
+    /// Which backing holds a file: logs in the second, tables from the third on; fewer backings
+    /// share.
+    fn backing_for(&self, id: FileId) -> u8 {
+        let n = self.room.backings().len() as u64;
+        let number = match id.kind {
+            FileKind::Log => 1 % n,
+            FileKind::Table if n > 2 => 2 + id.number % (n - 2),
+            FileKind::Table => 0,
+        };
+        number as u8
+    }
+
+    /// What the two slots hold.
+    fn read_slots(&self) -> Result<[Slot; 2]> {
+        let file = self.backing0()?;
+        let mut slots = [Slot::Blank; 2];
+        for (slot, offset) in slots.iter_mut().zip(SLOTS) {
+            let mut bytes = [0; SLOT_BYTES];
+            let n = file.read_at(&mut bytes, offset)?;
+            *slot = superblock::decode(bytes.get(..n).unwrap_or_default());
+        }
+        Ok(slots)
+    }
+
+    fn write_slot(&self, slot: usize, superblock: &Superblock) -> Result<()> {
+        let file = self.backing0()?;
+        let offset = SLOTS.get(slot).copied().unwrap_or_default();
+        write_all_at(&**file, &superblock.encode(), offset)?;
+        file.sync()
+    }
+
+    fn superblock(&self, generation: u64, region: Extent) -> Superblock {
+        Superblock {
+            format: Format::CURRENT,
+            backings: self.room.backings().len() as u32,
+            generation,
+            journal_offset: region.offset,
+            journal_len: region.len,
+        }
+    }
+
+    /// Whether all backings are as nobody ever wrote to them, or a creation did not get to its
+    /// first slot.
+    fn untouched(&self) -> Result<bool> {
+        for (n, backing) in self.room.backings().iter().enumerate() {
+            let len = backing.file.len()?;
+            if len > if n == 0 { RESERVED } else { 0 } {
+                return Ok(false);
+            }
+        }
+        let mut bytes = [0; RESERVED as usize];
+        self.backing0()?.read_at(&mut bytes, 0)?;
+        Ok(bytes.iter().all(|b| *b == 0))
+    }
+
+    /// The current superblock; `None` where there is no store yet. A slot that is damaged or behind
+    /// is brought up to date.
+    fn current(&self, repaired: &mut Vec<Corruption>) -> Result<Option<Superblock>> {
+        let name = self.backing0()?.name().to_owned();
+        let slots = self.read_slots()?;
+        let valid = slots.iter().filter_map(|s| match s {
+            Slot::Valid(superblock) => Some(*superblock),
+            _ => None,
+        });
+        let Some(newest) = valid.max_by_key(|s| s.generation) else {
+            if slots.contains(&Slot::Damaged) {
+                let expected = "a superblock in either slot";
+                let found = "none that passes its checksum";
+                return Err(Corruption::new(name, 0, expected, found).into());
+            }
+            if self.untouched()? {
+                return Ok(None);
+            }
+            let why = format!("{name} does not begin with a superblock");
+            return Err(Error::NoStore { place: self.name.clone(), why });
+        };
+        newest.format.check(&name)?;
+        if newest.generation == 0 {
+            return Ok(None);
+        }
+        if newest.backings as usize != self.room.backings().len() {
+            return Err(Error::InvalidArgument {
+                what: "backing files of a volume",
+                expected: newest.backings.to_string(),
+                found: self.room.backings().len().to_string(),
+            });
+        }
+        for (n, slot) in slots.iter().enumerate() {
+            let behind = matches!(slot, Slot::Valid(s) if s.generation < newest.generation);
+            if *slot != Slot::Valid(newest) {
+                if !behind {
+                    repaired.push(damaged_slot(&name, n, newest.generation));
+                }
+                self.write_slot(n, &newest)?;
+            }
+        }
+        Ok(Some(newest))
+    }
+
+    /// Before anything else is written to a new volume, says there that its creation has begun.
+    fn start(&self, _: &mut Head) -> Result<()> {
+        if self.started.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let marker = self.superblock(0, Extent { offset: 0, len: 0 });
+        let file = self.backing0()?;
+        if file.len()? < RESERVED {
+            file.set_len(RESERVED)?;
+        }
+        self.write_slot(1, &marker)?;
+        self.room_of_an_empty_volume()?;
+        self.started.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// All room is free but for the superblocks.
+    fn room_of_an_empty_volume(&self) -> Result<()> {
+        for (n, backing) in self.room.backings().iter().enumerate() {
+            let mut free = Free::new(backing.file.len()?);
+            if n == 0 {
+                free.reserve(Extent { offset: 0, len: RESERVED });
+            }
+            *lock(&backing.free) = free;
+        }
+        Ok(())
+    }
+
+    /// Takes an extent that the medium names; one that is not free is damage.
+    fn claim(&self, number: u8, extent: Extent, what: &str) -> Result<()> {
+        let Ok(backing) = self.room.backing(number) else {
+            let name = self.backing0()?.name();
+            let found = format!("backing {number}");
+            return Err(
+                Corruption::new(name, 0, format!("a backing that holds {what}"), found).into()
+            );
+        };
+        let mut free = lock(&backing.free);
+        if free.reserve(extent) {
+            return Ok(());
+        }
+        let found = if extent.end() > free.end() {
+            format!("a backing file of {} bytes", free.end())
+        } else {
+            "room that other files hold".to_owned()
+        };
+        let expected = format!("{} bytes of {what}", extent.len);
+        Err(Corruption::new(backing.file.name(), extent.offset, expected, found).into())
+    }
+
+    /// Takes the extents of a file that the journal names.
+    fn claim_file(&self, id: FileId, placement: &Placement) -> Result<()> {
+        let what = id.to_string();
+        for extent in &placement.extents {
+            self.claim(placement.backing, *extent, &what)?;
+        }
+        let room: u128 = placement.extents.iter().map(|e| u128::from(e.len)).sum();
+        if room < u128::from(placement.len) {
+            let expected = format!("extents for {} bytes", placement.len);
+            return Err(Corruption::new(what, 0, expected, format!("for {room}")).into());
+        }
+        Ok(())
+    }
+
+    /// Seals the files that a commit adds, and says where all that it names lie.
+    fn record<'a>(&self, commit: &Commit<'a>) -> Result<Record<'a>> {
+        let files = lock(&self.files);
+        let unknown = |what, id: &FileId| Error::InvalidArgument {
+            what,
+            expected: "a file of this state".to_owned(),
+            found: id.to_string(),
+        };
+        let mut added = Vec::new();
+        for id in commit.added {
+            added.push((id, files.fresh.get(id).ok_or_else(|| unknown("file to name", id))?));
+        }
+        for id in commit.dropped {
+            let file = files.live.get(id).ok_or_else(|| unknown("file to drop", id))?;
+            if !Rule::ReuseAfterEdit.holds() {
+                file.release_early();
+            }
+        }
+        Ok(Record {
+            placed: added.into_iter().map(|(id, file)| (*id, file.seal())).collect(),
+            dropped: commit.dropped.to_vec(),
+            edit: Some(commit.edit),
+        })
+    }
+
+    /// Puts `record`, which `commit` makes, on the medium.
+    fn put(&self, head: &mut Head, commit: &Commit<'_>, record: &Record<'_>) -> Result<()> {
+        self.start(head)?;
+        self.room.sync_grown()?;
+        if !head.begin_anew
+            && let Some(journal) = &mut head.journal
+            && journal.append(record)?
+        {
+            return Ok(());
+        }
+        let edit = (commit.snapshot)();
+        let mut placed: BTreeMap<_, _> =
+            lock(&self.files).live.iter().map(|(id, f)| (*id, f.placement())).collect();
+        record.dropped.iter().for_each(|id| drop(placed.remove(id)));
+        placed.extend(record.placed.iter().cloned());
+        let snapshot =
+            Record { placed: placed.into_iter().collect(), dropped: Vec::new(), edit: Some(&edit) };
+        self.begin_generation(head, &snapshot)
+    }
+
+    /// Begins a new journal region and switches the superblocks to it.
+    fn begin_generation(&self, head: &mut Head, snapshot: &Record<'_>) -> Result<()> {
+        head.begin_anew = true;
+        head.last_generation += 1;
+        let generation = head.last_generation;
+        let capacity = Journal::capacity_for(snapshot);
+        let extents = self.room.allocate(0, capacity, capacity)?;
+        let Some(&region) = extents.first() else { return Ok(()) };
+        let file = self.backing0()?.clone();
+        let begun = Journal::begin(file, region.offset, capacity, generation, snapshot);
+        let journal = begun.inspect_err(|_| self.room.give(0, &extents))?;
+        head.regions_in_doubt.push(region);
+        let superblock = self.superblock(generation, region);
+        self.write_slot(0, &superblock)?;
+        self.write_slot(1, &superblock)?;
+        let old = head.journal.replace(journal).map(|old| old.region());
+        let old = old.map(|(offset, len)| Extent { offset, len });
+        head.regions_in_doubt.retain(|e| *e != region);
+        self.room.give(0, &std::mem::take(&mut head.regions_in_doubt));
+        self.room.give(0, old.as_slice());
+        head.begin_anew = false;
+        Ok(())
+    }
+
+    /// What follows from a commit that is on the medium.
+    fn settle(&self, head: &mut Head, commit: &Commit<'_>) {
+        let mut files = lock(&self.files);
+        for id in commit.added {
+            if let Some(file) = files.fresh.remove(id) {
+                files.live.insert(*id, file);
+            }
+        }
+        for id in commit.dropped {
+            if let Some(file) = files.live.remove(id) {
+                files.dropped.insert(*id, file);
+            }
+        }
+        head.in_doubt.clear();
+        head.moves_in_doubt.clear();
+        for id in std::mem::take(&mut head.removed_in_doubt) {
+            files.fresh.remove(&id);
+        }
+    }
+}
+
+fn damaged_slot(file: &str, slot: usize, generation: u64) -> Corruption {
+    let offset = SLOTS.get(slot).copied().unwrap_or_default();
+    let expected = format!("superblock slot {slot} of generation {generation}");
+    Corruption::new(file, offset, expected, "none that passes its checksum")
+}
+
+impl Storage for Volume {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn recover(&self) -> Result<Option<Recovered>> {
+        let mut head = lock(&self.head);
+        let mut repaired = Vec::new();
+        let Some(superblock) = self.current(&mut repaired)? else {
+            return Ok(None);
+        };
+        self.room_of_an_empty_volume()?;
+        let name = self.backing0()?.name().to_owned();
+        let (offset, len) = (superblock.journal_offset, superblock.journal_len);
+        let region = Extent::of_units(offset / UNIT, len / UNIT)
+            .filter(|e| e.offset == offset && e.len == len)
+            .ok_or_else(|| {
+                let found = format!("{len} bytes from {offset}");
+                Corruption::new(name, 0, "a journal region of whole units", found)
+            })?;
+        self.claim(0, region, "the journal")?;
+        let file = self.backing0()?.clone();
+        let opened = Journal::open(file, offset, len, superblock.generation)?;
+        let mut files = lock(&self.files);
+        for (id, placement) in opened.replayed.live {
+            self.claim_file(id, &placement)?;
+            let file = VolumeFile::placed(id.to_string(), self.room.clone(), placement);
+            files.live.insert(id, Arc::new(file));
+        }
+        head.begin_anew = !opened.repaired.is_empty() || opened.discarded_bytes > 0;
+        head.last_generation = superblock.generation;
+        self.started.store(true, Ordering::Release);
+        head.journal = Some(opened.journal);
+        repaired.extend(opened.repaired);
+        let discarded_bytes = opened.discarded_bytes;
+        Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
+    }
+
+    fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
+        if !self.started.load(Ordering::Acquire) {
+            self.start(&mut lock(&self.head))?;
+        }
+        let (name, room, backing) = (id.to_string(), self.room.clone(), self.backing_for(id));
+        let file = Arc::new(match id.kind {
+            FileKind::Log => VolumeFile::log(name, room, backing, capacity)?,
+            FileKind::Table => VolumeFile::table(name, room, backing, capacity)?,
+        });
+        let mut files = lock(&self.files);
+        if files.live.contains_key(&id) || files.dropped.contains_key(&id) {
+            return Err(Error::InvalidArgument {
+                what: "file to create",
+                expected: "a number never used".to_owned(),
+                found: id.to_string(),
+            });
+        }
+        files.fresh.insert(id, file.clone());
+        Ok(file)
+    }
+
+    fn open(&self, id: FileId) -> Result<Arc<dyn File>> {
+        let files = lock(&self.files);
+        match files.live.get(&id).or_else(|| files.dropped.get(&id)) {
+            Some(file) => Ok(file.clone()),
+            None => {
+                let source = std::io::ErrorKind::NotFound.into();
+                Err(Error::io("open", &id.to_string(), 0, source))
+            }
+        }
+    }
+
+    fn commit(&self, commit: &Commit<'_>) -> Result<()> {
+        let mut head = lock(&self.head);
+        let record = self.record(commit)?;
+        match self.put(&mut head, commit, &record) {
+            Ok(()) => {
+                self.settle(&mut head, commit);
+                Ok(())
+            }
+            Err(e) => {
+                head.begin_anew = true;
+                head.in_doubt.extend(commit.added);
+                Err(e)
+            }
+        }
+    }
+
+    fn remove(&self, id: FileId) -> Result<()> {
+        let mut head = lock(&self.head);
+        let mut files = lock(&self.files);
+        if files.live.contains_key(&id) {
+            return Err(Error::InvalidArgument {
+                what: "file to remove",
+                expected: "one that a commit dropped, or that none named".to_owned(),
+                found: id.to_string(),
+            });
+        }
+        if head.in_doubt.contains(&id) {
+            head.removed_in_doubt.insert(id);
+        } else {
+            files.fresh.remove(&id);
+            files.dropped.remove(&id);
+        }
+        Ok(())
+    }
+
+    fn files(&self) -> Result<Vec<FileId>> {
+        let files = lock(&self.files);
+        let mut ids: Vec<_> = [&files.fresh, &files.live, &files.dropped]
+            .iter()
+            .flat_map(|m| m.keys().copied())
+            .collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    fn space(&self) -> Result<Space> {
+        let head = lock(&self.head);
+        let journal = head.journal.as_ref().map_or(0, |j| j.region().1);
+        let mut space = Space { taken: 0, live: RESERVED + journal };
+        for backing in self.room.backings() {
+            space.taken += backing.file.len()?;
+        }
+        for file in lock(&self.files).live.values() {
+            space.live += file.placement().extents.iter().map(|e| e.len).sum::<u64>();
+        }
+        Ok(space)
+    }
+
+    fn tidy(&self) -> Result<bool> {
+        self.tidy_step()
+    }
+
+    fn check(&self) -> Result<Vec<Corruption>> {
+        self.check_all()
+    }
+}

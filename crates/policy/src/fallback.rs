@@ -1,0 +1,62 @@
+//! What is done when a policy's own plans were refused: a plan that is always legal, so that a
+//! wrong policy can neither lose data nor block writes.
+//!
+//! 1. The oldest block of two or more neighbouring runs of level 0 that no running plan touches is
+//!    merged in place: into the newest of them. Nothing stands between its inputs, so no order can
+//!    turn. Without a block of two, nothing there presses.
+//! 2. Otherwise, when nothing is running and there is more than one run, the whole tree becomes one
+//!    run of its deepest level: nothing is left out that could be passed.
+
+use crate::plan::{Action, Compaction, Destination, Group, Plan};
+use crate::policy::Running;
+use crate::shape::{Run, RunId, Shape, TableInfo};
+use crate::validate::validate;
+use crate::words::count;
+use std::sync::Arc;
+
+/// A legal plan that lessens the number of runs; `None` when there is none now.
+#[must_use]
+pub fn fallback(shape: &Shape, running: &Running, fresh: RunId) -> Option<Plan> {
+    let plan = merge_level0(shape, running).or_else(|| merge_all(shape, running, fresh))?;
+    validate(shape, running, &plan).is_ok().then_some(Plan::Compact(plan))
+}
+
+fn merge_level0(shape: &Shape, running: &Running) -> Option<Compaction> {
+    let held = running.held();
+    let is_free = |run: &Run| {
+        let destination = Destination { level: 0, run: run.id };
+        !running.writes_into(destination) && !run.tables.iter().any(|t| held.contains(&t.id))
+    };
+    let runs = &shape.levels.first()?.runs;
+    let block = runs.rsplit(|run| !is_free(run)).find(|block| block.len() > 1)?;
+    let destination = Destination { level: 0, run: block.first()?.id };
+    let tables = block.iter().flat_map(|run| &run.tables);
+    let reason = format!("level 0 is merged in place: {} become one", count(block.len(), "run"));
+    Some(merge(tables, destination, reason))
+}
+
+fn merge_all(shape: &Shape, running: &Running, fresh: RunId) -> Option<Compaction> {
+    let runs: usize = shape.levels.iter().map(|level| level.runs.len()).sum();
+    if runs < 2 || running.groups().next().is_some() {
+        return None;
+    }
+    let destination = Destination { level: shape.deepest(), run: fresh };
+    let tables = shape.tables().map(|(_, _, t)| t);
+    let reason = format!("the whole tree is merged: {} become one", count(runs, "run"));
+    Some(merge(tables, destination, reason))
+}
+
+/// One group of all `tables`, cut at the size of the largest of them.
+fn merge<'a>(
+    tables: impl Iterator<Item = &'a Arc<TableInfo>>,
+    destination: Destination,
+    reason: String,
+) -> Compaction {
+    let (mut inputs, mut table_bytes) = (Vec::new(), 1);
+    for table in tables {
+        inputs.push(table.id);
+        table_bytes = table.bytes.max(table_bytes);
+    }
+    let action = Action::Merge { cuts: Vec::new(), table_bytes };
+    Compaction { groups: vec![Group { inputs, destination, action }], reason }
+}

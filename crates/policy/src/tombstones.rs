@@ -1,0 +1,97 @@
+//! When a merge may drop a tombstone.
+//!
+//! A tombstone hides older versions of its key. The validator lets no table that overlaps an input
+//! stand between that input and the destination, so every older version that a group leaves out
+//! stands below its destination. A tombstone at or below the oldest snapshot may therefore be
+//! dropped when no table left out below the destination spans its key. What running groups read is
+//! still in the shape; what they promised to write counts too.
+//!
+//! The answer stays true while the group runs: when it is yes, no table left out holds an older
+//! version of the key, and later plans only rearrange the versions that there are.
+
+use crate::plan::{Destination, Group};
+use crate::policy::Running;
+use crate::shape::{Shape, TableId, TableInfo};
+use crate::validate::outputs;
+use std::collections::{HashMap, HashSet};
+
+/// Answers, key by key, whether one group's merge may drop a tombstone.
+#[derive(Clone, Debug)]
+pub struct TombstoneRule {
+    /// Key ranges that are held below, both ends inclusive; sorted and disjoint.
+    ranges: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The first range that ends at or after the last key asked.
+    next: usize,
+}
+
+impl TombstoneRule {
+    /// The rule for `group`, which may be listed in `running` itself.
+    #[must_use]
+    pub fn new(shape: &Shape, running: &Running, group: &Group) -> Self {
+        let own: HashSet<TableId> = group.inputs.iter().copied().collect();
+        let tables: HashMap<TableId, &TableInfo> =
+            shape.tables().map(|(_, _, t)| (t.id, t.as_ref())).collect();
+        let inputs: Vec<_> = own.iter().filter_map(|id| tables.get(id)).collect();
+        let hull =
+            inputs.iter().map(|t| &t.smallest).min().zip(inputs.iter().map(|t| &t.largest).max());
+        let Some((first, last)) = hull else {
+            return TombstoneRule { ranges: Vec::new(), next: 0 };
+        };
+
+        let below = |place: Destination| group.destination.is_above(place);
+        let mut ranges: Vec<(&[u8], &[u8])> = shape
+            .tables()
+            .filter(|(level, run, t)| {
+                below(Destination { level: *level, run: *run }) && !own.contains(&t.id)
+            })
+            .map(|(_, _, t)| (t.smallest.as_slice(), t.largest.as_slice()))
+            .collect();
+        for other in running.groups() {
+            let is_self = other.inputs.iter().any(|id| own.contains(id));
+            if !is_self && below(other.destination) {
+                let inputs: Vec<_> =
+                    other.inputs.iter().filter_map(|id| tables.get(id).copied()).collect();
+                let promised = outputs(&other.action, &inputs);
+                ranges.extend(promised.iter().map(|o| (o.smallest, o.largest)));
+            }
+        }
+        ranges.retain(|(smallest, largest)| {
+            *smallest <= last.as_slice() && first.as_slice() <= *largest
+        });
+        TombstoneRule { ranges: union(ranges), next: 0 }
+    }
+
+    /// Whether a tombstone of `key`, at or below the oldest snapshot, may be dropped.
+    ///
+    /// Costs a comparison or two for keys that ascend, a binary search for one that does not.
+    pub fn may_drop(&mut self, key: &[u8]) -> bool {
+        let behind = self.next.checked_sub(1).and_then(|i| self.ranges.get(i));
+        if behind.is_some_and(|(_, largest)| key <= largest.as_slice()) {
+            self.next = self.ranges.partition_point(|(_, largest)| largest.as_slice() < key);
+        }
+        while let Some((smallest, largest)) = self.ranges.get(self.next) {
+            if key <= largest.as_slice() {
+                return key < smallest.as_slice();
+            }
+            self.next += 1;
+        }
+        true
+    }
+}
+
+/// Joins overlapping ranges.
+fn union(mut ranges: Vec<(&[u8], &[u8])>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    ranges.sort();
+    let mut joined: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    for (smallest, largest) in ranges {
+        match joined.last_mut() {
+            Some((_, end)) if smallest <= end.as_slice() => {
+                if end.as_slice() < largest {
+                    *end = largest.to_vec();
+                }
+            }
+            _ => joined.push((smallest.to_vec(), largest.to_vec())),
+        }
+    }
+    joined
+}

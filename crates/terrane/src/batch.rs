@@ -1,0 +1,304 @@
+//! Write batches: operations over any keyspaces that take effect together.
+//!
+//! A batch is encoded as it lies in the log, one entry after another:
+//!
+//! ```text
+//! kind u8 | keyspace varint | key length varint, key | value length varint, value (puts only)
+//! ```
+//!
+//! Its entries have consecutive sequence numbers, given when the batch is committed.
+
+use crate::codec::{Decoder, put_bytes, put_varint};
+use crate::entry::{Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, check_limits};
+use crate::error::{Error, Result};
+use crate::keyspace::KeyspaceId;
+
+/// The longest batch, in encoded bytes.
+pub const MAX_BATCH_BYTES: usize = 256 << 20;
+
+/// The most that an entry takes beside its key and value: kind, keyspace and the two lengths.
+const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
+
+/// Operations that are committed as one: after a crash all of them are there, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteBatch {
+    bytes: Vec<u8>,
+    entries: usize,
+    /// The keyspaces of the entries, without repetition.
+    keyspaces: Vec<KeyspaceId>,
+}
+
+impl WriteBatch {
+    /// A batch without operations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a put. A key, value or batch over its limit is refused, and the batch stays as it was.
+    pub fn put(&mut self, keyspace: KeyspaceId, key: &[u8], value: &[u8]) -> Result<()> {
+        check_limits(key, value)?;
+        self.push(Kind::Put, keyspace, key, value)
+    }
+
+    /// Adds a delete. A key or batch over its limit is refused, and the batch stays as it was.
+    pub fn delete(&mut self, keyspace: KeyspaceId, key: &[u8]) -> Result<()> {
+        check_limits(key, &[])?;
+        self.push(Kind::Delete, keyspace, key, &[])
+    }
+
+    fn push(&mut self, kind: Kind, keyspace: KeyspaceId, key: &[u8], value: &[u8]) -> Result<()> {
+        let after = self.bytes.len() + HEAD_BYTES + key.len() + value.len();
+        if after > MAX_BATCH_BYTES {
+            return Err(Error::InvalidArgument {
+                what: "batch",
+                expected: format!("at most {MAX_BATCH_BYTES} bytes"),
+                found: format!("{after} bytes"),
+            });
+        }
+        self.bytes.push(kind as u8);
+        put_varint(&mut self.bytes, u64::from(keyspace.0));
+        put_bytes(&mut self.bytes, key);
+        if kind == Kind::Put {
+            put_bytes(&mut self.bytes, value);
+        }
+        self.entries += 1;
+        self.names(keyspace);
+        Ok(())
+    }
+
+    fn names(&mut self, keyspace: KeyspaceId) {
+        // Batches name few keyspaces, and mostly the same as the entry before.
+        if self.keyspaces.last() != Some(&keyspace) && !self.keyspaces.contains(&keyspace) {
+            self.keyspaces.push(keyspace);
+        }
+    }
+
+    /// Takes over a batch that was encoded elsewhere, as [`WriteBatch::bytes`] gives it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] where the bytes are no batch, or an entry is over its limit.
+    pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
+        let refuse = |found: String| Error::InvalidArgument {
+            what: "batch",
+            expected: format!("an encoded batch of at most {MAX_BATCH_BYTES} bytes"),
+            found,
+        };
+        if bytes.len() > MAX_BATCH_BYTES {
+            return Err(refuse(format!("{} bytes", bytes.len())));
+        }
+        let mut batch = WriteBatch::new();
+        for entry in decode(&bytes) {
+            let (_, keyspace, key, value) =
+                entry.map_err(|damage| refuse(format!("{damage:?}")))?;
+            check_limits(key, value)?;
+            batch.entries += 1;
+            batch.names(keyspace);
+        }
+        batch.bytes = bytes;
+        Ok(batch)
+    }
+
+    /// The keyspaces that the batch names.
+    #[must_use]
+    pub fn keyspaces(&self) -> &[KeyspaceId] {
+        &self.keyspaces
+    }
+
+    /// The number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries
+    }
+
+    /// Whether the batch holds no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// The entries as they lie in the log.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Removes every entry and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.keyspaces.clear();
+        self.entries = 0;
+    }
+
+    /// The entries in order.
+    #[must_use]
+    pub fn iter(&self) -> Entries<'_> {
+        decode(&self.bytes)
+    }
+}
+
+impl<'a> IntoIterator for &'a WriteBatch {
+    type Item = Result<Entry<'a>, BatchDamage>;
+    type IntoIter = Entries<'a>;
+
+    fn into_iter(self) -> Entries<'a> {
+        self.iter()
+    }
+}
+
+/// An entry of a batch: kind, keyspace, key and value (empty for a delete).
+pub type Entry<'a> = (Kind, KeyspaceId, &'a [u8], &'a [u8]);
+
+/// Bytes that are no batch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("bad batch entry at byte {offset}: expected {expected}, found {found}")]
+pub struct BatchDamage {
+    /// Where the entry begins, in bytes from the first entry.
+    pub offset: usize,
+    /// What the next field of the entry should be.
+    pub expected: &'static str,
+    /// What is there.
+    pub found: String,
+}
+
+/// The entries of encoded batches, one or several after another. Any bytes are safe to decode; the
+/// first damage ends the iteration.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Entries<'_> {
+    Entries { rest: Decoder::new(bytes), total: bytes.len() }
+}
+
+/// Iterates over the entries of a batch; see [`decode`].
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    rest: Decoder<'a>,
+    total: usize,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<Entry<'a>, BatchDamage>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let offset = self.total - self.rest.rest().len();
+        let entry = entry(&mut self.rest);
+        if entry.is_err() {
+            self.rest = Decoder::new(&[]);
+        }
+        Some(entry.map_err(|(expected, found)| BatchDamage { offset, expected, found }))
+    }
+}
+
+/// Takes one entry; an error is what was expected and what was found.
+#[inline]
+fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, (&'static str, String)> {
+    let byte = from.u8().ok_or_else(|| cut("a kind", from))?;
+    let kind = Kind::from_byte(byte).ok_or_else(|| ("kind 0 or 1", format!("kind {byte}")))?;
+    let id = from.varint().ok_or_else(|| cut("a keyspace", from))?;
+    let id = u32::try_from(id).map_err(|_| ("a keyspace below 2^32", id.to_string()))?;
+    let key = from.bytes().ok_or_else(|| cut("a key", from))?;
+    if key.len() > MAX_KEY_BYTES {
+        return Err(("a key of at most 65535 bytes", format!("{} bytes", key.len())));
+    }
+    let value = match kind {
+        Kind::Put => from.bytes().ok_or_else(|| cut("a value", from))?,
+        Kind::Delete => &[],
+    };
+    if value.len() > MAX_VALUE_BYTES {
+        return Err(("a value of at most 64 MiB", format!("{} bytes", value.len())));
+    }
+    Ok((kind, KeyspaceId(id), key, value))
+}
+
+#[cold]
+fn cut(expected: &'static str, at: &Decoder<'_>) -> (&'static str, String) {
+    (expected, format!("{} bytes that do not hold it", at.rest().len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn operation() -> impl Strategy<Value = (bool, u32, Vec<u8>, Vec<u8>)> {
+        let bytes = || prop::collection::vec(any::<u8>(), 0..200);
+        (any::<bool>(), any::<u32>(), bytes(), bytes())
+    }
+
+    proptest! {
+        #[test]
+        fn entries_come_back_in_order(
+            operations in prop::collection::vec(operation(), 0..20),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut batch = WriteBatch::new();
+            for (put, id, key, value) in &operations {
+                match put {
+                    true => batch.put(KeyspaceId(*id), key, value).unwrap(),
+                    false => batch.delete(KeyspaceId(*id), key).unwrap(),
+                }
+            }
+            prop_assert_eq!(batch.len(), operations.len());
+            let written: Vec<Entry<'_>> = operations
+                .iter()
+                .map(|(put, id, key, value)| match put {
+                    true => (Kind::Put, KeyspaceId(*id), &key[..], &value[..]),
+                    false => (Kind::Delete, KeyspaceId(*id), &key[..], &[][..]),
+                })
+                .collect();
+            let read: Vec<Entry<'_>> = batch.iter().map(Result::unwrap).collect();
+            prop_assert_eq!(&read, &written);
+
+            // Cut anywhere, what comes back is a prefix, then at most one damage.
+            let short = &batch.bytes()[..cut.index(batch.bytes().len() + 1)];
+            let read: Vec<_> = decode(short).collect();
+            let whole = read.iter().take_while(|entry| entry.is_ok()).count();
+            prop_assert!(read.len() - whole <= 1);
+            for (entry, written) in read.iter().zip(&written).take(whole) {
+                prop_assert_eq!(entry.as_ref().unwrap(), written);
+            }
+        }
+
+        #[test]
+        fn any_bytes_decode_within_the_limits_or_are_damage(
+            bytes in prop::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..64),
+        ) {
+            let entries: Vec<_> = decode(&bytes).collect();
+            prop_assert!(entries.iter().rev().skip(1).all(Result::is_ok));
+        }
+    }
+
+    #[test]
+    fn an_entry_over_its_limit_is_refused_and_leaves_the_batch_as_it_was() {
+        let mut batch = WriteBatch::new();
+        batch.put(KeyspaceId(1), b"k", b"v").unwrap();
+        let before = batch.clone();
+        let long_key = vec![0; MAX_KEY_BYTES + 1];
+        assert!(batch.put(KeyspaceId(1), &long_key, b"").is_err());
+        assert!(batch.delete(KeyspaceId(1), &long_key).is_err());
+        assert!(batch.put(KeyspaceId(1), b"", &vec![0; MAX_VALUE_BYTES + 1]).is_err());
+        assert_eq!(batch, before);
+
+        // Damage that no batch could hold is refused on the way back, too.
+        let mut bytes = vec![Kind::Delete as u8, 1];
+        put_bytes(&mut bytes, &long_key);
+        assert!(decode(&bytes).next().unwrap().is_err());
+    }
+
+    #[test]
+    fn a_batch_over_its_limit_is_refused_and_keeps_what_it_held() {
+        let mut batch = WriteBatch::new();
+        let value = vec![7; MAX_VALUE_BYTES];
+        for _ in 0..3 {
+            batch.put(KeyspaceId(1), b"k", &value).unwrap();
+        }
+        let held = batch.bytes().len();
+        assert!(batch.put(KeyspaceId(1), b"k", &value).is_err());
+        assert_eq!((batch.len(), batch.bytes().len()), (3, held));
+        batch.delete(KeyspaceId(1), b"k").unwrap();
+        assert_eq!(batch.len(), 4);
+    }
+}

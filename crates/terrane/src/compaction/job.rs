@@ -1,0 +1,108 @@
+//! A piece of background work, run in slices by a driver.
+
+use super::{Flush, Merge};
+use crate::db::Engine;
+use crate::error::Result;
+use crate::keyspace::KeyspaceId;
+use crate::storage::FileId;
+use std::sync::Arc;
+use terrane_policy::Group;
+
+/// Whether a job has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There is more to do.
+    More,
+    /// It has taken effect; drop the job.
+    Done,
+}
+
+/// What a job does.
+pub(crate) enum Work {
+    /// Writes a memtable as a table.
+    Flush(Box<Flush>),
+    /// Merges a group.
+    Merge(Box<Merge>),
+    /// Relabels a group's tables.
+    Move { compaction: u64, keyspace: KeyspaceId, group: Group },
+    /// Gives a file's room back.
+    Remove(FileId),
+    /// Does housekeeping of the storage.
+    Tidy,
+    /// Nothing is left to do.
+    Ended,
+}
+
+/// One piece of background work. It may move between threads between slices.
+pub struct Job {
+    engine: Arc<Engine>,
+    work: Work,
+}
+
+impl Job {
+    pub(crate) fn new(engine: Arc<Engine>, work: Work) -> Self {
+        Job { engine, work }
+    }
+
+    /// Whether writers may be waiting for it.
+    #[must_use]
+    pub fn is_flush(&self) -> bool {
+        matches!(self.work, Work::Flush(_))
+    }
+
+    /// Works for about `bytes` bytes read or written. At its end the result takes effect.
+    ///
+    /// # Errors
+    /// Damage or a failing medium. The job is over then: what it wrote is removed, and the engine
+    /// rests until background work is asked for again.
+    pub fn run_for(&mut self, bytes: u64) -> Result<Progress> {
+        let done = self.step(bytes);
+        match &done {
+            Ok(Progress::More) => {}
+            Ok(Progress::Done) => self.end(false),
+            Err(e) => {
+                self.engine.job_failed(e);
+                self.end(true);
+            }
+        }
+        done
+    }
+
+    fn step(&mut self, bytes: u64) -> Result<Progress> {
+        let engine = &self.engine;
+        match &mut self.work {
+            Work::Flush(flush) => flush.step(engine, bytes),
+            Work::Merge(merge) => merge.step(engine, bytes),
+            Work::Move { compaction, keyspace, group } => {
+                engine.install_group(*compaction, *keyspace, group, &[])?;
+                Ok(Progress::Done)
+            }
+            Work::Remove(file) => engine.remove_file(*file).map(|()| Progress::Done),
+            Work::Tidy => Ok(if engine.tidy_storage()? { Progress::More } else { Progress::Done }),
+            Work::Ended => Ok(Progress::Done),
+        }
+    }
+
+    /// Lets go of what the work holds; `abandoned` if it did not come to its end.
+    fn end(&mut self, abandoned: bool) {
+        match std::mem::replace(&mut self.work, Work::Ended) {
+            Work::Flush(flush) if abandoned => flush.abandon(&self.engine),
+            Work::Merge(merge) => {
+                let compaction = merge.compaction();
+                if abandoned {
+                    merge.abandon(&self.engine);
+                }
+                self.engine.group_ended(compaction);
+            }
+            Work::Move { compaction, .. } => self.engine.group_ended(compaction),
+            Work::Remove(file) if abandoned => self.engine.bury(file),
+            Work::Flush(_) | Work::Remove(_) | Work::Tidy | Work::Ended => {}
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.end(true);
+    }
+}

@@ -1,0 +1,145 @@
+//! Merge: a group's inputs become new tables of its destination run.
+//!
+//! 1. The inputs are read in order, run by run merged, in large chunks past the cache.
+//! 2. [`Retention`] drops the versions and tombstones that no reader needs.
+//! 3. Outputs are cut at the plan's keys and sizes, always between user keys: all versions of a key
+//!    lie in one table.
+//! 4. The outputs are on the medium, then one edit replaces the inputs by them.
+
+use super::{Outputs, Progress, Retention};
+use crate::db::Engine;
+use crate::error::Result;
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::read::{Cursor, MergeCursor};
+use crate::table::{Access, RunCursor};
+use crate::version::Tree;
+use std::sync::Arc;
+use terrane_policy::{Action, Group, TableId, TombstoneRule};
+
+/// One group's merge.
+pub(crate) struct Merge {
+    compaction: u64,
+    keyspace: KeyspaceId,
+    group: Group,
+    cursor: Option<MergeCursor<RunCursor>>,
+    retention: Retention,
+    tombstones: TombstoneRule,
+    outputs: Outputs,
+    /// The last key added, where a cut may not fall.
+    last_key: Vec<u8>,
+    next_cut: usize,
+    read_bytes: u64,
+    total_bytes: u64,
+    /// Pins the inputs.
+    tree: Arc<Tree>,
+}
+
+impl Merge {
+    pub fn new(
+        compaction: u64,
+        keyspace: KeyspaceId,
+        group: Group,
+        tree: Arc<Tree>,
+        retention: Retention,
+        tombstones: TombstoneRule,
+    ) -> Self {
+        let inputs = group.inputs.iter().filter_map(|id| tree.table(*id));
+        let total_bytes = inputs.map(|t| t.table().info().bytes).sum();
+        Merge {
+            compaction,
+            keyspace,
+            group,
+            cursor: None,
+            retention,
+            tombstones,
+            outputs: Outputs::default(),
+            last_key: Vec::new(),
+            next_cut: 0,
+            read_bytes: 0,
+            total_bytes,
+            tree,
+        }
+    }
+
+    pub fn compaction(&self) -> u64 {
+        self.compaction
+    }
+
+    pub fn step(&mut self, engine: &Engine, bytes: u64) -> Result<Progress> {
+        let mut cursor = match self.cursor.take() {
+            Some(cursor) => cursor,
+            None => self.begin()?,
+        };
+        let mut left = bytes;
+        while cursor.valid() {
+            let size = (cursor.key().len() + cursor.value().len() + 16) as u64;
+            self.take(engine, &cursor)?;
+            cursor.next()?;
+            self.read_bytes += size;
+            left = left.saturating_sub(size);
+            if left == 0 {
+                engine.emit(&Event::MergeProgress {
+                    compaction: self.compaction,
+                    read_bytes: self.read_bytes,
+                    total_bytes: self.total_bytes,
+                });
+                self.cursor = Some(cursor);
+                return Ok(Progress::More);
+            }
+        }
+        self.outputs.cut(engine)?;
+        engine.merged(self.total_bytes, self.outputs.finished());
+        let outputs = self.outputs.finished();
+        if !engine.install_group(self.compaction, self.keyspace, &self.group, outputs)? {
+            self.outputs.discard(engine);
+        }
+        Ok(Progress::Done)
+    }
+
+    /// One cursor for each run that has inputs, newest first, merged.
+    fn begin(&self) -> Result<MergeCursor<RunCursor>> {
+        let is_input = |id: TableId| self.group.inputs.contains(&id);
+        let runs = self.tree.shape().levels.iter().flat_map(|level| &level.runs);
+        let cursors = runs.filter_map(|run| {
+            let inputs = run.tables.iter().filter(|t| is_input(t.id));
+            let tables: Arc<[_]> =
+                inputs.filter_map(|t| Some(self.tree.table(t.id)?.table().clone())).collect();
+            (!tables.is_empty()).then(|| RunCursor::new(tables, Access::Scan))
+        });
+        let mut merge = MergeCursor::new(cursors.collect());
+        merge.seek_first()?;
+        Ok(merge)
+    }
+
+    /// Takes the entry under the cursor into the outputs, if it stays.
+    fn take(&mut self, engine: &Engine, cursor: &MergeCursor<RunCursor>) -> Result<()> {
+        let (key, tag) = (cursor.key(), cursor.tag());
+        if !self.retention.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
+            return Ok(());
+        }
+        if self.outputs.open_bytes() > 0 && self.last_key != key && self.cut_before(key) {
+            self.outputs.cut(engine)?;
+        }
+        self.outputs.add(engine, key, tag, cursor.value())?;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        Ok(())
+    }
+
+    /// Whether a new table starts at `key`.
+    fn cut_before(&mut self, key: &[u8]) -> bool {
+        let Action::Merge { cuts, table_bytes } = &self.group.action else { return false };
+        let mut cut = self.outputs.open_bytes() >= *table_bytes;
+        while cuts.get(self.next_cut).is_some_and(|c| c.as_slice() <= key) {
+            cut = true;
+            self.next_cut += 1;
+        }
+        cut
+    }
+
+    pub fn abandon(mut self, engine: &Engine) {
+        self.cursor = None;
+        self.outputs.discard(engine);
+    }
+}

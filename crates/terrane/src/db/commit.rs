@@ -1,0 +1,285 @@
+//! Commits: a group of batches becomes one log record, then memtable entries, then visible.
+//!
+//! 1. Refuse what cannot be taken: an unknown keyspace, a stall, a poisoned log.
+//! 2. Append one record to the log, in a fresh log if it does not fit.
+//! 3. For a synced commit put the log on the medium: older logs that wait first, so that what a
+//!    crash takes is always a suffix.
+//! 4. Insert into the memtables and publish the last sequence: the group is visible as a whole.
+//! 5. Seal memtables that are full.
+//!
+//! A failed append or sync leaves the log in an unknown state, so the writer is poisoned: nothing
+//! is acknowledged after it until the store is reopened.
+
+use super::state::{FlushStatus, Keyspaces, Sealed, SealedLog, State, View};
+use super::{Engine, lock};
+use crate::batch::WriteBatch;
+use crate::entry::{MAX_SEQ, Seq, Tag};
+use crate::error::{Corruption, Error, Result, Stall};
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
+use crate::options::Durability;
+use crate::wal::{LogWriter, record_bytes};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Everything under the writer lock.
+pub(crate) struct Writer {
+    /// The log; `None` before recovery has opened one and after the store was closed.
+    pub log: Option<LogWriter>,
+    /// The number of the file that the log lies in.
+    pub log_file: u64,
+    /// Whether the log's file has the usual size.
+    pub reusable: bool,
+    /// The sequence of the next entry.
+    pub next: Seq,
+    /// Every entry up to here is on the medium.
+    pub synced: Seq,
+    /// Full logs that were not synced yet, oldest first.
+    pub unsynced: Vec<LogWriter>,
+    /// What made the log unusable.
+    pub poisoned: Option<Error>,
+}
+
+impl Writer {
+    /// A writer that takes nothing yet.
+    pub fn idle() -> Self {
+        Writer {
+            log: None,
+            log_file: 0,
+            reusable: false,
+            next: 1,
+            synced: 0,
+            unsynced: Vec::new(),
+            poisoned: None,
+        }
+    }
+
+    /// The last sequence that was given out.
+    fn last(&self) -> Seq {
+        self.next - 1
+    }
+
+    /// Puts everything appended on the medium, oldest log first.
+    pub fn sync(&mut self) -> Result<()> {
+        if self.synced == self.last() {
+            return Ok(());
+        }
+        if let Some(cause) = &self.poisoned {
+            return Err(Error::Poisoned(Box::new(cause.clone())));
+        }
+        let done = self.unsynced.iter_mut().chain(&mut self.log).try_for_each(LogWriter::sync);
+        match done {
+            Ok(()) => {
+                self.unsynced.clear();
+                self.synced = self.last();
+                Ok(())
+            }
+            Err(e) => {
+                self.poisoned = Some(e.clone());
+                Err(e)
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Writes a group of batches as one atomic record.
+    ///
+    /// # Errors
+    /// [`Error::Stalled`] if jobs must run first (nothing was written; try again), a failing medium
+    /// (nothing is acknowledged; the log is poisoned), or a bad argument.
+    pub fn commit(&self, batches: &[&WriteBatch], durability: Durability) -> Result<Seq> {
+        let entries: u64 = batches.iter().map(|b| b.len() as u64).sum();
+        if entries == 0 {
+            return Ok(self.visible.load(Ordering::Acquire));
+        }
+        let mut writer = lock(&self.writer);
+        if let Some(cause) = &writer.poisoned {
+            return Err(Error::Poisoned(Box::new(cause.clone())));
+        }
+        let keyspaces = self.keyspaces.load_full();
+        self.admit(&keyspaces, batches)?;
+        let first = writer.next;
+        let last = first + entries - 1;
+        if last > MAX_SEQ {
+            return Err(Error::InvalidArgument {
+                what: "sequence number",
+                expected: format!("at most {MAX_SEQ} entries in the life of a store"),
+                found: last.to_string(),
+            });
+        }
+        let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
+        let bytes: usize = parts.iter().map(|p| p.len()).sum();
+        if !writer.log.as_ref().is_some_and(|log| log.fits(bytes)) {
+            self.rotate_log(&mut writer, bytes)?;
+        }
+        let synced = writer.synced;
+        let log = writer.log.as_mut().ok_or(Error::Closed("the store"))?;
+        if let Err(e) = log.append(first, synced, &parts) {
+            writer.poisoned = Some(e.clone());
+            return Err(e);
+        }
+        writer.next = last + 1;
+        self.counters.logged(bytes as u64, entries);
+        if durability == Durability::Sync {
+            writer.sync()?;
+        }
+        insert(&keyspaces, batches, first)?;
+        self.visible.store(last, Ordering::Release);
+        self.seal_full(&writer, &keyspaces)?;
+        Ok(last)
+    }
+
+    /// Puts every earlier write on the medium.
+    ///
+    /// # Errors
+    /// A failing medium; the log is poisoned then.
+    pub fn sync(&self) -> Result<()> {
+        lock(&self.writer).sync()
+    }
+
+    /// Refuses batches that name unknown keyspaces, and writes that must wait.
+    fn admit(&self, keyspaces: &Keyspaces, batches: &[&WriteBatch]) -> Result<()> {
+        for id in batches.iter().flat_map(|b| b.keyspaces()) {
+            let keyspace = keyspaces.get(id).ok_or(Error::Closed("the keyspace"))?;
+            let view = keyspace.view.load();
+            if view.sealed.len() >= self.options.memtables_max {
+                return Err(self.stalled(Stall::Memtables));
+            }
+            if view.tree.level0_runs() >= self.options.level0_runs_max {
+                return Err(self.stalled(Stall::Level0));
+            }
+        }
+        let mut state = lock(&self.state);
+        if state.closed {
+            return Err(Error::Closed("the store"));
+        }
+        match state.in_doubt.take() {
+            Some(cause) => {
+                state.in_doubt = Some(cause.clone());
+                Err(Error::Poisoned(Box::new(cause)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A write must wait: for jobs, or not at all if they cannot help.
+    fn stalled(&self, reason: Stall) -> Error {
+        match lock(&self.state).failed.take() {
+            Some(cause) => cause,
+            None => {
+                self.emit(&Event::Stalled { reason });
+                self.counters.stalls.fetch_add(1, Ordering::Relaxed);
+                Error::Stalled(reason)
+            }
+        }
+    }
+
+    /// Closes the full log and goes on in the next.
+    fn rotate_log(&self, writer: &mut Writer, payload_bytes: usize) -> Result<()> {
+        let mut state = self.open_state()?;
+        let capacity = record_bytes(payload_bytes).max(self.options.log_bytes);
+        let reusable = capacity == self.options.log_bytes;
+        let next = self.open_log(&mut state, capacity)?;
+        let log = LogWriter::new(next.file, next.number, capacity);
+        let Some(full) = writer.log.replace(log) else { return Ok(()) };
+        state.sealed_logs.push_back(SealedLog {
+            number: full.number(),
+            file_number: std::mem::replace(&mut writer.log_file, next.file_number),
+            file: full.file().clone(),
+            last: writer.last(),
+            bytes: full.bytes(),
+            reusable: std::mem::replace(&mut writer.reusable, reusable),
+        });
+        if writer.synced < writer.last() {
+            writer.unsynced.push(full);
+        }
+        Ok(())
+    }
+
+    /// Seals every memtable that is full and, when the logs take too much room, the one that holds
+    /// the oldest record.
+    fn seal_full(&self, writer: &Writer, keyspaces: &Keyspaces) -> Result<()> {
+        let through = writer.last();
+        for id in keyspaces.keys() {
+            let full = keyspaces.get(id).is_some_and(|k| {
+                k.view.load().active.bytes() as u64 >= self.options.memtable_bytes
+            });
+            if full {
+                self.seal(&mut lock(&self.state), *id, through);
+            }
+        }
+        let mut state = lock(&self.state);
+        let logged: u64 = state
+            .sealed_logs
+            .iter()
+            .map(|l| l.bytes)
+            .chain(writer.log.as_ref().map(LogWriter::bytes))
+            .sum::<u64>();
+        if logged > self.options.logs_bytes_max {
+            let oldest = keyspaces
+                .values()
+                .filter(|k| k.view.load().sealed.is_empty())
+                .filter_map(|k| Some((k.view.load().active.first_seq()?, k.id)))
+                .min();
+            if let Some((_, id)) = oldest {
+                self.seal(&mut state, id, through);
+            }
+        }
+        Ok(())
+    }
+
+    /// Seals every memtable that holds anything, for an explicit flush.
+    pub(crate) fn seal_all(&self) -> Result<()> {
+        let writer = lock(&self.writer);
+        let mut state = self.open_state()?;
+        state.failed = None;
+        for id in self.keyspaces.load().keys() {
+            self.seal(&mut state, *id, writer.last());
+        }
+        Ok(())
+    }
+
+    /// Closes a keyspace's memtable for writing. The caller holds the writer lock, so that every
+    /// entry up to `through` is in.
+    fn seal(&self, state: &mut State, id: KeyspaceId, through: Seq) {
+        let keyspaces = self.keyspaces.load();
+        let Some(keyspace) = keyspaces.get(&id) else { return };
+        let view = keyspace.view.load_full();
+        if view.active.is_empty() {
+            return;
+        }
+        let mut sealed = vec![view.active.clone()];
+        sealed.extend(view.sealed.iter().cloned());
+        let tree = view.tree.clone();
+        keyspace.view.store(Arc::new(View { active: Arc::new(Memtable::new()), sealed, tree }));
+        let memtable = view.active.clone();
+        let bytes = memtable.bytes() as u64;
+        let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
+        state.sealed.entry(id).or_default().push_back(waiting);
+        // A new flush is a new chance for work that failed.
+        state.failed = None;
+        self.work_came();
+        self.emit(&Event::MemtableSealed { keyspace: id, bytes, through });
+    }
+}
+
+/// Inserts entries with consecutive sequences. The batches were checked when they were made.
+fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<()> {
+    let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
+    for (seq, entry) in (first..).zip(batches.iter().flat_map(|b| b.iter())) {
+        let (kind, id, key, value) = entry.map_err(|_| {
+            Corruption::new("memory", 0, "a sound batch", "one that does not decode")
+        })?;
+        let memtable = match &current {
+            Some((held, memtable)) if *held == id => memtable,
+            _ => {
+                let keyspace = keyspaces.get(&id).ok_or(Error::Closed("the keyspace"))?;
+                &current.insert((id, keyspace.view.load().active.clone())).1
+            }
+        };
+        memtable.insert(key, Tag::new(seq, kind), value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Group commit: writers that arrive while another one commits go together in the next record.
+//!
+//! 1. A writer queues its batch. If nobody leads, it becomes the leader; otherwise it waits.
+//! 2. The leader takes the whole queue, commits it as one record with one sync if any of it asks
+//!    for one, hands out the results and wakes everybody.
+//! 3. Who finds its result returns; otherwise the first to wake leads the next group.
+//!
+//! On one thread nobody ever waits: each writer leads a group of its own.
+
+use super::{Engine, lock};
+use crate::batch::WriteBatch;
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::options::Durability;
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Bytes of batches beyond which a group takes no more.
+const GROUP_BYTES_MAX: usize = 1 << 20;
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Ticket>,
+    results: HashMap<u64, Result<()>>,
+    next_ticket: u64,
+    led: bool,
+}
+
+struct Ticket {
+    number: u64,
+    batch: WriteBatch,
+    durability: Durability,
+}
+
+/// The queue of writers.
+#[derive(Default)]
+pub(super) struct GroupCommit {
+    queue: Mutex<Queue>,
+    turn: Condvar,
+}
+
+impl GroupCommit {
+    /// Writes a batch, alone or with others.
+    pub fn write(
+        &self,
+        engine: &Arc<Engine>,
+        driver: &dyn Driver,
+        batch: WriteBatch,
+        durability: Durability,
+    ) -> Result<()> {
+        let mut queue = lock(&self.queue);
+        let number = queue.next_ticket;
+        queue.next_ticket += 1;
+        queue.waiting.push(Ticket { number, batch, durability });
+        loop {
+            if let Some(result) = queue.results.remove(&number) {
+                return result;
+            }
+            if queue.led {
+                queue = self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            queue.led = true;
+            let group = take_group(&mut queue.waiting);
+            drop(queue);
+            let results = commit_group(engine, driver, &group);
+            queue = lock(&self.queue);
+            queue.led = false;
+            queue.results.extend(group.iter().map(|t| t.number).zip(results));
+            self.turn.notify_all();
+        }
+    }
+}
+
+/// The front of the queue, up to the group's bound; at least one.
+fn take_group(waiting: &mut Vec<Ticket>) -> Vec<Ticket> {
+    let mut bytes = 0;
+    let fits = |t: &&Ticket| {
+        bytes += t.batch.bytes().len();
+        bytes <= GROUP_BYTES_MAX
+    };
+    let count = waiting.iter().take_while(fits).count().max(1);
+    waiting.drain(..count.min(waiting.len())).collect()
+}
+
+/// Commits a group. A batch that cannot be taken must not fail its neighbours: they go alone then.
+fn commit_group(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Vec<Result<()>> {
+    match commit(engine, driver, group) {
+        Err(Error::Closed(_) | Error::InvalidArgument { .. }) if group.len() > 1 => {
+            group.iter().map(|t| commit(engine, driver, std::slice::from_ref(t))).collect()
+        }
+        result => vec![result; group.len()],
+    }
+}
+
+/// Commits batches as one, letting the driver catch up as often as it must.
+fn commit(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Result<()> {
+    let batches: Vec<&WriteBatch> = group.iter().map(|t| &t.batch).collect();
+    let sync = group.iter().any(|t| t.durability == Durability::Sync);
+    let durability = if sync { Durability::Sync } else { Durability::Buffered };
+    loop {
+        match engine.commit(&batches, durability) {
+            Ok(_) => {
+                driver.wake(engine);
+                return Ok(());
+            }
+            Err(Error::Stalled(_)) => driver.relieve(engine)?,
+            Err(e) => return Err(e),
+        }
+    }
+}

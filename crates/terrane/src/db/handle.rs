@@ -1,0 +1,233 @@
+//! The store in a caller's hands: an engine joined with the driver that runs its jobs.
+
+use super::group::GroupCommit;
+use super::{CheckReport, Engine, Stats};
+use crate::batch::WriteBatch;
+use crate::driver::Driver;
+use crate::error::Result;
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
+use crate::options::{Durability, Options};
+use crate::read::{Range, Scan};
+use crate::storage::Storage;
+use std::sync::Arc;
+
+/// An open store. Clones share it; the last one to go closes it.
+#[derive(Clone)]
+pub struct Db {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Arc<Engine>,
+    driver: Arc<dyn Driver>,
+    group: GroupCommit,
+    /// What keeps others out, such as a lock file; let go of last.
+    _guard: Option<Box<dyn Send + Sync>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.driver.stop(&self.engine);
+        // Nobody is left to tell: a sync that fails here was not promised.
+        let _ = self.engine.close();
+    }
+}
+
+impl Db {
+    /// Opens or creates the store in directory `path`, a file for each table, with threads for
+    /// background work. One process at a time.
+    ///
+    /// # Errors
+    /// [`crate::Error::Busy`] if another process holds it; what [`Engine::open`] says.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
+        use crate::storage::{Directory, medium::NativeMedium};
+        let medium = NativeMedium::open(path.as_ref(), options.create)?;
+        let lock = medium.lock(&program())?;
+        let storage = Directory::open(Arc::new(medium))?;
+        let driver = Arc::new(crate::driver::ThreadDriver::new(crate::driver::workers()));
+        let db = Db::join(Engine::open(Arc::new(storage), options)?, driver, Some(Box::new(lock)));
+        Ok(db)
+    }
+
+    /// Opens or creates the store in `storage`; jobs are run by `driver`.
+    ///
+    /// # Errors
+    /// What [`Engine::open`] says.
+    pub fn open_storage(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        driver: Arc<dyn Driver>,
+    ) -> Result<Db> {
+        Ok(Db::join(Engine::open(storage, options)?, driver, None))
+    }
+
+    fn join(
+        engine: Arc<Engine>,
+        driver: Arc<dyn Driver>,
+        guard: Option<Box<dyn Send + Sync>>,
+    ) -> Db {
+        driver.start(&engine);
+        driver.wake(&engine);
+        Db {
+            inner: Arc::new(Inner { engine, driver, group: GroupCommit::default(), _guard: guard }),
+        }
+    }
+
+    /// The engine, for those who drive it themselves.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.inner.engine
+    }
+
+    /// The keyspace that is always there.
+    #[must_use]
+    pub fn default_keyspace(&self) -> Keyspace {
+        Keyspace { db: self.clone(), id: KeyspaceId(0), name: DEFAULT_KEYSPACE.into() }
+    }
+
+    /// The keyspace of this name, created if there is none.
+    ///
+    /// # Errors
+    /// A failing medium, or a closed store.
+    pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
+        let id = self.inner.engine.create_keyspace(name)?;
+        Ok(Keyspace { db: self.clone(), id, name: name.into() })
+    }
+
+    /// Writes a batch: all of it or, after a crash, possibly none.
+    ///
+    /// # Errors
+    /// A failing medium, a full disk, a closed store; nothing was acknowledged then.
+    pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
+        let Inner { engine, driver, group, .. } = &*self.inner;
+        group.write(engine, &**driver, batch, durability)
+    }
+
+    /// Puts every earlier write on the medium.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn sync(&self) -> Result<()> {
+        self.inner.engine.sync()
+    }
+
+    /// Turns all memtables into tables, and waits for it.
+    ///
+    /// # Errors
+    /// A failing medium or a full disk.
+    pub fn flush(&self) -> Result<()> {
+        let Inner { engine, driver, .. } = &*self.inner;
+        engine.seal_all()?;
+        driver.settle(engine, &|engine| engine.flushed())
+    }
+
+    /// Runs every job that is ready, and those that follow from them, until the tree is at rest.
+    ///
+    /// # Errors
+    /// A failing medium or a full disk.
+    pub fn settle(&self) -> Result<()> {
+        let Inner { engine, driver, .. } = &*self.inner;
+        engine.retry();
+        driver.settle(engine, &|_| false)
+    }
+
+    /// Runs background work for about `bytes` bytes on this thread, if the driver leaves that to
+    /// its owner; answers whether more waits.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
+    pub fn run_jobs(&self, bytes: u64) -> Result<bool> {
+        self.inner.driver.run(&self.inner.engine, bytes)
+    }
+
+    /// The store's figures.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn stats(&self) -> Result<Stats> {
+        self.inner.engine.stats()
+    }
+
+    /// Verifies everything on the medium.
+    ///
+    /// # Errors
+    /// A failing medium; damage is part of the report.
+    pub fn check(&self) -> Result<CheckReport> {
+        self.inner.engine.check()
+    }
+
+    /// Puts everything on the medium and closes the store, for every clone.
+    ///
+    /// # Errors
+    /// A failing medium. The store is closed all the same.
+    pub fn close(self) -> Result<()> {
+        self.inner.driver.stop(&self.inner.engine);
+        self.inner.engine.close()
+    }
+}
+
+/// The name by which this process holds a store.
+#[cfg(not(target_arch = "wasm32"))]
+fn program() -> String {
+    let path = std::env::current_exe().unwrap_or_default();
+    path.file_stem().map_or_else(|| "unknown".into(), |n| n.to_string_lossy().into_owned())
+}
+
+/// A named tree of a store.
+#[derive(Clone)]
+pub struct Keyspace {
+    db: Db,
+    id: KeyspaceId,
+    name: Arc<str>,
+}
+
+impl Keyspace {
+    /// Its id, as batches name it.
+    #[must_use]
+    pub fn id(&self) -> KeyspaceId {
+        self.id
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// Damage, or a failing medium.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.db.inner.engine.get(self.id, key)
+    }
+
+    /// Gives a key a value.
+    ///
+    /// # Errors
+    /// A key or value over its limit, and what [`Db::write`] says.
+    pub fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        batch.put(self.id, key, value)?;
+        self.db.write(batch, durability)
+    }
+
+    /// Removes a key, if it is there.
+    ///
+    /// # Errors
+    /// A key over its limit, and what [`Db::write`] says.
+    pub fn delete(&self, key: &[u8], durability: Durability) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        batch.delete(self.id, key)?;
+        self.db.write(batch, durability)
+    }
+
+    /// A walk over a range, as the keyspace is now.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn scan(&self, range: Range) -> Result<Scan> {
+        self.db.inner.engine.scan(self.id, range)
+    }
+}

@@ -1,0 +1,105 @@
+//! Log files: the next one, and those that have served.
+//!
+//! A log file is preallocated and serves many logs, one after the other. When the tables hold all
+//! that a log says, the edit that retires it gives its file the next number at once: so a full log
+//! is followed without waiting for the journal. A spare's number is greater than that of every log
+//! in use, and spares are used in order, so that logs are in the order of their numbers.
+
+use super::state::{SpareLog, State};
+use super::{Engine, lock};
+use crate::entry::Seq;
+use crate::error::Result;
+use crate::storage::{Commit, FileId};
+use crate::version::{Change, Edit};
+
+/// Files kept ready; more than two never wait at once when flushes keep up.
+const SPARES_MAX: usize = 2;
+
+impl Engine {
+    /// Commits an edit: on success it is on the medium and in the catalog. On failure nobody knows
+    /// whether the medium has it, so no write is taken until the store is reopened.
+    pub(super) fn commit_edit(
+        &self,
+        state: &mut State,
+        mut changes: Vec<Change>,
+        added: &[FileId],
+        dropped: &[FileId],
+    ) -> Result<()> {
+        changes.push(Change::NextId(state.next_id));
+        let edit = Edit { changes };
+        let mut catalog = state.catalog.clone();
+        catalog.apply(&edit)?;
+        let bytes = edit.encode();
+        let commit =
+            Commit { edit: &bytes, added, dropped, snapshot: &|| catalog.snapshot().encode() };
+        if let Err(e) = self.storage.commit(&commit) {
+            state.in_doubt = Some(e.clone());
+            return Err(e);
+        }
+        state.catalog = catalog;
+        Ok(())
+    }
+
+    /// The file for the next log: a spare, or a new one of `capacity` bytes.
+    pub(super) fn open_log(&self, state: &mut State, capacity: u64) -> Result<SpareLog> {
+        if capacity == self.options.log_bytes
+            && let Some(spare) = state.spare_logs.pop_front()
+        {
+            return Ok(spare);
+        }
+        let number = state.fresh_id();
+        let id = FileId::log(number);
+        let file = self.storage.create(id, capacity)?;
+        let mut changes = vec![Change::OpenLog { number, file: number }];
+        // A log of unusual size overtakes the spares: they are numbered anew behind it.
+        for at in 0..state.spare_logs.len() {
+            let fresh = state.fresh_id();
+            if let Some(spare) = state.spare_logs.get_mut(at) {
+                spare.number = fresh;
+                changes.push(Change::OpenLog { number: fresh, file: spare.file_number });
+            }
+        }
+        self.commit_edit(state, changes, &[id], &[])?;
+        Ok(SpareLog { number, file_number: number, file })
+    }
+
+    /// The least sequence that is in no table; `Seq::MAX` if all are. `state.sealed` is as it will
+    /// be after the edit that asks.
+    fn unflushed_min(&self, state: &State) -> Seq {
+        let sealed = state.sealed.values().filter_map(|q| q.front()?.memtable.first_seq());
+        let keyspaces = self.keyspaces.load();
+        let active = keyspaces.values().filter_map(|k| k.view.load().active.first_seq());
+        sealed.chain(active).min().unwrap_or(Seq::MAX)
+    }
+
+    /// Retires every log whose entries are all in tables: adds the changes and the files that are
+    /// dropped, and answers the spares that exist once the edit is on the medium.
+    pub(super) fn retire_logs(
+        &self,
+        state: &mut State,
+        changes: &mut Vec<Change>,
+        dropped: &mut Vec<FileId>,
+    ) -> Vec<SpareLog> {
+        let unflushed = self.unflushed_min(state);
+        let count = state.sealed_logs.partition_point(|log| log.last < unflushed);
+        let retired: Vec<_> = state.sealed_logs.drain(..count).collect();
+        let Some(last) = retired.last() else { return Vec::new() };
+        changes.push(Change::RetireLogs { below: last.number + 1, next: last.last + 1 });
+        let mut spares = Vec::new();
+        for log in retired {
+            if log.reusable && state.spare_logs.len() + spares.len() < SPARES_MAX {
+                let number = state.fresh_id();
+                changes.push(Change::OpenLog { number, file: log.file_number });
+                spares.push(SpareLog { number, file_number: log.file_number, file: log.file });
+            } else {
+                dropped.push(FileId::log(log.file_number));
+            }
+        }
+        spares
+    }
+
+    /// A number that nothing has yet.
+    pub(crate) fn fresh_id(&self) -> u64 {
+        lock(&self.state).fresh_id()
+    }
+}

@@ -1,0 +1,178 @@
+//! The engine: one store, opened.
+//!
+//! The engine spawns nothing, reads no clock and draws no random number. Its calls do their work on
+//! the caller's thread; everything else is a *job* that a [driver](crate::driver) runs.
+//!
+//! * `open` - recovery: the journal, then the logs; what they held becomes tables of level 0.
+//! * `commit` - a group of batches: one log record, then the memtables, then it is visible.
+//! * `logs` - which log files are live, which are spare, which retire.
+//! * `install` - flushes and compactions take effect: one edit each.
+//! * `schedule` - which job is next.
+//! * `reading` - gets and scans.
+//! * `check` and `stats` - what is there, and whether it is sound.
+//! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a driver.
+//!
+//! **Locks**, in the order in which they are taken: `writer` (the log and the order of commits),
+//! then `state` (the catalog, queues, and every change of a view). Readers take neither: a view is
+//! an immutable value behind an atomic pointer.
+
+mod check;
+mod commit;
+mod group;
+mod handle;
+mod install;
+mod logs;
+mod open;
+mod reading;
+mod schedule;
+mod state;
+mod stats;
+
+pub use check::CheckReport;
+pub use handle::{Db, Keyspace};
+pub use schedule::Wanted;
+pub use stats::{KeyspaceStats, LevelStats, Stats};
+
+pub(crate) use state::View;
+
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::options::Options;
+use crate::storage::{FileId, Storage};
+use crate::table::BlockCache;
+use crate::version::{Change, Graveyard};
+use arc_swap::ArcSwap;
+use commit::Writer;
+use state::{Keyspaces, State};
+use stats::Counters;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::entry::Seq;
+
+/// One open store. Shared by its callers and its driver.
+pub struct Engine {
+    options: Options,
+    storage: Arc<dyn Storage>,
+    cache: Arc<BlockCache>,
+    writer: Mutex<Writer>,
+    state: Mutex<State>,
+    keyspaces: ArcSwap<Keyspaces>,
+    /// Every entry up to here is in a memtable or a table.
+    visible: AtomicU64,
+    /// The sequences that snapshots hold, with how many hold each.
+    snapshots: Mutex<BTreeMap<Seq, usize>>,
+    graveyard: Arc<Graveyard>,
+    counters: Counters,
+    /// Whether a job may be ready.
+    work: AtomicBool,
+}
+
+/// Locks; a thread that panicked while it held the lock does not make the data worse, since every
+/// change of state is made of steps that each leave it sound.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine {
+    /// The options it was opened with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The place, for messages.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.storage.name()
+    }
+
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    pub(crate) fn cache(&self) -> &Arc<BlockCache> {
+        &self.cache
+    }
+
+    pub(crate) fn graveyard(&self) -> &Arc<Graveyard> {
+        &self.graveyard
+    }
+
+    /// Has a file removed that nothing needs any more.
+    pub(crate) fn bury(&self, file: FileId) {
+        self.graveyard.bury(file);
+        self.work_came();
+    }
+
+    /// Whether a commit to the journal failed, so that nobody knows what it holds.
+    pub(crate) fn in_doubt(&self) -> bool {
+        lock(&self.state).in_doubt.is_some()
+    }
+
+    /// Gives a file's room back.
+    pub(crate) fn remove_file(&self, file: FileId) -> Result<()> {
+        self.storage.remove(file)?;
+        self.emit(&Event::FileRemoved { file: file.to_string() });
+        Ok(())
+    }
+
+    pub(crate) fn tidy_storage(&self) -> Result<bool> {
+        self.storage.tidy()
+    }
+
+    pub(crate) fn emit(&self, event: &Event) {
+        if let Some(listener) = &self.options.listener {
+            listener(event);
+        }
+    }
+
+    /// The keyspace of this name, created if there is none.
+    ///
+    /// # Errors
+    /// A failing medium, or a closed store.
+    pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
+        let mut state = self.open_state()?;
+        if let Some(id) = state.catalog.find(name) {
+            return Ok(id);
+        }
+        let fresh = state.fresh_id();
+        let id = KeyspaceId(u32::try_from(fresh).map_err(|_| Error::InvalidArgument {
+            what: "keyspace",
+            expected: "fewer than 2^32 numbers in the life of a store".into(),
+            found: fresh.to_string(),
+        })?);
+        let policy = open::policy_json(&self.options.policy);
+        let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
+        // What came before in the log is not this keyspace's.
+        self.commit_edit(&mut state, vec![create], &[], &[])?;
+        self.adopt_keyspaces(&state)?;
+        Ok(id)
+    }
+
+    /// The names of the keyspaces.
+    #[must_use]
+    pub fn keyspace_names(&self) -> Vec<String> {
+        self.keyspaces.load().values().map(|k| k.name.clone()).collect()
+    }
+
+    /// Puts everything on the medium and takes no more writes.
+    ///
+    /// # Errors
+    /// A failing medium. The store is closed all the same.
+    pub fn close(&self) -> Result<()> {
+        let mut writer = lock(&self.writer);
+        let synced = if writer.poisoned.is_some() { Ok(()) } else { writer.sync() };
+        writer.log = None;
+        lock(&self.state).closed = true;
+        synced
+    }
+
+    /// Refuses calls on a closed store.
+    fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+        let state = lock(&self.state);
+        if state.closed { Err(Error::Closed("the store")) } else { Ok(state) }
+    }
+}

@@ -1,0 +1,226 @@
+//! Scheduling: which job is next.
+//!
+//! 1. Flushes first, oldest first: writers wait for them.
+//! 2. Then files that nothing holds: they give room back.
+//! 3. Then groups of compactions that have begun; then each keyspace's planner is asked, and the
+//!    validator asked about its answer. A policy that is refused twice in a row falls back to a plan
+//!    that is always legal, so it cannot bring the tree to a standstill.
+//! 4. Then housekeeping of the storage.
+
+use super::state::{FlushStatus, RunningCompaction, State};
+use super::{Engine, lock};
+use crate::compaction::{Flush, Job, Merge, Retention, Work};
+use crate::entry::Seq;
+use crate::error::Error;
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use terrane_policy::{Action, Compaction, Group, Plan, RunId, TombstoneRule};
+
+/// Which jobs a driver has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Any; flushes come first.
+    Any,
+    /// A flush only: every worker for merges is busy.
+    Flush,
+    /// Anything but a flush: one is under way.
+    Other,
+}
+
+impl Engine {
+    /// The next job of the kind that is wanted, if any is ready. Whoever takes it must run it to
+    /// its end or drop it, which abandons it.
+    pub fn next_job(self: &Arc<Self>, wanted: Wanted) -> Option<Job> {
+        let mut state = lock(&self.state);
+        if state.closed || state.failed.is_some() || state.in_doubt.is_some() {
+            return None;
+        }
+        let flush = (wanted != Wanted::Other).then(|| self.next_flush(&mut state)).flatten();
+        let work = match wanted {
+            Wanted::Flush => flush,
+            Wanted::Any | Wanted::Other => flush
+                .or_else(|| self.next_removal(&mut state))
+                .or_else(|| self.next_group(&mut state))
+                .or_else(|| std::mem::take(&mut state.untidy).then_some(Work::Tidy)),
+        };
+        if work.is_none() && wanted == Wanted::Any {
+            self.work.store(false, Ordering::Release);
+        }
+        Some(Job::new(self.clone(), work?))
+    }
+
+    /// Whether a job may be ready. Cheap; a driver asks after every write.
+    #[must_use]
+    pub fn work_waits(&self) -> bool {
+        self.work.load(Ordering::Acquire)
+    }
+
+    /// Says that a job may be ready.
+    pub(super) fn work_came(&self) {
+        self.work.store(true, Ordering::Release);
+    }
+
+    fn next_flush(&self, state: &mut State) -> Option<Work> {
+        let (keyspace, sealed) = state
+            .sealed
+            .iter_mut()
+            .flat_map(|(id, queue)| queue.iter_mut().map(|s| (*id, s)))
+            .filter(|(_, s)| matches!(s.status, FlushStatus::Waiting))
+            .min_by_key(|(_, s)| s.through)?;
+        sealed.status = FlushStatus::Running;
+        let flush = Flush::new(keyspace, sealed.through, sealed.memtable.clone());
+        Some(Work::Flush(Box::new(flush)))
+    }
+
+    fn next_removal(&self, state: &mut State) -> Option<Work> {
+        let file = self.graveyard.take()?;
+        state.untidy = true;
+        Some(Work::Remove(file))
+    }
+
+    fn next_group(&self, state: &mut State) -> Option<Work> {
+        loop {
+            let begun = state.compactions.iter_mut().find_map(|c| {
+                let group = c.waiting.pop_front()?;
+                Some((c.number, c.keyspace, group))
+            });
+            if let Some((number, keyspace, group)) = begun {
+                match self.group_work(state, number, keyspace, group) {
+                    Some(work) => return Some(work),
+                    None => end_group(state, number),
+                };
+                continue;
+            }
+            let id = *state.unplanned.first()?;
+            if !self.plan(state, id) {
+                state.unplanned.remove(&id);
+            }
+        }
+    }
+
+    /// The work of one group; `None` if its keyspace is gone.
+    fn group_work(
+        &self,
+        state: &State,
+        compaction: u64,
+        keyspace: KeyspaceId,
+        group: Group,
+    ) -> Option<Work> {
+        let view = self.keyspaces.load().get(&keyspace)?.view.load_full();
+        if group.action == Action::Move {
+            return Some(Work::Move { compaction, keyspace, group });
+        }
+        let tree = view.tree.clone();
+        let rule = TombstoneRule::new(tree.shape(), &state.running(keyspace), &group);
+        let retention = Retention::new(self.snapshot_list());
+        Some(Work::Merge(Box::new(Merge::new(compaction, keyspace, group, tree, retention, rule))))
+    }
+
+    /// A group's job has come to its end, or was abandoned.
+    pub(crate) fn group_ended(&self, compaction: u64) {
+        let ended = end_group(&mut lock(&self.state), compaction);
+        self.work_came();
+        if ended {
+            self.emit(&Event::CompactionEnded { compaction });
+        }
+    }
+
+    /// A flush was abandoned: another job may take it.
+    pub(crate) fn flush_abandoned(&self, id: KeyspaceId, through: Seq) {
+        let mut state = lock(&self.state);
+        let queue = state.sealed.entry(id).or_default();
+        if let Some(sealed) = queue.iter_mut().find(|s| s.through == through)
+            && matches!(sealed.status, FlushStatus::Running)
+        {
+            sealed.status = FlushStatus::Waiting;
+        }
+    }
+
+    /// A job failed: background work rests until it is asked for again.
+    pub(crate) fn job_failed(&self, error: &Error) {
+        lock(&self.state).failed = Some(error.clone());
+        self.emit(&Event::JobFailed { error: error.to_string() });
+    }
+
+    /// Has background work that failed tried again.
+    pub fn retry(&self) {
+        lock(&self.state).failed = None;
+        self.work_came();
+    }
+
+    /// Why background work rests, if it failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        let state = lock(&self.state);
+        state.in_doubt.clone().or_else(|| state.failed.clone())
+    }
+
+    /// Whether every memtable that was sealed so far is in tables.
+    #[must_use]
+    pub fn flushed(&self) -> bool {
+        lock(&self.state).sealed.values().all(VecDeque::is_empty)
+    }
+
+    /// Asks the keyspace's planner once; answers whether a compaction began or was refused.
+    fn plan(&self, state: &mut State, id: KeyspaceId) -> bool {
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return false };
+        let shape = keyspace.view.load().tree.shape().clone();
+        let running = state.running(id);
+        let fresh = RunId(state.next_id);
+        let refusals = state.refused.get(&id).copied().unwrap_or(0);
+        let plan = if refusals < 2 {
+            keyspace.policy.plan(&shape, &running, fresh)
+        } else {
+            state.refused.remove(&id);
+            terrane_policy::fallback(&shape, &running, fresh)
+        };
+        let Some(Plan::Compact(compaction)) = plan else { return false };
+        if let Err(refusal) = terrane_policy::validate(&shape, &running, &compaction) {
+            *state.refused.entry(id).or_default() += 1;
+            self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+            return true;
+        }
+        if refusals < 2 {
+            state.refused.remove(&id);
+        }
+        self.begin(state, id, compaction);
+        true
+    }
+
+    fn begin(&self, state: &mut State, id: KeyspaceId, plan: Compaction) {
+        // Runs that the plan creates have names from `next_id` up: none may get them again.
+        let names = plan.groups.iter().map(|g| g.destination.run.0 + 1).max().unwrap_or(0);
+        state.next_id = state.next_id.max(names);
+        let number = state.fresh_id();
+        self.emit(&Event::CompactionBegun {
+            keyspace: id,
+            compaction: number,
+            groups: plan.groups.len(),
+            reason: plan.reason.clone(),
+        });
+        state.compactions.push(RunningCompaction {
+            number,
+            keyspace: id,
+            waiting: plan.groups.iter().cloned().collect(),
+            open: plan.groups.len(),
+            plan,
+        });
+    }
+}
+
+/// Counts a group off its compaction; answers whether it was the last.
+fn end_group(state: &mut State, number: u64) -> bool {
+    let Some(at) = state.compactions.iter().position(|c| c.number == number) else { return false };
+    let Some(compaction) = state.compactions.get_mut(at) else { return false };
+    compaction.open = compaction.open.saturating_sub(1);
+    if compaction.open > 0 {
+        return false;
+    }
+    // Where tables were held, a plan may be possible now.
+    let ended = state.compactions.remove(at);
+    state.unplanned.insert(ended.keyspace);
+    true
+}

@@ -1,0 +1,124 @@
+//! What the engine keeps beside the durable catalog: queues, running plans and views.
+
+use crate::entry::Seq;
+use crate::error::Error;
+use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
+use crate::storage::File;
+use crate::version::{Catalog, LiveTable, Tree};
+use arc_swap::ArcSwap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use terrane_policy::{Compaction, Group, Policy};
+
+/// What a reader of one keyspace holds: memtables and the tree, immutable but for the active
+/// memtable, which only grows.
+pub(crate) struct View {
+    /// Takes the writes.
+    pub active: Arc<Memtable>,
+    /// Waiting for their flush, newest first.
+    pub sealed: Vec<Arc<Memtable>>,
+    /// The tables.
+    pub tree: Arc<Tree>,
+}
+
+/// One keyspace of an open store.
+pub(crate) struct KeyspaceInner {
+    pub id: KeyspaceId,
+    pub name: String,
+    pub policy: Box<dyn Policy>,
+    pub view: ArcSwap<View>,
+}
+
+/// The live keyspaces.
+pub(crate) type Keyspaces = BTreeMap<KeyspaceId, Arc<KeyspaceInner>>;
+
+/// How far a sealed memtable is on its way to level 0.
+pub(crate) enum FlushStatus {
+    /// Nobody has begun.
+    Waiting,
+    /// A job writes its table.
+    Running,
+    /// The table is written; `None` if nothing was left to write.
+    Written(Option<Arc<LiveTable>>),
+}
+
+/// A sealed memtable.
+pub(crate) struct Sealed {
+    pub memtable: Arc<Memtable>,
+    /// Every entry of the keyspace up to here is in this memtable or an older one.
+    pub through: Seq,
+    pub status: FlushStatus,
+}
+
+/// A live log that no writer appends to any more.
+pub(crate) struct SealedLog {
+    pub number: u64,
+    pub file_number: u64,
+    pub file: Arc<dyn File>,
+    pub last: Seq,
+    pub bytes: u64,
+    /// Whether its file has the usual size, so that it can serve again.
+    pub reusable: bool,
+}
+
+/// A log file that was given its next number and waits to be written.
+pub(crate) struct SpareLog {
+    pub number: u64,
+    pub file_number: u64,
+    pub file: Arc<dyn File>,
+}
+
+/// A compaction that has begun.
+pub(crate) struct RunningCompaction {
+    pub number: u64,
+    pub keyspace: KeyspaceId,
+    pub plan: Compaction,
+    /// Groups that no job has taken.
+    pub waiting: VecDeque<Group>,
+    /// Groups that are neither installed nor abandoned.
+    pub open: usize,
+}
+
+/// Everything under the state lock.
+#[derive(Default)]
+pub(crate) struct State {
+    pub catalog: Catalog,
+    pub next_id: u64,
+    pub sealed: BTreeMap<KeyspaceId, VecDeque<Sealed>>,
+    pub compactions: Vec<RunningCompaction>,
+    pub sealed_logs: VecDeque<SealedLog>,
+    pub spare_logs: VecDeque<SpareLog>,
+    /// Plans refused in a row, by keyspace; at two the planner falls back.
+    pub refused: BTreeMap<KeyspaceId, u32>,
+    /// Keyspaces whose shape changed since their planner last said that nothing is to do.
+    pub unplanned: BTreeSet<KeyspaceId>,
+    /// Whether room was given back since the storage was last tidied.
+    pub untidy: bool,
+    /// Why background work stopped; cleared when it is tried again.
+    pub failed: Option<Error>,
+    /// A commit to the journal failed: nobody knows whether it is there.
+    pub in_doubt: Option<Error>,
+    pub closed: bool,
+}
+
+impl State {
+    /// A number that nothing has yet.
+    pub fn fresh_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    /// Compactions of one keyspace, as its planner must see them.
+    pub fn running(&self, keyspace: KeyspaceId) -> terrane_policy::Running {
+        terrane_policy::Running {
+            compactions: self
+                .compactions
+                .iter()
+                .filter(|c| c.keyspace == keyspace)
+                .map(|c| c.plan.clone())
+                .collect(),
+        }
+    }
+}

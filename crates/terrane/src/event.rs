@@ -1,0 +1,118 @@
+//! The event stream: everything the engine does, as typed values.
+
+use crate::entry::Seq;
+use crate::error::{Corruption, Stall};
+use crate::keyspace::KeyspaceId;
+use std::sync::Arc;
+use terrane_policy::{RunId, TableId, TableInfo};
+
+/// Receives events, in order, on the thread that caused them. It must not call the store.
+pub type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Something that the engine did.
+#[derive(Clone, Debug, serde::Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Event {
+    /// The store was opened and its log replayed.
+    Recovered {
+        /// Records read back from the logs.
+        records: u64,
+        /// Entries in them.
+        entries: u64,
+        /// Bytes of an unfinished end that were discarded.
+        discarded_bytes: u64,
+        /// Damage that second copies made good.
+        repaired: Vec<Corruption>,
+    },
+    /// A keyspace came to be.
+    KeyspaceCreated {
+        /// Its id.
+        keyspace: KeyspaceId,
+        /// Its name.
+        name: String,
+    },
+    /// A memtable was closed for writing and waits for its flush.
+    MemtableSealed {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// Memory it takes.
+        bytes: u64,
+        /// The last sequence in it.
+        through: Seq,
+    },
+    /// A memtable became a run of level 0.
+    Flushed {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The new run.
+        run: RunId,
+        /// The new table.
+        table: TableInfo,
+        /// Everything up to this sequence is in tables now.
+        through: Seq,
+    },
+    /// A compaction began.
+    CompactionBegun {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// Its number, for the events that follow.
+        compaction: u64,
+        /// How many groups it has.
+        groups: usize,
+        /// The policy's reason, in words.
+        reason: String,
+    },
+    /// A part of a merge was done.
+    MergeProgress {
+        /// The compaction.
+        compaction: u64,
+        /// Bytes read so far.
+        read_bytes: u64,
+        /// Bytes to read in all.
+        total_bytes: u64,
+    },
+    /// A group's tables were replaced.
+    GroupInstalled {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The compaction.
+        compaction: u64,
+        /// What was consumed.
+        inputs: Vec<TableId>,
+        /// The level of the outputs.
+        level: usize,
+        /// The run of the outputs.
+        run: RunId,
+        /// What was produced; the inputs themselves if they were moved.
+        outputs: Vec<TableInfo>,
+        /// Whether the tables were relabelled without rewriting.
+        moved: bool,
+    },
+    /// All groups of a compaction are installed or abandoned.
+    CompactionEnded {
+        /// The compaction.
+        compaction: u64,
+    },
+    /// The validator refused a plan: a defect of the policy, which costs work but no data.
+    PlanRefused {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The pair of tables and the rule, in words.
+        why: String,
+    },
+    /// Writes wait.
+    Stalled {
+        /// For what.
+        reason: Stall,
+    },
+    /// A job failed; it is tried again at the next flush or stalled write.
+    JobFailed {
+        /// What happened.
+        error: String,
+    },
+    /// A file that no version holds was removed.
+    FileRemoved {
+        /// Its name.
+        file: String,
+    },
+}

@@ -1,0 +1,320 @@
+//! A skiplist that one thread writes while any number read, without locks on their side.
+//!
+//! 1. A node is its header, a tower of links (one a level), the key and the value, in one piece of
+//!    the arena. It is never moved, changed (but for its links) or freed before the list is.
+//! 2. A search starts at the head's highest level, goes right while the next node lies before the
+//!    target, then one level down. A node that stopped it on a level is not compared again below.
+//! 3. An insert finds the last node before it on each level (the splice), completes the new node
+//!    and links it in, from the bottom up. Each link is stored with Release and loaded with Acquire:
+//!    who sees a node sees all of it.
+//! 4. The splice is kept. An entry that falls right after the one inserted before it, as keys in
+//!    order do, needs no search.
+//!
+//! Heights come from a generator with a constant seed: a level holds a quarter of the one below,
+//! and the same inserts give the same list.
+
+use super::arena::Arena;
+use crate::entry::{Tag, compare};
+use std::cmp::Ordering as Order;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
+use std::sync::{Mutex, PoisonError};
+
+const MAX_HEIGHT: usize = 12;
+/// One in this many nodes of a level is on the next level, too.
+const BRANCHING: u64 = 4;
+
+type Link = AtomicPtr<Header>;
+
+/// The front of a node. After it lie `height` links, the key and the value.
+#[repr(C)]
+pub(super) struct Header {
+    tag: Tag,
+    value_len: u32,
+    key_len: u16,
+    height: u8,
+}
+
+/// A node of a list that lives at least as long as `'a`.
+///
+/// Invariant: `0` points to a node whose header, links, key and value are initialised, in an arena
+/// that is not dropped before `'a` ends; apart from the links nobody writes to it.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a>(NonNull<Header>, PhantomData<&'a Header>);
+
+impl<'a> Node<'a> {
+    /// # Safety
+    /// `at` keeps the invariant of [`Node`] for `'a`.
+    unsafe fn new(at: NonNull<Header>) -> Self {
+        Node(at, PhantomData)
+    }
+
+    /// Writes a node with links to nowhere. The caller checked that the lengths fit.
+    fn create(
+        arena: &mut Arena,
+        height: usize,
+        key: &[u8],
+        tag: Tag,
+        value: &[u8],
+    ) -> NonNull<Header> {
+        debug_assert!(height <= MAX_HEIGHT);
+        let head = size_of::<Header>() + height * size_of::<Link>();
+        let node = arena.allocate(head + key.len() + value.len()).cast::<Header>();
+        let (value_len, key_len) = (value.len() as u32, key.len() as u16);
+        // SAFETY: the arena gave room for all parts, aligned to 8, and to nobody else. Links follow
+        // the header at a multiple of their alignment, since the header's size is 16.
+        unsafe {
+            node.write(Header { tag, value_len, key_len, height: height as u8 });
+            let links = node.add(1).cast::<Link>();
+            for level in 0..height {
+                links.add(level).write(Link::new(ptr::null_mut()));
+            }
+            let bytes = links.add(height).cast::<u8>().as_ptr();
+            bytes.copy_from_nonoverlapping(key.as_ptr(), key.len());
+            bytes.add(key.len()).copy_from_nonoverlapping(value.as_ptr(), value.len());
+        }
+        node
+    }
+
+    /// The address, which is stable.
+    pub(super) fn address(self) -> NonNull<Header> {
+        self.0
+    }
+
+    fn header(self) -> &'a Header {
+        // SAFETY: by the invariant.
+        unsafe { self.0.as_ref() }
+    }
+
+    pub(super) fn tag(self) -> Tag {
+        self.header().tag
+    }
+
+    fn links(self) -> &'a [Link] {
+        // SAFETY: by the invariant `height` links follow the header; shared writes to them are
+        // atomic.
+        unsafe { slice::from_raw_parts(self.0.add(1).cast().as_ptr(), self.header().height.into()) }
+    }
+
+    pub(super) fn key(self) -> &'a [u8] {
+        let header = self.header();
+        // SAFETY: by the invariant `key_len` bytes follow the links.
+        unsafe {
+            let bytes = self.0.add(1).cast::<Link>().add(header.height.into()).cast::<u8>();
+            slice::from_raw_parts(bytes.as_ptr(), header.key_len.into())
+        }
+    }
+
+    pub(super) fn value(self) -> &'a [u8] {
+        let key = self.key();
+        // SAFETY: by the invariant `value_len` bytes follow the key. The pointer is made from the
+        // node's, since the key's may reach only the key.
+        unsafe {
+            let links = self.0.add(1).cast::<Link>().add(self.header().height.into());
+            let bytes = links.cast::<u8>().add(key.len());
+            slice::from_raw_parts(bytes.as_ptr(), self.header().value_len as usize)
+        }
+    }
+
+    pub(super) fn next(self) -> Option<Node<'a>> {
+        // SAFETY: a link of this node leads into the same list.
+        unsafe { follow(self.links(), 0) }
+    }
+
+    fn lies_before(self, key: &[u8], tag: Tag) -> bool {
+        compare(self.key(), self.tag(), key, tag) == Order::Less
+    }
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+/// The node that a tower's link leads to.
+///
+/// # Safety
+/// The links are null or lead to nodes that keep the invariant of [`Node`] for `'a`.
+#[inline]
+unsafe fn follow<'a>(links: &'a [Link], level: usize) -> Option<Node<'a>> {
+    let next = NonNull::new(links.get(level)?.load(Acquire))?;
+    // SAFETY: the caller's promise. The Acquire pairs with the Release in `insert`: the node's
+    // contents are visible.
+    Some(unsafe { Node::new(next) })
+}
+
+/// The list: see the module's head. Entries with the same key and tag are not expected; they would
+/// both be kept.
+pub(super) struct SkipList {
+    /// The head's tower.
+    head: [Link; MAX_HEIGHT],
+    /// Levels in use, at least 1. A reader that sees an old one searches longer, no worse.
+    height: AtomicUsize,
+    writer: Mutex<Writer>,
+}
+
+/// What inserts need, one at a time.
+struct Writer {
+    arena: Arena,
+    /// On each level the last node at or before the entry inserted last; `None` is the head.
+    splice: [Option<NonNull<Header>>; MAX_HEIGHT],
+    random: u64,
+}
+
+// SAFETY: the splice leads only into the arena, which moves along.
+unsafe impl Send for Writer {}
+
+impl SkipList {
+    pub(super) fn new() -> Self {
+        SkipList {
+            head: [const { Link::new(ptr::null_mut()) }; MAX_HEIGHT],
+            height: AtomicUsize::new(1),
+            writer: Mutex::new(Writer {
+                arena: Arena::new(),
+                splice: [None; MAX_HEIGHT],
+                random: 0x9e37_79b9_7f4a_7c15,
+            }),
+        }
+    }
+
+    /// Adds an entry within the limits of [`check_limits`](crate::entry::check_limits). While it
+    /// still holds the lock it calls `done` with the bytes that all nodes take.
+    pub(super) fn insert(&self, key: &[u8], tag: Tag, value: &[u8], done: impl FnOnce(usize)) {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Writer { arena, splice, random } = &mut *writer;
+        if !self.follows_splice(splice, key, tag) {
+            self.search(key, tag, |level, node| {
+                if let Some(slot) = splice.get_mut(level) {
+                    *slot = node.map(Node::address);
+                }
+            });
+        }
+        let height = draw_height(random);
+        let address = Node::create(arena, height, key, tag, value);
+        // SAFETY: `create` initialised it, and the arena lives as long as the list.
+        let node = unsafe { Node::new(address) };
+        // A splice above the height so far is the head, where it was set at first.
+        self.height.fetch_max(height, Relaxed);
+        for ((level, before), link) in splice.iter_mut().enumerate().zip(node.links()) {
+            if let Some(from) = self.tower(*before).get(level) {
+                link.store(from.load(Relaxed), Relaxed);
+                from.store(address.as_ptr(), Release);
+            }
+            *before = Some(address);
+        }
+        done(arena.bytes());
+    }
+
+    /// Whether (`key`, `tag`) falls between the bottom of the splice and the node after it. Then
+    /// the splice is right on every level, as no node lies in between.
+    fn follows_splice(
+        &self,
+        splice: &[Option<NonNull<Header>>; MAX_HEIGHT],
+        key: &[u8],
+        tag: Tag,
+    ) -> bool {
+        let [Some(bottom), ..] = *splice else {
+            return false;
+        };
+        // SAFETY: the splice holds nodes of this list.
+        let before = unsafe { Node::new(bottom) };
+        before.lies_before(key, tag) && before.next().is_none_or(|n| !n.lies_before(key, tag))
+    }
+
+    /// The links of a node of this list, or of the head.
+    fn tower(&self, node: Option<NonNull<Header>>) -> &[Link] {
+        match node {
+            // SAFETY: only addresses from the splice come here: nodes of this list.
+            Some(at) => unsafe { Node::new(at) }.links(),
+            None => &self.head,
+        }
+    }
+
+    /// The last node before (`key`, `tag`), and the first at or after it. `passed` is told the last
+    /// node before on each level, from the top.
+    #[inline]
+    fn search<'a>(
+        &'a self,
+        key: &[u8],
+        tag: Tag,
+        mut passed: impl FnMut(usize, Option<Node<'a>>),
+    ) -> (Option<Node<'a>>, Option<Node<'a>>) {
+        let (mut before, mut after) = (None, None);
+        let mut links: &[Link] = &self.head;
+        for level in (0..self.height.load(Relaxed)).rev() {
+            loop {
+                // SAFETY: links of this list lead to its nodes, which live as long as it does.
+                let next = unsafe { follow(links, level) };
+                match next {
+                    Some(node) if next != after && node.lies_before(key, tag) => {
+                        before = next;
+                        links = node.links();
+                    }
+                    _ => {
+                        after = next;
+                        break;
+                    }
+                }
+            }
+            passed(level, before);
+        }
+        (before, after)
+    }
+
+    /// The first node.
+    pub(super) fn first(&self) -> Option<Node<'_>> {
+        // SAFETY: links of this list lead to its nodes, which live as long as it does.
+        unsafe { follow(&self.head, 0) }
+    }
+
+    /// The last node.
+    pub(super) fn last(&self) -> Option<Node<'_>> {
+        let mut last: Option<Node<'_>> = None;
+        for level in (0..self.height.load(Relaxed)).rev() {
+            // SAFETY: links of this list lead to its nodes, which live as long as it does.
+            while let Some(next) =
+                unsafe { follow(last.map_or(&self.head[..], Node::links), level) }
+            {
+                last = Some(next);
+            }
+        }
+        last
+    }
+
+    /// The first node at or after (`key`, `tag`).
+    pub(super) fn at_or_after(&self, key: &[u8], tag: Tag) -> Option<Node<'_>> {
+        self.search(key, tag, |_, _| ()).1
+    }
+
+    /// The last node before (`key`, `tag`).
+    pub(super) fn before(&self, key: &[u8], tag: Tag) -> Option<Node<'_>> {
+        self.search(key, tag, |_, _| ()).0
+    }
+
+    /// The node at an address.
+    ///
+    /// # Safety
+    /// The address came from a node of this list.
+    pub(super) unsafe fn node(&self, at: NonNull<Header>) -> Node<'_> {
+        // SAFETY: the caller's promise, and nodes live as long as the list.
+        unsafe { Node::new(at) }
+    }
+}
+
+/// 1, and one more with chance one in [`BRANCHING`] each time.
+fn draw_height(random: &mut u64) -> usize {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    let mut bits = *random;
+    let mut height = 1;
+    while height < MAX_HEIGHT && bits.is_multiple_of(BRANCHING) {
+        bits /= BRANCHING;
+        height += 1;
+    }
+    height
+}

@@ -1,0 +1,177 @@
+use super::*;
+use crate::entry::{Kind, compare};
+use crate::read::Cursor;
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::thread;
+
+/// Fewer steps where every access is interpreted.
+const SCALE: usize = if cfg!(miri) { 1 } else { 40 };
+
+type Entry = (Vec<u8>, Tag, Vec<u8>);
+
+/// Keys from few bytes, so that versions and common prefixes are frequent.
+fn entries() -> impl Strategy<Value = Vec<Entry>> {
+    let key = prop::collection::vec(prop_oneof![0u8..3, any::<u8>()], 0..4);
+    let value = prop::collection::vec(any::<u8>(), 0..40);
+    prop::collection::vec((key, any::<bool>(), value), 0..10 * SCALE).prop_shuffle().prop_map(|v| {
+        let mut seq = 0;
+        v.into_iter()
+            .map(|(key, put, value)| {
+                seq += 1;
+                let kind = if put { Kind::Put } else { Kind::Delete };
+                (key, Tag::new(seq, kind), value)
+            })
+            .collect()
+    })
+}
+
+fn filled(entries: &[Entry]) -> Arc<Memtable> {
+    let table = Arc::new(Memtable::new());
+    for (key, tag, value) in entries {
+        table.insert(key, *tag, value).unwrap();
+    }
+    table
+}
+
+fn here(cursor: &MemtableCursor) -> Option<Entry> {
+    cursor.valid().then(|| (cursor.key().to_vec(), cursor.tag(), cursor.value().to_vec()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 4 } else { 96 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_memtable_reads_as_a_sorted_vector(
+        entries in entries(),
+        probes in prop::collection::vec((prop::collection::vec(0u8..4, 0..4), 0u64..400), 1..10),
+    ) {
+        let table = filled(&entries);
+        let mut sorted = entries.clone();
+        sorted.sort_by(|a, b| compare(&a.0, a.1, &b.0, b.1));
+
+        let mut cursor = table.cursor();
+        prop_assert!(!cursor.valid() && cursor.key().is_empty() && cursor.tag() == Tag(0));
+        cursor.seek_first().unwrap();
+        for entry in &sorted {
+            prop_assert_eq!(here(&cursor), Some(entry.clone()));
+            cursor.next().unwrap();
+        }
+        prop_assert!(!cursor.valid());
+        cursor.seek_last().unwrap();
+        for entry in sorted.iter().rev() {
+            prop_assert_eq!(here(&cursor), Some(entry.clone()));
+            cursor.prev().unwrap();
+        }
+        prop_assert!(!cursor.valid());
+
+        for (key, seq) in &probes {
+            let tag = Tag::at(*seq);
+            let place = sorted.partition_point(|e| compare(&e.0, e.1, key, tag).is_lt());
+            cursor.seek(key, tag).unwrap();
+            prop_assert_eq!(here(&cursor), sorted.get(place).cloned());
+            cursor.seek_before(key, tag).unwrap();
+            let before = place.checked_sub(1).and_then(|i| sorted.get(i)).cloned();
+            prop_assert_eq!(here(&cursor), before);
+            let newest = sorted.get(place).filter(|e| e.0 == *key);
+            prop_assert_eq!(table.get(key, *seq), newest.map(|e| (e.1, &e.2[..])));
+        }
+
+        prop_assert_eq!(table.entries(), entries.len());
+        prop_assert_eq!(table.first_seq(), entries.first().map(|e| e.1.seq()));
+        prop_assert_eq!(table.last_seq(), entries.last().map(|e| e.1.seq()));
+        let content: usize = entries.iter().map(|e| e.0.len() + e.2.len()).sum();
+        prop_assert!(table.bytes() >= content);
+    }
+}
+
+#[test]
+fn keys_in_either_order_and_entries_larger_than_a_chunk_are_kept() {
+    let value = |i: usize| vec![i as u8; if i.is_multiple_of(7) { 20_000 } else { i % 50 }];
+    let n = 5 * SCALE;
+    for reverse in [false, true] {
+        let table = Arc::new(Memtable::new());
+        for step in 0..n {
+            let i = if reverse { n - 1 - step } else { step };
+            let tag = Tag::new(1 + step as u64, Kind::Put);
+            table.insert(format!("{i:05}").as_bytes(), tag, &value(i)).unwrap();
+        }
+        let mut cursor = table.cursor();
+        cursor.seek_first().unwrap();
+        for i in 0..n {
+            assert_eq!(cursor.key(), format!("{i:05}").as_bytes());
+            assert_eq!(cursor.value(), value(i));
+            cursor.next().unwrap();
+        }
+        assert!(!cursor.valid());
+    }
+}
+
+#[test]
+fn a_key_or_value_over_its_limit_is_refused() {
+    let table = Memtable::new();
+    let tag = Tag::new(1, Kind::Put);
+    assert!(table.insert(&vec![0; crate::entry::MAX_KEY_BYTES + 1], tag, b"").is_err());
+    assert!(table.insert(b"", tag, &vec![0; crate::entry::MAX_VALUE_BYTES + 1]).is_err());
+    assert!(table.is_empty());
+    table.insert(&vec![7; crate::entry::MAX_KEY_BYTES], tag, b"v").unwrap();
+    assert_eq!(table.get(&vec![7; crate::entry::MAX_KEY_BYTES], 1), Some((tag, &b"v"[..])));
+}
+
+/// One thread inserts, in an order that scatters the keys, and publishes each sequence; readers go
+/// over the list in both directions at the same time.
+#[test]
+fn readers_see_a_sorted_list_with_everything_published_before_they_started() {
+    let total = 100 * SCALE as u64 + 1;
+    let key = |seq: u64| (seq * 7919 % total).to_be_bytes();
+    let table = Arc::new(Memtable::new());
+    let published = AtomicU64::new(0);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for seq in 1..=total {
+                table.insert(&key(seq), Tag::new(seq, Kind::Put), &seq.to_le_bytes()).unwrap();
+                published.store(seq, Release);
+            }
+            done.store(true, Release);
+        });
+        for forward in [true, false, true] {
+            let (table, published, done) = (&table, &published, &done);
+            scope.spawn(move || {
+                let mut last_round = false;
+                while !last_round {
+                    last_round = done.load(Acquire);
+                    let seen = published.load(Acquire);
+                    let mut cursor = table.cursor();
+                    let mut last: Option<(Vec<u8>, Tag)> = None;
+                    let mut old = 0;
+                    if forward { cursor.seek_first() } else { cursor.seek_last() }.unwrap();
+                    while cursor.valid() {
+                        let (k, tag) = (cursor.key(), cursor.tag());
+                        assert_eq!(cursor.value(), tag.seq().to_le_bytes());
+                        assert_eq!(k, key(tag.seq()));
+                        if let Some((before, t)) = &last {
+                            assert_eq!(compare(before, *t, k, tag).is_lt(), forward);
+                        }
+                        old += u64::from(tag.seq() <= seen);
+                        last = Some((k.to_vec(), tag));
+                        if forward { cursor.next() } else { cursor.prev() }.unwrap();
+                    }
+                    assert_eq!(old, seen);
+                    if seen > 0 {
+                        let value = seen.to_le_bytes();
+                        assert_eq!(
+                            table.get(&key(seen), seen),
+                            Some((Tag::new(seen, Kind::Put), &value[..]))
+                        );
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(table.entries() as u64, total);
+}

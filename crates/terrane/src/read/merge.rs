@@ -1,0 +1,295 @@
+//! Merging cursors: many sorted sequences as one.
+//!
+//! A loser tree: each inner node keeps the child that lost there, and the overall winner stands at
+//! the root. To step, the winner's cursor moves and only the path from its leaf to the root is
+//! played again, one comparison a level. Cursors that are not valid lose to all others. Sources are
+//! given newest first; equal entries cannot occur, since every entry has its own sequence number.
+
+use super::Cursor;
+use crate::entry::{Tag, compare};
+use crate::error::Result;
+use std::cmp::Ordering;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// One cursor over many.
+pub struct MergeCursor<C> {
+    sources: Vec<C>,
+    /// `losers[0]` is the winner; `losers[i]`, `i >= 1`, lost the match at inner node `i`.
+    losers: Vec<usize>,
+    direction: Direction,
+}
+
+impl<C: Cursor> MergeCursor<C> {
+    /// Merges `sources`; not positioned.
+    pub fn new(sources: Vec<C>) -> Self {
+        MergeCursor { losers: Vec::new(), sources, direction: Direction::Forward }
+    }
+
+    fn winner(&self) -> Option<&C> {
+        self.losers.first().and_then(|&w| self.sources.get(w))
+    }
+
+    /// Whether source `a` comes before source `b` in the current direction.
+    fn beats(&self, a: usize, b: usize) -> bool {
+        let live = |i: usize| self.sources.get(i).filter(|c| c.valid());
+        match (live(a), live(b)) {
+            (Some(a), Some(b)) => {
+                let order = compare(a.key(), a.tag(), b.key(), b.tag());
+                match self.direction {
+                    Direction::Forward => order == Ordering::Less,
+                    Direction::Backward => order == Ordering::Greater,
+                }
+            }
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
+    }
+
+    /// Plays the whole tournament: leaf `s` sits below inner node `(s + n) / 2`.
+    fn rebuild(&mut self) {
+        let n = self.sources.len();
+        self.losers.clear();
+        self.losers.resize(n, usize::MAX);
+        for source in 0..n {
+            let mut winner = source;
+            let mut node = (source + n) / 2;
+            while node > 0 {
+                let Some(&held) = self.losers.get(node) else { break };
+                if held == usize::MAX {
+                    // The first to arrive waits for its opponent.
+                    self.put(node, winner);
+                    break;
+                }
+                if self.beats(held, winner) {
+                    self.put(node, winner);
+                    winner = held;
+                }
+                node /= 2;
+            }
+            if node == 0 {
+                self.put(0, winner);
+            }
+        }
+    }
+
+    fn put(&mut self, node: usize, source: usize) {
+        if let Some(slot) = self.losers.get_mut(node) {
+            *slot = source;
+        }
+    }
+
+    /// Plays the winner's path again after its cursor moved.
+    fn replay(&mut self) {
+        let Some(&source) = self.losers.first() else { return };
+        let mut winner = source;
+        let mut node = (source + self.sources.len()) / 2;
+        while node > 0 {
+            let Some(&held) = self.losers.get(node) else { break };
+            if self.beats(held, winner) {
+                self.put(node, winner);
+                winner = held;
+            }
+            node /= 2;
+        }
+        self.put(0, winner);
+    }
+
+    fn place(
+        &mut self,
+        direction: Direction,
+        mut seek: impl FnMut(&mut C) -> Result<()>,
+    ) -> Result<()> {
+        self.direction = direction;
+        self.losers.clear();
+        for source in &mut self.sources {
+            seek(source)?;
+        }
+        self.rebuild();
+        Ok(())
+    }
+
+    /// Moves the winner one step in the current direction.
+    fn step(&mut self) -> Result<()> {
+        let direction = self.direction;
+        let Some(&at) = self.losers.first() else { return Ok(()) };
+        let Some(winner) = self.sources.get_mut(at) else { return Ok(()) };
+        let moved = match direction {
+            Direction::Forward => winner.next(),
+            Direction::Backward => winner.prev(),
+        };
+        if moved.is_err() {
+            self.losers.clear();
+        }
+        moved?;
+        self.replay();
+        Ok(())
+    }
+
+    /// Turns every source round at the current entry, which stays the winner.
+    fn turn(&mut self, direction: Direction) -> Result<()> {
+        let Some(winner) = self.winner().filter(|c| c.valid()) else { return Ok(()) };
+        let (key, tag) = (winner.key().to_vec(), winner.tag());
+        let at = self.losers.first().copied();
+        self.direction = direction;
+        self.losers.clear();
+        for (i, source) in self.sources.iter_mut().enumerate() {
+            if Some(i) == at {
+                continue;
+            }
+            match direction {
+                Direction::Forward => source.seek(&key, tag)?,
+                Direction::Backward => source.seek_before(&key, tag)?,
+            }
+        }
+        self.rebuild();
+        Ok(())
+    }
+}
+
+impl<C: Cursor> Cursor for MergeCursor<C> {
+    fn seek_first(&mut self) -> Result<()> {
+        self.place(Direction::Forward, C::seek_first)
+    }
+
+    fn seek_last(&mut self) -> Result<()> {
+        self.place(Direction::Backward, C::seek_last)
+    }
+
+    fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+        self.place(Direction::Forward, |c| c.seek(key, tag))
+    }
+
+    fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+        self.place(Direction::Backward, |c| c.seek_before(key, tag))
+    }
+
+    fn next(&mut self) -> Result<()> {
+        if self.direction == Direction::Backward {
+            self.turn(Direction::Forward)?;
+        }
+        self.step()
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        if self.direction == Direction::Forward {
+            self.turn(Direction::Backward)?;
+        }
+        self.step()
+    }
+
+    fn valid(&self) -> bool {
+        self.winner().is_some_and(C::valid)
+    }
+
+    fn key(&self) -> &[u8] {
+        self.winner().map_or(&[], C::key)
+    }
+
+    fn tag(&self) -> Tag {
+        self.winner().map_or(Tag(0), C::tag)
+    }
+
+    fn value(&self) -> &[u8] {
+        self.winner().map_or(&[], C::value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A cursor over a sorted vector.
+    struct Listed {
+        entries: Vec<(Vec<u8>, Tag)>,
+        at: Option<usize>,
+    }
+
+    impl Cursor for Listed {
+        fn seek_first(&mut self) -> Result<()> {
+            self.at = (!self.entries.is_empty()).then_some(0);
+            Ok(())
+        }
+        fn seek_last(&mut self) -> Result<()> {
+            self.at = self.entries.len().checked_sub(1);
+            Ok(())
+        }
+        fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+            let at = self.entries.partition_point(|(k, t)| compare(k, *t, key, tag).is_lt());
+            self.at = (at < self.entries.len()).then_some(at);
+            Ok(())
+        }
+        fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
+            let at = self.entries.partition_point(|(k, t)| compare(k, *t, key, tag).is_lt());
+            self.at = at.checked_sub(1);
+            Ok(())
+        }
+        fn next(&mut self) -> Result<()> {
+            self.at = self.at.map(|at| at + 1).filter(|at| *at < self.entries.len());
+            Ok(())
+        }
+        fn prev(&mut self) -> Result<()> {
+            self.at = self.at.and_then(|at| at.checked_sub(1));
+            Ok(())
+        }
+        fn valid(&self) -> bool {
+            self.at.is_some()
+        }
+        fn key(&self) -> &[u8] {
+            self.at.map_or(&[], |at| &self.entries[at].0)
+        }
+        fn tag(&self) -> Tag {
+            self.at.map_or(Tag(0), |at| self.entries[at].1)
+        }
+        fn value(&self) -> &[u8] {
+            &[]
+        }
+    }
+
+    fn here(cursor: &impl Cursor) -> Option<(Vec<u8>, Tag)> {
+        cursor.valid().then(|| (cursor.key().to_vec(), cursor.tag()))
+    }
+
+    proptest! {
+        #[test]
+        fn a_merge_walks_like_one_sorted_list(
+            owners in prop::collection::vec((0u8..12, 0usize..7), 0..60),
+            sources in 1usize..7,
+            steps in prop::collection::vec((0u8..6, 0u8..13, 0u64..70), 1..60),
+        ) {
+            let mut lists = vec![Vec::new(); sources];
+            let mut all = Vec::new();
+            for (seq, (key, owner)) in owners.into_iter().enumerate() {
+                let entry = (vec![key], Tag((seq as u64) << 8 | 1));
+                lists[owner % sources].push(entry.clone());
+                all.push(entry);
+            }
+            let sort = |list: &mut Vec<(Vec<u8>, Tag)>| list.sort_by(|a, b| compare(&a.0, a.1, &b.0, b.1));
+            lists.iter_mut().for_each(sort);
+            sort(&mut all);
+            let mut merge = MergeCursor::new(
+                lists.into_iter().map(|entries| Listed { entries, at: None }).collect(),
+            );
+            let mut one = Listed { entries: all, at: None };
+            for (step, key, seq) in steps {
+                let (key, tag) = (vec![key], Tag(seq << 8));
+                for cursor in [&mut merge as &mut dyn Cursor, &mut one] {
+                    match step {
+                        0 => cursor.seek_first().unwrap(),
+                        1 => cursor.seek_last().unwrap(),
+                        2 => cursor.seek(&key, tag).unwrap(),
+                        3 => cursor.seek_before(&key, tag).unwrap(),
+                        4 => if cursor.valid() { cursor.next().unwrap() },
+                        _ => if cursor.valid() { cursor.prev().unwrap() },
+                    }
+                }
+                prop_assert_eq!(here(&merge), here(&one));
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The format of a store: a version and feature bits, and which of them this release reads.
+
+use crate::error::{Error, Result};
+
+/// The version this release writes, and the greatest it reads.
+pub(crate) const VERSION: u32 = 1;
+/// Features without which a store cannot be read, as far as this release knows them.
+pub(crate) const KNOWN_REQUIRED: u32 = 0;
+
+/// What a store says of its own format. Optional bits a reader may ignore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// The version.
+    pub version: u32,
+    /// A reader must know each of these features.
+    pub required: u32,
+    /// A reader may ignore these.
+    pub optional: u32,
+}
+
+impl Format {
+    /// What this release writes.
+    pub(crate) const CURRENT: Format = Format { version: VERSION, required: 0, optional: 0 };
+
+    /// Refuses a store of a later release.
+    pub(crate) fn check(self, file: &str) -> Result<()> {
+        let unknown = self.required & !KNOWN_REQUIRED;
+        if self.version <= VERSION && unknown == 0 {
+            return Ok(());
+        }
+        Err(Error::NewerFormat {
+            file: file.to_owned(),
+            found: format!("version {}, required features {:#x}", self.version, self.required),
+            supported: format!("version {VERSION}, required features {KNOWN_REQUIRED:#x}"),
+        })
+    }
+
+    /// Its bytes: three words.
+    pub(crate) fn encode(self, out: &mut Vec<u8>) {
+        for word in [self.version, self.required, self.optional] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    pub(crate) fn decode(d: &mut crate::codec::Decoder<'_>) -> Option<Self> {
+        Some(Format { version: d.u32()?, required: d.u32()?, optional: d.u32()? })
+    }
+}

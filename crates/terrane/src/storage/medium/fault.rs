@@ -1,0 +1,608 @@
+//! A medium that fails: power cuts, lost, torn and reordered writes, errors, a full disk, bit rot.
+//!
+//! 1. What the program wrote since a file's last sync, and what it did to names since the last
+//!    [`Medium::sync_names`], is kept apart from what is on the medium. Reads see all of it.
+//! 2. Every write, resize, sync, creation, removal and rename is one *operation*, counted from 0.
+//!    Any of them can be made to fail, or be the one at which power is cut; from then on all fail.
+//! 3. [`FaultMedium::crash`] decides what of the unsynced state had reached the medium and puts the
+//!    outcome into the medium wrapped. Wrap that one again: power is back.
+//!
+//! **What a crash may leave.** Each 512-byte sector of a file holds one of the contents that it had
+//! since the last sync, independently of every other sector: so writes are lost, torn and
+//! reordered. The length is one of the lengths the file had; bytes that were never put there are
+//! zeros. An operation on names happened or not, in order among operations on one name; a file
+//! whose name is not on the medium is gone, however well its bytes were synced. A failed sync
+//! leaves its writes in doubt for ever: a later sync does not save them.
+
+use crate::error::{Error, Result};
+use crate::storage::medium::Medium;
+use crate::storage::{File, lock, read_exact_at, write_all_at};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex};
+
+/// The unit that the medium writes whole or not at all, in bytes.
+pub const SECTOR: u64 = 512;
+
+/// How an operation fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The medium reports an error, and nothing is done.
+    Io,
+    /// The medium is full, and nothing is done.
+    NoSpace,
+    /// A write does the first half of its bytes and says so; other operations fail as with `Io`.
+    Short,
+}
+
+/// What of the unsynced state is on the medium after a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Survivors {
+    /// Nothing of it.
+    Synced,
+    /// All of it.
+    All,
+    /// A choice made by this seed, of all that may be left.
+    Random(u64),
+    /// Every operation before `operation`, the first `sectors` sectors of that one, none after.
+    Prefix {
+        /// The operation that is torn.
+        operation: u64,
+        /// How many of its sectors, from its start, are on the medium.
+        sectors: u64,
+    },
+}
+
+/// A wrapper around any medium. Clones share it.
+#[derive(Clone)]
+pub struct FaultMedium {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    inner: Arc<dyn Medium>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    operations: u64,
+    cut: Option<u64>,
+    crashed: bool,
+    faults: Vec<Planned>,
+    capacity: Option<(u64, Fault)>,
+    /// Names and files as the program sees them, and as they are on the medium.
+    names: BTreeMap<String, usize>,
+    durable: BTreeMap<String, usize>,
+    pending: Vec<(u64, NameChange)>,
+    nodes: Vec<Node>,
+}
+
+struct Planned {
+    operation: u64,
+    until_healed: bool,
+    fault: Fault,
+}
+
+enum NameChange {
+    Create(String, usize),
+    Remove(String),
+    Rename(String, String, usize),
+}
+
+/// A file: what the program sees, what is on the medium, and the changes between.
+struct Node {
+    seen: Vec<u8>,
+    synced: Vec<u8>,
+    changes: Vec<Change>,
+    /// Nothing happened to it since the medium was wrapped.
+    pristine: bool,
+}
+
+struct Change {
+    operation: u64,
+    what: What,
+    /// A sync of it failed.
+    in_doubt: bool,
+}
+
+enum What {
+    Write { offset: u64, bytes: Vec<u8> },
+    SetLen(u64),
+}
+
+/// What becomes of the operation that just began.
+enum Outcome {
+    Done,
+    Fails(Fault),
+    /// Power is cut in the midst of it.
+    Cut,
+}
+
+impl FaultMedium {
+    /// Wraps `inner`, with what it holds now.
+    ///
+    /// # Errors
+    /// Those of reading `inner`.
+    pub fn new(inner: Arc<dyn Medium>) -> Result<Self> {
+        let mut state = State::default();
+        for name in inner.list()? {
+            let file = inner.open(&name)?;
+            let mut bytes = vec![0; index(file.len()?)];
+            read_exact_at(&*file, &mut bytes, 0)?;
+            state.names.insert(name, state.nodes.len());
+            state.nodes.push(Node {
+                seen: bytes.clone(),
+                synced: bytes,
+                changes: Vec::new(),
+                pristine: true,
+            });
+        }
+        state.durable = state.names.clone();
+        Ok(FaultMedium { shared: Arc::new(Shared { inner, state: Mutex::new(state) }) })
+    }
+
+    /// How many operations began so far.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        lock(&self.shared.state).operations
+    }
+
+    /// Cuts power in the midst of this operation: it may have happened in part, and it and all
+    /// that follow fail.
+    pub fn cut_at(&self, operation: u64) {
+        lock(&self.shared.state).cut = Some(operation);
+    }
+
+    /// Lets this one operation fail.
+    pub fn fail_at(&self, operation: u64, fault: Fault) {
+        let planned = Planned { operation, until_healed: false, fault };
+        lock(&self.shared.state).faults.push(planned);
+    }
+
+    /// Lets this operation and all that follow fail, until [`heal`](Self::heal).
+    pub fn fail_from(&self, operation: u64, fault: Fault) {
+        let planned = Planned { operation, until_healed: true, fault };
+        lock(&self.shared.state).faults.push(planned);
+    }
+
+    /// Ends every planned fault and the bound on capacity.
+    pub fn heal(&self) {
+        let mut state = lock(&self.shared.state);
+        state.faults.clear();
+        state.capacity = None;
+    }
+
+    /// Bounds the bytes of all files; a write that would pass it fails with `fault`. With
+    /// [`Fault::Short`] it fills what is left and says so.
+    pub fn set_capacity(&self, bytes: u64, fault: Fault) {
+        lock(&self.shared.state).capacity = Some((bytes, fault));
+    }
+
+    /// Flips one bit of a file, on the medium and for those who read it now.
+    ///
+    /// # Errors
+    /// Where the file is missing or shorter.
+    pub fn flip(&self, name: &str, bit: u64) -> Result<()> {
+        let mut state = lock(&self.shared.state);
+        let node = state.find("flip", name)?;
+        let at = index(bit / 8);
+        let Some(byte) = state.nodes.get_mut(node).and_then(|n| {
+            n.pristine = false;
+            if let Some(synced) = n.synced.get_mut(at) {
+                *synced ^= 1 << (bit % 8);
+            }
+            n.seen.get_mut(at)
+        }) else {
+            return Err(Error::io("flip", name, 0, io::ErrorKind::UnexpectedEof.into()));
+        };
+        *byte ^= 1 << (bit % 8);
+        Ok(())
+    }
+
+    /// Cuts power, if it was not cut, and leaves in the wrapped medium what survived.
+    ///
+    /// # Errors
+    /// Those of writing to the wrapped medium.
+    pub fn crash(&self, survivors: Survivors) -> Result<()> {
+        let mut state = lock(&self.shared.state);
+        state.crashed = true;
+        let mut random = Random(match survivors {
+            Survivors::Random(seed) => seed,
+            _ => 0,
+        });
+        let names = state.surviving_names(survivors, &mut random);
+        let inner = &self.shared.inner;
+        for name in inner.list()? {
+            if !names.contains_key(&name) {
+                inner.remove(&name)?;
+            }
+        }
+        for (name, node) in names {
+            let kept = state.durable.get(&name) == Some(&node);
+            let Some(node) = state.nodes.get(node) else { continue };
+            if kept && node.pristine {
+                continue;
+            }
+            let bytes = node.surviving(survivors, &mut random);
+            let file = inner.create(&name)?;
+            write_all_at(&*file, &bytes, 0)?;
+            file.sync()?;
+        }
+        inner.sync_names()
+    }
+}
+
+impl State {
+    /// Counts an operation and says what becomes of it; an error once power was cut.
+    fn begin(&mut self, action: &'static str, name: &str) -> Result<(u64, Outcome)> {
+        self.powered(action, name)?;
+        let operation = self.operations;
+        self.operations += 1;
+        if self.cut == Some(operation) {
+            return Ok((operation, Outcome::Cut));
+        }
+        let planned = self
+            .faults
+            .iter()
+            .find(|p| p.operation == operation || (p.until_healed && p.operation < operation));
+        Ok((operation, planned.map_or(Outcome::Done, |p| Outcome::Fails(p.fault))))
+    }
+
+    /// As [`begin`](Self::begin), for operations that happen or not: a fault is an error at once.
+    fn begin_whole(&mut self, action: &'static str, name: &str) -> Result<(u64, Result<()>)> {
+        match self.begin(action, name)? {
+            (n, Outcome::Done) => Ok((n, Ok(()))),
+            (n, Outcome::Cut) => Ok((n, Err(no_power(action, name)))),
+            (_, Outcome::Fails(fault)) => Err(failure(fault, action, name, 0)),
+        }
+    }
+
+    fn powered(&self, action: &'static str, name: &str) -> Result<()> {
+        if self.crashed || self.cut.is_some_and(|cut| cut < self.operations) {
+            return Err(no_power(action, name));
+        }
+        Ok(())
+    }
+
+    fn find(&self, action: &'static str, name: &str) -> Result<usize> {
+        self.names
+            .get(name)
+            .copied()
+            .ok_or_else(|| Error::io(action, name, 0, io::ErrorKind::NotFound.into()))
+    }
+
+    /// How many of the bytes from `offset` to `end` fit, where the medium is bounded.
+    fn room(&self, node: usize, offset: u64, end: u64) -> Option<(u64, Fault)> {
+        let (capacity, fault) = self.capacity?;
+        let len = |n: &usize| self.nodes.get(*n).map_or(0, |n| n.seen.len() as u64);
+        let taken: u64 = self.names.values().map(len).sum();
+        let limit = len(&node) + capacity.saturating_sub(taken);
+        (end > limit).then(|| (limit.saturating_sub(offset), fault))
+    }
+
+    /// The names on the medium after a crash.
+    fn surviving_names(
+        &self,
+        survivors: Survivors,
+        random: &mut Random,
+    ) -> BTreeMap<String, usize> {
+        let mut names = self.durable.clone();
+        // A name whose earlier change is not on the medium cannot have its later ones there.
+        let mut stopped = BTreeSet::new();
+        let heads = random.below(4);
+        for (operation, change) in &self.pending {
+            let touched: &[&String] = match change {
+                NameChange::Create(name, _) | NameChange::Remove(name) => &[name],
+                NameChange::Rename(from, to, _) => &[from, to],
+            };
+            let kept = match survivors {
+                Survivors::Synced => false,
+                Survivors::All => true,
+                Survivors::Prefix { operation: torn, sectors } => {
+                    *operation < torn || (*operation == torn && sectors > 0)
+                }
+                Survivors::Random(_) => random.below(4) <= heads,
+            };
+            if !kept || touched.iter().any(|name| stopped.contains(*name)) {
+                stopped.extend(touched.iter().copied());
+                continue;
+            }
+            match change {
+                NameChange::Create(name, node) => {
+                    names.insert(name.clone(), *node);
+                }
+                NameChange::Remove(name) => {
+                    names.remove(name);
+                }
+                NameChange::Rename(from, to, node) => {
+                    names.remove(from);
+                    names.insert(to.clone(), *node);
+                }
+            }
+        }
+        names
+    }
+}
+
+impl Node {
+    fn empty() -> Self {
+        Node { seen: Vec::new(), synced: Vec::new(), changes: Vec::new(), pristine: false }
+    }
+
+    /// Notes a change that may reach the medium; `visible` if the program sees it too.
+    fn change(&mut self, operation: u64, what: What, visible: bool) {
+        if visible {
+            what.apply(&mut self.seen);
+        }
+        self.pristine = false;
+        self.changes.push(Change { operation, what, in_doubt: false });
+    }
+
+    fn sync(&mut self) {
+        for change in self.changes.drain(..).filter(|c| !c.in_doubt) {
+            change.what.apply(&mut self.synced);
+        }
+    }
+
+    /// What a crash leaves of the file.
+    fn surviving(&self, survivors: Survivors, random: &mut Random) -> Vec<u8> {
+        let mut out = self.synced.clone();
+        let mut len = out.len() as u64;
+        let mut seen_len = len;
+        // Sectors that hold an older content, and so no later one. The length is one more of them.
+        const LENGTH: u64 = u64::MAX;
+        let mut stopped = BTreeSet::new();
+        for change in &self.changes {
+            let fate = random.below(3);
+            let mut keeps = |sector: u64, nth: u64| {
+                let kept = !stopped.contains(&sector)
+                    && match survivors {
+                        Survivors::Synced => false,
+                        Survivors::All => true,
+                        Survivors::Prefix { operation, sectors } => {
+                            change.operation < operation
+                                || (change.operation == operation && nth < sectors)
+                        }
+                        Survivors::Random(_) => fate == 0 || (fate == 1 && random.below(2) == 0),
+                    };
+                if !kept {
+                    stopped.insert(sector);
+                }
+                kept
+            };
+            let new_len = match &change.what {
+                What::Write { offset, bytes } => seen_len.max(offset + bytes.len() as u64),
+                What::SetLen(n) => *n,
+            };
+            if new_len != seen_len && keeps(LENGTH, 0) {
+                len = new_len;
+            }
+            seen_len = new_len;
+            match &change.what {
+                What::Write { offset, bytes } => {
+                    let (mut at, mut rest, mut nth) = (*offset, bytes.as_slice(), 0);
+                    while !rest.is_empty() {
+                        let n = (SECTOR - at % SECTOR).min(rest.len() as u64);
+                        let (piece, after) = rest.split_at(index(n));
+                        if keeps(at / SECTOR, nth) {
+                            put(&mut out, at, piece);
+                        }
+                        (at, rest, nth) = (at + n, after, nth + 1);
+                    }
+                }
+                What::SetLen(cut) => {
+                    let sectors = *cut / SECTOR..(out.len() as u64).div_ceil(SECTOR);
+                    for (nth, sector) in sectors.enumerate() {
+                        if keeps(sector, nth as u64) {
+                            let from = index((sector * SECTOR).max(*cut)).min(out.len());
+                            let to = index((sector + 1) * SECTOR).min(out.len());
+                            out.get_mut(from..to).unwrap_or_default().fill(0);
+                        }
+                    }
+                }
+            }
+        }
+        out.resize(index(len), 0);
+        out
+    }
+}
+
+impl What {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        match self {
+            What::Write { offset, bytes: new } => put(bytes, *offset, new),
+            What::SetLen(len) => bytes.resize(index(*len), 0),
+        }
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, offset: u64, new: &[u8]) {
+    let (start, end) = (index(offset), index(offset) + new.len());
+    if bytes.len() < end {
+        bytes.resize(end, 0);
+    }
+    bytes.get_mut(start..end).unwrap_or_default().copy_from_slice(new);
+}
+
+fn index(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+fn no_power(action: &'static str, name: &str) -> Error {
+    Error::io(action, name, 0, io::Error::other("power lost"))
+}
+
+fn failure(fault: Fault, action: &'static str, name: &str, wanted: u64) -> Error {
+    let source = match fault {
+        Fault::NoSpace => io::ErrorKind::StorageFull.into(),
+        Fault::Io | Fault::Short => io::Error::other("injected fault"),
+    };
+    Error::io(action, name, wanted, source)
+}
+
+/// Splitmix64: all the randomness of a crash comes from its seed.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// The next word.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// The next number below `n`.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+impl Medium for FaultMedium {
+    fn place(&self) -> String {
+        self.shared.inner.place()
+    }
+
+    fn create(&self, name: &str) -> Result<Arc<dyn File>> {
+        let mut state = lock(&self.shared.state);
+        let (operation, done) = state.begin_whole("create", name)?;
+        let node = state.nodes.len();
+        state.nodes.push(Node::empty());
+        state.pending.push((operation, NameChange::Create(name.to_owned(), node)));
+        done?;
+        state.names.insert(name.to_owned(), node);
+        Ok(self.file(name, node))
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn File>> {
+        let state = lock(&self.shared.state);
+        state.powered("open", name)?;
+        Ok(self.file(name, state.find("open", name)?))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        let mut state = lock(&self.shared.state);
+        let (operation, done) = state.begin_whole("remove", name)?;
+        state.find("remove", name)?;
+        state.pending.push((operation, NameChange::Remove(name.to_owned())));
+        done?;
+        state.names.remove(name);
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let mut state = lock(&self.shared.state);
+        let (operation, done) = state.begin_whole("rename", from)?;
+        let node = state.find("rename", from)?;
+        let change = NameChange::Rename(from.to_owned(), to.to_owned(), node);
+        state.pending.push((operation, change));
+        done?;
+        state.names.remove(from);
+        state.names.insert(to.to_owned(), node);
+        Ok(())
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        let state = lock(&self.shared.state);
+        state.powered("list", &self.place())?;
+        Ok(state.names.keys().cloned().collect())
+    }
+
+    fn sync_names(&self) -> Result<()> {
+        let mut state = lock(&self.shared.state);
+        let (_, done) = state.begin_whole("sync", &self.place())?;
+        done?;
+        state.pending.clear();
+        state.durable = state.names.clone();
+        Ok(())
+    }
+}
+
+impl FaultMedium {
+    fn file(&self, name: &str, node: usize) -> Arc<dyn File> {
+        Arc::new(FaultFile { name: name.to_owned(), node, shared: self.shared.clone() })
+    }
+}
+
+struct FaultFile {
+    name: String,
+    node: usize,
+    shared: Arc<Shared>,
+}
+
+impl File for FaultFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let state = lock(&self.shared.state);
+        state.powered("read", &self.name)?;
+        let seen = state.nodes.get(self.node).map_or(&[][..], |n| &n.seen);
+        let rest = seen.get(index(offset)..).unwrap_or(&[]);
+        let n = rest.len().min(buf.len());
+        for (to, from) in buf.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        Ok(n)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
+        let mut state = lock(&self.shared.state);
+        let (operation, outcome) = state.begin("write", &self.name)?;
+        let wanted = buf.len() as u64;
+        let (count, power) = match outcome {
+            Outcome::Cut => (wanted, false),
+            Outcome::Fails(Fault::Short) => (wanted / 2, true),
+            Outcome::Fails(fault) => return Err(failure(fault, "write", &self.name, wanted)),
+            Outcome::Done => match state.room(self.node, offset, offset.saturating_add(wanted)) {
+                None => (wanted, true),
+                Some((fits, Fault::Short)) => (fits.min(wanted), true),
+                Some((_, fault)) => return Err(failure(fault, "write", &self.name, wanted)),
+            },
+        };
+        let done = buf.get(..index(count)).unwrap_or(buf);
+        if let Some(node) = state.nodes.get_mut(self.node) {
+            node.change(operation, What::Write { offset, bytes: done.to_vec() }, power);
+        }
+        if power { Ok(done.len()) } else { Err(no_power("write", &self.name)) }
+    }
+
+    fn sync(&self) -> Result<()> {
+        let mut state = lock(&self.shared.state);
+        let (_, outcome) = state.begin("sync", &self.name)?;
+        let Some(node) = state.nodes.get_mut(self.node) else { return Ok(()) };
+        match outcome {
+            Outcome::Done => node.sync(),
+            Outcome::Cut => return Err(no_power("sync", &self.name)),
+            Outcome::Fails(fault) => {
+                node.changes.iter_mut().for_each(|c| c.in_doubt = true);
+                return Err(failure(fault, "sync", &self.name, 0));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        let mut state = lock(&self.shared.state);
+        let (operation, done) = state.begin_whole("resize", &self.name)?;
+        if done.is_ok()
+            && let Some((_, fault)) = state.room(self.node, 0, len)
+        {
+            let fault = if fault == Fault::Short { Fault::NoSpace } else { fault };
+            return Err(failure(fault, "resize", &self.name, len));
+        }
+        if let Some(node) = state.nodes.get_mut(self.node) {
+            node.change(operation, What::SetLen(len), done.is_ok());
+        }
+        done
+    }
+
+    fn len(&self) -> Result<u64> {
+        let state = lock(&self.shared.state);
+        state.powered("measure", &self.name)?;
+        Ok(state.nodes.get(self.node).map_or(0, |n| n.seen.len() as u64))
+    }
+}

@@ -1,0 +1,167 @@
+//! What one journal record says: where files lie that it names, which it drops, the engine's edit.
+//!
+//! ```text
+//! varint n, n x placement     kind u8, number, length, backing u8, n x (offset, length) of extents
+//! varint n, n x file dropped  kind u8, number
+//! 1, the edit's bytes to the end     or 0: the storage's own record, which carries no edit
+//! ```
+//!
+//! Numbers are varints. Extents are counted in units of 4 KiB; a directory's files have none.
+
+use crate::codec::{Decoder, put_varint};
+use crate::error::{Corruption, Result};
+use crate::storage::volume::extents::{Extent, UNIT};
+use crate::storage::{FileId, FileKind};
+use std::collections::BTreeMap;
+
+/// A file's length and, in a volume, where it lies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// Its length, in bytes.
+    pub len: u64,
+    /// Which backing file holds it.
+    pub backing: u8,
+    /// Where in the backing file, in the order of the file's bytes.
+    pub extents: Vec<Extent>,
+}
+
+/// One record. A file that is placed anew while it lives has moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Files and where they lie.
+    pub placed: Vec<(FileId, Placement)>,
+    /// Files that this record drops.
+    pub dropped: Vec<FileId>,
+    /// The engine's edit, or its snapshot in a journal's first record.
+    pub edit: Option<&'a [u8]>,
+}
+
+impl Record<'_> {
+    /// Its bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64 + self.edit.map_or(0, <[u8]>::len));
+        put_varint(&mut out, self.placed.len() as u64);
+        for (id, placement) in &self.placed {
+            put_id(&mut out, *id);
+            put_varint(&mut out, placement.len);
+            out.push(placement.backing);
+            put_varint(&mut out, placement.extents.len() as u64);
+            for extent in &placement.extents {
+                put_varint(&mut out, extent.offset / UNIT);
+                put_varint(&mut out, extent.len / UNIT);
+            }
+        }
+        put_varint(&mut out, self.dropped.len() as u64);
+        for id in &self.dropped {
+            put_id(&mut out, *id);
+        }
+        out.push(u8::from(self.edit.is_some()));
+        out.extend_from_slice(self.edit.unwrap_or_default());
+        out
+    }
+}
+
+/// Reads what `encode` wrote; `None` where it is malformed.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Option<Record<'_>> {
+    let mut d = Decoder::new(bytes);
+    let mut record = Record::default();
+    for _ in 0..d.varint()? {
+        let id = take_id(&mut d)?;
+        let mut placement =
+            Placement { len: d.varint()?, backing: d.u8()?, ..Placement::default() };
+        for _ in 0..d.varint()? {
+            placement.extents.push(Extent::of_units(d.varint()?, d.varint()?)?);
+        }
+        record.placed.push((id, placement));
+    }
+    for _ in 0..d.varint()? {
+        record.dropped.push(take_id(&mut d)?);
+    }
+    record.edit = match d.u8()? {
+        0 if d.is_empty() => None,
+        1 => Some(d.rest()),
+        _ => return None,
+    };
+    Some(record)
+}
+
+fn put_id(out: &mut Vec<u8>, id: FileId) {
+    out.push(match id.kind {
+        FileKind::Log => 0,
+        FileKind::Table => 1,
+    });
+    put_varint(out, id.number);
+}
+
+fn take_id(d: &mut Decoder<'_>) -> Option<FileId> {
+    let kind = match d.u8()? {
+        0 => FileKind::Log,
+        1 => FileKind::Table,
+        _ => return None,
+    };
+    Some(FileId { kind, number: d.varint()? })
+}
+
+/// What a journal's records amount to.
+#[derive(Debug, Default)]
+pub(crate) struct Replayed {
+    /// The files that live after the last record.
+    pub(crate) live: BTreeMap<FileId, Placement>,
+    /// The engine's snapshot and edits.
+    pub(crate) edits: Vec<Vec<u8>>,
+}
+
+/// Applies records (their offsets in `file`, and their bytes) in order.
+pub(crate) fn replay(file: &str, records: &[(u64, &[u8])]) -> Result<Replayed> {
+    let mut out = Replayed::default();
+    for (offset, bytes) in records {
+        let bad = |expected: &str, found: String| {
+            Corruption::new(file, *offset, expected.to_owned(), found)
+        };
+        let record = decode(bytes)
+            .ok_or_else(|| bad("a record", format!("{} bytes that are none", bytes.len())))?;
+        out.live.extend(record.placed);
+        for id in record.dropped {
+            if out.live.remove(&id).is_none() {
+                return Err(bad("a file that lives to be dropped", id.to_string()).into());
+            }
+        }
+        out.edits.extend(record.edit.map(<[u8]>::to_vec));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn records_come_back_and_no_prefix_of_one_is_taken_for_another(
+            placed in prop::collection::vec((any::<u64>(), any::<u64>(), any::<u8>(),
+                prop::collection::vec((0u64..1 << 40, 1u64..1 << 10), 0..4)), 0..4),
+            dropped in prop::collection::vec(any::<u64>(), 0..4),
+            edit in prop::option::of(prop::collection::vec(any::<u8>(), 0..20)),
+            noise in prop::collection::vec(any::<u8>(), 0..64),
+        ) {
+            let record = Record {
+                placed: placed.into_iter().map(|(n, len, backing, extents)| {
+                    let extents = extents.into_iter()
+                        .map(|(at, n)| Extent { offset: at * UNIT, len: n * UNIT }).collect();
+                    (FileId::table(n), Placement { len, backing, extents })
+                }).collect(),
+                dropped: dropped.into_iter().map(FileId::log).collect(),
+                edit: edit.as_deref(),
+            };
+            let bytes = record.encode();
+            prop_assert_eq!(decode(&bytes), Some(record.clone()));
+            let fixed = bytes.len() - record.edit.map_or(0, <[u8]>::len);
+            for cut in 0..fixed {
+                prop_assert_eq!(decode(&bytes[..cut]), None);
+            }
+            let _ = decode(&noise);
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! Both storages under crashes and faults: a seeded program creates, names, drops and removes
+//! files; power is cut, or something fails, at every operation in turn; then the store is opened
+//! again, must hold what it promised, and runs on.
+
+use super::medium::fault::{Fault, Random, Survivors};
+use super::medium::{FaultMedium, Medium, MemoryMedium};
+use super::volume::VolumeOptions;
+use super::*;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Directory,
+    Volume(usize),
+}
+
+const KINDS: [Kind; 3] = [Kind::Directory, Kind::Volume(1), Kind::Volume(4)];
+
+/// The medium of a store that does not exist yet.
+fn place(kind: Kind) -> MemoryMedium {
+    let medium = MemoryMedium::new();
+    if let Kind::Volume(n) = kind {
+        (0..n).for_each(|n| drop(medium.create(&format!("backing.{n}")).unwrap()));
+    }
+    medium
+}
+
+fn open(kind: Kind, medium: &FaultMedium) -> Box<dyn Storage> {
+    match kind {
+        Kind::Directory => Box::new(Directory::open(Arc::new(medium.clone())).unwrap()),
+        Kind::Volume(n) => {
+            let backings = (0..n).map(|n| medium.open(&format!("backing.{n}")).unwrap()).collect();
+            let options = VolumeOptions { min_growth: 16 << 10, ..VolumeOptions::default() };
+            Box::new(Volume::open(backings, options).unwrap())
+        }
+    }
+}
+
+/// What went wrong: an answer of the storage, or a promise that it broke.
+#[derive(Debug)]
+enum Failure {
+    Storage(Error),
+    Broken(String),
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Self {
+        Failure::Storage(e)
+    }
+}
+
+fn promise(kept: bool, what: impl FnOnce() -> String) -> Result<(), Failure> {
+    if kept { Ok(()) } else { Err(Failure::Broken(what())) }
+}
+
+/// A file's content: bytes drawn from a seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Content {
+    seed: u64,
+    len: usize,
+}
+
+impl Content {
+    fn bytes(self) -> Vec<u8> {
+        let mut random = Random(self.seed);
+        (0..self.len.div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).take(self.len).collect()
+    }
+
+    fn verify(self, file: &dyn File) -> Result<(), Failure> {
+        let mut found = vec![0; self.len];
+        read_exact_at(file, &mut found, 0)?;
+        promise(found == self.bytes(), || format!("{} has lost its content", file.name()))
+    }
+}
+
+/// A commit that was tried: the one it follows, and the files that live after it.
+#[derive(Clone, Default)]
+struct State {
+    parent: usize,
+    files: BTreeMap<FileId, Content>,
+}
+
+/// The program, and all that it was promised.
+struct Program {
+    storage: Box<dyn Storage>,
+    random: Random,
+    states: Vec<State>,
+    committed: usize,
+    /// Commits that failed since.
+    in_doubt: Vec<usize>,
+    fresh: BTreeMap<FileId, Content>,
+    to_remove: Vec<FileId>,
+    readers: Vec<(Content, Arc<dyn File>)>,
+    next_number: u64,
+    moves: u64,
+}
+
+impl Program {
+    fn new(storage: Box<dyn Storage>, seed: u64) -> Self {
+        Program {
+            storage,
+            random: Random(seed),
+            states: vec![State::default()],
+            committed: 0,
+            in_doubt: Vec::new(),
+            fresh: BTreeMap::new(),
+            to_remove: Vec::new(),
+            readers: Vec::new(),
+            next_number: 1,
+            moves: 0,
+        }
+    }
+
+    fn step(&mut self) -> Result<(), Failure> {
+        match self.random.below(10) {
+            0..=3 => self.create(),
+            4..=6 => self.commit(),
+            7 => match self.to_remove.pop() {
+                Some(id) => Ok(self.storage.remove(id)?),
+                None => Ok(()),
+            },
+            8 => {
+                for _ in 0..4 {
+                    self.moves += u64::from(self.storage.tidy()?);
+                }
+                Ok(())
+            }
+            _ => {
+                for (content, file) in &self.readers {
+                    content.verify(&**file)?;
+                }
+                self.readers.pop();
+                Ok(())
+            }
+        }
+    }
+
+    fn create(&mut self) -> Result<(), Failure> {
+        let number = self.next_number;
+        self.next_number += 1;
+        let log = self.random.below(5) == 0;
+        let id = if log { FileId::log(number) } else { FileId::table(number) };
+        let content = Content { seed: self.random.next(), len: self.random.below(40_000) as usize };
+        let made = (|| {
+            let file = self.storage.create(id, if log { 40_000 } else { 0 })?;
+            for (n, chunk) in content.bytes().chunks(9_000).enumerate() {
+                write_all_at(&*file, chunk, n as u64 * 9_000)?;
+            }
+            file.sync()
+        })();
+        match made {
+            Ok(()) => {
+                self.fresh.insert(id, content);
+                Ok(())
+            }
+            Err(e) => {
+                // As an engine would; that may fail too.
+                let _ = self.storage.remove(id);
+                Err(e.into())
+            }
+        }
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        let attempt = self.states.len();
+        let mut state = self.states[self.committed].clone();
+        state.parent = self.committed;
+        let live: Vec<_> = state.files.iter().map(|(id, content)| (*id, *content)).collect();
+        let mut dropped = Vec::new();
+        for (id, content) in live {
+            if self.random.below(3) == 0 {
+                state.files.remove(&id);
+                dropped.push(id);
+                if self.random.below(2) == 0 {
+                    self.readers.push((content, self.storage.open(id)?));
+                }
+            }
+        }
+        let added: Vec<_> = self.fresh.keys().copied().collect();
+        state.files.append(&mut self.fresh.clone());
+        self.states.push(state);
+        let mut edit = (attempt as u64).to_le_bytes().to_vec();
+        edit.resize(8 + self.random.below(6_000) as usize, 0xed);
+        let snapshot = || edit.clone();
+        let commit = Commit { edit: &edit, added: &added, dropped: &dropped, snapshot: &snapshot };
+        match self.storage.commit(&commit) {
+            Ok(()) => {
+                self.committed = attempt;
+                self.in_doubt.clear();
+                self.fresh.clear();
+                self.to_remove.extend(dropped);
+                Ok(())
+            }
+            Err(e) => {
+                self.in_doubt.push(attempt);
+                for id in added.iter().filter(|_| attempt % 2 == 0) {
+                    self.fresh.remove(id);
+                    let _ = self.storage.remove(*id);
+                }
+                Err(e.into())
+            }
+        }
+    }
+
+    /// Verifies a store opened again, and takes it over.
+    fn reopen(&mut self, storage: Box<dyn Storage>) -> Result<(), Failure> {
+        let Some(found) = storage.recover()? else {
+            promise(self.committed == 0, || "no store is left".to_owned())?;
+            *self = Program::new(storage, self.random.next());
+            return Ok(());
+        };
+        let attempts: Vec<usize> = found
+            .edits
+            .iter()
+            .map(|e| u64::from_le_bytes(e[..8].try_into().unwrap()) as usize)
+            .collect();
+        for pair in attempts.windows(2) {
+            promise(self.states[pair[1]].parent == pair[0], || {
+                format!("{attempts:?} is no history")
+            })?;
+        }
+        let last = *attempts.last().unwrap();
+        promise(last == self.committed || self.in_doubt.contains(&last), || {
+            format!("found commit {last}, expected {} or {:?}", self.committed, self.in_doubt)
+        })?;
+        let files = self.states[last].files.clone();
+        promise(storage.files()?.iter().eq(files.keys()), || "other files are left".to_owned())?;
+        for (id, content) in &files {
+            content.verify(&*storage.open(*id)?)?;
+        }
+        let space = storage.space()?;
+        promise(space.live <= space.taken, || format!("{space:?}"))?;
+        let mut next = Program::new(storage, self.random.next());
+        next.states = std::mem::take(&mut self.states);
+        next.committed = last;
+        // What was not named is gone: its numbers may come again.
+        next.next_number = 1 + next
+            .states
+            .iter()
+            .flat_map(|s| s.files.keys())
+            .map(|id| id.number)
+            .max()
+            .unwrap_or(0);
+        *self = next;
+        Ok(())
+    }
+}
+
+/// Starts a program on a new store.
+fn start(kind: Kind, medium: &FaultMedium, seed: u64) -> Program {
+    let storage = open(kind, medium);
+    assert!(storage.recover().unwrap().is_none());
+    Program::new(storage, seed)
+}
+
+const STEPS: usize = 36;
+
+/// Cuts power at one operation, leaves what `survivors` says, and goes on from there.
+fn crash_at(kind: Kind, seed: u64, cut: u64, survivors: Survivors) -> Result<(), Failure> {
+    let memory = place(kind);
+    let medium = FaultMedium::new(Arc::new(memory.clone()))?;
+    medium.cut_at(cut);
+    let mut program = start(kind, &medium, seed);
+    for _ in 0..STEPS {
+        match program.step() {
+            Err(Failure::Storage(_)) if medium.operations() > cut => break,
+            other => other?,
+        }
+    }
+    medium.crash(survivors)?;
+    let medium = FaultMedium::new(Arc::new(memory.clone()))?;
+    program.reopen(open(kind, &medium))?;
+    for _ in 0..STEPS / 3 {
+        program.step()?;
+    }
+    program.commit()?;
+    let damage = program.storage.check()?;
+    promise(damage.is_empty(), || format!("{damage:?}"))?;
+    medium.crash(Survivors::Synced)?;
+    program.reopen(open(kind, &FaultMedium::new(Arc::new(memory))?))
+}
+
+/// Runs to the end without a fault: how many operations there are, and how much tidying.
+fn operations(kind: Kind, seed: u64) -> Result<(u64, u64), Failure> {
+    let medium = FaultMedium::new(Arc::new(place(kind)))?;
+    let mut program = start(kind, &medium, seed);
+    (0..STEPS).try_for_each(|_| program.step())?;
+    Ok((medium.operations(), program.moves))
+}
+
+/// What fails first, and where: the seed, the operation and what survived.
+type Found = (u64, u64, Survivors, Failure);
+
+fn crash_everywhere(kind: Kind, seeds: std::ops::Range<u64>) -> Result<(), Found> {
+    for seed in seeds {
+        let run = operations(kind, seed).map_err(|e| (seed, 0, Survivors::All, e))?;
+        for cut in 0..run.0 {
+            for survivors in [
+                Survivors::Synced,
+                Survivors::All,
+                Survivors::Random(cut),
+                Survivors::Random(cut + 1_000_000),
+                Survivors::Prefix { operation: cut, sectors: 1 + cut % 7 },
+            ] {
+                crash_at(kind, seed, cut, survivors).map_err(|e| (seed, cut, survivors, e))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn power_may_be_cut_at_any_operation() {
+    for kind in KINDS {
+        if let Err(e) = crash_everywhere(kind, 1..3) {
+            panic!("{kind:?}: {e:?}");
+        }
+    }
+}
+
+#[test]
+fn the_program_of_the_crash_test_makes_volumes_move_tables() {
+    assert!((1..3).any(|seed| operations(Kind::Volume(1), seed).unwrap().1 > 0));
+}
+
+#[cfg(feature = "testing")]
+#[test]
+fn room_reused_before_the_dropping_edit_is_synced_would_be_noticed() {
+    let broken =
+        crate::rules::Rule::ReuseAfterEdit.broken(|| crash_everywhere(Kind::Volume(1), 1..9));
+    assert!(matches!(broken, Err((.., Failure::Broken(_)))), "{broken:?}");
+}
+
+#[test]
+fn a_failed_operation_is_an_error_and_loses_nothing_promised() {
+    for kind in KINDS {
+        for at in 0..operations(kind, 5).unwrap().0 {
+            for fault in [Fault::Io, Fault::NoSpace, Fault::Short] {
+                let run = || -> Result<(), Failure> {
+                    let memory = place(kind);
+                    let medium = FaultMedium::new(Arc::new(memory.clone()))?;
+                    medium.fail_at(at, fault);
+                    let mut program = start(kind, &medium, 5);
+                    for _ in 0..STEPS {
+                        match program.step() {
+                            Err(Failure::Storage(_)) if medium.operations() > at => {}
+                            other => other?,
+                        }
+                        // Cut at times while a failed commit is in doubt.
+                        if !program.in_doubt.is_empty() && at % 3 == 0 {
+                            break;
+                        }
+                    }
+                    medium.crash(if at % 2 == 0 {
+                        Survivors::Synced
+                    } else {
+                        Survivors::Random(at)
+                    })?;
+                    program.reopen(open(kind, &FaultMedium::new(Arc::new(memory))?))?;
+                    program.commit()
+                };
+                if let Err(e) = run() {
+                    panic!("{kind:?}, {fault:?} at {at}: {e:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_medium_refuses_and_the_store_goes_on_when_there_is_room_again() {
+    for kind in KINDS {
+        for fault in [Fault::NoSpace, Fault::Short] {
+            for kib in [0, 4, 100, 200, 300] {
+                let memory = place(kind);
+                let medium = FaultMedium::new(Arc::new(memory.clone())).unwrap();
+                medium.set_capacity(kib << 10, fault);
+                let mut program = start(kind, &medium, 11);
+                let results: Vec<_> = (0..STEPS).map(|_| program.step()).collect();
+                assert!(results.iter().any(Result::is_err), "{kind:?} {kib} KiB");
+                medium.heal();
+                program.commit().unwrap();
+                medium.crash(Survivors::Synced).unwrap();
+                let medium = FaultMedium::new(Arc::new(memory)).unwrap();
+                program.reopen(open(kind, &medium)).unwrap();
+            }
+        }
+    }
+}

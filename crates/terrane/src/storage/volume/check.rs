@@ -1,0 +1,58 @@
+//! Verifies a volume on the medium, also while it is open.
+
+use crate::error::{Corruption, Result};
+use crate::storage::lock;
+use crate::storage::volume::extents::Extent;
+use crate::storage::volume::superblock::{RESERVED, Slot};
+use crate::storage::volume::{Volume, damaged_slot};
+
+impl Volume {
+    /// 1. Both superblock slots are what they should be.
+    /// 2. Every copy of every journal record is.
+    /// 3. Extents of live files and the journal lie inside their backing and share no byte.
+    pub(super) fn check_all(&self) -> Result<Vec<Corruption>> {
+        let head = lock(&self.head);
+        let Some(journal) = &head.journal else { return Ok(Vec::new()) };
+        let (offset, len) = journal.region();
+        let region = Extent { offset, len };
+        let expected = self.superblock(journal.generation(), region);
+        let name = self.backing0()?.name().to_owned();
+        let mut damage = Vec::new();
+        for (n, slot) in self.read_slots()?.iter().enumerate() {
+            // After a switch that failed, a slot may be ahead; the next commit settles it.
+            if *slot != Slot::Valid(expected) && head.regions_in_doubt.is_empty() {
+                damage.push(damaged_slot(&name, n, journal.generation()));
+            }
+        }
+        if head.regions_in_doubt.is_empty() {
+            damage.extend(journal.check()?);
+        }
+        let mut extents = vec![
+            (0, Extent { offset: 0, len: RESERVED }, "the superblocks".to_owned()),
+            (0, region, "the journal".to_owned()),
+        ];
+        for (id, file) in &lock(&self.files).live {
+            let placement = file.placement();
+            let of_file = placement.extents.iter();
+            extents.extend(of_file.map(|e| (placement.backing, *e, id.to_string())));
+        }
+        extents.sort();
+        for (number, backing) in self.room.backings().iter().enumerate() {
+            let (len, mut end, mut before) = (backing.file.len()?, 0, "nothing".to_owned());
+            for (_, extent, what) in extents.iter().filter(|(b, ..)| usize::from(*b) == number) {
+                let mut bad = |expected: String, found: String| {
+                    let name = backing.file.name();
+                    damage.push(Corruption::new(name, extent.offset, expected, found));
+                };
+                if extent.end() > len {
+                    bad(format!("{} bytes of {what}", extent.len), format!("an end at {len}"));
+                }
+                if extent.offset < end {
+                    bad(format!("only {what}"), format!("{before}, which ends at {end}"));
+                }
+                (end, before) = (end.max(extent.end()), what.clone());
+            }
+        }
+        Ok(damage)
+    }
+}

@@ -1,0 +1,235 @@
+//! Free room of one backing file: a map of free extents, first fit, neighbours joined.
+
+use std::collections::BTreeMap;
+
+/// What extents are counted in, in bytes.
+pub const UNIT: u64 = 4096;
+
+/// A stretch of a backing file, in bytes; multiples of [`UNIT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Extent {
+    /// Where it begins.
+    pub offset: u64,
+    /// How long it is; not 0.
+    pub len: u64,
+}
+
+impl Extent {
+    /// The extent of so many units; `None` where it is empty or passes what a file can hold.
+    #[must_use]
+    pub fn of_units(offset: u64, len: u64) -> Option<Self> {
+        let extent = Extent { offset: offset.checked_mul(UNIT)?, len: len.checked_mul(UNIT)? };
+        extent.offset.checked_add(extent.len).filter(|end| len > 0 && *end <= i64::MAX as u64)?;
+        Some(extent)
+    }
+
+    /// Where it ends.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+/// The free extents of a backing file, up to its end.
+#[derive(Debug, Default)]
+pub(super) struct Free {
+    /// Lengths by offset. No two touch.
+    extents: BTreeMap<u64, u64>,
+    end: u64,
+}
+
+impl Free {
+    /// A file of `end` bytes (rounded down to a unit), all of them free.
+    pub(super) fn new(end: u64) -> Self {
+        let mut free = Free::default();
+        free.extend(end - end % UNIT);
+        free
+    }
+
+    /// Where the file ends.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// All free bytes.
+    pub(super) fn total(&self) -> u64 {
+        self.extents.values().sum()
+    }
+
+    /// The free bytes at the end.
+    pub(super) fn tail(&self) -> u64 {
+        match self.extents.last_key_value() {
+            Some((at, len)) if at + len == self.end => *len,
+            _ => 0,
+        }
+    }
+
+    /// Takes exactly `extent`; false where not all of it is free.
+    pub(super) fn reserve(&mut self, extent: Extent) -> bool {
+        let Some((&at, &len)) = self.extents.range(..=extent.offset).next_back() else {
+            return false;
+        };
+        let fits = at + len >= extent.end();
+        if fits {
+            self.carve(Extent { offset: at, len }, extent);
+        }
+        fits
+    }
+
+    /// Takes the first extent of `want` bytes; or else, whole, the longest that has at least
+    /// `least`. Lengths are multiples of the unit.
+    pub(super) fn take(&mut self, want: u64, least: u64) -> Option<Extent> {
+        let all = || self.extents.iter().map(|(&offset, &len)| Extent { offset, len });
+        let from = all()
+            .find(|e| e.len >= want)
+            .or_else(|| all().max_by_key(|e| e.len).filter(|e| e.len >= least))?;
+        let taken = Extent { offset: from.offset, len: want.min(from.len) };
+        self.carve(from, taken);
+        Some(taken)
+    }
+
+    /// Takes `want` bytes in extents that end at or before `limit`, lowest first; or nothing.
+    pub(super) fn take_below(&mut self, want: u64, limit: u64) -> Option<Vec<Extent>> {
+        let mut missing = want;
+        let mut taken = Vec::new();
+        for (&offset, &len) in self.extents.range(..limit) {
+            let len = len.min(limit - offset).min(missing);
+            if len == 0 {
+                break;
+            }
+            taken.push(Extent { offset, len });
+            missing -= len;
+        }
+        if missing > 0 {
+            return None;
+        }
+        for extent in &taken {
+            self.reserve(*extent);
+        }
+        Some(taken)
+    }
+
+    /// Gives `extent` back.
+    pub(super) fn give(&mut self, extent: Extent) {
+        let (mut offset, mut end) = (extent.offset, extent.end());
+        if let Some((&at, &len)) = self.extents.range(..offset).next_back() {
+            debug_assert!(at + len <= offset, "{extent:?} is free already");
+            if at + len == offset {
+                self.extents.remove(&at);
+                offset = at;
+            }
+        }
+        if let Some(len) = self.extents.remove(&end) {
+            end += len;
+        }
+        let twice = self.extents.insert(offset, end - offset);
+        debug_assert!(twice.is_none(), "{extent:?} is free already");
+    }
+
+    /// Moves the end up; what is new is free.
+    pub(super) fn extend(&mut self, end: u64) {
+        if end > self.end {
+            let more = Extent { offset: self.end, len: end - self.end };
+            self.end = end;
+            self.give(more);
+        }
+    }
+
+    /// Moves the end down over free bytes; false where they are not free.
+    pub(super) fn cut(&mut self, end: u64) -> bool {
+        let fits = end < self.end && self.reserve(Extent { offset: end, len: self.end - end });
+        if fits {
+            self.end = end;
+        }
+        fits
+    }
+
+    /// Replaces the free extent `from` by what is left of it without `taken`.
+    fn carve(&mut self, from: Extent, taken: Extent) {
+        self.extents.remove(&from.offset);
+        if taken.offset > from.offset {
+            self.extents.insert(from.offset, taken.offset - from.offset);
+        }
+        if taken.end() < from.end() {
+            self.extents.insert(taken.end(), from.end() - taken.end());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The same, as one flag a unit.
+    fn units(e: Extent) -> std::ops::Range<usize> {
+        (e.offset / UNIT) as usize..(e.end() / UNIT) as usize
+    }
+
+    proptest! {
+        #[test]
+        fn the_map_agrees_with_a_bitmap(
+            steps in prop::collection::vec((0u8..6, 1u64..9, 0usize..64), 1..120)
+        ) {
+            let mut free = Free::new(40 * UNIT + 17);
+            let mut bits = vec![true; 40];
+            let mut held: Vec<Extent> = Vec::new();
+            for (what, n, pick) in steps {
+                let runs: Vec<usize> =
+                    bits.split(|b| !b).map(<[bool]>::len).filter(|n| *n > 0).collect();
+                let longest = runs.iter().copied().max().unwrap_or(0);
+                match what {
+                    0 | 1 => match free.take(n * UNIT, 2 * UNIT) {
+                        Some(e) => {
+                            prop_assert!(bits[units(e)].iter().all(|b| *b));
+                            prop_assert_eq!(e.len, (n * UNIT).min(longest as u64 * UNIT));
+                            bits[units(e)].fill(false);
+                            held.push(e);
+                        }
+                        None => prop_assert!(longest < (n as usize).min(2)),
+                    },
+                    2 => {
+                        let limit = pick.min(bits.len());
+                        let below = bits[..limit].iter().filter(|b| **b).count() as u64;
+                        match free.take_below(n * UNIT, limit as u64 * UNIT) {
+                            Some(extents) => {
+                                prop_assert_eq!(extents.iter().map(|e| e.len).sum::<u64>(), n * UNIT);
+                                for e in extents {
+                                    prop_assert!(e.end() <= limit as u64 * UNIT);
+                                    prop_assert!(bits[units(e)].iter().all(|b| *b));
+                                    bits[units(e)].fill(false);
+                                    held.push(e);
+                                }
+                            }
+                            None => prop_assert!(below < n),
+                        }
+                    }
+                    3 if !held.is_empty() => {
+                        let e = held.swap_remove(pick % held.len());
+                        bits[units(e)].fill(true);
+                        free.give(e);
+                    }
+                    4 => {
+                        free.extend((bits.len() as u64 + n) * UNIT);
+                        bits.resize(bits.len() + n as usize, true);
+                    }
+                    5 => {
+                        let end = bits.len().saturating_sub(n as usize);
+                        let fits = bits[end..].iter().all(|b| *b) && end < bits.len();
+                        prop_assert_eq!(free.cut(end as u64 * UNIT), fits);
+                        if fits {
+                            bits.truncate(end);
+                        }
+                    }
+                    _ => {}
+                }
+                let tail = bits.iter().rev().take_while(|b| **b).count() as u64;
+                prop_assert_eq!(free.tail(), tail * UNIT);
+                prop_assert_eq!(free.total(), bits.iter().filter(|b| **b).count() as u64 * UNIT);
+                prop_assert_eq!(free.end(), bits.len() as u64 * UNIT);
+                let count = bits.split(|b| !b).filter(|r| !r.is_empty()).count();
+                prop_assert_eq!(free.extents.len(), count, "neighbours are joined");
+            }
+        }
+    }
+}

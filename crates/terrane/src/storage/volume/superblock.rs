@@ -1,0 +1,125 @@
+//! The superblock: which journal region is the current one.
+//!
+//! Two slots of one sector each, 4 KiB apart, at the start of backing 0. A new generation is
+//! written to the first slot and synced, then to the second and synced; only then is the region of
+//! the generation before given back. So at any time a valid slot names a region that is whole, one
+//! damaged slot loses nothing, and where the slots differ the greater generation counts.
+//!
+//! ```text
+//! magic 8 bytes | version u32 | required u32 | optional u32 | backings u32 |
+//! generation u64 | journal offset u64 | journal length u64 | checksum u64 | zeros
+//! ```
+//!
+//! Generation 0 marks a volume whose creation has not ended: it holds nothing yet.
+
+use crate::codec::{Decoder, checksum};
+use crate::storage::format::Format;
+
+/// Where the slots lie in backing 0, in bytes.
+pub(super) const SLOTS: [u64; 2] = [0, 4096];
+/// What the slots take of backing 0, in bytes.
+pub(super) const RESERVED: u64 = 8192;
+/// The bytes of a slot.
+pub(super) const SLOT_BYTES: usize = 512;
+
+const MAGIC: &[u8; 8] = b"TRNVOL\r\n";
+/// The bytes under the checksum.
+const BODY: usize = 48;
+
+/// What a slot says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Superblock {
+    /// The format of the volume.
+    pub format: Format,
+    /// How many backing files there are.
+    pub backings: u32,
+    /// The journal's generation; 0 while the volume is being created.
+    pub generation: u64,
+    /// Where the journal's region begins in backing 0, in bytes.
+    pub journal_offset: u64,
+    /// The region's length, in bytes.
+    pub journal_len: u64,
+}
+
+/// What was found in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// A superblock, of this release's format or a later one.
+    Valid(Superblock),
+    /// Only zeros, or nothing.
+    Blank,
+    /// The start of a superblock, but its checksum fails.
+    Damaged,
+    /// Something else.
+    Foreign,
+}
+
+impl Superblock {
+    /// The bytes of a slot.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        self.format.encode(&mut out);
+        out.extend_from_slice(&self.backings.to_le_bytes());
+        for word in [self.generation, self.journal_offset, self.journal_len] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out.extend_from_slice(&checksum(&out, 0).to_le_bytes());
+        out.resize(SLOT_BYTES, 0);
+        out
+    }
+}
+
+/// Reads a slot.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Slot {
+    if bytes.iter().all(|b| *b == 0) {
+        return Slot::Blank;
+    }
+    if bytes.get(..MAGIC.len()) != Some(MAGIC) {
+        return Slot::Foreign;
+    }
+    let mut d = Decoder::new(bytes);
+    let read = |d: &mut Decoder<'_>| {
+        let body = d.take(BODY)?;
+        if d.u64()? != checksum(body, 0) {
+            return None;
+        }
+        let mut d = Decoder::new(body);
+        d.take(MAGIC.len())?;
+        Some(Superblock {
+            format: Format::decode(&mut d)?,
+            backings: d.u32()?,
+            generation: d.u64()?,
+            journal_offset: d.u64()?,
+            journal_len: d.u64()?,
+        })
+    };
+    read(&mut d).map_or(Slot::Damaged, Slot::Valid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_comes_back_and_any_flipped_bit_of_it_is_noticed() {
+        let superblock = Superblock {
+            format: Format { version: 1, required: 2, optional: 3 },
+            backings: 4,
+            generation: 5,
+            journal_offset: 8192,
+            journal_len: 65536,
+        };
+        let mut bytes = superblock.encode();
+        assert_eq!(decode(&bytes), Slot::Valid(superblock));
+        for bit in 0..(BODY + 8) * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let expected = if bit < 64 { Slot::Foreign } else { Slot::Damaged };
+            assert_eq!(decode(&bytes), expected);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert_eq!(decode(&[0; SLOT_BYTES]), Slot::Blank);
+        assert_eq!(decode(&[]), Slot::Blank);
+        assert_eq!(decode(&bytes[..30]), Slot::Damaged);
+    }
+}

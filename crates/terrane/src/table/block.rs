@@ -1,0 +1,223 @@
+//! A block: a short sorted sequence of entries, the unit that is read, checked and cached.
+//!
+//! ```text
+//! entry *   restart: u32 *   count of restarts: u32
+//! entry  =  shared, unshared, value length, tag: varints;  key bytes [unshared];  value
+//! ```
+//!
+//! An entry's key is the first `shared` bytes of the key before it and its own `unshared` bytes.
+//! At a restart point nothing is shared, so that a search can begin there:
+//!
+//! 1. Binary search finds the last restart point whose entry is before the target.
+//! 2. From there entries are read one by one. No key is put together: while the keys passed are
+//!    below the target, what they have in common with it tells how the next compares.
+
+use super::Malformed;
+use crate::codec::Decoder;
+use crate::entry::Tag;
+use std::cmp::Ordering;
+
+/// A decoded block: sound in its restart points, and safe to read whatever its entries hold.
+#[derive(Debug, Default)]
+pub struct Block {
+    bytes: Vec<u8>,
+    /// Length of the entries; the restart points follow.
+    entries: usize,
+}
+
+/// One entry as it is stored.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub shared: usize,
+    pub delta: &'a [u8],
+    pub tag: Tag,
+    pub value: &'a [u8],
+    /// Where the next entry starts.
+    pub end: usize,
+}
+
+impl<'a> Entry<'a> {
+    /// The entry at `at`, or nothing where none is whole.
+    #[inline]
+    fn decode(entries: &'a [u8], at: usize) -> Option<Self> {
+        let rest = entries.get(at..)?;
+        let (shared, unshared, value_len, mut d) = match rest {
+            // Three lengths of one byte each: nearly always.
+            &[shared, unshared, value_len, ref rest @ ..]
+                if (shared | unshared | value_len) < 0x80 =>
+            {
+                (shared.into(), unshared.into(), value_len.into(), Decoder::new(rest))
+            }
+            _ => {
+                let mut d = Decoder::new(rest);
+                (d.length()?, d.length()?, d.length()?, d)
+            }
+        };
+        let tag = Tag(d.varint()?);
+        let delta = d.take(unshared)?;
+        let value = d.take(value_len)?;
+        Some(Entry { shared, delta, tag, value, end: entries.len() - d.rest().len() })
+    }
+}
+
+/// What a search found: the first entry at or after its target.
+pub(super) struct Located<'a> {
+    /// The entry's offset. The bytes it shares are those of the target.
+    pub at: usize,
+    pub entry: Entry<'a>,
+    /// Whether its key is the target's.
+    pub same_key: bool,
+}
+
+impl Block {
+    /// Takes a block's bytes, after their checksum was verified and their compression undone.
+    pub fn decode(bytes: Vec<u8>) -> Result<Self, Malformed> {
+        let Some((body, count)) = bytes.split_last_chunk::<4>() else {
+            return Err(Malformed::new(0, "a count of restart points", "too few bytes"));
+        };
+        let count = u32::from_le_bytes(*count);
+        let entries = usize::try_from(count)
+            .ok()
+            .and_then(|n| n.checked_mul(4))
+            .and_then(|n| body.len().checked_sub(n))
+            .filter(|_| count > 0);
+        let Some(entries) = entries else {
+            return Err(Malformed::new(
+                body.len(),
+                "1 or more restart points within the block",
+                format!("{count} in {} bytes", body.len()),
+            ));
+        };
+        let block = Block { bytes, entries };
+        let mut least = 0;
+        for (i, point) in block.restarts().iter().enumerate() {
+            let at = offset(point);
+            if at >= entries || (i == 0 && at != 0) || at < least {
+                return Err(Malformed::new(
+                    entries + 4 * i,
+                    format!("a restart point of {least} or more within {entries} bytes of entries"),
+                    at.to_string(),
+                ));
+            }
+            least = at + 1;
+        }
+        Ok(block)
+    }
+
+    /// Bytes held in memory.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        size_of::<Self>() + self.bytes.capacity()
+    }
+
+    /// Gives the memory back, to be filled again.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// The entries' bytes, without the restart points.
+    pub(super) fn entries(&self) -> &[u8] {
+        self.bytes.get(..self.entries).unwrap_or_default()
+    }
+
+    /// The restart points, ascending.
+    pub(super) fn restarts(&self) -> &[[u8; 4]] {
+        self.bytes
+            .get(self.entries..)
+            .unwrap_or_default()
+            .as_chunks()
+            .0
+            .split_last()
+            .map_or(&[], |(_, points)| points)
+    }
+
+    /// The entry at offset `at`.
+    #[inline]
+    pub(super) fn entry(&self, at: usize) -> Result<Entry<'_>, Malformed> {
+        Entry::decode(self.entries(), at)
+            .ok_or_else(|| Malformed::new(at, "an entry", "bytes that are not a whole one"))
+    }
+
+    /// The last restart point before offset `goal`, which is above 0.
+    pub(super) fn restart_before(&self, goal: usize) -> usize {
+        let points = self.restarts();
+        let after = points.partition_point(|point| offset(point) < goal);
+        after.checked_sub(1).and_then(|i| points.get(i)).map_or(0, offset)
+    }
+
+    /// The first entry at or after (`key`, `tag`).
+    pub(super) fn lower_bound(
+        &self,
+        key: &[u8],
+        tag: Tag,
+    ) -> Result<Option<Located<'_>>, Malformed> {
+        let mut at = self.last_restart_below(key, tag)?;
+        // The bytes that the entry before has in common with the target, and its key's length.
+        let (mut matched, mut before_len) = (0, 0);
+        while at < self.entries {
+            let entry = self.entry(at)?;
+            if entry.shared > before_len {
+                return Err(too_much_shared(at, entry.shared, before_len));
+            }
+            // An entry that shares more than matched differs from the target where the one before
+            // does, and so is below it too.
+            if entry.shared <= matched {
+                let rest = key.get(entry.shared..).unwrap_or_default();
+                let common = common_prefix(entry.delta, rest);
+                matched = entry.shared + common;
+                let (order, same_key) = match (entry.delta.get(common), rest.get(common)) {
+                    (None, None) => (tag.cmp(&entry.tag), true),
+                    (found, wanted) => (found.cmp(&wanted), false),
+                };
+                if order != Ordering::Less {
+                    return Ok(Some(Located { at, entry, same_key }));
+                }
+            }
+            before_len = entry.shared + entry.delta.len();
+            at = entry.end;
+        }
+        Ok(None)
+    }
+
+    /// The last restart point whose entry is before (`key`, `tag`); the first if none is.
+    fn last_restart_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
+        let points = self.restarts();
+        let (mut below, mut low, mut high) = (0, 0, points.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let at = points.get(middle).map_or(0, offset);
+            let entry = self.entry(at)?;
+            if entry.shared != 0 {
+                return Err(too_much_shared(at, entry.shared, 0));
+            }
+            if crate::entry::compare(entry.delta, entry.tag, key, tag) == Ordering::Less {
+                (below, low) = (at, middle + 1);
+            } else {
+                high = middle;
+            }
+        }
+        Ok(below)
+    }
+}
+
+/// A restart point as an offset.
+fn offset(point: &[u8; 4]) -> usize {
+    u32::from_le_bytes(*point) as usize
+}
+
+#[cold]
+pub(super) fn too_much_shared(at: usize, shared: usize, limit: usize) -> Malformed {
+    Malformed::new(
+        at,
+        format!("at most {limit} bytes shared with the key before"),
+        shared.to_string(),
+    )
+}
+
+/// How many bytes `a` and `b` have in common at their front.
+#[inline]
+pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    let equal = 8 * words.take_while(|(a, b)| a == b).count();
+    equal + a.iter().zip(b).skip(equal).take_while(|(a, b)| a == b).count()
+}

@@ -1,0 +1,228 @@
+//! Walking the entries of one block, in both directions.
+//!
+//! Forward, each key is made from the one before in one reusable buffer. Backward, the entries of a
+//! restart interval are read forward once and kept, and then handed out from the last to the first.
+
+use super::Malformed;
+use super::block::{Block, too_much_shared};
+use crate::entry::{MAX_KEY_BYTES, Tag};
+use std::sync::Arc;
+
+/// Entries kept on the way back, at most: several restart intervals as they are written.
+const MAX_PASSED: usize = 64;
+
+/// A position in a block. A new one is not positioned; after an error it is not either.
+#[derive(Debug)]
+pub struct BlockCursor {
+    block: Arc<Block>,
+    valid: bool,
+    /// The entry's bounds in the block, and where its value begins: it ends with the entry.
+    start: usize,
+    end: usize,
+    value: usize,
+    tag: Tag,
+    key: Vec<u8>,
+    /// On the way back: the entries just before this one, and their keys.
+    passed: Vec<Passed>,
+    passed_keys: Vec<u8>,
+}
+
+/// An entry to come back to.
+#[derive(Debug)]
+struct Passed {
+    start: usize,
+    end: usize,
+    value: usize,
+    tag: Tag,
+    /// Where its key begins in the buffer of keys; it ends with the buffer once those of later
+    /// entries are cut off.
+    key: usize,
+}
+
+impl BlockCursor {
+    /// A cursor over `block`.
+    #[must_use]
+    pub fn new(block: Arc<Block>) -> Self {
+        let (start, end, value) = (0, 0, 0);
+        BlockCursor {
+            block,
+            valid: false,
+            start,
+            end,
+            value,
+            tag: Tag(0),
+            key: Vec::new(),
+            passed: Vec::new(),
+            passed_keys: Vec::new(),
+        }
+    }
+
+    /// Goes over to another block, not positioned in it; answers the block left.
+    pub(super) fn replace(&mut self, block: Arc<Block>) -> Arc<Block> {
+        self.valid = false;
+        std::mem::replace(&mut self.block, block)
+    }
+
+    /// Stands on no entry any more.
+    pub(super) fn invalidate(&mut self) {
+        self.valid = false;
+    }
+
+    /// The block walked.
+    pub(super) fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// The entry's offset in the block.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// To the first entry.
+    pub fn seek_first(&mut self) -> Result<(), Malformed> {
+        self.valid = false;
+        self.passed.clear();
+        self.key.clear();
+        match self.block.entries() {
+            [] => Ok(()),
+            _ => self.read(0),
+        }
+    }
+
+    /// To the last entry.
+    pub fn seek_last(&mut self) -> Result<(), Malformed> {
+        self.read_before(self.block.entries().len())
+    }
+
+    /// To the first entry at or after (`key`, `tag`).
+    pub fn seek(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
+        self.valid = false;
+        self.passed.clear();
+        if let Some(found) = self.block.lower_bound(key, tag)? {
+            let entry = found.entry;
+            self.key.clear();
+            self.key.extend_from_slice(key.get(..entry.shared).unwrap_or_default());
+            self.key.extend_from_slice(entry.delta);
+            (self.start, self.end, self.tag) = (found.at, entry.end, entry.tag);
+            self.value = entry.end - entry.value.len();
+            self.valid = true;
+        }
+        Ok(())
+    }
+
+    /// To the last entry before (`key`, `tag`).
+    pub fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
+        self.valid = false;
+        let goal = self.block.lower_bound(key, tag)?.map(|found| found.at);
+        self.read_before(goal.unwrap_or(self.block.entries().len()))
+    }
+
+    /// To the next entry; past the last the cursor is not valid.
+    #[inline]
+    pub fn advance(&mut self) -> Result<(), Malformed> {
+        if !self.valid {
+            return Ok(());
+        }
+        self.passed.clear();
+        if self.end < self.block.entries().len() {
+            return self.read(self.end);
+        }
+        self.valid = false;
+        Ok(())
+    }
+
+    /// To the entry before; before the first the cursor is not valid.
+    pub fn retreat(&mut self) -> Result<(), Malformed> {
+        if !self.valid {
+            return Ok(());
+        }
+        let Some(before) = self.passed.pop() else { return self.read_before(self.start) };
+        self.key.clear();
+        self.key.extend_from_slice(self.passed_keys.get(before.key..).unwrap_or_default());
+        self.passed_keys.truncate(before.key);
+        (self.start, self.end, self.value) = (before.start, before.end, before.value);
+        self.tag = before.tag;
+        Ok(())
+    }
+
+    /// Whether the cursor stands on an entry.
+    #[must_use]
+    pub fn valid(&self) -> bool {
+        self.valid
+    }
+
+    /// The user key.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        if self.valid { &self.key } else { &[] }
+    }
+
+    /// Sequence and kind.
+    #[must_use]
+    pub fn tag(&self) -> Tag {
+        if self.valid { self.tag } else { Tag(0) }
+    }
+
+    /// The value.
+    #[must_use]
+    pub fn value(&self) -> &[u8] {
+        let value = self.block.entries().get(self.value..self.end).filter(|_| self.valid);
+        value.unwrap_or_default()
+    }
+
+    /// Stands on the entry at `at`; `key` is that of the entry before.
+    #[inline]
+    fn read(&mut self, at: usize) -> Result<(), Malformed> {
+        self.valid = false;
+        let entry = self.block.entry(at)?;
+        if entry.shared > self.key.len() {
+            return Err(too_much_shared(at, entry.shared, self.key.len()));
+        }
+        if entry.shared + entry.delta.len() > MAX_KEY_BYTES {
+            return Err(Malformed::new(
+                at,
+                format!("a key of at most {MAX_KEY_BYTES} bytes"),
+                format!("{} and {} more", entry.shared, entry.delta.len()),
+            ));
+        }
+        self.key.truncate(entry.shared);
+        self.key.extend_from_slice(entry.delta);
+        (self.start, self.end, self.tag) = (at, entry.end, entry.tag);
+        self.value = entry.end - entry.value.len();
+        self.valid = true;
+        Ok(())
+    }
+
+    /// Stands on the entry that ends at `goal`, and keeps those before it back to its restart
+    /// point; stands on none if `goal` is the front.
+    fn read_before(&mut self, goal: usize) -> Result<(), Malformed> {
+        self.valid = false;
+        self.passed.clear();
+        self.passed_keys.clear();
+        if goal == 0 {
+            return Ok(());
+        }
+        self.key.clear();
+        let mut at = self.block.restart_before(goal);
+        loop {
+            self.read(at)?;
+            if self.end == goal {
+                return Ok(());
+            }
+            if self.passed.len() == MAX_PASSED {
+                self.passed.clear();
+                self.passed_keys.clear();
+            }
+            let (start, end, value) = (self.start, self.end, self.value);
+            self.passed.push(Passed {
+                start,
+                end,
+                value,
+                tag: self.tag,
+                key: self.passed_keys.len(),
+            });
+            self.passed_keys.extend_from_slice(&self.key);
+            at = end;
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The end of a table: the directory of its sections, and the footer.
+//!
+//! The directory lists the sections in file order, each as three varints: kind, offset, length. A
+//! reader passes over kinds that it does not know.
+//!
+//! The footer is the last 64 bytes, little-endian. Its own layout never changes:
+//!
+//! ```text
+//!  0  table number: u64          24  length of the directory: u32   36  format version: u16
+//!  8  length of the data: u64    28  required features: u32         38  zero: u16
+//! 16  offset of directory: u64   32  optional features: u32         40  length of the file: u64
+//!                                48  checksum of bytes 0 to 47      56  magic
+//! ```
+
+use super::Malformed;
+use super::stored::TRAILER_BYTES;
+use crate::codec::{Decoder, checksum, put_varint};
+use crate::error::{Corruption, Error, Result};
+
+/// Length of a footer, in bytes.
+pub const FOOTER_BYTES: usize = 64;
+/// The newest format that this release reads, and the one that it writes.
+pub const FORMAT_VERSION: u16 = 1;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"TERRANE\x01");
+const CHECKSUM_SEED: u64 = MAGIC;
+/// Features that a reader must know to read a table right: none yet.
+const KNOWN_FEATURES: u32 = 0;
+
+/// What the last bytes of a table say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footer {
+    /// The table's number.
+    pub table: u64,
+    /// Bytes of data blocks, from the front of the file; the sections follow.
+    pub data_len: u64,
+    /// Where the directory lies, in bytes.
+    pub directory_offset: u64,
+    /// Length of the directory as stored, in bytes.
+    pub directory_len: u32,
+}
+
+impl Footer {
+    /// The length of the whole file, in bytes.
+    fn file_len(&self) -> Option<u64> {
+        let end = self.directory_offset.checked_add(self.directory_len.into())?;
+        end.checked_add(FOOTER_BYTES as u64)
+    }
+
+    /// Appends the footer.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.table.to_le_bytes());
+        out.extend_from_slice(&self.data_len.to_le_bytes());
+        out.extend_from_slice(&self.directory_offset.to_le_bytes());
+        out.extend_from_slice(&self.directory_len.to_le_bytes());
+        out.extend_from_slice(&KNOWN_FEATURES.to_le_bytes());
+        out.extend_from_slice(&0u32.to_le_bytes());
+        out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        out.extend_from_slice(&0u16.to_le_bytes());
+        out.extend_from_slice(&self.file_len().unwrap_or_default().to_le_bytes());
+        let sum = checksum(out.get(start..).unwrap_or_default(), CHECKSUM_SEED);
+        out.extend_from_slice(&sum.to_le_bytes());
+        out.extend_from_slice(&MAGIC.to_le_bytes());
+    }
+
+    /// Reads the footer of `file`, which is `file_len` bytes long.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for bytes that are not a footer of a file of that length, and
+    /// [`Error::NewerFormat`] for one that a later release wrote.
+    pub fn decode(bytes: &[u8; FOOTER_BYTES], file: &str, file_len: u64) -> Result<Self> {
+        let start = file_len.saturating_sub(FOOTER_BYTES as u64);
+        let damage = |at: u64, expected: String, found: String| {
+            Error::from(Corruption::new(file, start + at, expected, found))
+        };
+        let fields = Fields::decode(bytes)
+            .ok_or_else(|| damage(0, format!("{FOOTER_BYTES} bytes"), "fewer".to_owned()))?;
+        if fields.magic != MAGIC {
+            return Err(damage(
+                56,
+                format!("magic {MAGIC:016x}"),
+                format!("{:016x}", fields.magic),
+            ));
+        }
+        let sum = checksum(bytes.get(..48).unwrap_or_default(), CHECKSUM_SEED);
+        if fields.sum != sum {
+            let expected = format!("checksum {:016x}", fields.sum);
+            return Err(damage(0, expected, format!("{sum:016x}")));
+        }
+        let newer = |found: String, supported: String| {
+            Err(Error::NewerFormat { file: file.to_owned(), found, supported })
+        };
+        if fields.version > FORMAT_VERSION {
+            return newer(fields.version.to_string(), FORMAT_VERSION.to_string());
+        }
+        let unknown = fields.required & !KNOWN_FEATURES;
+        if unknown != 0 {
+            return newer(
+                format!("required features {unknown:#x}"),
+                format!("features {KNOWN_FEATURES:#x}"),
+            );
+        }
+        let footer = fields.footer;
+        let whole = footer.file_len();
+        if whole != Some(file_len) || fields.file_len != file_len {
+            let expected = format!("a footer of a file of {file_len} bytes");
+            return Err(damage(40, expected, format!("one of {}", fields.file_len)));
+        }
+        if footer.data_len > footer.directory_offset {
+            let expected = format!("data within {} bytes", footer.directory_offset);
+            return Err(damage(8, expected, footer.data_len.to_string()));
+        }
+        Ok(footer)
+    }
+}
+
+struct Fields {
+    footer: Footer,
+    required: u32,
+    version: u16,
+    file_len: u64,
+    sum: u64,
+    magic: u64,
+}
+
+impl Fields {
+    fn decode(bytes: &[u8; FOOTER_BYTES]) -> Option<Self> {
+        let mut d = Decoder::new(bytes);
+        let footer = Footer {
+            table: d.u64()?,
+            data_len: d.u64()?,
+            directory_offset: d.u64()?,
+            directory_len: d.u32()?,
+        };
+        let required = d.u32()?;
+        let _optional = d.u32()?;
+        let version = u16::from_le_bytes(*d.take(2)?.first_chunk()?);
+        let _zero = d.take(2)?;
+        Some(Fields {
+            footer,
+            required,
+            version,
+            file_len: d.u64()?,
+            sum: d.u64()?,
+            magic: d.u64()?,
+        })
+    }
+}
+
+/// What a section holds.
+pub(super) mod kind {
+    pub const FILTER: u64 = 1;
+    pub const INDEX: u64 = 2;
+    pub const PROPERTIES: u64 = 3;
+}
+
+/// A part of the table between the data and the directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// What it holds.
+    pub kind: u64,
+    /// Where it lies, in bytes.
+    pub offset: u64,
+    /// Its length as stored, in bytes.
+    pub len: u64,
+}
+
+/// Appends a directory of `sections`.
+pub fn encode_directory(sections: &[Section], out: &mut Vec<u8>) {
+    for section in sections {
+        put_varint(out, section.kind);
+        put_varint(out, section.offset);
+        put_varint(out, section.len);
+    }
+}
+
+/// Reads a directory: its sections follow each other from the data's end to the directory itself.
+pub fn decode_directory(bytes: &[u8], footer: &Footer) -> Result<Vec<Section>, Malformed> {
+    let mut d = Decoder::new(bytes);
+    let mut sections = Vec::new();
+    let mut end = footer.data_len;
+    while !d.is_empty() {
+        let at = bytes.len() - d.rest().len();
+        let mut section =
+            || Some(Section { kind: d.varint()?, offset: d.varint()?, len: d.varint()? });
+        let section = section()
+            .ok_or_else(|| Malformed::new(at, "kind, offset and length", "bytes that are not"))?;
+        let fits = section.offset == end && section.len >= TRAILER_BYTES as u64;
+        end = end.saturating_add(section.len);
+        if !fits || end > footer.directory_offset {
+            return Err(Malformed::new(
+                at,
+                format!("a section from {end} within {}", footer.directory_offset),
+                format!("{} bytes at {}", section.len, section.offset),
+            ));
+        }
+        sections.push(section);
+    }
+    if end != footer.directory_offset {
+        return Err(Malformed::new(
+            bytes.len(),
+            format!("sections up to {}", footer.directory_offset),
+            format!("an end at {end}"),
+        ));
+    }
+    Ok(sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOOTER: Footer =
+        Footer { table: 7, data_len: 1000, directory_offset: 1500, directory_len: 36 };
+
+    fn stored() -> [u8; FOOTER_BYTES] {
+        let mut out = Vec::new();
+        FOOTER.encode(&mut out);
+        out.try_into().unwrap()
+    }
+
+    /// A footer with the bytes at `at` replaced and its checksum right again.
+    fn altered(at: usize, bytes: &[u8]) -> [u8; FOOTER_BYTES] {
+        let mut out = stored();
+        out[at..at + bytes.len()].copy_from_slice(bytes);
+        let sum = checksum(&out[..48], CHECKSUM_SEED);
+        out[48..56].copy_from_slice(&sum.to_le_bytes());
+        out
+    }
+
+    #[test]
+    fn a_footer_comes_back_only_for_a_file_of_its_length() {
+        assert_eq!(Footer::decode(&stored(), "t", 1600).unwrap(), FOOTER);
+        assert!(matches!(Footer::decode(&stored(), "t", 1601), Err(Error::Corrupt(_))));
+        assert!(matches!(Footer::decode(&[0; 64], "t", 64), Err(Error::Corrupt(_))));
+    }
+
+    #[test]
+    fn a_later_version_or_required_feature_is_named_and_an_optional_one_is_not() {
+        let newer =
+            |bytes| matches!(Footer::decode(&bytes, "t", 1600), Err(Error::NewerFormat { .. }));
+        assert!(newer(altered(36, &[2, 0])));
+        assert!(newer(altered(28, &[0, 0, 0, 0x80])));
+        assert_eq!(Footer::decode(&altered(32, &[1, 0, 0, 0]), "t", 1600).unwrap(), FOOTER);
+    }
+
+    #[test]
+    fn a_directory_must_tile_the_space_before_it() {
+        let section = |kind, offset, len| Section { kind, offset, len };
+        let decode = |sections: &[Section]| {
+            let mut out = Vec::new();
+            encode_directory(sections, &mut out);
+            decode_directory(&out, &FOOTER)
+        };
+        let sound = [section(1, 1000, 100), section(99, 1100, 400)];
+        assert_eq!(decode(&sound).unwrap(), sound);
+        assert!(decode(&[section(1, 1000, 100), section(2, 1101, 399)]).is_err(), "a gap");
+        assert!(decode(&[section(1, 1000, 100)]).is_err(), "an early end");
+        assert!(decode(&[section(1, 1000, u64::MAX)]).is_err(), "a length out of bounds");
+        assert!(decode_directory(&[1, 0x80], &FOOTER).is_err(), "a cut varint");
+    }
+}

@@ -1,0 +1,101 @@
+//! The index: a block with one entry for each data block.
+//!
+//! * Key and tag: a *separator*, at or after the last entry of the data block and before the first
+//!   of the next. Where the two user keys differ it is a short key between them with tag 0, which
+//!   sorts after every version; where versions of one key span blocks it is the last entry exactly.
+//!   So the first separator at or after (key, tag) leads to the block that holds the newest version
+//!   of the key at or below that tag, if there is one.
+//! * Value: the block's [`Handle`].
+
+use crate::codec::{Decoder, put_varint};
+
+/// Where a data block lies, and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handle {
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+    /// Length as stored, in bytes, trailer included.
+    pub len: u64,
+    /// Entries in the block.
+    pub entries: u64,
+}
+
+impl Handle {
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.offset);
+        put_varint(out, self.len);
+        put_varint(out, self.entries);
+    }
+
+    #[inline]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut d = Decoder::new(bytes);
+        let handle = Handle { offset: d.varint()?, len: d.varint()?, entries: d.varint()? };
+        d.is_empty().then_some(handle)
+    }
+}
+
+/// Writes to `out` a short key at or above `last` and below `next`, which have `common` bytes in
+/// common and `last` is below `next`.
+pub(super) fn separator(last: &[u8], next: &[u8], common: usize, out: &mut Vec<u8>) {
+    out.clear();
+    let (Some(&low), Some(&high)) = (last.get(common), next.get(common)) else {
+        // `next` continues `last`.
+        out.extend_from_slice(last);
+        return;
+    };
+    if next.len() > common + 1 {
+        out.extend_from_slice(next.get(..=common).unwrap_or_default());
+    } else if low + 1 < high {
+        raise(last, common, out);
+    } else {
+        let after = last.iter().skip(common + 1).position(|&byte| byte < 0xff);
+        match after {
+            Some(i) => raise(last, common + 1 + i, out),
+            None => out.extend_from_slice(last),
+        }
+    }
+}
+
+/// Writes `key` through the byte at `at`, that byte one greater.
+fn raise(key: &[u8], at: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(key.get(..=at).unwrap_or_default());
+    if let Some(byte) = out.last_mut() {
+        *byte += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::block::common_prefix;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn between(last: &[u8], next: &[u8]) -> Vec<u8> {
+        let mut out = vec![9; 3];
+        separator(last, next, common_prefix(last, next), &mut out);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn a_separator_divides_and_is_no_longer_than_the_last_key(
+            a in proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(0xfe), Just(0xff)], 0..6),
+            b in proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(0xfe), Just(0xff)], 0..6),
+        ) {
+            prop_assume!(a != b);
+            let (last, next) = if a < b { (a, b) } else { (b, a) };
+            let middle = between(&last, &next);
+            prop_assert!(last <= middle && middle < next, "{last:?} {middle:?} {next:?}");
+            prop_assert!(middle.len() <= last.len().max(1));
+        }
+    }
+
+    #[test]
+    fn a_separator_is_short_where_the_keys_part_early() {
+        assert_eq!(between(b"apple-tree", b"banana"), b"b");
+        assert_eq!(between(b"apple-tree", b"aqua"), b"aq");
+        assert_eq!(between(b"apple", b"c"), b"b");
+        assert_eq!(between(b"apple", b"b"), b"aq");
+    }
+}

@@ -1,0 +1,252 @@
+//! What a table says of itself: counts, ranges, and a light histogram of its keys.
+//!
+//! Stored as fields, each a number (varint) and a byte string (varint length, bytes). A reader
+//! passes over numbers it does not know; what it must know comes with a required feature of the
+//! footer.
+
+use super::Malformed;
+use crate::codec::{Decoder, put_bytes, put_varint};
+use crate::entry::{Kind, Seq, Tag};
+use terrane_policy::TableInfo;
+
+/// The most points a histogram has.
+pub const MAX_HISTOGRAM_POINTS: usize = 64;
+
+/// A table's counts and ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Properties {
+    /// Entries of every kind, all versions counted.
+    pub entries: u64,
+    /// Those of them that are deletes.
+    pub tombstones: u64,
+    /// The least sequence number.
+    pub first_seq: Seq,
+    /// The greatest sequence number.
+    pub last_seq: Seq,
+    /// The least user key.
+    pub smallest: Vec<u8>,
+    /// The greatest user key.
+    pub largest: Vec<u8>,
+    /// Bytes of all user keys, before compression.
+    pub key_bytes: u64,
+    /// Bytes of all values, before compression.
+    pub value_bytes: u64,
+    /// Data blocks.
+    pub blocks: u64,
+    /// How the stored bytes spread over the keys: ascending, the last point is the table's end.
+    pub histogram: Vec<HistogramPoint>,
+}
+
+/// So many stored bytes of data lie at or below this key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistogramPoint {
+    /// The last user key of a data block.
+    pub key: Vec<u8>,
+    /// Bytes of data blocks up to it, as stored.
+    pub bytes: u64,
+}
+
+impl Properties {
+    /// Counts one entry.
+    #[inline]
+    pub(super) fn count(&mut self, key: &[u8], tag: Tag, value: &[u8]) {
+        if self.entries == 0 {
+            (self.first_seq, self.last_seq) = (tag.seq(), tag.seq());
+        }
+        self.entries += 1;
+        self.tombstones += u64::from(tag.kind() == Some(Kind::Delete));
+        self.first_seq = self.first_seq.min(tag.seq());
+        self.last_seq = self.last_seq.max(tag.seq());
+        self.key_bytes += key.len() as u64;
+        self.value_bytes += value.len() as u64;
+    }
+
+    /// Appends the stored form.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut field = Vec::new();
+        let mut put = |number: u64, write: &dyn Fn(&mut Vec<u8>)| {
+            field.clear();
+            write(&mut field);
+            put_varint(out, number);
+            put_bytes(out, &field);
+        };
+        put(1, &|out| put_varint(out, self.entries));
+        put(2, &|out| put_varint(out, self.tombstones));
+        put(3, &|out| put_varint(out, self.first_seq));
+        put(4, &|out| put_varint(out, self.last_seq));
+        put(5, &|out| out.extend_from_slice(&self.smallest));
+        put(6, &|out| out.extend_from_slice(&self.largest));
+        put(7, &|out| put_varint(out, self.key_bytes));
+        put(8, &|out| put_varint(out, self.value_bytes));
+        put(9, &|out| put_varint(out, self.blocks));
+        put(10, &|out| {
+            for point in &self.histogram {
+                put_bytes(out, &point.key);
+                put_varint(out, point.bytes);
+            }
+        });
+    }
+
+    /// Reads the stored form.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut d = Decoder::new(bytes);
+        let mut properties = Properties::default();
+        let mut seen = 0u64;
+        while !d.is_empty() {
+            let at = bytes.len() - d.rest().len();
+            let malformed = || Malformed::new(at, "a field", "bytes that are not one");
+            let number = d.varint().ok_or_else(malformed)?;
+            let field = d.bytes().ok_or_else(malformed)?;
+            properties.set(number, field).ok_or_else(|| {
+                Malformed::new(at, format!("field {number}"), "bytes that are not its value")
+            })?;
+            seen |= 1 << number.min(63);
+        }
+        let missing = (1..=10).find(|number| seen & 1 << number == 0);
+        match missing {
+            None => Ok(properties),
+            Some(number) => Err(Malformed::new(bytes.len(), format!("field {number}"), "the end")),
+        }
+    }
+
+    fn set(&mut self, number: u64, field: &[u8]) -> Option<()> {
+        let integer = || {
+            let mut d = Decoder::new(field);
+            d.varint().filter(|_| d.is_empty())
+        };
+        match number {
+            1 => self.entries = integer()?,
+            2 => self.tombstones = integer()?,
+            3 => self.first_seq = integer()?,
+            4 => self.last_seq = integer()?,
+            5 => self.smallest = field.to_vec(),
+            6 => self.largest = field.to_vec(),
+            7 => self.key_bytes = integer()?,
+            8 => self.value_bytes = integer()?,
+            9 => self.blocks = integer()?,
+            10 => self.histogram = decode_histogram(field)?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// The first of the facts that `info` and this state differently, as (expected, found).
+    pub(super) fn differs_from(&self, info: &TableInfo) -> Option<(String, String)> {
+        let pairs = [
+            ("entries", info.entries, self.entries),
+            ("tombstones", info.tombstones, self.tombstones),
+            ("as least sequence number", info.first_seq, self.first_seq),
+            ("as greatest sequence number", info.last_seq, self.last_seq),
+        ];
+        if let Some((what, expected, found)) = pairs.iter().find(|(_, a, b)| a != b) {
+            return Some((format!("{expected} {what}"), found.to_string()));
+        }
+        let ranges = [
+            ("smallest", &info.smallest, &self.smallest),
+            ("largest", &info.largest, &self.largest),
+        ];
+        let (what, expected, found) = ranges.iter().find(|(_, a, b)| a != b)?;
+        Some((
+            format!("{} as {what} key", expected.escape_ascii()),
+            found.escape_ascii().to_string(),
+        ))
+    }
+}
+
+fn decode_histogram(bytes: &[u8]) -> Option<Vec<HistogramPoint>> {
+    let mut d = Decoder::new(bytes);
+    let mut points = Vec::new();
+    while !d.is_empty() {
+        points.push(HistogramPoint { key: d.bytes()?.to_vec(), bytes: d.varint()? });
+    }
+    (points.len() <= MAX_HISTOGRAM_POINTS).then_some(points)
+}
+
+/// Takes the end of every `stride`-th block; doubles the stride when the points run out.
+#[derive(Debug)]
+pub(super) struct HistogramBuilder {
+    points: Vec<HistogramPoint>,
+    stride: u64,
+    blocks: u64,
+}
+
+impl HistogramBuilder {
+    pub fn new() -> Self {
+        HistogramBuilder { points: Vec::new(), stride: 1, blocks: 0 }
+    }
+
+    /// A block ends with `key`; the data so far is `bytes` long.
+    pub fn block(&mut self, key: &[u8], bytes: u64) {
+        self.blocks += 1;
+        if !self.blocks.is_multiple_of(self.stride) {
+            return;
+        }
+        self.points.push(HistogramPoint { key: key.to_vec(), bytes });
+        if self.points.len() == MAX_HISTOGRAM_POINTS {
+            let mut index = 0u32;
+            self.points.retain(|_| {
+                index += 1;
+                index.is_multiple_of(2)
+            });
+            self.stride *= 2;
+        }
+    }
+
+    /// The points, of which the last is the table's end: `key` and `bytes`.
+    pub fn finish(mut self, key: &[u8], bytes: u64) -> Vec<HistogramPoint> {
+        if self.points.last().is_none_or(|point| point.bytes != bytes) {
+            self.points.push(HistogramPoint { key: key.to_vec(), bytes });
+        }
+        self.points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Properties {
+        Properties {
+            entries: 300,
+            tombstones: 2,
+            first_seq: 5,
+            last_seq: 1 << 50,
+            smallest: Vec::new(),
+            largest: b"z".to_vec(),
+            key_bytes: 1000,
+            value_bytes: 0,
+            blocks: 3,
+            histogram: vec![HistogramPoint { key: b"z".to_vec(), bytes: 77 }],
+        }
+    }
+
+    #[test]
+    fn unknown_fields_are_passed_over_and_missing_ones_are_named() {
+        let mut stored = Vec::new();
+        sample().encode(&mut stored);
+        assert_eq!(Properties::decode(&stored).unwrap(), sample());
+        put_varint(&mut stored, 1 << 40);
+        put_bytes(&mut stored, b"from the future");
+        assert_eq!(Properties::decode(&stored).unwrap(), sample());
+        assert!(Properties::decode(&stored[..stored.len() - 1]).is_err());
+        assert_eq!(Properties::decode(&stored[4..]).unwrap_err().expected, "field 1");
+    }
+
+    #[test]
+    fn a_histogram_keeps_few_points_and_ends_with_the_table() {
+        for blocks in [1u64, 2, 63, 64, 65, 127, 128, 1000, 4097] {
+            let mut builder = HistogramBuilder::new();
+            let key = |i: u64| format!("{i:06}").into_bytes();
+            for i in 1..=blocks {
+                builder.block(&key(i), 10 * i);
+            }
+            let points = builder.finish(&key(blocks), 10 * blocks);
+            assert!(points.len() <= MAX_HISTOGRAM_POINTS);
+            assert!(points.len() as u64 >= blocks.min(MAX_HISTOGRAM_POINTS as u64 / 2));
+            let last = points.last().unwrap();
+            assert_eq!((&last.key, last.bytes), (&key(blocks), 10 * blocks));
+            assert!(points.iter().all(|p| p.key == key(p.bytes / 10)));
+            assert!(points.is_sorted_by(|a, b| a.bytes < b.bytes));
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Tables against damage: of bits, of length, of place, and of what their parts say of each other.
+
+use super::*;
+use crate::codec::put_varint;
+use crate::table::block_writer::BlockWriter;
+use crate::table::filter::Filter;
+use crate::table::footer::{Footer, Section, encode_directory, kind};
+use crate::table::index::Handle;
+use crate::table::stored::Sealer;
+
+/// A table of several blocks, some compressed, with versions of one key across blocks.
+fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
+    let mut entries = Vec::new();
+    for i in 0..18u64 {
+        let key = format!("user/{:02}", i / 3 * 3);
+        let kind = if i % 7 == 3 { Kind::Delete } else { Kind::Put };
+        let value = match kind {
+            Kind::Put if i % 2 == 0 => b"the same words, the same words, the same words".to_vec(),
+            Kind::Put => i.to_le_bytes().to_vec(),
+            Kind::Delete => Vec::new(),
+        };
+        entries.push((key.into_bytes(), Tag::new(1000 - i, kind), value));
+    }
+    let options =
+        TableOptions { block_bytes: 100, compression: Compression::Lz4, filter_bits_per_key: 10.0 };
+    let (file, info) = write(&entries, 3, &options);
+    (entries, file, info)
+}
+
+/// Reads everything in every way: what is answered must be the truth.
+fn reads_the_truth_or_fails(table: &Arc<Table>, entries: &[Entry]) {
+    for (key, tag, value) in entries {
+        if let Ok(found) = table.get(key, tag.seq()) {
+            assert_eq!(found, Some((*tag, value.clone())));
+        }
+    }
+    for access in [Access::Random, Access::Scan] {
+        let mut cursor = table.cursor(access);
+        let mut step = cursor.seek_first();
+        for (key, tag, value) in entries {
+            if step.is_err() {
+                break;
+            }
+            assert_eq!((cursor.key(), cursor.tag(), cursor.value()), (&key[..], *tag, &value[..]));
+            step = cursor.next();
+        }
+        assert!(!cursor.valid());
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_found_and_never_believed() {
+    let (entries, file, info) = small_table();
+    let before = open(&file, &info).unwrap();
+    assert!(before.properties().blocks > 3);
+    assert_eq!(before.check(), []);
+    for bit in 0..8 * file.bytes().len() {
+        file.flip(bit);
+        assert_ne!(before.check(), [], "bit {bit} flipped while the table is open");
+        match open(&file, &info) {
+            Ok(after) => {
+                reads_the_truth_or_fails(&after, &entries);
+                assert_ne!(after.check(), [], "bit {bit} flipped before the table is opened");
+            }
+            Err(e) => assert!(matches!(e, Error::Corrupt(_)), "{e}"),
+        }
+        file.flip(bit);
+    }
+    assert_eq!(before.check(), []);
+}
+
+#[test]
+fn a_table_cut_at_any_length_is_refused_even_if_that_length_was_expected() {
+    let (_, file, info) = small_table();
+    let bytes = file.bytes();
+    for len in 0..bytes.len() {
+        let cut = MemFile::holding(bytes[..len].to_vec());
+        assert!(matches!(open(&cut, &info), Err(Error::Corrupt(_))));
+        let expected = TableInfo { bytes: len as u64, ..TableInfo::clone(&info) };
+        assert!(matches!(open(&cut, &Arc::new(expected)), Err(Error::Corrupt(_))));
+    }
+}
+
+#[test]
+fn a_sound_block_in_a_wrong_place_is_damage() {
+    let value = |i: u8| vec![i; 50];
+    let entries: Vec<Entry> = (0..4).map(|i| (vec![i], Tag::new(9, Kind::Put), value(i))).collect();
+    let options =
+        TableOptions { block_bytes: 1, compression: Compression::None, ..Default::default() };
+    let (file, info) = write(&entries, 3, &options);
+    let mut bytes = file.bytes();
+    let block = table(&entries[..1], 3, &options).meta.data_len as usize;
+    let (first, rest) = bytes.split_at_mut(block);
+    first.swap_with_slice(&mut rest[..block]);
+    let swapped = open(&MemFile::holding(bytes), &info).unwrap();
+    assert!(matches!(swapped.get(&[0], MAX_SEQ), Err(Error::Corrupt(c)) if c.offset == 0));
+    assert_eq!(swapped.get(&[2], MAX_SEQ).unwrap().unwrap().1, value(2));
+    assert_eq!(swapped.check().len(), 2);
+
+    let other = write(&entries, 4, &options).0;
+    assert!(matches!(open(&other, &info), Err(Error::Corrupt(c)) if c.found.contains("table 4")));
+}
+
+/// The parts of a table, to be put together under sound checksums whatever they say.
+struct Parts {
+    blocks: Vec<Vec<Entry>>,
+    separators: Vec<(Vec<u8>, Tag)>,
+    counts: Vec<u64>,
+    hashes: Vec<u64>,
+    properties: Properties,
+    info: TableInfo,
+}
+
+impl Parts {
+    /// Three blocks of two entries each.
+    fn sound() -> Self {
+        let entry = |i: u8| (vec![i], Tag::new(i.into(), Kind::Put), vec![i; 3]);
+        let entries: Vec<Entry> = (1..=6).map(entry).collect();
+        let mut properties = Properties::default();
+        for (key, tag, value) in &entries {
+            properties.count(key, *tag, value);
+        }
+        (properties.smallest, properties.largest, properties.blocks) = (vec![1], vec![6], 3);
+        let (id, bytes) = (TableId(5), 0);
+        let (smallest, largest) = (vec![1], vec![6]);
+        let (first_seq, last_seq) = (1, 6);
+        Parts {
+            blocks: entries.chunks(2).map(<[_]>::to_vec).collect(),
+            separators: [2, 4, 6].map(|key| (vec![key], Tag(0))).into(),
+            counts: vec![2; 3],
+            hashes: entries.iter().map(|(key, ..)| key_hash(key)).collect(),
+            properties,
+            info: TableInfo {
+                id,
+                bytes,
+                entries: 6,
+                tombstones: 0,
+                smallest,
+                largest,
+                first_seq,
+                last_seq,
+            },
+        }
+    }
+
+    /// Writes the parts as a table and checks it.
+    fn check(mut self) -> Result<Vec<crate::Corruption>> {
+        let sealer = Sealer::new(self.info.id.0, Compression::None);
+        let mut file = Vec::new();
+        let mut index = BlockWriter::new(1);
+        for ((block, (key, tag)), &entries) in
+            self.blocks.iter().zip(&self.separators).zip(&self.counts)
+        {
+            let mut writer = BlockWriter::new(16);
+            for (key, tag, value) in block {
+                writer.add(0, key, *tag, value);
+            }
+            let offset = file.len() as u64;
+            sealer.seal(writer.finish(), offset, &mut file);
+            let mut handle = Vec::new();
+            Handle { offset, len: file.len() as u64 - offset, entries }.encode(&mut handle);
+            index.add(0, key, *tag, &handle);
+            if self.properties.histogram.len() < 3 {
+                let last = block[block.len() - 1].0.clone();
+                let point = HistogramPoint { key: last, bytes: file.len() as u64 };
+                self.properties.histogram.push(point);
+            }
+        }
+        let data_len = file.len() as u64;
+        let (mut filter, mut properties) = (Vec::new(), Vec::new());
+        Filter::build(&self.hashes, 10.0).encode(&mut filter);
+        self.properties.encode(&mut properties);
+        let mut sections = Vec::new();
+        let parts = [
+            (kind::FILTER, &filter[..]),
+            (kind::INDEX, index.finish()),
+            (kind::PROPERTIES, &properties),
+            (1000, b"of a later release"),
+        ];
+        for (kind, bytes) in parts {
+            let offset = file.len() as u64;
+            sealer.seal(bytes, offset, &mut file);
+            sections.push(Section { kind, offset, len: file.len() as u64 - offset });
+        }
+        let mut directory = Vec::new();
+        encode_directory(&sections, &mut directory);
+        let directory_offset = file.len() as u64;
+        sealer.seal(&directory, directory_offset, &mut file);
+        let directory_len = (file.len() as u64 - directory_offset) as u32;
+        let table = self.info.id.0;
+        Footer { table, data_len, directory_offset, directory_len }.encode(&mut file);
+        self.info.bytes = file.len() as u64;
+        open(&MemFile::holding(file), &Arc::new(self.info)).map(|table| table.check())
+    }
+}
+
+#[test]
+fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
+    assert_eq!(Parts::sound().check().unwrap(), []);
+    type Edit = fn(&mut Parts);
+    let edits: [(&str, Edit); 15] = [
+        ("entries of a block swapped", |p| p.blocks[1].swap(0, 1)),
+        ("an entry of the block before", |p| p.blocks[1][0].0 = vec![2]),
+        ("an entry above its separator", |p| p.blocks[1][1].0 = vec![4, 0]),
+        ("a version above its separator", |p| p.separators[1].1 = Tag::new(5, Kind::Put)),
+        ("an entry at the separator before", |p| p.separators[0] = (vec![3], Tag(0))),
+        ("separators that descend", |p| p.separators[2] = (vec![4], Tag::new(9, Kind::Put))),
+        ("a kind that is not known", |p| p.blocks[0][0].1 = Tag(0x1ff)),
+        ("a count in the index", |p| p.counts[2] = 3),
+        ("a key the filter denies", |p| p.hashes.truncate(1)),
+        ("bytes of keys", |p| p.properties.key_bytes += 1),
+        ("bytes of values", |p| p.properties.value_bytes += 1),
+        ("blocks", |p| p.properties.blocks += 1),
+        ("entries, as the tree says too", |p| {
+            (p.properties.entries, p.info.entries) = (7, 7);
+        }),
+        ("the largest key, as the tree says too", |p| {
+            (p.properties.largest, p.info.largest) = (vec![7], vec![7]);
+        }),
+        ("the histogram", |p| {
+            p.properties.histogram = vec![HistogramPoint { key: vec![4], bytes: 10 }; 3];
+        }),
+    ];
+    for (what, edit) in edits {
+        let mut parts = Parts::sound();
+        edit(&mut parts);
+        assert_ne!(parts.check().unwrap(), [], "{what}");
+    }
+    let told: [fn(&mut TableInfo); 6] = [
+        |info| info.entries += 1,
+        |info| info.tombstones += 1,
+        |info| info.first_seq += 1,
+        |info| info.last_seq += 1,
+        |info| info.smallest = vec![0],
+        |info| info.largest = vec![7],
+    ];
+    for edit in told {
+        let mut parts = Parts::sound();
+        edit(&mut parts.info);
+        assert!(matches!(parts.check(), Err(Error::Corrupt(_))));
+    }
+}
+
+#[test]
+fn restart_points_that_do_not_ascend_within_the_entries_are_refused() {
+    let block = |points: &[u32]| {
+        let mut bytes = vec![0; 20];
+        for word in points.iter().chain(&[points.len() as u32]) {
+            bytes.extend(word.to_le_bytes());
+        }
+        Block::decode(bytes)
+    };
+    assert!(block(&[0, 5, 19]).is_ok());
+    for points in [&[][..], &[1], &[0, 5, 5], &[0, 5, 4], &[0, 20], &[0, u32::MAX]] {
+        assert!(block(points).is_err(), "{points:?}");
+    }
+    assert!(Block::decode(vec![0xff; 4]).is_err());
+    assert!(Block::decode(Vec::new()).is_err());
+}
+
+#[test]
+fn a_block_whose_entries_contradict_its_restart_points_is_refused() {
+    // One entry, and a second restart point inside it.
+    let mut bytes = Vec::new();
+    for length in [0, 1, 9] {
+        put_varint(&mut bytes, length);
+    }
+    put_varint(&mut bytes, Tag::new(1, Kind::Put).0);
+    bytes.extend(b"k123456789");
+    for word in [0u32, 8, 2] {
+        bytes.extend(word.to_le_bytes());
+    }
+    let mut cursor = BlockCursor::new(Arc::new(Block::decode(bytes).unwrap()));
+    assert!(cursor.seek_last().is_err());
+    assert!(!cursor.valid());
+}

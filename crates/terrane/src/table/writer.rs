@@ -1,0 +1,261 @@
+//! Writing a table.
+//!
+//! 1. Entries come in order and gather in a block; their keys' hashes gather for the filter.
+//! 2. A block that has reached its size is compressed and stored. Its index entry waits for the
+//!    first key of the next block, to be short.
+//! 3. What is stored gathers in memory and goes to the file in large writes.
+//! 4. At the end come filter, index, properties, directory and footer.
+
+use super::TableOptions;
+use super::block::common_prefix;
+use super::block_writer::BlockWriter;
+use super::filter::{Filter, encoded_len, key_hash};
+use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
+use super::index::{Handle, separator};
+use super::properties::{HistogramBuilder, Properties};
+use super::stored::Sealer;
+use crate::entry::{Tag, check_limits};
+use crate::error::{Error, Result};
+use crate::storage::{File, write_all_at};
+use std::sync::Arc;
+use terrane_policy::{TableId, TableInfo};
+
+/// A write to the file is this long at least, but for the last; in bytes.
+const WRITE_BYTES: usize = 256 << 10;
+/// Entries between restart points: in data blocks a balance of size and search; the index is only
+/// searched.
+const DATA_RESTART_INTERVAL: u32 = 16;
+const INDEX_RESTART_INTERVAL: u32 = 1;
+const MAX_BLOCK_TARGET_BYTES: usize = 16 << 20;
+const MAX_FILTER_BITS_PER_KEY: f32 = 64.0;
+/// Restart points are 32-bit offsets into a block, the index included.
+const MAX_INDEX_BYTES: usize = u32::MAX as usize / 2;
+
+/// Writes one table into a file.
+pub struct TableWriter {
+    file: Arc<dyn File>,
+    id: TableId,
+    block_bytes: usize,
+    filter_bits_per_key: f32,
+    sealer: Sealer,
+    /// Bytes in the file, and those that wait to be written after them.
+    written: u64,
+    pending: Vec<u8>,
+    block: BlockWriter,
+    index: BlockWriter,
+    /// The block just closed, whose index entry is not made yet.
+    closed: Option<Handle>,
+    last_key: Vec<u8>,
+    last_tag: Tag,
+    hashes: Vec<u64>,
+    properties: Properties,
+    histogram: HistogramBuilder,
+    /// A separator and a handle are made here.
+    separator: Vec<u8>,
+    handle: Vec<u8>,
+}
+
+impl TableWriter {
+    /// Begins table `id` at the front of `file`, which is empty.
+    #[must_use]
+    pub fn new(file: Arc<dyn File>, id: TableId, options: &TableOptions) -> Self {
+        let block_bytes = options.block_bytes.clamp(1, MAX_BLOCK_TARGET_BYTES);
+        TableWriter {
+            file,
+            id,
+            block_bytes,
+            filter_bits_per_key: options.filter_bits_per_key.clamp(0.0, MAX_FILTER_BITS_PER_KEY),
+            sealer: Sealer::new(id.0, options.compression),
+            written: 0,
+            pending: Vec::with_capacity(WRITE_BYTES + 2 * block_bytes),
+            block: BlockWriter::new(DATA_RESTART_INTERVAL),
+            index: BlockWriter::new(INDEX_RESTART_INTERVAL),
+            closed: None,
+            last_key: Vec::new(),
+            last_tag: Tag(0),
+            hashes: Vec::new(),
+            properties: Properties::default(),
+            histogram: HistogramBuilder::new(),
+            separator: Vec::new(),
+            handle: Vec::new(),
+        }
+    }
+
+    /// Appends an entry, which comes after every entry before it (key ascending, then tag
+    /// descending).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an entry out of order or over the limits; what the file
+    /// answers to a write.
+    pub fn add(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
+        check_limits(key, value)?;
+        let common = common_prefix(&self.last_key, key);
+        let (ascends, new_key) = match (self.last_key.get(common), key.get(common)) {
+            (None, None) => (tag < self.last_tag, false),
+            (last, next) => (last < next, true),
+        };
+        let first = self.properties.entries == 0;
+        if !ascends && !first {
+            return Err(self.out_of_order(key, tag));
+        }
+        if let Some(closed) = self.closed.take() {
+            if new_key {
+                separator(&self.last_key, key, common, &mut self.separator);
+                self.add_to_index(closed, Tag(0));
+            } else {
+                self.separator.clone_from(&self.last_key);
+                self.add_to_index(closed, self.last_tag);
+            }
+        }
+        if first {
+            self.properties.smallest = key.to_vec();
+        }
+        if (new_key || first) && self.filter_bits_per_key > 0.0 {
+            self.hashes.push(key_hash(key));
+        }
+        self.properties.count(key, tag, value);
+        self.block.add(common, key, tag, value);
+        self.last_key.truncate(common);
+        self.last_key.extend_from_slice(key.get(common..).unwrap_or_default());
+        self.last_tag = tag;
+        if self.block.len() >= self.block_bytes { self.close_block() } else { Ok(()) }
+    }
+
+    /// The file's length in bytes if the table were finished now: an estimate, since the block
+    /// being filled is not compressed yet.
+    #[must_use]
+    pub fn bytes_written(&self) -> u64 {
+        let filter = match self.hashes.len() {
+            0 => 0,
+            keys => encoded_len(keys, self.filter_bits_per_key),
+        };
+        let rest = self.block.len() + self.index.len() + filter + FOOTER_BYTES;
+        self.position() + rest as u64
+    }
+
+    /// Entries so far.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.properties.entries
+    }
+
+    /// The user key of the last entry; empty before the first.
+    #[must_use]
+    pub fn last_key(&self) -> &[u8] {
+        &self.last_key
+    }
+
+    /// Completes the table. Its bytes are given to the file and not synced.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a table without entries; what the file answers to a write.
+    pub fn finish(mut self) -> Result<TableInfo> {
+        if self.properties.entries == 0 {
+            return Err(Error::InvalidArgument {
+                what: "table",
+                expected: "one entry or more".to_owned(),
+                found: "none".to_owned(),
+            });
+        }
+        if self.block.entries() > 0 {
+            self.close_block()?;
+        }
+        if let Some(closed) = self.closed.take() {
+            self.separator.clone_from(&self.last_key);
+            self.add_to_index(closed, Tag(0));
+        }
+        let data_len = self.position();
+        let mut sections = Vec::new();
+        let mut bytes = Vec::new();
+        if !self.hashes.is_empty() {
+            Filter::build(&self.hashes, self.filter_bits_per_key).encode(&mut bytes);
+            sections.push(self.section(kind::FILTER, &bytes));
+        }
+        let mut index = std::mem::replace(&mut self.index, BlockWriter::new(1));
+        sections.push(self.section(kind::INDEX, index.finish()));
+
+        let histogram = std::mem::replace(&mut self.histogram, HistogramBuilder::new());
+        self.properties.histogram = histogram.finish(&self.last_key, data_len);
+        self.properties.largest = std::mem::take(&mut self.last_key);
+        bytes.clear();
+        self.properties.encode(&mut bytes);
+        sections.push(self.section(kind::PROPERTIES, &bytes));
+
+        bytes.clear();
+        encode_directory(&sections, &mut bytes);
+        let directory_offset = self.position();
+        self.sealer.seal(&bytes, directory_offset, &mut self.pending);
+        let directory_len = (self.position() - directory_offset) as u32;
+        let footer = Footer { table: self.id.0, data_len, directory_offset, directory_len };
+        footer.encode(&mut self.pending);
+        self.write_pending()?;
+        if self.file.len()? != self.written {
+            self.file.set_len(self.written)?;
+        }
+        let Properties { entries, tombstones, smallest, largest, first_seq, last_seq, .. } =
+            self.properties;
+        Ok(TableInfo {
+            id: self.id,
+            bytes: self.written,
+            entries,
+            tombstones,
+            smallest,
+            largest,
+            first_seq,
+            last_seq,
+        })
+    }
+
+    /// Where the next part will lie in the file.
+    fn position(&self) -> u64 {
+        self.written + self.pending.len() as u64
+    }
+
+    fn close_block(&mut self) -> Result<()> {
+        let (offset, entries) = (self.position(), self.block.entries());
+        self.sealer.seal_compressed(self.block.finish(), offset, &mut self.pending);
+        self.block.clear();
+        let end = self.position();
+        self.closed = Some(Handle { offset, len: end - offset, entries });
+        self.properties.blocks += 1;
+        self.histogram.block(&self.last_key, end);
+        if self.index.len() > MAX_INDEX_BYTES {
+            return Err(Error::InvalidArgument {
+                what: "table",
+                expected: format!("an index of at most {MAX_INDEX_BYTES} bytes"),
+                found: format!("{}", self.index.len()),
+            });
+        }
+        if self.pending.len() >= WRITE_BYTES { self.write_pending() } else { Ok(()) }
+    }
+
+    /// Adds the index entry of a closed block under the key in `separator`.
+    fn add_to_index(&mut self, closed: Handle, tag: Tag) {
+        self.handle.clear();
+        closed.encode(&mut self.handle);
+        self.index.add(0, &self.separator, tag, &self.handle);
+    }
+
+    fn section(&mut self, kind: u64, bytes: &[u8]) -> Section {
+        let offset = self.position();
+        self.sealer.seal(bytes, offset, &mut self.pending);
+        Section { kind, offset, len: self.position() - offset }
+    }
+
+    fn write_pending(&mut self) -> Result<()> {
+        write_all_at(self.file.as_ref(), &self.pending, self.written)?;
+        self.written = self.position();
+        self.pending.clear();
+        Ok(())
+    }
+
+    #[cold]
+    fn out_of_order(&self, key: &[u8], tag: Tag) -> Error {
+        let name = |key: &[u8], tag: Tag| format!("{} at {}", key.escape_ascii(), tag.seq());
+        Error::InvalidArgument {
+            what: "entry",
+            expected: format!("one after {}", name(&self.last_key, self.last_tag)),
+            found: name(key, tag),
+        }
+    }
+}

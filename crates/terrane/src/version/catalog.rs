@@ -1,0 +1,225 @@
+//! The catalog: every edit applied. It is the whole durable state but for tables and logs.
+
+use super::edit::{Change, Edit};
+use crate::entry::Seq;
+use crate::error::{Corruption, Result};
+use crate::keyspace::KeyspaceId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use terrane_policy::{Shape, ShapeEdit, TableInfo};
+
+/// A live log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogRecord {
+    /// The log's number, part of its checksums.
+    pub number: u64,
+    /// The number of the file it lies in.
+    pub file: u64,
+}
+
+/// One keyspace's durable state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyspaceRecord {
+    /// Its name.
+    pub name: String,
+    /// Its policy options, as JSON.
+    pub policy: String,
+    /// Every entry up to this sequence is in tables.
+    pub flushed: Seq,
+    /// The tree.
+    pub shape: Arc<Shape>,
+}
+
+/// Everything the journal says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catalog {
+    /// The next number for files, runs, logs and keyspaces.
+    pub next_id: u64,
+    /// The keyspaces.
+    pub keyspaces: BTreeMap<KeyspaceId, KeyspaceRecord>,
+    /// The live logs, oldest first.
+    pub logs: Vec<LogRecord>,
+    /// The sequence with which the oldest live log begins.
+    pub log_start: Seq,
+}
+
+impl Catalog {
+    /// Applies one edit; an edit that does not fit leaves the catalog as it was.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corrupt`] where the edit contradicts what came before.
+    pub fn apply(&mut self, edit: &Edit) -> Result<()> {
+        let mut next = self.clone();
+        let mut shapes: BTreeMap<KeyspaceId, ShapeEdit> = BTreeMap::new();
+        for change in &edit.changes {
+            next.apply_change(change, &mut shapes)?;
+        }
+        for (id, shape_edit) in shapes {
+            let keyspace = next.keyspaces.get_mut(&id).ok_or_else(|| unknown(id))?;
+            let shape = terrane_policy::apply(&keyspace.shape, &shape_edit)
+                .map_err(|why| misfit("tables that fit the shape", &why.to_string()))?;
+            keyspace.shape = Arc::new(shape);
+        }
+        *self = next;
+        Ok(())
+    }
+
+    fn apply_change(
+        &mut self,
+        change: &Change,
+        shapes: &mut BTreeMap<KeyspaceId, ShapeEdit>,
+    ) -> Result<()> {
+        match change {
+            Change::NextId(n) => self.next_id = self.next_id.max(*n),
+            Change::CreateKeyspace { id, name, policy } => {
+                let record = KeyspaceRecord {
+                    name: name.clone(),
+                    policy: policy.clone(),
+                    flushed: 0,
+                    shape: Arc::default(),
+                };
+                if self.keyspaces.insert(*id, record).is_some() {
+                    return Err(misfit("a new keyspace", &format!("keyspace {} again", id.0)));
+                }
+            }
+            Change::DropKeyspace { id } => {
+                self.keyspaces.remove(id).ok_or_else(|| unknown(*id))?;
+                shapes.remove(id);
+            }
+            Change::AddTable { keyspace, level, run, info } => shapes
+                .entry(*keyspace)
+                .or_default()
+                .added
+                .push((*level, *run, Arc::new(info.clone()))),
+            Change::DropTable { keyspace, table } => {
+                shapes.entry(*keyspace).or_default().dropped.push(*table);
+            }
+            Change::Flushed { keyspace, through } => {
+                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
+                record.flushed = record.flushed.max(*through);
+            }
+            Change::OpenLog { number, file } => {
+                if self.logs.last().is_some_and(|last| last.number >= *number) {
+                    return Err(misfit("logs in order", &format!("log {number} again")));
+                }
+                // A file serves one log at a time.
+                self.logs.retain(|log| log.file != *file);
+                self.logs.push(LogRecord { number: *number, file: *file });
+            }
+            Change::RetireLogs { below, next } => {
+                self.logs.retain(|log| log.number >= *below);
+                self.log_start = *next;
+            }
+        }
+        Ok(())
+    }
+
+    /// One edit that rebuilds this catalog from nothing.
+    #[must_use]
+    pub fn snapshot(&self) -> Edit {
+        let mut changes = vec![Change::NextId(self.next_id)];
+        for (&keyspace, record) in &self.keyspaces {
+            changes.push(Change::CreateKeyspace {
+                id: keyspace,
+                name: record.name.clone(),
+                policy: record.policy.clone(),
+            });
+            changes.push(Change::Flushed { keyspace, through: record.flushed });
+            changes.extend(record.shape.tables().map(|(level, run, info)| Change::AddTable {
+                keyspace,
+                level,
+                run,
+                info: TableInfo::clone(info),
+            }));
+        }
+        changes.push(Change::RetireLogs { below: 0, next: self.log_start });
+        changes.extend(
+            self.logs.iter().map(|log| Change::OpenLog { number: log.number, file: log.file }),
+        );
+        Edit { changes }
+    }
+
+    /// The greatest sequence that tables hold: the log was synced through it before.
+    #[must_use]
+    pub fn flushed_max(&self) -> Seq {
+        self.keyspaces.values().map(|k| k.flushed).max().unwrap_or(0)
+    }
+
+    /// The keyspace of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<KeyspaceId> {
+        self.keyspaces.iter().find(|(_, k)| k.name == name).map(|(id, _)| *id)
+    }
+}
+
+fn misfit(expected: &str, found: &str) -> crate::Error {
+    Corruption::new("manifest", 0, expected, found).into()
+}
+
+fn unknown(id: KeyspaceId) -> crate::Error {
+    misfit("a keyspace that exists", &format!("keyspace {}", id.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use terrane_policy::{RunId, TableId};
+
+    fn table(id: u64, smallest: &str, largest: &str) -> TableInfo {
+        TableInfo {
+            id: TableId(id),
+            bytes: 100,
+            entries: 2,
+            tombstones: 0,
+            smallest: smallest.into(),
+            largest: largest.into(),
+            first_seq: id * 10,
+            last_seq: id * 10 + 1,
+        }
+    }
+
+    fn built() -> Catalog {
+        let keyspace = KeyspaceId(0);
+        let mut catalog = Catalog::default();
+        let add = |level, run, info| Change::AddTable { keyspace, level, run: RunId(run), info };
+        for changes in [
+            vec![
+                Change::CreateKeyspace {
+                    id: keyspace,
+                    name: "default".into(),
+                    policy: "{}".into(),
+                },
+                Change::OpenLog { number: 1, file: 1 },
+                Change::NextId(2),
+            ],
+            vec![add(0, 3, table(2, "a", "m")), Change::Flushed { keyspace, through: 21 }],
+            vec![add(0, 5, table(4, "c", "z")), Change::OpenLog { number: 6, file: 6 }],
+            vec![Change::RetireLogs { below: 6, next: 42 }, Change::NextId(9)],
+        ] {
+            catalog.apply(&Edit { changes }).unwrap();
+        }
+        catalog
+    }
+
+    #[test]
+    fn a_snapshot_rebuilds_the_catalog() {
+        let catalog = built();
+        let mut again = Catalog::default();
+        again.apply(&catalog.snapshot()).unwrap();
+        assert_eq!(again, catalog);
+        assert_eq!(catalog.logs, [LogRecord { number: 6, file: 6 }]);
+        assert_eq!(catalog.log_start, 42);
+    }
+
+    #[test]
+    fn an_edit_that_does_not_fit_changes_nothing() {
+        let mut catalog = built();
+        let before = catalog.clone();
+        let keyspace = KeyspaceId(0);
+        let bad = Edit {
+            changes: vec![Change::NextId(99), Change::DropTable { keyspace, table: TableId(77) }],
+        };
+        assert!(catalog.apply(&bad).is_err());
+        assert_eq!(catalog, before);
+    }
+}

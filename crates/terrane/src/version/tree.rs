@@ -1,0 +1,148 @@
+//! One keyspace's shape with its tables open: what readers hold.
+//!
+//! A tree is immutable; an edit makes the next one, which shares every table that stays. A table's
+//! file dies when the edit that dropped it is on the medium and no tree holds it any more: the
+//! last holder lays it in the [`Graveyard`], from which the engine makes removal jobs.
+
+use crate::entry::{Seq, Tag};
+use crate::error::Result;
+use crate::storage::FileId;
+use crate::table::{Access, RunCursor, Table};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use terrane_policy::{Shape, TableId, TableInfo};
+
+/// Files that nothing holds any more, waiting to be removed.
+#[derive(Default)]
+pub struct Graveyard {
+    files: Mutex<Vec<FileId>>,
+}
+
+impl Graveyard {
+    /// Lays a file down.
+    pub fn bury(&self, file: FileId) {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+    }
+
+    /// Takes one file out, to remove it.
+    pub fn take(&self) -> Option<FileId> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+}
+
+/// An open table that knows whether an edit has dropped it.
+pub struct LiveTable {
+    table: Arc<Table>,
+    dropped: AtomicBool,
+    graveyard: Arc<Graveyard>,
+}
+
+impl LiveTable {
+    /// Takes charge of an open table.
+    pub fn new(table: Table, graveyard: Arc<Graveyard>) -> Arc<Self> {
+        Arc::new(LiveTable { table: Arc::new(table), dropped: AtomicBool::new(false), graveyard })
+    }
+
+    /// Says that an edit on the medium has dropped the table.
+    pub fn mark_dropped(&self) {
+        self.dropped.store(true, Ordering::Release);
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+}
+
+impl Drop for LiveTable {
+    fn drop(&mut self) {
+        if self.dropped.load(Ordering::Acquire) {
+            self.graveyard.bury(FileId::table(self.table.info().id.0));
+        }
+    }
+}
+
+/// A sorted run with its tables open, in key order.
+struct LiveRun {
+    tables: Arc<[Arc<Table>]>,
+}
+
+impl LiveRun {
+    /// The one table whose key range holds `key`.
+    fn table_for(&self, key: &[u8]) -> Option<&Arc<Table>> {
+        let at = self.tables.partition_point(|t| t.info().largest.as_slice() < key);
+        self.tables.get(at).filter(|t| t.info().smallest.as_slice() <= key)
+    }
+}
+
+/// A shape with its tables open.
+#[derive(Default)]
+pub struct Tree {
+    shape: Arc<Shape>,
+    /// Runs newest first, over all levels.
+    runs: Vec<LiveRun>,
+    tables: HashMap<TableId, Arc<LiveTable>>,
+}
+
+impl Tree {
+    /// The tree of `shape`: every table is in `opened` or in this tree.
+    #[must_use]
+    pub fn next(&self, shape: Arc<Shape>, opened: &[Arc<LiveTable>]) -> Tree {
+        let opened: HashMap<TableId, &Arc<LiveTable>> =
+            opened.iter().map(|t| (t.table.info().id, t)).collect();
+        let find = |info: &TableInfo| {
+            opened.get(&info.id).copied().or_else(|| self.tables.get(&info.id)).cloned()
+        };
+        let mut tables = HashMap::new();
+        let mut runs = Vec::new();
+        for run in shape.levels.iter().flat_map(|level| &level.runs) {
+            let live: Vec<_> = run.tables.iter().filter_map(|info| find(info)).collect();
+            debug_assert_eq!(live.len(), run.tables.len(), "every table of a shape is open");
+            runs.push(LiveRun { tables: live.iter().map(|t| t.table.clone()).collect() });
+            tables.extend(live.into_iter().map(|t| (t.table.info().id, t)));
+        }
+        Tree { shape, runs, tables }
+    }
+
+    /// The shape.
+    #[must_use]
+    pub fn shape(&self) -> &Arc<Shape> {
+        &self.shape
+    }
+
+    /// Runs that wait in level 0.
+    #[must_use]
+    pub fn level0_runs(&self) -> usize {
+        self.shape.levels.first().map_or(0, |level| level.runs.len())
+    }
+
+    /// The live table of this id.
+    #[must_use]
+    pub fn table(&self, id: TableId) -> Option<&Arc<LiveTable>> {
+        self.tables.get(&id)
+    }
+
+    /// Every live table.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<LiveTable>> {
+        self.tables.values()
+    }
+
+    /// The newest version of `key` that a reader at `seq` sees, tombstones included.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
+    pub fn get(&self, key: &[u8], seq: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
+        for table in self.runs.iter().filter_map(|run| run.table_for(key)) {
+            if let Some(found) = table.get(key, seq)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A cursor for each run, newest first.
+    pub fn cursors(&self, access: Access) -> impl Iterator<Item = RunCursor> {
+        self.runs.iter().map(move |run| RunCursor::new(run.tables.clone(), access))
+    }
+}

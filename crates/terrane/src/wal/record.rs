@@ -1,0 +1,166 @@
+//! Records of the log.
+//!
+//! A record starts at a multiple of 8 bytes. All words are little-endian:
+//!
+//! ```text
+//! bytes  0..4   header checksum: the low half of the checksum of bytes 4..32, seeded by the log's number
+//!        4..8   payload bytes, at least 1
+//!        8..16  first sequence: the n entries of the payload have first, first + 1, ... first + n - 1
+//!       16..24  synced sequence: entries through it were known to be on the medium, in this log or
+//!               an earlier one, when this record was written
+//!       24..32  payload checksum, seeded by the log's number
+//!       32..    payload: one or more batches, one after another; then zeros to a multiple of 8
+//! ```
+
+use super::seed;
+use super::window::{Source, Window};
+use crate::batch::MAX_BATCH_BYTES;
+use crate::codec::{Decoder, checksum};
+use crate::entry::Seq;
+use crate::error::Result;
+
+/// Bytes of a record's header.
+pub const HEADER_BYTES: usize = 32;
+/// Records start at multiples of this.
+pub const ALIGNMENT: u64 = 8;
+
+/// Bytes that a record with this much payload takes, with its header and padding.
+#[must_use]
+pub fn record_bytes(payload: usize) -> u64 {
+    (HEADER_BYTES as u64).saturating_add(payload as u64).next_multiple_of(ALIGNMENT)
+}
+
+/// What a record's header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Bytes of payload, without padding.
+    pub payload_bytes: usize,
+    /// The sequence of the payload's first entry.
+    pub first: Seq,
+    /// The greatest sequence known to be on the medium when the record was written.
+    pub synced: Seq,
+    checksum: u64,
+}
+
+impl Header {
+    /// The header of a record of log `number`.
+    pub(super) fn new(number: u64, first: Seq, synced: Seq, payload: &[u8]) -> Self {
+        let checksum = checksum(payload, seed(number));
+        Header { payload_bytes: payload.len(), first, synced, checksum }
+    }
+
+    /// The header as it lies in log `number`. The payload is at most [`MAX_BATCH_BYTES`].
+    pub(super) fn encode(&self, number: u64) -> [u8; HEADER_BYTES] {
+        let fields = [self.first, self.synced, self.checksum];
+        let mut body = [0; HEADER_BYTES - 4];
+        let words = (self.payload_bytes as u32).to_le_bytes().into_iter();
+        let bytes = words.chain(fields.into_iter().flat_map(u64::to_le_bytes));
+        body.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        let mut out = [0; HEADER_BYTES];
+        let sum = checksum(&body, seed(number)) as u32;
+        let bytes = sum.to_le_bytes().into_iter().chain(body);
+        out.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        out
+    }
+
+    /// Reads a header of log `number`; the cheapest test comes first.
+    fn decode(bytes: &[u8], number: u64) -> Result<Self, Invalid> {
+        let mut fields = Decoder::new(bytes);
+        let sum = fields.u32().ok_or(Invalid::End)?;
+        let body = fields.rest();
+        let payload_bytes = fields.u32().ok_or(Invalid::End)? as usize;
+        if payload_bytes == 0 || payload_bytes > MAX_BATCH_BYTES {
+            return Err(Invalid::Nothing);
+        }
+        let first = fields.u64().ok_or(Invalid::End)?;
+        let synced = fields.u64().ok_or(Invalid::End)?;
+        let payload = fields.u64().ok_or(Invalid::End)?;
+        if checksum(body, seed(number)) as u32 != sum {
+            return Err(Invalid::Header);
+        }
+        Ok(Header { payload_bytes, first, synced, checksum: payload })
+    }
+}
+
+/// Why there is no record of the log at a place, as words for "found ...".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Invalid {
+    #[error("the end of the file")]
+    End,
+    #[error("no record")]
+    Nothing,
+    #[error("a record header with a wrong checksum")]
+    Header,
+    #[error("a record with {0} bytes of payload, cut short by the end of the file")]
+    Cut(usize),
+    #[error("a record with {0} bytes of payload and a wrong checksum")]
+    Payload(usize),
+}
+
+/// Reads the record of log `number` at `offset`: header and payload.
+pub(super) fn read<S: Source>(
+    log: &mut Window<S>,
+    offset: u64,
+    number: u64,
+) -> Result<Result<(Header, &[u8]), Invalid>> {
+    let Some(bytes) = log.bytes(offset, HEADER_BYTES)? else {
+        return Ok(Err(Invalid::End));
+    };
+    let header = match Header::decode(bytes, number) {
+        Ok(header) => header,
+        Err(invalid) => return Ok(Err(invalid)),
+    };
+    let n = header.payload_bytes;
+    let Some(payload) = log.bytes(offset + HEADER_BYTES as u64, n)? else {
+        return Ok(Err(Invalid::Cut(n)));
+    };
+    if checksum(payload, seed(number)) != header.checksum {
+        return Ok(Err(Invalid::Payload(n)));
+    }
+    Ok(Ok((header, payload)))
+}
+
+/// The first valid record of log `number` at or after `from`, a multiple of [`ALIGNMENT`].
+pub(super) fn find<S: Source>(
+    log: &mut Window<S>,
+    from: u64,
+    number: u64,
+) -> Result<Option<Found>> {
+    let mut offset = from;
+    loop {
+        match read(log, offset, number)? {
+            Ok((header, _)) => return Ok(Some(Found { offset, header })),
+            Err(Invalid::End) => return Ok(None),
+            Err(_) => offset += ALIGNMENT,
+        }
+    }
+}
+
+/// A valid record and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where the record starts, in bytes.
+    pub offset: u64,
+    /// Its header.
+    pub header: Header,
+}
+
+impl Found {
+    /// Where the record ends, padding included.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.offset + record_bytes(self.header.payload_bytes)
+    }
+}
+
+/// Every valid record of log `number` in `bytes`, wherever it lies. Any bytes are safe.
+pub fn scan(bytes: &[u8], number: u64) -> Result<Vec<Found>> {
+    let mut log = Window::over(bytes)?;
+    let mut all = Vec::new();
+    let mut from = 0;
+    while let Some(found) = find(&mut log, from, number)? {
+        from = found.end();
+        all.push(found);
+    }
+    Ok(all)
+}

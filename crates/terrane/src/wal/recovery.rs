@@ -1,0 +1,191 @@
+//! Reading the logs after a crash.
+//!
+//! # Steps
+//!
+//! 1. The next sequence expected is `start`. Go over the logs in the order of their numbers.
+//! 2. In each, read records from the front. A record is *accepted* if both checksums hold and it
+//!    begins with the expected sequence; its entries are applied, and the next sequence is expected.
+//! 3. The first record that is not accepted ends that log. The next log may still go on: a log that
+//!    was filled ends so.
+//! 4. Look through the rest of each log, at every place where a record may start, for valid records.
+//! 5. The *claim* is the greatest synced sequence that these records hold, or the `floor`. (One that
+//!    was accepted claims less than it begins with itself.) If it reaches the sequence that is
+//!    expected at the end, an entry that was on the medium is missing: the log is corrupt. If not,
+//!    what was not accepted is what the crash lost.
+//!
+//! # Why that is right
+//!
+//! * *A prefix of history.* Sequences leave no gap, and only the expected one is accepted, so what is
+//!   applied is the history up to a point. A group of batches is one record, under one checksum.
+//! * *No synced entry is lost.* The records through the last sync are whole on the medium and follow
+//!   one another, so step 2 accepts them all. Only damage stops it earlier.
+//! * *A crash is not taken for damage.* Unsynced writes may reach the medium in any order, with gaps.
+//!   But a record never claims more than was synced when it was written, all of that is accepted, so
+//!   the claim is less than the sequence expected at the end, whatever survives of the rest.
+//! * *Damage is not taken for a crash*, as far as anything that is left knows better: if step 2 stops
+//!   at a synced record, every record written after that sync claims it, and one that survives, in
+//!   any log, is found by step 4. The same holds for what the floor says.
+//! * *The last record* has no witness. Damage to it, and to the records before it which no later one
+//!   claims, looks like a crash that cut the log there. It ends the log, and what can be seen of it is
+//!   counted in [`Replayed::discarded_bytes`].
+//! * *Stale records*, which an earlier log left in the file, have another seed (rule 5). Without it
+//!   one could follow: sequences that a crash lost are given again.
+//!
+//! A discarded record is not erased, but its log's file is never appended to: the caller retires
+//! every log it replayed before it writes on. If it crashes before that, replay finds the same again.
+
+use super::record::{HEADER_BYTES, Header, Invalid, find, read, record_bytes};
+use super::window::Window;
+use crate::batch::decode;
+use crate::entry::{MAX_SEQ, Seq};
+use crate::error::{Corruption, Error, Result};
+use crate::storage::File;
+use std::sync::Arc;
+
+/// What a replay found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Replayed {
+    /// The sequence after the last entry applied: the first that the store gives next.
+    pub next: Seq,
+    /// Records applied.
+    pub records: u64,
+    /// Entries applied.
+    pub entries: u64,
+    /// Bytes that hold records, or what is left of them, which the crash cut off from the log: from
+    /// the first record missing through the last one that can be made out, summed over the logs.
+    pub discarded_bytes: u64,
+}
+
+/// Applies what the logs hold from sequence `start` on, record by record: `apply` is given a
+/// record's first sequence and its batches' bytes, which decode ([`decode`]).
+///
+/// `logs` are all that the store has, each with its number. Entries through `floor` are known to be
+/// on the medium. Damage among synced entries is [`Error::Corrupt`]; `apply` may have been called
+/// before it is found, so the caller drops what it has made of it.
+pub fn replay(
+    logs: &[(u64, Arc<dyn File>)],
+    start: Seq,
+    floor: Seq,
+    apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
+) -> Result<Replayed> {
+    let mut logs: Vec<_> = logs.iter().map(|(number, file)| (*number, &**file)).collect();
+    logs.sort_by_key(|(number, _)| *number);
+    let mut replayed = Replayed { next: start, ..Replayed::default() };
+    let mut claim = floor;
+    let mut ends = Vec::new();
+    for (number, file) in logs {
+        let end = replay_log(number, file, &mut replayed, &mut claim, apply)?;
+        ends.push(end);
+    }
+    if claim >= replayed.next {
+        return Err(missing(&ends, replayed.next, claim));
+    }
+    Ok(replayed)
+}
+
+/// Where a log's accepted records end.
+struct End<'a> {
+    file: &'a str,
+    /// Whether a record was accepted.
+    accepted: bool,
+    offset: u64,
+    /// What is there instead of the next record.
+    stop: Stop,
+    /// Whether valid records lie at or after the end.
+    more: bool,
+}
+
+/// Why a record is not accepted.
+enum Stop {
+    /// There is none.
+    Invalid(Invalid),
+    /// It begins with another sequence.
+    Other(Seq),
+}
+
+impl Stop {
+    /// Whether it has a sound header and not all of its payload.
+    fn is_torn(&self) -> bool {
+        matches!(self, Stop::Invalid(Invalid::Cut(_) | Invalid::Payload(_)))
+    }
+}
+
+/// Steps 2 to 4 for one log.
+fn replay_log<'a>(
+    number: u64,
+    file: &'a dyn File,
+    replayed: &mut Replayed,
+    claim: &mut Seq,
+    apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
+) -> Result<End<'a>> {
+    let mut log = Window::over(file)?;
+    let mut offset = 0;
+    let stop = loop {
+        let (header, payload) = match read(&mut log, offset, number)? {
+            Ok(record) if record.0.first == replayed.next => record,
+            Ok((header, _)) => break Stop::Other(header.first),
+            Err(invalid) => break Stop::Invalid(invalid),
+        };
+        let entries = count(file.name(), offset, &header, payload)?;
+        apply(header.first, payload)?;
+        replayed.next += entries;
+        replayed.records += 1;
+        replayed.entries += entries;
+        offset += record_bytes(header.payload_bytes);
+    };
+
+    // What can be made out of the record at the end reaches to here, even if none follows it.
+    let mut last = match stop {
+        Stop::Invalid(Invalid::Cut(_)) => log.len(),
+        Stop::Invalid(Invalid::Payload(n)) => offset + record_bytes(n),
+        _ => offset,
+    };
+    let mut from = offset;
+    while let Some(found) = find(&mut log, from, number)? {
+        *claim = found.header.synced.max(*claim);
+        from = found.end();
+        last = last.max(from);
+    }
+    replayed.discarded_bytes += last.min(log.len()).saturating_sub(offset);
+    Ok(End { file: file.name(), accepted: offset > 0, offset, stop, more: from > offset })
+}
+
+/// The number of entries in a record whose checksums hold; a payload that does not decode is damage.
+fn count(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<u64> {
+    let mut entries = 0;
+    for entry in decode(payload) {
+        if let Err(damage) = entry {
+            let at = offset + (HEADER_BYTES + damage.offset) as u64;
+            return Err(Corruption::new(file, at, damage.expected, damage.found).into());
+        }
+        entries += 1;
+    }
+    if header.first > MAX_SEQ - entries {
+        let expected = format!("sequences up to {MAX_SEQ}");
+        let found = format!("{entries} entries from {}", header.first);
+        return Err(Corruption::new(file, offset, expected, found).into());
+    }
+    Ok(entries)
+}
+
+/// Names the place where the record with sequence `next` should be. That is the end of the last log
+/// that had an accepted record; but if nothing is left there of a record, and in the next log with
+/// records they follow what is none, it is the front of that one.
+fn missing(ends: &[End<'_>], next: Seq, claim: Seq) -> Error {
+    let last = ends.iter().rposition(|end| end.accepted).unwrap_or(0);
+    let mut candidates = ends.iter().skip(last);
+    let mut end = candidates.next();
+    if end.is_some_and(|end| !end.more && !end.stop.is_torn()) {
+        let later = candidates.find(|later| later.more);
+        end = later.filter(|later| matches!(later.stop, Stop::Invalid(_))).or(end);
+    }
+    let expected = format!("the record with sequence {next} (those through {claim} were synced)");
+    let Some(end) = end else {
+        return Corruption::new("the log", 0, expected, "no log file").into();
+    };
+    let found = match end.stop {
+        Stop::Invalid(invalid) => invalid.to_string(),
+        Stop::Other(first) => format!("the record with sequence {first}"),
+    };
+    Corruption::new(end.file, end.offset, expected, found).into()
+}

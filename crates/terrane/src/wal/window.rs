@@ -1,0 +1,78 @@
+//! A sliding window over a log, so that a file is read in large pieces.
+
+use crate::error::Result;
+use crate::storage::{File, read_exact_at};
+
+/// What one read brings, in bytes, unless a record is longer.
+const CHUNK: u64 = 1 << 20;
+
+/// Bytes of a known length: a file, or bytes in memory.
+pub(super) trait Source {
+    fn len(&self) -> Result<u64>;
+    /// Fills `buf` from `offset`; all of it lies before the end.
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()>;
+}
+
+impl Source for &dyn File {
+    fn len(&self) -> Result<u64> {
+        File::len(*self)
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        read_exact_at(*self, buf, offset)
+    }
+}
+
+impl Source for &[u8] {
+    fn len(&self) -> Result<u64> {
+        Ok(<[u8]>::len(self) as u64)
+    }
+
+    fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let from = self.iter().skip(offset as usize);
+        buf.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+}
+
+/// The part of a source that was read last.
+pub(super) struct Window<S> {
+    source: S,
+    len: u64,
+    /// Where `buffer` lies in the source.
+    base: u64,
+    buffer: Vec<u8>,
+}
+
+impl<S: Source> Window<S> {
+    pub(super) fn over(source: S) -> Result<Self> {
+        let len = source.len()?;
+        Ok(Window { source, len, base: 0, buffer: Vec::new() })
+    }
+
+    /// The source's length, in bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// `n` bytes from `offset`; `None` if the source ends before.
+    #[inline]
+    pub(super) fn bytes(&mut self, offset: u64, n: usize) -> Result<Option<&[u8]>> {
+        let Some(left) = self.len.checked_sub(offset).filter(|&left| left >= n as u64) else {
+            return Ok(None);
+        };
+        if offset < self.base || offset - self.base + n as u64 > self.buffer.len() as u64 {
+            self.slide(offset, left.min(CHUNK.max(n as u64)) as usize)?;
+        }
+        let skip = (offset - self.base) as usize;
+        Ok(self.buffer.get(skip..).and_then(|bytes| bytes.get(..n)))
+    }
+
+    #[cold]
+    fn slide(&mut self, offset: u64, n: usize) -> Result<()> {
+        self.base = offset;
+        self.buffer.clear();
+        self.buffer.resize(n, 0);
+        self.source.fill(&mut self.buffer, offset)
+    }
+}

@@ -1,0 +1,114 @@
+//! Writing a log.
+
+use super::record::{HEADER_BYTES, Header, record_bytes};
+use crate::batch::MAX_BATCH_BYTES;
+use crate::entry::Seq;
+use crate::error::{Error, Result};
+use crate::storage::{File, write_all_at};
+use std::sync::Arc;
+
+/// A buffer that has grown past this is not kept for the next record.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Appends records to one log, from the front of its file. Nothing has to be erased before: records
+/// that lie there are another log's.
+///
+/// After a failed write or sync what the file holds is unknown, and every later call is
+/// [`Error::Poisoned`].
+pub struct LogWriter {
+    file: Arc<dyn File>,
+    number: u64,
+    capacity: u64,
+    end: u64,
+    record: Vec<u8>,
+    failed: Option<Error>,
+}
+
+impl LogWriter {
+    /// Starts log `number`, one that no log had before, in `file`, with room for `capacity` bytes.
+    #[must_use]
+    pub fn new(file: Arc<dyn File>, number: u64, capacity: u64) -> Self {
+        LogWriter { file, number, capacity, end: 0, record: Vec::new(), failed: None }
+    }
+
+    /// The log's number.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The file that the log lies in.
+    #[must_use]
+    pub fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
+    /// Bytes written.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether a record with this much payload can be appended: the log has the room
+    /// ([`record_bytes`]) and it is at most [`MAX_BATCH_BYTES`].
+    #[must_use]
+    pub fn fits(&self, payload: usize) -> bool {
+        payload <= MAX_BATCH_BYTES && record_bytes(payload) <= self.capacity - self.end
+    }
+
+    /// Appends one record of these batches ([`WriteBatch::bytes`](crate::batch::WriteBatch::bytes)),
+    /// in a single write; after a crash all of them are there, or none. Their entries have the
+    /// sequences from `first` on, and those through `synced` are on the medium already.
+    ///
+    /// Refuses what does not fit, and batches without any entry.
+    pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
+        debug_assert!(synced < first, "synced {synced} must come before first {first}");
+        self.usable()?;
+        let payload: usize = batches.iter().map(|batch| batch.len()).sum();
+        if payload == 0 || !self.fits(payload) {
+            return Err(Error::InvalidArgument {
+                what: "log record",
+                expected: format!(
+                    "1 to {MAX_BATCH_BYTES} bytes of payload that fit the {} bytes left",
+                    self.capacity - self.end
+                ),
+                found: format!("{payload} bytes"),
+            });
+        }
+        let size = record_bytes(payload);
+        self.record.clear();
+        self.record.reserve_exact(size as usize);
+        self.record.resize(HEADER_BYTES, 0);
+        batches.iter().for_each(|batch| self.record.extend_from_slice(batch));
+        if let Some((head, payload)) = self.record.split_first_chunk_mut::<HEADER_BYTES>() {
+            *head = Header::new(self.number, first, synced, payload).encode(self.number);
+        }
+        self.record.resize(size as usize, 0);
+        let written = write_all_at(&*self.file, &self.record, self.end);
+        if self.record.capacity() > KEPT_BYTES {
+            self.record = Vec::new();
+        }
+        self.poison(written)?;
+        self.end += size;
+        Ok(())
+    }
+
+    /// Puts every record on the medium.
+    pub fn sync(&mut self) -> Result<()> {
+        self.usable()?;
+        let synced = self.file.sync();
+        self.poison(synced)
+    }
+
+    fn usable(&self) -> Result<()> {
+        match &self.failed {
+            Some(error) => Err(Error::Poisoned(Box::new(error.clone()))),
+            None => Ok(()),
+        }
+    }
+
+    fn poison(&mut self, done: Result<()>) -> Result<()> {
+        self.failed = done.as_ref().err().cloned();
+        done
+    }
+}

@@ -1,0 +1,33 @@
+//! What is installed, as a table, and how to get what is not.
+
+use crate::setup;
+use crate::workspace::Workspace;
+use anyhow::Result;
+use std::process::ExitCode;
+
+/// Prints one row a need. Success when all are met.
+///
+/// # Errors
+/// None at present.
+pub fn run(workspace: &Workspace) -> Result<ExitCode> {
+    let mut missing = Vec::new();
+    println!("  {:<7} {:<28} {:<12} found", "", "what", "wanted");
+    for need in setup::all() {
+        let (state, found) = match need.found(workspace) {
+            Ok(found) => ("ok", found),
+            Err(found) => {
+                missing.push(format!("  {}: {}", need.name(), need.remedy(workspace)));
+                ("MISSING", found)
+            }
+        };
+        println!("  {state:<7} {:<28} {:<12} {found}", need.name(), need.wanted(workspace));
+    }
+    if missing.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!(
+        "\nTo get what is missing, run `cargo xtask setup`, or by hand:\n{}",
+        missing.join("\n")
+    );
+    Ok(ExitCode::FAILURE)
+}

@@ -1,0 +1,132 @@
+//! What the commands need on a machine, and how it gets there.
+//!
+//! 1. A [`Need`] looks whether it is met; `doctor` stops there.
+//! 2. If not, it installs itself, or says in a sentence what a person has to do.
+//! 3. It looks again: an installer that says yes is not believed.
+
+use crate::workspace::Workspace;
+use crate::{browser, node, rust};
+use anyhow::{Result, bail};
+
+/// A tool, a component or a set of packages.
+pub trait Need {
+    /// What it is called.
+    fn name(&self) -> String;
+    /// What would do: a version, `any`.
+    fn wanted(&self, workspace: &Workspace) -> String;
+    /// What is there: `Ok` when it will do, else `Err` with what was found instead.
+    fn found(&self, workspace: &Workspace) -> Result<String, String>;
+    /// How a person gets it.
+    fn remedy(&self, workspace: &Workspace) -> String;
+    /// Installs it, where this repository does that.
+    fn install(&self, workspace: &Workspace) -> Result<()>;
+}
+
+/// Everything that any command needs, in the order in which it can be installed.
+pub fn all() -> Vec<Box<dyn Need>> {
+    let mut needs: Vec<Box<dyn Need>> = vec![
+        Box::new(rust::Compiler),
+        Box::new(rust::WasmTarget),
+        Box::new(rust::RUSTFMT),
+        Box::new(rust::CLIPPY),
+        Box::new(rust::WasmPack),
+        Box::new(rust::WasmBindgen),
+        Box::new(node::Node),
+        Box::new(node::Npm),
+    ];
+    for package in node::PACKAGES {
+        needs.push(Box::new(package));
+    }
+    needs.push(Box::new(browser::Chromium));
+    needs
+}
+
+/// Installs everything that is missing.
+///
+/// # Errors
+/// All that could not be installed, each with its remedy.
+pub fn ensure_all(workspace: &Workspace) -> Result<()> {
+    let failures: Vec<String> = all()
+        .iter()
+        .filter_map(|need| ensure(workspace, &[need.as_ref()]).err())
+        .map(|error| format!("{error:#}"))
+        .collect();
+    if failures.is_empty() {
+        println!("Everything is installed.");
+        return Ok(());
+    }
+    bail!("{}", failures.join("\nerror: "))
+}
+
+/// Installs those of `needs` that are missing, in order.
+///
+/// # Errors
+/// The first that is missing and could not be installed, with its remedy.
+pub fn ensure(workspace: &Workspace, needs: &[&dyn Need]) -> Result<()> {
+    for need in needs {
+        if need.found(workspace).is_ok() {
+            continue;
+        }
+        let outcome = need.install(workspace);
+        if let Err(found) = need.found(workspace) {
+            let cause = outcome.err().map(|error| format!(" ({error:#})")).unwrap_or_default();
+            bail!(
+                "{}: wanted {}, found {found}{cause}. To get it: {}",
+                need.name(),
+                need.wanted(workspace),
+                need.remedy(workspace)
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Need, ensure};
+    use crate::workspace::Workspace;
+    use anyhow::{Result, bail};
+    use std::cell::Cell;
+
+    struct Fake {
+        there: Cell<bool>,
+        works: Option<bool>,
+    }
+
+    impl Need for Fake {
+        fn name(&self) -> String {
+            "fake".into()
+        }
+        fn wanted(&self, _: &Workspace) -> String {
+            "2.0".into()
+        }
+        fn found(&self, _: &Workspace) -> Result<String, String> {
+            if self.there.get() { Ok("2.0".into()) } else { Err("1.0".into()) }
+        }
+        fn remedy(&self, _: &Workspace) -> String {
+            "get fake".into()
+        }
+        fn install(&self, _: &Workspace) -> Result<()> {
+            assert!(!self.there.get(), "what is there is not installed");
+            match self.works {
+                Some(works) => self.there.set(works),
+                None => bail!("no network"),
+            }
+            Ok(())
+        }
+    }
+
+    fn outcome(there: bool, works: Option<bool>) -> Result<()> {
+        ensure(&Workspace::find(), &[&Fake { there: Cell::new(there), works }])
+    }
+
+    #[test]
+    fn a_need_is_installed_once_and_checked_afterwards() {
+        assert!(outcome(true, None).is_ok());
+        assert!(outcome(false, Some(true)).is_ok());
+        let refused = outcome(false, Some(false)).unwrap_err().to_string();
+        assert_eq!(refused, "fake: wanted 2.0, found 1.0. To get it: get fake");
+        let failed = outcome(false, None).unwrap_err().to_string();
+        assert_eq!(failed, "fake: wanted 2.0, found 1.0 (no network). To get it: get fake");
+    }
+}

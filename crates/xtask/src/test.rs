@@ -1,0 +1,253 @@
+//! Every check of the repository, as a list of steps.
+//!
+//! 1. A step first installs what it needs, then runs its commands; it fails alone.
+//! 2. A step whose ground failed is not run; all others are.
+//! 3. A table and one line, `N passed, N failed`, end the run.
+
+use crate::browser::{self, Chromium};
+use crate::node::{self, BINDINGS, E2E, Packages};
+use crate::progress::{self, seconds};
+use crate::rust::{CLIPPY, RUSTFMT, WasmTarget};
+use crate::setup::{self, Need};
+use crate::workspace::Workspace;
+use crate::{demo, wasm};
+use anyhow::Result;
+use clap::ValueEnum;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+/// A part of the checks that can be run alone.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// The Rust tests
+    Rust,
+    /// The browser build, and the tests of the npm package and in Chromium
+    Browser,
+    /// Format, lints and documentation
+    Lint,
+}
+
+struct Step {
+    name: &'static str,
+    part: Part,
+    /// The step without which this one makes no sense.
+    after: Option<&'static str>,
+    /// Answers the output in which tests are counted.
+    run: fn(&Run) -> Result<String>,
+}
+
+const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -> Step {
+    Step { name, part, after: None, run }
+}
+
+const STEPS: [Step; 9] = [
+    step("format", Part::Lint, format),
+    step("clippy", Part::Lint, clippy),
+    step("clippy for the browser", Part::Lint, clippy_wasm),
+    step("Rust tests", Part::Rust, rust_tests),
+    step(BUILD, Part::Browser, wasm_build),
+    Step { after: Some(BUILD), ..step("npm package", Part::Browser, package_tests) },
+    Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
+    Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, browser_tests) },
+    step("documentation", Part::Lint, documentation),
+];
+const BUILD: &str = "browser build";
+const DEMO: &str = "demo build";
+
+/// The features under which tests can inject faults.
+const TESTING: [&str; 2] = ["--features", "terrane/testing"];
+
+/// What the steps share.
+struct Run<'a> {
+    workspace: &'a Workspace,
+    full: bool,
+}
+
+#[derive(PartialEq)]
+enum Outcome {
+    Passed { tests: u64 },
+    Failed,
+    NotRun { because: &'static str },
+}
+
+/// Runs the steps of `only`, or all. Success when all passed.
+///
+/// # Errors
+/// None at present: a step that fails is counted and shown.
+pub fn run(workspace: &Workspace, full: bool, only: Option<Part>) -> Result<ExitCode> {
+    let run = Run { workspace, full };
+    let steps: Vec<&Step> =
+        STEPS.iter().filter(|step| only.is_none_or(|part| part == step.part)).collect();
+    let mut results: Vec<(&str, Outcome, Duration)> = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        println!("[{}/{}] {}", index + 1, steps.len(), step.name);
+        let began = Instant::now();
+        let outcome = step.outcome(&run, &results);
+        results.push((step.name, outcome, began.elapsed()));
+    }
+    Ok(summary(&results))
+}
+
+impl Step {
+    fn outcome(&self, run: &Run, earlier: &[(&str, Outcome, Duration)]) -> Outcome {
+        if let Some(because) = self.after {
+            let passed = |(name, outcome, _): &(&str, Outcome, Duration)| {
+                *name != because || matches!(outcome, Outcome::Passed { .. })
+            };
+            if !earlier.iter().all(passed) {
+                return Outcome::NotRun { because };
+            }
+        }
+        match (self.run)(run) {
+            Ok(output) => Outcome::Passed { tests: output.lines().filter_map(tests_in).sum() },
+            Err(error) => {
+                println!("  {error:#}");
+                Outcome::Failed
+            }
+        }
+    }
+}
+
+fn summary(results: &[(&str, Outcome, Duration)]) -> ExitCode {
+    println!();
+    let (mut passed, mut failed) = (0, 0);
+    for (name, outcome, elapsed) in results {
+        let (word, note) = match outcome {
+            Outcome::Passed { tests: 0 } => ("passed", String::new()),
+            Outcome::Passed { tests } => ("passed", format!("{tests} tests")),
+            Outcome::Failed => ("FAILED", String::new()),
+            Outcome::NotRun { because } => ("not run", format!("{because} did not pass")),
+        };
+        match outcome {
+            Outcome::Passed { .. } => passed += 1,
+            Outcome::Failed | Outcome::NotRun { .. } => failed += 1,
+        }
+        let row = format!("  {name:<24} {word:<8} {:>12}  {note}", seconds(*elapsed));
+        println!("{}", row.trim_end());
+    }
+    println!("\n{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// How many tests a line of a runner's summary says passed: cargo's (`test result: ok. 3 passed;`),
+/// Playwright's (`3 passed (1.2s)`) and Node's (`# pass 3`).
+fn tests_in(line: &str) -> Option<u64> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words.as_slice() {
+        ["test", "result:", _, count, "passed;", ..]
+        | [count, "passed", ..]
+        | [_, "pass", count] => count.parse().ok(),
+        _ => None,
+    }
+}
+
+impl Run<'_> {
+    /// Installs `needs`, then runs one command.
+    fn with(&self, needs: &[&dyn Need], label: &str, mut command: Command) -> Result<String> {
+        setup::ensure(self.workspace, needs)?;
+        if self.full {
+            command.env("TERRANE_FULL", "1");
+        }
+        progress::run(label, command)
+    }
+
+    fn npm(&self, package: Packages, arguments: &[&str]) -> Result<String> {
+        let label = format!("npm {} in {}", arguments.join(" "), package.folder);
+        let command = self.workspace.npm(package.folder, arguments);
+        self.with(&[&node::Node, &node::Npm, &package], &label, command)
+    }
+}
+
+fn format(run: &Run) -> Result<String> {
+    let command = run.workspace.cargo(&["fmt", "--all", "--check", "--", "--color=never"]);
+    run.with(&[&RUSTFMT], "cargo fmt --all --check", command)
+}
+
+/// Once as the tests compile the workspace, once as users compile the engine.
+fn clippy(run: &Run) -> Result<String> {
+    let mut tested = run.workspace.cargo(&["clippy", "--workspace", "--all-targets"]);
+    tested.args(TESTING).args(["--", "-D", "warnings"]);
+    run.with(&[&CLIPPY], "cargo clippy --workspace --all-targets", tested)?;
+    let product = ["clippy", "-p", "terrane", "-p", "terrane-cli", "--", "-D", "warnings"];
+    run.with(&[&CLIPPY], "cargo clippy, product features", run.workspace.cargo(&product))
+}
+
+fn clippy_wasm(run: &Run) -> Result<String> {
+    let mut command = wasm::cargo(run.workspace, &["clippy", "-p", "terrane-wasm"]);
+    command.args(["--", "-D", "warnings"]);
+    run.with(&[&CLIPPY, &WasmTarget], "cargo clippy -p terrane-wasm", command)
+}
+
+fn documentation(run: &Run) -> Result<String> {
+    let mut command = run.workspace.cargo(&["doc", "--workspace", "--lib", "--no-deps"]);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    run.with(&[], "cargo doc --workspace --no-deps", command)
+}
+
+fn rust_tests(run: &Run) -> Result<String> {
+    // One failing crate must not hide the others.
+    let mut command = run.workspace.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    command.args(TESTING);
+    run.with(&[], "cargo test --workspace", command)
+}
+
+fn wasm_build(run: &Run) -> Result<String> {
+    wasm::build(run.workspace, wasm::Profile::Release)?;
+    Ok(String::new())
+}
+
+fn package_tests(run: &Run) -> Result<String> {
+    run.npm(BINDINGS, &["test"])
+}
+
+fn demo_build(run: &Run) -> Result<String> {
+    run.npm(node::DEMO, &["run", "check"])?;
+    demo::build(run.workspace)?;
+    Ok(String::new())
+}
+
+fn browser_tests(run: &Run) -> Result<String> {
+    setup::ensure(run.workspace, &[&node::Node, &node::Npm, &E2E, &Chromium])?;
+    let mut command = run.workspace.npm(E2E.folder, &["test"]);
+    command.env(browser::VARIABLE, Chromium::executable(run.workspace)?);
+    run.with(&[], "npm test in tests/e2e", command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Outcome, Part, Run, STEPS, Step, step, tests_in};
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn the_summaries_of_all_three_runners_are_counted_once() {
+        assert_eq!(tests_in("test result: ok. 12 passed; 0 failed; 0 ignored"), Some(12));
+        assert_eq!(tests_in("  3 passed (4.2s)"), Some(3));
+        assert_eq!(tests_in("# pass 7"), Some(7));
+        assert_eq!(tests_in("ℹ pass 7"), Some(7));
+        assert_eq!(tests_in("test a_test_that_passed ... ok"), None);
+    }
+
+    #[test]
+    fn a_step_whose_ground_failed_is_not_run() {
+        let workspace = Workspace::find();
+        let run = Run { workspace: &workspace, full: false };
+        let dependent = Step {
+            after: Some("ground"),
+            ..step("dependent", Part::Lint, |_| Ok("# pass 2".to_owned()))
+        };
+        let after = |outcome| dependent.outcome(&run, &[("ground", outcome, Duration::ZERO)]);
+        assert!(after(Outcome::Failed) == Outcome::NotRun { because: "ground" });
+        assert!(after(Outcome::NotRun { because: "x" }) == Outcome::NotRun { because: "ground" });
+        assert!(after(Outcome::Passed { tests: 0 }) == Outcome::Passed { tests: 2 });
+    }
+
+    #[test]
+    fn every_step_follows_the_step_that_it_rests_on() {
+        for (index, step) in STEPS.iter().enumerate() {
+            if let Some(ground) = step.after {
+                let position = STEPS.iter().position(|other| other.name == ground).unwrap();
+                assert!(position < index && STEPS[position].part == step.part, "{}", step.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a store was asked to do, what it promised, and whether it keeps it.
+
+use crate::workload::{KEYSPACES, Operation};
+use std::collections::BTreeMap;
+use terrane::{Db, Range, Result};
+
+/// The live entries of both keyspaces.
+pub type State = [BTreeMap<Vec<u8>, Vec<u8>>; 2];
+
+/// Every state that the batches went through.
+#[derive(Clone)]
+pub struct History {
+    /// `states[n]` is the state after `n` batches.
+    states: Vec<State>,
+    /// Batches that were promised to be on the medium.
+    synced: usize,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        History { states: vec![State::default()], synced: 0 }
+    }
+}
+
+impl History {
+    /// A batch is about to be written.
+    pub fn attempt(&mut self, batch: &[Operation]) {
+        let mut state = self.states.last().cloned().unwrap_or_default();
+        for (keyspace, key, value) in batch {
+            match value {
+                Some(value) => state[*keyspace].insert(key.clone(), value.clone()),
+                None => state[*keyspace].remove(key),
+            };
+        }
+        self.states.push(state);
+    }
+
+    /// All batches so far are promised to be on the medium.
+    pub fn promise(&mut self) {
+        self.synced = self.states.len() - 1;
+    }
+
+    /// The state after all batches.
+    #[must_use]
+    pub fn last(&self) -> &State {
+        self.states.last().expect("there is always the empty state")
+    }
+
+    /// How many batches a store shows after a crash: a prefix, not shorter than what was promised.
+    ///
+    /// # Errors
+    /// What is wrong with the state, in words.
+    pub fn judge(&self, state: &State) -> std::result::Result<usize, String> {
+        let Some(shown) = self.states.iter().rposition(|s| s == state) else {
+            return Err(format!("no prefix of history: {}", self.nearest(state)));
+        };
+        if shown < self.synced {
+            return Err(format!("{shown} batches are left of {} that were synced", self.synced));
+        }
+        Ok(shown)
+    }
+
+    /// Forgets what was lost: the store goes on from `shown` batches.
+    pub fn rewind(&mut self, shown: usize) {
+        self.states.truncate(shown + 1);
+        self.synced = shown;
+    }
+
+    fn nearest(&self, state: &State) -> String {
+        let counters: Vec<_> = state.iter().map(|s| s.get(b"counter".as_slice())).collect();
+        format!("counters {counters:?}, sizes {} and {}", state[0].len(), state[1].len())
+    }
+}
+
+/// Everything that a store shows, by scans; each key is then got, too.
+///
+/// # Errors
+/// Those of reading.
+///
+/// # Panics
+/// If a get and a scan disagree, or a scan is out of order.
+pub fn shown(db: &Db) -> Result<State> {
+    let mut state = State::default();
+    for (at, name) in KEYSPACES.iter().enumerate() {
+        let keyspace = db.keyspace(name)?;
+        let mut scan = keyspace.scan(Range::default())?;
+        let mut last: Option<Vec<u8>> = None;
+        while let Some((key, value)) = scan.next()? {
+            assert!(last.as_deref().is_none_or(|last| last < key), "a scan is out of order");
+            last = Some(key.to_vec());
+            state[at].insert(key.to_vec(), value.to_vec());
+        }
+        for (key, value) in &state[at] {
+            let got = keyspace.get(key)?;
+            assert_eq!(got.as_ref(), Some(value), "a get and a scan disagree");
+        }
+    }
+    Ok(state)
+}

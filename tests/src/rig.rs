@@ -1,0 +1,119 @@
+//! The four kinds of storage, each over a medium that loses power, fails, fills up and rots.
+
+use std::sync::Arc;
+use terrane::driver::{Driver, SeededDriver};
+use terrane::storage::medium::{FaultMedium, Medium, MemoryMedium, NativeMedium};
+use terrane::storage::volume::VolumeOptions;
+use terrane::storage::{Directory, File, Storage, Volume};
+use terrane::{Db, Options, Result};
+use terrane_policy::{PolicyOptions, Tiered};
+
+/// A kind of storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file for each table, in memory.
+    MemoryDirectory,
+    /// A file for each table, in a directory of the file system.
+    NativeDirectory,
+    /// Three backing files in memory, as on OPFS.
+    MemoryVolume,
+    /// One backing file in the file system.
+    NativeVolume,
+}
+
+/// Every kind.
+pub const KINDS: [Kind; 4] =
+    [Kind::MemoryDirectory, Kind::NativeDirectory, Kind::MemoryVolume, Kind::NativeVolume];
+
+impl Kind {
+    /// The names of a volume's backing files; none for a directory.
+    fn backings(self) -> &'static [&'static str] {
+        match self {
+            Kind::MemoryDirectory | Kind::NativeDirectory => &[],
+            Kind::MemoryVolume => &["journal", "log", "data"],
+            Kind::NativeVolume => &["volume"],
+        }
+    }
+}
+
+/// One place for a store, and the medium in front of it.
+pub struct Rig {
+    /// The kind of storage.
+    pub kind: Kind,
+    /// What is on the medium.
+    pub inner: Arc<dyn Medium>,
+    /// The medium that the store sees.
+    pub medium: FaultMedium,
+    _dir: Option<tempfile::TempDir>,
+}
+
+impl Rig {
+    /// An empty place.
+    #[must_use]
+    pub fn new(kind: Kind) -> Rig {
+        let native = matches!(kind, Kind::NativeDirectory | Kind::NativeVolume);
+        let dir = native.then(|| tempfile::tempdir().expect("a temporary directory"));
+        let inner: Arc<dyn Medium> = match &dir {
+            Some(dir) => Arc::new(NativeMedium::open(dir.path(), true).expect("a directory")),
+            None => Arc::new(MemoryMedium::new()),
+        };
+        let medium = FaultMedium::new(inner.clone()).expect("an empty medium");
+        Rig { kind, inner, medium, _dir: dir }
+    }
+
+    /// Power is back: the store sees what is on the medium.
+    pub fn restore_power(&mut self) {
+        self.medium = FaultMedium::new(self.inner.clone()).expect("a readable medium");
+    }
+
+    /// The storage over the medium.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub fn storage(&self) -> Result<Arc<dyn Storage>> {
+        let medium: Arc<dyn Medium> = Arc::new(self.medium.clone());
+        if self.kind.backings().is_empty() {
+            return Ok(Arc::new(Directory::open(medium)?));
+        }
+        let present = medium.list()?;
+        let backings = self.kind.backings().iter().map(|name| {
+            if present.iter().any(|p| p == name) { medium.open(name) } else { medium.create(name) }
+        });
+        let backings: Vec<Arc<dyn File>> = backings.collect::<Result<_>>()?;
+        medium.sync_names()?;
+        // Small steps, so that a small store grows and shrinks often.
+        let options = VolumeOptions { min_growth: 64 << 10, ..VolumeOptions::default() };
+        Ok(Arc::new(Volume::open(backings, options)?))
+    }
+
+    /// Opens the store with jobs interleaved as `seed` decides.
+    ///
+    /// # Errors
+    /// What opening says.
+    pub fn open(&self, options: Options, seed: u64) -> Result<Db> {
+        self.open_with(options, Arc::new(SeededDriver::new(seed)))
+    }
+
+    /// Opens the store with a driver of choice.
+    ///
+    /// # Errors
+    /// What opening says.
+    pub fn open_with(&self, options: Options, driver: Arc<dyn Driver>) -> Result<Db> {
+        Db::open_storage(self.storage()?, options, driver)
+    }
+}
+
+/// Options so small that a few hundred entries rotate logs, flush, stall and compact.
+#[must_use]
+pub fn tiny() -> Options {
+    let tiered = Tiered { size_ratio: 2, ..Tiered::default() };
+    Options {
+        memtable_bytes: 2 << 10,
+        log_bytes: 4 << 10,
+        logs_bytes_max: 12 << 10,
+        level0_runs_max: 6,
+        cache_bytes: 16 << 10,
+        policy: PolicyOptions::Tiered(tiered),
+        ..Options::default()
+    }
+}
