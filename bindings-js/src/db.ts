@@ -28,8 +28,7 @@ export interface ReadOptions<V extends Encoding> {
 
 /** Options of an iteration. */
 export interface EntriesOptions<K extends Encoding, V extends Encoding>
-  extends RangeOptions,
-    ReadOptions<V> {
+  extends RangeOptions, ReadOptions<V> {
   /** How keys come back. Default: the store's. */
   keyEncoding?: K;
   /** Begin with the last key. Default: false. */
@@ -40,8 +39,7 @@ export interface EntriesOptions<K extends Encoding, V extends Encoding>
 
 /** One write of a batch. */
 export type BatchOperation =
-  | { type: "put"; key: Bytes; value: Bytes }
-  | { type: "delete"; key: Bytes };
+  { type: "put"; key: Bytes; value: Bytes } | { type: "delete"; key: Bytes };
 
 /** What a store falls back on where a call does not say. */
 export interface Defaults<K extends Encoding, V extends Encoding> {
@@ -54,9 +52,10 @@ export interface Defaults<K extends Encoding, V extends Encoding> {
  * An open store. Keys are ordered by their bytes. Calls take effect in the order in which they are
  * made, also when they are not awaited in between.
  */
-export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
-  implements AsyncDisposable
-{
+export class Db<
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> implements AsyncDisposable {
   /** The store's name. */
   readonly name: string;
   readonly #connection: Connection;

@@ -15,8 +15,10 @@ export interface EngineOptions {
 }
 
 /** Options of a store. */
-export interface OpenOptions<K extends Encoding = "utf8", V extends Encoding = "utf8">
-  extends EngineOptions {
+export interface OpenOptions<
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> extends EngineOptions {
   /** Whether to create the store if there is none. Default: true. */
   createIfMissing?: boolean;
   /** How keys come back. Default: "utf8". */

@@ -111,7 +111,7 @@ export class Packer {
 export function unpack(bytes: Uint8Array): (Uint8Array | undefined)[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const strings: (Uint8Array | undefined)[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const length = view.getUint32(at, true);
     at += 4;
     if (length === MISSING) {

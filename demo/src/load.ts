@@ -71,7 +71,7 @@ export async function load(
 
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const chunks = file.stream().getReader();
-  for (let done = false; !done; ) {
+  for (let done = false; !done;) {
     const chunk = await chunks.read();
     done = chunk.done;
     const text = decode(decoder, chunk.value);

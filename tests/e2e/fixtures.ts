@@ -33,7 +33,6 @@ interface Fixtures {
 
 export const test = base.extend<Fixtures, { origin: string }>({
   origin: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the pattern
     async ({}, use) => {
       const { server, origin } = await serve();
       await use(origin);
@@ -43,7 +42,6 @@ export const test = base.extend<Fixtures, { origin: string }>({
     { scope: "worker" },
   ],
 
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the pattern
   context: async ({}, use) => {
     const profile = mkdtempSync(join(tmpdir(), "terrane-profile-"));
     const launch = { args, headless: true, ...(executablePath && { executablePath }) };
