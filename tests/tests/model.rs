@@ -1,0 +1,255 @@
+//! Random operations against sorted maps: the store shows what the maps show, now and at every
+//! snapshot that is held, in both directions, over reopens and changes of policy.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use terrane::{Db, Durability, Options, Range, Scan, Snapshot, WriteBatch};
+use terrane_policy::{Leveled, PolicyOptions, Tiered};
+use terrane_tests::full;
+use terrane_tests::random::Random;
+use terrane_tests::rig::{KINDS, Kind, Rig, tiny};
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+const NAMES: [&str; 3] = ["default", "a", "b"];
+
+/// A store beside what it must show.
+struct Pair {
+    rig: Rig,
+    options: Options,
+    db: Db,
+    maps: [Map; 3],
+    snapshots: Vec<(Snapshot, [Map; 3])>,
+    /// Scans under way, with what is left of them to show.
+    scans: Vec<(Scan, Vec<(Vec<u8>, Vec<u8>)>)>,
+    random: Random,
+}
+
+fn policies() -> [PolicyOptions; 2] {
+    // So small that a few hundred entries fill several levels.
+    [
+        PolicyOptions::Leveled(Leveled {
+            size_ratio: 3,
+            base_bytes: 2 << 10,
+            table_bytes: 1 << 10,
+            ..Leveled::default()
+        }),
+        PolicyOptions::Tiered(Tiered {
+            size_ratio: 2,
+            base_bytes: 2 << 10,
+            table_bytes: 1 << 10,
+        }),
+    ]
+}
+
+impl Pair {
+    fn new(kind: Kind, policy: PolicyOptions, seed: u64) -> Pair {
+        let rig = Rig::new(kind);
+        let options = Options { policy, ..tiny() };
+        let db = rig.open(options.clone(), seed).expect("a new store");
+        Pair {
+            rig,
+            options,
+            db,
+            maps: Default::default(),
+            snapshots: Vec::new(),
+            scans: Vec::new(),
+            random: Random(seed),
+        }
+    }
+
+    fn key(&mut self) -> Vec<u8> {
+        match self.random.below(40) {
+            0 => Vec::new(),
+            1 => vec![0xff; 3],
+            _ => format!("k{:03}", self.random.below(150)).into_bytes(),
+        }
+    }
+
+    fn write(&mut self) {
+        let mut batch = WriteBatch::new();
+        for _ in 0..1 + self.random.below(8) {
+            let at = self.random.below(3) as usize;
+            let id = self.db.keyspace(NAMES[at]).unwrap().id();
+            let key = self.key();
+            if self.random.one_in(4) {
+                batch.delete(id, &key).unwrap();
+                self.maps[at].remove(&key);
+            } else {
+                let value = vec![self.random.word() as u8; self.random.below(60) as usize];
+                batch.put(id, &key, &value).unwrap();
+                self.maps[at].insert(key, value);
+            }
+        }
+        let sync = self.random.one_in(8);
+        let durability = if sync { Durability::Sync } else { Durability::Buffered };
+        self.db.write(batch, durability).unwrap();
+    }
+
+    fn range(&mut self) -> Range {
+        let bound = |pair: &mut Pair| match pair.random.below(3) {
+            0 => Bound::Unbounded,
+            1 => Bound::Included(pair.key()),
+            _ => Bound::Excluded(pair.key()),
+        };
+        Range { from: bound(self), to: bound(self) }
+    }
+
+    /// Compares a scan of a range, walked both ways and with turns, with a map.
+    fn compare(&mut self, scan: &mut Scan, map: &Map, range: &Range) {
+        let expected = within(map, range);
+        if self.random.one_in(2) {
+            for (key, value) in &expected {
+                assert_eq!(scan.next().unwrap(), Some((key.as_slice(), value.as_slice())));
+            }
+            assert_eq!(scan.next().unwrap(), None);
+            return;
+        }
+        for (key, value) in expected.iter().rev() {
+            assert_eq!(scan.prev().unwrap(), Some((key.as_slice(), value.as_slice())));
+        }
+        assert_eq!(scan.prev().unwrap(), None);
+    }
+
+    /// Steps back and forth over a range.
+    fn zigzag(&mut self) {
+        let at = self.random.below(3) as usize;
+        let range = self.range();
+        let expected = within(&self.maps[at], &range);
+        let mut scan = self.db.keyspace(NAMES[at]).unwrap().scan(range).unwrap();
+        let mut place = None;
+        for _ in 0..20 {
+            let forward = self.random.below(3) > 0;
+            let next = match (place, forward) {
+                (None, true) => 0,
+                (None, false) => expected.len().wrapping_sub(1),
+                (Some(at), true) => at + 1,
+                (Some(at), false) => usize::wrapping_sub(at, 1),
+            };
+            let shown = if forward { scan.next() } else { scan.prev() }.unwrap();
+            let wanted = expected.get(next).map(|(k, v)| (k.as_slice(), v.as_slice()));
+            assert_eq!(shown, wanted);
+            if wanted.is_none() {
+                return;
+            }
+            place = Some(next);
+        }
+    }
+
+    fn look(&mut self) {
+        let at = self.random.below(3) as usize;
+        let keyspace = self.db.keyspace(NAMES[at]).unwrap();
+        let key = self.key();
+        assert_eq!(keyspace.get(&key).unwrap().as_ref(), self.maps[at].get(&key));
+        let range = self.range();
+        let mut scan = keyspace.scan(range.clone()).unwrap();
+        let map = self.maps[at].clone();
+        self.compare(&mut scan, &map, &range);
+        if self.snapshots.is_empty() {
+            return;
+        }
+        let pick = self.random.below(self.snapshots.len() as u64) as usize;
+        let (snapshot, maps) = self.snapshots.swap_remove(pick);
+        let got = snapshot.get_many(&keyspace, &[&key, b"k001"]).unwrap();
+        let wanted = [maps[at].get(&key).cloned(), maps[at].get(b"k001".as_slice()).cloned()];
+        assert_eq!(got, wanted);
+        let mut scan = snapshot.scan(&keyspace, range.clone()).unwrap();
+        self.compare(&mut scan, &maps[at], &range);
+        self.snapshots.push((snapshot, maps));
+    }
+
+    /// Goes on a little with a scan that began long ago.
+    fn resume_scan(&mut self) {
+        if self.scans.len() < 3 {
+            let at = self.random.below(3) as usize;
+            let scan = self.db.keyspace(NAMES[at]).unwrap().scan(Range::default()).unwrap();
+            self.scans.push((scan, within(&self.maps[at], &Range::default())));
+        }
+        let pick = self.random.below(self.scans.len() as u64) as usize;
+        let (mut scan, mut left) = self.scans.swap_remove(pick);
+        for _ in 0..7 {
+            let wanted = (!left.is_empty()).then(|| left.remove(0));
+            let shown = scan.next().unwrap().map(|(k, v)| (k.to_vec(), v.to_vec()));
+            assert_eq!(shown, wanted);
+            if wanted.is_none() {
+                return;
+            }
+        }
+        self.scans.push((scan, left));
+    }
+
+    fn reopen(&mut self) {
+        self.snapshots.clear();
+        self.scans.clear();
+        let seed = self.random.word();
+        let closed = self.db.clone();
+        closed.close().unwrap();
+        self.db = self.rig.open(self.options.clone(), seed).unwrap();
+    }
+
+    fn step(&mut self) {
+        match self.random.below(100) {
+            0..60 => self.write(),
+            60..75 => self.look(),
+            75..80 => self.zigzag(),
+            80..86 => self.resume_scan(),
+            86..89 => self.snapshots.push((self.db.snapshot(), self.maps.clone())),
+            89..91 => drop(self.snapshots.pop()),
+            91..93 => self.db.flush().unwrap(),
+            93 => self.db.settle().unwrap(),
+            94 => self.reopen(),
+            95 => {
+                let range = self.range();
+                let at = self.random.below(3) as usize;
+                let keyspace = self.db.keyspace(NAMES[at]).unwrap();
+                keyspace.compact_range(&range).unwrap();
+            }
+            96..98 => {
+                let at = self.random.below(3) as usize;
+                let policy = &policies()[self.random.below(2) as usize];
+                self.db.keyspace(NAMES[at]).unwrap().set_policy(policy).unwrap();
+            }
+            98 if self.snapshots.is_empty() => {
+                self.db.drop_keyspace("b").unwrap();
+                self.maps[2].clear();
+            }
+            _ => assert_eq!(self.db.check().unwrap().damage, []),
+        }
+    }
+}
+
+fn within(map: &Map, range: &Range) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let inside = |key: &Vec<u8>| {
+        let after = match &range.from {
+            Bound::Included(from) => key >= from,
+            Bound::Excluded(from) => key > from,
+            Bound::Unbounded => true,
+        };
+        let before = match &range.to {
+            Bound::Included(to) => key <= to,
+            Bound::Excluded(to) => key < to,
+            Bound::Unbounded => true,
+        };
+        after && before
+    };
+    map.iter().filter(|(k, _)| inside(k)).map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+fn run(kind: Kind, policy: PolicyOptions, seed: u64, steps: usize) {
+    let mut pair = Pair::new(kind, policy, seed);
+    for _ in 0..steps {
+        pair.step();
+    }
+}
+
+#[test]
+fn the_store_shows_what_sorted_maps_show() {
+    let (seeds, steps) = if full() { (40, 20_000) } else { (2, 2_500) };
+    for seed in 0..seeds {
+        for kind in KINDS {
+            for policy in policies() {
+                println!("{kind:?} {} seed {seed}", policy.name());
+                run(kind, policy, seed, steps);
+            }
+        }
+    }
+}
