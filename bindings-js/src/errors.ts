@@ -135,6 +135,8 @@ function codeOf(exception: string): ErrorCode {
     case "SecurityError":
     case "NotAllowedError":
       return "UNAVAILABLE";
+    case "CompileError":
+    case "LinkError":
     case "RuntimeError":
     case "RangeError":
     case "TypeError":

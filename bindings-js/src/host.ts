@@ -27,7 +27,10 @@ export class Host {
   /** Takes the locks, opens the files and starts the engine; on failure lets all go again. */
   static async open(request: OpenRequest): Promise<Host> {
     const { name, page, client, timeout, createIfMissing, wasmUrl } = request;
-    const starting = init(wasmUrl === undefined ? undefined : { module_or_path: wasmUrl });
+    const module = wasmUrl === undefined ? undefined : { module_or_path: wasmUrl };
+    const starting = init(module).catch((cause: unknown) => {
+      throw refusal("ENGINE", `the engine could not be loaded: ${cause}`, cause);
+    });
     // Its failure is told below, where it is awaited.
     starting.catch(() => undefined);
     const since = new Date().toISOString();

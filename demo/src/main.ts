@@ -75,6 +75,8 @@ async function loadFile(db: Db): Promise<void> {
   loading = new AbortController();
   showLoading(true);
   write("loaded", "");
+  write("state", "Loading…");
+  write("keys", "…");
   const renew = setInterval(() => void refresh(db).catch(() => undefined), STATS_INTERVAL);
   try {
     const columns = { key: choice("key-column"), value: choice("value-column") };

@@ -91,6 +91,34 @@ test("300 thousand package names are counted, ordered and found, also after a re
   expect(mismatch).toBeUndefined();
 });
 
+test("a load that a reload cuts leaves the file's first lines, and can be done again", async ({
+  context,
+  origin,
+}) => {
+  const names = packageNames(200_000);
+  const path = file("cut.txt", names.join("\n"));
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  const keys = async () => Number((await page.locator("#keys").textContent())?.replaceAll(",", ""));
+  let before = 0;
+  for (const pause of [40, 120, 200]) {
+    await page.locator("#file").setInputFiles(path);
+    await page.getByRole("button", { name: "Load" }).click();
+    await expect(page.locator("#rate")).toContainText("rows/s");
+    await page.waitForTimeout(pause);
+    await page.reload();
+    await expect(page.locator("#state")).toContainText("All keys read");
+    const found = await keys();
+    expect(found).toBeGreaterThanOrEqual(before);
+    if (found > 0) expect(await lookUp(page, names[found - 1] ?? "")).toBe(`${found}`);
+    if (found < names.length) expect(await lookUp(page, names[found] ?? "")).toContain("No such");
+    before = found;
+  }
+  expect(before).toBeGreaterThan(0);
+  await loadFile(page, path);
+  await expect.poll(keys).toBe(names.length);
+});
+
 test("columns of TSV, CSV and NDJSON become keys and values", async ({ context, origin }) => {
   const page = await context.newPage();
   await openDemo(page, origin);

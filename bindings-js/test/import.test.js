@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as terrane from "../dist/index.js";
+
+test("the package can be imported on a server, and says why no store can be opened there", async () => {
+  for (const call of [() => terrane.open("notes"), () => terrane.destroy("notes")]) {
+    await assert.rejects(call, (error) => {
+      assert.ok(error instanceof terrane.UnavailableError);
+      assert.ok(error instanceof terrane.TerraneError);
+      assert.equal(error.code, "UNAVAILABLE");
+      assert.match(error.message, /this is no page of a browser$/);
+      return true;
+    });
+  }
+});
+
+test("names are checked before anything else", async () => {
+  for (const name of ["", ".", "..", "a/b", "a\\b", "\0", "x".repeat(101), 7, undefined]) {
+    await assert.rejects(() => terrane.open(name), terrane.InvalidArgumentError, String(name));
+  }
+});

@@ -1,0 +1,128 @@
+/** What a store does when the browser, the disk or the bytes let it down. */
+
+import { expect, test } from "./fixtures.ts";
+
+test("at the quota writes fail with their class, and what was acknowledged stays", async ({
+  context,
+  origin,
+  storePage,
+}) => {
+  const page = await storePage();
+  const browser = await context.newCDPSession(page);
+  const quota = (bytes?: number) =>
+    browser.send("Storage.overrideQuotaForOrigin", {
+      origin,
+      ...(bytes !== undefined && { quotaSize: bytes }),
+    });
+  await quota(16 << 20);
+  const { failure, acknowledged } = await page.evaluate(async () => {
+    const db = await window.terrane.open("quota");
+    let acknowledged = 0;
+    const failure = await window.failure(async () => {
+      for (; acknowledged < 4000; acknowledged++) {
+        // Random bytes, which no compression shrinks.
+        const value = crypto.getRandomValues(new Uint8Array(16 << 10));
+        const key = `${acknowledged}`.padStart(6, "0");
+        await db.put(key, value, { durability: "sync" });
+      }
+    });
+    await window.failure(() => db.close());
+    return { failure, acknowledged };
+  });
+  expect(failure).toMatchObject({ name: "QuotaError", code: "QUOTA" });
+  expect(acknowledged).toBeGreaterThan(100);
+
+  await quota();
+  const { keys, damage, more } = await page.evaluate(async () => {
+    const db = await window.terrane.open("quota", { valueEncoding: "binary" });
+    const keys: string[] = [];
+    for await (const [key] of db.entries()) keys.push(key);
+    await db.put("more", "fits", { durability: "sync" });
+    const { damage } = await db.check();
+    return { keys, damage, more: await db.get("more", { valueEncoding: "utf8" }) };
+  });
+  expect(damage).toEqual([]);
+  expect(more).toBe("fits");
+  expect(keys.length).toBeGreaterThanOrEqual(acknowledged);
+  expect(keys).toEqual(keys.map((_, i) => `${i}`.padStart(6, "0")));
+});
+
+test("damaged bytes are named by a check, and never read as data", async ({ storePage }) => {
+  const page = await storePage();
+  const result = await page.evaluate(async () => {
+    const { open } = window.terrane;
+    const db = await open("damaged");
+    const put = (i: number) => ({
+      type: "put" as const,
+      key: `${i}`.padStart(6, "0"),
+      value: `${i}`.repeat(20),
+    });
+    await db.batch(Array.from({ length: 20_000 }, (_, i) => put(i)));
+    await db.flush();
+    await db.close();
+
+    const root = await navigator.storage.getDirectory();
+    const stores = await root.getDirectoryHandle("terrane");
+    const file = await (await stores.getDirectoryHandle("damaged")).getFileHandle("data");
+    const position = 100_000;
+    const [byte = 0] = await (await file.getFile()).slice(position, position + 1).bytes();
+    const writable = await file.createWritable({ keepExistingData: true });
+    await writable.write({ type: "write", position, data: new Uint8Array([byte ^ 1]) });
+    await writable.close();
+
+    const again = await open("damaged");
+    const { damage } = await again.check();
+    let read = 0;
+    let wrong = 0;
+    const failure = await window.failure(async () => {
+      for await (const [key, value] of again.entries()) {
+        read += 1;
+        if (value !== String(Number(key)).repeat(20)) wrong += 1;
+      }
+    });
+    return { damage, failure, read, wrong };
+  });
+  expect(result.damage).toHaveLength(1);
+  expect(result.damage[0]?.expected).not.toBe(result.damage[0]?.found);
+  expect(result.failure).toMatchObject({ name: "CorruptError", code: "CORRUPT" });
+  expect(result.wrong).toBe(0);
+  expect(result.read).toBeLessThan(20_000);
+});
+
+test("a module that cannot be loaded is told, and the store is free again", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const failures = await page.evaluate(async () => {
+    const { open } = window.terrane;
+    const noModule = await window.failure(() => open("unloaded", { wasmUrl: "/nowhere.wasm" }));
+    const noWorker = await window.failure(() =>
+      open("unloaded", { worker: () => new Worker("/nowhere.js", { type: "module" }) }),
+    );
+    const after = await window.failure(() => open("unloaded", { timeout: 0 }));
+    return { noModule, noWorker, after };
+  });
+  expect(failures.noModule?.code).toBe("ENGINE");
+  expect(failures.noWorker?.code).toBe("ENGINE");
+  expect(failures.after).toBeUndefined();
+});
+
+test("without the private file system a store is refused, never kept in memory", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const failure = await page.evaluate(async () => {
+    const worker = () => {
+      // A worker in which the browser refuses, as in a private window.
+      const script = `
+        import "${location.origin}/terrane/dist/worker.js";
+        navigator.storage.getDirectory = () =>
+          Promise.reject(new DOMException("denied", "SecurityError"));`;
+      return new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })), {
+        type: "module",
+      });
+    };
+    return window.failure(() => window.terrane.open("private", { worker }));
+  });
+  expect(failure).toMatchObject({ name: "UnavailableError", code: "UNAVAILABLE" });
+});
