@@ -1,1 +1,9 @@
-//! OPFS.
+//! Terrane's backing files on the browser's origin private file system (OPFS).
+//!
+//! A dedicated worker opens synchronous access handles and gives them here, one for each
+//! [`OpfsFile`]; a [`Volume`](terrane::storage::Volume) over a few of them holds a whole store.
+
+mod answer;
+mod file;
+
+pub use file::OpfsFile;

@@ -74,6 +74,15 @@ impl PolicyOptions {
         }
     }
 
+    /// Bytes at which it closes a table.
+    #[must_use]
+    pub fn table_bytes(&self) -> u64 {
+        match self {
+            PolicyOptions::Leveled(policy) => policy.table_bytes,
+            PolicyOptions::Tiered(policy) => policy.table_bytes,
+        }
+    }
+
     /// What the policy does, in one sentence.
     #[must_use]
     pub fn summary(&self) -> &'static str {

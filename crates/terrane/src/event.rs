@@ -4,7 +4,7 @@ use crate::entry::Seq;
 use crate::error::{Corruption, Stall};
 use crate::keyspace::KeyspaceId;
 use std::sync::Arc;
-use terrane_policy::{RunId, TableId, TableInfo};
+use terrane_policy::{PolicyOptions, RunId, TableId, TableInfo};
 
 /// Receives events, in order, on the thread that caused them. It must not call the store.
 pub type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -30,6 +30,20 @@ pub enum Event {
         keyspace: KeyspaceId,
         /// Its name.
         name: String,
+    },
+    /// A keyspace was removed with all it held.
+    KeyspaceDropped {
+        /// Its id.
+        keyspace: KeyspaceId,
+        /// Its name.
+        name: String,
+    },
+    /// A keyspace has another policy.
+    PolicyChanged {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The new one.
+        policy: PolicyOptions,
     },
     /// A memtable was closed for writing and waits for its flush.
     MemtableSealed {

@@ -42,7 +42,7 @@ pub mod version;
 pub mod wal;
 
 pub use batch::WriteBatch;
-pub use db::{CheckReport, Db, Engine, Keyspace, Stats};
+pub use db::{CheckReport, Db, Engine, Keyspace, Snapshot, Stats};
 pub use error::{Corruption, Error, Result, Stall};
 pub use event::Event;
 pub use keyspace::KeyspaceId;

@@ -74,7 +74,9 @@ impl Job {
             Work::Flush(flush) => flush.step(engine, bytes),
             Work::Merge(merge) => merge.step(engine, bytes),
             Work::Move { compaction, keyspace, group } => {
-                engine.install_group(*compaction, *keyspace, group, &[])?;
+                if !engine.install_group(*compaction, *keyspace, group, &[])? {
+                    engine.group_abandoned(*compaction, group);
+                }
                 Ok(Progress::Done)
             }
             Work::Remove(file) => engine.remove_file(*file).map(|()| Progress::Done),
@@ -87,16 +89,17 @@ impl Job {
     fn end(&mut self, abandoned: bool) {
         match std::mem::replace(&mut self.work, Work::Ended) {
             Work::Flush(flush) if abandoned => flush.abandon(&self.engine),
-            Work::Merge(merge) => {
-                let compaction = merge.compaction();
-                if abandoned {
-                    merge.abandon(&self.engine);
-                }
-                self.engine.group_ended(compaction);
+            Work::Merge(merge) if abandoned => merge.abandon(&self.engine),
+            Work::Move { compaction, group, .. } if abandoned => {
+                self.engine.group_abandoned(compaction, &group);
             }
-            Work::Move { compaction, .. } => self.engine.group_ended(compaction),
             Work::Remove(file) if abandoned => self.engine.bury(file),
-            Work::Flush(_) | Work::Remove(_) | Work::Tidy | Work::Ended => {}
+            Work::Flush(_)
+            | Work::Merge(_)
+            | Work::Move { .. }
+            | Work::Remove(_)
+            | Work::Tidy
+            | Work::Ended => {}
         }
     }
 }

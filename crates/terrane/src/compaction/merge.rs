@@ -62,10 +62,6 @@ impl Merge {
         }
     }
 
-    pub fn compaction(&self) -> u64 {
-        self.compaction
-    }
-
     pub fn step(&mut self, engine: &Engine, bytes: u64) -> Result<Progress> {
         let mut cursor = match self.cursor.take() {
             Some(cursor) => cursor,
@@ -93,6 +89,7 @@ impl Merge {
         let outputs = self.outputs.finished();
         if !engine.install_group(self.compaction, self.keyspace, &self.group, outputs)? {
             self.outputs.discard(engine);
+            engine.group_abandoned(self.compaction, &self.group);
         }
         Ok(Progress::Done)
     }
@@ -141,5 +138,6 @@ impl Merge {
     pub fn abandon(mut self, engine: &Engine) {
         self.cursor = None;
         self.outputs.discard(engine);
+        engine.group_abandoned(self.compaction, &self.group);
     }
 }

@@ -1,6 +1,8 @@
 //! The store in a caller's hands: an engine joined with the driver that runs its jobs.
 
 use super::group::GroupCommit;
+use super::ranges::RangeCompaction;
+use super::snapshot::Snapshot;
 use super::{CheckReport, Engine, Stats};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
@@ -10,6 +12,7 @@ use crate::options::{Durability, Options};
 use crate::read::{Range, Scan};
 use crate::storage::Storage;
 use std::sync::Arc;
+use terrane_policy::PolicyOptions;
 
 /// An open store. Clones share it; the last one to go closes it.
 #[derive(Clone)]
@@ -93,6 +96,30 @@ impl Db {
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         let id = self.inner.engine.create_keyspace(name)?;
         Ok(Keyspace { db: self.clone(), id, name: name.into() })
+    }
+
+    /// The names of the keyspaces.
+    #[must_use]
+    pub fn keyspaces(&self) -> Vec<String> {
+        self.inner.engine.keyspace_names()
+    }
+
+    /// Removes a keyspace and all it holds; answers whether there was one. Handles to it, and
+    /// batches that name it, are refused from then on; scans under way end undisturbed.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidArgument`] for the default keyspace, or a failing medium.
+    pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        let Inner { engine, driver, .. } = &*self.inner;
+        let dropped = engine.drop_keyspace(name)?;
+        driver.wake(engine);
+        Ok(dropped)
+    }
+
+    /// A picture of the whole store as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.clone())
     }
 
     /// Writes a batch: all of it or, after a crash, possibly none.
@@ -200,7 +227,66 @@ impl Keyspace {
     /// # Errors
     /// Damage, or a failing medium.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.db.inner.engine.get(self.id, key)
+        self.db.inner.engine.get(self.id, key, None)
+    }
+
+    /// The values of several keys at one moment, in the order of the keys.
+    ///
+    /// # Errors
+    /// Damage, or a failing medium.
+    pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.db.inner.engine.get_many(self.id, keys, None)
+    }
+
+    /// About how many bytes of tables hold the keys of a range; what is still in memory does not
+    /// count.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn approximate_size(&self, range: &Range) -> Result<u64> {
+        self.db.inner.engine.approximate_size(self.id, range)
+    }
+
+    /// Merges everything that lies in a range into one run, without what no reader can see, and
+    /// waits for it.
+    ///
+    /// # Errors
+    /// A failing medium or a full disk.
+    pub fn compact_range(&self, range: &Range) -> Result<()> {
+        let Inner { engine, driver, .. } = &*self.db.inner;
+        self.db.flush()?;
+        loop {
+            match engine.compact_range(self.id, range)? {
+                RangeCompaction::Nothing => return Ok(()),
+                RangeCompaction::Begun(number) => {
+                    return driver.settle(engine, &|engine| !engine.is_compacting(number));
+                }
+                // A running compaction holds some of the tables: it goes first.
+                RangeCompaction::Later(number) => {
+                    driver.settle(engine, &|engine| !engine.is_compacting(number))?;
+                }
+            }
+        }
+    }
+
+    /// The policy in use, with its parameters.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn policy(&self) -> Result<PolicyOptions> {
+        self.db.inner.engine.policy(self.id)
+    }
+
+    /// Gives the keyspace another policy. Nothing is rewritten for it: the next plans move the tree
+    /// toward the new shape.
+    ///
+    /// # Errors
+    /// A parameter outside its range, or a failing medium.
+    pub fn set_policy(&self, policy: &PolicyOptions) -> Result<()> {
+        let Inner { engine, driver, .. } = &*self.db.inner;
+        engine.set_policy(self.id, policy)?;
+        driver.wake(engine);
+        Ok(())
     }
 
     /// Gives a key a value.
@@ -228,6 +314,6 @@ impl Keyspace {
     /// # Errors
     /// A closed store.
     pub fn scan(&self, range: Range) -> Result<Scan> {
-        self.db.inner.engine.scan(self.id, range)
+        self.db.inner.engine.scan(self.id, range, None)
     }
 }

@@ -116,7 +116,8 @@ impl Engine {
 
         gone.iter().filter_map(|t| view.tree.table(*t)).for_each(|t| t.mark_dropped());
         self.swap_tree(&state, &keyspace, outputs, None);
-        state.unplanned.insert(id);
+        // In the same step as the edit: planners see the outputs in the shape from now on.
+        let ended = state.end_group(number, group);
         self.work_came();
         self.emit(&Event::GroupInstalled {
             keyspace: id,
@@ -127,6 +128,9 @@ impl Engine {
             outputs: infos,
             moved,
         });
+        if ended {
+            self.emit(&Event::CompactionEnded { compaction: number });
+        }
         Ok(true)
     }
 

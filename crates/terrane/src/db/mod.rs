@@ -8,7 +8,9 @@
 //! * `logs` - which log files are live, which are spare, which retire.
 //! * `install` - flushes and compactions take effect: one edit each.
 //! * `schedule` - which job is next.
-//! * `reading` - gets and scans.
+//! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
+//! * `keyspaces` - they come, go and change their policy.
+//! * `ranges` - compactions and sizes of a range, on demand.
 //! * `check` and `stats` - what is there, and whether it is sound.
 //! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a driver.
 //!
@@ -21,27 +23,30 @@ mod commit;
 mod group;
 mod handle;
 mod install;
+mod keyspaces;
 mod logs;
 mod open;
+mod ranges;
 mod reading;
 mod schedule;
+mod snapshot;
 mod state;
 mod stats;
 
 pub use check::CheckReport;
 pub use handle::{Db, Keyspace};
 pub use schedule::Wanted;
+pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};
 
 pub(crate) use state::View;
 
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::keyspace::KeyspaceId;
 use crate::options::Options;
 use crate::storage::{FileId, Storage};
 use crate::table::BlockCache;
-use crate::version::{Change, Graveyard};
+use crate::version::Graveyard;
 use arc_swap::ArcSwap;
 use commit::Writer;
 use state::{Keyspaces, State};
@@ -127,35 +132,6 @@ impl Engine {
         if let Some(listener) = &self.options.listener {
             listener(event);
         }
-    }
-
-    /// The keyspace of this name, created if there is none.
-    ///
-    /// # Errors
-    /// A failing medium, or a closed store.
-    pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
-        let mut state = self.open_state()?;
-        if let Some(id) = state.catalog.find(name) {
-            return Ok(id);
-        }
-        let fresh = state.fresh_id();
-        let id = KeyspaceId(u32::try_from(fresh).map_err(|_| Error::InvalidArgument {
-            what: "keyspace",
-            expected: "fewer than 2^32 numbers in the life of a store".into(),
-            found: fresh.to_string(),
-        })?);
-        let policy = open::policy_json(&self.options.policy);
-        let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
-        // What came before in the log is not this keyspace's.
-        self.commit_edit(&mut state, vec![create], &[], &[])?;
-        self.adopt_keyspaces(&state)?;
-        Ok(id)
-    }
-
-    /// The names of the keyspaces.
-    #[must_use]
-    pub fn keyspace_names(&self) -> Vec<String> {
-        self.keyspaces.load().values().map(|k| k.name.clone()).collect()
     }
 
     /// Puts everything on the medium and takes no more writes.

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use terrane_policy::{PolicyOptions, RunId, TableInfo};
+use terrane_policy::{Policy, PolicyOptions, RunId, TableInfo};
 
 /// The keyspace that is always there.
 const DEFAULT_ID: KeyspaceId = KeyspaceId(0);
@@ -321,18 +321,27 @@ impl Engine {
     }
 }
 
+fn refuse_policy(found: String) -> Error {
+    let expected = "a policy that this release knows, its parameters in range".into();
+    Error::InvalidArgument { what: "policy", expected, found }
+}
+
+/// The policy options that the catalog keeps as JSON.
+pub(super) fn policy_options(json: &str) -> Result<PolicyOptions> {
+    serde_json::from_str(json).map_err(|e| refuse_policy(format!("{json}: {e}")))
+}
+
+/// The policy that the catalog keeps as JSON.
+pub(super) fn build_policy(json: &str) -> Result<Box<dyn Policy>> {
+    policy_options(json)?.build().map_err(|e| refuse_policy(e.to_string()))
+}
+
 fn keyspace(id: KeyspaceId, record: &KeyspaceRecord, tree: Tree) -> Result<KeyspaceInner> {
-    let refuse = |found: String| Error::InvalidArgument {
-        what: "policy",
-        expected: "a policy that this release knows".into(),
-        found,
-    };
-    let policy: PolicyOptions = serde_json::from_str(&record.policy)
-        .map_err(|e| refuse(format!("{}: {e}", record.policy)))?;
-    let policy = policy.build().map_err(|e| refuse(e.to_string()))?;
     let active = Arc::new(Memtable::new());
     let view = View { active, sealed: Vec::new(), tree: Arc::new(tree) };
-    Ok(KeyspaceInner { id, name: record.name.clone(), policy, view: ArcSwap::from_pointee(view) })
+    let policy = ArcSwap::from_pointee(build_policy(&record.policy)?);
+    let view = ArcSwap::from_pointee(view);
+    Ok(KeyspaceInner { id, name: record.name.clone(), policy, view })
 }
 
 /// The options of a policy as the catalog keeps them.

@@ -15,45 +15,75 @@ impl Engine {
         self.keyspaces.load().get(&id).cloned().ok_or(Error::Closed("the keyspace"))
     }
 
-    /// A view of the keyspace and the last sequence visible in it.
+    /// A view of the keyspace and the sequence to read it at: that of a snapshot, or the last
+    /// visible one.
     ///
     /// The view comes first: it pins everything that is visible by then, so no merge can take a
     /// version away between the two.
-    fn view(&self, keyspace: &KeyspaceInner) -> (Arc<View>, Seq) {
-        let view = keyspace.view.load_full();
-        (view, self.visible.load(Ordering::Acquire))
+    fn view(&self, keyspace: KeyspaceId, at: Option<Seq>) -> Result<(Arc<View>, Seq)> {
+        let view = self.keyspace(keyspace)?.view.load_full();
+        Ok((view, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire))))
     }
 
-    /// The value of a key.
+    /// The value of a key, now or at a snapshot's sequence.
     ///
     /// # Errors
     /// Damage, a failing medium, or a keyspace that was dropped.
-    pub fn get(&self, keyspace: KeyspaceId, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let keyspace = self.keyspace(keyspace)?;
-        let (view, seq) = self.view(&keyspace);
-        let memtables = std::iter::once(&view.active).chain(&view.sealed);
-        for memtable in memtables {
-            if let Some((tag, value)) = memtable.get(key, seq) {
-                return Ok((known_kind(tag)? == Kind::Put).then(|| value.to_vec()));
-            }
-        }
-        match view.tree.get(key, seq)? {
-            Some((tag, value)) => Ok((known_kind(tag)? == Kind::Put).then_some(value)),
-            None => Ok(None),
-        }
+    pub fn get(
+        &self,
+        keyspace: KeyspaceId,
+        key: &[u8],
+        at: Option<Seq>,
+    ) -> Result<Option<Vec<u8>>> {
+        let (view, seq) = self.view(keyspace, at)?;
+        get_in(&view, key, seq)
     }
 
-    /// A walk over a range, as the keyspace is now.
+    /// The values of several keys at one moment, in the order of the keys.
+    ///
+    /// # Errors
+    /// As for [`Engine::get`].
+    pub fn get_many(
+        &self,
+        keyspace: KeyspaceId,
+        keys: &[&[u8]],
+        at: Option<Seq>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let (view, seq) = self.view(keyspace, at)?;
+        keys.iter().map(|key| get_in(&view, key, seq)).collect()
+    }
+
+    /// A walk over a range, as the keyspace is now or was at a snapshot's sequence.
     ///
     /// # Errors
     /// A keyspace that was dropped.
-    pub fn scan(&self, keyspace: KeyspaceId, range: Range) -> Result<Scan> {
-        let keyspace = self.keyspace(keyspace)?;
-        let (view, seq) = self.view(&keyspace);
+    pub fn scan(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Scan> {
+        let (view, seq) = self.view(keyspace, at)?;
         let memtables = std::iter::once(&view.active).chain(&view.sealed);
         let mut sources: Vec<_> = memtables.map(|m| Source::Memtable(m.cursor())).collect();
         sources.extend(view.tree.cursors(Access::Random).map(|c| Source::Run(Box::new(c))));
         Ok(Scan::new(view, sources, range, seq))
+    }
+
+    /// Registers a snapshot at the last visible sequence.
+    pub(crate) fn hold_snapshot(&self) -> Seq {
+        let mut snapshots = lock(&self.snapshots);
+        // Read under the lock: a merge that looks later finds either this snapshot or an older
+        // present, and keeps what both see.
+        let seq = self.visible.load(Ordering::Acquire);
+        *snapshots.entry(seq).or_default() += 1;
+        seq
+    }
+
+    /// Lets a snapshot go.
+    pub(crate) fn release_snapshot(&self, seq: Seq) {
+        let mut snapshots = lock(&self.snapshots);
+        if let Some(holders) = snapshots.get_mut(&seq) {
+            *holders -= 1;
+            if *holders == 0 {
+                snapshots.remove(&seq);
+            }
+        }
     }
 
     /// Every sequence at which a reader may look, ascending: those of snapshots, and the present.
@@ -65,5 +95,18 @@ impl Engine {
             list.push(visible);
         }
         list
+    }
+}
+
+/// The value of a key in a view: the newest version at or below `seq`.
+fn get_in(view: &View, key: &[u8], seq: Seq) -> Result<Option<Vec<u8>>> {
+    for memtable in std::iter::once(&view.active).chain(&view.sealed) {
+        if let Some((tag, value)) = memtable.get(key, seq) {
+            return Ok((known_kind(tag)? == Kind::Put).then(|| value.to_vec()));
+        }
+    }
+    match view.tree.get(key, seq)? {
+        Some((tag, value)) => Ok((known_kind(tag)? == Kind::Put).then_some(value)),
+        None => Ok(None),
     }
 }

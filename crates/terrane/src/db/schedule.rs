@@ -88,9 +88,9 @@ impl Engine {
                 Some((c.number, c.keyspace, group))
             });
             if let Some((number, keyspace, group)) = begun {
-                match self.group_work(state, number, keyspace, group) {
+                match self.group_work(state, number, keyspace, &group) {
                     Some(work) => return Some(work),
-                    None => end_group(state, number),
+                    None => state.end_group(number, &group),
                 };
                 continue;
             }
@@ -107,21 +107,28 @@ impl Engine {
         state: &State,
         compaction: u64,
         keyspace: KeyspaceId,
-        group: Group,
+        group: &Group,
     ) -> Option<Work> {
         let view = self.keyspaces.load().get(&keyspace)?.view.load_full();
         if group.action == Action::Move {
-            return Some(Work::Move { compaction, keyspace, group });
+            return Some(Work::Move { compaction, keyspace, group: group.clone() });
         }
         let tree = view.tree.clone();
-        let rule = TombstoneRule::new(tree.shape(), &state.running(keyspace), &group);
+        let rule = TombstoneRule::new(tree.shape(), &state.running(keyspace), group);
         let retention = Retention::new(self.snapshot_list());
-        Some(Work::Merge(Box::new(Merge::new(compaction, keyspace, group, tree, retention, rule))))
+        Some(Work::Merge(Box::new(Merge::new(
+            compaction,
+            keyspace,
+            group.clone(),
+            tree,
+            retention,
+            rule,
+        ))))
     }
 
-    /// A group's job has come to its end, or was abandoned.
-    pub(crate) fn group_ended(&self, compaction: u64) {
-        let ended = end_group(&mut lock(&self.state), compaction);
+    /// A group's job was abandoned.
+    pub(crate) fn group_abandoned(&self, compaction: u64, group: &Group) {
+        let ended = lock(&self.state).end_group(compaction, group);
         self.work_came();
         if ended {
             self.emit(&Event::CompactionEnded { compaction });
@@ -172,7 +179,7 @@ impl Engine {
         let fresh = RunId(state.next_id);
         let refusals = state.refused.get(&id).copied().unwrap_or(0);
         let plan = if refusals < 2 {
-            keyspace.policy.plan(&shape, &running, fresh)
+            keyspace.policy.load().plan(&shape, &running, fresh)
         } else {
             state.refused.remove(&id);
             terrane_policy::fallback(&shape, &running, fresh)
@@ -190,7 +197,8 @@ impl Engine {
         true
     }
 
-    fn begin(&self, state: &mut State, id: KeyspaceId, plan: Compaction) {
+    /// Makes a plan that was admitted ready for jobs; answers its number.
+    pub(super) fn begin(&self, state: &mut State, id: KeyspaceId, plan: Compaction) -> u64 {
         // Runs that the plan creates have names from `next_id` up: none may get them again.
         let names = plan.groups.iter().map(|g| g.destination.run.0 + 1).max().unwrap_or(0);
         state.next_id = state.next_id.max(names);
@@ -205,22 +213,9 @@ impl Engine {
             number,
             keyspace: id,
             waiting: plan.groups.iter().cloned().collect(),
-            open: plan.groups.len(),
-            plan,
+            open: plan.groups,
+            reason: plan.reason,
         });
+        number
     }
-}
-
-/// Counts a group off its compaction; answers whether it was the last.
-fn end_group(state: &mut State, number: u64) -> bool {
-    let Some(at) = state.compactions.iter().position(|c| c.number == number) else { return false };
-    let Some(compaction) = state.compactions.get_mut(at) else { return false };
-    compaction.open = compaction.open.saturating_sub(1);
-    if compaction.open > 0 {
-        return false;
-    }
-    // Where tables were held, a plan may be possible now.
-    let ended = state.compactions.remove(at);
-    state.unplanned.insert(ended.keyspace);
-    true
 }

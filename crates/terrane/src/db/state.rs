@@ -26,7 +26,7 @@ pub(crate) struct View {
 pub(crate) struct KeyspaceInner {
     pub id: KeyspaceId,
     pub name: String,
-    pub policy: Box<dyn Policy>,
+    pub policy: ArcSwap<Box<dyn Policy>>,
     pub view: ArcSwap<View>,
 }
 
@@ -73,11 +73,11 @@ pub(crate) struct SpareLog {
 pub(crate) struct RunningCompaction {
     pub number: u64,
     pub keyspace: KeyspaceId,
-    pub plan: Compaction,
+    pub reason: String,
     /// Groups that no job has taken.
     pub waiting: VecDeque<Group>,
-    /// Groups that are neither installed nor abandoned.
-    pub open: usize,
+    /// Groups that are neither installed nor abandoned; those that wait are among them.
+    pub open: Vec<Group>,
 }
 
 /// Everything under the state lock.
@@ -103,6 +103,23 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// A group is installed or abandoned: planners no longer see it. Answers whether it was the
+    /// last of its compaction.
+    pub fn end_group(&mut self, number: u64, group: &Group) -> bool {
+        let Some(at) = self.compactions.iter().position(|c| c.number == number) else {
+            return false;
+        };
+        let Some(compaction) = self.compactions.get_mut(at) else { return false };
+        compaction.open.retain(|open| open != group);
+        // Where tables were held, a plan may be possible now.
+        self.unplanned.insert(compaction.keyspace);
+        let ended = compaction.open.is_empty();
+        if ended {
+            self.compactions.remove(at);
+        }
+        ended
+    }
+
     /// A number that nothing has yet.
     pub fn fresh_id(&mut self) -> u64 {
         let id = self.next_id;
@@ -117,7 +134,7 @@ impl State {
                 .compactions
                 .iter()
                 .filter(|c| c.keyspace == keyspace)
-                .map(|c| c.plan.clone())
+                .map(|c| Compaction { groups: c.open.clone(), reason: c.reason.clone() })
                 .collect(),
         }
     }

@@ -104,7 +104,7 @@ impl Engine {
                     let memtables = || std::iter::once(&view.active).chain(&view.sealed);
                     KeyspaceStats {
                         name: keyspace.name.clone(),
-                        policy: keyspace.policy.name().to_owned(),
+                        policy: keyspace.policy.load().name().to_owned(),
                         levels: view.tree.shape().levels.iter().map(level_stats).collect(),
                         memtable_bytes: memtables().map(|m| m.bytes() as u64).sum(),
                         memtable_entries: memtables().map(|m| m.entries() as u64).sum(),

@@ -44,7 +44,8 @@ impl Range {
         Range { from: Bound::Included(prefix.to_vec()), to: Bound::Unbounded }
     }
 
-    fn below_end(&self, key: &[u8]) -> bool {
+    /// Whether a key lies before the range's end.
+    pub(crate) fn below_end(&self, key: &[u8]) -> bool {
         match &self.to {
             Bound::Included(to) => key <= to.as_slice(),
             Bound::Excluded(to) => key < to.as_slice(),
@@ -52,7 +53,8 @@ impl Range {
         }
     }
 
-    fn above_start(&self, key: &[u8]) -> bool {
+    /// Whether a key lies behind the range's start.
+    pub(crate) fn above_start(&self, key: &[u8]) -> bool {
         match &self.from {
             Bound::Included(from) => key >= from.as_slice(),
             Bound::Excluded(from) => key > from.as_slice(),

@@ -19,8 +19,8 @@
 
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
-use crate::storage::journal::Journal;
-use crate::storage::medium::Medium;
+use crate::storage::journal::{Journal, next_generation};
+use crate::storage::medium::{LOCK, Medium};
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
 use crate::storage::{lock, write_all_at};
@@ -31,7 +31,6 @@ use std::sync::{Arc, Mutex};
 const CURRENT: &str = "CURRENT";
 const CURRENT_TEMP: &str = "CURRENT.tmp";
 const CREATING: &str = "CREATING";
-const LOCK: &str = "LOCK";
 const MANIFEST: &str = "MANIFEST-";
 
 const MAGIC: &[u8; 8] = b"TRNCUR\r\n";
@@ -111,7 +110,8 @@ impl Directory {
         })
     }
 
-    /// Makes `CREATING` durable before the first file of a new store.
+    /// Makes `CREATING` durable before the first file of a new store. Whoever calls has locked the
+    /// head, so that it happens once.
     fn start(&self, _: &mut Head) -> Result<()> {
         if !self.started.load(Ordering::Acquire) {
             self.medium.create(CREATING)?;
@@ -209,8 +209,8 @@ impl Directory {
     /// Begins a new manifest and switches `CURRENT` to it.
     fn begin_generation(&self, head: &mut Head, snapshot: &Record<'_>) -> Result<()> {
         head.begin_anew = true;
-        head.last_generation += 1;
-        let generation = head.last_generation;
+        let generation = next_generation(head.last_generation)?;
+        head.last_generation = generation;
         let file = self.medium.create(&manifest(generation))?;
         let journal =
             Journal::begin(file, 0, Journal::capacity_for(snapshot), generation, snapshot)?;

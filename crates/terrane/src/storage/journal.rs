@@ -87,7 +87,7 @@ impl Journal {
         payload.extend_from_slice(&snapshot.encode());
         let mut bytes = encode(&payload, generation, 0)?;
         let end = bytes.len() as u64;
-        bytes.resize(in_memory(file.name(), capacity.max(end))?, 0);
+        fill(&mut bytes, capacity.max(end), file.name())?;
         write_all_at(&*file, &bytes, base)?;
         file.sync()?;
         Ok(Journal { file, base, capacity, generation, index: 1, end })
@@ -160,14 +160,29 @@ impl Journal {
     }
 }
 
-fn in_memory(file: &str, len: u64) -> Result<usize> {
-    usize::try_from(len).map_err(|_| Error::NoSpace { file: file.to_owned(), wanted: len })
+/// Grows `bytes` with zeros to `len`, if memory can be had.
+fn fill(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
+    let full = || Error::NoSpace { file: file.to_owned(), wanted: len };
+    let len = usize::try_from(len).map_err(|_| full())?;
+    bytes.try_reserve_exact(len.saturating_sub(bytes.len())).map_err(|_| full())?;
+    bytes.resize(len, 0);
+    Ok(())
+}
+
+/// The generation after `last`.
+pub(crate) fn next_generation(last: u64) -> Result<u64> {
+    last.checked_add(1).ok_or_else(|| Error::InvalidArgument {
+        what: "journal generation",
+        expected: format!("less than {}", u64::MAX),
+        found: last.to_string(),
+    })
 }
 
 /// The region's bytes, as far as the file goes.
 fn read_region(file: &dyn File, base: u64, capacity: u64) -> Result<Vec<u8>> {
     let len = file.len()?.saturating_sub(base).min(capacity);
-    let mut bytes = vec![0; in_memory(file.name(), len)?];
+    let mut bytes = Vec::new();
+    fill(&mut bytes, len, file.name())?;
     read_exact_at(file, &mut bytes, base)?;
     Ok(bytes)
 }

@@ -5,8 +5,8 @@
 //! 1. A [`Medium`](medium::Medium) is a flat set of named raw files: native files, memory, or any of
 //!    them behind the fault wrapper. OPFS gives ready [`File`]s.
 //! 2. A [`Storage`] is what the engine sees: numbered files (tables and logs) and one *journal* of
-//!    edits. Kinds: [`Directory`](directory::Directory), a raw file each; and
-//!    [`Volume`](volume::Volume), many logical files inside a few large backing files.
+//!    edits. Kinds: [`Directory`], a raw file each; and
+//!    [`Volume`], many logical files inside a few large backing files.
 //!
 //! The journal is the only place that names files. A commit appends one record, carrying the
 //! engine's edit and, in a volume, the extents of the files it adds: one journal, not two.

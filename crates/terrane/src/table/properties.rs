@@ -47,6 +47,13 @@ pub struct HistogramPoint {
 }
 
 impl Properties {
+    /// About how many stored bytes of data lie at or below `key`.
+    #[must_use]
+    pub fn bytes_through(&self, key: &[u8]) -> u64 {
+        let below = self.histogram.partition_point(|point| point.key.as_slice() <= key);
+        below.checked_sub(1).and_then(|at| self.histogram.get(at)).map_or(0, |point| point.bytes)
+    }
+
     /// Counts one entry.
     #[inline]
     pub(super) fn count(&mut self, key: &[u8], tag: Tag, value: &[u8]) {

@@ -86,6 +86,10 @@ impl Catalog {
                 self.keyspaces.remove(id).ok_or_else(|| unknown(*id))?;
                 shapes.remove(id);
             }
+            Change::SetPolicy { keyspace, policy } => {
+                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
+                record.policy.clone_from(policy);
+            }
             Change::AddTable { keyspace, level, run, info } => shapes
                 .entry(*keyspace)
                 .or_default()

@@ -28,6 +28,13 @@ pub enum Change {
         /// Its id.
         id: KeyspaceId,
     },
+    /// A keyspace has another policy.
+    SetPolicy {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// Its options, as JSON.
+        policy: String,
+    },
     /// A table joins a run; the run is created if it is new.
     AddTable {
         /// Whose.
@@ -84,6 +91,7 @@ const DROP_TABLE: u8 = 5;
 const FLUSHED: u8 = 6;
 const OPEN_LOG: u8 = 7;
 const RETIRE_LOGS: u8 = 8;
+const SET_POLICY: u8 = 9;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -129,7 +137,7 @@ impl Edit {
                     return Err(Error::NewerFormat {
                         file: "manifest".into(),
                         found: format!("a change of kind {tag}"),
-                        supported: format!("kind {RETIRE_LOGS}"),
+                        supported: format!("kind {SET_POLICY}"),
                     });
                 }
                 Decoded::Change(_) | Decoded::Malformed => {
@@ -162,6 +170,11 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
         Change::DropKeyspace { id } => {
             put_varint(out, u64::from(id.0));
             DROP_KEYSPACE
+        }
+        Change::SetPolicy { keyspace, policy } => {
+            put_varint(out, u64::from(keyspace.0));
+            put_bytes(out, policy.as_bytes());
+            SET_POLICY
         }
         Change::AddTable { keyspace, level, run, info } => {
             for n in [u64::from(keyspace.0), *level as u64, run.0] {
@@ -198,6 +211,9 @@ fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
         NEXT_ID => d.varint().map(Change::NextId),
         CREATE_KEYSPACE => create_keyspace(d),
         DROP_KEYSPACE => keyspace(d).map(|id| Change::DropKeyspace { id }),
+        SET_POLICY => keyspace(d)
+            .zip(text(d))
+            .map(|(keyspace, policy)| Change::SetPolicy { keyspace, policy }),
         ADD_TABLE => add_table(d),
         DROP_TABLE => keyspace(d)
             .zip(d.varint())
@@ -278,6 +294,7 @@ mod tests {
                 Change::CreateKeyspace { id: keyspace, name: "x".into(), policy: "{}".into() },
                 Change::AddTable { keyspace, level: 1, run: RunId(8), info },
                 Change::DropTable { keyspace, table: TableId(2) },
+                Change::SetPolicy { keyspace, policy: "{\"policy\":\"tiered\"}".into() },
                 Change::Flushed { keyspace, through: 14 },
                 Change::OpenLog { number: 12, file: 4 },
                 Change::RetireLogs { below: 12, next: 15 },

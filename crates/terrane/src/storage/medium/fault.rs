@@ -14,10 +14,17 @@
 //! whose name is not on the medium is gone, however well its bytes were synced. A failed sync
 //! leaves its writes in doubt for ever: a later sync does not save them.
 
+mod crash;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use crash::Random;
+pub use crash::Survivors;
+
 use crate::error::{Error, Result};
 use crate::storage::medium::Medium;
 use crate::storage::{File, lock, read_exact_at, write_all_at};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
@@ -33,24 +40,9 @@ pub enum Fault {
     NoSpace,
     /// A write does the first half of its bytes and says so; other operations fail as with `Io`.
     Short,
-}
-
-/// What of the unsynced state is on the medium after a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Survivors {
-    /// Nothing of it.
-    Synced,
-    /// All of it.
-    All,
-    /// A choice made by this seed, of all that may be left.
-    Random(u64),
-    /// Every operation before `operation`, the first `sectors` sectors of that one, none after.
-    Prefix {
-        /// The operation that is torn.
-        operation: u64,
-        /// How many of its sectors, from its start, are on the medium.
-        sectors: u64,
-    },
+    /// The process ended before the operation, which is not begun: with
+    /// [`FaultMedium::fail_from`] and [`FaultMedium::heal`], a restart without a loss of power.
+    Killed,
 }
 
 /// A wrapper around any medium. Clones share it.
@@ -280,49 +272,6 @@ impl State {
         let limit = len(&node) + capacity.saturating_sub(taken);
         (end > limit).then(|| (limit.saturating_sub(offset), fault))
     }
-
-    /// The names on the medium after a crash.
-    fn surviving_names(
-        &self,
-        survivors: Survivors,
-        random: &mut Random,
-    ) -> BTreeMap<String, usize> {
-        let mut names = self.durable.clone();
-        // A name whose earlier change is not on the medium cannot have its later ones there.
-        let mut stopped = BTreeSet::new();
-        let heads = random.below(4);
-        for (operation, change) in &self.pending {
-            let touched: &[&String] = match change {
-                NameChange::Create(name, _) | NameChange::Remove(name) => &[name],
-                NameChange::Rename(from, to, _) => &[from, to],
-            };
-            let kept = match survivors {
-                Survivors::Synced => false,
-                Survivors::All => true,
-                Survivors::Prefix { operation: torn, sectors } => {
-                    *operation < torn || (*operation == torn && sectors > 0)
-                }
-                Survivors::Random(_) => random.below(4) <= heads,
-            };
-            if !kept || touched.iter().any(|name| stopped.contains(*name)) {
-                stopped.extend(touched.iter().copied());
-                continue;
-            }
-            match change {
-                NameChange::Create(name, node) => {
-                    names.insert(name.clone(), *node);
-                }
-                NameChange::Remove(name) => {
-                    names.remove(name);
-                }
-                NameChange::Rename(from, to, node) => {
-                    names.remove(from);
-                    names.insert(to.clone(), *node);
-                }
-            }
-        }
-        names
-    }
 }
 
 impl Node {
@@ -343,68 +292,6 @@ impl Node {
         for change in self.changes.drain(..).filter(|c| !c.in_doubt) {
             change.what.apply(&mut self.synced);
         }
-    }
-
-    /// What a crash leaves of the file.
-    fn surviving(&self, survivors: Survivors, random: &mut Random) -> Vec<u8> {
-        let mut out = self.synced.clone();
-        let mut len = out.len() as u64;
-        let mut seen_len = len;
-        // Sectors that hold an older content, and so no later one. The length is one more of them.
-        const LENGTH: u64 = u64::MAX;
-        let mut stopped = BTreeSet::new();
-        for change in &self.changes {
-            let fate = random.below(3);
-            let mut keeps = |sector: u64, nth: u64| {
-                let kept = !stopped.contains(&sector)
-                    && match survivors {
-                        Survivors::Synced => false,
-                        Survivors::All => true,
-                        Survivors::Prefix { operation, sectors } => {
-                            change.operation < operation
-                                || (change.operation == operation && nth < sectors)
-                        }
-                        Survivors::Random(_) => fate == 0 || (fate == 1 && random.below(2) == 0),
-                    };
-                if !kept {
-                    stopped.insert(sector);
-                }
-                kept
-            };
-            let new_len = match &change.what {
-                What::Write { offset, bytes } => seen_len.max(offset + bytes.len() as u64),
-                What::SetLen(n) => *n,
-            };
-            if new_len != seen_len && keeps(LENGTH, 0) {
-                len = new_len;
-            }
-            seen_len = new_len;
-            match &change.what {
-                What::Write { offset, bytes } => {
-                    let (mut at, mut rest, mut nth) = (*offset, bytes.as_slice(), 0);
-                    while !rest.is_empty() {
-                        let n = (SECTOR - at % SECTOR).min(rest.len() as u64);
-                        let (piece, after) = rest.split_at(index(n));
-                        if keeps(at / SECTOR, nth) {
-                            put(&mut out, at, piece);
-                        }
-                        (at, rest, nth) = (at + n, after, nth + 1);
-                    }
-                }
-                What::SetLen(cut) => {
-                    let sectors = *cut / SECTOR..(out.len() as u64).div_ceil(SECTOR);
-                    for (nth, sector) in sectors.enumerate() {
-                        if keeps(sector, nth as u64) {
-                            let from = index((sector * SECTOR).max(*cut)).min(out.len());
-                            let to = index((sector + 1) * SECTOR).min(out.len());
-                            out.get_mut(from..to).unwrap_or_default().fill(0);
-                        }
-                    }
-                }
-            }
-        }
-        out.resize(index(len), 0);
-        out
     }
 }
 
@@ -436,28 +323,10 @@ fn no_power(action: &'static str, name: &str) -> Error {
 fn failure(fault: Fault, action: &'static str, name: &str, wanted: u64) -> Error {
     let source = match fault {
         Fault::NoSpace => io::ErrorKind::StorageFull.into(),
+        Fault::Killed => io::Error::other("the process ended"),
         Fault::Io | Fault::Short => io::Error::other("injected fault"),
     };
     Error::io(action, name, wanted, source)
-}
-
-/// Splitmix64: all the randomness of a crash comes from its seed.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    /// The next word.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// The next number below `n`.
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
 }
 
 impl Medium for FaultMedium {
@@ -578,7 +447,8 @@ impl File for FaultFile {
             Outcome::Done => node.sync(),
             Outcome::Cut => return Err(no_power("sync", &self.name)),
             Outcome::Fails(fault) => {
-                node.changes.iter_mut().for_each(|c| c.in_doubt = true);
+                let harmed = fault != Fault::Killed;
+                node.changes.iter_mut().for_each(|c| c.in_doubt |= harmed);
                 return Err(failure(fault, "sync", &self.name, 0));
             }
         }
@@ -606,6 +476,3 @@ impl File for FaultFile {
         Ok(state.nodes.get(self.node).map_or(0, |n| n.seen.len() as u64))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,12 +1,10 @@
 //! One process at a time: a lock file that the operating system lets go when its holder ends.
 
 use crate::error::{Error, Result};
+use crate::storage::medium::LOCK;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::path::Path;
-
-/// The name of the lock file.
-pub(crate) const LOCK: &str = "LOCK";
 
 /// A store held for this process; dropped, it is free.
 #[derive(Debug)]

@@ -20,6 +20,9 @@ use crate::error::Result;
 use crate::storage::File;
 use std::sync::Arc;
 
+/// The name of the file that says who holds a directory.
+pub(crate) const LOCK: &str = "LOCK";
+
 /// A flat set of named raw files, such as one directory of a file system.
 pub trait Medium: Send + Sync {
     /// The place, for messages.

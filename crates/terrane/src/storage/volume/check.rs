@@ -2,9 +2,10 @@
 
 use crate::error::{Corruption, Result};
 use crate::storage::lock;
+use crate::storage::volume::Volume;
 use crate::storage::volume::extents::Extent;
+use crate::storage::volume::slots::damaged_slot;
 use crate::storage::volume::superblock::{RESERVED, Slot};
-use crate::storage::volume::{Volume, damaged_slot};
 
 impl Volume {
     /// 1. Both superblock slots are what they should be.

@@ -1,6 +1,6 @@
 //! Many logical files inside a few large backing files, and one journal that says where each lies.
 //!
-//! 1. Backing 0 begins with two [superblock] slots, which name the journal's region in it. With
+//! 1. Backing 0 begins with two superblock slots, which name the journal's region in it. With
 //!    several backings logs lie in the second and tables in those after it, so that syncing a log
 //!    does not flush table data.
 //! 2. A commit syncs what grew, then appends one journal record: the extents of the files it names
@@ -9,7 +9,7 @@
 //!    new region instead: first record a snapshot of all live files, region synced, superblocks
 //!    switched, old region given back.
 //! 4. Room is reused only when the commit that dropped a file is on the medium, *and* the file was
-//!    removed, *and* no handle of it is left: the [`VolumeFile`] gives its extents back when it is
+//!    removed, *and* no handle of it is left: the logical file gives its extents back when it is
 //!    dropped, and the volume holds one handle until the first two are so.
 //! 5. After a commit that failed, it is not known whether its record is on the medium. What that
 //!    record names keeps its room until a later commit, in a new region, settles it.
@@ -18,23 +18,23 @@ mod check;
 pub(crate) mod extents;
 mod file;
 mod room;
+mod slots;
 pub(crate) mod superblock;
 mod tidy;
 
 use crate::error::{Corruption, Error, Result};
 use crate::rules::Rule;
-use crate::storage::format::Format;
-use crate::storage::journal::Journal;
+use crate::storage::journal::{Journal, next_generation};
+use crate::storage::lock;
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
-use crate::storage::{lock, write_all_at};
 use extents::{Extent, Free, UNIT};
 use file::VolumeFile;
 use room::Room;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use superblock::{RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
+use superblock::RESERVED;
 use tidy::Move;
 
 /// The most backing files of a volume.
@@ -138,109 +138,6 @@ impl Volume {
         number as u8
     }
 
-    /// What the two slots hold.
-    fn read_slots(&self) -> Result<[Slot; 2]> {
-        let file = self.backing0()?;
-        let mut slots = [Slot::Blank; 2];
-        for (slot, offset) in slots.iter_mut().zip(SLOTS) {
-            let mut bytes = [0; SLOT_BYTES];
-            let n = file.read_at(&mut bytes, offset)?;
-            *slot = superblock::decode(bytes.get(..n).unwrap_or_default());
-        }
-        Ok(slots)
-    }
-
-    fn write_slot(&self, slot: usize, superblock: &Superblock) -> Result<()> {
-        let file = self.backing0()?;
-        let offset = SLOTS.get(slot).copied().unwrap_or_default();
-        write_all_at(&**file, &superblock.encode(), offset)?;
-        file.sync()
-    }
-
-    fn superblock(&self, generation: u64, region: Extent) -> Superblock {
-        Superblock {
-            format: Format::CURRENT,
-            backings: self.room.backings().len() as u32,
-            generation,
-            journal_offset: region.offset,
-            journal_len: region.len,
-        }
-    }
-
-    /// Whether all backings are as nobody ever wrote to them, or a creation did not get to its
-    /// first slot.
-    fn untouched(&self) -> Result<bool> {
-        for (n, backing) in self.room.backings().iter().enumerate() {
-            let len = backing.file.len()?;
-            if len > if n == 0 { RESERVED } else { 0 } {
-                return Ok(false);
-            }
-        }
-        let mut bytes = [0; RESERVED as usize];
-        self.backing0()?.read_at(&mut bytes, 0)?;
-        Ok(bytes.iter().all(|b| *b == 0))
-    }
-
-    /// The current superblock; `None` where there is no store yet. A slot that is damaged or behind
-    /// is brought up to date.
-    fn current(&self, repaired: &mut Vec<Corruption>) -> Result<Option<Superblock>> {
-        let name = self.backing0()?.name().to_owned();
-        let slots = self.read_slots()?;
-        let valid = slots.iter().filter_map(|s| match s {
-            Slot::Valid(superblock) => Some(*superblock),
-            _ => None,
-        });
-        let Some(newest) = valid.max_by_key(|s| s.generation) else {
-            if slots.contains(&Slot::Damaged) {
-                let expected = "a superblock in either slot";
-                let found = "none that passes its checksum";
-                return Err(Corruption::new(name, 0, expected, found).into());
-            }
-            if self.untouched()? {
-                return Ok(None);
-            }
-            let why = format!("{name} does not begin with a superblock");
-            return Err(Error::NoStore { place: self.name.clone(), why });
-        };
-        newest.format.check(&name)?;
-        if newest.generation == 0 {
-            return Ok(None);
-        }
-        if newest.backings as usize != self.room.backings().len() {
-            return Err(Error::InvalidArgument {
-                what: "backing files of a volume",
-                expected: newest.backings.to_string(),
-                found: self.room.backings().len().to_string(),
-            });
-        }
-        for (n, slot) in slots.iter().enumerate() {
-            let behind = matches!(slot, Slot::Valid(s) if s.generation < newest.generation);
-            if *slot != Slot::Valid(newest) {
-                if !behind {
-                    repaired.push(damaged_slot(&name, n, newest.generation));
-                }
-                self.write_slot(n, &newest)?;
-            }
-        }
-        Ok(Some(newest))
-    }
-
-    /// Before anything else is written to a new volume, says there that its creation has begun.
-    fn start(&self, _: &mut Head) -> Result<()> {
-        if self.started.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let marker = self.superblock(0, Extent { offset: 0, len: 0 });
-        let file = self.backing0()?;
-        if file.len()? < RESERVED {
-            file.set_len(RESERVED)?;
-        }
-        self.write_slot(1, &marker)?;
-        self.room_of_an_empty_volume()?;
-        self.started.store(true, Ordering::Release);
-        Ok(())
-    }
-
     /// All room is free but for the superblocks.
     fn room_of_an_empty_volume(&self) -> Result<()> {
         for (n, backing) in self.room.backings().iter().enumerate() {
@@ -338,8 +235,8 @@ impl Volume {
     /// Begins a new journal region and switches the superblocks to it.
     fn begin_generation(&self, head: &mut Head, snapshot: &Record<'_>) -> Result<()> {
         head.begin_anew = true;
-        head.last_generation += 1;
-        let generation = head.last_generation;
+        let generation = next_generation(head.last_generation)?;
+        head.last_generation = generation;
         let capacity = Journal::capacity_for(snapshot);
         let extents = self.room.allocate(0, capacity, capacity)?;
         let Some(&region) = extents.first() else { return Ok(()) };
@@ -379,12 +276,6 @@ impl Volume {
             files.fresh.remove(&id);
         }
     }
-}
-
-fn damaged_slot(file: &str, slot: usize, generation: u64) -> Corruption {
-    let offset = SLOTS.get(slot).copied().unwrap_or_default();
-    let expected = format!("superblock slot {slot} of generation {generation}");
-    Corruption::new(file, offset, expected, "none that passes its checksum")
 }
 
 impl Storage for Volume {

@@ -1,6 +1,8 @@
+use super::superblock::{SLOTS, Superblock};
 use super::*;
+use crate::storage::format::Format;
 use crate::storage::medium::{Medium, MemoryMedium};
-use crate::storage::read_exact_at;
+use crate::storage::{read_exact_at, write_all_at};
 
 const STEP: u64 = 64 << 10;
 

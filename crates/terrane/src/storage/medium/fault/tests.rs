@@ -1,5 +1,6 @@
 use super::*;
 use crate::storage::medium::MemoryMedium;
+use std::collections::BTreeSet;
 
 fn wrapped() -> (MemoryMedium, FaultMedium) {
     let memory = MemoryMedium::new();

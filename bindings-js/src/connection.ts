@@ -1,0 +1,251 @@
+/**
+ * The client's end of the line to a store's worker.
+ *
+ * 1. Calls made in one turn of the event loop travel in one message. Neighbouring writes become one
+ *    batch and neighbouring reads one lookup; the order of calls is kept.
+ * 2. When the page hides for good or into the back/forward cache, the worker is told to sync and to
+ *    let go of the store. Calls made from then on wait; a page that is shown again opens the store
+ *    anew and sends them.
+ * 3. The worker holds a lock as long as it lives. The client waits for that lock in vain; if it is
+ *    granted, the worker is gone, and every call that waits fails.
+ */
+
+import { ClosedError, EngineError, fromWire, type TerraneError } from "./errors.ts";
+import { type Bytes, checkLength, MAX_BATCH_BYTES, Packer, unpack } from "./packing.ts";
+import type { OpenRequest, Operation, Reply, Request } from "./protocol.ts";
+
+/** A group takes no more calls beyond this many bytes. */
+const GROUP_BYTES = 1 << 20;
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: TerraneError) => void;
+}
+
+/** The last request of the outbox, while it can take in more calls of its kind. */
+interface Group {
+  kind: "write" | "get";
+  sync: boolean;
+  packer: Packer;
+  /** Keys gathered; 0 for writes. */
+  size: number;
+  answer: Promise<unknown>;
+}
+
+/** A line to one store. */
+export class Connection {
+  readonly #start: () => Worker;
+  readonly #opening: OpenRequest;
+  #worker: Worker | undefined;
+  #state: "opening" | "open" | "hidden" | "closed" = "opening";
+  #failure: TerraneError | undefined;
+  #released: Promise<unknown> = Promise.resolve();
+  #lifeline: AbortController = new AbortController();
+  #nextId = 1;
+  #waiting: Map<number, Waiting> = new Map();
+  #outbox: Request[] = [];
+  #group: Group | undefined;
+  #scheduled = false;
+
+  private constructor(start: () => Worker, opening: OpenRequest) {
+    this.#start = start;
+    this.#opening = opening;
+  }
+
+  /** Starts a worker and has it open a store. */
+  static async open(start: () => Worker, opening: OpenRequest): Promise<Connection> {
+    const connection = new Connection(start, opening);
+    await connection.#connect();
+    addEventListener("pagehide", connection.#hide);
+    addEventListener("pageshow", connection.#show);
+    document.addEventListener("visibilitychange", connection.#settle);
+    return connection;
+  }
+
+  /** Sends an operation; the promise is its reply's value. */
+  call(operation: Operation): Promise<unknown> {
+    this.#endGroup();
+    return this.#enqueue(operation);
+  }
+
+  /** Adds writes to the batch that is being gathered; `fill` packs them all, or throws. */
+  async write(sync: boolean, fill: (packer: Packer) => void): Promise<void> {
+    await this.#join("write", sync, fill).answer;
+  }
+
+  /** Adds lookups of `keys`; the promise is their values, in order. */
+  async lookup(keys: readonly Bytes[]): Promise<(Uint8Array | undefined)[]> {
+    const group = this.#join("get", false, (packer) => {
+      for (const key of keys) packer.key(key);
+    });
+    const first = group.size;
+    group.size += keys.length;
+    const values = (await group.answer) as (Uint8Array | undefined)[];
+    return values.slice(first, first + keys.length);
+  }
+
+  /** Syncs and closes the store and ends the worker. */
+  async close(): Promise<void> {
+    if (this.#state === "closed") return;
+    const closing = this.call({ op: "close" });
+    this.#flush();
+    try {
+      await closing;
+    } finally {
+      this.#fail(new ClosedError("the store is closed"));
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const worker = this.#start();
+    this.#worker = worker;
+    worker.onmessage = (event: MessageEvent<Reply[]>) => this.#receive(event.data);
+    worker.onmessageerror = () => this.#fail(new EngineError("a reply could not be read"));
+    worker.onerror = (event) => {
+      const cause: unknown = event.error;
+      const what = event.message || "its script could not be loaded";
+      this.#fail(new EngineError(`the store's worker failed: ${what}`, { cause }));
+    };
+    const id = this.#nextId++;
+    const opened = this.#expect(id);
+    worker.postMessage([{ id, op: "open", ...this.#opening }]);
+    try {
+      const lock = (await opened) as string;
+      this.#state = "open";
+      this.#watch(lock);
+    } catch (error) {
+      this.#fail(error as TerraneError);
+      throw error;
+    }
+    this.#flush();
+  }
+
+  #watch(lock: string): void {
+    this.#lifeline = new AbortController();
+    const { signal } = this.#lifeline;
+    const died = () => {
+      if (!signal.aborted) this.#fail(new EngineError("the store's worker ended unexpectedly"));
+    };
+    navigator.locks.request(lock, { signal }, died).catch(() => undefined);
+  }
+
+  #hide = (): void => {
+    if (this.#state !== "open") return;
+    this.#released = this.call({ op: "close" }).catch(() => undefined);
+    this.#flush();
+    this.#lifeline.abort();
+    this.#state = "hidden";
+  };
+
+  #show = async (): Promise<void> => {
+    if (this.#state !== "hidden") return;
+    this.#state = "opening";
+    await this.#released;
+    this.#worker?.terminate();
+    // A failure rejects the calls that wait, and every later one.
+    await this.#connect().catch(() => undefined);
+  };
+
+  #settle = (): void => {
+    if (document.visibilityState !== "hidden" || this.#state !== "open") return;
+    this.call({ op: "sync" }).catch(() => undefined);
+    this.#flush();
+  };
+
+  #join(kind: Group["kind"], sync: boolean, fill: (packer: Packer) => void): Group {
+    if (this.#failure !== undefined) throw this.#failure;
+    const group = this.#group;
+    if (group?.kind === kind && group.sync === sync && group.packer.length < GROUP_BYTES) {
+      pack(group.packer, fill);
+      return group;
+    }
+    const packer = new Packer();
+    pack(packer, fill);
+    this.#endGroup();
+    const empty = new Uint8Array();
+    const answer =
+      kind === "write"
+        ? this.#enqueue({ op: "write", batch: empty, sync })
+        : this.#enqueue({ op: "get", keys: empty }).then((packed) => unpack(packed as Uint8Array));
+    this.#group = { kind, sync, packer, size: 0, answer };
+    return this.#group;
+  }
+
+  /** Gives the gathered bytes to their request, which is the outbox's last. */
+  #endGroup(): void {
+    const last = this.#outbox.at(-1);
+    if (this.#group !== undefined && last !== undefined) {
+      const bytes = this.#group.packer.bytes();
+      if (last.op === "write") last.batch = bytes;
+      if (last.op === "get") last.keys = bytes;
+    }
+    this.#group = undefined;
+  }
+
+  #enqueue(operation: Operation): Promise<unknown> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const id = this.#nextId++;
+    this.#outbox.push({ ...operation, id });
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      queueMicrotask(() => this.#flush());
+    }
+    return this.#expect(id);
+  }
+
+  #expect(id: number): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    if (this.#state !== "open" || this.#outbox.length === 0) return;
+    this.#endGroup();
+    const requests = this.#outbox;
+    this.#outbox = [];
+    const buffers: ArrayBuffer[] = [];
+    for (const request of requests) {
+      if (request.op === "write") buffers.push(request.batch.buffer as ArrayBuffer);
+      if (request.op === "get") buffers.push(request.keys.buffer as ArrayBuffer);
+    }
+    this.#worker?.postMessage(requests, buffers);
+  }
+
+  #receive(replies: Reply[]): void {
+    for (const reply of replies) {
+      const waiting = this.#waiting.get(reply.id);
+      this.#waiting.delete(reply.id);
+      if ("error" in reply) waiting?.reject(fromWire(reply.error));
+      else waiting?.resolve(reply.value);
+    }
+  }
+
+  /** Ends the worker; every call that waits, and every later one, fails with `error`. */
+  #fail(error: TerraneError): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#failure = error;
+    this.#lifeline.abort();
+    this.#worker?.terminate();
+    this.#outbox = [];
+    this.#group = undefined;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(error);
+    removeEventListener("pagehide", this.#hide);
+    removeEventListener("pageshow", this.#show);
+    document.removeEventListener("visibilitychange", this.#settle);
+  }
+}
+
+/** Packs one call's operations whole, or throws and leaves the packer as it was. */
+function pack(packer: Packer, fill: (packer: Packer) => void): void {
+  const before = packer.length;
+  try {
+    fill(packer);
+    checkLength("batch", packer.length - before, MAX_BATCH_BYTES);
+  } catch (error) {
+    packer.truncate(before);
+    throw error;
+  }
+}

@@ -1,0 +1,92 @@
+//! What a handle's answer means.
+//!
+//! `read` and `write` answer a count as a JavaScript number, and at the quota the browsers do not
+//! agree: one throws, one answers a short count, one answers a negative error code, as an unsigned
+//! 32-bit number. [`Count::of`] tells these apart without touching the browser.
+
+use std::io;
+use terrane::Error;
+
+/// Chromium's code for "no space", which its handles have answered in place of a count.
+const NO_SPACE: i64 = -8;
+
+/// The meaning of the number that a read or write answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// This many bytes were moved, at most as many as asked.
+    Moved(usize),
+    /// The quota is reached.
+    NoSpace,
+    /// No count at all; the number, as far as it fits.
+    Nonsense(i64),
+}
+
+impl Count {
+    /// Decodes `answer` for a call that asked for `asked` bytes.
+    pub(crate) fn of(answer: f64, asked: usize) -> Count {
+        if answer >= 0.0 && answer <= asked as f64 && answer.fract() == 0.0 {
+            return Count::Moved(answer as usize);
+        }
+        // A negative 32-bit code may come signed or as its unsigned twin.
+        let code = if answer > f64::from(i32::MAX) && answer <= f64::from(u32::MAX) {
+            answer as i64 - (1 << 32)
+        } else {
+            answer as i64
+        };
+        if code == NO_SPACE { Count::NoSpace } else { Count::Nonsense(code) }
+    }
+}
+
+/// The error for an exception called `name` that `action` on `file` threw.
+pub(crate) fn thrown(
+    action: &'static str,
+    file: &str,
+    wanted: u64,
+    name: &str,
+    message: &str,
+) -> Error {
+    let kind = match name {
+        "QuotaExceededError" => io::ErrorKind::QuotaExceeded,
+        "NoModificationAllowedError" => io::ErrorKind::ResourceBusy,
+        "NotAllowedError" | "SecurityError" => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    };
+    Error::io(action, file, wanted, io::Error::new(kind, format!("{name}: {message}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_number_up_to_what_was_asked_is_a_count() {
+        for moved in [0, 1, 4095, 4096] {
+            assert_eq!(Count::of(moved as f64, 4096), Count::Moved(moved));
+        }
+        assert_eq!(Count::of(0.0, 0), Count::Moved(0));
+    }
+
+    #[test]
+    fn no_space_is_known_signed_and_unsigned() {
+        assert_eq!(Count::of(-8.0, 4096), Count::NoSpace);
+        assert_eq!(Count::of(f64::from(0xFFFF_FFF8_u32), 4096), Count::NoSpace);
+    }
+
+    #[test]
+    fn anything_else_is_never_taken_for_a_count() {
+        assert_eq!(Count::of(4097.0, 4096), Count::Nonsense(4097));
+        assert_eq!(Count::of(f64::from(u32::MAX), 4096), Count::Nonsense(-1));
+        assert_eq!(Count::of(-1.0, 4096), Count::Nonsense(-1));
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5] {
+            assert!(matches!(Count::of(odd, 4096), Count::Nonsense(_)), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_quota_exception_becomes_no_space() {
+        let error = thrown("write", "data", 4096, "QuotaExceededError", "full");
+        assert!(matches!(error, Error::NoSpace { wanted: 4096, .. }), "{error}");
+        let error = thrown("sync", "data", 0, "InvalidStateError", "gone");
+        assert_eq!(error.to_string(), "could not sync data: InvalidStateError: gone");
+    }
+}

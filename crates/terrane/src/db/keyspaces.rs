@@ -1,0 +1,107 @@
+//! Keyspaces come, go and change their policy: one edit each.
+
+use super::open::{build_policy, policy_json, policy_options};
+use super::state::Keyspaces;
+use super::{Engine, lock};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
+use crate::storage::FileId;
+use crate::version::Change;
+use std::sync::Arc;
+use terrane_policy::PolicyOptions;
+
+impl Engine {
+    /// The keyspace of this name, created if there is none.
+    ///
+    /// # Errors
+    /// A failing medium, or a closed store.
+    pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
+        let mut state = self.open_state()?;
+        if let Some(id) = state.catalog.find(name) {
+            return Ok(id);
+        }
+        let fresh = state.fresh_id();
+        let id = KeyspaceId(u32::try_from(fresh).map_err(|_| Error::InvalidArgument {
+            what: "keyspace",
+            expected: "fewer than 2^32 numbers in the life of a store".into(),
+            found: fresh.to_string(),
+        })?);
+        let policy = policy_json(&self.options.policy);
+        let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
+        // What came before in the log is not this keyspace's.
+        self.commit_edit(&mut state, vec![create], &[], &[])?;
+        self.adopt_keyspaces(&state)?;
+        Ok(id)
+    }
+
+    /// The names of the keyspaces.
+    #[must_use]
+    pub fn keyspace_names(&self) -> Vec<String> {
+        self.keyspaces.load().values().map(|k| k.name.clone()).collect()
+    }
+
+    /// Removes a keyspace with all it holds; answers whether there was one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for the default keyspace, or a failing medium.
+    pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        if name == DEFAULT_KEYSPACE {
+            return Err(Error::InvalidArgument {
+                what: "keyspace to drop",
+                expected: "any but the default one".into(),
+                found: name.to_owned(),
+            });
+        }
+        let mut state = self.open_state()?;
+        let Some(id) = state.catalog.find(name) else { return Ok(false) };
+        let keyspaces = self.keyspaces.load_full();
+        let Some(keyspace) = keyspaces.get(&id) else { return Ok(false) };
+        let tree = keyspace.view.load().tree.clone();
+        let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
+        self.commit_edit(&mut state, vec![Change::DropKeyspace { id }], &[], &files)?;
+        tree.tables().for_each(|table| table.mark_dropped());
+        let mut left = Keyspaces::clone(&keyspaces);
+        left.remove(&id);
+        self.keyspaces.store(Arc::new(left));
+        state.sealed.remove(&id);
+        state.unplanned.remove(&id);
+        state.refused.remove(&id);
+        drop(state);
+        self.work_came();
+        self.emit(&Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
+        Ok(true)
+    }
+
+    /// The policy of a keyspace.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn policy(&self, id: KeyspaceId) -> Result<PolicyOptions> {
+        let state = lock(&self.state);
+        let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed("the keyspace"))?;
+        policy_options(&record.policy)
+    }
+
+    /// Gives a keyspace another policy. Plans that run go on to their end; the validator keeps the
+    /// new policy's plans from disturbing them.
+    ///
+    /// # Errors
+    /// A parameter outside its range, a keyspace that was dropped, or a failing medium.
+    pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
+        let json = policy_json(policy);
+        let built = build_policy(&json)?;
+        let mut state = self.open_state()?;
+        let keyspace = self.keyspaces.load().get(&id).cloned();
+        let keyspace = keyspace.ok_or(Error::Closed("the keyspace"))?;
+        let change = Change::SetPolicy { keyspace: id, policy: json };
+        self.commit_edit(&mut state, vec![change], &[], &[])?;
+        keyspace.policy.store(Arc::new(built));
+        state.refused.remove(&id);
+        state.unplanned.insert(id);
+        drop(state);
+        self.work_came();
+        self.emit(&Event::PolicyChanged { keyspace: id, policy: policy.clone() });
+        Ok(())
+    }
+}

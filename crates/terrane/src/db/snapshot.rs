@@ -1,0 +1,56 @@
+//! Snapshots: the whole store as it was at one moment.
+
+use super::handle::{Db, Keyspace};
+use crate::entry::Seq;
+use crate::error::Result;
+use crate::read::{Range, Scan};
+
+/// A consistent picture of every keyspace. It keeps old versions from being dropped: let it go when
+/// done.
+pub struct Snapshot {
+    db: Db,
+    seq: Seq,
+}
+
+impl Snapshot {
+    pub(super) fn new(db: Db) -> Self {
+        let seq = db.engine().hold_snapshot();
+        Snapshot { db, seq }
+    }
+
+    /// The last sequence that it shows.
+    #[must_use]
+    pub fn sequence(&self) -> Seq {
+        self.seq
+    }
+
+    /// The value that a key had.
+    ///
+    /// # Errors
+    /// Damage, a failing medium, or a keyspace that was dropped since.
+    pub fn get(&self, keyspace: &Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.db.engine().get(keyspace.id(), key, Some(self.seq))
+    }
+
+    /// The values that several keys had, in the order of the keys.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn get_many(&self, keyspace: &Keyspace, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.db.engine().get_many(keyspace.id(), keys, Some(self.seq))
+    }
+
+    /// A walk over a range as it was.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped since.
+    pub fn scan(&self, keyspace: &Keyspace, range: Range) -> Result<Scan> {
+        self.db.engine().scan(keyspace.id(), range, Some(self.seq))
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.db.engine().release_snapshot(self.seq);
+    }
+}

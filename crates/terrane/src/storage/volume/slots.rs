@@ -1,0 +1,124 @@
+//! Which superblock counts, how it is replaced, and what a file without one is.
+
+use crate::error::{Corruption, Error, Result};
+use crate::storage::format::Format;
+use crate::storage::volume::extents::Extent;
+use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
+use crate::storage::volume::{Head, Volume};
+use crate::storage::write_all_at;
+use std::sync::atomic::Ordering;
+
+impl Volume {
+    /// What the two slots hold.
+    pub(super) fn read_slots(&self) -> Result<[Slot; 2]> {
+        let file = self.backing0()?;
+        let mut slots = [Slot::Blank; 2];
+        for (slot, offset) in slots.iter_mut().zip(SLOTS) {
+            let mut bytes = [0; SLOT_BYTES];
+            let n = file.read_at(&mut bytes, offset)?;
+            *slot = superblock::decode(bytes.get(..n).unwrap_or_default());
+        }
+        Ok(slots)
+    }
+
+    /// Writes slot 0 or 1 and syncs.
+    pub(super) fn write_slot(&self, slot: usize, superblock: &Superblock) -> Result<()> {
+        let file = self.backing0()?;
+        let offset = SLOTS.get(slot).copied().unwrap_or_default();
+        write_all_at(&**file, &superblock.encode(), offset)?;
+        file.sync()
+    }
+
+    /// The superblock that names this journal region.
+    pub(super) fn superblock(&self, generation: u64, region: Extent) -> Superblock {
+        Superblock {
+            format: Format::CURRENT,
+            backings: self.room.backings().len() as u32,
+            generation,
+            journal_offset: region.offset,
+            journal_len: region.len,
+        }
+    }
+
+    /// Whether all backings are as nobody ever wrote to them, or a creation did not get to its
+    /// first slot.
+    pub(super) fn untouched(&self) -> Result<bool> {
+        for (n, backing) in self.room.backings().iter().enumerate() {
+            let len = backing.file.len()?;
+            if len > if n == 0 { RESERVED } else { 0 } {
+                return Ok(false);
+            }
+        }
+        let mut bytes = [0; RESERVED as usize];
+        self.backing0()?.read_at(&mut bytes, 0)?;
+        Ok(bytes.iter().all(|b| *b == 0))
+    }
+
+    /// The current superblock; `None` where there is no store yet. A slot that is damaged or behind
+    /// is brought up to date.
+    pub(super) fn current(&self, repaired: &mut Vec<Corruption>) -> Result<Option<Superblock>> {
+        let name = self.backing0()?.name().to_owned();
+        let slots = self.read_slots()?;
+        let valid = slots.iter().filter_map(|s| match s {
+            Slot::Valid(superblock) => Some(*superblock),
+            _ => None,
+        });
+        let Some(newest) = valid.max_by_key(|s| s.generation) else {
+            if slots.contains(&Slot::Damaged) {
+                let expected = "a superblock in either slot";
+                let found = "none that passes its checksum";
+                return Err(Corruption::new(name, 0, expected, found).into());
+            }
+            if self.untouched()? {
+                return Ok(None);
+            }
+            let why = format!("{name} does not begin with a superblock");
+            return Err(Error::NoStore { place: self.name.clone(), why });
+        };
+        newest.format.check(&name)?;
+        if newest.generation == 0 {
+            return Ok(None);
+        }
+        if newest.backings as usize != self.room.backings().len() {
+            return Err(Error::InvalidArgument {
+                what: "backing files of a volume",
+                expected: newest.backings.to_string(),
+                found: self.room.backings().len().to_string(),
+            });
+        }
+        for (n, slot) in slots.iter().enumerate() {
+            let behind = matches!(slot, Slot::Valid(s) if s.generation < newest.generation);
+            if *slot != Slot::Valid(newest) {
+                if !behind {
+                    repaired.push(damaged_slot(&name, n, newest.generation));
+                }
+                self.write_slot(n, &newest)?;
+            }
+        }
+        Ok(Some(newest))
+    }
+
+    /// Before anything else is written to a new volume, says there that its creation has begun.
+    /// Whoever calls has locked the head, so that it happens once.
+    pub(super) fn start(&self, _: &mut Head) -> Result<()> {
+        if self.started.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let marker = self.superblock(0, Extent { offset: 0, len: 0 });
+        let file = self.backing0()?;
+        if file.len()? < RESERVED {
+            file.set_len(RESERVED)?;
+        }
+        self.write_slot(1, &marker)?;
+        self.room_of_an_empty_volume()?;
+        self.started.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// What is said of a slot that is not what it should be.
+pub(super) fn damaged_slot(file: &str, slot: usize, generation: u64) -> Corruption {
+    let offset = SLOTS.get(slot).copied().unwrap_or_default();
+    let expected = format!("superblock slot {slot} of generation {generation}");
+    Corruption::new(file, offset, expected, "none that passes its checksum")
+}

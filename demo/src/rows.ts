@@ -1,0 +1,161 @@
+/**
+ * Rows of a file, as it streams in.
+ *
+ * 1. A format turns text, piece by piece, into records: fields by column.
+ * 2. The columns chosen give each record's key and value.
+ */
+
+/** How a file is read. */
+export type Format = "lines" | "tsv" | "csv" | "ndjson";
+
+/** The formats, as a visitor reads them. */
+export const formats: Record<Format, string> = {
+  lines: "Lines of text",
+  tsv: "Tab-separated",
+  csv: "Comma-separated",
+  ndjson: "NDJSON",
+};
+
+/** What becomes the key, or the value: a column by its name, or the record's number. */
+export interface Columns {
+  key: string;
+  value: string;
+}
+
+/** Stands for the number of the record in the file, from 1. */
+export const NUMBER = "#";
+
+/** A record: its fields, by column. */
+export type Fields = Record<string, string>;
+
+/** Turns text into records; each call takes a further piece of the file. */
+export interface Reader {
+  push(text: string): Fields[];
+  /** The record that the end of the file ended. */
+  end(): Fields[];
+}
+
+/** The format that a file seems to have, by its name. */
+export function guessFormat(name: string): Format {
+  const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+  switch (extension) {
+    case "tsv":
+    case "tab":
+      return "tsv";
+    case "csv":
+      return "csv";
+    case "json":
+    case "jsonl":
+    case "ndjson":
+      return "ndjson";
+    default:
+      return "lines";
+  }
+}
+
+/** The columns that a format offers, given the first records of a file. */
+export function columnsOf(format: Format, sample: Fields[]): { keys: string[]; values: string[] } {
+  const names = [...new Set(sample.flatMap((fields) => Object.keys(fields)))];
+  if (format === "lines") return { keys: names, values: [NUMBER] };
+  return { keys: names, values: [...names, NUMBER] };
+}
+
+/** A reader of a format. */
+export function readerOf(format: Format): Reader {
+  switch (format) {
+    case "lines":
+      return byLine((line) => ({ line }));
+    case "ndjson":
+      return byLine(parseJson);
+    case "tsv":
+      return withHeader(
+        byLine((line) => ({ record: line })),
+        (record) => record.split("\t"),
+      );
+    case "csv":
+      return withHeader(byQuotedLine(), splitCsv);
+  }
+}
+
+/** Records of which each is one line; blank lines are none. */
+function byLine(parse: (line: string) => Fields): Reader {
+  let rest = "";
+  return {
+    push(text) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      return lines.map(trimReturn).filter(Boolean).map(parse);
+    },
+    end() {
+      const last = trimReturn(rest);
+      rest = "";
+      return last === "" ? [] : [parse(last)];
+    },
+  };
+}
+
+/** Lines, where a line break between quotes does not end one. */
+function byQuotedLine(): Reader {
+  let open: string[] = [];
+  let quotes = 0;
+  const join = (line: string): Fields[] => {
+    open.push(line);
+    quotes += line.split('"').length - 1;
+    if (quotes % 2 === 1) return [];
+    const record = open.join("\n");
+    open = [];
+    quotes = 0;
+    return record === "" ? [] : [{ record }];
+  };
+  let rest = "";
+  return {
+    push(text) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      return lines.flatMap((line) => join(trimReturn(line)));
+    },
+    end() {
+      const last = join(trimReturn(rest));
+      if (open.length > 0)
+        throw new Error(`a quote is not closed: ${open.join("\n").slice(0, 60)}`);
+      return last;
+    },
+  };
+}
+
+/** The first record names the columns of the others. */
+function withHeader(reader: Reader, split: (record: string) => string[]): Reader {
+  let header: string[] | undefined;
+  const name = (records: Fields[]): Fields[] =>
+    records.flatMap(({ record = "" }) => {
+      const cells = split(record);
+      if (header === undefined) {
+        header = cells.map((cell, i) => cell || `column ${i + 1}`);
+        return [];
+      }
+      return [Object.fromEntries(header.map((column, i) => [column, cells[i] ?? ""]))];
+    });
+  return { push: (text) => name(reader.push(text)), end: () => name(reader.end()) };
+}
+
+/** The cells of a CSV record; quotes within quotes are doubled. */
+function splitCsv(record: string): string[] {
+  const cells = record.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? [];
+  // The pattern matches once more, empty, at an end that no comma precedes.
+  if (!record.endsWith(",")) cells.pop();
+  return cells.map((cell) => {
+    const bare = cell.endsWith(",") ? cell.slice(0, -1) : cell;
+    return bare.startsWith('"') ? bare.slice(1, -1).replaceAll('""', '"') : bare;
+  });
+}
+
+function parseJson(line: string): Fields {
+  const value: unknown = JSON.parse(line);
+  if (typeof value !== "object" || value === null) return { value: line };
+  const text = (field: unknown) => (typeof field === "string" ? field : JSON.stringify(field));
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, text(field)]));
+}
+
+function trimReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}

@@ -1,0 +1,30 @@
+/** Figures as a reader likes them. */
+
+const whole = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+/** A count, with its digits grouped. */
+export function count(value: number): string {
+  return whole.format(Math.round(value));
+}
+
+/** A count and its noun. */
+export function plural(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+/** Bytes, in the unit that fits. */
+export function bytes(value: number): string {
+  for (const unit of ["bytes", "KiB", "MiB", "GiB"]) {
+    if (value < 1024 || unit === "GiB") return `${short.format(value)} ${unit}`;
+    value /= 1024;
+  }
+  return "";
+}
+
+/** A time span. */
+export function time(milliseconds: number): string {
+  if (milliseconds < 1) return `${count(milliseconds * 1000)} µs`;
+  if (milliseconds < 1000) return `${short.format(milliseconds)} ms`;
+  return `${short.format(milliseconds / 1000)} s`;
+}

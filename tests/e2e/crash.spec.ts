@@ -1,0 +1,100 @@
+/**
+ * Loads that are cut short, again and again: the worker is terminated, the page reloaded, or the
+ * tab closed. Whatever was acknowledged with a sync is there, batches are whole, and what is there
+ * is a prefix of what was written.
+ */
+
+import { expect, full, type Page, test } from "./fixtures.ts";
+
+const rounds = full ? 120 : 9;
+const BATCH = 20;
+
+/** Opens the store, reads everything, and says what it found. */
+async function survey(page: Page) {
+  return page.evaluate(async (size) => {
+    const db = await window.terrane.open("crash");
+    const entries = new Map<number, number>();
+    for await (const [key, value] of db.entries()) {
+      const [batch = "", index] = key.split("/");
+      if (value !== `${batch}-${index}`.repeat(20)) throw new Error(`${key} has ${value}`);
+      entries.set(Number(batch), (entries.get(Number(batch)) ?? 0) + 1);
+    }
+    const torn = [...entries].filter(([, count]) => count !== size);
+    const batches = [...entries.keys()].sort((a, b) => a - b);
+    const { damage } = await db.check();
+    await db.close();
+    return { batches, torn, damage };
+  }, BATCH);
+}
+
+/** Begins to load batches from `next` on, and tells each that was acknowledged with a sync. */
+async function startLoad(page: Page, next: number): Promise<void> {
+  await page.evaluate(
+    async ([next, size]) => {
+      let worker: Worker | undefined;
+      const db = await window.terrane.open("crash", {
+        memtableBytes: 64 << 10,
+        worker: () => {
+          worker = new Worker("/terrane/dist/worker.js", { type: "module" });
+          return worker;
+        },
+      });
+      Object.assign(window, { stop: () => worker?.terminate() });
+      const load = async () => {
+        for (let batch = next; ; batch++) {
+          const durability = batch % 3 === 0 ? "sync" : "buffered";
+          const name = `${batch}`.padStart(8, "0");
+          const operations = Array.from({ length: size }, (_, i) => ({
+            type: "put" as const,
+            key: `${name}/${i}`,
+            value: `${name}-${i}`.repeat(20),
+          }));
+          await db.batch(operations, { durability });
+          if (durability === "sync") {
+            (window as unknown as { synced(n: number): void }).synced(batch);
+          }
+        }
+      };
+      void load().catch((error) => Object.assign(window, { ended: error.code }));
+    },
+    [next, BATCH] as const,
+  );
+}
+
+test("cut loads leave whole batches, a prefix, with every synced one", async ({
+  context,
+  storePage,
+}) => {
+  let synced = -1;
+  await context.exposeFunction("synced", (batch: number) => {
+    synced = Math.max(synced, batch);
+  });
+  let page = await storePage();
+  let next = 0;
+  for (let round = 0; round < rounds; round++) {
+    await startLoad(page, next);
+    await page.waitForTimeout(50 + ((round * 137) % 400));
+    if (round % 3 === 0) {
+      await page.evaluate(() => (window as unknown as { stop(): void }).stop());
+      // The client notices, and every call that waited fails.
+      await page.waitForFunction(() => "ended" in window);
+      expect(await page.evaluate(() => (window as unknown as { ended: string }).ended)).toBe(
+        "ENGINE",
+      );
+    } else if (round % 3 === 1) {
+      await page.reload();
+    } else {
+      await page.close();
+      page = await storePage();
+    }
+    await page.waitForFunction(() => "terrane" in window);
+    const { batches, torn, damage } = await survey(page);
+    expect(damage).toEqual([]);
+    expect(torn).toEqual([]);
+    expect(batches).toEqual(Array.from({ length: batches.length }, (_, i) => i));
+    expect(batches.length).toBeGreaterThan(synced);
+    expect(batches.length).toBeGreaterThanOrEqual(next);
+    next = batches.length;
+  }
+  expect(synced).toBeGreaterThan(rounds);
+});

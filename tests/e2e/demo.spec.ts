@@ -1,0 +1,171 @@
+/** The demo page, by its visible controls: what a visitor loads is all there, in order. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, full, type Page, test } from "./fixtures.ts";
+
+/** The names of so many packages of npm: real keys, in an order that is not theirs. */
+function packageNames(count: number): string[] {
+  const path = createRequire(import.meta.url).resolve("all-the-package-names");
+  const names = JSON.parse(readFileSync(path, "utf8")) as string[];
+  return names.slice(0, count);
+}
+
+const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+let folder: string;
+test.beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "terrane-files-"));
+});
+test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+async function openDemo(page: Page, origin: string): Promise<void> {
+  await page.goto(`${origin}/demo/`);
+  await expect(page.locator("#state")).toContainText("Opened");
+}
+
+async function loadFile(page: Page, path: string): Promise<void> {
+  await page.locator("#file").setInputFiles(path);
+  await page.getByRole("button", { name: "Load" }).click();
+  await expect(page.locator("#loaded")).toContainText("Loaded", { timeout: 110_000 });
+}
+
+async function lookUp(page: Page, key: string): Promise<string> {
+  await page.getByLabel("Key", { exact: true }).last().fill(key);
+  await page.locator("#value").evaluate((output) => {
+    output.textContent = "";
+  });
+  await page.getByRole("button", { name: "Get" }).click();
+  await expect(page.locator("#value")).not.toBeEmpty();
+  return (await page.locator("#value").textContent()) ?? "";
+}
+
+test("300 thousand package names are counted, ordered and found, also after a reload", async ({
+  context,
+  origin,
+  storePage,
+}) => {
+  const names = packageNames(full ? 2_000_000 : 300_000);
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  await loadFile(page, file("names.txt", `${names.join("\n")}\n`));
+  const count = new Intl.NumberFormat("en").format(names.length);
+  await expect(page.locator("#loaded")).toContainText(`Loaded ${count} rows`);
+  await expect(page.locator("#keys")).toHaveText(count);
+  await page.reload();
+  await expect(page.locator("#state")).toContainText("All keys read");
+  await expect(page.locator("#keys")).toHaveText(count);
+  for (let i = 0; i < 20; i++) {
+    const at = (i * 7_919_000_009) % names.length;
+    expect(await lookUp(page, names[at] ?? "")).toBe(`${at + 1}`);
+  }
+  expect(await lookUp(page, "no such package!")).toContain("No such key");
+  await page.getByRole("button", { name: "Check every byte" }).click();
+  await expect(page.locator("#cared")).toContainText("All sound");
+  await page.close();
+
+  // Every pair against the list, by the package itself on the same origin.
+  const other = await storePage();
+  const expected = names.map((name, i) => [name, `${i + 1}`] as const);
+  expected.sort(([a], [b]) => byBytes(a, b));
+  await context.route("**/expected.json", (route) => route.fulfill({ json: expected }));
+  const mismatch = await other.evaluate(async () => {
+    const pairs = (await (await fetch("/expected.json")).json()) as [string, string][];
+    const db = await window.terrane.open("demo");
+    let at = 0;
+    for await (const [key, value] of db.entries()) {
+      const [wantedKey, wantedValue] = pairs[at] ?? [];
+      if (key !== wantedKey || value !== wantedValue) return { at, key, value, wantedKey };
+      at += 1;
+    }
+    return at === pairs.length ? undefined : { at };
+  });
+  expect(mismatch).toBeUndefined();
+});
+
+test("columns of TSV, CSV and NDJSON become keys and values", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  const rows = 'id,"the name"\r\n1,"Ada, Countess"\r\n2,"a ""quoted""\r\nword"\r\n3,\r\n';
+  await loadFile(page, file("people.csv", rows));
+  expect(await lookUp(page, "1")).toBe("Ada, Countess");
+  expect(await lookUp(page, "2")).toBe('a "quoted"\nword');
+  await loadFile(page, file("cities.tsv", "city\tpopulation\nOslo\t709037\nBergen\t291940"));
+  expect(await lookUp(page, "Bergen")).toBe("291940");
+  await loadFile(page, file("items.ndjson", '{"sku":"x1","at":{"row":3}}\n{"sku":"x2","at":4}\n'));
+  expect(await lookUp(page, "x1")).toBe('{"row":3}');
+  expect(await lookUp(page, "x2")).toBe("4");
+  await expect(page.locator("#keys")).toHaveText("7");
+});
+
+test("a scan shows a range in order, page by page, and backward", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  const lines = Array.from({ length: 250 }, (_, i) => `${i}`.padStart(3, "0"));
+  await loadFile(page, file("lines.txt", lines.toReversed().join("\n")));
+  const keys = () => page.locator("#entries td:first-child").allTextContents();
+  const scan = page.getByRole("button", { name: "Scan" });
+  await scan.click();
+  await expect(page.locator("#entries tr")).toHaveCount(100);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByRole("button", { name: "Show more" }).click();
+  await expect(page.locator("#entries tr")).toHaveCount(250);
+  expect(await keys()).toEqual(lines);
+  await page.getByLabel("From").fill("100");
+  await page.getByLabel("Up to").fill("102");
+  await page.getByLabel("Last key first").check();
+  await scan.click();
+  await expect(page.locator("#scanned")).toContainText("3 keys");
+  expect(await keys()).toEqual(["102", "101", "100"]);
+});
+
+test("a file that is not text is refused, and the page goes on", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  const path = join(folder, "noise.txt");
+  writeFileSync(path, Buffer.from([0x61, 0x0a, 0xff, 0xfe, 0x0a]));
+  await page.locator("#file").setInputFiles(path);
+  await page.getByRole("button", { name: "Load" }).click();
+  await expect(page.getByRole("alert")).toContainText("not text in UTF-8");
+  await loadFile(page, file("fine.txt", "a\nb\n"));
+  await expect(page.locator("#keys")).toHaveText("2");
+});
+
+test("a second tab says who has the store, and opens it when that tab is closed", async ({
+  context,
+  origin,
+}) => {
+  const first = await context.newPage();
+  await openDemo(first, origin);
+  const second = await context.newPage();
+  await second.goto(`${origin}/demo/`);
+  await expect(second.getByRole("alert")).toContainText(
+    `open in another tab, ${origin}/demo/, since`,
+    { timeout: 10_000 },
+  );
+  await first.close();
+  await second.getByRole("button", { name: "Try again" }).click();
+  await expect(second.locator("#state")).toContainText("Opened");
+});
+
+test("everything is deleted only after a second word", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  await loadFile(page, file("some.txt", "a\nb\nc\n"));
+  await page.getByRole("button", { name: "Delete everything" }).click();
+  await page.getByRole("button", { name: "Keep" }).click();
+  await expect(page.locator("#keys")).toHaveText("3");
+  await page.getByRole("button", { name: "Delete everything" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(page.locator("#keys")).toHaveText("0");
+  await page.reload();
+  await expect(page.locator("#state")).toContainText("It is empty");
+});

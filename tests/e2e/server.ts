@@ -1,0 +1,52 @@
+/** Serves the built demo, the npm package as it is, and the tests' own pages. */
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+
+/** What lies under which path. */
+const roots: Record<string, string> = {
+  demo: join(here, "../../demo/dist"),
+  terrane: join(here, "../../bindings-js"),
+  pages: join(here, "pages"),
+};
+
+const types: Record<string, string> = {
+  ".css": "text/css",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".svg": "image/svg+xml",
+  ".wasm": "application/wasm",
+};
+
+/** Starts on a free port of this machine; answers the server and its origin. */
+export async function serve(): Promise<{ server: Server; origin: string }> {
+  const server = createServer(async (request, response) => {
+    const path = await resolve(new URL(request.url ?? "/", "http://localhost").pathname);
+    if (path === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    const type = types[extname(path)] ?? "application/octet-stream";
+    response.writeHead(200, { "content-type": type, "cache-control": "no-store" });
+    createReadStream(path).pipe(response);
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  const { port } = server.address() as AddressInfo;
+  return { server, origin: `http://localhost:${port}` };
+}
+
+async function resolve(pathname: string): Promise<string | undefined> {
+  const [, first = "", ...rest] = normalize(decodeURIComponent(pathname)).split("/");
+  const root = roots[first];
+  if (root === undefined) return undefined;
+  const path = join(root, ...rest);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory()) return join(path, "index.html");
+  return found?.isFile() ? path : undefined;
+}

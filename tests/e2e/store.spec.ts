@@ -1,0 +1,240 @@
+/** The package in a page: reads, writes, order, and what is refused. */
+
+import { expect, test } from "./fixtures.ts";
+
+test("values are read back, also after a reload", async ({ storePage }) => {
+  const page = await storePage();
+  const before = await page.evaluate(async () => {
+    const db = await window.terrane.open("notes");
+    await db.put("k", "v");
+    await db.put("", "");
+    await db.put("gone", "x");
+    await db.delete("gone");
+    await db.put(new Uint8Array([0, 255]), new Uint8Array([1, 2, 3]), { durability: "sync" });
+    return db.getMany(["k", "", "gone"]);
+  });
+  expect(before).toEqual(["v", "", undefined]);
+  await page.reload();
+  const after = await page.evaluate(async () => {
+    const db = await window.terrane.open("notes");
+    const bytes = await db.get(new Uint8Array([0, 255]), { valueEncoding: "binary" });
+    return [await db.get("k"), await db.get(""), await db.get("gone"), [...(bytes ?? [])]];
+  });
+  expect(after).toEqual(["v", "", undefined, [1, 2, 3]]);
+});
+
+test("calls take effect in the order in which they are made", async ({ storePage }) => {
+  const page = await storePage();
+  const seen = await page.evaluate(async () => {
+    const db = await window.terrane.open("order");
+    const reads: Promise<string | undefined>[] = [];
+    for (let i = 0; i < 500; i++) {
+      void db.put("k", `${i}`, { durability: i % 7 === 0 ? "sync" : "buffered" });
+      reads.push(db.get("k"));
+      if (i % 50 === 0) void db.delete("k");
+    }
+    return Promise.all(reads);
+  });
+  expect(seen).toEqual(Array.from({ length: 500 }, (_, i) => `${i}`));
+});
+
+test("entries come in byte order, within bounds, both ways", async ({ storePage }) => {
+  const page = await storePage();
+  const result = await page.evaluate(async () => {
+    const db = await window.terrane.open("entries");
+    const keys = Array.from({ length: 2000 }, (_, i) => `${(i * 7919) % 2000}`.padStart(5, "0"));
+    await db.batch(keys.map((key) => ({ type: "put", key, value: key.repeat(40) })));
+    await db.put("é", "two bytes");
+    await db.put("z", "one byte");
+    const read = async (options: Parameters<typeof db.entries>[0]) => {
+      const found: string[] = [];
+      for await (const [key] of db.entries(options)) found.push(key as string);
+      return found;
+    };
+    return {
+      all: await read({}),
+      range: await read({ gte: "00010", lt: "00013" }),
+      open: await read({ gt: "00010", lte: "00013" }),
+      last: await read({ reverse: true, limit: 3 }),
+      none: await read({ gt: "a", lt: "b" }),
+      limit: await read({ limit: 0 }),
+      count: await db.count(),
+      part: await db.count({ gte: "00010", lt: "00100" }),
+    };
+  });
+  const expected = Array.from({ length: 2000 }, (_, i) => `${i}`.padStart(5, "0"));
+  expect(result.all).toEqual([...expected, "z", "é"]);
+  expect(result.range).toEqual(["00010", "00011", "00012"]);
+  expect(result.open).toEqual(["00011", "00012", "00013"]);
+  expect(result.last).toEqual(["é", "z", "01999"]);
+  expect(result.none).toEqual([]);
+  expect(result.limit).toEqual([]);
+  expect(result.count).toBe(2002);
+  expect(result.part).toBe(90);
+});
+
+test("an iteration sees the store as it was at its first step", async ({ storePage }) => {
+  const page = await storePage();
+  const keys = await page.evaluate(async () => {
+    const db = await window.terrane.open("snapshot");
+    const value = "x".repeat(100);
+    const put = (i: number) => ({ type: "put" as const, key: `${i}`.padStart(5, "0"), value });
+    await db.batch(Array.from({ length: 3000 }, (_, i) => put(i)));
+    const seen: string[] = [];
+    for await (const [key] of db.entries()) {
+      if (seen.length === 0) {
+        await db.batch(Array.from({ length: 3000 }, (_, i) => put(i + 3000)));
+        await db.delete("02999");
+      }
+      seen.push(key);
+    }
+    return seen;
+  });
+  expect(keys).toEqual(Array.from({ length: 3000 }, (_, i) => `${i}`.padStart(5, "0")));
+});
+
+test("a second tab is refused with who holds the store, and let in after", async ({
+  storePage,
+  origin,
+}) => {
+  const [first, second] = [await storePage(), await storePage()];
+  await first.evaluate(() => window.terrane.open("single"));
+  const refused = await second.evaluate(() =>
+    window.failure(() => window.terrane.open("single", { timeout: 300 })),
+  );
+  expect(refused).toMatchObject({ name: "BusyError", code: "BUSY" });
+  expect(refused?.message).toContain(`open in another tab, ${origin}/pages/store.html, since 20`);
+  const again = await first.evaluate(() =>
+    window.failure(() => window.terrane.open("single", { timeout: 300 })),
+  );
+  expect(again?.message).toContain("open by this page itself");
+  await first.close();
+  const then = await second.evaluate(() => window.failure(() => window.terrane.open("single")));
+  expect(then).toBeUndefined();
+});
+
+test("a page that is put aside lets go of its store, and takes it again when shown", async ({
+  storePage,
+}) => {
+  const [first, second] = [await storePage(), await storePage()];
+  await first.evaluate(async () => {
+    const db = await window.terrane.open("aside");
+    Object.assign(window, { db });
+    await db.put("a", "1");
+    dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
+    // A call made meanwhile waits.
+    Object.assign(window, { waiting: db.put("c", "3") });
+  });
+  const found = await second.evaluate(async () => {
+    const db = await window.terrane.open("aside");
+    await db.put("b", "2");
+    const values = await db.getMany(["a", "c"]);
+    await db.close();
+    return values;
+  });
+  expect(found).toEqual(["1", undefined]);
+  const all = await first.evaluate(async () => {
+    const { db, waiting } = window as unknown as {
+      db: Awaited<ReturnType<typeof window.terrane.open>>;
+      waiting: Promise<void>;
+    };
+    dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+    await waiting;
+    return db.getMany(["a", "b", "c"]);
+  });
+  expect(all).toEqual(["1", "2", "3"]);
+});
+
+test("a destroyed store is gone, and an open one cannot be destroyed", async ({ storePage }) => {
+  const page = await storePage();
+  const result = await page.evaluate(async () => {
+    const { open, destroy } = window.terrane;
+    const db = await open("doomed");
+    await db.put("k", "v");
+    const refused = await window.failure(() => destroy("doomed", { timeout: 200 }));
+    await db.close();
+    await destroy("doomed");
+    await destroy("doomed");
+    const missing = await window.failure(() => open("doomed", { createIfMissing: false }));
+    const fresh = await open("doomed");
+    return { refused, missing, value: await fresh.get("k") };
+  });
+  expect(result.refused?.code).toBe("BUSY");
+  expect(result.missing?.code).toBe("NO_STORE");
+  expect(result.value).toBeUndefined();
+});
+
+test("bad arguments are refused by name, and nothing of the call takes effect", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const result = await page.evaluate(async () => {
+    const { open, MAX_KEY_BYTES } = window.terrane;
+    const db = await open("bad");
+    // The calls of a program without types.
+    const loose = db as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    const failures = {
+      name: await window.failure(() => open("a/b")),
+      dots: await window.failure(() => open("..")),
+      option: await window.failure(() => open("c", { durability: "later" as "sync" })),
+      memtable: await window.failure(() => open("c", { memtableBytes: -1 })),
+      number: await window.failure(() => loose["put"]?.(1, "v")),
+      missing: await window.failure(() => loose["put"]?.("k")),
+      long: await window.failure(() => db.put("k".repeat(MAX_KEY_BYTES + 1), "v")),
+      surrogate: await window.failure(() => db.put("\ud800", "v")),
+      durability: await window.failure(() => db.put("k", "v", { durability: "no" as "sync" })),
+      batch: await window.failure(() =>
+        loose["batch"]?.([{ type: "put", key: "half", value: "v" }, { type: "move" }]),
+      ),
+      keys: await window.failure(() => loose["getMany"]?.(7)),
+      bounds: await window.failure(async () => db.entries({ gt: "a", gte: "a" })),
+      limit: await window.failure(async () => db.entries({ limit: -1 })),
+      notText: await window.failure(async () => {
+        await db.put("bytes", new Uint8Array([0xff]));
+        await db.get("bytes");
+      }),
+    };
+    const longest = "k".repeat(MAX_KEY_BYTES);
+    await db.put(longest, "fits");
+    return { failures, half: await db.get("half"), longest: await db.get(longest) };
+  });
+  for (const [what, failure] of Object.entries(result.failures)) {
+    expect(failure, what).toMatchObject({
+      name: "InvalidArgumentError",
+      code: "INVALID_ARGUMENT",
+      message: expect.stringMatching(/expected .*, found /),
+    });
+  }
+  expect(result.half).toBeUndefined();
+  expect(result.longest).toBe("fits");
+});
+
+test("a store is closed at the end of its block", async ({ storePage }) => {
+  const page = await storePage();
+  // As text: the tests' compiler would translate `await using` for older browsers.
+  const twice = await page.evaluate(`(async () => {
+    for (let i = 0; i < 2; i++) {
+      await using db = await window.terrane.open("block", { timeout: 0 });
+      await db.put("k", String(i));
+    }
+    await using db = await window.terrane.open("block", { timeout: 0 });
+    return db.get("k");
+  })()`);
+  expect(twice).toBe("1");
+});
+
+test("a closed store refuses calls and can be opened again", async ({ storePage }) => {
+  const page = await storePage();
+  const result = await page.evaluate(async () => {
+    const db = await window.terrane.open("closed");
+    const last = db.put("k", "v");
+    await db.close();
+    await db.close();
+    await last;
+    const refused = await window.failure(() => db.get("k"));
+    const again = await window.terrane.open("closed");
+    return { refused, value: await again.get("k") };
+  });
+  expect(result.refused).toMatchObject({ name: "ClosedError", code: "CLOSED" });
+  expect(result.value).toBe("v");
+});
