@@ -21,8 +21,13 @@ pub enum Command {
     Put(PutArgs),
     Delete(DeleteArgs),
     Scan(ScanArgs),
+    /// Show what a store holds and what room it takes
     Stats(ReportArgs),
-    Check(CheckArgs),
+    /// Read everything in a store and name every damage
+    ///
+    /// The store is not opened for it: its log stays a log, and nothing is compacted or repaired.
+    /// Only leftovers of an interrupted run, which no other command would read either, are removed.
+    Check(ReportArgs),
 }
 
 /// Write the rows of a file into a store, which is created if there is none
@@ -154,7 +159,6 @@ pub enum ScanFormat {
     Ndjson,
 }
 
-/// Show what a store holds and what room it takes
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct ReportArgs {
@@ -163,17 +167,6 @@ pub struct ReportArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-}
-
-/// Read everything in a store and name every damage
-///
-/// Opening the store does what it always does, such as putting the log's rows into tables; nothing
-/// else is changed, and nothing is repaired.
-#[derive(Args)]
-#[command(after_long_help = TABLE)]
-pub struct CheckArgs {
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// The bytes that an argument stands for.
