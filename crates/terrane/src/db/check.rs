@@ -20,6 +20,9 @@ pub struct CheckReport {
     pub log_records: u64,
     /// Every damage found; empty for a sound store.
     pub damage: Vec<Corruption>,
+    /// One of two copies that are not both valid, as damage or a crash leaves them. Opening the
+    /// store makes them good, so only the check of a closed store finds any.
+    pub repairable: Vec<Corruption>,
 }
 
 impl Engine {

@@ -11,6 +11,11 @@ use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Range, Scan};
 use crate::storage::Storage;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::storage::{
+    Directory,
+    medium::{NativeMedium, StoreLock},
+};
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
 
@@ -44,13 +49,21 @@ impl Db {
     /// [`crate::Error::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
-        use crate::storage::{Directory, medium::NativeMedium};
-        let medium = NativeMedium::open(path.as_ref(), options.create)?;
-        let lock = medium.lock(&program())?;
-        let storage = Directory::open(Arc::new(medium))?;
+        let (storage, lock) = hold(path.as_ref(), options.create)?;
         let driver = Arc::new(crate::driver::ThreadDriver::new(crate::driver::workers()));
         let db = Db::join(Engine::open(Arc::new(storage), options)?, driver, Some(Box::new(lock)));
         Ok(db)
+    }
+
+    /// Verifies the store in directory `path` without opening it, so that damage which keeps it
+    /// from being opened is found as well.
+    ///
+    /// # Errors
+    /// [`crate::Error::Busy`] if a process holds it; what [`super::inspect`] says.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn inspect(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
+        let (storage, _lock) = hold(path.as_ref(), false)?;
+        super::inspect(&storage)
     }
 
     /// Opens or creates the store in `storage`; jobs are run by `driver`.
@@ -192,6 +205,19 @@ impl Db {
         self.inner.driver.stop(&self.inner.engine);
         self.inner.engine.close()
     }
+}
+
+/// The storage in directory `path`, and what keeps others out. A place that has nothing of a store
+/// is left as it is, without so much as a lock file, where none is to be created.
+#[cfg(not(target_arch = "wasm32"))]
+fn hold(path: &std::path::Path, create: bool) -> Result<(Directory, StoreLock)> {
+    let medium = NativeMedium::open(path, create)?;
+    if !create && !Directory::is_there(&medium)? {
+        let place = path.display().to_string();
+        return Err(crate::Error::NoStore { place, why: "it has no file of one".to_owned() });
+    }
+    let lock = medium.lock(&program())?;
+    Ok((Directory::open(Arc::new(medium))?, lock))
 }
 
 /// The name by which this process holds a store.

@@ -11,7 +11,8 @@
 //! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
 //! * `keyspaces` - they come, go and change their policy.
 //! * `ranges` - compactions and sizes of a range, on demand.
-//! * `check` and `stats` - what is there, and whether it is sound.
+//! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
+//!   that is closed, and perhaps cannot be opened.
 //! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a driver.
 //!
 //! **Locks**, in the order in which they are taken: `writer` (the log and the order of commits),
@@ -22,6 +23,7 @@ mod check;
 mod commit;
 mod group;
 mod handle;
+mod inspect;
 mod install;
 mod keyspaces;
 mod logs;
@@ -35,6 +37,7 @@ mod stats;
 
 pub use check::CheckReport;
 pub use handle::{Db, Keyspace};
+pub use inspect::inspect;
 pub use schedule::Wanted;
 pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};

@@ -110,6 +110,17 @@ impl Directory {
         })
     }
 
+    /// Whether `medium` has any file of a store, sound or not. Nothing is changed there.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn is_there(medium: &dyn Medium) -> Result<bool> {
+        Ok(medium.list()?.iter().any(|name| {
+            let head = [CURRENT, CREATING].contains(&name.as_str());
+            head || FileId::parse(name).is_some() || manifest_generation(name).is_some()
+        }))
+    }
+
     /// Makes `CREATING` durable before the first file of a new store. Whoever calls has locked the
     /// head, so that it happens once.
     fn start(&self, _: &mut Head) -> Result<()> {

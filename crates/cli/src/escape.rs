@@ -1,0 +1,148 @@
+//! Bytes as text that reads back as the same bytes.
+//!
+//! In tab-separated rows a field is UTF-8 text in which a tab is `\t`, a newline `\n`, a carriage
+//! return `\r`, a backslash `\\`, and each byte that no printable character has is `\xHH`. What is
+//! not printable: bytes that are no UTF-8, control characters, line and paragraph separators, byte
+//! order marks, and the marks that reverse the direction of text.
+
+use std::fmt::Write;
+
+/// Appends `bytes` escaped.
+pub fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    for chunk in bytes.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| !plain(*c)) {
+            let (before, after) = rest.split_at(at);
+            out.extend_from_slice(before.as_bytes());
+            match c {
+                '\t' => out.extend_from_slice(b"\\t"),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                c => push_hex_escapes(c.encode_utf8(&mut [0; 4]).as_bytes(), out),
+            }
+            rest = after.get(c.len_utf8()..).unwrap_or_default();
+        }
+        out.extend_from_slice(rest.as_bytes());
+        push_hex_escapes(chunk.invalid(), out);
+    }
+}
+
+/// Whether a character stands for itself.
+fn plain(c: char) -> bool {
+    let hidden = matches!(c, '\u{feff}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c != '\\' && !c.is_control() && !hidden
+}
+
+fn push_hex_escapes(bytes: &[u8], out: &mut Vec<u8>) {
+    for byte in bytes {
+        out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+    }
+}
+
+/// Appends what an escaped field stands for; otherwise answers the escape that is none.
+pub fn unescape(field: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    let mut rest = field;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (plain, escape) = rest.split_at(at);
+        out.extend_from_slice(plain);
+        let (byte, after) = match escape {
+            [_, b't', after @ ..] => (b'\t', after),
+            [_, b'n', after @ ..] => (b'\n', after),
+            [_, b'r', after @ ..] => (b'\r', after),
+            [_, b'\\', after @ ..] => (b'\\', after),
+            [_, b'x', high, low, after @ ..] => match (digit(*high), digit(*low)) {
+                (Some(high), Some(low)) => (high << 4 | low, after),
+                _ => return Err(shown(escape, 4)),
+            },
+            _ => return Err(shown(escape, 2)),
+        };
+        out.push(byte);
+        rest = after;
+    }
+    out.extend_from_slice(rest);
+    Ok(())
+}
+
+/// Bytes as hexadecimal digits.
+pub fn to_hex(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+/// The bytes that hexadecimal digits stand for; `None` if they are none, or odd in number.
+pub fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
+    let (pairs, odd) = digits.as_chunks::<2>();
+    if !odd.is_empty() {
+        return None;
+    }
+    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    (byte as char).to_digit(16).and_then(|d| u8::try_from(d).ok())
+}
+
+/// The first `max` bytes in quotes, for messages.
+pub fn shown(bytes: &[u8], max: usize) -> String {
+    let (head, cut) = match bytes.split_at_checked(max) {
+        Some((head, rest)) if !rest.is_empty() => (head, "..."),
+        _ => (bytes, ""),
+    };
+    let mut out = Vec::new();
+    escape(head, &mut out);
+    format!("\"{}\"{cut}", String::from_utf8_lossy(&out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn escaped(bytes: &[u8]) -> String {
+        let mut out = Vec::new();
+        escape(bytes, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_come_back_from_one_printable_field(
+            bytes in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..64),
+                any::<String>().prop_map(String::into_bytes),
+            ],
+        ) {
+            let text = escaped(&bytes);
+            prop_assert!(text.chars().all(|c| !c.is_control()), "{text:?}");
+            let mut back = Vec::new();
+            unescape(text.as_bytes(), &mut back).unwrap();
+            prop_assert_eq!(back, &bytes[..]);
+            prop_assert_eq!(from_hex(to_hex(&bytes).as_bytes()).unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn printable_text_of_any_language_stands_for_itself() {
+        for text in ["a b-c/@scope", "naïve", "日本語", "हिन्दी", "👩‍🚀"] {
+            assert_eq!(escaped(text.as_bytes()), text);
+        }
+        assert_eq!(escaped(b"a\tb\\c\x00\xff"), "a\\tb\\\\c\\x00\\xff");
+        assert_eq!(escaped("\u{202e}".as_bytes()), "\\xe2\\x80\\xae");
+    }
+
+    #[test]
+    fn what_is_no_escape_is_named() {
+        for (field, named) in [("a\\qb", "\\\\q"), ("\\x4", "\\\\x"), ("\\x4g", "\\\\x4g")] {
+            let found = unescape(field.as_bytes(), &mut Vec::new()).unwrap_err();
+            assert!(found.contains(named), "{found}");
+        }
+        assert!(unescape(b"end\\", &mut Vec::new()).is_err());
+        assert_eq!(from_hex(b"abc"), None);
+        assert_eq!(from_hex(b"0g"), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! How a command ends: an exit code, and one sentence on standard error where it failed.
+
+use crate::output;
+use std::io;
+use std::process::ExitCode;
+use terrane::Error;
+
+/// The exit codes, as `--help` shows them.
+pub const TABLE: &str = "\
+Exit codes:
+  0    done; what was written is on the medium
+  1    get: the store has no such key
+  2    the command line is not understood
+  3    a row of the input is malformed, or a key or value is over its limit
+  4    the directory holds no store, or one of a later release
+  5    another process has the store open
+  6    the store is damaged
+  7    the system refused: permission, no space left, a failing medium, a missing input file
+  130  load: interrupted; whole batches are in the store";
+
+/// Why a command did not do all that it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Whoever read the output has gone: there is nobody left to tell, and nothing is wrong.
+    ClosedPipe = 0,
+    /// No such key.
+    NotFound = 1,
+    /// The command line is not understood.
+    Usage = 2,
+    /// A malformed row, or an argument over its limit.
+    Input = 3,
+    /// No store, or a later release's.
+    NoStore = 4,
+    /// Another process has the store open.
+    InUse = 5,
+    /// Damage.
+    Damage = 6,
+    /// The system refused.
+    Io = 7,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+/// A failed command.
+#[derive(Debug)]
+pub struct Failure {
+    exit: Exit,
+    sentence: String,
+}
+
+impl Failure {
+    /// A failure with its sentence, which says what was expected and what was found.
+    pub fn new(exit: Exit, sentence: impl Into<String>) -> Self {
+        Failure { exit, sentence: sentence.into() }
+    }
+
+    /// What the system said of `action`, such as "read names.tsv".
+    pub fn io(action: &str, error: &io::Error) -> Self {
+        Failure::new(Exit::Io, format!("could not {action}: {error}"))
+    }
+
+    /// What the system said of a write to standard output.
+    pub fn stdout(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Failure::new(Exit::ClosedPipe, "");
+        }
+        Failure::io("write to standard output", error)
+    }
+
+    /// Says the sentence and gives the code.
+    pub fn report(&self) -> ExitCode {
+        if self.exit != Exit::ClosedPipe {
+            output::say(&self.sentence);
+        }
+        ExitCode::from(self.exit as u8)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::new(exit(&error), error.to_string())
+    }
+}
+
+fn exit(error: &Error) -> Exit {
+    match error {
+        Error::InvalidArgument { .. } => Exit::Input,
+        Error::NoStore { .. } | Error::NewerFormat { .. } => Exit::NoStore,
+        Error::Busy { .. } => Exit::InUse,
+        Error::Corrupt(_) => Exit::Damage,
+        Error::Poisoned(cause) => exit(cause),
+        _ => Exit::Io,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_log_closed_by_a_full_disk_exits_as_a_full_disk_does() {
+        let full = Error::NoSpace { file: "000001.log".into(), wanted: 512 };
+        assert_eq!(exit(&full), Exit::Io);
+        assert_eq!(exit(&Error::Poisoned(Box::new(full))), Exit::Io);
+        let denied = Error::Io {
+            action: "open",
+            file: "LOCK".into(),
+            source: Arc::new(io::ErrorKind::PermissionDenied.into()),
+        };
+        assert_eq!(exit(&denied), Exit::Io);
+    }
+}

@@ -1,0 +1,37 @@
+//! Where text goes: answers to standard output in large writes, everything else to standard error.
+
+use crate::exit::Failure;
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+/// Standard output, written in pieces of 64 KiB.
+pub struct Output {
+    stdout: BufWriter<StdoutLock<'static>>,
+}
+
+impl Output {
+    /// Takes standard output.
+    pub fn new() -> Self {
+        Output { stdout: BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
+    }
+
+    /// Writes bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.stdout.write_all(bytes).map_err(|e| Failure::stdout(&e))
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, line: &str) -> Result<(), Failure> {
+        self.bytes(line.as_bytes())?;
+        self.bytes(b"\n")
+    }
+
+    /// Hands everything to the reader.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.stdout.flush().map_err(|e| Failure::stdout(&e))
+    }
+}
+
+/// Says a sentence on standard error. Nobody can be told where that fails.
+pub fn say(sentence: &str) {
+    let _ = writeln!(io::stderr(), "terrane: {sentence}");
+}

@@ -1,0 +1,75 @@
+//! `stats`: a picture of a store.
+
+use crate::args::ReportArgs;
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::store;
+use indicatif::{HumanBytes, HumanCount};
+use std::path::Path;
+use terrane::Stats;
+use terrane::db::{KeyspaceStats, LevelStats};
+
+/// Prints the store's figures.
+pub fn run(args: &ReportArgs) -> Result<(), Failure> {
+    let db = store::existing(&args.dir)?;
+    let stats = db.stats()?;
+    db.close()?;
+    let mut out = Output::new();
+    match args.json {
+        true => out.line(&serde_json::to_string_pretty(&stats).unwrap_or_default())?,
+        false => picture(&args.dir, &stats).iter().try_for_each(|line| out.line(line))?,
+    }
+    out.finish()
+}
+
+fn picture(dir: &Path, stats: &Stats) -> Vec<String> {
+    let mut lines = vec![
+        format!("store          {}", dir.display()),
+        format!(
+            "space          {} taken, {} of it live",
+            HumanBytes(stats.space.taken),
+            HumanBytes(stats.space.live)
+        ),
+        format!("log            {} files", stats.logs),
+        format!("last sequence  {}", HumanCount(stats.last_sequence)),
+    ];
+    for keyspace in &stats.keyspaces {
+        lines.push(String::new());
+        lines.extend(keyspace_lines(keyspace));
+    }
+    lines
+}
+
+fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
+    let row = |level: &str, l: &LevelStats| {
+        let bytes = HumanBytes(l.bytes).to_string();
+        let (entries, tombstones) = (HumanCount(l.entries), HumanCount(l.tombstones));
+        let (entries, tombstones) = (entries.to_string(), tombstones.to_string());
+        let LevelStats { runs, tables, .. } = l;
+        format!("  {level:>5} {runs:>6} {tables:>8} {bytes:>12} {entries:>15} {tombstones:>12}")
+    };
+    let mut lines = vec![
+        format!("keyspace {} ({})", keyspace.name, keyspace.policy),
+        format!(
+            "  {:>5} {:>6} {:>8} {:>12} {:>15} {:>12}",
+            "level", "runs", "tables", "bytes", "entries", "tombstones"
+        ),
+    ];
+    let mut all = LevelStats { runs: 0, tables: 0, bytes: 0, entries: 0, tombstones: 0 };
+    for (n, level) in keyspace.levels.iter().enumerate() {
+        lines.push(row(&n.to_string(), level));
+        all.runs += level.runs;
+        all.tables += level.tables;
+        all.bytes += level.bytes;
+        all.entries += level.entries;
+        all.tombstones += level.tombstones;
+    }
+    lines.push(row("all", &all));
+    lines.push(format!(
+        "  memtables: {} entries, {}; {} wait to be flushed",
+        HumanCount(keyspace.memtable_entries),
+        HumanBytes(keyspace.memtable_bytes),
+        keyspace.memtables_sealed
+    ));
+    lines
+}
