@@ -33,11 +33,7 @@ fn policies() -> [PolicyOptions; 2] {
             table_bytes: 1 << 10,
             ..Leveled::default()
         }),
-        PolicyOptions::Tiered(Tiered {
-            size_ratio: 2,
-            base_bytes: 2 << 10,
-            table_bytes: 1 << 10,
-        }),
+        PolicyOptions::Tiered(Tiered { size_ratio: 2, base_bytes: 2 << 10, table_bytes: 1 << 10 }),
     ]
 }
 

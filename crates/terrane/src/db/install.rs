@@ -109,6 +109,7 @@ impl Engine {
             run: destination.run,
             info: info.clone(),
         }));
+        changes.extend(state.remaining_after(number, group));
         let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();

@@ -212,6 +212,7 @@ impl Engine {
         state.compactions.push(RunningCompaction {
             number,
             keyspace: id,
+            several: plan.groups.len() > 1,
             waiting: plan.groups.iter().cloned().collect(),
             open: plan.groups,
             reason: plan.reason,

@@ -7,7 +7,7 @@ use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
-use terrane_policy::{RunId, TableId, TableInfo};
+use terrane_policy::{Compaction, RunId, TableId, TableInfo};
 
 /// One change of the durable state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,16 @@ pub enum Change {
         /// The table.
         table: TableId,
     },
+    /// Compaction `number` is under way: some of its groups are installed, these are not. An empty
+    /// list ends it. A compaction of one group is installed whole or not at all, and never named.
+    Remaining {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The compaction.
+        number: u64,
+        /// What is left of it.
+        plan: Compaction,
+    },
     /// Every entry of the keyspace up to `through` is in tables.
     Flushed {
         /// Whose.
@@ -92,6 +102,7 @@ const FLUSHED: u8 = 6;
 const OPEN_LOG: u8 = 7;
 const RETIRE_LOGS: u8 = 8;
 const SET_POLICY: u8 = 9;
+const REMAINING: u8 = 10;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -137,7 +148,7 @@ impl Edit {
                     return Err(Error::NewerFormat {
                         file: "manifest".into(),
                         found: format!("a change of kind {tag}"),
-                        supported: format!("kind {SET_POLICY}"),
+                        supported: format!("kind {REMAINING}"),
                     });
                 }
                 Decoded::Change(_) | Decoded::Malformed => {
@@ -175,6 +186,12 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, u64::from(keyspace.0));
             put_bytes(out, policy.as_bytes());
             SET_POLICY
+        }
+        Change::Remaining { keyspace, number, plan } => {
+            put_varint(out, u64::from(keyspace.0));
+            put_varint(out, *number);
+            put_bytes(out, &serde_json::to_vec(plan).unwrap_or_default());
+            REMAINING
         }
         Change::AddTable { keyspace, level, run, info } => {
             for n in [u64::from(keyspace.0), *level as u64, run.0] {
@@ -214,6 +231,7 @@ fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
         SET_POLICY => keyspace(d)
             .zip(text(d))
             .map(|(keyspace, policy)| Change::SetPolicy { keyspace, policy }),
+        REMAINING => remaining(d),
         ADD_TABLE => add_table(d),
         DROP_TABLE => keyspace(d)
             .zip(d.varint())
@@ -242,6 +260,11 @@ fn text(d: &mut Decoder<'_>) -> Option<String> {
 
 fn create_keyspace(d: &mut Decoder<'_>) -> Option<Change> {
     Some(Change::CreateKeyspace { id: keyspace(d)?, name: text(d)?, policy: text(d)? })
+}
+
+fn remaining(d: &mut Decoder<'_>) -> Option<Change> {
+    let (keyspace, number) = (keyspace(d)?, d.varint()?);
+    Some(Change::Remaining { keyspace, number, plan: serde_json::from_slice(d.bytes()?).ok()? })
 }
 
 fn add_table(d: &mut Decoder<'_>) -> Option<Change> {
@@ -294,6 +317,11 @@ mod tests {
                 Change::CreateKeyspace { id: keyspace, name: "x".into(), policy: "{}".into() },
                 Change::AddTable { keyspace, level: 1, run: RunId(8), info },
                 Change::DropTable { keyspace, table: TableId(2) },
+                Change::Remaining {
+                    keyspace,
+                    number: 6,
+                    plan: Compaction { groups: Vec::new(), reason: "why".into() },
+                },
                 Change::SetPolicy { keyspace, policy: "{\"policy\":\"tiered\"}".into() },
                 Change::Flushed { keyspace, through: 14 },
                 Change::OpenLog { number: 12, file: 4 },
