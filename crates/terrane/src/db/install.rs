@@ -50,33 +50,37 @@ impl Engine {
         } else {
             queue.iter().position(written)
         };
-        let Some(sealed) = at.and_then(|at| queue.remove(at)) else { return Ok(false) };
-        let FlushStatus::Written(table) = sealed.status else { return Ok(false) };
+        let Some((at, sealed)) = at.and_then(|at| Some((at, queue.get(at)?))) else {
+            return Ok(false);
+        };
+        let FlushStatus::Written(table) = &sealed.status else { return Ok(false) };
+        let (table, through, memtable) = (table.clone(), sealed.through, sealed.memtable.clone());
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let Some(keyspace) = keyspace else { return Ok(false) };
 
         let run = RunId(state.fresh_id());
-        let mut changes = vec![Change::Flushed { keyspace: id, through: sealed.through }];
+        let mut changes = vec![Change::Flushed { keyspace: id, through }];
         let mut added = Vec::new();
         if let Some(table) = &table {
             let info = TableInfo::clone(table.table().info());
             added.push(FileId::table(info.id.0));
             changes.push(Change::AddTable { keyspace: id, level: 0, run, info });
         }
-        let mut dropped = Vec::new();
-        let spares = self.retire_logs(state, &mut changes, &mut dropped);
-        self.commit_edit(state, changes, &added, &dropped)?;
+        let retired = self.retire_logs(state, &memtable, &mut changes);
+        self.commit_edit(state, changes, &added, &retired.dropped)?;
 
-        state.spare_logs.extend(spares);
-        dropped.into_iter().for_each(|file| self.bury(file));
+        state.sealed.get_mut(&id).and_then(|queue| queue.remove(at));
+        state.sealed_logs.drain(..retired.logs);
+        state.spare_logs.extend(retired.spares);
+        retired.dropped.into_iter().for_each(|file| self.bury(file));
         let opened: Vec<_> = table.into_iter().collect();
-        self.swap_tree(state, &keyspace, &opened, Some(&sealed.memtable));
+        self.swap_tree(state, &keyspace, &opened, Some(&memtable));
         state.unplanned.insert(id);
         self.work_came();
         if let Some(table) = opened.first() {
             let info = TableInfo::clone(table.table().info());
             self.counters.flushed(info.bytes);
-            self.emit(&Event::Flushed { keyspace: id, run, table: info, through: sealed.through });
+            self.emit(&Event::Flushed { keyspace: id, run, table: info, through });
         }
         Ok(true)
     }

@@ -140,10 +140,11 @@ impl Engine {
     /// Puts everything on the medium and takes no more writes.
     ///
     /// # Errors
-    /// A failing medium. The store is closed all the same.
+    /// A failing medium, or one that failed before, so that writes which were acknowledged are not
+    /// known to be on it. The store is closed all the same.
     pub fn close(&self) -> Result<()> {
         let mut writer = lock(&self.writer);
-        let synced = if writer.poisoned.is_some() { Ok(()) } else { writer.sync() };
+        let synced = writer.sync();
         writer.log = None;
         lock(&self.state).closed = true;
         synced
