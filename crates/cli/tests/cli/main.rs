@@ -1,0 +1,5 @@
+//! The built `terrane`, run as its users run it.
+
+mod commands;
+mod load;
+mod place;
