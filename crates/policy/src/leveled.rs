@@ -16,8 +16,8 @@
 //!      are already on their way down count no more.
 //!    * **Level L at its capacity** becomes level L+1 as it is; its old place is empty.
 
-use crate::components::components;
 use crate::descend::descend;
+use crate::groups::{Target, bring};
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
 use crate::policy::{Policy, Running};
 use crate::shape::{RunId, Shape, TableId, TableInfo};
@@ -114,6 +114,11 @@ impl View<'_> {
         Action::Merge { cuts: Vec::new(), table_bytes: self.rule.table_bytes }
     }
 
+    fn target<'t>(&self, destination: Destination, there: &'t [Arc<TableInfo>]) -> Target<'t> {
+        let bottom = destination.level >= self.last();
+        Target { destination, there, bottom, table_bytes: self.rule.table_bytes }
+    }
+
     /// Step 1.
     fn unite(&self) -> Option<Compaction> {
         (1..self.shape.levels.len()).filter(|level| self.runs(*level) > 1).find_map(|depth| {
@@ -123,25 +128,13 @@ impl View<'_> {
             if level.tables().any(|t| self.is_held(t)) {
                 return None;
             }
-            let (lone, overlapping): (Vec<_>, Vec<_>) =
-                components(level.tables()).into_iter().partition(|c| c.len() == 1);
-            let there: HashSet<_> = into.tables.iter().map(|t| t.id).collect();
-            let moves: Vec<_> =
-                lone.iter().flatten().map(|t| t.id).filter(|id| !there.contains(id)).collect();
-
-            let mut groups: Vec<_> = overlapping
-                .iter()
-                .map(|tables| Group { inputs: ids(tables), destination, action: self.merge() })
-                .collect();
+            let older = level.runs.iter().skip(1).flat_map(|run| &run.tables);
+            let groups = bring(older, self.target(destination, &into.tables));
             let reason = format!(
-                "level {depth} has {} runs, not one: {} and {} unite them",
+                "level {depth} has {} runs, not one: {} unite them",
                 level.runs.len(),
-                count(moves.len(), "move"),
-                count(groups.len(), "merge"),
+                count(groups.len(), "group"),
             );
-            if !moves.is_empty() {
-                groups.push(Group { inputs: moves, destination, action: Action::Move });
-            }
             Some(Compaction { groups, reason })
         })
     }
@@ -206,51 +199,17 @@ impl View<'_> {
         if level.tables().any(|t| self.is_held(t)) {
             return None;
         }
-        let waiting: HashSet<_> = level.tables().map(|t| t.id).collect();
-        let bytes = |tables: &[&Arc<TableInfo>]| {
-            tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
-        };
-        let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
-        let mut joinable = false;
-        for part in components(level.tables().chain(self.tables(1))) {
-            if !part.iter().any(|t| waiting.contains(&t.id)) {
-                joinable = false;
-                continue;
-            }
-            match parts.last_mut() {
-                Some(last)
-                    if joinable
-                        && bytes(last).saturating_add(bytes(&part)) <= self.rule.table_bytes =>
-                {
-                    last.extend(part);
-                }
-                _ => parts.push(part),
-            }
-            joinable = true;
-        }
-        if parts.iter().flatten().any(|t| self.is_held(t)) {
+        let destination = self.run_of(1);
+        let groups = bring(level.tables(), self.target(destination, self.tables(1)));
+        let inputs: Vec<_> = groups.iter().flat_map(|g| &g.inputs).collect();
+        if inputs.iter().any(|id| self.held.contains(id)) {
             return None;
         }
-
-        let destination = self.run_of(1);
-        let inputs: usize = parts.iter().map(Vec::len).sum();
-        let groups: Vec<_> = (parts.iter())
-            .map(|part| {
-                let action = match part.as_slice() {
-                    [alone] => {
-                        let alone = std::slice::from_ref(*alone);
-                        descend(alone, self.last() == 1, self.rule.table_bytes)
-                    }
-                    _ => self.merge(),
-                };
-                Group { inputs: ids(part), destination, action }
-            })
-            .collect();
         let reason = format!(
             "level 0 has {} of {}: they go into level 1 with {} there, in {}",
             level.runs.len(),
             count(self.rule.level0_runs as usize, "run"),
-            count(inputs.saturating_sub(waiting.len()), "table"),
+            count(inputs.len().saturating_sub(level.tables().count()), "table"),
             count(groups.len(), "group"),
         );
         Some(Compaction { groups, reason })
@@ -310,8 +269,4 @@ impl View<'_> {
         let destination = self.run_of(level + 1);
         Some(Compaction { groups: vec![Group { inputs, destination, action }], reason })
     }
-}
-
-fn ids(tables: &[&Arc<TableInfo>]) -> Vec<TableId> {
-    tables.iter().map(|t| t.id).collect()
 }

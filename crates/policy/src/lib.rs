@@ -3,7 +3,7 @@
 //! 1. A [`Shape`] is an immutable picture of one keyspace's tree: levels of runs of tables. An
 //!    [`edit`] makes the next one.
 //! 2. A [`Policy`] looks at a shape and at what is already running, and proposes a [`Plan`]:
-//!    [`Leveled`] or [`Tiered`], chosen through [`PolicyOptions`].
+//!    [`Leveled`], [`Tiered`] or [`Universal`], chosen through [`PolicyOptions`].
 //! 3. The [`mod@validate`] module refuses every plan that could lose or resurrect data, so that a
 //!    wrong policy can only waste work; [`fallback()`] is what is done instead.
 //! 4. A [`TombstoneRule`] says which tombstones a group's merge may drop.
@@ -20,10 +20,12 @@ pub mod policy;
 pub mod shape;
 pub mod tiered;
 pub mod tombstones;
+pub mod universal;
 pub mod validate;
 
 mod components;
 mod descend;
+mod groups;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -37,4 +39,5 @@ pub use policy::{Policy, Running};
 pub use shape::{Level, Run, RunId, Shape, TableId, TableInfo};
 pub use tiered::Tiered;
 pub use tombstones::TombstoneRule;
+pub use universal::Universal;
 pub use validate::{Refusal, validate};

@@ -3,6 +3,7 @@
 use crate::leveled::Leveled;
 use crate::policy::Policy;
 use crate::tiered::Tiered;
+use crate::universal::Universal;
 use serde::{Deserialize, Serialize};
 
 /// A policy and its parameters: `{"policy": "leveled", "size-ratio": 10}`. What is not given takes
@@ -14,6 +15,8 @@ pub enum PolicyOptions {
     Leveled(Leveled),
     /// Tiering with full compactions.
     Tiered(Tiered),
+    /// A stack of runs, of which neighbours of like size are merged.
+    Universal(Universal),
 }
 
 /// A parameter is outside its range.
@@ -71,6 +74,7 @@ impl PolicyOptions {
         match self {
             PolicyOptions::Leveled(policy) => policy.name(),
             PolicyOptions::Tiered(policy) => policy.name(),
+            PolicyOptions::Universal(policy) => policy.name(),
         }
     }
 
@@ -94,6 +98,10 @@ impl PolicyOptions {
             PolicyOptions::Tiered(_) => {
                 "Several runs a level, merged all at once into the next: little writing, for more \
                  runs to read and more space."
+            }
+            PolicyOptions::Universal(_) => {
+                "A stack of runs, of which neighbours of like age and size are merged: little \
+                 writing, for much space while everything is merged."
             }
         }
     }
@@ -133,6 +141,49 @@ impl PolicyOptions {
             PolicyOptions::Tiered(p) => {
                 vec![ratio(p.size_ratio), base(p.base_bytes), table(p.table_bytes)]
             }
+            PolicyOptions::Universal(p) => {
+                let number = |name, meaning, (least, most), value| Parameter {
+                    name,
+                    meaning,
+                    least,
+                    most,
+                    value,
+                };
+                let unlimited = u64::from(u32::MAX);
+                vec![
+                    number(
+                        "run-trigger",
+                        "runs that stand before anything is merged",
+                        (2, 64),
+                        p.run_trigger,
+                    ),
+                    number(
+                        "size-ratio-percent",
+                        "by how much a run may be larger than all newer ones to be merged with them",
+                        (0, 1000),
+                        p.size_ratio_percent,
+                    ),
+                    number(
+                        "min-merge-width",
+                        "the least number of runs merged for the size ratio",
+                        (2, unlimited),
+                        p.min_merge_width,
+                    ),
+                    number(
+                        "max-merge-width",
+                        "the greatest number of runs merged for the size ratio or the count",
+                        (2, unlimited),
+                        p.max_merge_width,
+                    ),
+                    number(
+                        "space-percent",
+                        "weight of all runs but the oldest, in percent of it, that merges them all",
+                        (1, 10_000),
+                        p.space_percent,
+                    ),
+                    table(p.table_bytes),
+                ]
+            }
         }
     }
 
@@ -152,6 +203,7 @@ impl PolicyOptions {
         Ok(match self.clone() {
             PolicyOptions::Leveled(policy) => Box::new(policy),
             PolicyOptions::Tiered(policy) => Box::new(policy),
+            PolicyOptions::Universal(policy) => Box::new(policy),
         })
     }
 }
@@ -163,8 +215,12 @@ impl Default for PolicyOptions {
     }
 }
 
-fn defaults() -> [PolicyOptions; 2] {
-    [PolicyOptions::Leveled(Leveled::default()), PolicyOptions::Tiered(Tiered::default())]
+fn defaults() -> [PolicyOptions; 3] {
+    [
+        PolicyOptions::Leveled(Leveled::default()),
+        PolicyOptions::Tiered(Tiered::default()),
+        PolicyOptions::Universal(Universal::default()),
+    ]
 }
 
 /// Every preset.

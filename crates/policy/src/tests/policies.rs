@@ -6,6 +6,14 @@ use proptest::prelude::*;
 
 const LEVELED: Leveled = Leveled { size_ratio: 3, base_bytes: 12, table_bytes: 6, level0_runs: 3 };
 const TIERED: Tiered = Tiered { size_ratio: 3, base_bytes: 12, table_bytes: 6 };
+const UNIVERSAL: Universal = Universal {
+    run_trigger: 4,
+    size_ratio_percent: 1,
+    min_merge_width: 2,
+    max_merge_width: 64,
+    space_percent: 200,
+    table_bytes: 6,
+};
 const KEYS: u16 = 300;
 
 /// Plans and commits in an order that the dice choose.
@@ -89,13 +97,20 @@ fn check_tiered(shape: &Shape) {
     }
 }
 
+fn check_universal(shape: &Shape) {
+    let runs: Vec<_> = shape.levels.iter().flat_map(|l| &l.runs).map(Run::bytes).collect();
+    assert!(runs.len() <= 4, "{shape:?}");
+    if let [first, second, third, oldest] = runs[..] {
+        assert!(first + second + third < 2 * oldest, "{shape:?}");
+        assert!(first < second && second < third && third < oldest, "{shape:?}");
+    }
+}
+
 type Check = fn(&Shape);
 
-fn policies(first: bool) -> [(&'static dyn Policy, Check); 2] {
-    let (leveled, tiered): ((&dyn Policy, Check), (&dyn Policy, Check)) =
-        ((&LEVELED, check_leveled), (&TIERED, check_tiered));
-    if first { [leveled, tiered] } else { [tiered, leveled] }
-}
+/// Every policy, and what must hold when it has nothing left to do.
+const POLICIES: [(&dyn Policy, Check); 3] =
+    [(&LEVELED, check_leveled), (&TIERED, check_tiered), (&UNIVERSAL, check_universal)];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
@@ -103,13 +118,12 @@ proptest! {
     #[test]
     fn each_policy_comes_to_rest_from_any_shape_and_from_the_others(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
-        first: bool,
+        order in proptest::collection::vec(0..POLICIES.len(), 3),
     ) {
         let mut dice = Dice(bytes.iter());
         let model = dice.tree(5, 5, 120, true);
         let mut driver = Driver { model, running: Running::default(), dice: &mut dice };
-        let [a, b] = policies(first);
-        for (policy, check) in [a, b, a] {
+        for (policy, check) in order.into_iter().map(|i| POLICIES[i]) {
             driver.rest(policy);
             check(&driver.model.shape);
         }
@@ -118,12 +132,12 @@ proptest! {
     #[test]
     fn under_load_each_policy_keeps_its_plans_legal_and_its_bounds_at_rest(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
-        first: bool,
+        which in 0..POLICIES.len(),
     ) {
+        let (policy, check) = POLICIES[which];
         let mut dice = Dice(bytes.iter());
         let mut driver =
             Driver { model: Model::default(), running: Running::default(), dice: &mut dice };
-        let [(policy, check), _] = policies(first);
         for _ in 0..60 {
             driver.flush();
             for _ in 0..driver.dice.below(6) {
@@ -211,7 +225,7 @@ fn tiering_writes_each_entry_about_once_a_level_and_leveling_more() {
 
 #[test]
 fn overwriting_the_same_keys_adds_no_level_to_either_tree() {
-    for (policy, check) in policies(true) {
+    for (policy, check) in POLICIES {
         let (model, _) = load(policy, 200, |f| (0..12).map(|k| f % 4 * 12 + k).collect());
         assert!(model.shape.deepest() <= 2, "{}: {:?}", policy.name(), model.shape);
         check(&model.shape);
@@ -252,8 +266,9 @@ fn a_table_rich_in_tombstones_is_rewritten_when_it_reaches_the_bottom() {
     let Some(Plan::Compact(plan)) = LEVELED.plan(&shape, &Running::default(), RunId(9)) else {
         panic!("level 0 is not full");
     };
-    let merges: Vec<_> = plan.groups.iter().map(|g| g.action != Action::Move).collect();
-    assert_eq!(merges, [false, true, false]);
+    let merged: Vec<_> =
+        plan.groups.iter().filter(|g| g.action != Action::Move).map(|g| &g.inputs).collect();
+    assert_eq!(merged, [&[TableId(2)]]);
 }
 
 #[test]
