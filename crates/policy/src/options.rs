@@ -84,6 +84,7 @@ impl PolicyOptions {
         match self {
             PolicyOptions::Leveled(policy) => policy.table_bytes,
             PolicyOptions::Tiered(policy) => policy.table_bytes,
+            PolicyOptions::Universal(policy) => policy.table_bytes,
         }
     }
 
