@@ -179,7 +179,7 @@ impl Engine {
         let fresh = RunId(state.next_id);
         let refusals = state.refused.get(&id).copied().unwrap_or(0);
         let plan = if refusals < 2 {
-            keyspace.policy.plan(&shape, &running, fresh)
+            keyspace.policy.plan(&shape, &[], &running, fresh)
         } else {
             state.refused.remove(&id);
             terrane_policy::fallback(&shape, &running, fresh)
