@@ -16,6 +16,7 @@ use crate::rules::Rule;
 use crate::storage::FileId;
 use crate::version::{Change, LiveTable, Tree};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use terrane_policy::policy::{Installed, MAX_STATE};
 use terrane_policy::{Action, Group, RunId, TableId, TableInfo};
 
@@ -150,6 +151,9 @@ impl Engine {
         flushed: Option<&Arc<Memtable>>,
     ) {
         let Some(record) = state.catalog.keyspaces.get(&keyspace.id) else { return };
+        if let Some(flushed) = flushed {
+            self.memtable_bytes.fetch_sub(flushed.bytes() as u64, Ordering::Relaxed);
+        }
         let view = keyspace.view.load_full();
         let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
         let tree: Tree = view.tree.next(record.shape.clone(), opened);
@@ -158,6 +162,7 @@ impl Engine {
             sealed: view.sealed.iter().filter(stays).cloned().collect(),
             tree: Arc::new(tree),
         }));
+        self.share_memory();
     }
 }
 

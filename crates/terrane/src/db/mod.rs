@@ -5,6 +5,7 @@
 //!
 //! * `open` - recovery: the journal, then the logs; what they held becomes tables of level 0.
 //! * `commit` - a group of batches: one log record, then the memtables, then it is visible.
+//! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire.
 //! * `install` - flushes and compactions take effect: one edit each.
 //! * `schedule` - which job is next.
@@ -33,6 +34,7 @@ mod open;
 mod ranges;
 mod reading;
 mod schedule;
+mod seal;
 mod snapshot;
 mod state;
 mod stats;
@@ -76,6 +78,8 @@ pub struct Engine {
     snapshots: Mutex<BTreeMap<Seq, usize>>,
     graveyard: Arc<Graveyard>,
     counters: Counters,
+    /// Memory that all memtables take.
+    memtable_bytes: AtomicU64,
     /// Whether a job may be ready.
     work: AtomicBool,
 }

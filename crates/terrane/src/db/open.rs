@@ -74,6 +74,7 @@ impl Engine {
         } else {
             engine.recover(&recovered)?;
         }
+        engine.share_memory();
         Ok(Arc::new(engine))
     }
 
@@ -105,6 +106,7 @@ impl Engine {
             visible: AtomicU64::default(),
             snapshots: Mutex::default(),
             counters: Counters::default(),
+            memtable_bytes: AtomicU64::new(0),
             work: AtomicBool::new(true),
             graveyard,
             cache,
