@@ -10,6 +10,7 @@ use terrane_tests::random::Random;
 use terrane_tests::rig::{KINDS, Kind, Rig, small_policies, tiny};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 const NAMES: [&str; 3] = ["default", "a", "b"];
 
 /// A store beside what it must show.
@@ -20,7 +21,7 @@ struct Pair {
     maps: [Map; 3],
     snapshots: Vec<(Snapshot, [Map; 3])>,
     /// Scans under way, with what is left of them to show.
-    scans: Vec<(Scan, Vec<(Vec<u8>, Vec<u8>)>)>,
+    scans: Vec<(Scan, Pairs)>,
     random: Random,
 }
 
@@ -200,7 +201,7 @@ impl Pair {
     }
 }
 
-fn within(map: &Map, range: &Range) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn within(map: &Map, range: &Range) -> Pairs {
     let inside = |key: &Vec<u8>| {
         let after = match &range.from {
             Bound::Included(from) => key >= from,

@@ -16,6 +16,7 @@
 //! nothing move. A shape of any other policy is a stack as it is.
 
 use crate::groups::{Target, bring};
+use crate::parameter::{Described, Parameter};
 use crate::plan::{Compaction, Destination, Plan};
 use crate::policy::{Policy, Running};
 use crate::shape::{Run, RunId, Shape};
@@ -58,7 +59,7 @@ impl Policy for Universal {
         "universal"
     }
 
-    fn plan(&self, shape: &Shape, running: &Running, fresh: RunId) -> Option<Plan> {
+    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
         let stack = stack(shape, running);
         if (stack.len() as u64) < self.run_trigger {
             return None;
@@ -176,6 +177,50 @@ impl Universal {
             block.len(),
         );
         Some((block, reason))
+    }
+}
+
+impl Described for Universal {
+    fn summary(&self) -> &'static str {
+        "A stack of runs, of which neighbours of like age and size are merged: little writing, for \
+         much space while everything is merged."
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let unlimited = u64::from(u32::MAX);
+        vec![
+            Parameter::number(
+                "run-trigger",
+                "runs that stand before anything is merged",
+                (2, 64),
+                self.run_trigger,
+            ),
+            Parameter::number(
+                "size-ratio-percent",
+                "by how much a run may be larger than all newer ones to be merged with them",
+                (0, 1000),
+                self.size_ratio_percent,
+            ),
+            Parameter::number(
+                "min-merge-width",
+                "the least number of runs merged for the size ratio",
+                (2, unlimited),
+                self.min_merge_width,
+            ),
+            Parameter::number(
+                "max-merge-width",
+                "the greatest number of runs merged for the size ratio or the count",
+                (2, unlimited),
+                self.max_merge_width,
+            ),
+            Parameter::number(
+                "space-percent",
+                "weight of all runs but the oldest, in percent of it, that merges them all",
+                (1, 10_000),
+                self.space_percent,
+            ),
+            Parameter::table_bytes(self.table_bytes),
+        ]
     }
 }
 

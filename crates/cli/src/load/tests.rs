@@ -4,16 +4,19 @@ use super::*;
 use clap::Parser;
 use proptest::prelude::*;
 
-/// The rows of `input`; then, where a row is malformed, its line, what was expected and found.
-fn read(args: &str, input: &[u8]) -> (Vec<(String, String)>, Option<(u64, String, String)>) {
+/// Keys and values.
+type Pairs<T> = Vec<(T, T)>;
+/// A malformed row: its line, what was expected and what was found.
+type Malformed = (u64, String, String);
+
+/// The rows of `input`, up to one that is malformed.
+fn read(args: &str, input: &[u8]) -> (Pairs<String>, Option<Malformed>) {
     let (rows, problem) = read_bytes(args, input);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (rows.into_iter().map(|(key, value)| (text(key), text(value))).collect(), problem)
 }
 
-type Found = (Vec<(Vec<u8>, Vec<u8>)>, Option<(u64, String, String)>);
-
-fn read_bytes(args: &str, input: &[u8]) -> Found {
+fn read_bytes(args: &str, input: &[u8]) -> (Pairs<Vec<u8>>, Option<Malformed>) {
     let args = format!("terrane load db --format {args}");
     let crate::args::Command::Load(args) =
         crate::args::Cli::parse_from(args.split_whitespace()).command
@@ -36,7 +39,7 @@ fn read_bytes(args: &str, input: &[u8]) -> Found {
     }
 }
 
-fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+fn pairs(pairs: &[(&str, &str)]) -> Pairs<String> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 

@@ -24,7 +24,7 @@ fn stack(sizes: &[u16], flushed: usize) -> (Model, Vec<TableId>) {
 }
 
 fn next(model: &Model, running: &Running) -> Option<Compaction> {
-    let Plan::Compact(plan) = UNIVERSAL.plan(&model.shape, running, model.fresh(running))?;
+    let Plan::Compact(plan) = UNIVERSAL.plan(&model.shape, &[], running, model.fresh(running))?;
     assert_eq!(validate(&model.shape, running, &plan), Ok(()));
     Some(plan)
 }
@@ -101,8 +101,12 @@ fn tables_that_overlap_nothing_move_within_a_merge() {
     for run in 3..=4 {
         model.write(0, run, [90, 95]);
     }
-    let plan =
-        Universal { table_bytes: 2, ..UNIVERSAL }.plan(&model.shape, &Running::default(), RunId(9));
+    let plan = Universal { table_bytes: 2, ..UNIVERSAL }.plan(
+        &model.shape,
+        &[],
+        &Running::default(),
+        RunId(9),
+    );
     let Some(Plan::Compact(plan)) = plan else { panic!("four runs rest") };
     let inputs: Vec<_> = plan.groups.iter().map(|g| (g.inputs.clone(), &g.action)).collect();
     assert!(inputs.iter().any(|(i, a)| **a != Action::Move && i.len() == 2 && i.contains(&old)));

@@ -16,6 +16,7 @@ use crate::rules::Rule;
 use crate::storage::FileId;
 use crate::version::{Change, LiveTable, Tree};
 use std::sync::Arc;
+use terrane_policy::policy::{Installed, MAX_STATE};
 use terrane_policy::{Action, Group, RunId, TableId, TableInfo};
 
 impl Engine {
@@ -114,6 +115,7 @@ impl Engine {
             info: info.clone(),
         }));
         changes.extend(state.remaining_after(number, group));
+        changes.extend(policy_state(&state, &keyspace, number, group, &infos));
         let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
@@ -157,4 +159,28 @@ impl Engine {
             tree: Arc::new(tree),
         }));
     }
+}
+
+/// What the keyspace's policy remembers once a group is installed, if that changes. A plan that was
+/// not its own may leave its memory at odds with the shape: it then starts from the shape alone.
+fn policy_state(
+    state: &State,
+    keyspace: &KeyspaceInner,
+    number: u64,
+    group: &Group,
+    outputs: &[TableInfo],
+) -> Option<Change> {
+    let record = state.catalog.keyspaces.get(&keyspace.id)?;
+    let compaction = state.compactions.iter().find(|c| c.number == number)?;
+    let policy = keyspace.policy.load_full();
+    let own = compaction.planner.as_ref().is_some_and(|p| Arc::ptr_eq(p, &policy));
+    let before = &*record.shape;
+    let next = if own {
+        let ends = compaction.open.iter().all(|open| open == group);
+        policy.apply(&record.policy_state, &Installed { before, group, outputs, ends })
+    } else {
+        policy.adopt(before)
+    };
+    let changed = next != record.policy_state && next.len() <= MAX_STATE;
+    changed.then_some(Change::PolicyState { keyspace: keyspace.id, state: next })
 }

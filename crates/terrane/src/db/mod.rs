@@ -11,6 +11,7 @@
 //! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
 //! * `keyspaces` - they come, go and change their policy.
 //! * `ranges` - compactions and sizes of a range, on demand.
+//! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened.
 //! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a driver.
@@ -20,6 +21,7 @@
 //! an immutable value behind an atomic pointer.
 
 mod check;
+mod checkpoint;
 mod commit;
 mod group;
 mod handle;

@@ -134,7 +134,7 @@ impl Engine {
 
     fn recover(&self, recovered: &Recovered) -> Result<()> {
         let mut state = lock(&self.state);
-        let forgotten = state.resume_compactions();
+        let forgotten = state.resume_compactions(&self.keyspaces.load());
         if !forgotten.is_empty() {
             self.commit_edit(&mut state, forgotten, &[], &[])?;
         }

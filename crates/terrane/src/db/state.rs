@@ -74,6 +74,8 @@ pub(crate) struct RunningCompaction {
     pub number: u64,
     pub keyspace: KeyspaceId,
     pub reason: String,
+    /// The policy that made the plan; `None` for one that was asked for otherwise.
+    pub planner: Option<Arc<Box<dyn Policy>>>,
     /// Whether it began with more groups than one, so that the journal tells what is left of it.
     pub several: bool,
     /// Groups that no job has taken.
@@ -115,7 +117,7 @@ impl State {
 
     /// Takes up the compactions that a restart interrupted. Answers how the journal forgets those
     /// that no longer fit the shape, since a group of theirs was abandoned.
-    pub fn resume_compactions(&mut self) -> Vec<Change> {
+    pub fn resume_compactions(&mut self, keyspaces: &Keyspaces) -> Vec<Change> {
         let mut forgotten = Vec::new();
         for (number, (keyspace, plan)) in self.catalog.remaining.clone() {
             let running = self.running(keyspace);
@@ -124,6 +126,7 @@ impl State {
                 self.compactions.push(RunningCompaction {
                     number,
                     keyspace,
+                    planner: keyspaces.get(&keyspace).map(|k| k.policy.load_full()),
                     reason: plan.reason.clone(),
                     several: true,
                     waiting: plan.groups.iter().cloned().collect(),

@@ -25,6 +25,7 @@ use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
 use crate::storage::{lock, write_all_at};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -330,6 +331,20 @@ impl Storage for Directory {
             file.sync()?;
         }
         Ok(file)
+    }
+
+    fn link(&self, id: FileId, from: &dyn Storage) -> Result<bool> {
+        let Some(path) = from.path_of(id) else { return Ok(false) };
+        if !self.started.load(Ordering::Acquire) {
+            self.start(&mut lock(&self.head))?;
+        }
+        let linked = self.medium.link(&path, &id.to_string())?;
+        self.names_changed.store(true, Ordering::Release);
+        Ok(linked)
+    }
+
+    fn path_of(&self, id: FileId) -> Option<PathBuf> {
+        self.medium.path_of(&id.to_string())
     }
 
     fn open(&self, id: FileId) -> Result<Arc<dyn File>> {

@@ -24,6 +24,8 @@ pub struct KeyspaceRecord {
     pub name: String,
     /// Its policy options, as JSON.
     pub policy: String,
+    /// What the policy remembers, in its own encoding.
+    pub policy_state: Vec<u8>,
     /// Every entry up to this sequence is in tables.
     pub flushed: Seq,
     /// The tree.
@@ -77,6 +79,7 @@ impl Catalog {
                 let record = KeyspaceRecord {
                     name: name.clone(),
                     policy: policy.clone(),
+                    policy_state: Vec::new(),
                     flushed: 0,
                     shape: Arc::default(),
                 };
@@ -94,6 +97,10 @@ impl Catalog {
             }
             Change::Remaining { keyspace, number, plan } => {
                 self.remaining.insert(*number, (*keyspace, plan.clone()));
+            }
+            Change::PolicyState { keyspace, state } => {
+                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
+                record.policy_state.clone_from(state);
             }
             Change::SetPolicy { keyspace, policy } => {
                 let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
@@ -137,6 +144,8 @@ impl Catalog {
                 name: record.name.clone(),
                 policy: record.policy.clone(),
             });
+            let state = record.policy_state.clone();
+            changes.push(Change::PolicyState { keyspace, state });
             changes.push(Change::Flushed { keyspace, through: record.flushed });
             changes.extend(record.shape.tables().map(|(level, run, info)| Change::AddTable {
                 keyspace,

@@ -35,6 +35,13 @@ pub enum Change {
         /// Its options, as JSON.
         policy: String,
     },
+    /// The keyspace's policy remembers this from now on.
+    PolicyState {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The policy's state, in its own encoding.
+        state: Vec<u8>,
+    },
     /// A table joins a run; the run is created if it is new.
     AddTable {
         /// Whose.
@@ -103,6 +110,7 @@ const OPEN_LOG: u8 = 7;
 const RETIRE_LOGS: u8 = 8;
 const SET_POLICY: u8 = 9;
 const REMAINING: u8 = 10;
+const POLICY_STATE: u8 = 11;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -148,7 +156,7 @@ impl Edit {
                     return Err(Error::NewerFormat {
                         file: "manifest".into(),
                         found: format!("a change of kind {tag}"),
-                        supported: format!("kind {REMAINING}"),
+                        supported: format!("kind {POLICY_STATE}"),
                     });
                 }
                 Decoded::Change(_) | Decoded::Malformed => {
@@ -186,6 +194,11 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, u64::from(keyspace.0));
             put_bytes(out, policy.as_bytes());
             SET_POLICY
+        }
+        Change::PolicyState { keyspace, state } => {
+            put_varint(out, u64::from(keyspace.0));
+            put_bytes(out, state);
+            POLICY_STATE
         }
         Change::Remaining { keyspace, number, plan } => {
             put_varint(out, u64::from(keyspace.0));
@@ -231,6 +244,9 @@ fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
         SET_POLICY => keyspace(d)
             .zip(text(d))
             .map(|(keyspace, policy)| Change::SetPolicy { keyspace, policy }),
+        POLICY_STATE => keyspace(d)
+            .zip(d.bytes())
+            .map(|(keyspace, state)| Change::PolicyState { keyspace, state: state.to_vec() }),
         REMAINING => remaining(d),
         ADD_TABLE => add_table(d),
         DROP_TABLE => keyspace(d)
@@ -317,6 +333,7 @@ mod tests {
                 Change::CreateKeyspace { id: keyspace, name: "x".into(), policy: "{}".into() },
                 Change::AddTable { keyspace, level: 1, run: RunId(8), info },
                 Change::DropTable { keyspace, table: TableId(2) },
+                Change::PolicyState { keyspace, state: vec![1, 2, 3] },
                 Change::Remaining {
                     keyspace,
                     number: 6,
