@@ -162,7 +162,8 @@ impl Engine {
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         let state = lock(&self.state);
-        state.in_doubt.clone().or_else(|| state.failed.clone())
+        let poisoned = |cause: &Error| Error::Poisoned(Box::new(cause.clone()));
+        state.in_doubt.as_ref().map(poisoned).or_else(|| state.failed.clone())
     }
 
     /// Whether every memtable that was sealed so far is in tables.
