@@ -59,7 +59,7 @@ impl Db {
     /// from being opened is found as well.
     ///
     /// # Errors
-    /// [`crate::Error::Busy`] if a process holds it; what [`super::inspect`] says.
+    /// [`crate::Error::Busy`] if a process holds it; what [`super::inspect()`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn inspect(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
         let (storage, _lock) = hold(path.as_ref(), false)?;
