@@ -46,10 +46,13 @@ impl History {
         self.states.last().expect("there is always the empty state")
     }
 
-    /// How many batches there were.
+    /// The state after `batches` batches.
+    ///
+    /// # Panics
+    /// If there were fewer.
     #[must_use]
-    pub fn batches(&self) -> usize {
-        self.states.len() - 1
+    pub fn state(&self, batches: usize) -> &State {
+        &self.states[batches]
     }
 
     /// How many batches a store shows after a crash: a prefix, not shorter than what was promised.

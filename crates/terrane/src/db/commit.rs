@@ -184,7 +184,13 @@ impl Engine {
         let capacity = record_bytes(payload_bytes).max(self.options.log_bytes);
         let reusable = capacity == self.options.log_bytes;
         let next = self.open_log(&mut state, capacity)?;
-        let log = LogWriter::new(next.file, next.number, capacity);
+        let log = match LogWriter::begin(next.file.clone(), next.number, capacity) {
+            Ok(log) => log,
+            Err(e) => {
+                state.spare_logs.push_front(next);
+                return Err(e);
+            }
+        };
         let Some(full) = writer.log.replace(log) else { return Ok(()) };
         state.sealed_logs.push_back(SealedLog {
             number: full.number(),

@@ -15,6 +15,7 @@ use crate::memtable::Memtable;
 use crate::rules::Rule;
 use crate::storage::FileId;
 use crate::version::{Change, LiveTable, Tree};
+use crate::wal::erase;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use terrane_policy::policy::{Installed, MAX_STATE};
@@ -73,6 +74,8 @@ impl Engine {
 
         state.sealed.get_mut(&id).and_then(|queue| queue.remove(at));
         state.sealed_logs.drain(..retired.logs);
+        // Where this fails, the next recovery says that it discards a header, and no more.
+        retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
         state.spare_logs.extend(retired.spares);
         retired.dropped.into_iter().for_each(|file| self.bury(file));
         let opened: Vec<_> = table.into_iter().collect();

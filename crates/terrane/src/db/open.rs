@@ -130,8 +130,7 @@ impl Engine {
         ];
         self.commit_edit(&mut state, changes, &[FileId::log(number)], &[])?;
         self.adopt_keyspaces(&state)?;
-        self.start_log(SpareLog { number, file_number: number, file }, 1);
-        Ok(())
+        self.start_log(SpareLog { number, file_number: number, file }, 1)
     }
 
     fn recover(&self, recovered: &Recovered) -> Result<()> {
@@ -188,8 +187,7 @@ impl Engine {
         state.spare_logs.extend(logs);
         let log = self.open_log(&mut state, self.options.log_bytes)?;
         drop(state);
-        self.start_log(log, next);
-        Ok(())
+        self.start_log(log, next)
     }
 
     /// Brings one record's entries back, those that no table holds.
@@ -281,8 +279,7 @@ impl Engine {
         }
         drop(state);
         dropped.into_iter().for_each(|file| self.bury(file));
-        self.start_log(log, next);
-        Ok(())
+        self.start_log(log, next)
     }
 
     /// Removes files that no edit names.
@@ -301,10 +298,10 @@ impl Engine {
     }
 
     /// Makes `log` the one that takes the next record.
-    fn start_log(&self, log: SpareLog, next: Seq) {
+    fn start_log(&self, log: SpareLog, next: Seq) -> Result<()> {
         let mut writer = lock(&self.writer);
         *writer = Writer {
-            log: Some(LogWriter::new(log.file, log.number, self.options.log_bytes)),
+            log: Some(LogWriter::begin(log.file, log.number, self.options.log_bytes)?),
             log_file: log.file_number,
             reusable: true,
             next,
@@ -313,6 +310,7 @@ impl Engine {
             poisoned: None,
         };
         self.visible.store(next - 1, Ordering::Release);
+        Ok(())
     }
 
     /// Makes the keyspaces that the catalog has and the engine has not.
