@@ -1,7 +1,7 @@
 //! Runs a workload until power is cut, and looks at what is left.
 
 use crate::history::{History, shown};
-use crate::rig::{Kind, Rig, tiny};
+use crate::rig::{Kind, Rig, tiny_with};
 use crate::workload::{KEYSPACES, Step, workload};
 use terrane::storage::medium::fault::Survivors;
 use terrane::{Db, Durability, Result, WriteBatch};
@@ -44,13 +44,13 @@ impl Crash {
     /// The store opens, keeps its promises, is sound and goes on working.
     fn look(&self, rig: &Rig, history: &mut History) -> std::result::Result<(), String> {
         let failed = |what: &'static str| move |e: terrane::Error| format!("{what}: {e}");
-        let db = rig.open(tiny(), self.seed).map_err(failed("reopening"))?;
+        let db = rig.open(tiny_with(self.seed), self.seed).map_err(failed("reopening"))?;
         sound(&db)?;
         let shown_now = history.judge(&shown(&db).map_err(failed("reading"))?)?;
         history.rewind(shown_now);
         play(db, rig, self.seed + 1, &workload(self.seed + 1, 12), history)
             .map_err(failed("going on"))?;
-        let db = rig.open(tiny(), self.seed).map_err(failed("reopening again"))?;
+        let db = rig.open(tiny_with(self.seed), self.seed).map_err(failed("reopening again"))?;
         sound(&db)?;
         let state = shown(&db).map_err(failed("reading again"))?;
         if &state != history.last() {
@@ -84,7 +84,7 @@ fn sound(db: &Db) -> std::result::Result<(), String> {
 /// # Errors
 /// The first failure of the store.
 pub fn run(rig: &Rig, seed: u64, steps: usize, history: &mut History) -> Result<()> {
-    let db = rig.open(tiny(), seed)?;
+    let db = rig.open(tiny_with(seed), seed)?;
     play(db, rig, seed, &workload(seed, steps), history)
 }
 
@@ -125,11 +125,11 @@ pub fn play(mut db: Db, rig: &Rig, seed: u64, steps: &[Step], history: &mut Hist
             Step::Reopen => {
                 db.close()?;
                 history.promise();
-                db = rig.open(tiny(), seed + number as u64)?;
+                db = rig.open(tiny_with(seed), seed + number as u64)?;
             }
             Step::Drop => {
                 drop(db);
-                db = rig.open(tiny(), seed + number as u64)?;
+                db = rig.open(tiny_with(seed), seed + number as u64)?;
             }
         }
         if number % 16 == 0 {

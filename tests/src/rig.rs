@@ -6,7 +6,7 @@ use terrane::storage::medium::{FaultMedium, Medium, MemoryMedium, NativeMedium};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, File, Storage, Volume};
 use terrane::{Db, Options, Result};
-use terrane_policy::{PolicyOptions, Tiered};
+use terrane_policy::{Leveled, PolicyOptions, Tiered, Universal};
 
 /// A kind of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,14 +106,36 @@ impl Rig {
 /// Options so small that a few hundred entries rotate logs, flush, stall and compact.
 #[must_use]
 pub fn tiny() -> Options {
-    let tiered = Tiered { size_ratio: 2, ..Tiered::default() };
+    tiny_with(0)
+}
+
+/// As [`tiny`], with the small policy that `choice` falls on.
+#[must_use]
+pub fn tiny_with(choice: u64) -> Options {
+    let policy = small_policies()[(choice % 3) as usize].clone();
     Options {
         memtable_bytes: 2 << 10,
         log_bytes: 4 << 10,
         logs_bytes_max: 12 << 10,
         level0_runs_max: 6,
         cache_bytes: 16 << 10,
-        policy: PolicyOptions::Tiered(tiered),
+        policy,
         ..Options::default()
     }
+}
+
+/// Every policy, so small that a few hundred entries fill several levels.
+#[must_use]
+pub fn small_policies() -> [PolicyOptions; 3] {
+    let (base_bytes, table_bytes) = (2 << 10, 1 << 10);
+    [
+        PolicyOptions::Tiered(Tiered { size_ratio: 2, base_bytes, table_bytes }),
+        PolicyOptions::Leveled(Leveled {
+            size_ratio: 3,
+            base_bytes,
+            table_bytes,
+            ..Leveled::default()
+        }),
+        PolicyOptions::Universal(Universal { table_bytes, ..Universal::default() }),
+    ]
 }

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use terrane::{Db, Durability, Options, Range, Scan, Snapshot, WriteBatch};
-use terrane_policy::{Leveled, PolicyOptions, Tiered};
+use terrane_policy::PolicyOptions;
 use terrane_tests::full;
 use terrane_tests::random::Random;
-use terrane_tests::rig::{KINDS, Kind, Rig, tiny};
+use terrane_tests::rig::{KINDS, Kind, Rig, small_policies, tiny};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 const NAMES: [&str; 3] = ["default", "a", "b"];
 
 /// A store beside what it must show.
@@ -20,25 +21,8 @@ struct Pair {
     maps: [Map; 3],
     snapshots: Vec<(Snapshot, [Map; 3])>,
     /// Scans under way, with what is left of them to show.
-    scans: Vec<(Scan, Vec<(Vec<u8>, Vec<u8>)>)>,
+    scans: Vec<(Scan, Pairs)>,
     random: Random,
-}
-
-fn policies() -> [PolicyOptions; 2] {
-    // So small that a few hundred entries fill several levels.
-    [
-        PolicyOptions::Leveled(Leveled {
-            size_ratio: 3,
-            base_bytes: 2 << 10,
-            table_bytes: 1 << 10,
-            ..Leveled::default()
-        }),
-        PolicyOptions::Tiered(Tiered {
-            size_ratio: 2,
-            base_bytes: 2 << 10,
-            table_bytes: 1 << 10,
-        }),
-    ]
 }
 
 impl Pair {
@@ -205,7 +189,7 @@ impl Pair {
             }
             96..98 => {
                 let at = self.random.below(3) as usize;
-                let policy = &policies()[self.random.below(2) as usize];
+                let policy = &small_policies()[self.random.below(3) as usize];
                 self.db.keyspace(NAMES[at]).unwrap().set_policy(policy).unwrap();
             }
             98 if self.snapshots.is_empty() => {
@@ -217,7 +201,7 @@ impl Pair {
     }
 }
 
-fn within(map: &Map, range: &Range) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn within(map: &Map, range: &Range) -> Pairs {
     let inside = |key: &Vec<u8>| {
         let after = match &range.from {
             Bound::Included(from) => key >= from,
@@ -246,7 +230,7 @@ fn the_store_shows_what_sorted_maps_show() {
     let (seeds, steps) = if full() { (40, 20_000) } else { (2, 2_500) };
     for seed in 0..seeds {
         for kind in KINDS {
-            for policy in policies() {
+            for policy in small_policies() {
                 println!("{kind:?} {} seed {seed}", policy.name());
                 run(kind, policy, seed, steps);
             }

@@ -30,7 +30,7 @@ fn picture(dir: &Path, stats: &Stats) -> Vec<String> {
             HumanBytes(stats.space.taken),
             HumanBytes(stats.space.live)
         ),
-        format!("log            {} files", stats.logs),
+        format!("log files      {}", stats.logs),
         format!("last sequence  {}", HumanCount(stats.last_sequence)),
     ];
     for keyspace in &stats.keyspaces {

@@ -1,30 +1,32 @@
-//! Leveling: vertical growth, partial compactions, capacities that adapt to the data.
+//! Leveling: vertical growth, partial compactions.
 //!
-//! Below level 0 a level is one run. L is the deepest level, `N_i` the bytes of level i, and the
-//! capacities are `C_i = max(B, N_L / T^(L-i))` for i < L, and `B * T^L` for L itself.
+//! Below level 0 a level is one run. Capacities are as `view.rs` says: by default they adapt
+//! to what L, the deepest level, holds.
 //!
 //! 1. **Unite.** A level that has several runs (another policy left them) is made one run before
 //!    anything else touches it: tables that overlap are merged, the others move. Running plans are
 //!    taken to be this policy's own.
-//! 2. Of the levels that are due, the one with the greatest score acts; a level that is due but has
+//! 2. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
+//!    the newest are merged there.
+//! 3. Of the levels that are due, the one with the greatest score acts; a level that is due but has
 //!    to wait for a running plan keeps the levels it needs from being taken meanwhile.
-//!    * **Level 0**, when as many runs wait as its trigger says (score: runs / trigger). Its tables
-//!      and those of level 1 that overlap them form connected components, one group each. A table
-//!      alone moves; neighbours that fit into one table are joined.
-//!    * **A level i < L over its capacity** (score: `N_i / C_i`) sends down one table with the tables
-//!      it overlaps there: the one with the least ratio of overlap to its own bytes. Tables that
-//!      are already on their way down count no more.
-//!    * **Level L at its capacity** becomes level L+1 as it is; its old place is empty.
+//!    * **Level 0**, when the runs that its trigger says wait with B bytes (score: runs / trigger).
+//!      Its tables and those of level 1 that overlap them form connected components, one group each.
+//!      A table alone moves; neighbours that fit into one table are joined.
+//!    * **A level over its capacity** (score: `N_i / C_i`) sends down one table with the tables it
+//!      overlaps there; which, is an option ([`Pick`]). Tables that are already on their way down
+//!      count no more.
+//!    * **Level L at its capacity** becomes level L+1 as it is, when capacities adapt; its old place
+//!      is empty. With fixed capacities it sends tables down like any other.
 
-use crate::components::components;
-use crate::descend::descend;
-use crate::plan::{Action, Compaction, Destination, Group, Plan};
-use crate::policy::{Policy, Running};
-use crate::shape::{RunId, Shape, TableId, TableInfo};
-use crate::words::{count, size};
+use crate::parameter::{Described, Parameter, Value};
+use crate::pick::{Cursors, Pick};
+use crate::plan::{Compaction, Plan};
+use crate::policy::{Installed, Policy, Running};
+use crate::shape::{RunId, Shape};
+use crate::view::{Vertical, View};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 /// The leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +34,31 @@ use std::sync::Arc;
 pub struct Leveled {
     /// T: the factor between capacities.
     pub size_ratio: u64,
-    /// B: bytes of a usual flush, and the least capacity of a level.
+    /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
     pub base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub table_bytes: u64,
     /// Runs that wait in level 0 before they are merged into level 1.
     pub level0_runs: u64,
+    /// Whether capacities follow what the deepest level holds.
+    pub adapt: bool,
+    /// Which table goes down.
+    pub pick: Pick,
+    /// What random picks are drawn from.
+    pub seed: u64,
 }
 
 impl Default for Leveled {
     fn default() -> Self {
-        Leveled { size_ratio: 10, base_bytes: 4 << 20, table_bytes: 2 << 20, level0_runs: 4 }
+        Leveled {
+            size_ratio: 10,
+            base_bytes: 4 << 20,
+            table_bytes: 2 << 20,
+            level0_runs: 4,
+            adapt: true,
+            pick: Pick::LeastOverlap,
+            seed: 0,
+        }
     }
 }
 
@@ -51,117 +67,57 @@ impl Policy for Leveled {
         "leveled"
     }
 
-    fn plan(&self, shape: &Shape, running: &Running, fresh: RunId) -> Option<Plan> {
-        let view = View { rule: self, shape, running, held: running.held(), fresh };
-        view.unite().or_else(|| view.act()).map(Plan::Compact)
-    }
-}
-
-/// One call of the planner.
-struct View<'a> {
-    rule: &'a Leveled,
-    shape: &'a Shape,
-    running: &'a Running,
-    held: HashSet<TableId>,
-    fresh: RunId,
-}
-
-impl View<'_> {
-    /// L: the deepest level, but at least 1.
-    fn last(&self) -> usize {
-        self.shape.deepest().max(1)
-    }
-
-    /// `C_i` in bytes.
-    fn capacity(&self, level: usize) -> u64 {
-        let rule = self.rule;
-        let power = |n: usize| rule.size_ratio.saturating_pow(u32::try_from(n).unwrap_or(u32::MAX));
-        match self.last().checked_sub(level) {
-            None | Some(0) => rule.base_bytes.saturating_mul(power(level)),
-            Some(above) => rule.base_bytes.max(self.bytes(self.last()) / power(above).max(1)),
-        }
-    }
-
-    fn bytes(&self, level: usize) -> u64 {
-        self.shape.levels.get(level).map_or(0, |l| l.bytes())
-    }
-
-    fn is_held(&self, table: &TableInfo) -> bool {
-        self.held.contains(&table.id)
-    }
-
-    fn runs(&self, level: usize) -> usize {
-        self.shape.levels.get(level).map_or(0, |l| l.runs.len())
-    }
-
-    /// The tables of a level below 0, which is one run.
-    fn tables(&self, level: usize) -> &[Arc<TableInfo>] {
-        let run = self.shape.levels.get(level).and_then(|l| l.runs.first());
-        run.map_or(&[], |run| &run.tables)
-    }
-
-    /// The run of a level: the one that is there, the one that is promised, or a new one.
-    fn run_of(&self, level: usize) -> Destination {
-        let there = self.shape.levels.get(level).and_then(|l| l.runs.first()).map(|run| run.id);
-        let promised = || {
-            let mut groups = self.running.groups().map(|g| g.destination);
-            groups.find(|d| d.level == level).map(|d| d.run)
+    fn plan(&self, shape: &Shape, state: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+        let rule = Vertical {
+            size_ratio: self.size_ratio,
+            base_bytes: self.base_bytes,
+            table_bytes: self.table_bytes,
+            level0_runs: self.level0_runs,
+            adapt: self.adapt,
         };
-        Destination { level, run: there.or_else(promised).unwrap_or(self.fresh) }
+        let view = View::new(rule, shape, running, fresh);
+        (1..shape.levels.len())
+            .find_map(|level| view.unite(level))
+            .or_else(|| view.gather())
+            .or_else(|| self.act(&view, &Cursors::read(state)))
+            .map(Plan::Compact)
     }
 
-    fn merge(&self) -> Action {
-        Action::Merge { cuts: Vec::new(), table_bytes: self.rule.table_bytes }
+    /// Moves the cursor of the level that a table was sent down from.
+    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
+        let Installed { before, group, .. } = installed;
+        let from = group.destination.level.saturating_sub(1);
+        let tables = before.levels.get(from).into_iter().flat_map(|level| level.tables());
+        let mut sent = tables.filter(|t| group.inputs.contains(&t.id));
+        let mut cursors = Cursors::read(state);
+        if self.pick == Pick::RoundRobin
+            && from > 0
+            && let (Some(table), None) = (sent.next(), sent.next())
+        {
+            cursors.advance(from, &table.largest);
+        }
+        cursors.state()
     }
+}
 
-    /// Step 1.
-    fn unite(&self) -> Option<Compaction> {
-        (1..self.shape.levels.len()).filter(|level| self.runs(*level) > 1).find_map(|depth| {
-            let level = self.shape.levels.get(depth)?;
-            let into = level.runs.first()?;
-            let destination = Destination { level: depth, run: into.id };
-            if level.tables().any(|t| self.is_held(t)) {
-                return None;
-            }
-            let (lone, overlapping): (Vec<_>, Vec<_>) =
-                components(level.tables()).into_iter().partition(|c| c.len() == 1);
-            let there: HashSet<_> = into.tables.iter().map(|t| t.id).collect();
-            let moves: Vec<_> =
-                lone.iter().flatten().map(|t| t.id).filter(|id| !there.contains(id)).collect();
-
-            let mut groups: Vec<_> = overlapping
-                .iter()
-                .map(|tables| Group { inputs: ids(tables), destination, action: self.merge() })
-                .collect();
-            let reason = format!(
-                "level {depth} has {} runs, not one: {} and {} unite them",
-                level.runs.len(),
-                count(moves.len(), "move"),
-                count(groups.len(), "merge"),
-            );
-            if !moves.is_empty() {
-                groups.push(Group { inputs: moves, destination, action: Action::Move });
-            }
-            Some(Compaction { groups, reason })
-        })
-    }
-
-    /// Step 2.
-    fn act(&self) -> Option<Compaction> {
-        let mut due: Vec<_> = (0..=self.last())
-            .map(|level| (level, self.score(level)))
+impl Leveled {
+    /// Step 3.
+    fn act(&self, view: &View, cursors: &Cursors) -> Option<Compaction> {
+        let last = view.last();
+        let mut due: Vec<_> = (0..=last)
+            .map(|level| (level, view.score(level)))
             .filter(|(_, score)| *score >= 1.0)
             .collect();
         due.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let mut kept: HashSet<_> = (1..=self.last()).filter(|l| self.runs(*l) > 1).collect();
+        let mut kept: HashSet<_> = (1..=last).filter(|l| view.runs(*l).len() > 1).collect();
         for (level, _) in due {
             if kept.contains(&level) || kept.contains(&(level + 1)) {
                 continue;
             }
             let plan = match level {
-                0 => self.admit(),
-                _ if level == self.last() => self.deepen(),
-                _ => self.send_down(level),
+                0 => view.empty(0, view.leveled(1)),
+                _ if self.adapt && level == last => view.deepen(),
+                _ => view.send_down(level, self.pick, self.seed, cursors.of(level)),
             };
             if plan.is_some() {
                 return plan;
@@ -170,148 +126,32 @@ impl View<'_> {
         }
         None
     }
-
-    /// At 1 or more the level is due.
-    fn score(&self, level: usize) -> f64 {
-        let ratio = |have: u64, limit: u64| have as f64 / limit.max(1) as f64;
-        if level == 0 {
-            let waiting = |run: &&crate::Run| !run.tables.iter().any(|t| self.is_held(t));
-            let runs =
-                self.shape.levels.first().map_or(0, |l| l.runs.iter().filter(waiting).count());
-            ratio(runs as u64, self.rule.level0_runs)
-        } else if level == self.last() {
-            ratio(self.bytes(level), self.capacity(level))
-        } else {
-            let (have, limit) = (self.staying(level), self.capacity(level));
-            if have > limit { ratio(have, limit) } else { 0.0 }
-        }
-    }
-
-    /// Bytes of a level that no running group takes away.
-    fn staying(&self, level: usize) -> u64 {
-        let leaving: HashSet<_> = (self.running.groups())
-            .filter(|g| g.destination.level > level)
-            .flat_map(|g| &g.inputs)
-            .collect();
-        self.tables(level)
-            .iter()
-            .filter(|t| !leaving.contains(&t.id))
-            .map(|t| t.bytes)
-            .fold(0, u64::saturating_add)
-    }
-
-    /// Level 0 into level 1.
-    fn admit(&self) -> Option<Compaction> {
-        let level = self.shape.levels.first()?;
-        if level.tables().any(|t| self.is_held(t)) {
-            return None;
-        }
-        let waiting: HashSet<_> = level.tables().map(|t| t.id).collect();
-        let bytes = |tables: &[&Arc<TableInfo>]| {
-            tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
-        };
-        let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
-        let mut joinable = false;
-        for part in components(level.tables().chain(self.tables(1))) {
-            if !part.iter().any(|t| waiting.contains(&t.id)) {
-                joinable = false;
-                continue;
-            }
-            match parts.last_mut() {
-                Some(last)
-                    if joinable
-                        && bytes(last).saturating_add(bytes(&part)) <= self.rule.table_bytes =>
-                {
-                    last.extend(part);
-                }
-                _ => parts.push(part),
-            }
-            joinable = true;
-        }
-        if parts.iter().flatten().any(|t| self.is_held(t)) {
-            return None;
-        }
-
-        let destination = self.run_of(1);
-        let inputs: usize = parts.iter().map(Vec::len).sum();
-        let groups: Vec<_> = (parts.iter())
-            .map(|part| {
-                let action = match part.as_slice() {
-                    [alone] => {
-                        let alone = std::slice::from_ref(*alone);
-                        descend(alone, self.last() == 1, self.rule.table_bytes)
-                    }
-                    _ => self.merge(),
-                };
-                Group { inputs: ids(part), destination, action }
-            })
-            .collect();
-        let reason = format!(
-            "level 0 has {} of {}: they go into level 1 with {} there, in {}",
-            level.runs.len(),
-            count(self.rule.level0_runs as usize, "run"),
-            count(inputs.saturating_sub(waiting.len()), "table"),
-            count(groups.len(), "group"),
-        );
-        Some(Compaction { groups, reason })
-    }
-
-    /// The last level becomes a new last level, as it is.
-    fn deepen(&self) -> Option<Compaction> {
-        let last = self.last();
-        let tables = self.tables(last);
-        if tables.iter().any(|t| self.is_held(t)) {
-            return None;
-        }
-        let reason = format!(
-            "level {last}, the last, has {} of {}: it becomes level {}",
-            size(self.bytes(last)),
-            size(self.capacity(last)),
-            last + 1,
-        );
-        let inputs = tables.iter().map(|t| t.id).collect();
-        let destination = self.run_of(last + 1);
-        Some(Compaction {
-            groups: vec![Group { inputs, destination, action: Action::Move }],
-            reason,
-        })
-    }
-
-    /// One table of a level, with what it overlaps in the next.
-    fn send_down(&self, level: usize) -> Option<Compaction> {
-        let below = self.shape.levels.get(level + 1).and_then(|l| l.runs.first());
-        let overlaps =
-            |t: &TableInfo| below.map_or(&[][..], |r| r.overlapping(&t.smallest, &t.largest));
-        let ratio = |t: &TableInfo| {
-            let bytes: u64 = overlaps(t).iter().map(|o| o.bytes).fold(0, u64::saturating_add);
-            bytes as f64 / t.bytes.max(1) as f64
-        };
-        let free = |t: &TableInfo| !self.is_held(t) && !overlaps(t).iter().any(|o| self.is_held(o));
-        let (picked, _) = (self.tables(level).iter())
-            .filter(|t| free(t))
-            .map(|t| (t, ratio(t)))
-            .min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-
-        let overlapping = overlaps(picked);
-        let action = if overlapping.is_empty() {
-            let bottom = level + 1 >= self.last();
-            descend(std::slice::from_ref(picked), bottom, self.rule.table_bytes)
-        } else {
-            self.merge()
-        };
-        let reason = format!(
-            "level {level} has {} over {}: {} goes down, overlapping {}",
-            size(self.staying(level)),
-            size(self.capacity(level)),
-            picked.id,
-            count(overlapping.len(), "table"),
-        );
-        let inputs = std::iter::once(picked).chain(overlapping).map(|t| t.id).collect();
-        let destination = self.run_of(level + 1);
-        Some(Compaction { groups: vec![Group { inputs, destination, action }], reason })
-    }
 }
 
-fn ids(tables: &[&Arc<TableInfo>]) -> Vec<TableId> {
-    tables.iter().map(|t| t.id).collect()
+impl Described for Leveled {
+    fn summary(&self) -> &'static str {
+        "One run a level, one table at a time into the next: few runs to read and little space \
+         lost, for more writing."
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::size_ratio(self.size_ratio),
+            Parameter::base_bytes(self.base_bytes),
+            Parameter::table_bytes(self.table_bytes),
+            Parameter::level0_runs(self.level0_runs),
+            Parameter::adapt(self.adapt),
+            Parameter {
+                name: "pick",
+                meaning: "which table of a level over its capacity goes down",
+                value: Value::Choice { among: &Pick::NAMES, value: self.pick.name() },
+            },
+            Parameter::number(
+                "seed",
+                "what random picks are drawn from",
+                (0, (1 << 53) - 1),
+                self.seed,
+            ),
+        ]
+    }
 }

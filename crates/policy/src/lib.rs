@@ -2,8 +2,9 @@
 //!
 //! 1. A [`Shape`] is an immutable picture of one keyspace's tree: levels of runs of tables. An
 //!    [`edit`] makes the next one.
-//! 2. A [`Policy`] looks at a shape and at what is already running, and proposes a [`Plan`]:
-//!    [`Leveled`] or [`Tiered`], chosen through [`PolicyOptions`].
+//! 2. A [`Policy`] looks at a shape and at what is already running, and proposes a [`Plan`]. It is
+//!    chosen through [`PolicyOptions`]. One policy is one module that opens with its rule; the
+//!    vertical ones share what they see (`view.rs`) and their steps (`vertical.rs`).
 //! 3. The [`mod@validate`] module refuses every plan that could lose or resurrect data, so that a
 //!    wrong policy can only waste work; [`fallback()`] is what is done instead.
 //! 4. A [`TombstoneRule`] says which tombstones a group's merge may drop.
@@ -13,28 +14,43 @@
 
 pub mod edit;
 pub mod fallback;
+pub mod lazy_leveled;
 pub mod leveled;
+pub mod leveled_full;
 pub mod options;
+pub mod parameter;
+pub mod pick;
 pub mod plan;
 pub mod policy;
 pub mod shape;
 pub mod tiered;
+pub mod tiered_full;
 pub mod tombstones;
+pub mod universal;
 pub mod validate;
 
 mod components;
 mod descend;
+mod groups;
 #[cfg(test)]
 mod tests;
+mod vertical;
+mod view;
 mod words;
 
 pub use edit::{EditError, ShapeEdit, apply};
 pub use fallback::fallback;
+pub use lazy_leveled::LazyLeveled;
 pub use leveled::Leveled;
-pub use options::{BadOption, Parameter, PolicyOptions, Preset, presets};
+pub use leveled_full::LeveledFull;
+pub use options::{BadOption, PolicyOptions, Preset, presets};
+pub use parameter::{Parameter, Value};
+pub use pick::Pick;
 pub use plan::{Action, Compaction, Destination, Group, Plan};
-pub use policy::{Policy, Running};
+pub use policy::{Installed, MAX_STATE, Policy, Running};
 pub use shape::{Level, Run, RunId, Shape, TableId, TableInfo};
 pub use tiered::Tiered;
+pub use tiered_full::TieredFull;
 pub use tombstones::TombstoneRule;
+pub use universal::Universal;
 pub use validate::{Refusal, validate};

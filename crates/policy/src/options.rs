@@ -1,8 +1,13 @@
 //! Choosing a policy by name and parameters, as options, the command line and the page do.
 
+use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
+use crate::leveled_full::LeveledFull;
+use crate::parameter::{Described, Parameter, Value};
 use crate::policy::Policy;
 use crate::tiered::Tiered;
+use crate::tiered_full::TieredFull;
+use crate::universal::Universal;
 use serde::{Deserialize, Serialize};
 
 /// A policy and its parameters: `{"policy": "leveled", "size-ratio": 10}`. What is not given takes
@@ -12,8 +17,16 @@ use serde::{Deserialize, Serialize};
 pub enum PolicyOptions {
     /// Leveling with partial compactions.
     Leveled(Leveled),
-    /// Tiering with full compactions.
+    /// Leveling with full, preemptive compactions.
+    LeveledFull(LeveledFull),
+    /// Tiering with full compactions of one level.
     Tiered(Tiered),
+    /// Tiering with full, preemptive compactions.
+    TieredFull(TieredFull),
+    /// The largest levels leveled, the others tiered.
+    LazyLeveled(LazyLeveled),
+    /// A stack of runs, of which neighbours of like size are merged.
+    Universal(Universal),
 }
 
 /// A parameter is outside its range.
@@ -43,21 +56,6 @@ pub struct Preset {
     pub parameters: Vec<Parameter>,
 }
 
-/// A whole number that a policy is tuned by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// What it means, with its unit.
-    pub meaning: &'static str,
-    /// The least value allowed.
-    pub least: u64,
-    /// The greatest value allowed.
-    pub most: u64,
-    /// The preset's value; in [`PolicyOptions::parameters`], the value chosen.
-    pub value: u64,
-}
-
 impl PolicyOptions {
     /// The preset of this name, if there is one.
     #[must_use]
@@ -68,91 +66,60 @@ impl PolicyOptions {
     /// The policy's name.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            PolicyOptions::Leveled(policy) => policy.name(),
-            PolicyOptions::Tiered(policy) => policy.name(),
-        }
+        self.described().name()
     }
 
     /// Bytes at which it closes a table.
     #[must_use]
     pub fn table_bytes(&self) -> u64 {
-        match self {
-            PolicyOptions::Leveled(policy) => policy.table_bytes,
-            PolicyOptions::Tiered(policy) => policy.table_bytes,
+        let named = self.parameters().into_iter().find(|p| p.name == Parameter::TABLE_BYTES);
+        match named.map(|parameter| parameter.value) {
+            Some(Value::Number { value, .. }) => value,
+            _ => u64::MAX,
         }
     }
 
     /// What the policy does, in one sentence.
     #[must_use]
     pub fn summary(&self) -> &'static str {
-        match self {
-            PolicyOptions::Leveled(_) => {
-                "One run a level, one table at a time into the next: few runs to read and little \
-                 space lost, for more writing."
-            }
-            PolicyOptions::Tiered(_) => {
-                "Several runs a level, merged all at once into the next: little writing, for more \
-                 runs to read and more space."
-            }
-        }
+        self.described().summary()
     }
 
     /// The parameters with their ranges and the values chosen.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
-        let ratio = |value| Parameter {
-            name: "size-ratio",
-            meaning: "how many times the capacity of a level is that of the level above",
-            least: 2,
-            most: 64,
-            value,
-        };
-        let bytes = |name, meaning, value| Parameter {
-            name,
-            meaning,
-            least: 1 << 10,
-            most: 1 << 40,
-            value,
-        };
-        let base = |value| bytes("base-bytes", "bytes of a usual flush", value);
-        let table = |value| bytes("table-bytes", "bytes at which a table is closed", value);
-        match self {
-            PolicyOptions::Leveled(p) => vec![
-                ratio(p.size_ratio),
-                base(p.base_bytes),
-                table(p.table_bytes),
-                Parameter {
-                    name: "level0-runs",
-                    meaning: "runs that wait in level 0 before they are merged",
-                    least: 1,
-                    most: 64,
-                    value: p.level0_runs,
-                },
-            ],
-            PolicyOptions::Tiered(p) => {
-                vec![ratio(p.size_ratio), base(p.base_bytes), table(p.table_bytes)]
-            }
-        }
+        self.described().parameters()
     }
 
     /// Makes the policy; refuses a parameter outside its range.
     pub fn build(&self) -> Result<Box<dyn Policy>, BadOption> {
-        for Parameter { name, least, most, value, .. } in self.parameters() {
-            if !(least..=most).contains(&value) {
-                return Err(BadOption {
-                    policy: self.name(),
-                    parameter: name,
-                    least,
-                    most,
-                    found: value,
-                });
+        for Parameter { name, value, .. } in self.parameters() {
+            if let Value::Number { least, most, value: found } = value
+                && !(least..=most).contains(&found)
+            {
+                let policy = self.name();
+                return Err(BadOption { policy, parameter: name, least, most, found });
             }
         }
         Ok(match self.clone() {
             PolicyOptions::Leveled(policy) => Box::new(policy),
+            PolicyOptions::LeveledFull(policy) => Box::new(policy),
             PolicyOptions::Tiered(policy) => Box::new(policy),
+            PolicyOptions::TieredFull(policy) => Box::new(policy),
+            PolicyOptions::LazyLeveled(policy) => Box::new(policy),
+            PolicyOptions::Universal(policy) => Box::new(policy),
         })
+    }
+
+    fn described(&self) -> &dyn Described {
+        match self {
+            PolicyOptions::Leveled(policy) => policy,
+            PolicyOptions::LeveledFull(policy) => policy,
+            PolicyOptions::Tiered(policy) => policy,
+            PolicyOptions::TieredFull(policy) => policy,
+            PolicyOptions::LazyLeveled(policy) => policy,
+            PolicyOptions::Universal(policy) => policy,
+        }
     }
 }
 
@@ -163,8 +130,15 @@ impl Default for PolicyOptions {
     }
 }
 
-fn defaults() -> [PolicyOptions; 2] {
-    [PolicyOptions::Leveled(Leveled::default()), PolicyOptions::Tiered(Tiered::default())]
+fn defaults() -> [PolicyOptions; 6] {
+    [
+        PolicyOptions::Leveled(Leveled::default()),
+        PolicyOptions::LeveledFull(LeveledFull::default()),
+        PolicyOptions::Tiered(Tiered::default()),
+        PolicyOptions::TieredFull(TieredFull::default()),
+        PolicyOptions::LazyLeveled(LazyLeveled::default()),
+        PolicyOptions::Universal(Universal::default()),
+    ]
 }
 
 /// Every preset.

@@ -8,18 +8,20 @@
 //! 3. The deepest level has no next. With T runs it is merged in place, so that it grows only by
 //!    what overwrites and deletes leave; a single run that reaches `C_i` moves to a new level.
 //!    Fewer runs wait, whatever their bytes: merging each arrival at once would be leveling.
-//! 4. Level 0 is never merged in place. A level of which a running plan holds a table waits.
+//! 4. Level 0 is full by its runs only when they hold B bytes; with T runs of less, the newest are
+//!    merged there. A level of which a running plan holds a table waits.
 //!
 //! A shape made by any other policy fits these rules as it is: a level of one run rests or moves
 //! down, a level of too many is merged.
 
 use crate::descend::descend;
+use crate::parameter::{Described, Parameter};
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
 use crate::policy::{Policy, Running};
-use crate::shape::{RunId, Shape, TableId};
+use crate::shape::{RunId, Shape};
+use crate::view::{Vertical, View};
 use crate::words::{count, size};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 
 /// The tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,10 +46,19 @@ impl Policy for Tiered {
         "tiered"
     }
 
-    fn plan(&self, shape: &Shape, running: &Running, fresh: RunId) -> Option<Plan> {
-        let held = running.held();
-        let mut levels = 0..shape.levels.len();
-        levels.find_map(|level| self.compact(shape, &held, level, fresh)).map(Plan::Compact)
+    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+        let rule = Vertical {
+            size_ratio: self.size_ratio,
+            base_bytes: self.base_bytes,
+            table_bytes: self.table_bytes,
+            level0_runs: self.size_ratio,
+            adapt: false,
+        };
+        let view = View::new(rule, shape, running, fresh);
+        (0..shape.levels.len())
+            .find_map(|level| self.compact(&view, level))
+            .or_else(|| view.gather())
+            .map(Plan::Compact)
     }
 }
 
@@ -58,34 +69,27 @@ impl Tiered {
         self.base_bytes.saturating_mul(self.size_ratio.saturating_pow(exponent))
     }
 
-    fn compact(
-        &self,
-        shape: &Shape,
-        held: &HashSet<TableId>,
-        depth: usize,
-        fresh: RunId,
-    ) -> Option<Compaction> {
-        let level = shape.levels.get(depth)?;
-        let newest = level.runs.first()?;
-        let (runs, bytes) = (level.runs.len(), level.bytes());
-        let capacity = self.capacity(depth);
-        let in_place = runs > 1 && depth > 0 && depth == shape.deepest();
+    fn compact(&self, view: &View, depth: usize) -> Option<Compaction> {
+        let newest = view.runs(depth).first()?;
+        let (runs, bytes) = (view.runs(depth).len(), view.bytes(depth));
+        let (capacity, deepest) = (self.capacity(depth), view.shape.deepest());
+        let in_place = runs > 1 && depth > 0 && depth == deepest;
 
-        let crowded = runs as u64 >= self.size_ratio;
+        let crowded = runs as u64 >= self.size_ratio && (depth > 0 || view.admits());
         let heavy = bytes >= capacity && !in_place;
-        if !(crowded || heavy) || level.tables().any(|t| held.contains(&t.id)) {
+        if !(crowded || heavy) || view.is_any_held(depth) {
             return None;
         }
 
         let destination = if in_place {
             Destination { level: depth, run: newest.id }
         } else {
-            Destination { level: depth + 1, run: fresh }
+            Destination { level: depth + 1, run: view.fresh }
         };
         let action = if runs == 1 {
-            descend(&newest.tables, depth >= shape.deepest(), self.table_bytes)
+            descend(&newest.tables, depth >= deepest, self.table_bytes)
         } else {
-            Action::Merge { cuts: Vec::new(), table_bytes: self.table_bytes }
+            view.merge()
         };
         let cause = if crowded {
             format!("level {depth} has {runs} of {}", count(self.size_ratio as usize, "run"))
@@ -100,8 +104,23 @@ impl Tiered {
                 format!("all become one run of level {}", depth + 1)
             }
         };
-        let inputs = level.tables().map(|t| t.id).collect();
+        let inputs = view.level(depth).map(|t| t.id).collect();
         let groups = vec![Group { inputs, destination, action }];
         Some(Compaction { reason: format!("{cause}: {effect}"), groups })
+    }
+}
+
+impl Described for Tiered {
+    fn summary(&self) -> &'static str {
+        "Several runs a level, merged all at once into the next: little writing, for more runs to \
+         read and more space."
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::size_ratio(self.size_ratio),
+            Parameter::base_bytes(self.base_bytes),
+            Parameter::table_bytes(self.table_bytes),
+        ]
     }
 }

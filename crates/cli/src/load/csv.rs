@@ -88,7 +88,11 @@ impl Csv {
                 }
                 _ => {
                     let expected = "a comma or the end of the row after a quoted field";
-                    return Err(Problem::row(line, expected, shown(without_end(after), 40)));
+                    return Err(Problem::row(
+                        line,
+                        expected,
+                        shown(without_end(after).get(1..).unwrap_or_default(), 40),
+                    ));
                 }
             }
         }

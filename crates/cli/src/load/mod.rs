@@ -160,3 +160,6 @@ fn rows(args: &LoadArgs, format: Format, lines: Lines) -> Result<Box<dyn Rows>, 
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,9 +107,11 @@ impl Rows for Ndjson {
 fn bytes(name: &Name, field: Field<'_>) -> Result<Vec<u8>, (String, String)> {
     let text = |raw: &RawValue| serde_json::from_str::<String>(raw.get());
     match field {
-        Field::Text(raw) if raw.get().starts_with('"') => text(raw)
-            .map(String::into_bytes)
-            .map_err(|e| (format!("a text as {}", shown(name.text.as_bytes(), 200)), in_line(&e))),
+        Field::Text(raw) if raw.get().starts_with('"') => {
+            text(raw).map(String::into_bytes).map_err(|e| {
+                (format!("a text as {}", shown(name.text.as_bytes(), 200)), without_place(&e))
+            })
+        }
         Field::Text(raw) => Ok(raw.get().as_bytes().to_vec()),
         Field::Hex(raw) => {
             text(raw).ok().and_then(|digits| from_hex(digits.as_bytes())).ok_or_else(|| {
@@ -127,11 +129,14 @@ fn missing(name: &Name, line: &[u8]) -> (String, String) {
     (format!("a field {text} or {hex}"), shown(line, 80))
 }
 
-/// What the parser says. It sees one line at a time, so its line number is left out.
+/// What the parser says of a line. It sees one line at a time, so its line number is left out.
 fn in_line(error: &serde_json::Error) -> String {
+    format!("{} at column {}", without_place(error), error.column())
+}
+
+fn without_place(error: &serde_json::Error) -> String {
     let said = error.to_string();
-    let what = said.split(" at line ").next().unwrap_or_default();
-    format!("{what} at column {}", error.column())
+    said.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 /// Picks the two fields out of an object; of several with one name, the last.

@@ -5,6 +5,7 @@ mod options;
 mod policies;
 mod refusals;
 mod tombstones;
+mod universal;
 mod validator;
 
 use crate::*;

@@ -10,7 +10,12 @@ fn every_preset_is_found_by_its_name_and_builds() {
         let json = serde_json::to_string(&options).unwrap();
         assert_eq!(serde_json::from_str::<PolicyOptions>(&json).unwrap(), options);
         for parameter in preset.parameters {
-            assert!(json.contains(&format!("\"{}\":{}", parameter.name, parameter.value)));
+            let value = match parameter.value {
+                Value::Number { value, .. } => value.to_string(),
+                Value::Switch { value } => value.to_string(),
+                Value::Choice { value, .. } => format!("\"{value}\""),
+            };
+            assert!(json.contains(&format!("\"{}\":{value}", parameter.name)), "{json}");
         }
     }
     assert_eq!(PolicyOptions::preset("no-such"), None);
@@ -30,4 +35,12 @@ fn a_parameter_outside_its_range_is_refused_with_the_range() {
     let options = PolicyOptions::Leveled(Leveled { size_ratio: 1, ..Leveled::default() });
     let refused = options.build().err().unwrap();
     assert_eq!(refused.to_string(), "leveled: size-ratio is 1, expected 2 to 64");
+}
+
+#[test]
+fn every_choice_is_spelt_as_the_options_read_it() {
+    for name in Pick::NAMES {
+        let pick: Pick = serde_json::from_value(name.into()).unwrap();
+        assert_eq!(pick.name(), name);
+    }
 }

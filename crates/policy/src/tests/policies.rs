@@ -4,22 +4,57 @@
 use super::*;
 use proptest::prelude::*;
 
-const LEVELED: Leveled = Leveled { size_ratio: 3, base_bytes: 12, table_bytes: 6, level0_runs: 3 };
+pub(super) const LEVELED: Leveled = Leveled {
+    size_ratio: 3,
+    base_bytes: 12,
+    table_bytes: 6,
+    level0_runs: 3,
+    adapt: true,
+    pick: Pick::LeastOverlap,
+    seed: 7,
+};
+const LEVELED_FULL: LeveledFull =
+    LeveledFull { size_ratio: 3, base_bytes: 12, table_bytes: 6, level0_runs: 1, adapt: true };
 const TIERED: Tiered = Tiered { size_ratio: 3, base_bytes: 12, table_bytes: 6 };
+const TIERED_FULL: TieredFull =
+    TieredFull { size_ratio: 3, base_bytes: 12, table_bytes: 6, level0_runs: 1 };
+const LAZY: LazyLeveled = LazyLeveled {
+    size_ratio: 3,
+    base_bytes: 12,
+    table_bytes: 6,
+    level0_runs: 3,
+    adapt: true,
+    leveled_levels: 1,
+};
+const UNIVERSAL: Universal = Universal {
+    run_trigger: 4,
+    size_ratio_percent: 1,
+    min_merge_width: 2,
+    max_merge_width: 64,
+    space_percent: 200,
+    table_bytes: 6,
+};
 const KEYS: u16 = 300;
 
 /// Plans and commits in an order that the dice choose.
 struct Driver<'a, 'd> {
     model: Model,
     running: Running,
+    state: Vec<u8>,
     dice: &'a mut Dice<'d>,
 }
 
-impl Driver<'_, '_> {
+impl<'a, 'd> Driver<'a, 'd> {
+    fn new(model: Model, dice: &'a mut Dice<'d>) -> Self {
+        Driver { model, running: Running::default(), state: Vec::new(), dice }
+    }
+
     /// Begins what the policy proposes; false when it proposes nothing.
     fn begin(&mut self, policy: &dyn Policy) -> bool {
         let fresh = self.model.fresh(&self.running);
-        let Some(Plan::Compact(plan)) = policy.plan(&self.model.shape, &self.running, fresh) else {
+        let Some(Plan::Compact(plan)) =
+            policy.plan(&self.model.shape, &self.state, &self.running, fresh)
+        else {
             return false;
         };
         if let Err(refusal) = validate(&self.model.shape, &self.running, &plan) {
@@ -31,22 +66,33 @@ impl Driver<'_, '_> {
     }
 
     /// Commits a running group; false when there is none.
-    fn commit(&mut self) -> bool {
+    fn commit(&mut self, policy: &dyn Policy) -> bool {
         let count = self.running.compactions.len();
         let Some(plan) = self.running.compactions.get_mut(self.dice.below(count.max(1))) else {
             return false;
         };
         let group = plan.groups.remove(self.dice.below(plan.groups.len()));
+        let ends = plan.groups.is_empty();
         self.running.compactions.retain(|c| !c.groups.is_empty());
-        self.model = self.model.commit(&group, false).unwrap();
+        let next = self.model.commit(&group, false).unwrap();
+        let before: BTreeSet<_> = self.model.shape.tables().map(|(_, _, t)| t.id).collect();
+        let is_output = |t: &TableInfo| !before.contains(&t.id) || group.inputs.contains(&t.id);
+        let tables = next.shape.tables().map(|(_, _, t)| TableInfo::clone(t));
+        let outputs: Vec<_> = tables.filter(is_output).collect();
+        let installed =
+            Installed { before: &self.model.shape, group: &group, outputs: &outputs, ends };
+        self.state = policy.apply(&self.state, &installed);
+        assert!(self.state.len() <= MAX_STATE);
+        self.model = next;
         true
     }
 
     fn step(&mut self, policy: &dyn Policy) -> bool {
         let commits_first = self.dice.below(2) == 0;
-        commits_first && self.commit() || self.begin(policy) || self.commit()
+        commits_first && self.commit(policy) || self.begin(policy) || self.commit(policy)
     }
 
+    /// Drives the tree until nothing is left to do.
     fn rest(&mut self, policy: &dyn Policy) {
         let bound = 200 + 20 * self.model.shape.tables().count();
         for _ in 0..bound {
@@ -67,35 +113,73 @@ impl Driver<'_, '_> {
     }
 }
 
-/// What must hold when a policy has nothing left to do.
-fn check_leveled(shape: &Shape) {
+/// Levels of capacities by T = 3 and B = 12: within them, and each of the last `leveled` one run.
+fn check_vertical(shape: &Shape, leveled: usize, adapt: bool) {
     let bytes: Vec<_> = shape.levels.iter().map(Level::bytes).collect();
     let Some((&last_bytes, above)) = bytes.split_last() else { return };
     let last = above.len();
-    assert!(shape.levels[0].runs.len() < 3, "{shape:?}");
-    assert!(shape.levels[1..].iter().all(|level| level.runs.len() <= 1), "{shape:?}");
-    for (level, bytes) in bytes.iter().enumerate().take(last).skip(1) {
-        assert!(*bytes <= 12.max(last_bytes / 3u64.pow((last - level) as u32)), "{shape:?}");
+    assert!(shape.levels[0].runs.len() < 4, "{shape:?}");
+    for (depth, level) in shape.levels.iter().enumerate().skip(1) {
+        let most = if depth + leveled > last { 1 } else { 2 };
+        assert!(level.runs.len() <= most, "level {depth}: {shape:?}");
+        let capacity = match (last - depth) as u32 {
+            above if adapt && above > 0 => 12.max(last_bytes / 3u64.pow(above)),
+            _ => 12 * 3u64.pow(depth as u32),
+        };
+        assert!(level.bytes() <= capacity, "level {depth}: {shape:?}");
     }
-    assert!(last == 0 || last_bytes < 12 * 3u64.pow(last as u32), "{shape:?}");
 }
 
 fn check_tiered(shape: &Shape) {
     let last = shape.levels.len().saturating_sub(1);
     for (depth, level) in shape.levels.iter().enumerate() {
-        assert!(level.runs.len() < 3, "{shape:?}");
+        assert!(level.runs.len() < if depth == 0 { 4 } else { 3 }, "{shape:?}");
         let is_bounded = depth == 0 || depth < last || level.runs.len() == 1;
         assert!(!is_bounded || level.bytes() < 12 * 3u64.pow(depth as u32 + 1), "{shape:?}");
     }
 }
 
-type Check = fn(&Shape);
-
-fn policies(first: bool) -> [(&'static dyn Policy, Check); 2] {
-    let (leveled, tiered): ((&dyn Policy, Check), (&dyn Policy, Check)) =
-        ((&LEVELED, check_leveled), (&TIERED, check_tiered));
-    if first { [leveled, tiered] } else { [tiered, leveled] }
+fn check_tiered_full(shape: &Shape) {
+    for (depth, level) in shape.levels.iter().enumerate() {
+        assert!(level.runs.len() <= 3, "{shape:?}");
+        assert!(depth == 0 || level.bytes() <= 12 * 3u64.pow(depth as u32), "{shape:?}");
+    }
 }
+
+fn check_universal(shape: &Shape) {
+    let runs: Vec<_> = shape.levels.iter().flat_map(|l| &l.runs).map(Run::bytes).collect();
+    assert!(runs.len() <= 4, "{shape:?}");
+    if let [first, second, third, oldest] = runs[..] {
+        assert!(first + second + third < 2 * oldest, "{shape:?}");
+        assert!(first < second && second < third && third < oldest, "{shape:?}");
+    }
+}
+
+/// As many levels as there may be.
+const ALL: usize = 64;
+
+type Case = (&'static dyn Policy, fn(&Shape));
+
+/// Every policy in its forms, and what must hold when it has nothing left to do.
+const POLICIES: [Case; 13] = [
+    (&LEVELED, |shape| check_vertical(shape, ALL, true)),
+    (&Leveled { adapt: false, ..LEVELED }, |shape| check_vertical(shape, ALL, false)),
+    (&Leveled { pick: Pick::Oldest, ..LEVELED }, |shape| check_vertical(shape, ALL, true)),
+    (&Leveled { pick: Pick::RoundRobin, ..LEVELED }, |shape| {
+        check_vertical(shape, ALL, true);
+    }),
+    (&Leveled { pick: Pick::Random, ..LEVELED }, |shape| check_vertical(shape, ALL, true)),
+    (&LEVELED_FULL, |shape| check_vertical(shape, ALL, true)),
+    (&LeveledFull { adapt: false, ..LEVELED_FULL }, |shape| {
+        check_vertical(shape, ALL, false);
+    }),
+    (&LAZY, |shape| check_vertical(shape, 1, true)),
+    (&LazyLeveled { leveled_levels: 2, ..LAZY }, |shape| check_vertical(shape, 2, true)),
+    (&LazyLeveled { adapt: false, ..LAZY }, |shape| check_vertical(shape, 1, false)),
+    (&TIERED, check_tiered),
+    (&TIERED_FULL, check_tiered_full),
+    (&UNIVERSAL, check_universal),
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
@@ -103,13 +187,13 @@ proptest! {
     #[test]
     fn each_policy_comes_to_rest_from_any_shape_and_from_the_others(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
-        first: bool,
+        order in proptest::collection::vec(0..POLICIES.len(), 3),
     ) {
         let mut dice = Dice(bytes.iter());
         let model = dice.tree(5, 5, 120, true);
-        let mut driver = Driver { model, running: Running::default(), dice: &mut dice };
-        let [a, b] = policies(first);
-        for (policy, check) in [a, b, a] {
+        let mut driver = Driver::new(model, &mut dice);
+        for (policy, check) in order.into_iter().map(|i| POLICIES[i]) {
+            driver.state = policy.adopt(&driver.model.shape);
             driver.rest(policy);
             check(&driver.model.shape);
         }
@@ -118,12 +202,11 @@ proptest! {
     #[test]
     fn under_load_each_policy_keeps_its_plans_legal_and_its_bounds_at_rest(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
-        first: bool,
+        which in 0..POLICIES.len(),
     ) {
+        let (policy, check) = POLICIES[which];
         let mut dice = Dice(bytes.iter());
-        let mut driver =
-            Driver { model: Model::default(), running: Running::default(), dice: &mut dice };
-        let [(policy, check), _] = policies(first);
+        let mut driver = Driver::new(Model::default(), &mut dice);
         for _ in 0..60 {
             driver.flush();
             for _ in 0..driver.dice.below(6) {
@@ -141,7 +224,7 @@ proptest! {
         let mut dice = Dice(bytes.iter());
         let model = dice.tree(3, 4, 10, true);
         let hostile = dice.compaction(&model);
-        let mut driver = Driver { model, running: Running::default(), dice: &mut dice };
+        let mut driver = Driver::new(model, &mut dice);
         if validate(&driver.model.shape, &driver.running, &hostile).is_ok() {
             driver.running.compactions.push(hostile);
         }
@@ -157,7 +240,7 @@ proptest! {
                     driver.model = driver.model.commit(&plan.groups[0], true).unwrap();
                     prop_assert!(runs(&driver.model.shape) < before);
                 }
-                None if driver.commit() => {}
+                None if driver.commit(&LEVELED) => {}
                 None => break,
             }
         }
@@ -176,7 +259,7 @@ fn load(policy: &dyn Policy, flushes: u16, keys_of: impl Fn(u16) -> Vec<u16>) ->
         loop {
             let running = Running::default();
             let fresh = model.fresh(&running);
-            let Some(Plan::Compact(plan)) = policy.plan(&model.shape, &running, fresh) else {
+            let Some(Plan::Compact(plan)) = policy.plan(&model.shape, &[], &running, fresh) else {
                 break;
             };
             for group in &plan.groups {
@@ -195,7 +278,7 @@ fn keys_in_order_are_moved_and_never_rewritten_by_leveling() {
     let (model, written) = load(&LEVELED, 100, |f| (f * 6..f * 6 + 6).collect());
     assert_eq!(written, 0);
     assert!(model.shape.deepest() > 1);
-    check_leveled(&model.shape);
+    check_vertical(&model.shape, ALL, true);
 }
 
 #[test]
@@ -211,7 +294,7 @@ fn tiering_writes_each_entry_about_once_a_level_and_leveling_more() {
 
 #[test]
 fn overwriting_the_same_keys_adds_no_level_to_either_tree() {
-    for (policy, check) in policies(true) {
+    for (policy, check) in POLICIES {
         let (model, _) = load(policy, 200, |f| (0..12).map(|k| f % 4 * 12 + k).collect());
         assert!(model.shape.deepest() <= 2, "{}: {:?}", policy.name(), model.shape);
         check(&model.shape);
@@ -227,7 +310,7 @@ fn leveling_sends_down_the_table_that_overlaps_least() {
     model.write(1, 2, (0..33).step_by(3));
     let narrow = model.write(1, 2, 33..39);
     model.write(1, 2, (40..60).step_by(3));
-    let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &Running::default(), RunId(9))
+    let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &[], &Running::default(), RunId(9))
     else {
         panic!("level 1 is not over its capacity");
     };
@@ -249,11 +332,12 @@ fn a_table_rich_in_tombstones_is_rewritten_when_it_reaches_the_bottom() {
         table.bytes = 6;
         table.tombstones = u64::from(id == 2);
     }
-    let Some(Plan::Compact(plan)) = LEVELED.plan(&shape, &Running::default(), RunId(9)) else {
+    let Some(Plan::Compact(plan)) = LEVELED.plan(&shape, &[], &Running::default(), RunId(9)) else {
         panic!("level 0 is not full");
     };
-    let merges: Vec<_> = plan.groups.iter().map(|g| g.action != Action::Move).collect();
-    assert_eq!(merges, [false, true, false]);
+    let merged: Vec<_> =
+        plan.groups.iter().filter(|g| g.action != Action::Move).map(|g| &g.inputs).collect();
+    assert_eq!(merged, [&[TableId(2)]]);
 }
 
 #[test]
@@ -265,7 +349,8 @@ fn plans_into_an_empty_level_share_its_run() {
     model.write(3, 2, 200..206);
     let mut running = Running::default();
     for fresh in [8, 9] {
-        let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &running, RunId(fresh)) else {
+        let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &[], &running, RunId(fresh))
+        else {
             panic!("level 1 is not over its capacity");
         };
         assert_eq!(plan.groups[0].destination, Destination { level: 2, run: RunId(8) });
@@ -282,7 +367,7 @@ fn what_a_waiting_level_needs_is_not_taken_meanwhile() {
         model.write(1, 2, key..key + 6);
     }
     let busy = Running { compactions: vec![plan(vec![move_to(&[going], 2, 1)])] };
-    let next = |model: &Model| LEVELED.plan(&model.shape, &busy, model.fresh(&busy));
+    let next = |model: &Model| LEVELED.plan(&model.shape, &[], &busy, model.fresh(&busy));
     assert!(next(&model).is_some(), "level 1 alone sends another table down");
     for run in 3..9 {
         model.write(0, run, 3..9);
@@ -296,7 +381,7 @@ fn the_deepest_tiered_level_waits_for_its_runs() {
     model.write(1, 1, 0..100);
     model.write(1, 2, 0..50);
     let at_rest =
-        |model: &Model| TIERED.plan(&model.shape, &Running::default(), RunId(9)).is_none();
+        |model: &Model| TIERED.plan(&model.shape, &[], &Running::default(), RunId(9)).is_none();
     assert!(at_rest(&model));
     model.write(1, 3, 0..10);
     assert!(!at_rest(&model));

@@ -181,6 +181,16 @@ impl Db {
         self.inner.driver.run(&self.inner.engine, bytes)
     }
 
+    /// Puts the store, as it is now, into `target`, which holds none yet: another directory, or a
+    /// volume in a single file. Writers wait while the logs are copied, not while tables are.
+    ///
+    /// # Errors
+    /// As for [`Engine::checkpoint`].
+    pub fn checkpoint(&self, target: &dyn Storage) -> Result<()> {
+        self.flush()?;
+        self.inner.engine.checkpoint(target)
+    }
+
     /// The store's figures.
     ///
     /// # Errors

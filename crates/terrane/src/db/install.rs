@@ -16,6 +16,7 @@ use crate::rules::Rule;
 use crate::storage::FileId;
 use crate::version::{Change, LiveTable, Tree};
 use std::sync::Arc;
+use terrane_policy::policy::{Installed, MAX_STATE};
 use terrane_policy::{Action, Group, RunId, TableId, TableInfo};
 
 impl Engine {
@@ -50,33 +51,37 @@ impl Engine {
         } else {
             queue.iter().position(written)
         };
-        let Some(sealed) = at.and_then(|at| queue.remove(at)) else { return Ok(false) };
-        let FlushStatus::Written(table) = sealed.status else { return Ok(false) };
+        let Some((at, sealed)) = at.and_then(|at| Some((at, queue.get(at)?))) else {
+            return Ok(false);
+        };
+        let FlushStatus::Written(table) = &sealed.status else { return Ok(false) };
+        let (table, through, memtable) = (table.clone(), sealed.through, sealed.memtable.clone());
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let Some(keyspace) = keyspace else { return Ok(false) };
 
         let run = RunId(state.fresh_id());
-        let mut changes = vec![Change::Flushed { keyspace: id, through: sealed.through }];
+        let mut changes = vec![Change::Flushed { keyspace: id, through }];
         let mut added = Vec::new();
         if let Some(table) = &table {
             let info = TableInfo::clone(table.table().info());
             added.push(FileId::table(info.id.0));
             changes.push(Change::AddTable { keyspace: id, level: 0, run, info });
         }
-        let mut dropped = Vec::new();
-        let spares = self.retire_logs(state, &mut changes, &mut dropped);
-        self.commit_edit(state, changes, &added, &dropped)?;
+        let retired = self.retire_logs(state, &memtable, &mut changes);
+        self.commit_edit(state, changes, &added, &retired.dropped)?;
 
-        state.spare_logs.extend(spares);
-        dropped.into_iter().for_each(|file| self.bury(file));
+        state.sealed.get_mut(&id).and_then(|queue| queue.remove(at));
+        state.sealed_logs.drain(..retired.logs);
+        state.spare_logs.extend(retired.spares);
+        retired.dropped.into_iter().for_each(|file| self.bury(file));
         let opened: Vec<_> = table.into_iter().collect();
-        self.swap_tree(state, &keyspace, &opened, Some(&sealed.memtable));
+        self.swap_tree(state, &keyspace, &opened, Some(&memtable));
         state.unplanned.insert(id);
         self.work_came();
         if let Some(table) = opened.first() {
             let info = TableInfo::clone(table.table().info());
             self.counters.flushed(info.bytes);
-            self.emit(&Event::Flushed { keyspace: id, run, table: info, through: sealed.through });
+            self.emit(&Event::Flushed { keyspace: id, run, table: info, through });
         }
         Ok(true)
     }
@@ -109,6 +114,8 @@ impl Engine {
             run: destination.run,
             info: info.clone(),
         }));
+        changes.extend(state.remaining_after(number, group));
+        changes.extend(policy_state(&state, &keyspace, number, group, &infos));
         let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
@@ -152,4 +159,28 @@ impl Engine {
             tree: Arc::new(tree),
         }));
     }
+}
+
+/// What the keyspace's policy remembers once a group is installed, if that changes. A plan that was
+/// not its own may leave its memory at odds with the shape: it then starts from the shape alone.
+fn policy_state(
+    state: &State,
+    keyspace: &KeyspaceInner,
+    number: u64,
+    group: &Group,
+    outputs: &[TableInfo],
+) -> Option<Change> {
+    let record = state.catalog.keyspaces.get(&keyspace.id)?;
+    let compaction = state.compactions.iter().find(|c| c.number == number)?;
+    let policy = keyspace.policy.load_full();
+    let own = compaction.planner.as_ref().is_some_and(|p| Arc::ptr_eq(p, &policy));
+    let before = &*record.shape;
+    let next = if own {
+        let ends = compaction.open.iter().all(|open| open == group);
+        policy.apply(&record.policy_state, &Installed { before, group, outputs, ends })
+    } else {
+        policy.adopt(before)
+    };
+    let changed = next != record.policy_state && next.len() <= MAX_STATE;
+    changed.then_some(Change::PolicyState { keyspace: keyspace.id, state: next })
 }

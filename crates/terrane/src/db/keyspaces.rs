@@ -94,8 +94,12 @@ impl Engine {
         let mut state = self.open_state()?;
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let keyspace = keyspace.ok_or(Error::Closed("the keyspace"))?;
-        let change = Change::SetPolicy { keyspace: id, policy: json };
-        self.commit_edit(&mut state, vec![change], &[], &[])?;
+        let shape = keyspace.view.load().tree.shape().clone();
+        let changes = vec![
+            Change::SetPolicy { keyspace: id, policy: json },
+            Change::PolicyState { keyspace: id, state: built.adopt(&shape) },
+        ];
+        self.commit_edit(&mut state, changes, &[], &[])?;
         keyspace.policy.store(Arc::new(built));
         state.refused.remove(&id);
         state.unplanned.insert(id);

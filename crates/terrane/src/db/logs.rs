@@ -5,15 +5,28 @@
 //! is followed without waiting for the journal. A spare's number is greater than that of every log
 //! in use, and spares are used in order, so that logs are in the order of their numbers.
 
-use super::state::{SpareLog, State};
+use super::state::{Sealed, SpareLog, State};
 use super::{Engine, lock};
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::memtable::Memtable;
 use crate::storage::{Commit, FileId};
 use crate::version::{Change, Edit};
+use std::sync::Arc;
 
 /// Files kept ready; more than two never wait at once when flushes keep up.
 const SPARES_MAX: usize = 2;
+
+/// What an edit does to the logs.
+#[derive(Default)]
+pub(super) struct Retired {
+    /// How many of the sealed logs are retired, from the oldest on.
+    pub logs: usize,
+    /// The logs that their files are given to.
+    pub spares: Vec<SpareLog>,
+    /// The files that serve no more.
+    pub dropped: Vec<FileId>,
+}
 
 impl Engine {
     /// Commits an edit: on success it is on the medium and in the catalog. On failure nobody knows
@@ -63,39 +76,46 @@ impl Engine {
         Ok(SpareLog { number, file_number: number, file })
     }
 
-    /// The least sequence that is in no table; `Seq::MAX` if all are. `state.sealed` is as it will
-    /// be after the edit that asks.
-    fn unflushed_min(&self, state: &State) -> Seq {
-        let sealed = state.sealed.values().filter_map(|q| q.front()?.memtable.first_seq());
+    /// The least sequence that is in no table once `flushed` is in one; `Seq::MAX` if all are.
+    fn unflushed_min(&self, state: &State, flushed: &Arc<Memtable>) -> Seq {
+        let waits = |s: &&Sealed| !Arc::ptr_eq(&s.memtable, flushed);
+        let sealed =
+            state.sealed.values().filter_map(|q| q.iter().find(waits)?.memtable.first_seq());
         let keyspaces = self.keyspaces.load();
         let active = keyspaces.values().filter_map(|k| k.view.load().active.first_seq());
         sealed.chain(active).min().unwrap_or(Seq::MAX)
     }
 
-    /// Retires every log whose entries are all in tables: adds the changes and the files that are
-    /// dropped, and answers the spares that exist once the edit is on the medium.
+    /// The logs whose entries are all in tables once `flushed` is in one, and the changes that
+    /// retire them. Nothing of it is so until the edit with these changes is on the medium.
     pub(super) fn retire_logs(
         &self,
         state: &mut State,
+        flushed: &Arc<Memtable>,
         changes: &mut Vec<Change>,
-        dropped: &mut Vec<FileId>,
-    ) -> Vec<SpareLog> {
-        let unflushed = self.unflushed_min(state);
-        let count = state.sealed_logs.partition_point(|log| log.last < unflushed);
-        let retired: Vec<_> = state.sealed_logs.drain(..count).collect();
-        let Some(last) = retired.last() else { return Vec::new() };
+    ) -> Retired {
+        let unflushed = self.unflushed_min(state, flushed);
+        let mut retired = Retired {
+            logs: state.sealed_logs.partition_point(|log| log.last < unflushed),
+            ..Retired::default()
+        };
+        let Some(last) = retired.logs.checked_sub(1).and_then(|at| state.sealed_logs.get(at))
+        else {
+            return retired;
+        };
         changes.push(Change::RetireLogs { below: last.number + 1, next: last.last + 1 });
-        let mut spares = Vec::new();
-        for log in retired {
-            if log.reusable && state.spare_logs.len() + spares.len() < SPARES_MAX {
-                let number = state.fresh_id();
+        for log in state.sealed_logs.iter().take(retired.logs) {
+            if log.reusable && state.spare_logs.len() + retired.spares.len() < SPARES_MAX {
+                let number = state.next_id;
+                state.next_id += 1;
                 changes.push(Change::OpenLog { number, file: log.file_number });
-                spares.push(SpareLog { number, file_number: log.file_number, file: log.file });
+                let file = log.file.clone();
+                retired.spares.push(SpareLog { number, file_number: log.file_number, file });
             } else {
-                dropped.push(FileId::log(log.file_number));
+                retired.dropped.push(FileId::log(log.file_number));
             }
         }
-        spares
+        retired
     }
 
     /// A number that nothing has yet.

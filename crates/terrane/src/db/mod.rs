@@ -11,6 +11,7 @@
 //! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
 //! * `keyspaces` - they come, go and change their policy.
 //! * `ranges` - compactions and sizes of a range, on demand.
+//! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened.
 //! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a driver.
@@ -20,6 +21,7 @@
 //! an immutable value behind an atomic pointer.
 
 mod check;
+mod checkpoint;
 mod commit;
 mod group;
 mod handle;
@@ -140,10 +142,11 @@ impl Engine {
     /// Puts everything on the medium and takes no more writes.
     ///
     /// # Errors
-    /// A failing medium. The store is closed all the same.
+    /// A failing medium, or one that failed before, so that writes which were acknowledged are not
+    /// known to be on it. The store is closed all the same.
     pub fn close(&self) -> Result<()> {
         let mut writer = lock(&self.writer);
-        let synced = if writer.poisoned.is_some() { Ok(()) } else { writer.sync() };
+        let synced = writer.sync();
         writer.log = None;
         lock(&self.state).closed = true;
         synced

@@ -133,6 +133,12 @@ impl Engine {
     }
 
     fn recover(&self, recovered: &Recovered) -> Result<()> {
+        let mut state = lock(&self.state);
+        let forgotten = state.resume_compactions(&self.keyspaces.load());
+        if !forgotten.is_empty() {
+            self.commit_edit(&mut state, forgotten, &[], &[])?;
+        }
+        drop(state);
         let mut logs = Vec::new();
         let catalog = lock(&self.state).catalog.clone();
         for log in &catalog.logs {

@@ -79,7 +79,7 @@ impl Engine {
                 }),
             };
         }
-        let number = self.begin(&mut state, id, compaction);
+        let number = self.begin(&mut state, id, compaction, None);
         drop(state);
         self.work_came();
         Ok(RangeCompaction::Begun(number))

@@ -17,7 +17,7 @@ use crate::keyspace::KeyspaceId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use terrane_policy::{Action, Compaction, Group, Plan, RunId, TombstoneRule};
+use terrane_policy::{Action, Compaction, Group, Plan, Policy, RunId, TombstoneRule};
 
 /// Which jobs a driver has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +162,8 @@ impl Engine {
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         let state = lock(&self.state);
-        state.in_doubt.clone().or_else(|| state.failed.clone())
+        let poisoned = |cause: &Error| Error::Poisoned(Box::new(cause.clone()));
+        state.in_doubt.as_ref().map(poisoned).or_else(|| state.failed.clone())
     }
 
     /// Whether every memtable that was sealed so far is in tables.
@@ -178,8 +179,12 @@ impl Engine {
         let running = state.running(id);
         let fresh = RunId(state.next_id);
         let refusals = state.refused.get(&id).copied().unwrap_or(0);
-        let plan = if refusals < 2 {
-            keyspace.policy.load().plan(&shape, &running, fresh)
+        let policy = keyspace.policy.load_full();
+        let own = refusals < 2;
+        let plan = if own {
+            let remembered =
+                state.catalog.keyspaces.get(&id).map_or(&[][..], |record| &record.policy_state);
+            policy.plan(&shape, remembered, &running, fresh)
         } else {
             state.refused.remove(&id);
             terrane_policy::fallback(&shape, &running, fresh)
@@ -190,15 +195,22 @@ impl Engine {
             self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
             return true;
         }
-        if refusals < 2 {
+        if own {
             state.refused.remove(&id);
         }
-        self.begin(state, id, compaction);
+        self.begin(state, id, compaction, own.then_some(policy));
         true
     }
 
-    /// Makes a plan that was admitted ready for jobs; answers its number.
-    pub(super) fn begin(&self, state: &mut State, id: KeyspaceId, plan: Compaction) -> u64 {
+    /// Makes a plan that was admitted ready for jobs; answers its number. `planner` made it, or
+    /// nobody who remembers.
+    pub(super) fn begin(
+        &self,
+        state: &mut State,
+        id: KeyspaceId,
+        plan: Compaction,
+        planner: Option<Arc<Box<dyn Policy>>>,
+    ) -> u64 {
         // Runs that the plan creates have names from `next_id` up: none may get them again.
         let names = plan.groups.iter().map(|g| g.destination.run.0 + 1).max().unwrap_or(0);
         state.next_id = state.next_id.max(names);
@@ -212,6 +224,8 @@ impl Engine {
         state.compactions.push(RunningCompaction {
             number,
             keyspace: id,
+            planner,
+            several: plan.groups.len() > 1,
             waiting: plan.groups.iter().cloned().collect(),
             open: plan.groups,
             reason: plan.reason,

@@ -5,11 +5,11 @@ use crate::error::Error;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::storage::File;
-use crate::version::{Catalog, LiveTable, Tree};
+use crate::version::{Catalog, Change, LiveTable, Tree};
 use arc_swap::ArcSwap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use terrane_policy::{Compaction, Group, Policy};
+use terrane_policy::{Compaction, Group, Policy, validate};
 
 /// What a reader of one keyspace holds: memtables and the tree, immutable but for the active
 /// memtable, which only grows.
@@ -74,6 +74,10 @@ pub(crate) struct RunningCompaction {
     pub number: u64,
     pub keyspace: KeyspaceId,
     pub reason: String,
+    /// The policy that made the plan; `None` for one that was asked for otherwise.
+    pub planner: Option<Arc<Box<dyn Policy>>>,
+    /// Whether it began with more groups than one, so that the journal tells what is left of it.
+    pub several: bool,
     /// Groups that no job has taken.
     pub waiting: VecDeque<Group>,
     /// Groups that are neither installed nor abandoned; those that wait are among them.
@@ -103,6 +107,39 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// What the journal is told of a compaction when this group of it is installed.
+    pub fn remaining_after(&self, number: u64, group: &Group) -> Option<Change> {
+        let compaction = self.compactions.iter().find(|c| c.number == number && c.several)?;
+        let left = compaction.open.iter().filter(|open| *open != group).cloned().collect();
+        let plan = Compaction { groups: left, reason: compaction.reason.clone() };
+        Some(Change::Remaining { keyspace: compaction.keyspace, number, plan })
+    }
+
+    /// Takes up the compactions that a restart interrupted. Answers how the journal forgets those
+    /// that no longer fit the shape, since a group of theirs was abandoned.
+    pub fn resume_compactions(&mut self, keyspaces: &Keyspaces) -> Vec<Change> {
+        let mut forgotten = Vec::new();
+        for (number, (keyspace, plan)) in self.catalog.remaining.clone() {
+            let running = self.running(keyspace);
+            let shape = self.catalog.keyspaces.get(&keyspace).map(|record| &record.shape);
+            if shape.is_some_and(|shape| validate(shape, &running, &plan).is_ok()) {
+                self.compactions.push(RunningCompaction {
+                    number,
+                    keyspace,
+                    planner: keyspaces.get(&keyspace).map(|k| k.policy.load_full()),
+                    reason: plan.reason.clone(),
+                    several: true,
+                    waiting: plan.groups.iter().cloned().collect(),
+                    open: plan.groups,
+                });
+            } else {
+                let plan = Compaction { groups: Vec::new(), reason: plan.reason };
+                forgotten.push(Change::Remaining { keyspace, number, plan });
+            }
+        }
+        forgotten
+    }
+
     /// A group is installed or abandoned: planners no longer see it. Answers whether it was the
     /// last of its compaction.
     pub fn end_group(&mut self, number: u64, group: &Group) -> bool {

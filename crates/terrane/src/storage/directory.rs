@@ -25,6 +25,7 @@ use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
 use crate::storage::{lock, write_all_at};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -326,10 +327,26 @@ impl Storage for Directory {
         let file = self.medium.create(&id.to_string())?;
         self.names_changed.store(true, Ordering::Release);
         if id.kind == FileKind::Log {
-            file.set_len(capacity)?;
-            file.sync()?;
+            // On failure nobody learns of the file.
+            file.set_len(capacity).and_then(|()| file.sync()).inspect_err(|_| {
+                let _ = self.medium.remove(&id.to_string());
+            })?;
         }
         Ok(file)
+    }
+
+    fn link(&self, id: FileId, from: &dyn Storage) -> Result<bool> {
+        let Some(path) = from.path_of(id) else { return Ok(false) };
+        if !self.started.load(Ordering::Acquire) {
+            self.start(&mut lock(&self.head))?;
+        }
+        let linked = self.medium.link(&path, &id.to_string())?;
+        self.names_changed.store(true, Ordering::Release);
+        Ok(linked)
+    }
+
+    fn path_of(&self, id: FileId) -> Option<PathBuf> {
+        self.medium.path_of(&id.to_string())
     }
 
     fn open(&self, id: FileId) -> Result<Arc<dyn File>> {
@@ -414,9 +431,7 @@ impl Storage for Directory {
             Err(Error::Corrupt(c)) => damage.push(c),
             Err(e) => return Err(e),
         }
-        if !head.begin_anew {
-            damage.extend(journal.check()?);
-        }
+        damage.extend(journal.check()?);
         let names = self.medium.list()?;
         for (id, len) in lock(&self.live).iter() {
             let name = id.to_string();

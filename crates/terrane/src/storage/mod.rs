@@ -36,6 +36,7 @@ pub use volume::Volume;
 
 use crate::error::{Corruption, Error, Result};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Names a file of the store; numbers are never reused.
@@ -194,6 +195,15 @@ pub trait Storage: Send + Sync {
     /// Creates a file of `capacity` bytes: a log is preallocated to it, a table may grow past it
     /// until a commit names it.
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>>;
+    /// Makes the immutable file `id` of another storage one of this, without copying it; answers
+    /// whether that can be done.
+    fn link(&self, _id: FileId, _from: &dyn Storage) -> Result<bool> {
+        Ok(false)
+    }
+    /// The file of a file system that holds just this one, if there is one.
+    fn path_of(&self, _id: FileId) -> Option<PathBuf> {
+        None
+    }
     /// Opens a file that a commit named.
     fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
     /// Appends one record to the journal, durably.

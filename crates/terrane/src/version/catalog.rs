@@ -6,7 +6,7 @@ use crate::error::{Corruption, Result};
 use crate::keyspace::KeyspaceId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use terrane_policy::{Shape, ShapeEdit, TableInfo};
+use terrane_policy::{Compaction, Shape, ShapeEdit, TableInfo};
 
 /// A live log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct KeyspaceRecord {
     pub name: String,
     /// Its policy options, as JSON.
     pub policy: String,
+    /// What the policy remembers, in its own encoding.
+    pub policy_state: Vec<u8>,
     /// Every entry up to this sequence is in tables.
     pub flushed: Seq,
     /// The tree.
@@ -37,6 +39,8 @@ pub struct Catalog {
     pub next_id: u64,
     /// The keyspaces.
     pub keyspaces: BTreeMap<KeyspaceId, KeyspaceRecord>,
+    /// Compactions of which some groups are installed: what is left of each, by its number.
+    pub remaining: BTreeMap<u64, (KeyspaceId, Compaction)>,
     /// The live logs, oldest first.
     pub logs: Vec<LogRecord>,
     /// The sequence with which the oldest live log begins.
@@ -75,6 +79,7 @@ impl Catalog {
                 let record = KeyspaceRecord {
                     name: name.clone(),
                     policy: policy.clone(),
+                    policy_state: Vec::new(),
                     flushed: 0,
                     shape: Arc::default(),
                 };
@@ -85,6 +90,17 @@ impl Catalog {
             Change::DropKeyspace { id } => {
                 self.keyspaces.remove(id).ok_or_else(|| unknown(*id))?;
                 shapes.remove(id);
+                self.remaining.retain(|_, (keyspace, _)| keyspace != id);
+            }
+            Change::Remaining { number, plan, .. } if plan.groups.is_empty() => {
+                self.remaining.remove(number);
+            }
+            Change::Remaining { keyspace, number, plan } => {
+                self.remaining.insert(*number, (*keyspace, plan.clone()));
+            }
+            Change::PolicyState { keyspace, state } => {
+                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
+                record.policy_state.clone_from(state);
             }
             Change::SetPolicy { keyspace, policy } => {
                 let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
@@ -128,6 +144,8 @@ impl Catalog {
                 name: record.name.clone(),
                 policy: record.policy.clone(),
             });
+            let state = record.policy_state.clone();
+            changes.push(Change::PolicyState { keyspace, state });
             changes.push(Change::Flushed { keyspace, through: record.flushed });
             changes.extend(record.shape.tables().map(|(level, run, info)| Change::AddTable {
                 keyspace,
@@ -136,6 +154,9 @@ impl Catalog {
                 info: TableInfo::clone(info),
             }));
         }
+        changes.extend(self.remaining.iter().map(|(&number, (keyspace, plan))| {
+            Change::Remaining { keyspace: *keyspace, number, plan: plan.clone() }
+        }));
         changes.push(Change::RetireLogs { below: 0, next: self.log_start });
         changes.extend(
             self.logs.iter().map(|log| Change::OpenLog { number: log.number, file: log.file }),

@@ -7,7 +7,7 @@ use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
-use terrane_policy::{RunId, TableId, TableInfo};
+use terrane_policy::{Compaction, RunId, TableId, TableInfo};
 
 /// One change of the durable state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,13 @@ pub enum Change {
         /// Its options, as JSON.
         policy: String,
     },
+    /// The keyspace's policy remembers this from now on.
+    PolicyState {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The policy's state, in its own encoding.
+        state: Vec<u8>,
+    },
     /// A table joins a run; the run is created if it is new.
     AddTable {
         /// Whose.
@@ -52,6 +59,16 @@ pub enum Change {
         keyspace: KeyspaceId,
         /// The table.
         table: TableId,
+    },
+    /// Compaction `number` is under way: some of its groups are installed, these are not. An empty
+    /// list ends it. A compaction of one group is installed whole or not at all, and never named.
+    Remaining {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The compaction.
+        number: u64,
+        /// What is left of it.
+        plan: Compaction,
     },
     /// Every entry of the keyspace up to `through` is in tables.
     Flushed {
@@ -92,6 +109,8 @@ const FLUSHED: u8 = 6;
 const OPEN_LOG: u8 = 7;
 const RETIRE_LOGS: u8 = 8;
 const SET_POLICY: u8 = 9;
+const REMAINING: u8 = 10;
+const POLICY_STATE: u8 = 11;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -137,7 +156,7 @@ impl Edit {
                     return Err(Error::NewerFormat {
                         file: "manifest".into(),
                         found: format!("a change of kind {tag}"),
-                        supported: format!("kind {SET_POLICY}"),
+                        supported: format!("kind {POLICY_STATE}"),
                     });
                 }
                 Decoded::Change(_) | Decoded::Malformed => {
@@ -175,6 +194,17 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, u64::from(keyspace.0));
             put_bytes(out, policy.as_bytes());
             SET_POLICY
+        }
+        Change::PolicyState { keyspace, state } => {
+            put_varint(out, u64::from(keyspace.0));
+            put_bytes(out, state);
+            POLICY_STATE
+        }
+        Change::Remaining { keyspace, number, plan } => {
+            put_varint(out, u64::from(keyspace.0));
+            put_varint(out, *number);
+            put_bytes(out, &serde_json::to_vec(plan).unwrap_or_default());
+            REMAINING
         }
         Change::AddTable { keyspace, level, run, info } => {
             for n in [u64::from(keyspace.0), *level as u64, run.0] {
@@ -214,6 +244,10 @@ fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
         SET_POLICY => keyspace(d)
             .zip(text(d))
             .map(|(keyspace, policy)| Change::SetPolicy { keyspace, policy }),
+        POLICY_STATE => keyspace(d)
+            .zip(d.bytes())
+            .map(|(keyspace, state)| Change::PolicyState { keyspace, state: state.to_vec() }),
+        REMAINING => remaining(d),
         ADD_TABLE => add_table(d),
         DROP_TABLE => keyspace(d)
             .zip(d.varint())
@@ -242,6 +276,11 @@ fn text(d: &mut Decoder<'_>) -> Option<String> {
 
 fn create_keyspace(d: &mut Decoder<'_>) -> Option<Change> {
     Some(Change::CreateKeyspace { id: keyspace(d)?, name: text(d)?, policy: text(d)? })
+}
+
+fn remaining(d: &mut Decoder<'_>) -> Option<Change> {
+    let (keyspace, number) = (keyspace(d)?, d.varint()?);
+    Some(Change::Remaining { keyspace, number, plan: serde_json::from_slice(d.bytes()?).ok()? })
 }
 
 fn add_table(d: &mut Decoder<'_>) -> Option<Change> {
@@ -294,6 +333,12 @@ mod tests {
                 Change::CreateKeyspace { id: keyspace, name: "x".into(), policy: "{}".into() },
                 Change::AddTable { keyspace, level: 1, run: RunId(8), info },
                 Change::DropTable { keyspace, table: TableId(2) },
+                Change::PolicyState { keyspace, state: vec![1, 2, 3] },
+                Change::Remaining {
+                    keyspace,
+                    number: 6,
+                    plan: Compaction { groups: Vec::new(), reason: "why".into() },
+                },
                 Change::SetPolicy { keyspace, policy: "{\"policy\":\"tiered\"}".into() },
                 Change::Flushed { keyspace, through: 14 },
                 Change::OpenLog { number: 12, file: 4 },

@@ -18,6 +18,7 @@ pub use native::NativeMedium;
 
 use crate::error::Result;
 use crate::storage::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the file that says who holds a directory.
@@ -29,6 +30,14 @@ pub trait Medium: Send + Sync {
     fn place(&self) -> String;
     /// Creates an empty file; one of that name is replaced.
     fn create(&self, name: &str) -> Result<Arc<dyn File>>;
+    /// Where a file lies in a file system, if it lies in one.
+    fn path_of(&self, _name: &str) -> Option<PathBuf> {
+        None
+    }
+    /// Gives a file of the same file system a name here, too; answers whether that can be done.
+    fn link(&self, _from: &Path, _name: &str) -> Result<bool> {
+        Ok(false)
+    }
     /// Opens a file for reading and writing.
     fn open(&self, name: &str) -> Result<Arc<dyn File>>;
     /// Removes a file. The removal is on the medium after [`Medium::sync_names`].

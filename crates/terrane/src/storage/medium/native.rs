@@ -72,6 +72,21 @@ impl Medium for NativeMedium {
         self.file("create", name, fs::OpenOptions::new().read(true).write(true).create_new(true))
     }
 
+    fn path_of(&self, name: &str) -> Option<PathBuf> {
+        Some(self.dir.join(name))
+    }
+
+    fn link(&self, from: &Path, name: &str) -> Result<bool> {
+        match fs::hard_link(from, self.dir.join(name)) {
+            Ok(()) => Ok(true),
+            // Another file system, or one without links: the file is copied instead.
+            Err(e) if matches!(e.kind(), ErrorKind::CrossesDevices | ErrorKind::Unsupported) => {
+                Ok(false)
+            }
+            Err(e) => Err(Error::io("link", name, 0, e)),
+        }
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn File>> {
         self.file("open", name, fs::OpenOptions::new().read(true).write(true))
     }

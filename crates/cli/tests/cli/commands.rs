@@ -1,0 +1,256 @@
+//! What each command does, and how each failure ends.
+
+use crate::place::{Place, names, rows_loaded};
+use std::path::Path;
+use std::process::Stdio;
+
+#[test]
+fn what_was_put_is_gotten_scanned_and_deleted() {
+    let place = Place::new();
+    assert_eq!(place.run(&["put", "db", "b", "two words"]).ok(), b"");
+    place.run(&["put", "db", "a", "1"]).ok();
+    place.run(&["put", "db", "c", ""]).ok();
+    assert_eq!(place.run(&["get", "db", "b"]).ok(), b"two words");
+    assert_eq!(place.run(&["get", "db", "c"]).ok(), b"");
+    assert_eq!(place.run(&["scan", "db"]).text(), "a\t1\nb\ttwo words\nc\t\n");
+    place.run(&["delete", "db", "b"]).ok();
+    place.run(&["delete", "db", "b"]).ok();
+    place.run(&["get", "db", "b"]).fails(1, &["no key \"b\""]);
+    assert_eq!(place.run(&["scan", "db"]).text(), "a\t1\nc\t\n");
+}
+
+#[test]
+fn values_are_taken_from_standard_input_and_hexadecimal_digits_as_they_are() {
+    let place = Place::new();
+    place.run_with_input(&["put", "db", "k", "-"], b"\x00\xff\n").ok();
+    assert_eq!(place.run(&["get", "db", "k"]).ok(), b"\x00\xff\n");
+    assert_eq!(place.run(&["get", "db", "--hex", "6b"]).text(), "00ff0a\n");
+    place.run(&["put", "db", "--hex", "FF00", "2d"]).ok();
+    assert_eq!(place.run(&["get", "db", "--hex", "ff00"]).text(), "2d\n");
+    place.run(&["get", "db", "--hex", "f"]).fails(2, &["hexadecimal digits", "\"f\""]);
+}
+
+#[test]
+fn a_scan_keeps_to_its_bounds_and_limit() {
+    let place = Place::new();
+    place.run_with_input(&["load", "db", "--format", "tsv"], b"a\nb1\nb2\nb3\nc\n").ok();
+    let keys = |args: &[&str]| {
+        let scan = [&["scan", "db", "--keys-only"], args].concat();
+        place.run(&scan).text().lines().map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(keys(&[]), "a b1 b2 b3 c");
+    assert_eq!(keys(&["--from", "b1", "--to", "b3"]), "b1 b2");
+    assert_eq!(keys(&["--prefix", "b"]), "b1 b2 b3");
+    assert_eq!(keys(&["--prefix", "b", "--from", "b2", "--limit", "1"]), "b2");
+    assert_eq!(keys(&["--from", "c", "--to", "a"]), "");
+    assert_eq!(keys(&["--hex", "--from", "6233"]), "b3 c");
+    assert_eq!(keys(&["--limit", "0"]), "");
+}
+
+#[test]
+fn a_scan_whose_reader_leaves_ends_quietly() {
+    let place = Place::new();
+    let rows: String = (0..100_000).map(|n| format!("key-{n:08}\n")).collect();
+    place.run_with_input(&["load", "db", "--format", "tsv"], rows.as_bytes()).ok();
+    let mut scan = place
+        .terrane(&["scan", "db"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(scan.stdout.take());
+    let output = scan.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn stats_show_the_levels_as_a_table_and_as_json() {
+    let place = Place::new();
+    place.run_with_input(&["load", "db", "--format", "tsv"], b"a\nb\nc\n").ok();
+    place.run(&["delete", "db", "a"]).ok();
+    let json = place.run(&["stats", "db", "--json"]).text();
+    let stats: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let levels = stats["keyspaces"][0]["levels"].as_array().unwrap();
+    let sum = |field: &str| levels.iter().map(|l| l[field].as_u64().unwrap()).sum::<u64>();
+    // Opening puts what the log holds into tables: three puts and a delete.
+    assert_eq!((sum("entries"), sum("tombstones")), (4, 1));
+    let table = place.run(&["stats", "db"]).text();
+    let all = table.lines().find(|l| l.trim_start().starts_with("all ")).expect(&table);
+    let cells: Vec<_> = all.split_whitespace().collect();
+    assert_eq!(cells[cells.len() - 2..], ["4", "1"], "{table}");
+}
+
+#[test]
+fn check_names_every_damage_and_changes_nothing() {
+    let place = Place::new();
+    let load = ["load", "db", "--format", "tsv"];
+    for part in 0..3 {
+        let rows: String = (0..20_000).map(|n| format!("{n:08}\t{part}-{n}\n")).collect();
+        place.run_with_input(&load, rows.as_bytes()).ok();
+        // Opening puts the rows into a table.
+        place.run(&["get", "db", "none"]).fails(1, &[]);
+    }
+    let before = names(&place.path("db"));
+    let sound = place.run(&["check", "db"]).text();
+    assert!(sound.starts_with("read "), "{sound}");
+    assert_eq!(names(&place.path("db")), before);
+
+    let tables: Vec<_> = before.iter().filter(|n| n.ends_with(".sst")).collect();
+    for table in &tables {
+        let path = place.path("db").join(table);
+        let mut bytes = std::fs::read(&path).unwrap();
+        // The footer: no such table can be opened.
+        let at = bytes.len() - 1;
+        bytes[at] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let check = place.run(&["check", "db"]);
+    check.fails(6, &["db is damaged in"]);
+    let out = String::from_utf8(check.out).unwrap();
+    for table in &tables {
+        assert!(out.contains(*table), "expected {table} in {out}");
+    }
+    let json = place.run(&["check", "db", "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&json.out).unwrap();
+    assert_eq!(report["damage"].as_array().unwrap().len(), tables.len());
+    place.run(&["get", "db", "00000001"]).fails(6, &["is damaged at byte", "expected", "found"]);
+}
+
+#[test]
+fn no_command_but_load_and_put_makes_a_store_or_leaves_a_trace_where_there_is_none() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("empty")).unwrap();
+    std::fs::create_dir(place.path("other")).unwrap();
+    place.file("other/notes.txt", "hello");
+    place.file("file", "hello");
+    let commands: [&[&str]; 5] = [&["get"], &["delete"], &["scan"], &["stats"], &["check"]];
+    for command in commands {
+        for dir in ["missing", "empty", "other", "file"] {
+            let key: &[&str] = if ["get", "delete"].contains(&command[0]) { &["k"] } else { &[] };
+            place.run(&[command, &[dir], key].concat()).fails(4, &[dir, "holds no Terrane store"]);
+        }
+    }
+    assert!(!place.path("missing").exists());
+    assert!(names(&place.path("empty")).is_empty());
+    assert_eq!(names(&place.path("other")), ["notes.txt"]);
+    place.run(&["put", "other", "k", "v"]).fails(4, &["other", "notes.txt"]);
+}
+
+#[test]
+fn a_store_of_a_later_release_is_told_from_damage() {
+    let place = Place::new();
+    place.run(&["put", "db", "k", "v"]).ok();
+    let manifest =
+        names(&place.path("db")).into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
+    later_release(&place.path("db").join(manifest));
+    place.run(&["get", "db", "k"]).fails(4, &["has format", "this release reads"]);
+    place.run(&["check", "db"]).fails(4, &["has format"]);
+}
+
+#[test]
+fn a_second_opener_is_told_who_holds_the_store() {
+    let place = Place::new();
+    let mut load = place
+        .terrane(&["load", "db", "--format", "tsv"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The lock's file names its holder once it is held.
+    let lock = place.path("db/LOCK");
+    let holder = format!("process {} (terrane)", load.id());
+    while std::fs::read_to_string(&lock).ok().as_ref() != Some(&holder) {
+        assert!(load.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    while !place.path("db/CURRENT").exists() {
+        assert!(load.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    for args in [["get", "db", "k"].as_slice(), &["check", "db"], &["put", "db", "k", "v"]] {
+        place.run(args).fails(5, &["db is in use by", &holder]);
+    }
+    drop(load.stdin.take());
+    assert_eq!(load.wait().unwrap().code(), Some(0));
+    assert_eq!(place.run(&["scan", "db"]).ok(), b"");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_the_system_refuses_is_said() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.run(&["load", "db", "missing.tsv"]).fails(7, &["missing.tsv", "No such file"]);
+    assert!(!place.path("db").exists());
+    place.run(&["load", "db", ".", "--format", "tsv"]).fails(7, &["could not read ."]);
+
+    // A full disk, as a device plays it.
+    if Path::new("/dev/full").exists() {
+        place.run(&["put", "db", "k", "v"]).ok();
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let scan = place.terrane(&["scan", "db"]).stdout(full).output().unwrap();
+        assert_eq!(scan.status.code(), Some(7));
+    }
+
+    place.run(&["put", "locked", "k", "v"]).ok();
+    let set =
+        |mode| std::fs::set_permissions(place.path("locked"), PermissionsExt::from_mode(mode));
+    set(0o000).unwrap();
+    if std::fs::read_dir(place.path("locked")).is_ok() {
+        println!("permissions do not bind this user: nothing to see");
+    } else {
+        place.run(&["get", "locked", "k"]).fails(7, &["locked", "denied"]);
+    }
+    set(0o700).unwrap();
+}
+
+#[test]
+fn arguments_that_are_not_understood_are_a_usage_error() {
+    let place = Place::new();
+    place.file("rows.txt", "a\n");
+    assert_eq!(place.run(&["frobnicate"]).code, Some(2));
+    assert_eq!(
+        place.run(&["load", "db", "rows.txt", "--format", "tsv", "--batch", "0"]).code,
+        Some(2)
+    );
+    place.run(&["load", "db", "rows.txt"]).fails(2, &["--format", "rows.txt"]);
+    place.run(&["load", "db"]).fails(2, &["--format", "standard input"]);
+    let named = ["load", "db", "rows.txt", "--format", "tsv", "--key", "name"];
+    place.run(&named).fails(2, &["--key", "--header", "\"name\""]);
+    assert!(!place.path("db").exists());
+    let help = place.run(&["--help"]).text();
+    assert!(help.contains("Exit codes:"), "{help}");
+}
+
+#[test]
+fn a_key_or_value_over_its_limit_is_refused_and_makes_no_store() {
+    let place = Place::new();
+    let long = "k".repeat(65_536);
+    place.run(&["put", "db", &long, "v"]).fails(3, &["key", "65535", "65536"]);
+    let value = vec![b'v'; (64 << 20) + 1];
+    place.run_with_input(&["put", "db", "k", "-"], &value).fails(3, &["value", "67108864"]);
+    assert!(!place.path("db").exists());
+
+    let rows = format!("a\nb\n{long}\nc\n");
+    let load =
+        place.run_with_input(&["load", "db", "--format", "tsv", "--batch", "2"], rows.as_bytes());
+    load.fails(3, &["standard input, line 3", "at most 65535 bytes", "found 65536 bytes"]);
+    assert_eq!(rows_loaded(&load.err), 2);
+    assert_eq!(place.run(&["scan", "db", "--keys-only"]).text(), "a\nb\n");
+}
+
+/// Raises the version that the journal says by one, in both copies of its first record, whose head
+/// is: checksum u64, payload length u32, 0 u32, generation u64, index u64, then the version u32.
+fn later_release(manifest: &Path) {
+    let mut bytes = std::fs::read(manifest).unwrap();
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let end = 32 + usize::try_from(word(8)).unwrap();
+    let seed = word(16).rotate_left(32) ^ word(24);
+    for copy in [0, end.next_multiple_of(512)] {
+        bytes[copy + 32] += 1;
+        let sum = terrane::codec::checksum(&bytes[copy + 8..copy + end], seed);
+        bytes[copy..copy + 8].copy_from_slice(&sum.to_le_bytes());
+    }
+    std::fs::write(manifest, bytes).unwrap();
+}

@@ -1,0 +1,242 @@
+//! Loads: whole batches, whatever ends them, and rows that come back as they were.
+
+use crate::place::{Place, rows_loaded};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn names_one_a_line_are_loaded_with_their_positions_and_a_summary() {
+    let place = Place::new();
+    place.file("names.tsv", "zebra\nant\n@scope/bee\n");
+    let load = place.run(&["load", "db", "names.tsv"]);
+    assert_eq!(rows_loaded(&load.err), 3);
+    for unit in ["rows/s", "MB/s", " s"] {
+        assert!(load.err.contains(unit), "{}", load.err);
+    }
+    assert_eq!(load.ok(), b"");
+    assert_eq!(place.run(&["scan", "db"]).text(), "@scope/bee\t2\nant\t1\nzebra\t0\n");
+}
+
+#[test]
+fn a_later_row_of_a_key_takes_the_place_of_an_earlier_one() {
+    let place = Place::new();
+    let load = ["load", "db", "--format", "csv", "--header", "--key", "id", "--sync"];
+    place.run_with_input(&load, b"id,v\na,1\nb,2\na,3\n").ok();
+    place.run_with_input(&load, b"id,v\nb,4\n").ok();
+    assert_eq!(place.run(&["scan", "db"]).text(), "a\t3\nb\t4\n");
+}
+
+#[test]
+fn a_malformed_row_ends_a_load_after_the_whole_batches_before_it() {
+    let place = Place::new();
+    let mut rows: String = (0..25).map(|n| format!("k{n:02}\tv\n")).collect();
+    rows.push_str("k25\n");
+    rows.push_str("k26\tv\n");
+    place.file("rows.tsv", rows);
+    let load = place.run(&["load", "db", "rows.tsv", "--batch", "10"]);
+    load.fails(3, &["rows.tsv, line 26", "expected 2 columns", "found 1 column"]);
+    assert_eq!(rows_loaded(&load.err), 20);
+    let keys = place.run(&["scan", "db", "--keys-only"]).text();
+    assert_eq!(keys, (0..20).map(|n| format!("k{n:02}\n")).collect::<String>());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    /// Random bytes through both formats, and back.
+    #[test]
+    fn a_scan_loaded_into_another_store_is_the_same_store(
+        rows in prop::collection::btree_map(bytes(), bytes(), 1..60),
+    ) {
+        let place = Place::new();
+        let ndjson: String = rows
+            .iter()
+            .map(|(key, value)| format!("{{\"key_hex\":\"{}\",\"value_hex\":\"{}\"}}\n", hex(key), hex(value)))
+            .collect();
+        place.run_with_input(&["load", "a", "--format", "ndjson"], ndjson.as_bytes()).ok();
+        for format in ["tsv", "ndjson"] {
+            let scan = place.run(&["scan", "a", "--format", format]).ok();
+            prop_assert_eq!(scan.iter().filter(|b| **b == b'\n').count(), rows.len());
+            place.run_with_input(&["load", format, "--format", format], &scan).ok();
+            prop_assert_eq!(contents(&place, format), rows.clone());
+        }
+    }
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..20),
+        any::<String>().prop_map(String::into_bytes),
+        "[\\t\\n\\r\\\\xa\u{feff}]{0,6}".prop_map(String::into_bytes),
+    ]
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// What a store holds, read without the command.
+fn contents(place: &Place, dir: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let db = terrane::Db::open(place.path(dir), terrane::Options::default()).unwrap();
+    let mut scan = db.default_keyspace().scan(terrane::Range::default()).unwrap();
+    let mut rows = BTreeMap::new();
+    while let Some((key, value)) = scan.next().unwrap() {
+        rows.insert(key.to_vec(), value.to_vec());
+    }
+    rows
+}
+
+/// Keys in an order that is not theirs: the position's decimal digits, reversed.
+fn key(position: usize) -> String {
+    format!("{position:09}").chars().rev().collect()
+}
+
+/// A load of keys without end, in batches of 100.
+fn endless_load(place: &Place) -> Child {
+    let mut child = place
+        .terrane(&["load", "db", "--format", "tsv", "--batch", "100"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = std::io::BufWriter::new(child.stdin.take().unwrap());
+    std::thread::spawn(move || {
+        let mut position = 0;
+        while writeln!(stdin, "{}", key(position)).is_ok() {
+            position += 1;
+        }
+    });
+    child
+}
+
+/// Waits until the store is there and some of the log is written.
+fn wait_until_rows_are_written(place: &Place, load: &mut Child) {
+    let written = || {
+        let log = std::fs::read(place.path("db/00000001.log")).ok()?;
+        log.iter().any(|b| *b != 0).then_some(())
+    };
+    while !place.path("db/CURRENT").exists() || written().is_none() {
+        assert!(load.try_wait().unwrap().is_none(), "the load ended");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The store is sound and holds the first rows of the load, whole batches; answers how many.
+fn first_rows(place: &Place) -> usize {
+    place.run(&["check", "db"]).ok();
+    let found = place.run(&["scan", "db"]).text();
+    let count = found.lines().count();
+    assert_eq!(count % 100, 0, "whole batches");
+    let mut rows: Vec<_> = (0..count).map(|n| format!("{}\t{n}\n", key(n))).collect();
+    rows.sort();
+    assert!(rows.concat() == found, "{count} rows that are not the first ones");
+    count
+}
+
+#[test]
+fn a_load_killed_at_any_moment_leaves_whole_batches_from_the_first_on() {
+    let mut counts = Vec::new();
+    for moment in [0, 3, 40, 150, 600] {
+        let place = Place::new();
+        let mut load = endless_load(&place);
+        wait_until_rows_are_written(&place, &mut load);
+        std::thread::sleep(Duration::from_millis(moment));
+        load.kill().unwrap();
+        load.wait().unwrap();
+        counts.push(first_rows(&place));
+    }
+    assert!(counts.iter().any(|count| *count > 0), "{counts:?}");
+}
+
+#[cfg(unix)]
+fn interrupt(child: &Child) {
+    let done = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
+    assert!(done.success());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_load_that_is_interrupted_ends_in_order_and_says_how_many_rows_are_in() {
+    let place = Place::new();
+    let mut load = endless_load(&place);
+    wait_until_rows_are_written(&place, &mut load);
+    interrupt(&load);
+    let output = load.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert_eq!(err.lines().last(), Some("terrane: interrupted"));
+    assert_eq!(first_rows(&place), rows_loaded(&err));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_is_heard_while_the_input_is_silent() {
+    let place = Place::new();
+    let mut load = place
+        .terrane(&["load", "db", "--format", "tsv", "--batch", "1"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = load.stdin.take().unwrap();
+    stdin.write_all(b"a\nb\nnot a whole li").unwrap();
+    wait_until_rows_are_written(&place, &mut load);
+    interrupt(&load);
+    let err: Vec<_> =
+        BufReader::new(load.stderr.take().unwrap()).lines().map(Result::unwrap).collect();
+    assert_eq!(load.wait().unwrap().code(), Some(130));
+    let keys = place.run(&["scan", "db", "--keys-only"]).text();
+    assert_eq!(keys.lines().count(), rows_loaded(&err.join("\n")));
+    assert!("a\nb\n".starts_with(&keys), "{keys:?}");
+    drop(stdin);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_load_that_fills_the_disk_says_so_and_keeps_its_rows() {
+    let place = Place::new();
+    // Values that do not compress, in all more than the disk takes.
+    let mut word = 0x9e37_79b9_7f4a_7c15_u64;
+    let rows: String = (0..40_000)
+        .map(|n| {
+            let mut row = format!("{n:06}\t");
+            for _ in 0..64 {
+                word ^= word << 13;
+                word ^= word >> 7;
+                word ^= word << 17;
+                row.push_str(&format!("{word:016x}"));
+            }
+            row + "\n"
+        })
+        .collect();
+    place.file("rows.tsv", rows);
+    let script = "
+        mkdir small && mount -t tmpfs -o size=40m tmpfs small 2>/dev/null || exit 99
+        $0 load small/db rows.tsv; echo $?
+        mount -o remount,size=200m small
+        $0 check small/db >&2; echo $?
+        $0 scan small/db --keys-only > keys";
+    let output = Command::new("unshare")
+        .args(["-rm", "sh", "-c", script, env!("CARGO_BIN_EXE_terrane")])
+        .current_dir(place.path("."))
+        .output();
+    let output = match output {
+        Ok(output) if output.status.success() => output,
+        _ => {
+            println!("no small disk can be mounted here: nothing to see");
+            return;
+        }
+    };
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.stdout, b"7\n0\n", "{err}");
+    assert!(err.contains("terrane: no space left for "), "{err}");
+    let loaded = rows_loaded(&err);
+    let keys = std::fs::read_to_string(place.path("keys")).unwrap();
+    let count = keys.lines().count();
+    // The batch that met the end of the disk was not acknowledged, and may be there as a whole.
+    assert!(count == loaded || count == loaded + 1000, "{count} rows, {loaded} acknowledged");
+    assert_eq!(keys, (0..count).map(|n| format!("{n:06}\n")).collect::<String>());
+}

@@ -1,0 +1,83 @@
+//! Groups that bring tables into one run: each goes alone, as cheaply as it can.
+//!
+//! 1. Tables that overlap form connected components, in key order.
+//! 2. A component that lies in the destination already stays as it is, and parts its neighbours.
+//! 3. Neighbours that fit into one table together are joined.
+//! 4. A part of one table moves (see [`crate::descend`]), all such in one group; any other is merged,
+//!    in a group of its own.
+//!
+//! The hulls of the groups are disjoint, so they commit in any order.
+
+use crate::components::components;
+use crate::descend::descend;
+use crate::plan::{Action, Destination, Group};
+use crate::shape::{TableId, TableInfo};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The run that tables are brought into.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// Where it stands, or will.
+    pub(crate) destination: Destination,
+    /// The tables that are there, or those that may overlap what comes.
+    pub(crate) there: &'a [Arc<TableInfo>],
+    /// Whether nothing older lies below.
+    pub(crate) bottom: bool,
+    /// Size at which a table is closed, in bytes.
+    pub(crate) table_bytes: u64,
+}
+
+/// The groups that bring the tables of `coming` into the target.
+pub(crate) fn bring<'a>(
+    coming: impl IntoIterator<Item = &'a Arc<TableInfo>>,
+    target: Target<'a>,
+) -> Vec<Group> {
+    let Target { destination, there, bottom, table_bytes } = target;
+    let mut moves = Vec::new();
+    let mut groups = Vec::new();
+    for part in parts(coming, there, table_bytes) {
+        let inputs: Vec<_> = part.iter().map(|t| t.id).collect();
+        let action = match part.as_slice() {
+            [alone] => descend(std::slice::from_ref(*alone), bottom, table_bytes),
+            _ => Action::Merge { cuts: Vec::new(), table_bytes },
+        };
+        match action {
+            Action::Move => moves.extend(inputs),
+            Action::Merge { .. } => groups.push(Group { inputs, destination, action }),
+        }
+    }
+    if !moves.is_empty() {
+        groups.push(Group { inputs: moves, destination, action: Action::Move });
+    }
+    groups
+}
+
+/// Steps 1 to 3.
+fn parts<'a>(
+    coming: impl IntoIterator<Item = &'a Arc<TableInfo>>,
+    there: &'a [Arc<TableInfo>],
+    table_bytes: u64,
+) -> Vec<Vec<&'a Arc<TableInfo>>> {
+    let stays: HashSet<TableId> = there.iter().map(|t| t.id).collect();
+    let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
+    let mut adjacent = false;
+    for part in components(coming.into_iter().chain(there)) {
+        if part.iter().all(|t| stays.contains(&t.id)) {
+            adjacent = false;
+            continue;
+        }
+        match parts.last_mut() {
+            Some(last) if adjacent && bytes(last).saturating_add(bytes(&part)) <= table_bytes => {
+                last.extend(part);
+            }
+            _ => parts.push(part),
+        }
+        adjacent = true;
+    }
+    parts
+}
+
+fn bytes(tables: &[&Arc<TableInfo>]) -> u64 {
+    tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,147 @@
+//! Lazy leveling: the G largest levels are leveled, those above them tiered.
+//!
+//! L is the deepest level, capacities are as `view.rs` says. The levels below L-G are one run
+//! each; the others, down to L-G, have up to T. With G = 1 only the largest is leveled; with G at
+//! least L all are, as in [`crate::leveled`]; G = 0 would be [`crate::tiered`].
+//!
+//! 1. **Unite.** A leveled level that has several runs is made one run before anything else touches
+//!    it. When the tree loses its last level, a tiered level may become such a one.
+//! 2. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
+//!    the newest are merged there.
+//! 3. Of the levels that are due, the one with the greatest score acts; one that has to wait for a
+//!    running plan keeps the levels it needs from being taken meanwhile.
+//!    * **Level 0** with its runs and bytes, and **a tiered level** with T runs or more than `C_i`
+//!      bytes: all of it becomes one new run of the next level, if that one is tiered; else it is
+//!      merged, component by component, with the tables it overlaps there.
+//!    * **A leveled level above L, over its capacity**, sends down the table that overlaps least.
+//!    * **Level L at its capacity** becomes level L+1 as it is; level L-G+1 is tiered from then on.
+
+use crate::parameter::{Described, Parameter};
+use crate::pick::Pick;
+use crate::plan::{Compaction, Plan};
+use crate::policy::{Policy, Running};
+use crate::shape::{RunId, Shape};
+use crate::view::{Vertical, View};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+/// The lazily leveled policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LazyLeveled {
+    /// T: the factor between capacities, and the runs that fill a tiered level.
+    pub size_ratio: u64,
+    /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
+    pub base_bytes: u64,
+    /// Size at which a table is closed, in bytes.
+    pub table_bytes: u64,
+    /// Runs that wait in level 0 before they are merged into level 1.
+    pub level0_runs: u64,
+    /// Whether capacities follow what the deepest level holds.
+    pub adapt: bool,
+    /// G: how many of the largest levels are leveled.
+    pub leveled_levels: u64,
+}
+
+impl Default for LazyLeveled {
+    fn default() -> Self {
+        LazyLeveled {
+            size_ratio: 4,
+            base_bytes: 4 << 20,
+            table_bytes: 2 << 20,
+            level0_runs: 4,
+            adapt: true,
+            leveled_levels: 1,
+        }
+    }
+}
+
+impl Policy for LazyLeveled {
+    fn name(&self) -> &'static str {
+        "lazy-leveled"
+    }
+
+    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+        let rule = Vertical {
+            size_ratio: self.size_ratio,
+            base_bytes: self.base_bytes,
+            table_bytes: self.table_bytes,
+            level0_runs: self.level0_runs,
+            adapt: self.adapt,
+        };
+        let view = View::new(rule, shape, running, fresh);
+        (self.first_leveled(&view)..shape.levels.len())
+            .find_map(|level| view.unite(level))
+            .or_else(|| view.gather())
+            .or_else(|| self.act(&view))
+            .map(Plan::Compact)
+    }
+}
+
+impl LazyLeveled {
+    /// L-G+1, at least 1.
+    fn first_leveled(&self, view: &View) -> usize {
+        let leveled = usize::try_from(self.leveled_levels).unwrap_or(usize::MAX);
+        (view.last() + 1).saturating_sub(leveled).max(1)
+    }
+
+    /// Step 3.
+    fn act(&self, view: &View) -> Option<Compaction> {
+        let (last, leveled) = (view.last(), self.first_leveled(view));
+        let mut due: Vec<_> = (0..=last)
+            .map(|level| (level, self.score(view, level)))
+            .filter(|(_, score)| *score >= 1.0)
+            .collect();
+        due.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let mut kept: HashSet<_> = (leveled..=last).filter(|l| view.runs(*l).len() > 1).collect();
+        for (level, _) in due {
+            if kept.contains(&level) || kept.contains(&(level + 1)) {
+                continue;
+            }
+            let plan = match level {
+                _ if level + 1 < leveled => view.empty(level, view.new_run(level + 1)),
+                _ if level < leveled => view.empty(level, view.leveled(level + 1)),
+                _ if level == last => view.deepen(),
+                _ => view.send_down(level, Pick::LeastOverlap, 0, None),
+            };
+            if plan.is_some() {
+                return plan;
+            }
+            kept.extend([level, level + 1]);
+        }
+        None
+    }
+
+    /// At 1 or more the level is due.
+    fn score(&self, view: &View, level: usize) -> f64 {
+        let by_bytes = view.score(level);
+        if (1..self.first_leveled(view)).contains(&level) {
+            by_bytes.max(view.runs(level).len() as f64 / self.size_ratio as f64)
+        } else {
+            by_bytes
+        }
+    }
+}
+
+impl Described for LazyLeveled {
+    fn summary(&self) -> &'static str {
+        "The largest level is one run, the others have several: nearly the writing of tiering at \\
+         nearly the space of leveling."
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::size_ratio(self.size_ratio),
+            Parameter::base_bytes(self.base_bytes),
+            Parameter::table_bytes(self.table_bytes),
+            Parameter::level0_runs(self.level0_runs),
+            Parameter::adapt(self.adapt),
+            Parameter::number(
+                "leveled-levels",
+                "how many of the largest levels are leveled",
+                (1, 64),
+                self.leveled_levels,
+            ),
+        ]
+    }
+}

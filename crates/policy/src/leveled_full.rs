@@ -1,0 +1,113 @@
+//! Leveling with full, preemptive compactions: vertical growth, one merge at a time.
+//!
+//! Below level 0 a level is one run. L is the deepest level, capacities are as `view.rs` says.
+//!
+//! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
+//!    the newest are merged there, also beside a merge further down.
+//! 2. When those runs hold B bytes, or a level above L is over its capacity, or one has several
+//!    runs, everything above and in level q is merged into q: the smallest level that can hold it
+//!    all (else L), and not above what is to be mended. A level that would overflow next is so
+//!    emptied by the same merge, instead of by one more: preempted.
+//! 3. **Level L at its capacity** becomes level L+1 as it is; its old place is empty.
+
+use crate::groups::bring;
+use crate::parameter::{Described, Parameter};
+use crate::plan::{Compaction, Plan};
+use crate::policy::{Policy, Running};
+use crate::shape::{RunId, Shape};
+use crate::view::{Vertical, View};
+use crate::words::{count, size};
+use serde::{Deserialize, Serialize};
+
+/// The fully leveled policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LeveledFull {
+    /// T: the factor between capacities.
+    pub size_ratio: u64,
+    /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
+    pub base_bytes: u64,
+    /// Size at which a table is closed, in bytes.
+    pub table_bytes: u64,
+    /// Runs that wait in level 0 before they are merged.
+    pub level0_runs: u64,
+    /// Whether capacities follow what the deepest level holds.
+    pub adapt: bool,
+}
+
+impl Default for LeveledFull {
+    fn default() -> Self {
+        LeveledFull {
+            size_ratio: 5,
+            base_bytes: 4 << 20,
+            table_bytes: 2 << 20,
+            level0_runs: 1,
+            adapt: true,
+        }
+    }
+}
+
+impl Policy for LeveledFull {
+    fn name(&self) -> &'static str {
+        "leveled-full"
+    }
+
+    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+        let rule = Vertical {
+            size_ratio: self.size_ratio,
+            base_bytes: self.base_bytes,
+            table_bytes: self.table_bytes,
+            level0_runs: self.level0_runs,
+            adapt: self.adapt,
+        };
+        let view = View::new(rule, shape, running, fresh);
+        view.gather()
+            .or_else(|| if view.is_idle() { merge(&view).or_else(|| view.deepen()) } else { None })
+            .map(Plan::Compact)
+    }
+}
+
+/// Step 2.
+fn merge(view: &View) -> Option<Compaction> {
+    let last = view.last();
+    let over = (1..last).rfind(|l| view.bytes(*l) > view.capacity(*l)).map(|l| l + 1);
+    let scattered = (1..=last).rfind(|l| view.runs(*l).len() > 1);
+    let least = view.admits().then_some(1).max(over).max(scattered)?;
+    let q = (least..last).find(|q| view.down_to(*q) <= view.capacity(*q)).unwrap_or(last);
+
+    let coming = (0..q).flat_map(|level| view.level(level)).chain(view.older(q));
+    let groups = bring(coming, view.leveled(q));
+    let cause = match (over, scattered) {
+        (Some(below), _) if least == below => {
+            let (have, limit) = (view.bytes(below - 1), view.capacity(below - 1));
+            format!("level {} has {} over {}", below - 1, size(have), size(limit))
+        }
+        (_, Some(level)) if least == level => {
+            format!("level {level} has {} runs, not one", view.runs(level).len())
+        }
+        _ => format!("level 0 has {}", count(view.runs(0).len(), "run")),
+    };
+    let reason = format!(
+        "{cause}: all down to level {q}, {}, becomes its run, in {}",
+        size(view.down_to(q)),
+        count(groups.len(), "group"),
+    );
+    Some(Compaction { groups, reason })
+}
+
+impl Described for LeveledFull {
+    fn summary(&self) -> &'static str {
+        "One run a level, everything down to the level that holds it in one merge: less writing \\
+         than table by table, for much space while it lasts."
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::size_ratio(self.size_ratio),
+            Parameter::base_bytes(self.base_bytes),
+            Parameter::table_bytes(self.table_bytes),
+            Parameter::level0_runs(self.level0_runs),
+            Parameter::adapt(self.adapt),
+        ]
+    }
+}

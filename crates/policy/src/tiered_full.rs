@@ -1,0 +1,117 @@
+//! Tiering with full, preemptive compactions: vertical growth, one merge at a time.
+//!
+//! A level has up to T runs and the fixed capacity `C_i = B * T^i`. Capacities that adapt to the
+//! deepest level bound what leveling wastes; a deepest level of several runs has no such bound to
+//! keep.
+//!
+//! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
+//!    the newest are merged there, also beside a merge further down.
+//! 2. When those runs hold B bytes, or a level has more runs or bytes than it may, everything above
+//!    level q becomes one new run of q: the smallest level that can hold it beside what is there,
+//!    below every level that has too much.
+//! 3. When no level can, the whole tree becomes one run of the deepest, L: data that overwrites old
+//!    data makes the tree no deeper.
+//! 4. **A single run in L at its capacity** becomes level L+1 as it is.
+
+use crate::groups::bring;
+use crate::parameter::{Described, Parameter};
+use crate::plan::{Compaction, Plan};
+use crate::policy::{Policy, Running};
+use crate::shape::{RunId, Shape};
+use crate::view::{Vertical, View};
+use crate::words::{count, size};
+use serde::{Deserialize, Serialize};
+
+/// The fully tiered policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TieredFull {
+    /// T: the runs of a level, and the factor between capacities.
+    pub size_ratio: u64,
+    /// B: bytes that level 0 gathers at least before they go down.
+    pub base_bytes: u64,
+    /// Size at which a table is closed, in bytes.
+    pub table_bytes: u64,
+    /// Runs that wait in level 0 before they are merged.
+    pub level0_runs: u64,
+}
+
+impl Default for TieredFull {
+    fn default() -> Self {
+        TieredFull { size_ratio: 5, base_bytes: 4 << 20, table_bytes: 2 << 20, level0_runs: 1 }
+    }
+}
+
+impl Policy for TieredFull {
+    fn name(&self) -> &'static str {
+        "tiered-full"
+    }
+
+    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+        let rule = Vertical {
+            size_ratio: self.size_ratio,
+            base_bytes: self.base_bytes,
+            table_bytes: self.table_bytes,
+            level0_runs: self.level0_runs,
+            adapt: false,
+        };
+        let view = View::new(rule, shape, running, fresh);
+        view.gather()
+            .or_else(|| {
+                if view.is_idle() { self.merge(&view).or_else(|| view.deepen()) } else { None }
+            })
+            .map(Plan::Compact)
+    }
+}
+
+impl TieredFull {
+    /// Steps 2 and 3.
+    fn merge(&self, view: &View) -> Option<Compaction> {
+        let last = view.last();
+        let runs = |level: usize| view.runs(level).len() as u64;
+        let is_over = |l: &usize| {
+            let is_heavy = view.bytes(*l) > view.capacity(*l);
+            runs(*l) > self.size_ratio || is_heavy && (*l < last || runs(*l) > 1)
+        };
+        let over = (1..=last).rfind(is_over).map(|l| l + 1);
+        let least = view.admits().then_some(1).max(over)?;
+        let holds = |q: &usize| view.down_to(*q) <= view.capacity(*q) && runs(*q) < self.size_ratio;
+        let found = (least..=last).find(holds);
+
+        let q = found.unwrap_or(last);
+        let above = (0..q).flat_map(|level| view.level(level));
+        let groups = match found {
+            Some(_) => bring(above, view.new_run(q)),
+            None => bring(above.chain(view.older(q)), view.leveled(q)),
+        };
+        let cause = match over {
+            Some(below) if least == below => {
+                let (level, have) = (below - 1, count(view.runs(below - 1).len(), "run"));
+                format!("level {level} has {have} with {}", size(view.bytes(level)))
+            }
+            _ => format!("level 0 has {}", count(view.runs(0).len(), "run")),
+        };
+        let effect = match found {
+            Some(_) => format!("all above level {q} becomes a new run of it"),
+            None => format!("no level holds it, so all becomes one run of level {q}"),
+        };
+        let reason = format!("{cause}: {effect}, in {}", count(groups.len(), "group"));
+        Some(Compaction { groups, reason })
+    }
+}
+
+impl Described for TieredFull {
+    fn summary(&self) -> &'static str {
+        "Several runs a level, everything above the level that holds it in one merge: least \\
+         writing, for more runs to read and more space."
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::size_ratio(self.size_ratio),
+            Parameter::base_bytes(self.base_bytes),
+            Parameter::table_bytes(self.table_bytes),
+            Parameter::level0_runs(self.level0_runs),
+        ]
+    }
+}

@@ -1,0 +1,230 @@
+//! Universal: the tree is a stack of runs, of which neighbours of like age and size are merged.
+//!
+//! The stack is every run of every level, newest first. Flushes wait in level 0; what has been
+//! merged down to the oldest of them stands in level 1. Nothing is done while fewer runs stand than
+//! the trigger says. Else the first that applies, among runs that no running plan touches:
+//!
+//! 1. **Space.** When all runs above the oldest weigh the limit's share of the oldest (200 %: the
+//!    tree may be three times what a full merge leaves), the whole stack is merged.
+//! 2. **Size ratio.** The newest neighbours are merged of which each is at most as large as all
+//!    newer ones taken so far, and the ratio more (1 %).
+//! 3. **Count.** With more runs than the trigger, as many of the newest are merged as bring them
+//!    down to it.
+//!
+//! The output takes the place of the oldest run that is merged, so no order turns; but when that is
+//! the oldest of level 0 it becomes the newest run of level 1. Within a merge, tables that overlap
+//! nothing move. A shape of any other policy is a stack as it is.
+
+use crate::groups::{Target, bring};
+use crate::parameter::{Described, Parameter};
+use crate::plan::{Compaction, Destination, Plan};
+use crate::policy::{Policy, Running};
+use crate::shape::{Run, RunId, Shape};
+use crate::words::{count, size};
+use serde::{Deserialize, Serialize};
+
+/// The universal policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Universal {
+    /// Runs that stand before anything is merged.
+    pub run_trigger: u64,
+    /// By how many percent a run may be larger than all newer ones and still be merged with them.
+    pub size_ratio_percent: u64,
+    /// The least number of runs that are merged for the size ratio.
+    pub min_merge_width: u64,
+    /// The greatest number of runs that are merged for the size ratio or the count.
+    pub max_merge_width: u64,
+    /// Bytes of all runs but the oldest, in percent of the oldest, at which all are merged.
+    pub space_percent: u64,
+    /// Size at which a table is closed, in bytes.
+    pub table_bytes: u64,
+}
+
+impl Default for Universal {
+    fn default() -> Self {
+        Universal {
+            run_trigger: 4,
+            size_ratio_percent: 1,
+            min_merge_width: 2,
+            max_merge_width: u64::from(u32::MAX),
+            space_percent: 200,
+            table_bytes: 2 << 20,
+        }
+    }
+}
+
+impl Policy for Universal {
+    fn name(&self) -> &'static str {
+        "universal"
+    }
+
+    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+        let stack = stack(shape, running);
+        if (stack.len() as u64) < self.run_trigger {
+            return None;
+        }
+        let (block, reason) = (self.for_space(&stack))
+            .or_else(|| self.for_size_ratio(&stack))
+            .or_else(|| self.for_count(&stack))?;
+
+        let oldest = block.last()?;
+        let ends_level0 =
+            shape.levels.first().and_then(|l| l.runs.last()).is_some_and(|r| r.id == oldest.run.id);
+        let (destination, there) = if ends_level0 {
+            (Destination { level: 1, run: fresh }, &[][..])
+        } else {
+            (oldest.place, oldest.run.tables.as_slice())
+        };
+        let bottom = stack.last().is_some_and(|c| c.place == oldest.place);
+        let target = Target { destination, there, bottom, table_bytes: self.table_bytes };
+        let coming = block.iter().filter(|c| c.place != destination).flat_map(|c| &c.run.tables);
+        Some(Plan::Compact(Compaction { groups: bring(coming, target), reason }))
+    }
+}
+
+/// A run of the stack.
+struct Component<'a> {
+    place: Destination,
+    run: &'a Run,
+    bytes: u64,
+    /// A running plan holds a table of it, or writes into it.
+    busy: bool,
+}
+
+fn stack<'a>(shape: &'a Shape, running: &Running) -> Vec<Component<'a>> {
+    let held = running.held();
+    let runs = shape.levels.iter().enumerate().flat_map(|(level, l)| {
+        l.runs.iter().map(move |run| (Destination { level, run: run.id }, run))
+    });
+    runs.map(|(place, run)| Component {
+        place,
+        run,
+        bytes: run.bytes(),
+        busy: running.writes_into(place) || run.tables.iter().any(|t| held.contains(&t.id)),
+    })
+    .collect()
+}
+
+fn bytes(block: &[Component]) -> u64 {
+    block.iter().map(|c| c.bytes).fold(0, u64::saturating_add)
+}
+
+/// Neighbours of the stack that are to be one run, and why.
+type Block<'s, 'a> = (&'s [Component<'a>], String);
+
+impl Universal {
+    /// Step 1.
+    fn for_space<'s, 'a>(&self, stack: &'s [Component<'a>]) -> Option<Block<'s, 'a>> {
+        let first_free = stack.iter().position(|c| !c.busy)?;
+        let (_, block) = stack.split_at_checked(first_free)?;
+        let (oldest, newer) = block.split_last()?;
+        let (above, limit) = (bytes(newer), percent(oldest.bytes, self.space_percent));
+        let fits = newer.is_empty() || u128::from(above) * 100 < limit;
+        if fits || block.iter().any(|c| c.busy) {
+            return None;
+        }
+        let reason = format!(
+            "{} above the oldest weigh {}, {} % or more of its {}: all become one",
+            count(newer.len(), "run"),
+            size(above),
+            self.space_percent,
+            size(oldest.bytes),
+        );
+        Some((block, reason))
+    }
+
+    /// Step 2.
+    fn for_size_ratio<'s, 'a>(&self, stack: &'s [Component<'a>]) -> Option<Block<'s, 'a>> {
+        let segments = stack.split(|c| c.busy);
+        let mut starts = segments.flat_map(|s| (0..s.len()).filter_map(|from| s.get(from..)));
+        let block = starts.find_map(|rest| {
+            let block = rest.get(..self.like_sized(rest))?;
+            (block.len() > 1 && block.len() as u64 >= self.min_merge_width).then_some(block)
+        })?;
+        let reason = format!(
+            "{} of like size, {} in all, become one",
+            count(block.len(), "neighbouring run"),
+            size(bytes(block)),
+        );
+        Some((block, reason))
+    }
+
+    /// How many of the first of `rest` go together by size.
+    fn like_sized(&self, rest: &[Component]) -> usize {
+        let mut sum = 0u64;
+        let is_next = |c: &&Component| {
+            let taken = sum == 0
+                || percent(sum, 100 + self.size_ratio_percent) >= u128::from(c.bytes) * 100;
+            sum = sum.saturating_add(c.bytes);
+            taken
+        };
+        let most = usize::try_from(self.max_merge_width).unwrap_or(usize::MAX);
+        rest.iter().take(most).take_while(is_next).count()
+    }
+
+    /// Step 3.
+    fn for_count<'s, 'a>(&self, stack: &'s [Component<'a>]) -> Option<Block<'s, 'a>> {
+        let free = stack.iter().filter(|c| !c.busy).count() as u64;
+        let excess = free.checked_sub(self.run_trigger).filter(|n| *n > 0)?;
+        let width = (excess + 1).min(self.max_merge_width.max(2));
+        let segment = stack.split(|c| c.busy).find(|segment| segment.len() > 1)?;
+        let width = usize::try_from(width).unwrap_or(usize::MAX).min(segment.len());
+        let block = segment.get(..width)?;
+        let reason = format!(
+            "{free} runs stand, {} allowed: the newest {} become one",
+            self.run_trigger,
+            block.len(),
+        );
+        Some((block, reason))
+    }
+}
+
+impl Described for Universal {
+    fn summary(&self) -> &'static str {
+        "A stack of runs, of which neighbours of like age and size are merged: little writing, for \
+         much space while everything is merged."
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let unlimited = u64::from(u32::MAX);
+        vec![
+            Parameter::number(
+                "run-trigger",
+                "runs that stand before anything is merged",
+                (2, 64),
+                self.run_trigger,
+            ),
+            Parameter::number(
+                "size-ratio-percent",
+                "by how much a run may be larger than all newer ones to be merged with them",
+                (0, 1000),
+                self.size_ratio_percent,
+            ),
+            Parameter::number(
+                "min-merge-width",
+                "the least number of runs merged for the size ratio",
+                (2, unlimited),
+                self.min_merge_width,
+            ),
+            Parameter::number(
+                "max-merge-width",
+                "the greatest number of runs merged for the size ratio or the count",
+                (2, unlimited),
+                self.max_merge_width,
+            ),
+            Parameter::number(
+                "space-percent",
+                "weight of all runs but the oldest, in percent of it, that merges them all",
+                (1, 10_000),
+                self.space_percent,
+            ),
+            Parameter::table_bytes(self.table_bytes),
+        ]
+    }
+}
+
+/// `value` times `percent`, in hundredths.
+fn percent(value: u64, percent: u64) -> u128 {
+    u128::from(value) * u128::from(percent)
+}

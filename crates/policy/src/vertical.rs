@@ -1,0 +1,191 @@
+//! The steps that the vertical policies share. Each is `None` when it does not apply or must wait.
+
+use crate::descend::descend;
+use crate::groups::{Target, bring};
+use crate::pick::{Candidate, Pick, pick};
+use crate::plan::{Action, Compaction, Destination, Group};
+use crate::shape::{Run, TableInfo};
+use crate::view::View;
+use crate::words::{count, size};
+use std::sync::Arc;
+
+/// So many runs may wait in level 0 at least while they hold less than B bytes.
+const LIGHT_RUNS: u64 = 4;
+
+/// A gathered run may be this many times as large as the newer ones that are merged into it.
+const GROWTH: u64 = 4;
+
+impl View<'_> {
+    /// The runs of level 0 that no running plan holds a table of, newest first.
+    fn waiting(&self) -> impl Iterator<Item = &Run> {
+        self.runs(0).iter().filter(|run| !run.tables.iter().any(|t| self.is_held(t)))
+    }
+
+    /// How many runs wait in level 0.
+    pub(crate) fn waiting_runs(&self) -> u64 {
+        self.waiting().count() as u64
+    }
+
+    /// Whether what waits in level 0 is to go down: enough runs, and B bytes in them.
+    pub(crate) fn admits(&self) -> bool {
+        self.waiting_runs() >= self.rule.level0_runs && !self.is_light()
+    }
+
+    fn is_light(&self) -> bool {
+        let bytes = self.waiting().map(Run::bytes).fold(0, u64::saturating_add);
+        bytes < self.rule.base_bytes
+    }
+
+    /// Merges tiny flushes within level 0, since each round into the next level may rewrite much of
+    /// it: the newest two runs, and each older one while it is at most [`GROWTH`] times as large as
+    /// what is taken. Runs so grow by a factor before they are merged again.
+    pub(crate) fn gather(&self) -> Option<Compaction> {
+        if self.waiting_runs() < self.rule.level0_runs.max(LIGHT_RUNS) || !self.is_light() {
+            return None;
+        }
+        let is_free = |run: &&Run| !run.tables.iter().any(|t| self.is_held(t));
+        let mut sum = 0u64;
+        let block: Vec<_> = (self.runs(0).iter().take_while(is_free).enumerate())
+            .take_while(|(at, run)| {
+                let fits = *at < 2 || run.bytes() <= sum.saturating_mul(GROWTH);
+                sum = sum.saturating_add(run.bytes());
+                fits
+            })
+            .map(|(_, run)| run)
+            .collect();
+        if block.len() < 2 {
+            return None;
+        }
+        let destination = Destination { level: 0, run: block.first()?.id };
+        let reason = format!(
+            "level 0 has {} but less than {} in them: the newest {} are merged in place",
+            count(self.runs(0).len(), "run"),
+            size(self.rule.base_bytes),
+            block.len(),
+        );
+        let inputs = block.iter().flat_map(|run| &run.tables).map(|t| t.id).collect();
+        Some(Compaction {
+            groups: vec![Group { inputs, destination, action: self.merge() }],
+            reason,
+        })
+    }
+
+    /// Makes one run of a level that another policy left with several: tables that overlap are
+    /// merged, the others move.
+    pub(crate) fn unite(&self, level: usize) -> Option<Compaction> {
+        if self.runs(level).len() < 2 || self.is_any_held(level) {
+            return None;
+        }
+        let groups = bring(self.older(level), self.leveled(level));
+        let reason = format!(
+            "level {level} has {} runs, not one: {} unite them",
+            self.runs(level).len(),
+            count(groups.len(), "group"),
+        );
+        Some(Compaction { groups, reason })
+    }
+
+    /// Brings all tables of a level into the next: into its run, or into a new one.
+    pub(crate) fn empty(&self, level: usize, target: Target) -> Option<Compaction> {
+        if self.is_any_held(level) {
+            return None;
+        }
+        let groups = bring(self.level(level), target);
+        let inputs = groups.iter().flat_map(|g| &g.inputs);
+        if inputs.clone().any(|id| self.holds(id)) {
+            return None;
+        }
+        let effect = if target.there.is_empty() {
+            format!("they become a run of level {}", level + 1)
+        } else {
+            let there = inputs.count().saturating_sub(self.level(level).count());
+            format!("they go into level {} with {} there", level + 1, count(there, "table"))
+        };
+        let reason = format!(
+            "level {level} has {} in {}: {effect}, in {}",
+            size(self.bytes(level)),
+            count(self.runs(level).len(), "run"),
+            count(groups.len(), "group"),
+        );
+        Some(Compaction { groups, reason })
+    }
+
+    /// Makes the last level, at its capacity, a new last level as it is.
+    pub(crate) fn deepen(&self) -> Option<Compaction> {
+        let last = self.last();
+        let [run] = self.runs(last) else { return None };
+        let (bytes, capacity) = (self.bytes(last), self.capacity(last));
+        if bytes < capacity || self.is_any_held(last) {
+            return None;
+        }
+        let reason = format!(
+            "level {last}, the last, has {} of {}: it becomes level {}",
+            size(bytes),
+            size(capacity),
+            last + 1,
+        );
+        let inputs = run.tables.iter().map(|t| t.id).collect();
+        let destination = self.run_of(last + 1);
+        Some(Compaction {
+            groups: vec![Group { inputs, destination, action: Action::Move }],
+            reason,
+        })
+    }
+
+    /// Sends one table of a level down, with what it overlaps in the next.
+    pub(crate) fn send_down(
+        &self,
+        level: usize,
+        how: Pick,
+        seed: u64,
+        cursor: Option<&[u8]>,
+    ) -> Option<Compaction> {
+        let below = self.runs(level + 1).first();
+        let overlaps =
+            |t: &TableInfo| below.map_or(&[][..], |r| r.overlapping(&t.smallest, &t.largest));
+        let free: Vec<&Arc<TableInfo>> = (self.tables(level).iter())
+            .filter(|t| !self.is_held(t) && !overlaps(t).iter().any(|o| self.is_held(o)))
+            .collect();
+        let candidates: Vec<_> = (free.iter())
+            .map(|table| Candidate {
+                table,
+                overlap: overlaps(table).iter().map(|o| o.bytes).fold(0, u64::saturating_add),
+            })
+            .collect();
+        let picked = *free.get(pick(how, &candidates, seed, cursor)?)?;
+
+        let overlapping = overlaps(picked);
+        let action = if overlapping.is_empty() {
+            let bottom = level + 1 >= self.last();
+            descend(std::slice::from_ref(picked), bottom, self.rule.table_bytes)
+        } else {
+            self.merge()
+        };
+        let reason = format!(
+            "level {level} has {} over {}: {} goes down, overlapping {}",
+            size(self.staying(level)),
+            size(self.capacity(level)),
+            picked.id,
+            count(overlapping.len(), "table"),
+        );
+        let inputs = std::iter::once(picked).chain(overlapping).map(|t| t.id).collect();
+        let destination = self.run_of(level + 1);
+        Some(Compaction { groups: vec![Group { inputs, destination, action }], reason })
+    }
+
+    /// How full a level is: at 1 or more it is due. Level 0 counts its runs, L (when capacities
+    /// adapt) is due when it is full, any other when it is more than full.
+    pub(crate) fn score(&self, level: usize) -> f64 {
+        let ratio = |have: u64, limit: u64| have as f64 / limit.max(1) as f64;
+        if level == 0 {
+            return if self.admits() {
+                ratio(self.waiting_runs(), self.rule.level0_runs)
+            } else {
+                0.0
+            };
+        }
+        let (have, limit) = (self.staying(level), self.capacity(level));
+        let is_last = self.rule.adapt && level == self.last();
+        if have > limit || is_last && have == limit { ratio(have, limit) } else { 0.0 }
+    }
+}

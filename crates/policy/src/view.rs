@@ -1,0 +1,157 @@
+//! What one call of a vertical policy's planner sees: the tree, what is running, and capacities.
+//!
+//! L is the deepest level, at least 1, and `N_i` the bytes of level i. The capacity `C_i` is
+//! `B * T^i`; but above L, when it adapts to the data, it is `max(B, N_L / T^(L-i))`: a level new at
+//! the bottom and nearly empty would else let the one above it hold as much as itself.
+
+use crate::groups::Target;
+use crate::plan::{Action, Destination};
+use crate::policy::Running;
+use crate::shape::{Run, RunId, Shape, TableId, TableInfo};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The parameters that the vertical policies share.
+#[derive(Clone, Copy)]
+pub(crate) struct Vertical {
+    /// T: the factor between capacities.
+    pub(crate) size_ratio: u64,
+    /// B: what level 0 gathers at least before it goes down; the least capacity.
+    pub(crate) base_bytes: u64,
+    /// Size at which a table is closed.
+    pub(crate) table_bytes: u64,
+    /// Runs that wait in level 0 before they are merged.
+    pub(crate) level0_runs: u64,
+    /// Whether capacities follow what the deepest level holds.
+    pub(crate) adapt: bool,
+}
+
+/// One call of the planner.
+pub(crate) struct View<'a> {
+    pub(crate) rule: Vertical,
+    pub(crate) shape: &'a Shape,
+    pub(crate) running: &'a Running,
+    pub(crate) fresh: RunId,
+    held: HashSet<TableId>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(
+        rule: Vertical,
+        shape: &'a Shape,
+        running: &'a Running,
+        fresh: RunId,
+    ) -> Self {
+        View { rule, shape, running, fresh, held: running.held() }
+    }
+
+    /// L.
+    pub(crate) fn last(&self) -> usize {
+        self.shape.deepest().max(1)
+    }
+
+    /// `C_i` in bytes.
+    pub(crate) fn capacity(&self, level: usize) -> u64 {
+        let Vertical { size_ratio, base_bytes, adapt, .. } = self.rule;
+        let power = |n: usize| size_ratio.saturating_pow(u32::try_from(n).unwrap_or(u32::MAX));
+        match self.last().checked_sub(level) {
+            Some(above) if adapt && above > 0 => {
+                base_bytes.max(self.bytes(self.last()) / power(above).max(1))
+            }
+            _ => base_bytes.saturating_mul(power(level)),
+        }
+    }
+
+    /// `N_i`.
+    pub(crate) fn bytes(&self, level: usize) -> u64 {
+        self.shape.levels.get(level).map_or(0, |l| l.bytes())
+    }
+
+    /// Bytes of a level that no running group takes further down.
+    pub(crate) fn staying(&self, level: usize) -> u64 {
+        let leaving: HashSet<_> = (self.running.groups())
+            .filter(|g| g.destination.level > level)
+            .flat_map(|g| &g.inputs)
+            .collect();
+        self.level(level)
+            .filter(|t| !leaving.contains(&t.id))
+            .map(|t| t.bytes)
+            .fold(0, u64::saturating_add)
+    }
+
+    /// The runs of a level, newest first.
+    pub(crate) fn runs(&self, level: usize) -> &'a [Run] {
+        self.shape.levels.get(level).map_or(&[], |l| &l.runs)
+    }
+
+    /// The tables of a level's newest run: all there are in a leveled one.
+    pub(crate) fn tables(&self, level: usize) -> &'a [Arc<TableInfo>] {
+        self.runs(level).first().map_or(&[], |run| &run.tables)
+    }
+
+    /// The tables of a level's older runs.
+    pub(crate) fn older(&self, level: usize) -> impl Iterator<Item = &'a Arc<TableInfo>> {
+        self.runs(level).iter().skip(1).flat_map(|run| &run.tables)
+    }
+
+    /// Every table of a level.
+    pub(crate) fn level(&self, level: usize) -> impl Iterator<Item = &'a Arc<TableInfo>> {
+        self.runs(level).iter().flat_map(|run| &run.tables)
+    }
+
+    /// Whether a running group consumes the table.
+    pub(crate) fn is_held(&self, table: &TableInfo) -> bool {
+        self.holds(&table.id)
+    }
+
+    /// Whether a running group consumes the table of this name.
+    pub(crate) fn holds(&self, table: &TableId) -> bool {
+        self.held.contains(table)
+    }
+
+    /// Whether a running group consumes a table of the level.
+    pub(crate) fn is_any_held(&self, level: usize) -> bool {
+        self.level(level).any(|t| self.is_held(t))
+    }
+
+    /// Whether nothing runs.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.running.groups().next().is_none()
+    }
+
+    /// Bytes of a level and all above it.
+    pub(crate) fn down_to(&self, level: usize) -> u64 {
+        (0..=level).map(|l| self.bytes(l)).fold(0, u64::saturating_add)
+    }
+
+    /// The run of a level: the newest there, the one that is promised, or a new one.
+    pub(crate) fn run_of(&self, level: usize) -> Destination {
+        let there = self.runs(level).first().map(|run| run.id);
+        let promised = || {
+            let mut groups = self.running.groups().map(|g| g.destination);
+            groups.find(|d| d.level == level).map(|d| d.run)
+        };
+        Destination { level, run: there.or_else(promised).unwrap_or(self.fresh) }
+    }
+
+    /// The run of a level, to bring tables into.
+    pub(crate) fn leveled(&self, level: usize) -> Target<'a> {
+        self.target(self.run_of(level), self.tables(level))
+    }
+
+    /// A new run of a level, to bring tables into.
+    pub(crate) fn new_run(&self, level: usize) -> Target<'a> {
+        self.target(Destination { level, run: self.fresh }, &[])
+    }
+
+    fn target(&self, destination: Destination, there: &'a [Arc<TableInfo>]) -> Target<'a> {
+        let level = destination.level;
+        let is_alone = self.runs(level).len() == there.len().min(1);
+        let bottom = level > self.last() || level == self.last() && is_alone;
+        Target { destination, there, bottom, table_bytes: self.rule.table_bytes }
+    }
+
+    pub(crate) fn merge(&self) -> Action {
+        Action::Merge { cuts: Vec::new(), table_bytes: self.rule.table_bytes }
+    }
+}
