@@ -1,5 +1,6 @@
 //! What a caller may choose when a store is opened.
 
+use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::table::TableOptions;
 use terrane_policy::PolicyOptions;
@@ -72,6 +73,24 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Refuses bounds with which nothing could be written.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let bounds = [
+            ("memtable_bytes", self.memtable_bytes),
+            ("memtables_max", self.memtables_max as u64),
+            ("log_bytes", self.log_bytes),
+            ("level0_runs_max", self.level0_runs_max as u64),
+        ];
+        match bounds.into_iter().find(|(_, bound)| *bound == 0) {
+            Some((what, _)) => Err(Error::InvalidArgument {
+                what,
+                expected: "at least 1".into(),
+                found: "0".into(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Bounds for a browser tab: about a sixth of the default memory.
     #[must_use]
     pub fn small() -> Self {

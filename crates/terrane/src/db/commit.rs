@@ -143,6 +143,9 @@ impl Engine {
 
     /// Refuses batches that name unknown keyspaces, and writes that must wait.
     fn admit(&self, keyspaces: &Keyspaces, batches: &[&WriteBatch]) -> Result<()> {
+        if let Some(cause) = &self.open_state()?.in_doubt {
+            return Err(Error::Poisoned(Box::new(cause.clone())));
+        }
         for id in batches.iter().flat_map(|b| b.keyspaces()) {
             let keyspace = keyspaces.get(id).ok_or(Error::Closed("the keyspace"))?;
             let view = keyspace.view.load();
@@ -153,17 +156,7 @@ impl Engine {
                 return Err(self.stalled(Stall::Level0));
             }
         }
-        let mut state = lock(&self.state);
-        if state.closed {
-            return Err(Error::Closed("the store"));
-        }
-        match state.in_doubt.take() {
-            Some(cause) => {
-                state.in_doubt = Some(cause.clone());
-                Err(Error::Poisoned(Box::new(cause)))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// A write must wait: for jobs, or not at all if they cannot help.

@@ -6,7 +6,7 @@ use super::snapshot::Snapshot;
 use super::{CheckReport, Engine, Stats};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Range, Scan};
@@ -158,8 +158,10 @@ impl Db {
     /// A failing medium or a full disk.
     pub fn flush(&self) -> Result<()> {
         let Inner { engine, driver, .. } = &*self.inner;
-        engine.seal_all()?;
-        driver.settle(engine, &|engine| engine.flushed())
+        let through = engine.seal_all()?;
+        driver.settle(engine, &|engine| engine.flushed(through))?;
+        // A driver that is told to stop leaves work undone.
+        if engine.flushed(through) { Ok(()) } else { Err(Error::Closed("the store")) }
     }
 
     /// Runs every job that is ready, and those that follow from them, until the tree is at rest.

@@ -81,7 +81,7 @@ pub struct Engine {
     /// Memory that all memtables take.
     memtable_bytes: AtomicU64,
     /// Whether a job may be ready.
-    work: AtomicBool,
+    work: Arc<AtomicBool>,
 }
 
 /// Locks; a thread that panicked while it held the lock does not make the data worse, since every
@@ -118,7 +118,6 @@ impl Engine {
     /// Has a file removed that nothing needs any more.
     pub(crate) fn bury(&self, file: FileId) {
         self.graveyard.bury(file);
-        self.work_came();
     }
 
     /// Whether a commit to the journal failed, so that nobody knows what it holds.
@@ -153,6 +152,8 @@ impl Engine {
         let synced = writer.sync();
         writer.log = None;
         lock(&self.state).closed = true;
+        // Readers find nothing any more; scans under way keep what they hold.
+        self.keyspaces.store(Arc::default());
         synced
     }
 

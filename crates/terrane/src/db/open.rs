@@ -26,8 +26,8 @@ use crate::table::{BlockCache, Table};
 use crate::version::{Catalog, Change, Edit, Graveyard, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::{LogWriter, replay};
 use arc_swap::ArcSwap;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use terrane_policy::{Policy, PolicyOptions, RunId, TableInfo};
@@ -50,6 +50,7 @@ impl Engine {
     /// `error_if_exists` is on; [`Error::Corrupt`] for damage; [`Error::NewerFormat`]; a failing
     /// medium.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
+        options.validate()?;
         let recovered = storage.recover()?;
         let fresh = recovered.is_none();
         if fresh && !options.create {
@@ -81,7 +82,8 @@ impl Engine {
     /// An engine over `catalog`, its tables open, with no log yet.
     fn assemble(storage: Arc<dyn Storage>, options: Options, catalog: &Catalog) -> Result<Engine> {
         let cache = Arc::new(BlockCache::new(options.cache_bytes));
-        let graveyard = Arc::new(Graveyard::default());
+        let work = Arc::new(AtomicBool::new(true));
+        let graveyard = Arc::new(Graveyard::new(work.clone()));
         let mut keyspaces = Keyspaces::new();
         for (&id, record) in &catalog.keyspaces {
             let mut opened = Vec::new();
@@ -107,7 +109,7 @@ impl Engine {
             snapshots: Mutex::default(),
             counters: Counters::default(),
             memtable_bytes: AtomicU64::new(0),
-            work: AtomicBool::new(true),
+            work,
             graveyard,
             cache,
             storage,
@@ -150,6 +152,10 @@ impl Engine {
         let done = replay(&logs, catalog.log_start, floor, &mut |first, payload| {
             self.replay_record(&catalog, &mut replayed, first, payload)
         })?;
+        if done.next == 0 {
+            let expected = "logs that begin with sequence 1 or later";
+            return Err(Corruption::new("manifest", 0, expected, "sequence 0").into());
+        }
         self.visible.store(done.next - 1, Ordering::Release);
         self.emit(&Event::Recovered {
             records: done.records,
@@ -286,7 +292,7 @@ impl Engine {
     fn remove_strays(&self) -> Result<()> {
         let catalog = lock(&self.state).catalog.clone();
         let tables = catalog.keyspaces.values().flat_map(|k| k.shape.tables());
-        let mut named: Vec<_> = tables.map(|(_, _, info)| FileId::table(info.id.0)).collect();
+        let mut named: HashSet<_> = tables.map(|(_, _, info)| FileId::table(info.id.0)).collect();
         named.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
         for file in self.storage.files()? {
             if !named.contains(&file) {

@@ -74,15 +74,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Seals every memtable that holds anything, for an explicit flush.
-    pub(crate) fn seal_all(&self) -> Result<()> {
+    /// Seals every memtable that holds anything, for an explicit flush; answers the last sequence.
+    pub(crate) fn seal_all(&self) -> Result<Seq> {
         let writer = lock(&self.writer);
         let mut state = self.open_state()?;
         state.failed = None;
         for id in self.keyspaces.load().keys() {
             self.seal(&mut state, *id, writer.last());
         }
-        Ok(())
+        Ok(writer.last())
     }
 
     /// Closes a keyspace's memtable for writing. The caller holds the writer lock, so that every
