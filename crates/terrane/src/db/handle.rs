@@ -14,7 +14,7 @@ use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{
     Directory,
-    medium::{NativeMedium, StoreLock},
+    medium::{Medium, NativeMedium, StoreLock},
 };
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
@@ -226,7 +226,11 @@ fn hold(path: &std::path::Path, create: bool) -> Result<(Directory, StoreLock)> 
     let medium = NativeMedium::open(path, create)?;
     if !create && !Directory::is_there(&medium)? {
         let place = path.display().to_string();
-        return Err(crate::Error::NoStore { place, why: "it has no file of one".to_owned() });
+        let why = match medium.list()?.first() {
+            Some(other) => format!("it has no file of one, but {other}"),
+            None => "it is empty".to_owned(),
+        };
+        return Err(Error::NoStore { place, why });
     }
     let lock = medium.lock(&program())?;
     Ok((Directory::open(Arc::new(medium))?, lock))
