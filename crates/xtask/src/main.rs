@@ -62,6 +62,12 @@ enum Command {
         #[arg(long)]
         dev: bool,
     },
+    /// Run the benchmarks of the engine
+    Bench {
+        /// Those whose name contains this, and options for criterion, such as --quick
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Install everything that the other commands need
     Setup,
     /// Show what is installed, what is wanted and how to get what is missing
@@ -86,6 +92,12 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Wasm { release: _, dev } => {
             let profile = if dev { wasm::Profile::Dev } else { wasm::Profile::Release };
             wasm::build(&workspace, profile)?;
+        }
+        Command::Bench { arguments } => {
+            let mut cargo = workspace.cargo(&["bench", "--package", "terrane-bench", "--"]);
+            if !cargo.args(&arguments).status()?.success() {
+                return Ok(ExitCode::FAILURE);
+            }
         }
         Command::Setup => setup::ensure_all(&workspace)?,
         Command::Doctor => return doctor::run(&workspace),
