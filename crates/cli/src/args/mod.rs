@@ -1,12 +1,28 @@
 //! The command line.
+//!
+//! * `rows` - commands that write and read rows. * `tree` - those about keyspaces and their trees.
+//! * `copy` - whole stores.
+
+mod copy;
+mod rows;
+mod tree;
+
+pub use copy::{CheckpointArgs, ExportArgs, ImportArgs};
+pub use rows::{DeleteArgs, Format, GetArgs, LoadArgs, PutArgs, ScanArgs, ScanFormat};
+pub use tree::{CompactArgs, KeyspacesArgs, LevelsArgs, PoliciesArgs, PolicyArgs};
 
 use crate::escape::{from_hex, shown};
 use crate::exit::{Exit, Failure, TABLE};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
+use std::ops::Bound;
 use std::path::PathBuf;
+use terrane::Range;
+use terrane::keyspace::DEFAULT_KEYSPACE;
+use terrane_policy::{PolicyOptions, presets};
 
-/// Loads, reads and checks Terrane stores: ordered key-value stores, each in a directory.
+/// Loads, reads, checks and copies Terrane stores: ordered key-value stores, each in a directory
+/// or in a single file.
 #[derive(Parser)]
 #[command(name = "terrane", version, after_long_help = TABLE)]
 pub struct Cli {
@@ -23,109 +39,34 @@ pub enum Command {
     Scan(ScanArgs),
     /// Show what a store holds and what room it takes
     Stats(ReportArgs),
+    Levels(LevelsArgs),
     /// Read everything in a store and name every damage
     ///
     /// The store is not opened for it: its log stays a log, and nothing is compacted or repaired.
     /// Only leftovers of an interrupted run, which no other command would read either, are removed.
     Check(ReportArgs),
+    Keyspaces(KeyspacesArgs),
+    Policies(PoliciesArgs),
+    Policy(PolicyArgs),
+    Compact(CompactArgs),
+    Checkpoint(CheckpointArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
 }
 
-/// Write the rows of a file into a store, which is created if there is none
+// A keyspace of a store.
 #[derive(Args)]
-#[command(after_long_help = TABLE)]
-pub struct LoadArgs {
-    /// The store's directory
+pub struct At {
+    /// The store: a directory, or the file of a volume
     pub dir: PathBuf,
-    /// The input; `-` or nothing for standard input
-    pub file: Option<PathBuf>,
-    /// What a row looks like; by default the file's extension says so
-    ///
-    /// tsv: fields between tabs, with \t \n \r \\ \xHH for bytes that a field cannot hold.
-    /// csv: RFC 4180. ndjson: a JSON object in each line.
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
-    /// The key's column: a number from 1, a name of the header, or (ndjson) a field
-    ///
-    /// By default column 1, or the field `key`. A field's bytes may stand in hexadecimal digits
-    /// under its name with `_hex` after it.
-    #[arg(long, value_name = "N|NAME")]
-    pub key: Option<String>,
-    /// The value's column, as for --key
-    ///
-    /// By default the first column that is not the key, or the field `value`; where the first row
-    /// has none, a row's value is its position, counted from 0.
-    #[arg(long, value_name = "N|NAME")]
-    pub value: Option<String>,
-    /// The first row names the columns (tsv, csv)
-    #[arg(long)]
-    pub header: bool,
-    /// Rows in a batch; a batch is in the store as a whole or not at all
-    ///
-    /// A batch that reaches 16 MiB ends early.
-    #[arg(long, value_name = "ROWS", default_value_t = 1000,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: u32,
-    /// Put every batch on the medium before the next is written, instead of all at the end
-    #[arg(long)]
-    pub sync: bool,
+    /// The keyspace
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
+    pub keyspace: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Tsv,
-    Csv,
-    Ndjson,
-}
-
-/// Print the value of a key
-///
-/// The value's bytes are written as they are; on a terminal a newline follows them.
+// Bounds of keys.
 #[derive(Args)]
-#[command(after_long_help = TABLE)]
-pub struct GetArgs {
-    /// The store's directory
-    pub dir: PathBuf,
-    /// The key
-    pub key: OsString,
-    /// The key is given, and the value printed, in hexadecimal digits
-    #[arg(long)]
-    pub hex: bool,
-}
-
-/// Give a key a value, in a store that is created if there is none
-#[derive(Args)]
-#[command(after_long_help = TABLE)]
-pub struct PutArgs {
-    /// The store's directory
-    pub dir: PathBuf,
-    /// The key
-    pub key: OsString,
-    /// The value; `-` takes the bytes of standard input as they are
-    pub value: OsString,
-    /// The key and the value are given in hexadecimal digits
-    #[arg(long)]
-    pub hex: bool,
-}
-
-/// Remove a key, if it is there
-#[derive(Args)]
-#[command(after_long_help = TABLE)]
-pub struct DeleteArgs {
-    /// The store's directory
-    pub dir: PathBuf,
-    /// The key
-    pub key: OsString,
-    /// The key is given in hexadecimal digits
-    #[arg(long)]
-    pub hex: bool,
-}
-
-/// Print keys and values in the order of the keys
-#[derive(Args)]
-#[command(after_long_help = TABLE)]
-pub struct ScanArgs {
-    /// The store's directory
-    pub dir: PathBuf,
+pub struct Within {
     /// The first key, itself included
     #[arg(long, value_name = "KEY")]
     pub from: Option<OsString>,
@@ -135,38 +76,59 @@ pub struct ScanArgs {
     /// Only keys that begin so
     #[arg(long)]
     pub prefix: Option<OsString>,
-    /// At most so many rows
-    #[arg(long, value_name = "ROWS")]
-    pub limit: Option<u64>,
-    /// What a row looks like
-    ///
-    /// tsv: key, tab, value, with \t \n \r \\ \xHH for bytes that a field cannot hold. ndjson:
-    /// {"key":..,"value":..}, or key_hex and value_hex for bytes that are no UTF-8. `load` reads
-    /// both back.
-    #[arg(long, value_enum, default_value = "tsv")]
-    pub format: ScanFormat,
-    /// Leave the values out
-    #[arg(long)]
-    pub keys_only: bool,
     /// --from, --to and --prefix are given in hexadecimal digits
     #[arg(long)]
     pub hex: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ScanFormat {
-    Tsv,
-    Ndjson,
+impl Within {
+    /// What lies within all bounds given.
+    pub fn range(&self) -> Result<Range, Failure> {
+        let given =
+            |argument: &Option<OsString>| argument.as_ref().map(|a| bytes(a, self.hex)).transpose();
+        let mut range = given(&self.prefix)?.map_or_else(Range::default, |p| Range::prefix(&p));
+        if let Some(from) = given(&self.from)? {
+            match &range.from {
+                Bound::Included(prefix) if *prefix >= from => {}
+                _ => range.from = Bound::Included(from),
+            }
+        }
+        if let Some(to) = given(&self.to)? {
+            match &range.to {
+                Bound::Excluded(end) if *end <= to => {}
+                _ => range.to = Bound::Excluded(to),
+            }
+        }
+        Ok(range)
+    }
 }
 
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct ReportArgs {
-    /// The store's directory
+    /// The store: a directory, or the file of a volume
     pub dir: PathBuf,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// How a policy is written.
+const POLICY: &str = "NAME|JSON";
+
+/// The policy that a preset's name or JSON stands for, its parameters in range.
+fn policy(text: &str) -> Result<PolicyOptions, String> {
+    let named = PolicyOptions::preset(text).map(Ok);
+    let options = named.unwrap_or_else(|| {
+        if text.trim_start().starts_with('{') {
+            return serde_json::from_str(text).map_err(|e| e.to_string());
+        }
+        let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
+        let names = names.join(", ");
+        Err(format!(r#"expected {names}, or JSON such as {{"policy":"leveled","size-ratio":4}}"#))
+    })?;
+    options.build().map_err(|e| e.to_string())?;
+    Ok(options)
 }
 
 /// The bytes that an argument stands for.
@@ -179,4 +141,47 @@ pub fn bytes(argument: &OsStr, hex: bool) -> Result<Vec<u8>, Failure> {
         let found = shown(text, 40);
         Failure::new(Exit::Usage, format!("expected pairs of hexadecimal digits, found {found}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(from: Option<&str>, to: Option<&str>, prefix: Option<&str>) -> Range {
+        let given = |bound: Option<&str>| bound.map(OsString::from);
+        let within = Within { from: given(from), to: given(to), prefix: given(prefix), hex: false };
+        within.range().unwrap()
+    }
+
+    #[test]
+    fn a_prefix_and_bounds_together_give_what_lies_in_both() {
+        let range = |from: &str, to: &str| Range {
+            from: Bound::Included(from.into()),
+            to: Bound::Excluded(to.into()),
+        };
+        assert_eq!(bounds(None, None, Some("b")), range("b", "c"));
+        assert_eq!(bounds(Some("a"), Some("d"), Some("b")), range("b", "c"));
+        assert_eq!(bounds(Some("b5"), Some("b7"), Some("b")), range("b5", "b7"));
+        assert_eq!(bounds(Some("d"), None, Some("b")), range("d", "c"));
+        assert_eq!(bounds(None, None, None), Range::default());
+    }
+
+    #[test]
+    fn a_policy_is_a_preset_or_json_and_a_mistake_is_named() {
+        for preset in presets() {
+            assert_eq!(policy(preset.name).unwrap().name(), preset.name);
+        }
+        let chosen = policy(r#"{"policy":"leveled","size-ratio":4}"#).unwrap();
+        assert_ne!(chosen, PolicyOptions::default());
+        for (text, words) in [
+            ("levelled", vec!["leveled", "tiered"]),
+            (r#"{"policy":"levelled"}"#, vec!["`levelled`", "`leveled`"]),
+            (r#"{"policy":"leveled","ratio":4}"#, vec!["`ratio`", "`size-ratio`"]),
+            (r#"{"policy":"leveled","size-ratio":1}"#, vec!["size-ratio", "1", "2 to"]),
+            (r#"{"policy":"leveled""#, vec!["EOF"]),
+        ] {
+            let said = policy(text).unwrap_err();
+            assert!(words.iter().all(|word| said.contains(word)), "{said}");
+        }
+    }
 }
