@@ -24,7 +24,7 @@ export function write(id: string, text: string): void {
 export function showFailure(error: unknown): void {
   const box = element("failure");
   box.hidden = error === undefined;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error ?? "");
   const [paragraph] = box.getElementsByTagName("p");
   if (paragraph !== undefined) paragraph.textContent = text;
 }

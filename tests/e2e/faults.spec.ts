@@ -1,6 +1,6 @@
 /** What a store does when the browser, the disk or the bytes let it down. */
 
-import { expect, test } from "./fixtures.ts";
+import { expect, type Page, test } from "./fixtures.ts";
 
 test("at the quota writes fail with their class, and what was acknowledged stays", async ({
   context,
@@ -106,6 +106,78 @@ test("a module that cannot be loaded is told, and the store is free again", asyn
   expect(failures.noWorker?.code).toBe("ENGINE");
   expect(failures.after).toBeUndefined();
 });
+
+/** Opens the store in a worker in which `fault` has been done, from inside the page. */
+const inFaultyWorker = `(fault) => () => {
+  const script = 'import "' + location.origin + '/terrane/dist/worker.js";'
+    + 'import { Store } from "' + location.origin + '/terrane/wasm/terrane.js";' + fault;
+  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  return new Worker(url, { type: "module" });
+}`;
+
+/** The worker of that fault, and what a first write and a second open then meet. */
+async function meet(page: Page, name: string, fault: string) {
+  return page.evaluate(
+    async ([faulty, name, fault]) => {
+      const { open } = window.terrane;
+      const before = await open(name);
+      await before.put("k", "v", { durability: "sync" });
+      await before.close();
+      const worker = (0, eval)(faulty)(fault) as () => Worker;
+      let db: Awaited<ReturnType<typeof open>> | undefined;
+      const opening = await window.failure(async () => {
+        db = await open(name, { worker });
+      });
+      const first = await window.failure(() => db?.put("k", "w", { durability: "sync" }));
+      const later = await window.failure(() => db?.put("k", "x", { durability: "sync" }));
+      await window.failure(() => db?.close());
+      const again = await open(name);
+      return { opening, first, later, value: await again.get("k") };
+    },
+    [inFaultyWorker, name, fault] as const,
+  );
+}
+
+test("an engine that traps fails every call with what it said, and frees the store", async ({
+  storePage,
+}) => {
+  const found = await meet(
+    await storePage(),
+    "trap",
+    `Store.prototype.write = () => { throw new WebAssembly.RuntimeError("unreachable"); };`,
+  );
+  expect(found.opening).toBeUndefined();
+  expect(found.first).toMatchObject({ name: "EngineError", code: "ENGINE" });
+  expect(found.first?.message).toContain("unreachable");
+  expect(found.later?.code).toBe("ENGINE");
+  expect(found.value).toBe("v");
+});
+
+for (const [what, answer, code] of [
+  ["wrapped error code", "0xfffffff8", "QUOTA"],
+  ["short count", "bytes.length - 1", "IO"],
+  ["negative count", "-1", "IO"],
+] as const) {
+  test(`a write that answers a ${what} is never taken for done`, async ({ storePage }) => {
+    const found = await meet(
+      await storePage(),
+      "count",
+      `const { write } = FileSystemSyncAccessHandle.prototype;
+       const { write: commit } = Store.prototype;
+       Store.prototype.write = function (batch) {
+         FileSystemSyncAccessHandle.prototype.write = (bytes) => ${answer};
+         try { return commit.call(this, batch); }
+         finally { FileSystemSyncAccessHandle.prototype.write = write; }
+       };`,
+    );
+    expect(found.opening).toBeUndefined();
+    expect(found.first?.code).toBe(code);
+    // What the failed write left is unknown: the log takes no more until it is opened again.
+    expect(found.later?.code).toBe(code);
+    expect(found.later?.message).toContain("reopen the store");
+    expect(found.value).toBe("v");
+  });
+}
 
 test("without the private file system a store is refused, never kept in memory", async ({
   storePage,

@@ -44,7 +44,9 @@ export const test = base.extend<Fixtures, { origin: string }>({
 
   context: async ({}, use) => {
     const profile = mkdtempSync(join(tmpdir(), "terrane-profile-"));
-    const launch = { args, headless: true, ...(executablePath && { executablePath }) };
+    // Visitors have the back/forward cache, which Playwright would switch off.
+    const ignoreDefaultArgs = ["--disable-back-forward-cache"];
+    const launch = { args, ignoreDefaultArgs, ...(executablePath && { executablePath }) };
     const context = await chromium.launchPersistentContext(profile, launch);
     await use(context);
     await context.close();

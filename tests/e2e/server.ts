@@ -33,7 +33,7 @@ export async function serve(): Promise<{ server: Server; origin: string }> {
       return;
     }
     const type = types[extname(path)] ?? "application/octet-stream";
-    response.writeHead(200, { "content-type": type, "cache-control": "no-store" });
+    response.writeHead(200, { "content-type": type, "cache-control": "no-cache" });
     createReadStream(path).pipe(response);
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));

@@ -145,6 +145,29 @@ test("a page that is put aside lets go of its store, and takes it again when sho
   expect(all).toEqual(["1", "2", "3"]);
 });
 
+test("a visitor who leaves and comes back finds the store at work", async ({
+  storePage,
+  origin,
+}) => {
+  const page = await storePage();
+  await page.evaluate(async () => {
+    const db = await window.terrane.open("back");
+    Object.assign(window, { db });
+    await db.put("a", "1");
+  });
+  await page.goto(`${origin}/pages/store.html?elsewhere`);
+  await page.waitForFunction(() => "terrane" in window);
+  // A page that comes out of the back/forward cache does not load again, and has its variables.
+  await page.goBack({ waitUntil: "commit" });
+  await page.waitForFunction(() => "db" in window);
+  const values = await page.evaluate(() => {
+    const { db } = window as unknown as { db: Awaited<ReturnType<typeof window.terrane.open>> };
+    void db.put("b", "2");
+    return db.getMany(["a", "b"]);
+  });
+  expect(values).toEqual(["1", "2"]);
+});
+
 test("a destroyed store is gone, and an open one cannot be destroyed", async ({ storePage }) => {
   const page = await storePage();
   const result = await page.evaluate(async () => {

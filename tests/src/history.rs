@@ -46,6 +46,15 @@ impl History {
         self.states.last().expect("there is always the empty state")
     }
 
+    /// The state after `batches` batches.
+    ///
+    /// # Panics
+    /// If there were fewer.
+    #[must_use]
+    pub fn state(&self, batches: usize) -> &State {
+        &self.states[batches]
+    }
+
     /// How many batches a store shows after a crash: a prefix, not shorter than what was promised.
     ///
     /// # Errors
@@ -60,10 +69,16 @@ impl History {
         Ok(shown)
     }
 
-    /// Forgets what was lost: the store goes on from `shown` batches.
+    /// Forgets what was lost: the store goes on from `shown` batches, which are on the medium.
     pub fn rewind(&mut self, shown: usize) {
-        self.states.truncate(shown + 1);
+        self.forget(shown);
         self.synced = shown;
+    }
+
+    /// Forgets batches after the first `kept`: they failed.
+    pub fn forget(&mut self, kept: usize) {
+        self.states.truncate(kept + 1);
+        self.synced = self.synced.min(kept);
     }
 
     fn nearest(&self, state: &State) -> String {
@@ -72,7 +87,7 @@ impl History {
     }
 }
 
-/// Everything that a store shows, by scans; each key is then got, too.
+/// Everything that a store shows, by scans; each key is then got, too. Nothing is written.
 ///
 /// # Errors
 /// Those of reading.
@@ -81,7 +96,11 @@ impl History {
 /// If a get and a scan disagree, or a scan is out of order.
 pub fn shown(db: &Db) -> Result<State> {
     let mut state = State::default();
+    let names = db.engine().keyspace_names();
     for (at, name) in KEYSPACES.iter().enumerate() {
+        if !names.iter().any(|n| n == name) {
+            continue;
+        }
         let keyspace = db.keyspace(name)?;
         let mut scan = keyspace.scan(Range::default())?;
         let mut last: Option<Vec<u8>> = None;

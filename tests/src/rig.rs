@@ -27,7 +27,8 @@ pub const KINDS: [Kind; 4] =
 
 impl Kind {
     /// The names of a volume's backing files; none for a directory.
-    fn backings(self) -> &'static [&'static str] {
+    #[must_use]
+    pub fn backings(self) -> &'static [&'static str] {
         match self {
             Kind::MemoryDirectory | Kind::NativeDirectory => &[],
             Kind::MemoryVolume => &["journal", "log", "data"],
@@ -57,8 +58,17 @@ impl Rig {
             Some(dir) => Arc::new(NativeMedium::open(dir.path(), true).expect("a directory")),
             None => Arc::new(MemoryMedium::new()),
         };
-        let medium = FaultMedium::new(inner.clone()).expect("an empty medium");
-        Rig { kind, inner, medium, _dir: dir }
+        Rig { _dir: dir, ..Rig::over(kind, inner) }
+    }
+
+    /// A place with whatever `inner` holds.
+    ///
+    /// # Panics
+    /// If it cannot be read.
+    #[must_use]
+    pub fn over(kind: Kind, inner: Arc<dyn Medium>) -> Rig {
+        let medium = FaultMedium::new(inner.clone()).expect("a readable medium");
+        Rig { kind, inner, medium, _dir: None }
     }
 
     /// Power is back: the store sees what is on the medium.

@@ -14,6 +14,8 @@
 
 pub mod edit;
 pub mod fallback;
+#[cfg(any(test, feature = "testing"))]
+pub mod hostile;
 pub mod lazy_leveled;
 pub mod leveled;
 pub mod leveled_full;

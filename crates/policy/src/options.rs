@@ -1,5 +1,7 @@
 //! Choosing a policy by name and parameters, as options, the command line and the page do.
 
+#[cfg(any(test, feature = "testing"))]
+use crate::hostile::Hostile;
 use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
 use crate::leveled_full::LeveledFull;
@@ -27,6 +29,9 @@ pub enum PolicyOptions {
     LazyLeveled(LazyLeveled),
     /// A stack of runs, of which neighbours of like size are merged.
     Universal(Universal),
+    /// Anything, to test what must withstand it. No preset.
+    #[cfg(any(test, feature = "testing"))]
+    Hostile(Hostile),
 }
 
 /// A parameter is outside its range.
@@ -108,6 +113,8 @@ impl PolicyOptions {
             PolicyOptions::TieredFull(policy) => Box::new(policy),
             PolicyOptions::LazyLeveled(policy) => Box::new(policy),
             PolicyOptions::Universal(policy) => Box::new(policy),
+            #[cfg(any(test, feature = "testing"))]
+            PolicyOptions::Hostile(policy) => Box::new(policy),
         })
     }
 
@@ -119,6 +126,8 @@ impl PolicyOptions {
             PolicyOptions::TieredFull(policy) => policy,
             PolicyOptions::LazyLeveled(policy) => policy,
             PolicyOptions::Universal(policy) => policy,
+            #[cfg(any(test, feature = "testing"))]
+            PolicyOptions::Hostile(policy) => policy,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a caller may choose when a store is opened.
 
+use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::table::TableOptions;
 use terrane_policy::PolicyOptions;
@@ -35,7 +36,11 @@ pub struct Options {
     pub logs_bytes_max: u64,
     /// Runs in level 0 at which writes wait for a compaction.
     pub level0_runs_max: usize,
-    /// Byte bound of the block cache; 0 for none.
+    /// Memory in all, in bytes: half of it for memtables, the rest for the indexes and filters of
+    /// open tables and, as far as they leave room, for the block cache. Merges and reads under way
+    /// take some beside it, about 1 MiB each for every input of a merge.
+    pub memory_bytes: u64,
+    /// The most that the block cache takes of it, in bytes; 0 for no cache.
     pub cache_bytes: u64,
     /// How long a buffered write may wait for the driver's sync, in milliseconds.
     pub sync_interval_ms: u32,
@@ -57,7 +62,8 @@ impl Default for Options {
             log_bytes: 16 << 20,
             logs_bytes_max: 96 << 20,
             level0_runs_max: 16,
-            cache_bytes: 32 << 20,
+            memory_bytes: 128 << 20,
+            cache_bytes: 64 << 20,
             sync_interval_ms: 1000,
             table: TableOptions::default(),
             policy: PolicyOptions::default(),
@@ -67,6 +73,24 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Refuses bounds with which nothing could be written.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let bounds = [
+            ("memtable_bytes", self.memtable_bytes),
+            ("memtables_max", self.memtables_max as u64),
+            ("log_bytes", self.log_bytes),
+            ("level0_runs_max", self.level0_runs_max as u64),
+        ];
+        match bounds.into_iter().find(|(_, bound)| *bound == 0) {
+            Some((what, _)) => Err(Error::InvalidArgument {
+                what,
+                expected: "at least 1".into(),
+                found: "0".into(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Bounds for a browser tab: about a sixth of the default memory.
     #[must_use]
     pub fn small() -> Self {
@@ -75,6 +99,7 @@ impl Options {
             memtables_max: 2,
             log_bytes: 4 << 20,
             logs_bytes_max: 16 << 20,
+            memory_bytes: 24 << 20,
             cache_bytes: 8 << 20,
             ..Options::default()
         }

@@ -1,9 +1,13 @@
 //! The slow model that the planners are tested against: a tree with its actual keys and versions.
 
 mod edits;
+mod examples;
+mod hostile;
 mod options;
+mod picks;
 mod policies;
 mod refusals;
+mod simulation;
 mod tombstones;
 mod universal;
 mod validator;

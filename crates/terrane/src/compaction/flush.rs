@@ -47,7 +47,9 @@ impl Flush {
         }
         self.outputs.cut(engine)?;
         let table = self.outputs.finished().first().cloned();
-        engine.flush_written(self.keyspace, self.through, table)?;
+        if !engine.flush_written(self.keyspace, self.through, table)? {
+            self.outputs.discard(engine);
+        }
         Ok(Progress::Done)
     }
 

@@ -61,7 +61,9 @@ impl Job {
             Ok(Progress::More) => {}
             Ok(Progress::Done) => self.end(false),
             Err(e) => {
-                self.engine.job_failed(e);
+                // Housekeeping that fails holds nothing up: recovery sweeps what it left.
+                let housekeeping = matches!(self.work, Work::Remove(_) | Work::Tidy);
+                self.engine.job_failed(e, !housekeeping);
                 self.end(true);
             }
         }
@@ -93,7 +95,6 @@ impl Job {
             Work::Move { compaction, group, .. } if abandoned => {
                 self.engine.group_abandoned(compaction, &group);
             }
-            Work::Remove(file) if abandoned => self.engine.bury(file),
             Work::Flush(_)
             | Work::Merge(_)
             | Work::Move { .. }

@@ -125,7 +125,8 @@ impl Merge {
         if !self.retention.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }
-        if self.outputs.open_bytes() > 0 && self.last_key != key && self.cut_before(key) {
+        let new_key = self.last_key != key || self.outputs.open_bytes() == 0;
+        if new_key && self.cut_before(key) {
             self.outputs.cut(engine)?;
         }
         self.outputs.add(engine, key, tag, cursor.value())?;

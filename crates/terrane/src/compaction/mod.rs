@@ -1,8 +1,8 @@
 //! Jobs: the work that drivers run in slices.
 //!
 //! 1. A [`Job`] owns one piece of work and runs for about as many bytes as it is given.
-//! 2. [`Flush`] writes a memtable as a table of level 0; [`Merge`] a group's inputs as new tables.
-//! 3. [`Outputs`] builds tables and opens them; [`Retention`] says which versions stay.
+//! 2. `Flush` writes a memtable as a table of level 0; `Merge` a group's inputs as new tables.
+//! 3. `Outputs` builds tables and opens them; `Retention` says which versions stay.
 //!
 //! A job that is dropped before its end is abandoned: what it wrote is removed, and what it held is
 //! free for another.

@@ -2,8 +2,7 @@
 //!
 //! The snapshots' sequences divide time into stripes. Of each key a reader can see only the newest
 //! version of each stripe, so that is what stays. A tombstone goes, too, once it is in the oldest
-//! stripe and nothing older of its key can lie below the output (POLICIES: tombstones drop only when
-//! their sequence is at or below the oldest snapshot and no table left out covers the key).
+//! stripe and nothing older of its key can lie below the output ([`terrane_policy::TombstoneRule`]).
 
 use crate::entry::{Kind, Seq, Tag};
 

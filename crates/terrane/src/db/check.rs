@@ -31,6 +31,7 @@ impl Engine {
     /// # Errors
     /// A failing medium; damage is not an error but part of the report.
     pub fn check(&self) -> Result<CheckReport> {
+        drop(self.open_state()?);
         let mut report = CheckReport { damage: self.storage.check()?, ..CheckReport::default() };
         for keyspace in self.keyspaces.load().values() {
             let view = keyspace.view.load_full();

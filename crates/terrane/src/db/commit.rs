@@ -10,7 +10,7 @@
 //! A failed append or sync leaves the log in an unknown state, so the writer is poisoned: nothing
 //! is acknowledged after it until the store is reopened.
 
-use super::state::{FlushStatus, Keyspaces, Sealed, SealedLog, State, View};
+use super::state::{Keyspaces, SealedLog};
 use super::{Engine, lock};
 use crate::batch::WriteBatch;
 use crate::entry::{MAX_SEQ, Seq, Tag};
@@ -56,7 +56,7 @@ impl Writer {
     }
 
     /// The last sequence that was given out.
-    fn last(&self) -> Seq {
+    pub fn last(&self) -> Seq {
         self.next - 1
     }
 
@@ -125,9 +125,11 @@ impl Engine {
         if durability == Durability::Sync {
             writer.sync()?;
         }
-        insert(&keyspaces, batches, first)?;
+        let taken = insert(&keyspaces, batches, first)?;
+        self.memtable_bytes.fetch_add(taken, Ordering::Relaxed);
         self.visible.store(last, Ordering::Release);
-        self.seal_full(&writer, &keyspaces)?;
+        let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).copied().collect();
+        self.seal_full(&writer, &keyspaces, &touched)?;
         Ok(last)
     }
 
@@ -141,6 +143,9 @@ impl Engine {
 
     /// Refuses batches that name unknown keyspaces, and writes that must wait.
     fn admit(&self, keyspaces: &Keyspaces, batches: &[&WriteBatch]) -> Result<()> {
+        if let Some(cause) = &self.open_state()?.in_doubt {
+            return Err(Error::Poisoned(Box::new(cause.clone())));
+        }
         for id in batches.iter().flat_map(|b| b.keyspaces()) {
             let keyspace = keyspaces.get(id).ok_or(Error::Closed("the keyspace"))?;
             let view = keyspace.view.load();
@@ -151,17 +156,7 @@ impl Engine {
                 return Err(self.stalled(Stall::Level0));
             }
         }
-        let mut state = lock(&self.state);
-        if state.closed {
-            return Err(Error::Closed("the store"));
-        }
-        match state.in_doubt.take() {
-            Some(cause) => {
-                state.in_doubt = Some(cause.clone());
-                Err(Error::Poisoned(Box::new(cause)))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// A write must wait: for jobs, or not at all if they cannot help.
@@ -182,7 +177,13 @@ impl Engine {
         let capacity = record_bytes(payload_bytes).max(self.options.log_bytes);
         let reusable = capacity == self.options.log_bytes;
         let next = self.open_log(&mut state, capacity)?;
-        let log = LogWriter::new(next.file, next.number, capacity);
+        let log = match LogWriter::begin(next.file.clone(), next.number, capacity) {
+            Ok(log) => log,
+            Err(e) => {
+                state.spare_logs.push_front(next);
+                return Err(e);
+            }
+        };
         let Some(full) = writer.log.replace(log) else { return Ok(()) };
         state.sealed_logs.push_back(SealedLog {
             number: full.number(),
@@ -197,76 +198,12 @@ impl Engine {
         }
         Ok(())
     }
-
-    /// Seals every memtable that is full and, when the logs take too much room, the one that holds
-    /// the oldest record.
-    fn seal_full(&self, writer: &Writer, keyspaces: &Keyspaces) -> Result<()> {
-        let through = writer.last();
-        for id in keyspaces.keys() {
-            let full = keyspaces.get(id).is_some_and(|k| {
-                k.view.load().active.bytes() as u64 >= self.options.memtable_bytes
-            });
-            if full {
-                self.seal(&mut lock(&self.state), *id, through);
-            }
-        }
-        let mut state = lock(&self.state);
-        let logged: u64 = state
-            .sealed_logs
-            .iter()
-            .map(|l| l.bytes)
-            .chain(writer.log.as_ref().map(LogWriter::bytes))
-            .sum::<u64>();
-        if logged > self.options.logs_bytes_max {
-            let oldest = keyspaces
-                .values()
-                .filter(|k| k.view.load().sealed.is_empty())
-                .filter_map(|k| Some((k.view.load().active.first_seq()?, k.id)))
-                .min();
-            if let Some((_, id)) = oldest {
-                self.seal(&mut state, id, through);
-            }
-        }
-        Ok(())
-    }
-
-    /// Seals every memtable that holds anything, for an explicit flush.
-    pub(crate) fn seal_all(&self) -> Result<()> {
-        let writer = lock(&self.writer);
-        let mut state = self.open_state()?;
-        state.failed = None;
-        for id in self.keyspaces.load().keys() {
-            self.seal(&mut state, *id, writer.last());
-        }
-        Ok(())
-    }
-
-    /// Closes a keyspace's memtable for writing. The caller holds the writer lock, so that every
-    /// entry up to `through` is in.
-    fn seal(&self, state: &mut State, id: KeyspaceId, through: Seq) {
-        let keyspaces = self.keyspaces.load();
-        let Some(keyspace) = keyspaces.get(&id) else { return };
-        let view = keyspace.view.load_full();
-        if view.active.is_empty() {
-            return;
-        }
-        let mut sealed = vec![view.active.clone()];
-        sealed.extend(view.sealed.iter().cloned());
-        let tree = view.tree.clone();
-        keyspace.view.store(Arc::new(View { active: Arc::new(Memtable::new()), sealed, tree }));
-        let memtable = view.active.clone();
-        let bytes = memtable.bytes() as u64;
-        let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
-        state.sealed.entry(id).or_default().push_back(waiting);
-        // A new flush is a new chance for work that failed.
-        state.failed = None;
-        self.work_came();
-        self.emit(&Event::MemtableSealed { keyspace: id, bytes, through });
-    }
 }
 
-/// Inserts entries with consecutive sequences. The batches were checked when they were made.
-fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<()> {
+/// Inserts entries with consecutive sequences, and answers the bytes of memory that they take. The
+/// batches were checked when they were made.
+fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<u64> {
+    let mut taken = 0;
     let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
     for (seq, entry) in (first..).zip(batches.iter().flat_map(|b| b.iter())) {
         let (kind, id, key, value) = entry.map_err(|_| {
@@ -279,7 +216,9 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
                 &current.insert((id, keyspace.view.load().active.clone())).1
             }
         };
+        let before = memtable.bytes();
         memtable.insert(key, Tag::new(seq, kind), value)?;
+        taken += (memtable.bytes() - before) as u64;
     }
-    Ok(())
+    Ok(taken)
 }

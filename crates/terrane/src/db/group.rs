@@ -61,14 +61,33 @@ impl GroupCommit {
                 continue;
             }
             queue.led = true;
-            let group = take_group(&mut queue.waiting);
+            let mut lead = Lead { group: take_group(&mut queue.waiting), results: None, on: self };
             drop(queue);
-            let results = commit_group(engine, driver, &group);
+            lead.results = Some(commit_group(engine, driver, &lead.group));
+            drop(lead);
             queue = lock(&self.queue);
-            queue.led = false;
-            queue.results.extend(group.iter().map(|t| t.number).zip(results));
-            self.turn.notify_all();
         }
+    }
+}
+
+/// The lead of a group. However it ends, everybody in the group hears of it and another may lead: a
+/// listener that panics must not hang the other writers.
+struct Lead<'a> {
+    group: Vec<Ticket>,
+    results: Option<Vec<Result<()>>>,
+    on: &'a GroupCommit,
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        let failed =
+            || vec![Err(Error::Closed("the thread that led this write")); self.group.len()];
+        let results = self.results.take().unwrap_or_else(failed);
+        let mut queue = lock(&self.on.queue);
+        queue.led = false;
+        queue.results.extend(self.group.iter().map(|t| t.number).zip(results));
+        drop(queue);
+        self.on.turn.notify_all();
     }
 }
 
@@ -98,13 +117,17 @@ fn commit(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Result
     let batches: Vec<&WriteBatch> = group.iter().map(|t| &t.batch).collect();
     let sync = group.iter().any(|t| t.durability == Durability::Sync);
     let durability = if sync { Durability::Sync } else { Durability::Buffered };
+    let mut relieved = Ok(());
     loop {
         match engine.commit(&batches, durability) {
             Ok(_) => {
                 driver.wake(engine);
                 return Ok(());
             }
-            Err(Error::Stalled(_)) => driver.relieve(engine)?,
+            Err(Error::Stalled(_)) if relieved.is_ok() => relieved = driver.relieve(engine),
+            // The job that ended the stall may have ended just before the driver looked for one,
+            // so only a second stall without a job in between is final.
+            Err(Error::Stalled(_)) => return relieved,
             Err(e) => return Err(e),
         }
     }

@@ -6,7 +6,7 @@ use super::snapshot::Snapshot;
 use super::{CheckReport, Engine, Stats};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Range, Scan};
@@ -14,7 +14,7 @@ use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{
     Directory, Volume,
-    medium::{NativeMedium, StoreLock},
+    medium::{Medium, NativeMedium, StoreLock},
 };
 use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Shape};
@@ -69,7 +69,7 @@ impl Db {
     /// from being opened is found as well.
     ///
     /// # Errors
-    /// [`crate::Error::Busy`] if a process holds it; what [`super::inspect`] says.
+    /// [`crate::Error::Busy`] if a process holds it; what [`super::inspect()`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn inspect(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
         let (storage, _lock) = hold(path.as_ref(), false)?;
@@ -177,8 +177,10 @@ impl Db {
     /// A failing medium or a full disk.
     pub fn flush(&self) -> Result<()> {
         let Inner { engine, driver, .. } = &*self.inner;
-        engine.seal_all()?;
-        driver.settle(engine, &|engine| engine.flushed())
+        let through = engine.seal_all()?;
+        driver.settle(engine, &|engine| engine.flushed(through))?;
+        // A driver that is told to stop leaves work undone.
+        if engine.flushed(through) { Ok(()) } else { Err(Error::Closed("the store")) }
     }
 
     /// Runs every job that is ready, and those that follow from them, until the tree is at rest.
@@ -249,7 +251,11 @@ fn hold(path: &std::path::Path, create: bool) -> Result<(Directory, StoreLock)> 
     let medium = NativeMedium::open(path, create)?;
     if !create && !Directory::is_there(&medium)? {
         let place = path.display().to_string();
-        return Err(crate::Error::NoStore { place, why: "it has no file of one".to_owned() });
+        let why = match medium.list()?.first() {
+            Some(other) => format!("it has no file of one, but {other}"),
+            None => "it is empty".to_owned(),
+        };
+        return Err(Error::NoStore { place, why });
     }
     let lock = medium.lock(&program())?;
     Ok((Directory::open(Arc::new(medium))?, lock))

@@ -15,18 +15,21 @@ use crate::memtable::Memtable;
 use crate::rules::Rule;
 use crate::storage::FileId;
 use crate::version::{Change, LiveTable, Tree};
+use crate::wal::erase;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use terrane_policy::policy::{Installed, MAX_STATE};
-use terrane_policy::{Action, Group, RunId, TableId, TableInfo};
+use terrane_policy::{Action, Group, RunId, ShapeEdit, TableId, TableInfo};
 
 impl Engine {
-    /// A flush job has written its table (or had nothing to write).
+    /// A flush job has written its table (or had nothing to write). Answers `false` if the keyspace
+    /// is gone.
     pub(crate) fn flush_written(
         &self,
         id: KeyspaceId,
         through: Seq,
         table: Option<Arc<LiveTable>>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if Rule::LogBeforeInstall.holds() {
             let mut writer = lock(&self.writer);
             if writer.synced < through {
@@ -34,12 +37,12 @@ impl Engine {
             }
         }
         let mut state = self.open_state()?;
-        let Some(queue) = state.sealed.get_mut(&id) else { return Ok(()) };
+        let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
         if let Some(sealed) = queue.iter_mut().find(|s| s.through == through) {
             sealed.status = FlushStatus::Written(table);
         }
         while self.install_flush(&mut state, id)? {}
-        Ok(())
+        Ok(true)
     }
 
     /// Installs the oldest flush of a keyspace if its table is written.
@@ -72,6 +75,8 @@ impl Engine {
 
         state.sealed.get_mut(&id).and_then(|queue| queue.remove(at));
         state.sealed_logs.drain(..retired.logs);
+        // Where this fails, the next recovery says that it discards a header, and no more.
+        retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
         state.spare_logs.extend(retired.spares);
         retired.dropped.into_iter().for_each(|file| self.bury(file));
         let opened: Vec<_> = table.into_iter().collect();
@@ -150,6 +155,9 @@ impl Engine {
         flushed: Option<&Arc<Memtable>>,
     ) {
         let Some(record) = state.catalog.keyspaces.get(&keyspace.id) else { return };
+        if let Some(flushed) = flushed {
+            self.memtable_bytes.fetch_sub(flushed.bytes() as u64, Ordering::Relaxed);
+        }
         let view = keyspace.view.load_full();
         let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
         let tree: Tree = view.tree.next(record.shape.clone(), opened);
@@ -158,6 +166,7 @@ impl Engine {
             sealed: view.sealed.iter().filter(stays).cloned().collect(),
             tree: Arc::new(tree),
         }));
+        self.share_memory();
     }
 }
 
@@ -179,7 +188,10 @@ fn policy_state(
         let ends = compaction.open.iter().all(|open| open == group);
         policy.apply(&record.policy_state, &Installed { before, group, outputs, ends })
     } else {
-        policy.adopt(before)
+        let run = group.destination.run;
+        let added = outputs.iter().map(|t| (group.destination.level, run, Arc::new(t.clone())));
+        let edit = ShapeEdit { added: added.collect(), dropped: group.inputs.clone() };
+        policy.adopt(&terrane_policy::apply(before, &edit).ok()?)
     };
     let changed = next != record.policy_state && next.len() <= MAX_STATE;
     changed.then_some(Change::PolicyState { keyspace: keyspace.id, state: next })

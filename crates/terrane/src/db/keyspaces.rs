@@ -9,6 +9,7 @@ use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::storage::FileId;
 use crate::version::Change;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use terrane_policy::PolicyOptions;
 
 impl Engine {
@@ -64,6 +65,10 @@ impl Engine {
         let mut left = Keyspaces::clone(&keyspaces);
         left.remove(&id);
         self.keyspaces.store(Arc::new(left));
+        let view = keyspace.view.load_full();
+        let gone = std::iter::once(&view.active).chain(&view.sealed);
+        let bytes: u64 = gone.map(|memtable| memtable.bytes() as u64).sum();
+        self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
         state.sealed.remove(&id);
         state.unplanned.remove(&id);
         state.refused.remove(&id);

@@ -5,6 +5,7 @@
 //!
 //! * `open` - recovery: the journal, then the logs; what they held becomes tables of level 0.
 //! * `commit` - a group of batches: one log record, then the memtables, then it is visible.
+//! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire.
 //! * `install` - flushes and compactions take effect: one edit each.
 //! * `schedule` - which job is next.
@@ -33,6 +34,7 @@ mod open;
 mod ranges;
 mod reading;
 mod schedule;
+mod seal;
 mod snapshot;
 mod state;
 mod stats;
@@ -76,8 +78,10 @@ pub struct Engine {
     snapshots: Mutex<BTreeMap<Seq, usize>>,
     graveyard: Arc<Graveyard>,
     counters: Counters,
+    /// Memory that all memtables take.
+    memtable_bytes: AtomicU64,
     /// Whether a job may be ready.
-    work: AtomicBool,
+    work: Arc<AtomicBool>,
 }
 
 /// Locks; a thread that panicked while it held the lock does not make the data worse, since every
@@ -114,7 +118,6 @@ impl Engine {
     /// Has a file removed that nothing needs any more.
     pub(crate) fn bury(&self, file: FileId) {
         self.graveyard.bury(file);
-        self.work_came();
     }
 
     /// Whether a commit to the journal failed, so that nobody knows what it holds.
@@ -149,6 +152,8 @@ impl Engine {
         let synced = writer.sync();
         writer.log = None;
         lock(&self.state).closed = true;
+        // Readers find nothing any more; scans under way keep what they hold.
+        self.keyspaces.store(Arc::default());
         synced
     }
 

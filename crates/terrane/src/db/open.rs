@@ -26,8 +26,8 @@ use crate::table::{BlockCache, Table};
 use crate::version::{Catalog, Change, Edit, Graveyard, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::{LogWriter, replay};
 use arc_swap::ArcSwap;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use terrane_policy::{Policy, PolicyOptions, RunId, TableInfo};
@@ -50,6 +50,7 @@ impl Engine {
     /// `error_if_exists` is on; [`Error::Corrupt`] for damage; [`Error::NewerFormat`]; a failing
     /// medium.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
+        options.validate()?;
         let recovered = storage.recover()?;
         let fresh = recovered.is_none();
         if fresh && !options.create {
@@ -74,13 +75,15 @@ impl Engine {
         } else {
             engine.recover(&recovered)?;
         }
+        engine.share_memory();
         Ok(Arc::new(engine))
     }
 
     /// An engine over `catalog`, its tables open, with no log yet.
     fn assemble(storage: Arc<dyn Storage>, options: Options, catalog: &Catalog) -> Result<Engine> {
         let cache = Arc::new(BlockCache::new(options.cache_bytes));
-        let graveyard = Arc::new(Graveyard::default());
+        let work = Arc::new(AtomicBool::new(true));
+        let graveyard = Arc::new(Graveyard::new(work.clone()));
         let mut keyspaces = Keyspaces::new();
         for (&id, record) in &catalog.keyspaces {
             let mut opened = Vec::new();
@@ -105,7 +108,8 @@ impl Engine {
             visible: AtomicU64::default(),
             snapshots: Mutex::default(),
             counters: Counters::default(),
-            work: AtomicBool::new(true),
+            memtable_bytes: AtomicU64::new(0),
+            work,
             graveyard,
             cache,
             storage,
@@ -128,8 +132,7 @@ impl Engine {
         ];
         self.commit_edit(&mut state, changes, &[FileId::log(number)], &[])?;
         self.adopt_keyspaces(&state)?;
-        self.start_log(SpareLog { number, file_number: number, file }, 1);
-        Ok(())
+        self.start_log(SpareLog { number, file_number: number, file }, 1)
     }
 
     fn recover(&self, recovered: &Recovered) -> Result<()> {
@@ -149,6 +152,10 @@ impl Engine {
         let done = replay(&logs, catalog.log_start, floor, &mut |first, payload| {
             self.replay_record(&catalog, &mut replayed, first, payload)
         })?;
+        if done.next == 0 {
+            let expected = "logs that begin with sequence 1 or later";
+            return Err(Corruption::new("manifest", 0, expected, "sequence 0").into());
+        }
         self.visible.store(done.next - 1, Ordering::Release);
         self.emit(&Event::Recovered {
             records: done.records,
@@ -186,8 +193,7 @@ impl Engine {
         state.spare_logs.extend(logs);
         let log = self.open_log(&mut state, self.options.log_bytes)?;
         drop(state);
-        self.start_log(log, next);
-        Ok(())
+        self.start_log(log, next)
     }
 
     /// Brings one record's entries back, those that no table holds.
@@ -279,15 +285,14 @@ impl Engine {
         }
         drop(state);
         dropped.into_iter().for_each(|file| self.bury(file));
-        self.start_log(log, next);
-        Ok(())
+        self.start_log(log, next)
     }
 
     /// Removes files that no edit names.
     fn remove_strays(&self) -> Result<()> {
         let catalog = lock(&self.state).catalog.clone();
         let tables = catalog.keyspaces.values().flat_map(|k| k.shape.tables());
-        let mut named: Vec<_> = tables.map(|(_, _, info)| FileId::table(info.id.0)).collect();
+        let mut named: HashSet<_> = tables.map(|(_, _, info)| FileId::table(info.id.0)).collect();
         named.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
         for file in self.storage.files()? {
             if !named.contains(&file) {
@@ -299,10 +304,10 @@ impl Engine {
     }
 
     /// Makes `log` the one that takes the next record.
-    fn start_log(&self, log: SpareLog, next: Seq) {
+    fn start_log(&self, log: SpareLog, next: Seq) -> Result<()> {
         let mut writer = lock(&self.writer);
         *writer = Writer {
-            log: Some(LogWriter::new(log.file, log.number, self.options.log_bytes)),
+            log: Some(LogWriter::begin(log.file, log.number, self.options.log_bytes)?),
             log_file: log.file_number,
             reusable: true,
             next,
@@ -311,6 +316,7 @@ impl Engine {
             poisoned: None,
         };
         self.visible.store(next - 1, Ordering::Release);
+        Ok(())
     }
 
     /// Makes the keyspaces that the catalog has and the engine has not.

@@ -12,7 +12,8 @@ use std::sync::atomic::Ordering;
 
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
-        self.keyspaces.load().get(&id).cloned().ok_or(Error::Closed("the keyspace"))
+        let found = self.keyspaces.load().get(&id).cloned();
+        found.map_or_else(|| self.open_state().and(Err(Error::Closed("the keyspace"))), Ok)
     }
 
     /// A view of the keyspace and the sequence to read it at: that of a snapshot, or the last

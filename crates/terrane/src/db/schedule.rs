@@ -1,7 +1,7 @@
 //! Scheduling: which job is next.
 //!
-//! 1. Flushes first, oldest first: writers wait for them.
-//! 2. Then files that nothing holds: they give room back.
+//! 1. Files that nothing holds first: they give room back, which a flush may need.
+//! 2. Then flushes, oldest first: writers wait for them.
 //! 3. Then groups of compactions that have begun; then each keyspace's planner is asked, and the
 //!    validator asked about its answer. A policy that is refused twice in a row falls back to a plan
 //!    that is always legal, so it cannot bring the tree to a standstill.
@@ -14,7 +14,6 @@ use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use terrane_policy::{Action, Compaction, Group, Plan, Policy, RunId, TombstoneRule};
@@ -38,16 +37,20 @@ impl Engine {
         if state.closed || state.failed.is_some() || state.in_doubt.is_some() {
             return None;
         }
-        let flush = (wanted != Wanted::Other).then(|| self.next_flush(&mut state)).flatten();
-        let work = match wanted {
-            Wanted::Flush => flush,
-            Wanted::Any | Wanted::Other => flush
-                .or_else(|| self.next_removal(&mut state))
-                .or_else(|| self.next_group(&mut state))
-                .or_else(|| std::mem::take(&mut state.untidy).then_some(Work::Tidy)),
-        };
-        if work.is_none() && wanted == Wanted::Any {
+        if wanted == Wanted::Any {
+            // Before the search: what comes while it lasts is not forgotten.
             self.work.store(false, Ordering::Release);
+        }
+        let removal = (wanted != Wanted::Flush).then(|| self.next_removal(&mut state)).flatten();
+        let flush = || (wanted != Wanted::Other).then(|| self.next_flush(&mut state)).flatten();
+        let work = match removal.or_else(flush) {
+            None if wanted != Wanted::Flush => self
+                .next_group(&mut state)
+                .or_else(|| std::mem::take(&mut state.untidy).then_some(Work::Tidy)),
+            found => found,
+        };
+        if work.is_some() {
+            self.work_came();
         }
         Some(Job::new(self.clone(), work?))
     }
@@ -90,8 +93,11 @@ impl Engine {
             if let Some((number, keyspace, group)) = begun {
                 match self.group_work(state, number, keyspace, &group) {
                     Some(work) => return Some(work),
-                    None => state.end_group(number, &group),
-                };
+                    None if state.end_group(number, &group) => {
+                        self.emit(&Event::CompactionEnded { compaction: number });
+                    }
+                    None => {}
+                }
                 continue;
             }
             let id = *state.unplanned.first()?;
@@ -146,9 +152,11 @@ impl Engine {
         }
     }
 
-    /// A job failed: background work rests until it is asked for again.
-    pub(crate) fn job_failed(&self, error: &Error) {
-        lock(&self.state).failed = Some(error.clone());
+    /// A job failed: if `rest` says so, background work rests until it is asked for again.
+    pub(crate) fn job_failed(&self, error: &Error, rest: bool) {
+        if rest {
+            lock(&self.state).failed = Some(error.clone());
+        }
         self.emit(&Event::JobFailed { error: error.to_string() });
     }
 
@@ -162,13 +170,15 @@ impl Engine {
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         let state = lock(&self.state);
-        state.in_doubt.clone().or_else(|| state.failed.clone())
+        let poisoned = |cause: &Error| Error::Poisoned(Box::new(cause.clone()));
+        state.in_doubt.as_ref().map(poisoned).or_else(|| state.failed.clone())
     }
 
-    /// Whether every memtable that was sealed so far is in tables.
+    /// Whether every memtable that was sealed up to this sequence is in tables.
     #[must_use]
-    pub fn flushed(&self) -> bool {
-        lock(&self.state).sealed.values().all(VecDeque::is_empty)
+    pub fn flushed(&self, through: Seq) -> bool {
+        let state = lock(&self.state);
+        state.sealed.values().flatten().all(|sealed| sealed.through > through)
     }
 
     /// Asks the keyspace's planner once; answers whether a compaction began or was refused.
@@ -188,6 +198,16 @@ impl Engine {
             state.refused.remove(&id);
             terrane_policy::fallback(&shape, &running, fresh)
         };
+        // A policy may be content with more runs than writes are let on with: they must not wait
+        // for ever.
+        let stalling = shape
+            .levels
+            .first()
+            .is_some_and(|level0| level0.runs.len() >= self.options.level0_runs_max);
+        let plan = plan.or_else(|| {
+            let idle = running.compactions.is_empty();
+            (stalling && idle).then(|| terrane_policy::fallback(&shape, &running, fresh)).flatten()
+        });
         let Some(Plan::Compact(compaction)) = plan else { return false };
         if let Err(refusal) = terrane_policy::validate(&shape, &running, &compaction) {
             *state.refused.entry(id).or_default() += 1;

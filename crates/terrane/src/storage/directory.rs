@@ -327,8 +327,10 @@ impl Storage for Directory {
         let file = self.medium.create(&id.to_string())?;
         self.names_changed.store(true, Ordering::Release);
         if id.kind == FileKind::Log {
-            file.set_len(capacity)?;
-            file.sync()?;
+            // On failure nobody learns of the file.
+            file.set_len(capacity).and_then(|()| file.sync()).inspect_err(|_| {
+                let _ = self.medium.remove(&id.to_string());
+            })?;
         }
         Ok(file)
     }
@@ -429,9 +431,7 @@ impl Storage for Directory {
             Err(Error::Corrupt(c)) => damage.push(c),
             Err(e) => return Err(e),
         }
-        if !head.begin_anew {
-            damage.extend(journal.check()?);
-        }
+        damage.extend(journal.check()?);
         let names = self.medium.list()?;
         for (id, len) in lock(&self.live).iter() {
             let name = id.to_string();

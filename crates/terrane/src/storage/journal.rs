@@ -22,7 +22,8 @@
 //! is shared by two frames, so it takes at most one copy of one record, and the other stands at its
 //! own sector. A record is synced before the next one is written and before its commit returns, so
 //! only the last can be torn, and the last is taken if either copy is whole. No sector of a
-//! committed record is ever written again, so a torn write cannot reach one.
+//! committed record is ever written again but with the same bytes ([`Journal::open`]), so a torn
+//! write cannot harm one.
 //!
 //! **Nothing stale parses.** A frame's checksum is seeded with its generation and index, and the
 //! region was all zeros (synced) before its generation was named, so what lies in it was written by
@@ -56,6 +57,8 @@ pub(crate) struct Journal {
     /// The index of the next record, and where it goes in the region.
     index: u64,
     end: u64,
+    /// An append failed: nobody knows what lies from `end` on.
+    in_doubt: bool,
 }
 
 /// A journal as it was found.
@@ -90,11 +93,13 @@ impl Journal {
         fill(&mut bytes, capacity.max(end), file.name())?;
         write_all_at(&*file, &bytes, base)?;
         file.sync()?;
-        Ok(Journal { file, base, capacity, generation, index: 1, end })
+        Ok(Journal { file, base, capacity, generation, index: 1, end, in_doubt: false })
     }
 
-    /// Reads the journal of `generation` in a region, and syncs it: a record that was read but is
-    /// not on the medium yet must not be acted on.
+    /// Reads the journal of `generation` in a region, and puts it on the medium: a record that was
+    /// read but is not there yet must not be acted on. If an earlier sync of the last record failed,
+    /// another one would not save it, so it is written again, as it is. (The first was synced before
+    /// its generation was named, and those between before the next was written.)
     pub(crate) fn open(
         file: Arc<dyn File>,
         base: u64,
@@ -103,11 +108,14 @@ impl Journal {
     ) -> Result<Opened> {
         let bytes = read_region(&*file, base, capacity)?;
         let scan = scan(&bytes, generation, file.name(), base)?;
-        file.sync()?;
         let replayed = replay(file.name(), &scan.records)?;
         let Scan { records, repaired, end, discarded_bytes } = scan;
         let index = records.len() as u64;
-        let journal = Journal { file, base, capacity, generation, index, end };
+        if let Some((at, payload)) = records.last().filter(|_| index > 1) {
+            write_all_at(&*file, &encode(payload, generation, index - 1)?, *at)?;
+        }
+        file.sync()?;
+        let journal = Journal { file, base, capacity, generation, index, end, in_doubt: false };
         Ok(Opened { journal, replayed, repaired, discarded_bytes })
     }
 
@@ -129,8 +137,10 @@ impl Journal {
         if end > self.capacity {
             return Ok(false);
         }
+        self.in_doubt = true;
         write_all_at(&*self.file, &bytes, self.base + self.end)?;
         self.file.sync()?;
+        self.in_doubt = false;
         self.index += 1;
         self.end = end;
         Ok(true)
@@ -146,7 +156,11 @@ impl Journal {
             Err(e) => return Err(e),
         };
         let mut damage = scan.repaired;
-        let found = scan.records.len() as u64;
+        let mut found = scan.records.len() as u64;
+        if self.in_doubt {
+            damage.retain(|d| d.offset < self.base + self.end);
+            found = found.min(self.index);
+        }
         if found != self.index {
             let at = self.base + scan.end;
             damage.push(Corruption::new(

@@ -70,6 +70,13 @@ impl BlockCache {
         }
     }
 
+    /// Changes the bound, dropping blocks where it shrinks. A cache made with 0 stays without.
+    pub fn resize(&self, bytes: u64) {
+        if let Some(blocks) = &self.blocks {
+            blocks.set_capacity(bytes);
+        }
+    }
+
     /// Bytes held now.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -7,7 +7,7 @@
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::storage::FileId;
-use crate::table::{Access, RunCursor, Table};
+use crate::table::{Access, RunCursor, Table, key_hash};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,12 +17,20 @@ use terrane_policy::{Shape, TableId, TableInfo};
 #[derive(Default)]
 pub struct Graveyard {
     files: Mutex<Vec<FileId>>,
+    /// Says that there is work for a job; shared with the engine.
+    work: Arc<AtomicBool>,
 }
 
 impl Graveyard {
+    /// A graveyard that raises `work` for each file.
+    pub fn new(work: Arc<AtomicBool>) -> Self {
+        Graveyard { files: Mutex::default(), work }
+    }
+
     /// Lays a file down.
     pub fn bury(&self, file: FileId) {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+        self.work.store(true, Ordering::Release);
     }
 
     /// Takes one file out, to remove it.
@@ -133,8 +141,9 @@ impl Tree {
     /// # Errors
     /// Damage or a failing medium.
     pub fn get(&self, key: &[u8], seq: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
+        let hash = key_hash(key);
         for table in self.runs.iter().filter_map(|run| run.table_for(key)) {
-            if let Some(found) = table.get(key, seq)? {
+            if let Some(found) = table.get_hashed(key, hash, seq)? {
                 return Ok(Some(found));
             }
         }

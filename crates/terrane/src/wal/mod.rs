@@ -16,7 +16,7 @@ mod writer;
 
 pub use record::{record_bytes, scan};
 pub use recovery::{Replayed, replay};
-pub use writer::LogWriter;
+pub use writer::{LogWriter, erase};
 
 use crate::rules::Rule;
 

@@ -11,6 +11,9 @@
 //!       24..32  payload checksum, seeded by the log's number
 //!       32..    payload: one or more batches, one after another; then zeros to a multiple of 8
 //! ```
+//!
+//! Eight zero bytes follow the last record, and stand at the front of a log that has none, so that
+//! an end is told from a record whose header is damaged. The next record is written over them.
 
 use super::seed;
 use super::window::{Source, Window};
@@ -23,6 +26,9 @@ use crate::error::Result;
 pub const HEADER_BYTES: usize = 32;
 /// Records start at multiples of this.
 pub const ALIGNMENT: u64 = 8;
+
+/// What follows the last record, if there is room for it.
+pub(super) const END: [u8; 8] = [0; 8];
 
 /// Bytes that a record with this much payload takes, with its header and padding.
 #[must_use]
@@ -70,7 +76,8 @@ impl Header {
         let body = fields.rest();
         let payload_bytes = fields.u32().ok_or(Invalid::End)? as usize;
         if payload_bytes == 0 || payload_bytes > MAX_BATCH_BYTES {
-            return Err(Invalid::Nothing);
+            let end = sum == 0 && payload_bytes == 0;
+            return Err(if end { Invalid::Nothing } else { Invalid::Header });
         }
         let first = fields.u64().ok_or(Invalid::End)?;
         let synced = fields.u64().ok_or(Invalid::End)?;
@@ -89,7 +96,7 @@ pub(super) enum Invalid {
     End,
     #[error("no record")]
     Nothing,
-    #[error("a record header with a wrong checksum")]
+    #[error("no sound record header")]
     Header,
     #[error("a record with {0} bytes of payload, cut short by the end of the file")]
     Cut(usize),

@@ -26,8 +26,9 @@
 //!   at a synced record, every record written after that sync claims it, and one that survives, in
 //!   any log, is found by step 4. The same holds for what the floor says.
 //! * *The last record* has no witness. Damage to it, and to the records before it which no later one
-//!   claims, looks like a crash that cut the log there. It ends the log, and what can be seen of it is
-//!   counted in [`Replayed::discarded_bytes`].
+//!   claims, looks like a crash that cut the log there. It ends the log, and what can be seen of it,
+//!   its header at least, is counted in [`Replayed::discarded_bytes`]. (A crash that took no record
+//!   but the zeros behind the last one is counted as one that took a header.)
 //! * *Stale records*, which an earlier log left in the file, have another seed (rule 5). Without it
 //!   one could follow: sequences that a crash lost are given again.
 //!
@@ -138,6 +139,7 @@ fn replay_log<'a>(
     let mut last = match stop {
         Stop::Invalid(Invalid::Cut(_)) => log.len(),
         Stop::Invalid(Invalid::Payload(n)) => offset + record_bytes(n),
+        Stop::Invalid(Invalid::Header) => offset + HEADER_BYTES as u64,
         _ => offset,
     };
     let mut from = offset;

@@ -1,6 +1,6 @@
 //! Writing a log.
 
-use super::record::{HEADER_BYTES, Header, record_bytes};
+use super::record::{END, HEADER_BYTES, Header, record_bytes};
 use crate::batch::MAX_BATCH_BYTES;
 use crate::entry::Seq;
 use crate::error::{Error, Result};
@@ -10,8 +10,14 @@ use std::sync::Arc;
 /// A buffer that has grown past this is not kept for the next record.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Appends records to one log, from the front of its file. Nothing has to be erased before: records
-/// that lie there are another log's.
+/// Erases the front of a file that holds an earlier log, for one that will lie there. Until then
+/// what the earlier one left looks like damage to the first record.
+pub fn erase(file: &dyn File) -> Result<()> {
+    write_all_at(file, &END, 0)
+}
+
+/// Appends records to one log, from the front of its file. No more than the front has to be erased:
+/// records that lie there are another log's.
 ///
 /// After a failed write or sync what the file holds is unknown, and every later call is
 /// [`Error::Poisoned`].
@@ -25,10 +31,13 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Starts log `number`, one that no log had before, in `file`, with room for `capacity` bytes.
-    #[must_use]
-    pub fn new(file: Arc<dyn File>, number: u64, capacity: u64) -> Self {
-        LogWriter { file, number, capacity, end: 0, record: Vec::new(), failed: None }
+    /// Begins log `number`, one that no log had before, in `file`, with room for `capacity` bytes.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn begin(file: Arc<dyn File>, number: u64, capacity: u64) -> Result<Self> {
+        erase(&*file)?;
+        Ok(LogWriter { file, number, capacity, end: 0, record: Vec::new(), failed: None })
     }
 
     /// The log's number.
@@ -77,13 +86,14 @@ impl LogWriter {
         }
         let size = record_bytes(payload);
         self.record.clear();
-        self.record.reserve_exact(size as usize);
+        self.record.reserve_exact(size as usize + END.len());
         self.record.resize(HEADER_BYTES, 0);
         batches.iter().for_each(|batch| self.record.extend_from_slice(batch));
         if let Some((head, payload)) = self.record.split_first_chunk_mut::<HEADER_BYTES>() {
             *head = Header::new(self.number, first, synced, payload).encode(self.number);
         }
-        self.record.resize(size as usize, 0);
+        let end = (self.capacity - self.end - size).min(END.len() as u64);
+        self.record.resize((size + end) as usize, 0);
         let written = write_all_at(&*self.file, &self.record, self.end);
         if self.record.capacity() > KEPT_BYTES {
             self.record = Vec::new();

@@ -25,9 +25,7 @@ impl Volume {
                 damage.push(damaged_slot(&name, n, journal.generation()));
             }
         }
-        if head.regions_in_doubt.is_empty() {
-            damage.extend(journal.check()?);
-        }
+        damage.extend(journal.check()?);
         let mut extents = vec![
             (0, Extent { offset: 0, len: RESERVED }, "the superblocks".to_owned()),
             (0, region, "the journal".to_owned()),

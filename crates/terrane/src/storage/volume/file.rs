@@ -9,8 +9,9 @@
 
 use crate::error::{Error, Result};
 use crate::storage::record::Placement;
+use crate::storage::volume::backing::Channel;
 use crate::storage::volume::extents::{Extent, UNIT};
-use crate::storage::volume::room::{Backing, Room};
+use crate::storage::volume::room::Room;
 use crate::storage::{File, lock, write_all_at};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -26,6 +27,7 @@ pub(super) struct VolumeFile {
     name: String,
     room: Arc<Room>,
     backing: u8,
+    channel: Channel,
     growing: Mutex<Body>,
     sealed: OnceLock<Body>,
     /// The extents went back before the last handle did (only with the rule against it broken).
@@ -50,21 +52,23 @@ impl VolumeFile {
         let extents = room.allocate(backing, capacity, LEAST_EXTENT)?;
         let growing = Mutex::new(Body { extents, len: 0 });
         let (sealed, released) = (OnceLock::new(), AtomicBool::new(false));
-        Ok(VolumeFile { name, room, backing, growing, sealed, released })
+        let channel = Channel::new(room.clone(), backing)?;
+        Ok(VolumeFile { name, room, backing, channel, growing, sealed, released })
     }
 
     /// A log of `capacity` bytes.
     pub(super) fn log(name: String, room: Arc<Room>, backing: u8, capacity: u64) -> Result<Self> {
         let extents = room.allocate(backing, capacity, LEAST_EXTENT)?;
-        Ok(Self::placed(name, room, Placement { len: capacity, backing, extents }))
+        Self::placed(name, room, Placement { len: capacity, backing, extents })
     }
 
     /// A sealed file where `placement` says. Its extents are taken already.
-    pub(super) fn placed(name: String, room: Arc<Room>, placement: Placement) -> Self {
+    pub(super) fn placed(name: String, room: Arc<Room>, placement: Placement) -> Result<Self> {
         let Placement { len, backing, extents } = placement;
         let sealed = OnceLock::from(Body { extents, len });
         let (growing, released) = (Mutex::default(), AtomicBool::new(false));
-        VolumeFile { name, room, backing, growing, sealed, released }
+        let channel = Channel::new(room.clone(), backing)?;
+        Ok(VolumeFile { name, room, backing, channel, growing, sealed, released })
     }
 
     /// Gives back what the file does not use and fixes its extents and length; answers them.
@@ -104,10 +108,6 @@ impl VolumeFile {
         }
     }
 
-    fn backing(&self) -> Result<&Backing> {
-        self.room.backing(self.backing)
-    }
-
     /// Moves bytes of `extents` from `offset` on: `step` is given a place in the backing and how
     /// many bytes go there, and answers how many it moved. The sum; short where a step was.
     fn pieces(
@@ -134,7 +134,7 @@ impl VolumeFile {
     }
 
     fn read(&self, body: &Body, buf: &mut [u8], offset: u64) -> Result<usize> {
-        let file = &self.backing()?.file;
+        let file = &self.channel;
         let present = usize::try_from(body.len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let len = buf.len().min(present);
         let mut rest = buf;
@@ -147,7 +147,7 @@ impl VolumeFile {
     }
 
     fn write(&self, extents: &[Extent], buf: &[u8], offset: u64) -> Result<usize> {
-        let file = &self.backing()?.file;
+        let file = &self.channel;
         let mut rest = buf;
         Self::pieces(extents, offset, buf.len(), |at, n| {
             let (head, tail) = rest.split_at_checked(n).unwrap_or_default();
@@ -232,7 +232,7 @@ impl File for VolumeFile {
     }
 
     fn sync(&self) -> Result<()> {
-        self.backing()?.sync()
+        self.channel.sync()
     }
 
     /// A sealed file keeps its length: any other is refused.

@@ -14,6 +14,7 @@
 //! 5. After a commit that failed, it is not known whether its record is on the medium. What that
 //!    record names keeps its room until a later commit, in a new region, settles it.
 
+mod backing;
 mod check;
 pub(crate) mod extents;
 mod file;
@@ -28,6 +29,7 @@ use crate::storage::journal::{Journal, next_generation};
 use crate::storage::lock;
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
+use backing::Channel;
 use extents::{Extent, Free, UNIT};
 use file::VolumeFile;
 use room::Room;
@@ -157,7 +159,7 @@ impl Volume {
             if n == 0 {
                 free.reserve(Extent { offset: 0, len: RESERVED });
             }
-            *lock(&backing.free) = free;
+            backing.set_free(free);
         }
         Ok(())
     }
@@ -252,7 +254,7 @@ impl Volume {
         let capacity = Journal::capacity_for(snapshot);
         let extents = self.room.allocate(0, capacity, capacity)?;
         let Some(&region) = extents.first() else { return Ok(()) };
-        let file = self.backing0()?.clone();
+        let file = Arc::new(Channel::new(self.room.clone(), 0)?);
         let begun = Journal::begin(file, region.offset, capacity, generation, snapshot);
         let journal = begun.inspect_err(|_| self.room.give(0, &extents))?;
         head.regions_in_doubt.push(region);
@@ -311,12 +313,12 @@ impl Storage for Volume {
                 Corruption::new(name, 0, "a journal region of whole units", found)
             })?;
         self.claim(0, region, "the journal")?;
-        let file = self.backing0()?.clone();
+        let file = Arc::new(Channel::new(self.room.clone(), 0)?);
         let opened = Journal::open(file, offset, len, superblock.generation)?;
         let mut files = lock(&self.files);
         for (id, placement) in opened.replayed.live {
             self.claim_file(id, &placement)?;
-            let file = VolumeFile::placed(id.to_string(), self.room.clone(), placement);
+            let file = VolumeFile::placed(id.to_string(), self.room.clone(), placement)?;
             files.live.insert(id, Arc::new(file));
         }
         head.begin_anew = !opened.repaired.is_empty() || opened.discarded_bytes > 0;

@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::storage::volume::VolumeOptions;
+use crate::storage::volume::backing::Backing;
 use crate::storage::volume::extents::{Extent, Free, UNIT};
 use crate::storage::{File, lock};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The backing files and what is free in them.
 pub(super) struct Room {
@@ -14,36 +14,11 @@ pub(super) struct Room {
     max_growth: u64,
 }
 
-/// One backing file.
-pub(super) struct Backing {
-    /// The file.
-    pub(super) file: Arc<dyn File>,
-    /// Its free extents.
-    pub(super) free: Mutex<Free>,
-    /// Its length changed since the last sync.
-    grown: AtomicBool,
-}
-
-impl Backing {
-    /// Syncs the file.
-    pub(super) fn sync(&self) -> Result<()> {
-        let grown = self.grown.swap(false, Ordering::AcqRel);
-        self.file.sync().inspect_err(|_| {
-            self.grown.fetch_or(grown, Ordering::AcqRel);
-        })
-    }
-}
-
 impl Room {
     /// The backings, with no room known yet.
     pub(super) fn new(backings: Vec<Arc<dyn File>>, options: &VolumeOptions) -> Self {
-        let backing = |file| Backing {
-            file,
-            free: Mutex::new(Free::default()),
-            grown: AtomicBool::new(false),
-        };
         Room {
-            backings: backings.into_iter().map(backing).collect(),
+            backings: backings.into_iter().map(Backing::new).collect(),
             min_growth: options.min_growth.max(UNIT).next_multiple_of(UNIT),
             max_growth: options.max_growth.max(options.min_growth).max(UNIT),
         }
@@ -107,7 +82,7 @@ impl Room {
             Err(Error::NoSpace { .. }) if needed < stepped => grow(needed)?,
             other => other?,
         };
-        backing.grown.store(true, Ordering::Release);
+        backing.set_grown();
         free.extend(end);
         Ok(())
     }
@@ -128,8 +103,7 @@ impl Room {
     /// Syncs every backing whose length changed since its last sync: a record may name extents only
     /// in a length that is on the medium.
     pub(super) fn sync_grown(&self) -> Result<()> {
-        let grown = |b: &&Backing| b.grown.load(Ordering::Acquire);
-        self.backings.iter().filter(grown).try_for_each(Backing::sync)
+        self.backings.iter().filter(|b| b.is_grown()).try_for_each(Backing::sync)
     }
 
     /// Cuts free room off the end of every backing where it is more than two steps; one is kept.

@@ -1,6 +1,8 @@
 //! Which superblock counts, how it is replaced, and what a file without one is.
 
+use super::backing::Channel;
 use crate::error::{Corruption, Error, Result};
+use crate::storage::File;
 use crate::storage::format::Format;
 use crate::storage::volume::extents::Extent;
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
@@ -23,9 +25,9 @@ impl Volume {
 
     /// Writes slot 0 or 1 and syncs.
     pub(super) fn write_slot(&self, slot: usize, superblock: &Superblock) -> Result<()> {
-        let file = self.backing0()?;
+        let file = Channel::new(self.room.clone(), 0)?;
         let offset = SLOTS.get(slot).copied().unwrap_or_default();
-        write_all_at(&**file, &superblock.encode(), offset)?;
+        write_all_at(&file, &superblock.encode(), offset)?;
         file.sync()
     }
 

@@ -90,8 +90,8 @@ impl Volume {
             let room = placement.extents.iter().map(|e| e.len).sum();
             let Some(extents) = free.take_below(room, top) else { continue };
             let to = Placement { extents, ..placement };
-            let to = Arc::new(VolumeFile::placed(id.to_string(), self.room.clone(), to));
-            return Some(Move { id: *id, from: from.clone(), to, copied: 0 });
+            let to = VolumeFile::placed(id.to_string(), self.room.clone(), to);
+            return Some(Move { id: *id, from: from.clone(), to: Arc::new(to.ok()?), copied: 0 });
         }
         None
     }

@@ -1,0 +1,114 @@
+//! The rules of the full and of the lazy policies, on trees small enough to follow by hand: T is 3
+//! and B is 12, so fixed capacities are 36, 108 and 324.
+
+use super::*;
+
+const LEVELED_FULL: LeveledFull = LeveledFull {
+    size_ratio: 3,
+    base_bytes: 12,
+    table_bytes: u64::MAX,
+    level0_runs: 1,
+    adapt: false,
+};
+
+const TIERED_FULL: TieredFull =
+    TieredFull { size_ratio: 3, base_bytes: 12, table_bytes: u64::MAX, level0_runs: 1 };
+
+const LAZY: LazyLeveled = LazyLeveled {
+    size_ratio: 3,
+    base_bytes: 12,
+    table_bytes: u64::MAX,
+    level0_runs: 1,
+    adapt: true,
+    leveled_levels: 1,
+};
+
+/// A tree of one table a run, `sizes[level]` newest first; every table starts at key 0.
+fn tree(sizes: &[&[u16]]) -> Model {
+    let mut model = Model::default();
+    for (level, runs) in sizes.iter().enumerate().rev() {
+        for size in runs.iter().rev() {
+            let run = model.fresh(&Running::default());
+            model.write(level, run.0, 0..*size);
+        }
+    }
+    model
+}
+
+/// The tree after the policy's next plan.
+fn after(policy: &dyn Policy, model: &Model) -> Vec<Vec<u64>> {
+    let running = Running::default();
+    let plan = policy.plan(&model.shape, &[], &running, model.fresh(&running));
+    let mut next = model.clone();
+    if let Some(Plan::Compact(plan)) = plan {
+        assert_eq!(validate(&model.shape, &running, &plan), Ok(()));
+        for group in &plan.groups {
+            next = next.commit(group, false).unwrap();
+        }
+    }
+    next.shape.levels.iter().map(|l| l.runs.iter().map(Run::bytes).collect()).collect()
+}
+
+#[test]
+fn a_full_merge_goes_to_the_smallest_level_that_holds_all_above_it() {
+    let into_1 = after(&LEVELED_FULL, &tree(&[&[12], &[20], &[60], &[200]]));
+    assert_eq!(into_1, [vec![], vec![20], vec![60], vec![200]]);
+    // 12 + 30 do not fit into 36, but with 60 into 108.
+    let into_2 = after(&LEVELED_FULL, &tree(&[&[12], &[30], &[60], &[200]]));
+    assert_eq!(into_2, [vec![], vec![], vec![60], vec![200]]);
+    // Level 2 could take level 1, but would overflow with what is above: it is emptied as well.
+    let into_3 = after(&LEVELED_FULL, &tree(&[&[12], &[30], &[70], &[200]]));
+    assert_eq!(into_3, [vec![], vec![], vec![], vec![200]]);
+}
+
+#[test]
+fn the_last_level_takes_what_no_level_holds_and_goes_deeper_when_full() {
+    let merged = after(&LEVELED_FULL, &tree(&[&[12], &[30], &[105]]));
+    assert_eq!(merged, [vec![], vec![], vec![105]]);
+    let deeper = after(&LEVELED_FULL, &tree(&[&[], &[], &[108]]));
+    assert_eq!(deeper, [vec![], vec![], vec![], vec![108]]);
+}
+
+#[test]
+fn a_full_merge_in_tiers_makes_a_new_run_of_the_level_that_holds_it() {
+    let into_1 = after(&TIERED_FULL, &tree(&[&[12], &[12, 12], &[40]]));
+    assert_eq!(into_1, [vec![], vec![12, 12, 12], vec![40]]);
+    let into_2 = after(&TIERED_FULL, &tree(&[&[12], &[12, 10, 8], &[40]]));
+    assert_eq!(into_2, [vec![], vec![], vec![12, 40]]);
+    // Three runs stand in each: all that there is becomes one run, in place.
+    let all = after(&TIERED_FULL, &tree(&[&[12], &[12, 10, 8], &[20, 20, 40]]));
+    assert_eq!(all, [vec![], vec![], vec![40]]);
+}
+
+#[test]
+fn a_lazy_tree_merges_runs_into_a_new_one_above_and_into_the_one_run_of_its_last_level() {
+    let upper = after(&LAZY, &tree(&[&[], &[4, 4, 4], &[20], &[200]]));
+    assert_eq!(upper, [vec![], vec![], vec![4, 20], vec![200]]);
+    let last = after(&LAZY, &tree(&[&[], &[], &[20, 10, 10], &[200]]));
+    assert_eq!(last, [vec![], vec![], vec![], vec![200]]);
+    // Level 1 may have 90 / 3 bytes.
+    let heavy = after(&LAZY, &tree(&[&[], &[31], &[90]]));
+    assert_eq!(heavy, [vec![], vec![], vec![90]]);
+}
+
+#[test]
+fn into_the_last_level_a_lazy_tree_rewrites_only_what_overlaps() {
+    let mut model = Model::default();
+    let far = model.write(2, 1, 100..190);
+    let near = model.write(2, 1, 0..10);
+    let runs = [4, 3, 2].map(|run| model.write(1, run, [5, 20 + run as u16]));
+    let running = Running::default();
+    let Some(Plan::Compact(plan)) = LAZY.plan(&model.shape, &[], &running, RunId(9)) else {
+        panic!("three runs stand in level 1")
+    };
+    let inputs: BTreeSet<_> = plan.groups.iter().flat_map(|g| &g.inputs).copied().collect();
+    assert_eq!(inputs, runs.into_iter().chain([near]).collect());
+    assert!(!inputs.contains(&far));
+}
+
+#[test]
+fn with_more_leveled_levels_the_lazy_tree_is_leveled_further_up() {
+    let two = LazyLeveled { leveled_levels: 2, ..LAZY };
+    let upper = after(&two, &tree(&[&[], &[4, 4, 4], &[20], &[200]]));
+    assert_eq!(upper, [vec![], vec![], vec![20], vec![200]]);
+}

@@ -1,0 +1,95 @@
+//! Which table goes down, and the state that round robin keeps.
+
+use super::*;
+use crate::pick::Cursors;
+
+const LEVELED: Leveled = Leveled {
+    size_ratio: 3,
+    base_bytes: 6,
+    table_bytes: 6,
+    level0_runs: 3,
+    adapt: true,
+    pick: Pick::RoundRobin,
+    seed: 0,
+};
+
+/// Six tables in level 1, of which one may stay, above as many keys in level 2.
+fn tree() -> Model {
+    let mut model = Model::default();
+    model.write(2, 1, 60..66);
+    for key in (0..36).step_by(6) {
+        model.write(1, 2, key..key + 6);
+    }
+    model
+}
+
+/// The first keys of the tables that go down one after another, until the tree rests.
+fn order(policy: &Leveled, model: &mut Model, state: &mut Vec<u8>) -> Vec<u8> {
+    let running = Running::default();
+    let mut order = Vec::new();
+    while let Some(Plan::Compact(plan)) =
+        policy.plan(&model.shape, state, &running, model.fresh(&running))
+    {
+        let [group] = plan.groups.as_slice() else { panic!("{plan:?}") };
+        let sent = model.shape.tables().find(|(_, _, t)| t.id == group.inputs[0]).unwrap().2;
+        order.push(sent.smallest[1]);
+        let installed = Installed { before: &model.shape, group, outputs: &[], ends: true };
+        *state = policy.apply(state, &installed);
+        *model = model.commit(group, false).unwrap();
+    }
+    order
+}
+
+#[test]
+fn round_robin_goes_on_after_the_last_table_and_then_from_the_start() {
+    let (mut model, mut state) = (tree(), Vec::new());
+    assert_eq!(order(&LEVELED, &mut model, &mut state), [0, 6, 12, 18, 24]);
+    for key in [0, 6, 12] {
+        model.write(1, 2, key..key + 6);
+    }
+    assert_eq!(order(&LEVELED, &mut model, &mut state), [30, 0]);
+    model.write(1, 2, 54..60);
+    assert_eq!(order(&LEVELED, &mut model, &mut state), [6]);
+}
+
+#[test]
+fn a_state_that_cannot_be_read_is_as_good_as_none() {
+    for state in [&[1][..], &[1, 255, 255, 7], &[1, 2, 0, 7], b"no state of this policy"] {
+        assert_eq!(Cursors::read(state), Cursors::default());
+        let picked = order(&LEVELED, &mut tree(), &mut state.to_vec());
+        assert_eq!(picked.first(), Some(&0));
+    }
+}
+
+#[test]
+fn the_cursors_of_all_levels_with_the_longest_keys_fit_into_a_state() {
+    let mut cursors = Cursors::default();
+    for level in 0..64 {
+        cursors.advance(level, &vec![level as u8; 1 << 20]);
+    }
+    let state = cursors.state();
+    assert!(state.len() <= MAX_STATE, "{}", state.len());
+    assert_eq!(Cursors::read(&state), cursors);
+}
+
+#[test]
+fn the_oldest_table_is_the_one_with_the_smallest_sequence_number() {
+    let mut model = Model::default();
+    model.write(2, 1, 60..66);
+    for key in [18, 0, 24, 6, 12] {
+        model.write(1, 2, key..key + 6);
+    }
+    let policy = Leveled { pick: Pick::Oldest, ..LEVELED };
+    assert_eq!(order(&policy, &mut model, &mut Vec::new())[..3], [18, 0, 24]);
+}
+
+#[test]
+fn a_random_order_depends_on_the_seed_and_on_nothing_else() {
+    let drawn = |seed| {
+        let policy = Leveled { pick: Pick::Random, seed, ..LEVELED };
+        order(&policy, &mut tree(), &mut Vec::new())
+    };
+    let orders: BTreeSet<_> = (0..20).map(drawn).collect();
+    assert!(orders.len() > 5, "{orders:?}");
+    assert_eq!(drawn(3), drawn(3));
+}

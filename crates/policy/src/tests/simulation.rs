@@ -1,0 +1,218 @@
+//! What the policies write and keep, on trees of a few hundred flushes. Only orders are asserted:
+//! the figures that models give are asymptotic.
+
+use super::*;
+use crate::pick::mix;
+use std::collections::HashMap;
+
+/// B, in entries of one byte.
+const FLUSH: u64 = 64;
+
+/// Keys, each with its newest sequence number.
+type Entries = BTreeMap<u32, u64>;
+
+/// A tree without snapshots: a merge keeps the newest version of a key.
+#[derive(Default)]
+struct Simulation {
+    shape: Shape,
+    entries: HashMap<TableId, Entries>,
+    state: Vec<u8>,
+    last: u64,
+    flushed: u64,
+    /// Entries that compactions wrote.
+    written: u64,
+    /// Bytes that left level 0, plan by plan.
+    admissions: Vec<u64>,
+}
+
+impl Simulation {
+    fn table(&mut self, entries: Entries) -> Arc<TableInfo> {
+        self.last += 1;
+        let id = TableId(self.last);
+        let key = |k: Option<(&u32, _)>| k.unwrap().0.to_be_bytes().to_vec();
+        let info = TableInfo {
+            id,
+            bytes: entries.len() as u64,
+            entries: entries.len() as u64,
+            tombstones: 0,
+            smallest: key(entries.first_key_value()),
+            largest: key(entries.last_key_value()),
+            first_seq: entries.values().copied().min().unwrap(),
+            last_seq: entries.values().copied().max().unwrap(),
+        };
+        self.entries.insert(id, entries);
+        Arc::new(info)
+    }
+
+    fn flush(&mut self, keys: impl IntoIterator<Item = u32>) {
+        let seq = self.last;
+        let entries: Entries = keys.into_iter().map(|key| (key, seq)).collect();
+        self.flushed += entries.len() as u64;
+        let table = self.table(entries);
+        let edit = ShapeEdit { added: vec![(0, RunId(self.last), table)], dropped: vec![] };
+        self.shape = apply(&self.shape, &edit).unwrap();
+    }
+
+    fn rest(&mut self, policy: &dyn Policy) {
+        let running = Running::default();
+        loop {
+            self.last += 1;
+            let plan = policy.plan(&self.shape, &self.state, &running, RunId(self.last));
+            let Some(Plan::Compact(plan)) = plan else { return };
+            let waiting = |shape: &Shape| shape.levels.first().map_or(0, Level::bytes);
+            let before = waiting(&self.shape);
+            for (at, group) in plan.groups.iter().enumerate() {
+                self.commit(policy, group, at + 1 == plan.groups.len());
+            }
+            if plan.groups.iter().any(|g| g.destination.level > 0) {
+                self.admissions.extend(Some(before - waiting(&self.shape)).filter(|b| *b > 0));
+            }
+        }
+    }
+
+    fn commit(&mut self, policy: &dyn Policy, group: &Group, ends: bool) {
+        let before = self.shape.clone();
+        let inputs: Vec<_> =
+            before.tables().filter(|(_, _, t)| group.inputs.contains(&t.id)).collect();
+        let outputs: Vec<_> = match group.action {
+            Action::Move => inputs.iter().map(|(_, _, t)| Arc::clone(t)).collect(),
+            Action::Merge { table_bytes, .. } => {
+                let mut merged = Entries::new();
+                for (key, seq) in
+                    inputs.iter().flat_map(|(_, _, t)| self.entries.remove(&t.id).unwrap())
+                {
+                    let newest = merged.entry(key).or_insert(seq);
+                    *newest = seq.max(*newest);
+                }
+                self.written += merged.len() as u64;
+                let merged: Vec<_> = merged.into_iter().collect();
+                let size = usize::try_from(table_bytes).unwrap();
+                merged.chunks(size).map(|c| self.table(c.iter().copied().collect())).collect()
+            }
+        };
+        let Destination { level, run } = group.destination;
+        let added = outputs.iter().map(|t| (level, run, Arc::clone(t))).collect();
+        let edit = ShapeEdit { added, dropped: group.inputs.clone() };
+        self.shape = apply(&before, &edit).unwrap();
+        let outputs: Vec<_> = outputs.iter().map(|t| TableInfo::clone(t)).collect();
+        let installed = Installed { before: &before, group, outputs: &outputs, ends };
+        self.state = policy.apply(&self.state, &installed);
+    }
+
+    fn write_amplification(&self) -> f64 {
+        self.written as f64 / self.flushed as f64
+    }
+}
+
+/// Flushes of keys drawn evenly from `keys`.
+fn uniform(policy: &dyn Policy, flushes: u64, keys: u64) -> Simulation {
+    let mut tree = Simulation::default();
+    for flush in 0..flushes {
+        tree.flush((0..FLUSH).map(|k| (mix(flush * FLUSH + k) % keys) as u32));
+        tree.rest(policy);
+    }
+    tree
+}
+
+const LEVELED: Leveled = Leveled {
+    size_ratio: 5,
+    base_bytes: FLUSH,
+    table_bytes: FLUSH / 2,
+    level0_runs: 1,
+    adapt: true,
+    pick: Pick::LeastOverlap,
+    seed: 1,
+};
+
+const LEVELED_FULL: LeveledFull = LeveledFull {
+    size_ratio: 5,
+    base_bytes: FLUSH,
+    table_bytes: FLUSH / 2,
+    level0_runs: 1,
+    adapt: true,
+};
+
+const LAZY: LazyLeveled = LazyLeveled {
+    size_ratio: 5,
+    base_bytes: FLUSH,
+    table_bytes: FLUSH / 2,
+    level0_runs: 1,
+    adapt: true,
+    leveled_levels: 1,
+};
+
+const TIERED: Tiered = Tiered { size_ratio: 5, base_bytes: FLUSH, table_bytes: FLUSH / 2 };
+
+const TIERED_FULL: TieredFull =
+    TieredFull { size_ratio: 5, base_bytes: FLUSH, table_bytes: FLUSH / 2, level0_runs: 1 };
+
+const UNIVERSAL: Universal = Universal {
+    run_trigger: 4,
+    size_ratio_percent: 1,
+    min_merge_width: 2,
+    max_merge_width: 64,
+    space_percent: 200,
+    table_bytes: FLUSH / 2,
+};
+
+#[test]
+fn tiering_writes_less_than_lazy_leveling_than_full_leveling_than_partial() {
+    for keys in [1 << 32, 8000] {
+        let [partial, full, lazy, tiered, tiered_full] =
+            [&LEVELED as &dyn Policy, &LEVELED_FULL, &LAZY, &TIERED, &TIERED_FULL]
+                .map(|policy| uniform(policy, 500, keys).write_amplification());
+        assert!(full < partial, "{keys} keys: full {full}, partial {partial}");
+        assert!(lazy < full, "{keys} keys: lazy {lazy}, full {full}");
+        assert!(tiered < lazy && tiered_full < lazy, "{keys} keys: {tiered} {tiered_full} {lazy}");
+    }
+}
+
+#[test]
+fn the_least_overlap_writes_less_than_the_oldest_or_a_random_table() {
+    let [least, oldest, random] = [Pick::LeastOverlap, Pick::Oldest, Pick::Random]
+        .map(|pick| uniform(&Leveled { pick, ..LEVELED }, 300, 1 << 32).write_amplification());
+    assert!(least < oldest && least < random, "{least} {oldest} {random}");
+}
+
+#[test]
+fn capacities_that_adapt_bound_what_stands_above_the_deepest_level() {
+    let above = |policy: &dyn Policy| {
+        let shape = uniform(policy, 500, 1 << 32).shape;
+        let deepest = shape.levels.last().map_or(0, Level::bytes);
+        (shape.bytes() - deepest) as f64 / deepest as f64
+    };
+    // 1 / (T-1), as level upon level adds up.
+    for policy in [&LEVELED as &dyn Policy, &LEVELED_FULL, &LAZY] {
+        assert!(above(policy) <= 0.25, "{}", policy.name());
+    }
+    assert!(above(&Leveled { adapt: false, ..LEVELED }) > 0.25);
+}
+
+#[test]
+fn a_flood_of_tiny_flushes_goes_down_by_the_base_size_and_costs_little_more() {
+    for policy in [&LEVELED as &dyn Policy, &LEVELED_FULL, &LAZY, &TIERED, &TIERED_FULL] {
+        let mut tree = Simulation::default();
+        for key in 0..100 * FLUSH {
+            tree.flush([mix(key) as u32]);
+            tree.rest(policy);
+        }
+        assert!(tree.admissions.len() > 10, "{}", policy.name());
+        assert!(tree.admissions.iter().all(|bytes| *bytes >= FLUSH), "{}", policy.name());
+        // Gathering 64 runs into one by factors writes each entry fewer times than doublings would.
+        let whole = uniform(policy, 100, 1 << 32).write_amplification();
+        let extra = tree.write_amplification() - whole;
+        assert!(extra < 7.0, "{}: {extra} more than {whole}", policy.name());
+    }
+}
+
+#[test]
+fn a_stack_merges_tiny_flushes_with_their_like() {
+    let mut tree = Simulation::default();
+    for key in 0..100 * FLUSH {
+        tree.flush([mix(key) as u32]);
+        tree.rest(&UNIVERSAL);
+    }
+    let whole = uniform(&UNIVERSAL, 100, 1 << 32).write_amplification();
+    let extra = tree.write_amplification() - whole;
+    assert!(extra < 7.0, "{extra} more than {whole}");
+}

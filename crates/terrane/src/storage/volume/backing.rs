@@ -1,0 +1,181 @@
+//! One backing file, and what a failed sync of it means.
+//!
+//! A sync that fails may have lost any write before it, also those of others in the same file, and
+//! a later sync that succeeds does not bring them back. So each writer (a file, the journal, a
+//! superblock) has a [`Channel`] of its own:
+//!
+//! 1. It notes how many syncs had failed when it began to write.
+//! 2. Its sync succeeds only if none failed since. If one did, the channel never syncs again: what
+//!    it wrote has to be written anew, elsewhere.
+
+use crate::error::{Error, Result};
+use crate::storage::volume::extents::Free;
+use crate::storage::volume::room::Room;
+use crate::storage::{File, lock};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// One backing file.
+pub(super) struct Backing {
+    /// The file.
+    pub(super) file: Arc<dyn File>,
+    /// Its free extents.
+    pub(super) free: Mutex<Free>,
+    /// Its length may not be on the medium.
+    grown: AtomicBool,
+    failed_syncs: AtomicU64,
+}
+
+impl Backing {
+    /// A backing with no room known yet.
+    pub(super) fn new(file: Arc<dyn File>) -> Self {
+        Backing {
+            file,
+            free: Mutex::default(),
+            grown: AtomicBool::new(false),
+            failed_syncs: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes over what is free in the file. Nobody knows whether its length was ever synced.
+    pub(super) fn set_free(&self, free: Free) {
+        *lock(&self.free) = free;
+        self.set_grown();
+    }
+
+    /// Says that the length changed.
+    pub(super) fn set_grown(&self) {
+        self.grown.store(true, Ordering::Release);
+    }
+
+    /// Whether the length may not be on the medium.
+    pub(super) fn is_grown(&self) -> bool {
+        self.grown.load(Ordering::Acquire)
+    }
+
+    /// Syncs the file. Where its length may not be on the medium it is set again, in case that an
+    /// earlier sync failed.
+    pub(super) fn sync(&self) -> Result<()> {
+        let grown = self.grown.swap(false, Ordering::AcqRel);
+        let again = || {
+            let free = lock(&self.free);
+            self.file.set_len(self.file.len()?.max(free.end()))
+        };
+        let length = if grown { again() } else { Ok(()) };
+        length.and_then(|()| self.file.sync()).inspect_err(|_| {
+            self.failed_syncs.fetch_add(1, Ordering::AcqRel);
+            self.grown.fetch_or(grown, Ordering::AcqRel);
+        })
+    }
+}
+
+/// Nothing was written since the last sync.
+const CLEAN: u64 = u64::MAX;
+
+/// One writer's way to a backing file.
+pub(super) struct Channel {
+    room: Arc<Room>,
+    number: u8,
+    name: String,
+    /// How many syncs of the backing had failed before the first write since the last sync.
+    unsynced: AtomicU64,
+}
+
+impl Channel {
+    /// A channel to backing `number`.
+    ///
+    /// # Errors
+    /// There is no such backing.
+    pub(super) fn new(room: Arc<Room>, number: u8) -> Result<Self> {
+        let name = room.backing(number)?.file.name().to_owned();
+        Ok(Channel { room, number, name, unsynced: AtomicU64::new(CLEAN) })
+    }
+
+    fn backing(&self) -> Result<&Backing> {
+        self.room.backing(self.number)
+    }
+}
+
+impl File for Channel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.backing()?.file.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
+        let backing = self.backing()?;
+        let failed = backing.failed_syncs.load(Ordering::Acquire);
+        // If it is not clean, the earlier number stands.
+        let _ = self.unsynced.compare_exchange(CLEAN, failed, Ordering::AcqRel, Ordering::Acquire);
+        backing.file.write_at(buf, offset)
+    }
+
+    fn sync(&self) -> Result<()> {
+        let backing = self.backing()?;
+        let since = self.unsynced.load(Ordering::Acquire);
+        backing.sync()?;
+        if since != CLEAN && since != backing.failed_syncs.load(Ordering::Acquire) {
+            let lost = io::Error::other("an earlier sync failed, and what it lost is unknown");
+            return Err(Error::io("sync", &self.name, 0, lost));
+        }
+        self.unsynced.store(CLEAN, Ordering::Release);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.backing()?.file.set_len(len)
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.backing()?.file.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::medium::fault::{Fault, Survivors};
+    use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
+    use crate::storage::volume::VolumeOptions;
+
+    fn room(medium: &FaultMedium) -> Arc<Room> {
+        let file = medium.create("backing").unwrap();
+        medium.sync_names().unwrap();
+        Arc::new(Room::new(vec![file], &VolumeOptions::default()))
+    }
+
+    #[test]
+    fn a_failed_sync_is_told_to_everyone_whose_writes_it_may_have_lost() {
+        let medium = FaultMedium::new(Arc::new(MemoryMedium::new())).unwrap();
+        let room = room(&medium);
+        let channel = || Channel::new(room.clone(), 0).unwrap();
+        let (one, other) = (channel(), channel());
+        one.write_at(b"one", 0).unwrap();
+        other.write_at(b"other", 10).unwrap();
+        medium.fail_at(medium.operations(), Fault::Io);
+        assert!(one.sync().is_err());
+        assert!(other.sync().is_err(), "its write may be lost, too");
+        other.write_at(b"more", 10).unwrap();
+        assert!(other.sync().is_err(), "nothing brings the first write back");
+        let fresh = channel();
+        fresh.write_at(b"anew", 10).unwrap();
+        fresh.sync().unwrap();
+    }
+
+    #[test]
+    fn a_length_that_a_failed_sync_may_have_lost_is_set_again() {
+        let inner = Arc::new(MemoryMedium::new());
+        let medium = FaultMedium::new(inner.clone()).unwrap();
+        let room = room(&medium);
+        room.allocate(0, 4096, 4096).unwrap();
+        medium.fail_at(medium.operations() + 1, Fault::Io);
+        assert!(room.sync_grown().is_err());
+        room.sync_grown().unwrap();
+        medium.crash(Survivors::Synced).unwrap();
+        assert_eq!(inner.open("backing").unwrap().len().unwrap(), 1 << 20);
+    }
+}

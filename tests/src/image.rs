@@ -1,0 +1,252 @@
+//! The bytes of a store at rest, and which of them matter.
+//!
+//! A byte matters if a live structure covers it with a checksum:
+//!
+//! 1. `CURRENT`: magic, generation and checksum of either copy. A volume: a superblock's body and
+//!    checksum in either slot.
+//! 2. The journal: both frames of every record, without the zeros that fill their sectors.
+//! 3. Every byte of a table that the journal names.
+//! 4. Of each live log, header and payload of the records that recovery takes.
+//!
+//! All others may hold anything: padding, a log past its last record, what a torn commit left, free
+//! room, the rest of a unit after a table's end.
+
+use crate::rig::Kind;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use terrane::batch;
+use terrane::entry::Seq;
+use terrane::storage::fuzz::{Scan, Slot, decode_current, decode_record, decode_superblock, scan};
+use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::{FileId, read_exact_at, write_all_at};
+use terrane::version::{Catalog, Edit};
+use terrane::wal;
+
+/// Files and their bytes.
+#[derive(Clone)]
+pub struct Image {
+    /// By name.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// What a byte belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Structure {
+    /// `CURRENT`, or a superblock: there are two copies.
+    Head,
+    /// A record of the journal: there are two copies.
+    Journal,
+    /// A table.
+    Table,
+    /// A log record that a later one, or a table, proves to have been synced.
+    Proven,
+    /// A log record that nothing proves; with those after it this many are lost if it is.
+    Unproven {
+        /// Records from this one on.
+        records: usize,
+    },
+}
+
+/// A range of bytes that matter.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The raw file.
+    pub file: String,
+    /// Where in it.
+    pub range: Range<u64>,
+    /// What it belongs to.
+    pub of: Structure,
+}
+
+/// A stretch of a raw file.
+struct Piece {
+    file: String,
+    offset: u64,
+    len: u64,
+}
+
+impl Image {
+    /// What a medium holds.
+    ///
+    /// # Panics
+    /// If it cannot be read.
+    #[must_use]
+    pub fn of(medium: &dyn Medium) -> Image {
+        let read = |name: String| {
+            let file = medium.open(&name).expect("a file that is listed");
+            let mut bytes = vec![0; file.len().expect("a length") as usize];
+            read_exact_at(&*file, &mut bytes, 0).expect("all bytes");
+            (name, bytes)
+        };
+        Image { files: medium.list().expect("names").into_iter().map(read).collect() }
+    }
+
+    /// A medium that holds it.
+    ///
+    /// # Panics
+    /// If memory is full.
+    #[must_use]
+    pub fn medium(&self) -> MemoryMedium {
+        let medium = MemoryMedium::new();
+        for (name, bytes) in &self.files {
+            let file = medium.create(name).expect("room in memory");
+            write_all_at(&*file, bytes, 0).expect("room in memory");
+        }
+        medium
+    }
+
+    /// A medium that holds it, with one bit flipped.
+    ///
+    /// # Panics
+    /// If the bit lies past the end of the file.
+    #[must_use]
+    pub fn flipped(&self, name: &str, bit: u64) -> MemoryMedium {
+        let medium = self.medium();
+        let byte = self.files[name][(bit / 8) as usize] ^ 1 << (bit % 8);
+        let file = medium.open(name).expect("a file of the image");
+        write_all_at(&*file, &[byte], bit / 8).expect("a byte of the file");
+        medium
+    }
+
+    /// Every part that matters, of a sound store.
+    ///
+    /// # Panics
+    /// If the store is not sound.
+    #[must_use]
+    pub fn parts(&self, kind: Kind) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let (journal, base, bytes, generation) = self.journal(kind, &mut parts);
+        let scanned = scan(bytes, generation, journal, base).expect("a sound journal");
+        frames(journal, &scanned, &mut parts);
+
+        let mut catalog = Catalog::default();
+        let mut places = BTreeMap::new();
+        for (number, (_, payload)) in scanned.records.iter().enumerate() {
+            let record = decode_record(payload).expect("a sound record");
+            for (id, placement) in record.placed {
+                places.insert(id, self.pieces(kind, id, &placement));
+            }
+            record.dropped.iter().for_each(|id| drop(places.remove(id)));
+            if let Some(edit) = record.edit {
+                let edit = Edit::decode(edit, number as u64).expect("a sound edit");
+                catalog.apply(&edit).expect("an edit that fits");
+            }
+        }
+        for (_, _, info) in catalog.keyspaces.values().flat_map(|k| k.shape.tables()) {
+            let pieces = &places[&FileId::table(info.id.0)];
+            locate(pieces, 0..info.bytes, Structure::Table, &mut parts);
+        }
+        self.logs(&catalog, &places, &mut parts);
+        parts
+    }
+
+    /// The journal's file, where its region begins, the region and the generation; what names it
+    /// goes to `parts`.
+    fn journal(&self, kind: Kind, parts: &mut Vec<Part>) -> (&str, u64, &[u8], u64) {
+        let mut head = |file: &str, range| {
+            parts.push(Part { file: file.to_owned(), range, of: Structure::Head });
+        };
+        if kind.backings().is_empty() {
+            let (generation, _) = decode_current(&self.files["CURRENT"]).expect("a sound CURRENT");
+            head("CURRENT", 0..24);
+            head("CURRENT", 512..536);
+            let name = format!("MANIFEST-{generation:06}");
+            let (name, bytes) = self.files.get_key_value(&name).expect("a manifest");
+            return (name, 0, bytes, generation);
+        }
+        let (name, bytes) = self.files.get_key_value(kind.backings()[0]).expect("a backing");
+        let Slot::Valid(superblock) = decode_superblock(&bytes[..512]) else {
+            panic!("a sound superblock")
+        };
+        head(name, 0..56);
+        head(name, 4096..4096 + 56);
+        let base = superblock.journal_offset;
+        let region = &bytes[base as usize..(base + superblock.journal_len) as usize];
+        (name, base, region, superblock.generation)
+    }
+
+    /// Where the bytes of a file lie.
+    fn pieces(
+        &self,
+        kind: Kind,
+        id: FileId,
+        placement: &terrane::storage::fuzz::Placement,
+    ) -> Vec<Piece> {
+        let backings = kind.backings();
+        if backings.is_empty() {
+            return vec![Piece { file: id.to_string(), offset: 0, len: placement.len }];
+        }
+        let file = backings[usize::from(placement.backing)];
+        let piece = |e: &terrane::storage::fuzz::Extent| Piece {
+            file: file.to_owned(),
+            offset: e.offset,
+            len: e.len,
+        };
+        placement.extents.iter().map(piece).collect()
+    }
+
+    fn bytes(&self, pieces: &[Piece]) -> Vec<u8> {
+        let piece =
+            |p: &Piece| &self.files[&p.file][p.offset as usize..(p.offset + p.len) as usize];
+        pieces.iter().flat_map(|p| piece(p).iter().copied()).collect()
+    }
+
+    /// The records that recovery takes, log by log.
+    fn logs(
+        &self,
+        catalog: &Catalog,
+        places: &BTreeMap<FileId, Vec<Piece>>,
+        parts: &mut Vec<Part>,
+    ) {
+        let mut next = catalog.log_start;
+        let mut proven: Seq = catalog.flushed_max();
+        let mut taken = Vec::new();
+        for log in &catalog.logs {
+            let pieces = &places[&FileId::log(log.file)];
+            let bytes = self.bytes(pieces);
+            let mut end = 0;
+            for record in wal::scan(&bytes, log.number).expect("bytes in memory") {
+                if record.offset != end || record.header.first != next {
+                    break;
+                }
+                end = record.end();
+                let from = record.offset + wal::record::HEADER_BYTES as u64;
+                let to = from + record.header.payload_bytes as u64;
+                next += batch::decode(&bytes[from as usize..to as usize]).count() as u64;
+                proven = proven.max(record.header.synced);
+                taken.push((pieces, record.offset..to, record.header.first));
+            }
+        }
+        for (n, (pieces, range, first)) in taken.iter().enumerate() {
+            let unproven = Structure::Unproven { records: taken.len() - n };
+            let of = if *first <= proven { Structure::Proven } else { unproven };
+            locate(pieces, range.clone(), of, parts);
+        }
+    }
+}
+
+/// Both frames of every record.
+fn frames(file: &str, scanned: &Scan<'_>, parts: &mut Vec<Part>) {
+    for (number, (offset, payload)) in scanned.records.iter().enumerate() {
+        // The first payload follows 20 bytes that describe the region.
+        let region = if number == 0 { 20 } else { 0 };
+        let len = 32 + region + payload.len() as u64;
+        for start in [*offset, offset + len.next_multiple_of(512)] {
+            let file = file.to_owned();
+            parts.push(Part { file, range: start..start + len, of: Structure::Journal });
+        }
+    }
+}
+
+/// Where a range of a file's bytes lies.
+fn locate(pieces: &[Piece], range: Range<u64>, of: Structure, parts: &mut Vec<Part>) {
+    let mut start = 0;
+    for piece in pieces {
+        let (from, to) = (range.start.max(start), range.end.min(start + piece.len));
+        if from < to {
+            let at = |n: u64| piece.offset + n - start;
+            parts.push(Part { file: piece.file.clone(), range: at(from)..at(to), of });
+        }
+        start += piece.len;
+    }
+}
