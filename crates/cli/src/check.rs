@@ -7,7 +7,8 @@ use terrane::{CheckReport, Db};
 
 /// Prints what was read and what is damaged; damage is a failure.
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
-    let report = Db::inspect(&args.dir)?;
+    let dir = &args.dir;
+    let report = if dir.is_file() { Db::inspect_file(dir)? } else { Db::inspect(dir)? };
     let printed = print(&report, args.json);
     let place = args.dir.display();
     // Damage is told by the exit code even where nobody reads the output.

@@ -11,8 +11,8 @@ Exit codes:
   0    done; what was written is on the medium
   1    get: the store has no such key
   2    the command line is not understood
-  3    a row of the input is malformed, or a key or value is over its limit
-  4    the directory holds no store, or one of a later release
+  3    a row is malformed, an argument is over its limit, or a new place is taken
+  4    there is no such store or keyspace, or the store is of a later release
   5    another process has the store open
   6    the store is damaged
   7    the system refused: permission, no space left, a failing medium, a missing input file
@@ -27,9 +27,9 @@ pub enum Exit {
     NotFound = 1,
     /// The command line is not understood.
     Usage = 2,
-    /// A malformed row, or an argument over its limit.
+    /// A malformed row, an argument over its limit, or something where a new store was to be.
     Input = 3,
-    /// No store, or a later release's.
+    /// No such store or keyspace, or a later release's.
     NoStore = 4,
     /// Another process has the store open.
     InUse = 5,

@@ -10,11 +10,11 @@ use std::io::{self, IsTerminal};
 /// Prints the value; no such key is a failure.
 pub fn run(args: &GetArgs) -> Result<(), Failure> {
     let key = args::bytes(&args.key, args.hex)?;
-    let db = store::existing(&args.dir)?;
-    let value = db.default_keyspace().get(&key)?;
+    let (db, keyspace) = store::read(&args.at)?;
+    let value = keyspace.get(&key)?;
     db.close()?;
     let Some(value) = value else {
-        let sentence = format!("{} has no key {}", args.dir.display(), shown(&key, 200));
+        let sentence = format!("{} has no key {}", args.at.dir.display(), shown(&key, 200));
         return Err(Failure::new(Exit::NotFound, sentence));
     };
     let mut out = Output::new();

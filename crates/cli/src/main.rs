@@ -1,21 +1,29 @@
-//! The `terrane` command: loads, reads and checks Terrane stores.
+//! The `terrane` command: loads, reads, checks and copies Terrane stores.
 //!
 //! * `args` - what can be asked for, and the bytes that an argument stands for.
 //! * `exit` - exit codes, and the sentence that goes with each failure.
-//! * `store` - opening a store, or making one.
+//! * `store` - opening stores and keyspaces, or making them.
 //! * `load` - rows of a file, in batches.
 //! * `get`, `put`, `delete`, `scan` - single keys, and ranges of them.
-//! * `stats`, `check` - what a store holds, and whether it is sound.
-//! * `escape`, `output` - bytes as text, and where the text goes.
+//! * `stats`, `levels`, `check` - what a store holds, and whether it is sound.
+//! * `keyspaces`, `policies`, `compact` - what there is beside rows, and its care.
+//! * `copy` - whole stores: checkpoint, export, import.
+//! * `escape`, `output`, `meter` - bytes as text, where the text goes, and progress.
 
 mod args;
 mod check;
+mod compact;
+mod copy;
 mod delete;
 mod escape;
 mod exit;
 mod get;
+mod keyspaces;
+mod levels;
 mod load;
+mod meter;
 mod output;
+mod policies;
 mod put;
 mod scan;
 mod stats;
@@ -33,7 +41,15 @@ fn main() -> ExitCode {
         Command::Delete(args) => delete::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Stats(args) => stats::run(&args),
+        Command::Levels(args) => levels::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Keyspaces(args) => keyspaces::run(&args),
+        Command::Policies(args) => policies::list(&args),
+        Command::Policy(args) => policies::run(&args),
+        Command::Compact(args) => compact::run(&args),
+        Command::Checkpoint(args) => copy::into_directory(&args.dir, &args.target),
+        Command::Export(args) => copy::into_file(&args.dir, &args.file),
+        Command::Import(args) => copy::import(&args.file, &args.dir),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -14,8 +14,8 @@ pub fn run(args: &PutArgs) -> Result<(), Failure> {
         if args.value == "-" { standard_input()? } else { args::bytes(&args.value, args.hex)? };
     // Before the store is opened, so that a refused value creates none.
     check_limits(&key, &value)?;
-    let db = store::existing_or_new(&args.dir)?;
-    db.default_keyspace().put(&key, &value, Durability::Sync)?;
+    let (db, keyspace) = store::write(&args.at, args.policy.as_ref())?;
+    keyspace.put(&key, &value, Durability::Sync)?;
     Ok(db.close()?)
 }
 

@@ -125,7 +125,7 @@ impl LazyLeveled {
 
 impl Described for LazyLeveled {
     fn summary(&self) -> &'static str {
-        "The largest level is one run, the others have several: nearly the writing of tiering at \\
+        "The largest level is one run, the others have several: nearly the writing of tiering at \
          nearly the space of leveling."
     }
 

@@ -97,7 +97,7 @@ fn merge(view: &View) -> Option<Compaction> {
 
 impl Described for LeveledFull {
     fn summary(&self) -> &'static str {
-        "One run a level, everything down to the level that holds it in one merge: less writing \\
+        "One run a level, everything down to the level that holds it in one merge: less writing \
          than table by table, for much space while it lasts."
     }
 

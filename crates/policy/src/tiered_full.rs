@@ -102,7 +102,7 @@ impl TieredFull {
 
 impl Described for TieredFull {
     fn summary(&self) -> &'static str {
-        "Several runs a level, everything above the level that holds it in one merge: least \\
+        "Several runs a level, everything above the level that holds it in one merge: least \
          writing, for more runs to read and more space."
     }
 

@@ -67,12 +67,11 @@ pub fn run(args: &LoadArgs) -> Result<(), Failure> {
     let (input, input_bytes) = open(file)?;
     let rows = rows(args, format, Lines::new(input))?;
     interrupt::listen()?;
-    let db = store::existing_or_new(&args.dir)?;
+    let (db, keyspace) = store::write(&args.at, args.policy.as_ref())?;
 
     let (sender, batches) = sync_channel(BATCHES_AHEAD);
     let name = file.map_or("standard input".into(), |file| file.display().to_string());
-    let keyspace = db.default_keyspace().id();
-    let reader = Batches::new(rows, name, keyspace, args.batch);
+    let reader = Batches::new(rows, name, keyspace.id(), args.batch);
     thread::Builder::new()
         .name("rows".into())
         .spawn(move || {

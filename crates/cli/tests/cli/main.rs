@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod copies;
+#[cfg(test)]
 mod load;
 #[cfg(test)]
 mod place;
+#[cfg(test)]
+mod trees;

@@ -29,7 +29,8 @@ pub(crate) struct Merge {
     /// The last key added, where a cut may not fall.
     last_key: Vec<u8>,
     next_cut: usize,
-    read_bytes: u64,
+    read_entries: u64,
+    total_entries: u64,
     total_bytes: u64,
     /// Pins the inputs.
     tree: Arc<Tree>,
@@ -45,7 +46,9 @@ impl Merge {
         tombstones: TombstoneRule,
     ) -> Self {
         let inputs = group.inputs.iter().filter_map(|id| tree.table(*id));
-        let total_bytes = inputs.map(|t| t.table().info().bytes).sum();
+        let (total_bytes, total_entries) = inputs
+            .map(|t| (t.table().info().bytes, t.table().info().entries))
+            .fold((0, 0), |(bytes, entries), (b, e)| (bytes + b, entries + e));
         Merge {
             compaction,
             keyspace,
@@ -56,7 +59,8 @@ impl Merge {
             outputs: Outputs::default(),
             last_key: Vec::new(),
             next_cut: 0,
-            read_bytes: 0,
+            read_entries: 0,
+            total_entries,
             total_bytes,
             tree,
         }
@@ -72,12 +76,12 @@ impl Merge {
             let size = (cursor.key().len() + cursor.value().len() + 16) as u64;
             self.take(engine, &cursor)?;
             cursor.next()?;
-            self.read_bytes += size;
+            self.read_entries += 1;
             left = left.saturating_sub(size);
             if left == 0 {
                 engine.emit(&Event::MergeProgress {
                     compaction: self.compaction,
-                    read_bytes: self.read_bytes,
+                    read_bytes: self.read_bytes(),
                     total_bytes: self.total_bytes,
                 });
                 self.cursor = Some(cursor);
@@ -92,6 +96,12 @@ impl Merge {
             engine.group_abandoned(self.compaction, &self.group);
         }
         Ok(Progress::Done)
+    }
+
+    /// The bytes of tables that the entries read so far take.
+    fn read_bytes(&self) -> u64 {
+        let (read, of) = (u128::from(self.read_entries), u128::from(self.total_entries.max(1)));
+        u64::try_from(u128::from(self.total_bytes) * read / of).unwrap_or(self.total_bytes)
     }
 
     /// One cursor for each run that has inputs, newest first, merged.

@@ -65,7 +65,8 @@ impl Engine {
         catalog.logs.clear();
         for (number, from, bytes) in logs {
             let id = FileId::log(number);
-            let to = target.create(id, bytes.max(self.options.log_bytes))?;
+            // No larger than it is: the copy, once opened, makes itself a log to go on in.
+            let to = target.create(id, bytes)?;
             copy(&*from, &*to, bytes)?;
             catalog.logs.push(LogRecord { number, file: number });
             added.push(id);

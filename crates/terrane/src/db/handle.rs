@@ -13,11 +13,11 @@ use crate::read::{Range, Scan};
 use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{
-    Directory,
+    Directory, Volume,
     medium::{Medium, NativeMedium, StoreLock},
 };
 use std::sync::Arc;
-use terrane_policy::PolicyOptions;
+use terrane_policy::{PolicyOptions, Shape};
 
 /// An open store. Clones share it; the last one to go closes it.
 #[derive(Clone)]
@@ -50,9 +50,19 @@ impl Db {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let (storage, lock) = hold(path.as_ref(), options.create)?;
-        let driver = Arc::new(crate::driver::ThreadDriver::new(crate::driver::workers()));
-        let db = Db::join(Engine::open(Arc::new(storage), options)?, driver, Some(Box::new(lock)));
-        Ok(db)
+        let engine = Engine::open(Arc::new(storage), options)?;
+        Ok(Db::join(engine, threads(), Some(Box::new(lock))))
+    }
+
+    /// Opens or creates the store in the single file `path`, a volume, with threads for background
+    /// work. One process at a time.
+    ///
+    /// # Errors
+    /// [`crate::Error::Busy`] if another process holds it; what [`Engine::open`] says.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
+        let volume = Volume::open_file(path.as_ref(), options.create)?;
+        Db::open_storage(Arc::new(volume), options, threads())
     }
 
     /// Verifies the store in directory `path` without opening it, so that damage which keeps it
@@ -64,6 +74,15 @@ impl Db {
     pub fn inspect(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
         let (storage, _lock) = hold(path.as_ref(), false)?;
         super::inspect(&storage)
+    }
+
+    /// Verifies the store in the single file `path`, as [`Db::inspect`] does that in a directory.
+    ///
+    /// # Errors
+    /// As for [`Db::inspect`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn inspect_file(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
+        super::inspect(&Volume::open_file(path.as_ref(), false)?)
     }
 
     /// Opens or creates the store in `storage`; jobs are run by `driver`.
@@ -219,6 +238,12 @@ impl Db {
     }
 }
 
+/// The driver of a native store.
+#[cfg(not(target_arch = "wasm32"))]
+fn threads() -> Arc<dyn Driver> {
+    Arc::new(crate::driver::ThreadDriver::new(crate::driver::workers()))
+}
+
 /// The storage in directory `path`, and what keeps others out. A place that has nothing of a store
 /// is left as it is, without so much as a lock file, where none is to be created.
 #[cfg(not(target_arch = "wasm32"))]
@@ -287,6 +312,14 @@ impl Keyspace {
     /// A keyspace that was dropped.
     pub fn approximate_size(&self, range: &Range) -> Result<u64> {
         self.db.inner.engine.approximate_size(self.id, range)
+    }
+
+    /// The shape of its tree as it is now: levels of runs of tables.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn shape(&self) -> Result<Arc<Shape>> {
+        self.db.inner.engine.shape(self.id)
     }
 
     /// Merges everything that lies in a range into one run, without what no reader can see, and

@@ -2,11 +2,13 @@
 
 use super::{Engine, lock};
 use crate::entry::Seq;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::keyspace::KeyspaceId;
 use crate::storage::Space;
 use crate::version::LiveTable;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use terrane_policy::Shape;
 
 /// Work done since the store was opened.
 #[derive(Default)]
@@ -122,6 +124,16 @@ impl Engine {
             merge_written_bytes: count(&self.counters.merge_written_bytes),
             stalls: count(&self.counters.stalls),
         })
+    }
+
+    /// The shape of a keyspace's tree as it is now.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn shape(&self, keyspace: KeyspaceId) -> Result<Arc<Shape>> {
+        let keyspaces = self.keyspaces.load();
+        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed("the keyspace"))?;
+        Ok(keyspace.view.load().tree.shape().clone())
     }
 
     /// Counts a merge.

@@ -14,7 +14,7 @@ pub use fault::FaultMedium;
 pub use lock::StoreLock;
 pub use memory::MemoryMedium;
 #[cfg(not(target_arch = "wasm32"))]
-pub use native::NativeMedium;
+pub use native::{NativeMedium, open_locked};
 
 use crate::error::Result;
 use crate::storage::File;

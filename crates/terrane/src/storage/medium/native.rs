@@ -22,7 +22,7 @@ impl NativeMedium {
         let dir = dir.into();
         let place = dir.display().to_string();
         if create {
-            fs::create_dir_all(&dir).map_err(|e| Error::io("create", &place, 0, e))?;
+            create_directory(&dir).map_err(|e| Error::io("create", &place, 0, e))?;
         }
         match fs::metadata(&dir) {
             Ok(found) if found.is_dir() => Ok(NativeMedium { dir }),
@@ -53,6 +53,39 @@ impl NativeMedium {
         let name = path.display().to_string();
         let file = options.open(&path).map_err(|e| Error::io(action, &name, 0, e))?;
         Ok(Arc::new(NativeFile { name, file }))
+    }
+}
+
+/// Opens the file `path`, which is locked for this process until the last handle of it goes; it is
+/// created if it is missing and `create` says so.
+///
+/// # Errors
+/// [`Error::NoStore`] where it is missing and not to be created, [`Error::Busy`] where another
+/// process holds it.
+pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
+    let name = path.display().to_string();
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true);
+    let file = match options.open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound && create => {
+            let refuse = |e| Error::io("create", &name, 0, e);
+            let file = options.create_new(true).open(path).map_err(refuse)?;
+            sync_directory(parent(path)).map_err(refuse)?;
+            file
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let why = "there is no such file".to_owned();
+            return Err(Error::NoStore { place: name, why });
+        }
+        opened => opened.map_err(|e| Error::io("open", &name, 0, e))?,
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(Arc::new(NativeFile { name, file })),
+        Err(fs::TryLockError::Error(e)) => Err(Error::io("lock", &name, 0, e)),
+        // There is no room in the file for its holder's name.
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(Error::Busy { place: name, holder: "another process".to_owned() })
+        }
     }
 }
 
@@ -114,6 +147,24 @@ impl Medium for NativeMedium {
     fn sync_names(&self) -> Result<()> {
         sync_directory(&self.dir).map_err(|e| Error::io("sync", &self.place(), 0, e))
     }
+}
+
+/// Creates a directory and what is missing above it; their names are on the medium then.
+fn create_directory(dir: &Path) -> io::Result<()> {
+    if dir.exists() {
+        return Ok(());
+    }
+    create_directory(parent(dir))?;
+    match fs::create_dir(dir) {
+        Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
+        _ => {}
+    }
+    sync_directory(parent(dir))
+}
+
+/// The directory that holds `path`.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(unix)]
@@ -245,5 +296,17 @@ mod tests {
         }
         drop(held);
         medium.lock("terrane get").unwrap();
+    }
+
+    #[test]
+    fn a_single_file_is_held_by_one_opener_at_a_time() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("store.terrane");
+        assert!(matches!(open_locked(&path, false), Err(Error::NoStore { .. })));
+        let held = open_locked(&path, true).unwrap();
+        held.write_at(b"bytes", 0).unwrap();
+        assert!(matches!(open_locked(&path, true), Err(Error::Busy { .. })));
+        drop(held);
+        assert_eq!(open_locked(&path, true).unwrap().len().unwrap(), 5);
     }
 }

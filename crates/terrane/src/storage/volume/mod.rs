@@ -124,6 +124,18 @@ impl Volume {
         })
     }
 
+    /// The volume in the single file `path`, held for this process until it is dropped; the file is
+    /// created if it is missing and `create` says so.
+    ///
+    /// # Errors
+    /// As for [`open_locked`](crate::storage::medium::open_locked).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_file(path: &std::path::Path, create: bool) -> Result<Volume> {
+        let backing = crate::storage::medium::open_locked(path, create)?;
+        let name = path.display().to_string();
+        Volume::open(vec![backing], VolumeOptions { name, ..VolumeOptions::default() })
+    }
+
     fn backing0(&self) -> Result<&Arc<dyn File>> {
         Ok(&self.room.backing(0)?.file)
     }

@@ -1,41 +1,18 @@
-//! The command line.
+//! Commands that write and read rows.
 
-use crate::escape::{from_hex, shown};
-use crate::exit::{Exit, Failure, TABLE};
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::ffi::{OsStr, OsString};
+use super::{At, POLICY, Within, policy};
+use crate::exit::TABLE;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
+use terrane_policy::PolicyOptions;
 
-/// Loads, reads and checks Terrane stores: ordered key-value stores, each in a directory.
-#[derive(Parser)]
-#[command(name = "terrane", version, after_long_help = TABLE)]
-pub struct Cli {
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-#[derive(Subcommand)]
-pub enum Command {
-    Load(LoadArgs),
-    Get(GetArgs),
-    Put(PutArgs),
-    Delete(DeleteArgs),
-    Scan(ScanArgs),
-    /// Show what a store holds and what room it takes
-    Stats(ReportArgs),
-    /// Read everything in a store and name every damage
-    ///
-    /// The store is not opened for it: its log stays a log, and nothing is compacted or repaired.
-    /// Only leftovers of an interrupted run, which no other command would read either, are removed.
-    Check(ReportArgs),
-}
-
-/// Write the rows of a file into a store, which is created if there is none
+/// Write the rows of a file into a store and a keyspace, which are created if there are none
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct LoadArgs {
-    /// The store's directory
-    pub dir: PathBuf,
+    #[command(flatten)]
+    pub at: At,
     /// The input; `-` or nothing for standard input
     pub file: Option<PathBuf>,
     /// What a row looks like; by default the file's extension says so
@@ -68,6 +45,9 @@ pub struct LoadArgs {
     /// Put every batch on the medium before the next is written, instead of all at the end
     #[arg(long)]
     pub sync: bool,
+    /// The keyspace's compaction policy from now on: a preset, or JSON, as `policies` shows them
+    #[arg(long, value_name = POLICY, value_parser = policy)]
+    pub policy: Option<PolicyOptions>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -83,8 +63,8 @@ pub enum Format {
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct GetArgs {
-    /// The store's directory
-    pub dir: PathBuf,
+    #[command(flatten)]
+    pub at: At,
     /// The key
     pub key: OsString,
     /// The key is given, and the value printed, in hexadecimal digits
@@ -92,12 +72,12 @@ pub struct GetArgs {
     pub hex: bool,
 }
 
-/// Give a key a value, in a store that is created if there is none
+/// Give a key a value, in a store and a keyspace that are created if there are none
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct PutArgs {
-    /// The store's directory
-    pub dir: PathBuf,
+    #[command(flatten)]
+    pub at: At,
     /// The key
     pub key: OsString,
     /// The value; `-` takes the bytes of standard input as they are
@@ -105,14 +85,17 @@ pub struct PutArgs {
     /// The key and the value are given in hexadecimal digits
     #[arg(long)]
     pub hex: bool,
+    /// The keyspace's compaction policy from now on: a preset, or JSON, as `policies` shows them
+    #[arg(long, value_name = POLICY, value_parser = policy)]
+    pub policy: Option<PolicyOptions>,
 }
 
 /// Remove a key, if it is there
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct DeleteArgs {
-    /// The store's directory
-    pub dir: PathBuf,
+    #[command(flatten)]
+    pub at: At,
     /// The key
     pub key: OsString,
     /// The key is given in hexadecimal digits
@@ -124,17 +107,10 @@ pub struct DeleteArgs {
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct ScanArgs {
-    /// The store's directory
-    pub dir: PathBuf,
-    /// The first key, itself included
-    #[arg(long, value_name = "KEY")]
-    pub from: Option<OsString>,
-    /// Where to stop, this key not included
-    #[arg(long, value_name = "KEY")]
-    pub to: Option<OsString>,
-    /// Only keys that begin so
-    #[arg(long)]
-    pub prefix: Option<OsString>,
+    #[command(flatten)]
+    pub at: At,
+    #[command(flatten)]
+    pub within: Within,
     /// At most so many rows
     #[arg(long, value_name = "ROWS")]
     pub limit: Option<u64>,
@@ -148,35 +124,13 @@ pub struct ScanArgs {
     /// Leave the values out
     #[arg(long)]
     pub keys_only: bool,
-    /// --from, --to and --prefix are given in hexadecimal digits
+    /// From the last key to the first
     #[arg(long)]
-    pub hex: bool,
+    pub reverse: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScanFormat {
     Tsv,
     Ndjson,
-}
-
-#[derive(Args)]
-#[command(after_long_help = TABLE)]
-pub struct ReportArgs {
-    /// The store's directory
-    pub dir: PathBuf,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// The bytes that an argument stands for.
-pub fn bytes(argument: &OsStr, hex: bool) -> Result<Vec<u8>, Failure> {
-    let text = argument.as_encoded_bytes();
-    if !hex {
-        return Ok(text.to_vec());
-    }
-    from_hex(text).ok_or_else(|| {
-        let found = shown(text, 40);
-        Failure::new(Exit::Usage, format!("expected pairs of hexadecimal digits, found {found}"))
-    })
 }

@@ -1,0 +1,66 @@
+//! `keyspaces`: lists them with their sizes, or drops one.
+
+use crate::args::KeyspacesArgs;
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::store;
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+use terrane::db::KeyspaceStats;
+
+/// One keyspace, as it is printed.
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    policy: &'a str,
+    levels: usize,
+    tables: usize,
+    /// Bytes of tables.
+    bytes: u64,
+    /// Entries in tables, all versions and tombstones counted.
+    entries: u64,
+}
+
+/// Prints the keyspaces, or drops the one that is named.
+pub fn run(args: &KeyspacesArgs) -> Result<(), Failure> {
+    let db = store::existing(&args.dir)?;
+    if let Some(name) = &args.drop {
+        if !db.drop_keyspace(name)? {
+            return Err(store::no_keyspace(&db, &args.dir, name));
+        }
+        // Its files go now, not when the store is opened next.
+        db.settle()?;
+        return Ok(db.close()?);
+    }
+    let stats = db.stats()?;
+    db.close()?;
+    let rows: Vec<_> = stats.keyspaces.iter().map(row).collect();
+    let mut out = Output::new();
+    if args.json {
+        out.line(&serde_json::to_string_pretty(&rows).unwrap_or_default())?;
+        return out.finish();
+    }
+    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(8);
+    let head = ["keyspace", "levels", "tables", "bytes", "entries", "policy"];
+    let [name, levels, tables, bytes, entries, policy] = head;
+    out.line(&format!(
+        "{name:width$} {levels:>6} {tables:>8} {bytes:>12} {entries:>15}  {policy}"
+    ))?;
+    for Row { name, policy, levels, tables, bytes, entries } in rows {
+        let (bytes, entries) = (HumanBytes(bytes).to_string(), HumanCount(entries).to_string());
+        let figures = format!("{levels:>6} {tables:>8} {bytes:>12} {entries:>15}");
+        out.line(&format!("{name:width$} {figures}  {policy}"))?;
+    }
+    out.finish()
+}
+
+fn row(stats: &KeyspaceStats) -> Row<'_> {
+    Row {
+        name: &stats.name,
+        policy: &stats.policy,
+        levels: stats.levels.len(),
+        tables: stats.levels.iter().map(|level| level.tables).sum(),
+        bytes: stats.levels.iter().map(|level| level.bytes).sum(),
+        entries: stats.levels.iter().map(|level| level.entries).sum(),
+    }
+}

@@ -1,0 +1,67 @@
+//! `policies` and `policy`: what there is to choose from, and what a keyspace has.
+
+use crate::args::{PoliciesArgs, PolicyArgs};
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::store;
+use terrane_policy::{Parameter, Value, presets};
+
+/// Prints every preset.
+pub fn list(args: &PoliciesArgs) -> Result<(), Failure> {
+    let presets = presets();
+    let mut out = Output::new();
+    if args.json {
+        out.line(&serde_json::to_string_pretty(&presets).unwrap_or_default())?;
+        return out.finish();
+    }
+    for (n, preset) in presets.iter().enumerate() {
+        if n > 0 {
+            out.line("")?;
+        }
+        describe(preset.name, preset.summary, &preset.parameters, "default")
+            .iter()
+            .try_for_each(|line| out.line(line))?;
+    }
+    out.finish()
+}
+
+/// Gives a keyspace the policy, or prints the one that it has.
+pub fn run(args: &PolicyArgs) -> Result<(), Failure> {
+    let (db, keyspace) = store::read(&args.at)?;
+    if let Some(policy) = &args.policy {
+        keyspace.set_policy(policy)?;
+        return Ok(db.close()?);
+    }
+    let policy = keyspace.policy()?;
+    db.close()?;
+    let mut out = Output::new();
+    match args.json {
+        true => out.line(&serde_json::to_string(&policy).unwrap_or_default())?,
+        false => describe(policy.name(), policy.summary(), &policy.parameters(), "value")
+            .iter()
+            .try_for_each(|line| out.line(line))?,
+    }
+    out.finish()
+}
+
+/// A policy's sentence and a table of its parameters; `chosen` is what their values are.
+fn describe(name: &str, summary: &str, parameters: &[Parameter], chosen: &str) -> Vec<String> {
+    let head = ["parameter", chosen, "range", "meaning"].map(str::to_owned);
+    let rows: Vec<_> = [head].into_iter().chain(parameters.iter().map(row)).collect();
+    let width = |n: usize| rows.iter().filter_map(|row| Some(row.get(n)?.len())).max().unwrap_or(0);
+    let (names, values, ranges) = (width(0), width(1), width(2));
+    let line = |[name, value, range, meaning]: &[String; 4]| {
+        format!("  {name:names$}  {value:values$}  {range:ranges$}  {meaning}")
+    };
+    [format!("{name}: {summary}")].into_iter().chain(rows.iter().map(line)).collect()
+}
+
+/// A parameter's name, its value, what that may be, and what it means.
+fn row(parameter: &Parameter) -> [String; 4] {
+    let (value, range) = match &parameter.value {
+        Value::Number { least, most, value } => (value.to_string(), format!("{least} to {most}")),
+        Value::Switch { value } => (value.to_string(), "false, true".to_owned()),
+        Value::Choice { among, value } => ((*value).to_owned(), among.join(", ")),
+    };
+    [parameter.name.to_owned(), value, range, parameter.meaning.to_owned()]
+}
