@@ -3,7 +3,7 @@
 //! * **Least overlap**: the table with the least ratio of what it overlaps below to its own bytes.
 //! * **Oldest**: the one with the smallest sequence number in it, which has waited longest.
 //! * **Round robin**: the first that starts beyond where the last one ended, in key order; then
-//!   from the start again. [`Cursors`] remembers where, level by level.
+//!   from the start again. `Cursors` remembers where, level by level.
 //! * **Random**: any, drawn from a seed and the names of the tables that there are to choose from;
 //!   the same tree always gives the same choice.
 
