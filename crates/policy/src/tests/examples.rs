@@ -75,6 +75,10 @@ fn a_full_merge_in_tiers_makes_a_new_run_of_the_level_that_holds_it() {
     assert_eq!(into_1, [vec![], vec![12, 12, 12], vec![40]]);
     let into_2 = after(&TIERED_FULL, &tree(&[&[12], &[12, 10, 8], &[40]]));
     assert_eq!(into_2, [vec![], vec![], vec![12, 40]]);
+    let too_much = after(&TIERED_FULL, &tree(&[&[12], &[16, 14], &[40]]));
+    assert_eq!(too_much, [vec![], vec![], vec![16, 40]]);
+    let too_many = after(&TIERED_FULL, &tree(&[&[12], &[4, 4, 4], &[40]]));
+    assert_eq!(too_many, [vec![], vec![], vec![12, 40]]);
     // Three runs stand in each: all that there is becomes one run, in place.
     let all = after(&TIERED_FULL, &tree(&[&[12], &[12, 10, 8], &[20, 20, 40]]));
     assert_eq!(all, [vec![], vec![], vec![40]]);
@@ -111,4 +115,24 @@ fn with_more_leveled_levels_the_lazy_tree_is_leveled_further_up() {
     let two = LazyLeveled { leveled_levels: 2, ..LAZY };
     let upper = after(&two, &tree(&[&[], &[4, 4, 4], &[20], &[200]]));
     assert_eq!(upper, [vec![], vec![], vec![20], vec![200]]);
+}
+
+#[test]
+fn with_fixed_capacities_a_full_last_level_sends_tables_down_and_else_it_goes_itself() {
+    let mut model = Model::default();
+    for key in (0..42).step_by(6) {
+        model.write(1, 1, key..key + 6);
+    }
+    let adaptive = Leveled {
+        size_ratio: 3,
+        base_bytes: 12,
+        table_bytes: 6,
+        level0_runs: 1,
+        adapt: true,
+        pick: Pick::LeastOverlap,
+        seed: 0,
+    };
+    assert_eq!(after(&adaptive, &model), [vec![], vec![], vec![42]]);
+    let fixed = Leveled { adapt: false, ..adaptive };
+    assert_eq!(after(&fixed, &model), [vec![], vec![36], vec![6]]);
 }

@@ -45,7 +45,7 @@ fn nothing_is_done_below_the_trigger() {
 
 #[test]
 fn runs_twice_as_heavy_as_the_oldest_are_all_merged() {
-    let (model, ids) = stack(&[5, 50, 70, 60], 1);
+    let (model, ids) = stack(&[5, 50, 65, 60], 1);
     assert_eq!(merged(&model), Some((ids, Destination { level: 1, run: RunId(97) })));
 }
 
@@ -113,4 +113,20 @@ fn tables_that_overlap_nothing_move_within_a_merge() {
     assert!(inputs.iter().all(|(i, _)| !i.contains(&stays)), "{inputs:?}");
     assert!(inputs.contains(&(vec![between], &Action::Move)), "{inputs:?}");
     assert!(plan.groups.iter().flat_map(|g| &g.inputs).any(|id| *id == new));
+}
+
+#[test]
+fn a_run_that_others_move_into_is_left_alone_meanwhile() {
+    let mut model = Model::default();
+    model.write(1, 1, 400..501);
+    let into = model.write(1, 2, 0..100);
+    for (run, from, to) in [(3, 100, 134), (4, 200, 233), (5, 300, 333)] {
+        model.write(0, run, from..to);
+    }
+    let policy = Universal { max_merge_width: 4, ..UNIVERSAL };
+    let next = |running: &Running| policy.plan(&model.shape, &[], running, RunId(9));
+    let Some(Plan::Compact(moving)) = next(&Running::default()) else { panic!("four runs go") };
+    assert!(moving.groups.iter().all(|g| g.destination.run == RunId(2)));
+    assert!(moving.groups.iter().all(|g| !g.inputs.contains(&into)));
+    assert_eq!(next(&Running { compactions: vec![moving] }), None);
 }
