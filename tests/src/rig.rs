@@ -6,7 +6,10 @@ use terrane::storage::medium::{FaultMedium, Medium, MemoryMedium, NativeMedium};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, File, Storage, Volume};
 use terrane::{Db, Options, Result};
-use terrane_policy::{Leveled, PolicyOptions, Tiered, Universal};
+use terrane_policy::hostile::Hostile;
+use terrane_policy::{
+    LazyLeveled, Leveled, LeveledFull, PolicyOptions, Tiered, TieredFull, Universal,
+};
 
 /// A kind of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +125,8 @@ pub fn tiny() -> Options {
 /// As [`tiny`], with the small policy that `choice` falls on.
 #[must_use]
 pub fn tiny_with(choice: u64) -> Options {
-    let policy = small_policies()[(choice % 3) as usize].clone();
+    let policies = small_policies();
+    let policy = policies[(choice % policies.len() as u64) as usize].clone();
     Options {
         memtable_bytes: 2 << 10,
         log_bytes: 4 << 10,
@@ -134,18 +138,42 @@ pub fn tiny_with(choice: u64) -> Options {
     }
 }
 
+/// A policy that proposes whatever comes to its mind, for ever: a tree under it is never at rest.
+#[must_use]
+pub fn hostile(seed: u64) -> PolicyOptions {
+    PolicyOptions::Hostile(Hostile { seed })
+}
+
 /// Every policy, so small that a few hundred entries fill several levels.
 #[must_use]
-pub fn small_policies() -> [PolicyOptions; 3] {
-    let (base_bytes, table_bytes) = (2 << 10, 1 << 10);
+pub fn small_policies() -> [PolicyOptions; 6] {
+    let (base_bytes, table_bytes, size_ratio) = (2 << 10, 1 << 10, 3);
     [
         PolicyOptions::Tiered(Tiered { size_ratio: 2, base_bytes, table_bytes }),
         PolicyOptions::Leveled(Leveled {
-            size_ratio: 3,
+            size_ratio,
             base_bytes,
             table_bytes,
             ..Leveled::default()
         }),
         PolicyOptions::Universal(Universal { table_bytes, ..Universal::default() }),
+        PolicyOptions::LeveledFull(LeveledFull {
+            size_ratio,
+            base_bytes,
+            table_bytes,
+            ..LeveledFull::default()
+        }),
+        PolicyOptions::TieredFull(TieredFull {
+            size_ratio,
+            base_bytes,
+            table_bytes,
+            ..TieredFull::default()
+        }),
+        PolicyOptions::LazyLeveled(LazyLeveled {
+            size_ratio,
+            base_bytes,
+            table_bytes,
+            ..LazyLeveled::default()
+        }),
     ]
 }

@@ -231,7 +231,8 @@ impl Engine {
         planner: Option<Arc<Box<dyn Policy>>>,
     ) -> u64 {
         // Runs that the plan creates have names from `next_id` up: none may get them again.
-        let names = plan.groups.iter().map(|g| g.destination.run.0 + 1).max().unwrap_or(0);
+        let names =
+            plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
         state.next_id = state.next_id.max(names);
         let number = state.fresh_id();
         self.emit(&Event::CompactionBegun {
