@@ -95,13 +95,7 @@ pub fn run(rig: &Rig, seed: u64, steps: usize, history: &mut History) -> Result<
 ///
 /// # Panics
 /// If the store shows anything but what was written.
-pub fn play(
-    mut db: Db,
-    rig: &Rig,
-    seed: u64,
-    steps: &[Step],
-    history: &mut History,
-) -> Result<()> {
+pub fn play(mut db: Db, rig: &Rig, seed: u64, steps: &[Step], history: &mut History) -> Result<()> {
     for (number, step) in steps.iter().enumerate() {
         match step {
             Step::Write { batch, sync } => {

@@ -186,7 +186,8 @@ impl Image {
     }
 
     fn bytes(&self, pieces: &[Piece]) -> Vec<u8> {
-        let piece = |p: &Piece| &self.files[&p.file][p.offset as usize..(p.offset + p.len) as usize];
+        let piece =
+            |p: &Piece| &self.files[&p.file][p.offset as usize..(p.offset + p.len) as usize];
         pieces.iter().flat_map(|p| piece(p).iter().copied()).collect()
     }
 

@@ -88,12 +88,7 @@ fn store(kind: Kind, rest: Rest) -> Store {
     Store { kind, image, history, shown }
 }
 
-fn write(
-    db: &Db,
-    batch: &[terrane_tests::workload::Operation],
-    sync: bool,
-    history: &mut History,
-) {
+fn write(db: &Db, batch: &[terrane_tests::workload::Operation], sync: bool, history: &mut History) {
     let ids = KEYSPACES.map(|name| db.keyspace(name).expect("a keyspace").id());
     let mut write = terrane::WriteBatch::new();
     for (keyspace, key, value) in batch {
@@ -104,8 +99,7 @@ fn write(
         .expect("within the limits");
     }
     history.attempt(batch);
-    let durability =
-        if sync { terrane::Durability::Sync } else { terrane::Durability::Buffered };
+    let durability = if sync { terrane::Durability::Sync } else { terrane::Durability::Buffered };
     db.write(write, durability).expect("nothing fails");
     if sync {
         history.promise();
@@ -260,9 +254,8 @@ fn flip(kind: Kind, rest: Rest) {
         skip = (skip + passed).saturating_sub(bits(part));
     }
     for (file, bytes) in &store.image.files {
-        let matters = |at: u64| {
-            parts.iter().any(|part| part.file == *file && part.range.contains(&at))
-        };
+        let matters =
+            |at: u64| parts.iter().any(|part| part.file == *file && part.range.contains(&at));
         let free: Vec<u64> = (0..bytes.len() as u64).filter(|at| !matters(*at)).collect();
         let samples = if full() { 20_000 } else { 60 };
         for (n, at) in free.iter().step_by(free.len() / samples + 1).enumerate() {

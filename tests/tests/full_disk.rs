@@ -22,10 +22,19 @@ use terrane_tests::workload::{KEYSPACES, Step, workload};
 /// What goes wrong.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
-    Once { operation: u64, fault: Fault },
-    From { operation: u64, fault: Fault },
+    Once {
+        operation: u64,
+        fault: Fault,
+    },
+    From {
+        operation: u64,
+        fault: Fault,
+    },
     /// The medium takes so many bytes and no more.
-    Capacity { bytes: u64, fault: Fault },
+    Capacity {
+        bytes: u64,
+        fault: Fault,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -226,14 +235,8 @@ fn measure(kind: Kind, seed: u64) -> (u64, u64) {
     let trouble = Trouble::Capacity { bytes: u64::MAX, fault: Fault::Io };
     let rig = Rig::new(kind);
     let experiment = Experiment { kind, seed, trouble, crash: false };
-    let mut run = Run {
-        experiment,
-        rig,
-        db: None,
-        history: History::default(),
-        acknowledged: 0,
-        opened: 0,
-    };
+    let mut run =
+        Run { experiment, rig, db: None, history: History::default(), acknowledged: 0, opened: 0 };
     workload(seed, STEPS).iter().for_each(|step| run.play(step).expect("nothing fails"));
     let space = run.open().and_then(|db| db.stats()).expect("nothing fails").space;
     (run.rig.medium.operations(), space.taken)

@@ -108,7 +108,9 @@ fn a_store_of_a_later_release_is_refused_by_name() {
                 raise_format(&mut later, kind, of, raise);
                 let rig = Rig::over(kind, std::sync::Arc::new(later.medium()));
                 match rig.open(tiny(), 0) {
-                    Err(Error::NewerFormat { found, supported, .. }) => assert_ne!(found, supported),
+                    Err(Error::NewerFormat { found, supported, .. }) => {
+                        assert_ne!(found, supported)
+                    }
                     Err(e) => panic!("{kind:?}, {of:?}: {e}"),
                     Ok(_) => panic!("{kind:?}, {of:?}: a later format is read"),
                 }

@@ -47,8 +47,11 @@ fn crashes(kind: Kind, seed: u64) -> impl Iterator<Item = Crash> {
     let whole = Crash { kind, seed, steps: 80, cut: None, survivors: Survivors::All };
     let stride = if full() { 1 } else { 11 };
     (0..whole.operations()).step_by(stride).flat_map(move |cut| {
-        [Survivors::Synced, Survivors::All, Survivors::Random(cut)]
-            .map(|survivors| Crash { cut: Some(cut), survivors, ..whole })
+        [Survivors::Synced, Survivors::All, Survivors::Random(cut)].map(|survivors| Crash {
+            cut: Some(cut),
+            survivors,
+            ..whole
+        })
     })
 }
 
@@ -98,7 +101,8 @@ fn read_while_merging(seen: usize) -> Verdict {
     let memtable_bytes = 1 << 20;
     let options = Options { cache_bytes: 0, memtable_bytes, log_bytes: 64 << 10, ..tiny() };
     let storage = volume(&medium).map_err(failed)?;
-    let db = Db::open_storage(storage, options, Arc::new(SliceDriver::default())).map_err(failed)?;
+    let db =
+        Db::open_storage(storage, options, Arc::new(SliceDriver::default())).map_err(failed)?;
     let keyspace = db.default_keyspace();
     let key = |n: usize| format!("{n:05}").into_bytes();
     let value = |generation: u64, n: usize| -> Vec<u8> {
