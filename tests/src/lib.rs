@@ -4,13 +4,18 @@
 //! * [`workload`] - seeded lists of steps: batches, flushes, syncs, reopens.
 //! * [`history`] - what was promised at any moment, and whether a store keeps it.
 //! * [`image`] - the bytes of a store at rest, and which of them matter.
+//! * [`fuzz`] - every decoder of stored bytes as a target for any bytes, with [`seeds`] that decode
+//!   and [`mend`], which makes checksums right over damage.
 //! * [`crash`] - runs a workload until power is cut, and looks at what is left.
 
 pub mod crash;
+pub mod fuzz;
 pub mod history;
 pub mod image;
+pub mod mend;
 pub mod random;
 pub mod rig;
+pub mod seeds;
 pub mod workload;
 
 /// Whether the exhaustive and long runs are wanted (`cargo xtask test --full`).

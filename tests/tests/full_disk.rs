@@ -11,7 +11,7 @@
 //! 4. At the end the power goes: everything is there.
 
 use std::sync::Arc;
-use terrane::driver::SeededDriver;
+use terrane::driver::{SeededDriver, ThreadDriver};
 use terrane::storage::medium::fault::{Fault, Survivors};
 use terrane::{Db, Durability, Error, WriteBatch};
 use terrane_tests::full;
@@ -327,4 +327,25 @@ fn a_full_medium_costs_nothing_acknowledged_in_a_native_directory() {
 #[test]
 fn a_full_medium_costs_nothing_acknowledged_in_a_volume_on_a_native_file() {
     fill_up(Kind::NativeVolume, 3..4, one_of(30));
+}
+
+#[test]
+fn a_flush_that_failed_on_another_thread_is_not_said_to_be_done() {
+    // The log is synced, a table written and synced, and an edit, each with some operations.
+    let mut failures = 0;
+    for nth in 0..12 {
+        let rig = Rig::new(Kind::MemoryDirectory);
+        let db = rig.open_with(tiny(), Arc::new(ThreadDriver::new(1))).expect("a new store");
+        let put = db.default_keyspace().put(b"key", b"value", Durability::Buffered);
+        put.expect("nothing fails yet");
+        rig.medium.fail_at(rig.medium.operations() + nth, Fault::Io);
+        if db.flush().is_err() {
+            failures += 1;
+            continue;
+        }
+        let keyspace = &db.stats().expect("reads do not fail").keyspaces[0];
+        let tables: usize = keyspace.levels.iter().map(|level| level.tables).sum();
+        assert_eq!((keyspace.memtable_entries, tables), (0, 1));
+    }
+    assert!(failures > 2, "too few operations belong to the flush: {failures}");
 }

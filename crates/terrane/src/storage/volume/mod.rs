@@ -13,6 +13,8 @@
 //!    dropped, and the volume holds one handle until the first two are so.
 //! 5. After a commit that failed, it is not known whether its record is on the medium. What that
 //!    record names keeps its room until a later commit, in a new region, settles it.
+//! 6. After a sync that failed, everyone with unsynced writes in that backing hears of it
+//!    (`backing`).
 
 mod backing;
 mod check;

@@ -1,0 +1,308 @@
+//! Every decoder of stored bytes, as a target that takes any bytes at all.
+//!
+//! 1. [`TARGETS`] lists them. None panics, runs on without end, or takes memory that the bytes do
+//!    not justify; what does decode comes back when it is encoded again.
+//! 2. Where a checksum guards a decoder, the target first makes it right ([`crate::mend`]).
+//! 3. [`crate::seeds`] gives each target inputs that decode, and [`mutate`] damages them.
+//!
+//! `tests/fuzz` runs the same targets under libFuzzer.
+
+use crate::mend;
+use crate::random::Random;
+use std::sync::Arc;
+use terrane::entry::{MAX_SEQ, Tag};
+use terrane::storage::fuzz::{Slot, decode_current, decode_record, decode_superblock, scan};
+use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::write_all_at;
+use terrane::table::block::Block;
+use terrane::table::filter::Filter;
+use terrane::table::footer::{FOOTER_BYTES, Footer, decode_directory, encode_directory};
+use terrane::table::stored::{mend as seal, unseal};
+use terrane::table::{Access, BlockCache, BlockCursor, Properties, Table, key_hash};
+use terrane::version::{Catalog, Edit};
+use terrane::{WriteBatch, batch, wal};
+use terrane_policy::{TableId, TableInfo};
+
+/// A decoder's name, and what feeds it.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: [Target; 13] = [
+    ("log", log),
+    ("batch", batch),
+    ("journal", journal),
+    ("record", record),
+    ("edit", edit),
+    ("current", current),
+    ("superblock", superblock),
+    ("table", table),
+    ("footer", footer),
+    ("properties", properties),
+    ("filter", filter),
+    ("block", block),
+    ("stored", stored),
+];
+
+/// Runs a target by its name.
+///
+/// # Panics
+/// If there is none of that name, or the target finds something wrong.
+pub fn run(name: &str, data: &[u8]) {
+    let target = TARGETS.iter().find(|(n, _)| *n == name).expect("a name in TARGETS");
+    (target.1)(data);
+}
+
+/// A log as recovery reads it.
+pub fn log(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    mend::log(&mut bytes);
+    let found = wal::scan(&bytes, mend::NUMBER).expect("bytes in memory");
+    let start = found.first().map_or(1, |f| f.header.first);
+    let medium = MemoryMedium::new();
+    let file = medium.create("log").expect("a medium in memory");
+    write_all_at(&*file, &bytes, 0).expect("a medium in memory");
+    let mut payloads = 0;
+    let replayed = wal::replay(&[(mend::NUMBER, file)], start, 0, &mut |_, payload| {
+        payloads += payload.len();
+        batch(payload);
+        Ok(())
+    });
+    assert!(payloads <= data.len());
+    if let Ok(replayed) = replayed {
+        assert!(
+            replayed.next <= MAX_SEQ.max(start) && replayed.discarded_bytes <= data.len() as u64
+        );
+    }
+}
+
+/// The entries of a log record.
+pub fn batch(data: &[u8]) {
+    let decoded = batch::decode(data).all(|entry| entry.is_ok());
+    if let Ok(batch) = WriteBatch::from_encoded(data.to_vec()) {
+        assert!(decoded && batch.bytes() == data);
+    }
+}
+
+/// A journal, its records, and their edits one after another.
+pub fn journal(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    mend::journal(&mut bytes);
+    let Ok(scan) = scan(&bytes, mend::NUMBER, "journal", 0) else { return };
+    let mut catalog = Catalog::default();
+    for (number, (_, payload)) in scan.records.iter().enumerate() {
+        let Some(edit) = decode_record(payload).and_then(|record| record.edit) else { continue };
+        let _ = Edit::decode(edit, number as u64).and_then(|edit| catalog.apply(&edit));
+    }
+    again(&catalog);
+}
+
+/// One record of a journal.
+pub fn record(data: &[u8]) {
+    if let Some(record) = decode_record(data) {
+        // Each takes two bytes at least.
+        let extents: usize = record.placed.iter().map(|(_, place)| place.extents.len()).sum();
+        assert!(2 * (record.placed.len() + record.dropped.len() + extents) <= data.len());
+    }
+}
+
+/// One edit, and what it makes of an empty catalog.
+pub fn edit(data: &[u8]) {
+    let Ok(edit) = Edit::decode(data, 0) else { return };
+    assert_eq!(Edit::decode(&edit.encode(), 0).expect("an edit that was read"), edit);
+    let mut catalog = Catalog::default();
+    if catalog.apply(&edit).is_ok() {
+        again(&catalog);
+    }
+}
+
+/// A catalog comes back from its snapshot.
+fn again(catalog: &Catalog) {
+    let snapshot = catalog.snapshot().encode();
+    let edit = Edit::decode(&snapshot, 0).expect("a snapshot");
+    let mut other = Catalog::default();
+    other.apply(&edit).expect("a snapshot");
+    assert_eq!(&other, catalog);
+}
+
+/// A directory's `CURRENT`.
+pub fn current(data: &[u8]) {
+    let _ = decode_current(data);
+    let mut bytes = data.to_vec();
+    mend::head(&mut bytes, b"TRNCUR\r\n", 16);
+    assert_eq!(decode_current(&bytes).is_some(), bytes.len() >= 24);
+}
+
+/// A slot of a volume's superblock.
+pub fn superblock(data: &[u8]) {
+    let _ = decode_superblock(data);
+    let mut bytes = data.to_vec();
+    mend::head(&mut bytes, b"TRNVOL\r\n", 48);
+    assert_eq!(matches!(decode_superblock(&bytes), Slot::Valid(_)), bytes.len() >= 56);
+}
+
+/// A whole table: opened, read in every way, checked.
+pub fn table(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    mend::table(&mut bytes);
+    let Some(info) = info(&bytes) else { return };
+    let medium = MemoryMedium::new();
+    let file = medium.create("table").expect("a medium in memory");
+    write_all_at(&*file, &bytes, 0).expect("a medium in memory");
+    let cache = Arc::new(BlockCache::new(1 << 20));
+    let Ok(table) = Table::open(file, Arc::new(info), cache) else { return };
+    let table = Arc::new(table);
+    for key in [b"".as_slice(), b"counter", b"key050", b"zzz"] {
+        let _ = table.get(key, MAX_SEQ);
+    }
+    for access in [Access::Random, Access::Scan] {
+        use terrane::read::Cursor;
+        let mut cursor = table.cursor(access);
+        let mut entries = 0;
+        let mut step = cursor.seek_first();
+        while step.is_ok() && cursor.valid() && entries < data.len() {
+            (entries, step) = (entries + 1, cursor.next());
+        }
+        let mut step = cursor.seek_last();
+        while step.is_ok() && cursor.valid() && entries < 2 * data.len() {
+            (entries, step) = (entries + 1, cursor.prev());
+        }
+        let _ = cursor.seek(b"key050", Tag::at(MAX_SEQ));
+    }
+    let _ = table.check();
+}
+
+/// What a tree would know of this table: its own words.
+fn info(bytes: &[u8]) -> Option<TableInfo> {
+    let end = bytes.len().checked_sub(FOOTER_BYTES)?;
+    let footer = Footer::decode(bytes[end..].try_into().ok()?, "table", bytes.len() as u64).ok()?;
+    let from = footer.directory_offset;
+    let part =
+        |at: u64, len: u64| unseal(bytes[at as usize..][..len as usize].to_vec(), footer.table, at);
+    let directory = part(from, footer.directory_len.into()).ok()?;
+    let sections = decode_directory(&directory, &footer).ok()?;
+    let found = sections.iter().find(|section| section.kind == 3)?;
+    let said = Properties::decode(&part(found.offset, found.len).ok()?).ok()?;
+    Some(TableInfo {
+        id: TableId(footer.table),
+        bytes: bytes.len() as u64,
+        entries: said.entries,
+        tombstones: said.tombstones,
+        smallest: said.smallest,
+        largest: said.largest,
+        first_seq: said.first_seq,
+        last_seq: said.last_seq,
+    })
+}
+
+/// A footer and the directory before it.
+pub fn footer(data: &[u8]) {
+    let Some((directory, last)) = data.split_last_chunk::<FOOTER_BYTES>() else { return };
+    let mut last = *last;
+    mend::footer(&mut last);
+    let len = u64::from_le_bytes(last[40..48].try_into().expect("8 bytes"));
+    let Ok(footer) = Footer::decode(&last, "table", len) else { return };
+    if let Ok(sections) = decode_directory(directory, &footer) {
+        let mut out = Vec::new();
+        encode_directory(&sections, &mut out);
+        assert_eq!(decode_directory(&out, &footer).expect("a directory that was read"), sections);
+    }
+}
+
+/// What a table says of itself.
+pub fn properties(data: &[u8]) {
+    if let Ok(properties) = Properties::decode(data) {
+        let mut out = Vec::new();
+        properties.encode(&mut out);
+        assert_eq!(Properties::decode(&out).expect("properties that were read"), properties);
+    }
+}
+
+/// A filter.
+pub fn filter(data: &[u8]) {
+    if let Ok(filter) = Filter::decode(data) {
+        let mut out = Vec::new();
+        filter.encode(&mut out);
+        assert_eq!(out, data);
+        let _ = filter.may_contain(key_hash(data));
+    }
+}
+
+/// A block, walked and searched in both directions.
+pub fn block(data: &[u8]) {
+    let Ok(block) = Block::decode(data.to_vec()) else { return };
+    let mut cursor = BlockCursor::new(Arc::new(block));
+    let (mut forward, mut backward) = (0, 0);
+    let mut step = cursor.seek_first();
+    while step.is_ok() && cursor.valid() {
+        (forward, step) = (forward + 1, cursor.advance());
+    }
+    let sound = step.is_ok();
+    let mut step = cursor.seek_last();
+    while step.is_ok() && cursor.valid() {
+        (backward, step) = (backward + 1, cursor.retreat());
+    }
+    assert!(!sound || step.is_err() || forward == backward, "{forward} on, {backward} back");
+    for at in [0, data.len() / 2] {
+        let key = &data[at..data.len().min(at + 9)];
+        let _ = cursor.seek(key, Tag::at(MAX_SEQ));
+        let _ = cursor.seek_before(key, Tag(0));
+    }
+}
+
+/// A part of a table as it is stored, compressed or not.
+pub fn stored(data: &[u8]) {
+    let mut bytes = data.to_vec();
+    seal(&mut bytes, 1, 0);
+    if let Ok(out) = unseal(bytes, 1, 0) {
+        assert!(out.len() <= data.len() * 255, "{} bytes from {}", out.len(), data.len());
+    }
+}
+
+/// Damages bytes: flips, lengths, cuts, splices with themselves and with `other`, noise.
+#[must_use]
+pub fn mutate(random: &mut Random, sound: &[u8], other: &[u8]) -> Vec<u8> {
+    let mut bytes = sound.to_vec();
+    for _ in 0..1 + random.below(3) {
+        let at = random.below(bytes.len() as u64) as usize;
+        let len = random.below(64) as usize;
+        match random.below(9) {
+            0 | 1 => bytes.iter_mut().skip(at).take(1).for_each(|b| *b ^= 1 << random.below(8)),
+            // What a length looks like that is far too great, or one off.
+            2 => edge(random, &mut bytes, at),
+            3 => bytes.iter_mut().skip(at).take(1).for_each(|b| *b = b.wrapping_add(1)),
+            4 => bytes.truncate(at),
+            5 => {
+                let from = random.below(other.len() as u64) as usize;
+                let piece = other.iter().skip(from).take(len).copied();
+                bytes.splice(at..at, piece.collect::<Vec<_>>());
+            }
+            6 => drop(bytes.drain(at..bytes.len().min(at + len))),
+            7 => bytes.iter_mut().skip(at).take(len).for_each(|b| *b = random.word() as u8),
+            _ => {
+                let piece: Vec<u8> = bytes.iter().skip(at).take(len).copied().collect();
+                let to = random.below(bytes.len() as u64) as usize;
+                bytes.iter_mut().skip(to).zip(piece).for_each(|(b, p)| *b = p);
+            }
+        }
+    }
+    bytes
+}
+
+/// Writes a number of an awkward size, as a varint or a word.
+fn edge(random: &mut Random, bytes: &mut [u8], at: usize) {
+    let value = match random.below(4) {
+        0 => u64::MAX,
+        1 => 1 << random.below(64),
+        2 => (1 << random.below(63)) - 1,
+        _ => u64::MAX - random.below(64),
+    };
+    let mut varint = Vec::new();
+    terrane::codec::put_varint(&mut varint, value);
+    let word = value.to_le_bytes();
+    let new = match random.below(3) {
+        0 => &varint[..],
+        1 => &word[..],
+        _ => &word[..4],
+    };
+    bytes.iter_mut().skip(at).zip(new).for_each(|(to, from)| *to = *from);
+}

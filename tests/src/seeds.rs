@@ -1,0 +1,120 @@
+//! Inputs that the fuzz targets decode: the parts of two small stores.
+
+use crate::crash::play;
+use crate::history::History;
+use crate::image::{Image, Structure};
+use crate::rig::{Kind, Rig, tiny};
+use crate::workload::{Step, workload};
+use std::collections::BTreeMap;
+use terrane::storage::fuzz::{Scan, decode_current, decode_record, decode_superblock, scan};
+use terrane::table::BlockCursor;
+use terrane::table::block::Block;
+use terrane::table::footer::{FOOTER_BYTES, Footer, decode_directory};
+use terrane::table::stored::unseal;
+use terrane::wal::record::HEADER_BYTES;
+
+/// Inputs by the name of their target.
+pub type Seeds = BTreeMap<&'static str, Vec<Vec<u8>>>;
+
+/// Inputs for every target.
+///
+/// # Panics
+/// If the stores cannot be made.
+#[must_use]
+pub fn seeds() -> Seeds {
+    let mut seeds = Seeds::new();
+    for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
+        let image = image(kind);
+        let volume = kind == Kind::MemoryVolume;
+        if volume {
+            let slot = image.files["journal"][..512].to_vec();
+            let terrane::storage::fuzz::Slot::Valid(superblock) = decode_superblock(&slot) else {
+                panic!("a sound superblock")
+            };
+            let from = superblock.journal_offset as usize;
+            let region = &image.files["journal"][from..][..superblock.journal_len as usize];
+            seeds.entry("superblock").or_default().push(slot);
+            journal(
+                &mut seeds,
+                &scan(region, superblock.generation, "", 0).expect("sound"),
+                region,
+            );
+        } else {
+            let current = image.files["CURRENT"].clone();
+            let (generation, _) = decode_current(&current).expect("a sound CURRENT");
+            seeds.entry("current").or_default().push(current);
+            let bytes = &image.files[&format!("MANIFEST-{generation:06}")];
+            journal(&mut seeds, &scan(bytes, generation, "", 0).expect("sound"), bytes);
+            logs(&mut seeds, &image);
+            let tables = image.files.iter().filter(|(name, _)| name.ends_with(".sst"));
+            tables.for_each(|(_, bytes)| table(&mut seeds, bytes));
+        }
+    }
+    seeds
+}
+
+fn image(kind: Kind) -> Image {
+    let rig = Rig::new(kind);
+    let mut steps = workload(5, 40);
+    steps.push(Step::Flush);
+    steps.extend(workload(6, 12).into_iter().filter(|s| matches!(s, Step::Write { .. })));
+    let db = rig.open(tiny(), 5).expect("a new store");
+    play(db, &rig, 5, &steps, &mut History::default()).expect("nothing fails");
+    Image::of(&rig.medium)
+}
+
+fn journal(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {
+    seeds.entry("journal").or_default().push(region[..scan.end as usize].to_vec());
+    for (_, payload) in &scan.records {
+        seeds.entry("record").or_default().push(payload.to_vec());
+        let edit = decode_record(payload).expect("a sound record").edit;
+        seeds.entry("edit").or_default().extend(edit.map(<[u8]>::to_vec));
+    }
+}
+
+fn logs(seeds: &mut Seeds, image: &Image) {
+    for part in image.parts(Kind::MemoryDirectory) {
+        if matches!(part.of, Structure::Proven | Structure::Unproven { .. }) {
+            let bytes = &image.files[&part.file];
+            let (from, to) = (part.range.start as usize, part.range.end as usize);
+            seeds.entry("batch").or_default().push(bytes[from + HEADER_BYTES..to].to_vec());
+            // The log up to this record.
+            seeds.entry("log").or_default().push(bytes[..to.next_multiple_of(8)].to_vec());
+        }
+    }
+}
+
+fn table(seeds: &mut Seeds, bytes: &[u8]) {
+    let end = bytes.len() - FOOTER_BYTES;
+    let last = bytes[end..].try_into().expect("64 bytes");
+    let footer = Footer::decode(last, "table", bytes.len() as u64).expect("a sound table");
+    let mut part = |at: u64, len: u64| {
+        let stored = bytes[at as usize..][..len as usize].to_vec();
+        seeds.entry("stored").or_default().push(stored.clone());
+        unseal(stored, footer.table, at).expect("a sound part")
+    };
+    let directory = part(footer.directory_offset, footer.directory_len.into());
+    let sections = decode_directory(&directory, &footer).expect("a sound directory");
+    let sections: Vec<_> = sections.iter().map(|s| (s.kind, part(s.offset, s.len))).collect();
+    let mut blocks = Vec::new();
+    for (kind, bytes) in sections {
+        match kind {
+            1 => seeds.entry("filter").or_default().push(bytes),
+            2 => blocks.push(bytes),
+            _ => seeds.entry("properties").or_default().push(bytes),
+        }
+    }
+    let mut index = BlockCursor::new(Block::decode(blocks[0].clone()).expect("sound").into());
+    index.seek_first().expect("a sound index");
+    while index.valid() {
+        let mut d = terrane::codec::Decoder::new(index.value());
+        let (at, len) = d.varint().zip(d.varint()).expect("a sound index");
+        let stored = bytes[at as usize..][..len as usize].to_vec();
+        seeds.entry("stored").or_default().push(stored.clone());
+        blocks.push(unseal(stored, footer.table, at).expect("a sound block"));
+        index.advance().expect("a sound index");
+    }
+    seeds.entry("block").or_default().extend(blocks);
+    seeds.entry("footer").or_default().push([&directory, &bytes[end..]].concat());
+    seeds.entry("table").or_default().push(bytes.to_vec());
+}
