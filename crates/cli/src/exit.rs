@@ -16,7 +16,7 @@ Exit codes:
   5    another process has the store open
   6    the store is damaged
   7    the system refused: permission, no space left, a failing medium, a missing input file
-  130  load: interrupted; whole batches are in the store";
+  130  load, bench: interrupted; of a load, whole batches are in the store";
 
 /// Why a command did not do all that it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

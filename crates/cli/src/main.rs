@@ -1,4 +1,4 @@
-//! The `terrane` command: loads, reads, checks and copies Terrane stores.
+//! The `terrane` command: loads, reads, checks, copies and measures Terrane stores.
 //!
 //! * `args` - what can be asked for, and the bytes that an argument stands for.
 //! * `exit` - exit codes, and the sentence that goes with each failure.
@@ -8,9 +8,12 @@
 //! * `stats`, `levels`, `check` - what a store holds, and whether it is sound.
 //! * `keyspaces`, `policies`, `compact` - what there is beside rows, and its care.
 //! * `copy` - whole stores: checkpoint, export, import.
+//! * `bench` - measurements.
 //! * `escape`, `output`, `meter` - bytes as text, where the text goes, and progress.
+//! * `interrupt` - Ctrl-C.
 
 mod args;
+mod bench;
 mod check;
 mod compact;
 mod copy;
@@ -18,6 +21,7 @@ mod delete;
 mod escape;
 mod exit;
 mod get;
+mod interrupt;
 mod keyspaces;
 mod levels;
 mod load;
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Command::Compact(args) => compact::run(&args),
         Command::Checkpoint(args) => copy::into_directory(&args.dir, &args.target),
         Command::Export(args) => copy::into_file(&args.dir, &args.file),
+        Command::Bench(args) => bench::run(&args),
         Command::Import(args) => copy::import(&args.file, &args.dir),
     };
     match done {

@@ -27,6 +27,11 @@ impl Output {
 
     /// Hands everything to the reader.
     pub fn finish(mut self) -> Result<(), Failure> {
+        self.flush()
+    }
+
+    /// Hands what was written so far to the reader.
+    pub fn flush(&mut self) -> Result<(), Failure> {
         self.stdout.flush().map_err(|e| Failure::stdout(&e))
     }
 }

@@ -44,10 +44,16 @@ pub fn no_keyspace(db: &Db, place: &Path, name: &str) -> Failure {
 pub fn write(at: &At, policy: Option<&PolicyOptions>) -> Result<(Db, Keyspace), Failure> {
     let db = open(&at.dir, Options::default())?;
     let keyspace = db.keyspace(&at.keyspace)?;
-    if let Some(policy) = policy
-        && keyspace.policy()? != *policy
-    {
-        keyspace.set_policy(policy)?;
+    if let Some(policy) = policy {
+        choose(&keyspace, policy)?;
     }
     Ok((db, keyspace))
+}
+
+/// Gives a keyspace a policy, unless it has it.
+pub fn choose(keyspace: &Keyspace, policy: &PolicyOptions) -> Result<(), Failure> {
+    if keyspace.policy()? != *policy {
+        keyspace.set_policy(policy)?;
+    }
+    Ok(())
 }

@@ -1,12 +1,14 @@
 //! The command line.
 //!
 //! * `rows` - commands that write and read rows. * `tree` - those about keyspaces and their trees.
-//! * `copy` - whole stores.
+//! * `copy` - whole stores. * `bench` - measurements.
 
+mod bench;
 mod copy;
 mod rows;
 mod tree;
 
+pub use bench::{BenchArgs, Benchmark, Policies};
 pub use copy::{CheckpointArgs, ExportArgs, ImportArgs};
 pub use rows::{DeleteArgs, Format, GetArgs, LoadArgs, PutArgs, ScanArgs, ScanFormat};
 pub use tree::{CompactArgs, KeyspacesArgs, LevelsArgs, PoliciesArgs, PolicyArgs};
@@ -21,7 +23,7 @@ use terrane::Range;
 use terrane::keyspace::DEFAULT_KEYSPACE;
 use terrane_policy::{PolicyOptions, presets};
 
-/// Loads, reads, checks and copies Terrane stores: ordered key-value stores, each in a directory
+/// Loads, reads, checks, copies and measures Terrane stores: ordered key-value stores, each in a directory
 /// or in a single file.
 #[derive(Parser)]
 #[command(name = "terrane", version, after_long_help = TABLE)]
@@ -52,6 +54,7 @@ pub enum Command {
     Checkpoint(CheckpointArgs),
     Export(ExportArgs),
     Import(ImportArgs),
+    Bench(BenchArgs),
 }
 
 // A keyspace of a store.

@@ -9,12 +9,11 @@
 //!
 //! * `lines` - lines of the input, numbered. * `record` - the fields of a row.
 //! * `tsv`, `csv`, `ndjson` - a reader each. * `columns` - which fields are key and value.
-//! * `batches` - step 1. * `interrupt` - Ctrl-C. * `progress` - what is shown meanwhile.
+//! * `batches` - step 1. * `progress` - what is shown meanwhile.
 
 mod batches;
 mod columns;
 mod csv;
-mod interrupt;
 mod lines;
 mod ndjson;
 mod progress;
@@ -23,7 +22,7 @@ mod tsv;
 
 use crate::args::{Format, LoadArgs};
 use crate::exit::{Exit, Failure};
-use crate::{output, store};
+use crate::{interrupt, output, store};
 use batches::{Batch, Batches};
 use columns::Columns;
 use lines::{Lines, Problem};

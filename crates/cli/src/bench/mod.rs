@@ -1,0 +1,210 @@
+//! `bench`: how fast stores are, and what they write and take for it.
+//!
+//! 1. Each policy has a store of its own, in the directory given or in a temporary one.
+//! 2. Benchmarks run one after another on it; a fill begins it anew. What was there before the run
+//!    is never removed.
+//!
+//! * `workload` - keys and values. * `measure` - one benchmark.
+
+mod measure;
+mod workload;
+
+use crate::args::{BenchArgs, Benchmark, Policies};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::{interrupt, store};
+use measure::{Bench, Report};
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use terrane::Options;
+use terrane_policy::{PolicyOptions, presets};
+use workload::{Present, Workload};
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Series<'a> {
+    num: u64,
+    key_bytes: usize,
+    value_bytes: usize,
+    seek_nexts: u64,
+    seed: u64,
+    sync: bool,
+    settled: bool,
+    memtable_mib: u64,
+    cache_mib: u64,
+    results: &'a [Report],
+}
+
+/// Measures, and prints what was found.
+pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+    interrupt::listen()?;
+    let temporary = tempfile::tempdir().map_err(|e| Failure::io("make a directory", &e))?;
+    let mut out = Output::new();
+    let mut results = Vec::new();
+    for (dir, policy) in stores(args, temporary.path()) {
+        if !args.json {
+            out.line(&HEAD.map(|(name, width)| format!("{name:>width$}")).concat())?;
+        }
+        let mut place = Place { dir, policy, args, bench: None };
+        for benchmark in &args.benchmarks {
+            let report = place.ready(*benchmark)?.run(*benchmark)?;
+            if !args.json {
+                out.line(&line(&report))?;
+                out.flush()?;
+            }
+            results.push(report);
+        }
+        place.close()?;
+    }
+    if args.json {
+        let BenchArgs { num, key_bytes, value_bytes, seek_nexts, seed, sync, .. } = *args;
+        let BenchArgs { no_settle, memtable_mib, cache_mib, .. } = *args;
+        let (settled, results) = (!no_settle, results.as_slice());
+        let series = Series {
+            num,
+            key_bytes,
+            value_bytes,
+            seek_nexts,
+            seed,
+            sync,
+            settled,
+            memtable_mib,
+            cache_mib,
+            results,
+        };
+        out.line(&serde_json::to_string_pretty(&series).unwrap_or_default())?;
+    }
+    out.finish()
+}
+
+/// Where each policy's store is.
+fn stores(args: &BenchArgs, temporary: &Path) -> Vec<(PathBuf, Option<PolicyOptions>)> {
+    let at = |name: &str| match &args.dir {
+        Some(dir) => dir.join(name),
+        None => temporary.join(name),
+    };
+    match (&args.policy, &args.dir) {
+        (Some(Policies::All), _) => presets()
+            .iter()
+            .map(|preset| (at(preset.name), PolicyOptions::preset(preset.name)))
+            .collect(),
+        (Some(Policies::One(policy)), Some(dir)) => vec![(dir.clone(), Some(policy.clone()))],
+        (Some(Policies::One(policy)), None) => vec![(at("store"), Some(policy.clone()))],
+        (None, Some(dir)) => vec![(dir.clone(), None)],
+        (None, None) => vec![(at("store"), None)],
+    }
+}
+
+/// A policy's store.
+struct Place<'a> {
+    dir: PathBuf,
+    policy: Option<PolicyOptions>,
+    args: &'a BenchArgs,
+    /// The store, once it is open.
+    bench: Option<Bench<'a>>,
+}
+
+impl<'a> Place<'a> {
+    /// The store as a benchmark wants it: new, or there.
+    fn ready(&mut self, benchmark: Benchmark) -> Result<&mut Bench<'a>, Failure> {
+        let fills = matches!(benchmark, Benchmark::FillSeq | Benchmark::FillRandom);
+        if fills {
+            self.clear()?;
+        }
+        let bench = match self.bench.take() {
+            Some(bench) => bench,
+            None => self.open(fills)?,
+        };
+        Ok(self.bench.insert(bench))
+    }
+
+    /// Removes the store that this run made.
+    fn clear(&mut self) -> Result<(), Failure> {
+        let place = self.dir.display().to_string();
+        match self.bench.take() {
+            Some(bench) if bench.present.is_some() => {
+                drop(bench);
+                fs::remove_dir_all(&self.dir)
+                    .map_err(|e| Failure::io(&format!("remove {place}"), &e))
+            }
+            None if !self.dir.exists() => Ok(()),
+            _ => {
+                let found = format!("expected a name not taken for a new store, found {place}");
+                Err(Failure::new(Exit::Input, format!("{found} there already")))
+            }
+        }
+    }
+
+    fn open(&self, create: bool) -> Result<Bench<'a>, Failure> {
+        let args = self.args;
+        let memtable_bytes = args.memtable_mib << 20;
+        let defaults = Options::default();
+        let options = Options {
+            create,
+            memtable_bytes,
+            logs_bytes_max: defaults.logs_bytes_max.max(4 * memtable_bytes),
+            cache_bytes: args.cache_mib << 20,
+            ..defaults
+        };
+        let db = store::open(&self.dir, options)?;
+        let keyspace = db.default_keyspace();
+        if let Some(policy) = &self.policy {
+            store::choose(&keyspace, policy)?;
+        }
+        let present = create.then(|| Present::none(args.num));
+        let workload = Workload::new(args.seed, args.num, args.key_bytes, args.value_bytes);
+        Ok(Bench { args, db, keyspace, present, workload })
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        match self.bench {
+            Some(bench) => Ok(bench.db.close()?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The columns of the table, with their widths.
+const HEAD: [(&str, usize); 16] = [
+    ("policy", 13),
+    ("benchmark", 13),
+    ("op/s", 10),
+    ("MB/s", 8),
+    ("mean us", 9),
+    ("p50", 8),
+    ("p90", 8),
+    ("p99", 8),
+    ("p99.9", 9),
+    ("max", 10),
+    ("settle s", 9),
+    ("w-amp", 7),
+    ("runs", 5),
+    ("space", 7),
+    ("peak", 7),
+    ("stalls", 7),
+];
+
+fn line(report: &Report) -> String {
+    let micros = &report.micros;
+    let or_dash = |figure: Option<f64>| figure.map_or("-".into(), |figure| format!("{figure:.2}"));
+    let cells = [
+        report.policy.clone(),
+        format!("{:?}", report.benchmark).to_lowercase(),
+        format!("{:.0}", report.operations_per_second),
+        format!("{:.1}", report.mb_per_second),
+        format!("{:.2}", micros.mean),
+        format!("{:.2}", micros.p50),
+        format!("{:.2}", micros.p90),
+        format!("{:.2}", micros.p99),
+        format!("{:.1}", micros.p999),
+        format!("{:.0}", micros.max),
+        or_dash(report.settle_seconds),
+        or_dash(report.write_amplification),
+        report.runs.to_string(),
+        or_dash(report.space_amplification),
+        or_dash(report.space_amplification_peak),
+        report.stalls.to_string(),
+    ];
+    cells.iter().zip(HEAD).map(|(cell, (_, width))| format!("{cell:>width$}")).collect()
+}

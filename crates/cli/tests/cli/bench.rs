@@ -1,0 +1,65 @@
+//! Measurements: what was done is what was asked for. How long it took is nobody's business here.
+
+use crate::place::{Place, names};
+use serde_json::Value;
+
+fn bench(place: &Place, args: &[&str]) -> Vec<Value> {
+    let small = ["bench", "--json", "--num", "3000", "--memtable-mib", "1"];
+    let json = place.run(&[&small, args].concat()).ok();
+    let series: Value = serde_json::from_slice(&json).unwrap();
+    series["results"].as_array().unwrap().clone()
+}
+
+#[test]
+fn each_policy_runs_each_benchmark_and_finds_what_was_written() {
+    let place = Place::new();
+    let names = "fillseq,fillrandom,overwrite,readrandom,readmissing,seekrandom,deleterandom";
+    let results = bench(&place, &["--policy", "all", "--benchmarks", names, "--reads", "500"]);
+    let presets: Value = serde_json::from_slice(&place.run(&["policies", "--json"]).ok()).unwrap();
+    let expected: Vec<_> = presets
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|p| names.split(',').map(|n| (p["name"].clone(), Value::from(n))))
+        .collect();
+    let ran: Vec<_> =
+        results.iter().map(|r| (r["policy"].clone(), r["benchmark"].clone())).collect();
+    assert_eq!(ran, expected);
+    for result in &results {
+        let figure = |name: &str| result[name].as_u64().unwrap();
+        let found = result["found"].as_u64();
+        match result["benchmark"].as_str().unwrap() {
+            "readrandom" => assert!((300..500).contains(&found.unwrap()), "{result}"),
+            "readmissing" => assert_eq!(found, Some(0)),
+            "seekrandom" => assert!((40_000..=50_000).contains(&found.unwrap()), "{result}"),
+            _ => assert_eq!((figure("operations"), found), (3000, None)),
+        }
+        assert!(figure("taken_bytes_peak") >= figure("taken_bytes"));
+    }
+}
+
+#[test]
+fn a_store_in_a_directory_stays_and_is_measured_again_and_never_removed() {
+    let place = Place::new();
+    bench(&place, &["d", "--benchmarks", "fillseq,fillseq", "--policy", "tiered"]);
+    let rows = place.run(&["scan", "d"]).ok();
+    assert_eq!(rows.iter().filter(|b| **b == b'\n').count(), 3000);
+    let read = bench(&place, &["d", "--benchmarks", "readrandom"]);
+    assert_eq!((&read[0]["found"], &read[0]["policy"]), (&3000.into(), &"tiered".into()));
+    let fill = place.run(&["bench", "d", "--num", "10", "--benchmarks", "fillseq"]);
+    fill.fails(3, &["found d", "there already"]);
+    assert_eq!(place.run(&["scan", "d"]).ok(), rows);
+    place.run(&["bench", "none", "--benchmarks", "readrandom"]).fails(4, &["no Terrane store"]);
+    assert_eq!(names(&place.path(".")), ["d"]);
+}
+
+#[test]
+fn a_table_names_every_benchmark() {
+    let place = Place::new();
+    let table = place.run(&["bench", "--num", "1000", "--seek-nexts", "1"]).text();
+    for name in ["fillseq", "fillrandom", "overwrite", "readrandom", "readmissing", "seekrandom"] {
+        assert_eq!(table.lines().filter(|line| line.contains(name)).count(), 1, "{table}");
+    }
+    let widths: Vec<_> = table.lines().map(str::len).collect();
+    assert!(widths.iter().all(|width| *width == widths[0]), "{table}");
+}
