@@ -32,7 +32,8 @@ impl NativeMedium {
     fn with_open_files(dir: PathBuf, create: bool, most: usize) -> Result<Self> {
         let place = dir.display().to_string();
         if create {
-            fs::create_dir_all(&dir).map_err(|e| Error::io("create", &place, 0, e))?;
+            create_directory(&dir, &sync_directory)
+                .map_err(|e| Error::io("create", &place, 0, e))?;
         }
         match fs::metadata(&dir) {
             Ok(found) if found.is_dir() => {
@@ -132,6 +133,30 @@ impl Medium for NativeMedium {
 
     fn sync_names(&self) -> Result<()> {
         sync_directory(&self.dir).map_err(|e| Error::io("sync", &self.place(), 0, e))
+    }
+}
+
+/// Creates a directory, and first those that it lies in. The name of each is on the medium, by
+/// `sync` of its parent, before anything is put into it: one that holds something is done.
+fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let Some(parent) = dir.parent() else { return Ok(()) };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let is_empty = fs::read_dir(dir).map(|mut names| names.next().is_none());
+    match is_empty {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            create_directory(parent, sync)?;
+            match fs::create_dir(dir) {
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
+                _ => sync(parent),
+            }
+        }
+        // An earlier call may have ended before its sync. Where the parent may not be read,
+        // the directory was made by someone else.
+        Ok(true) => match sync(parent) {
+            Err(e) if e.kind() != ErrorKind::PermissionDenied => Err(e),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
     }
 }
 

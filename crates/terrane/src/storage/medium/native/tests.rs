@@ -1,4 +1,5 @@
 use super::*;
+use std::cell::{Cell, RefCell};
 
 #[test]
 fn a_directory_holds_named_files_and_says_why_it_cannot() {
@@ -55,13 +56,11 @@ fn close_others(medium: &NativeMedium) {
 #[test]
 fn more_files_are_held_than_are_open() {
     let (place, medium) = two_at_once();
-    let names: Vec<_> = (0..500).map(|n| format!("{n}")).collect();
+    let names: Vec<_> = (0..2000).map(|n| format!("{n}")).collect();
     let mut files = Vec::new();
     for name in &names {
-        let file = medium.create(name).unwrap();
-        file.write_at(name.as_bytes(), 0).unwrap();
-        file.sync().unwrap();
-        files.push(file);
+        fs::write(place.path().join(name), name).unwrap();
+        files.push(medium.open(name).unwrap());
     }
     std::thread::scope(|scope| {
         for skip in 0..4 {
@@ -69,15 +68,15 @@ fn more_files_are_held_than_are_open() {
             scope.spawn(move || assert!(used.all(|(f, n)| holds(&**f, n.as_bytes()))));
         }
     });
-    for (file, name) in files.iter().zip(&names) {
-        assert!(holds(&**file, name.as_bytes()));
+    for (file, name) in files.iter().zip(&names).step_by(100) {
         file.write_at(b"!", name.len() as u64).unwrap();
         file.sync().unwrap();
     }
     #[cfg(target_os = "linux")]
     assert_eq!(open_in(&place.path().canonicalize().unwrap()), 2);
-    for name in &names {
-        assert_eq!(fs::read_to_string(place.path().join(name)).unwrap(), format!("{name}!"));
+    for (n, (file, name)) in files.iter().zip(&names).enumerate() {
+        let content = if n % 100 == 0 { format!("{name}!") } else { name.clone() };
+        assert!(holds(&**file, content.as_bytes()));
     }
 }
 
@@ -118,6 +117,36 @@ fn a_file_that_is_removed_replaced_or_renamed_lives_on_behind_a_handle_that_was_
     }
     assert!(holds(&*medium.open("replaced").unwrap(), b"new"));
     assert!(holds(&*medium.open("renamed over").unwrap(), b"renamed"));
+}
+
+#[test]
+fn every_directory_that_is_created_is_on_the_medium_before_it_holds_anything() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path();
+    let dir = root.join("a/b/store");
+    let synced = RefCell::new(Vec::new());
+    let failing = Cell::new(true);
+    let sync = |parent: &Path| {
+        let children = fs::read_dir(parent).unwrap().map(|child| child.unwrap().path());
+        for child in children.filter(|child| child.is_dir()) {
+            assert_eq!(fs::read_dir(child).unwrap().count(), 0);
+        }
+        synced.borrow_mut().push(parent.strip_prefix(root).unwrap().to_owned());
+        if failing.take() { Err(io::Error::other("no power")) } else { Ok(()) }
+    };
+
+    fs::write(root.join("file"), b"").unwrap();
+    assert!(create_directory(&dir, &sync).is_err());
+    assert_eq!(synced.take(), [Path::new("")]);
+    assert!(!root.join("a/b").exists(), "a may be lost");
+    create_directory(&dir, &sync).unwrap();
+    assert_eq!(synced.take(), ["", "a", "a/b"].map(Path::new));
+    create_directory(&dir, &sync).unwrap();
+    assert_eq!(synced.take(), [Path::new("a/b")], "an earlier sync may have failed");
+    fs::write(dir.join("file"), b"").unwrap();
+    create_directory(&dir, &sync).unwrap();
+    assert!(synced.take().is_empty());
+    assert!(matches!(NativeMedium::open(dir.join("file"), true), Err(Error::NoStore { .. })));
 }
 
 #[test]
