@@ -25,6 +25,7 @@ use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
 use crate::storage::{lock, write_all_at};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -389,7 +390,11 @@ impl Storage for Directory {
             head.removed_in_doubt.insert(id);
             return Ok(());
         }
-        self.medium.remove(&id.to_string())
+        match self.medium.remove(&id.to_string()) {
+            // Done already, perhaps by a call that was answered with an error.
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
     }
 
     fn files(&self) -> Result<Vec<FileId>> {

@@ -208,7 +208,8 @@ pub trait Storage: Send + Sync {
     fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
     /// Appends one record to the journal, durably.
     fn commit(&self, commit: &Commit<'_>) -> Result<()>;
-    /// Gives a file's room back: one that a commit dropped, or that none ever named.
+    /// Gives a file's room back: one that a commit dropped, or that none ever named. One that is
+    /// not there is done.
     fn remove(&self, id: FileId) -> Result<()>;
     /// Every file present, named by a commit or not.
     fn files(&self) -> Result<Vec<FileId>>;

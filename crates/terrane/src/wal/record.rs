@@ -14,6 +14,22 @@
 //!
 //! Eight zero bytes follow the last record, and stand at the front of a log that has none, so that
 //! an end is told from a record whose header is damaged. The next record is written over them.
+//!
+//! # Searching beyond a record that is lost
+//!
+//! A payload may hold what looks like a record, such as a copy of this log, or of another store's log
+//! of the same number. What it says must not count.
+//!
+//! 1. The search begins at a *boundary*: the front of the log, or the end of a record.
+//! 2. A header that is sound at a boundary was written there by the log, even if its payload is torn.
+//!    Records do not overlap, so none lies in its extent: the search goes on where it ends, which is
+//!    a boundary again.
+//! 3. Where there is no sound header, the next boundary is not known. From there on every place is
+//!    tried, and only valid records are skipped: a torn one may be part of a payload, and seem to
+//!    reach over records that do count.
+//!
+//! So no record of the log is missed. One that is none can be found only after step 3, inside a
+//! record whose header is lost and whose payload is not.
 
 use super::seed;
 use super::window::{Source, Window};
@@ -127,18 +143,39 @@ pub(super) fn read<S: Source>(
     Ok(Ok((header, payload)))
 }
 
-/// The first valid record of log `number` at or after `from`, a multiple of [`ALIGNMENT`].
-pub(super) fn find<S: Source>(
-    log: &mut Window<S>,
-    from: u64,
+/// A search for the valid records of log `number`, from one place on.
+pub(super) struct Search {
     number: u64,
-) -> Result<Option<Found>> {
-    let mut offset = from;
-    loop {
-        match read(log, offset, number)? {
-            Ok((header, _)) => return Ok(Some(Found { offset, header })),
-            Err(Invalid::End) => return Ok(None),
-            Err(_) => offset += ALIGNMENT,
+    offset: u64,
+    /// Whether a record of the log, if there is one at `offset`, can only begin there.
+    at_boundary: bool,
+}
+
+impl Search {
+    /// A search from `boundary`, the front of the log or the end of one of its records.
+    pub(super) fn from(boundary: u64, number: u64) -> Self {
+        Search { number, offset: boundary, at_boundary: true }
+    }
+
+    /// The next valid record.
+    pub(super) fn next<S: Source>(&mut self, log: &mut Window<S>) -> Result<Option<Found>> {
+        loop {
+            let offset = self.offset;
+            match read(log, offset, self.number)? {
+                Ok((header, _)) => {
+                    let found = Found { offset, header };
+                    self.offset = found.end();
+                    return Ok(Some(found));
+                }
+                Err(Invalid::End) => return Ok(None),
+                Err(Invalid::Payload(n) | Invalid::Cut(n)) if self.at_boundary => {
+                    self.offset += record_bytes(n);
+                }
+                Err(_) => {
+                    self.at_boundary = false;
+                    self.offset += ALIGNMENT;
+                }
+            }
         }
     }
 }
@@ -164,9 +201,8 @@ impl Found {
 pub fn scan(bytes: &[u8], number: u64) -> Result<Vec<Found>> {
     let mut log = Window::over(bytes)?;
     let mut all = Vec::new();
-    let mut from = 0;
-    while let Some(found) = find(&mut log, from, number)? {
-        from = found.end();
+    let mut search = Search::from(0, number);
+    while let Some(found) = search.next(&mut log)? {
         all.push(found);
     }
     Ok(all)

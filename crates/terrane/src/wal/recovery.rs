@@ -7,7 +7,8 @@
 //!    begins with the expected sequence; its entries are applied, and the next sequence is expected.
 //! 3. The first record that is not accepted ends that log. The next log may still go on: a log that
 //!    was filled ends so.
-//! 4. Look through the rest of each log, at every place where a record may start, for valid records.
+//! 4. Look through the rest of each log, at every place where a record may start, for valid records
+//!    ([`record`](super::record) says how).
 //! 5. The *claim* is the greatest synced sequence that these records hold, or the `floor`. (One that
 //!    was accepted claims less than it begins with itself.) If it reaches the sequence that is
 //!    expected at the end, an entry that was on the medium is missing: the log is corrupt. If not,
@@ -35,7 +36,7 @@
 //! A discarded record is not erased, but its log's file is never appended to: the caller retires
 //! every log it replayed before it writes on. If it crashes before that, replay finds the same again.
 
-use super::record::{HEADER_BYTES, Header, Invalid, find, read, record_bytes};
+use super::record::{HEADER_BYTES, Header, Invalid, Search, read, record_bytes};
 use super::window::Window;
 use crate::batch::decode;
 use crate::entry::{MAX_SEQ, Seq};
@@ -142,14 +143,14 @@ fn replay_log<'a>(
         Stop::Invalid(Invalid::Header) => offset + HEADER_BYTES as u64,
         _ => offset,
     };
-    let mut from = offset;
-    while let Some(found) = find(&mut log, from, number)? {
+    let (mut search, mut more) = (Search::from(offset, number), false);
+    while let Some(found) = search.next(&mut log)? {
         *claim = found.header.synced.max(*claim);
-        from = found.end();
-        last = last.max(from);
+        last = last.max(found.end());
+        more = true;
     }
     replayed.discarded_bytes += last.min(log.len()).saturating_sub(offset);
-    Ok(End { file: file.name(), accepted: offset > 0, offset, stop, more: from > offset })
+    Ok(End { file: file.name(), accepted: offset > 0, offset, stop, more })
 }
 
 /// The number of entries in a record whose checksums hold; a payload that does not decode is damage.

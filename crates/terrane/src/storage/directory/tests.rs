@@ -69,6 +69,7 @@ fn a_file_that_lives_is_neither_removed_nor_created_nor_dropped_twice() {
     let mut buf = [0; 5];
     assert_eq!((reader.read_at(&mut buf, 0).unwrap(), &buf), (5, b"table"));
     assert!(matches!(store.open(id), Err(Error::Io { .. })));
+    store.remove(id).expect("it is gone already");
 }
 
 #[test]

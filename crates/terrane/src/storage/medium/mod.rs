@@ -3,6 +3,8 @@
 #[cfg(any(test, feature = "testing"))]
 pub mod fault;
 #[cfg(not(target_arch = "wasm32"))]
+mod handles;
+#[cfg(not(target_arch = "wasm32"))]
 mod lock;
 mod memory;
 #[cfg(not(target_arch = "wasm32"))]

@@ -2,30 +2,45 @@
 
 use crate::error::{Error, Result};
 use crate::storage::File;
+use crate::storage::medium::handles::{Handle, Handles};
 use crate::storage::medium::{Medium, StoreLock};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// About how many files are open at once, be there as many as there are: a quarter of the
+/// descriptors that Linux gives a process where nobody says otherwise, half of those of macOS.
+const MOST_OPEN: usize = if cfg!(target_os = "macos") { 128 } else { 256 };
+
 /// One directory of the file system.
 pub struct NativeMedium {
     dir: PathBuf,
+    handles: Arc<Handles>,
 }
 
 impl NativeMedium {
-    /// The directory `dir`, created if it is missing and `create` says so.
+    /// The directory `dir`, created if it is missing and `create` says so. About 256 of its files
+    /// (128 on macOS) are open at once; others are opened when they are used.
     ///
     /// # Errors
     /// [`Error::NoStore`] where the directory is missing and not to be created, or is a file.
     pub fn open(dir: impl Into<PathBuf>, create: bool) -> Result<Self> {
-        let dir = dir.into();
+        Self::with_open_files(dir.into(), create, MOST_OPEN)
+    }
+
+    fn with_open_files(dir: PathBuf, create: bool, most: usize) -> Result<Self> {
         let place = dir.display().to_string();
         if create {
-            create_directory(&dir).map_err(|e| Error::io("create", &place, 0, e))?;
+            create_directory(&dir, &sync_directory)
+                .map_err(|e| Error::io("create", &place, 0, e))?;
         }
         match fs::metadata(&dir) {
-            Ok(found) if found.is_dir() => Ok(NativeMedium { dir }),
+            Ok(found) if found.is_dir() => {
+                // Files are opened later, too, when the process may be in another directory.
+                let dir = std::path::absolute(dir).map_err(|e| Error::io("open", &place, 0, e))?;
+                Ok(NativeMedium { dir, handles: Arc::new(Handles::new(most)) })
+            }
             Ok(_) => Err(Error::NoStore { place, why: "it is not a directory".to_owned() }),
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 Err(Error::NoStore { place, why: "there is no such directory".to_owned() })
@@ -51,8 +66,9 @@ impl NativeMedium {
     ) -> Result<Arc<dyn File>> {
         let path = self.dir.join(name);
         let name = path.display().to_string();
-        let file = options.open(&path).map_err(|e| Error::io(action, &name, 0, e))?;
-        Ok(Arc::new(NativeFile { name, file }))
+        let handle =
+            self.handles.open(path, options).map_err(|e| Error::io(action, &name, 0, e))?;
+        Ok(Arc::new(NativeFile { name, handle, handles: self.handles.clone() }))
     }
 }
 
@@ -64,14 +80,18 @@ impl NativeMedium {
 /// process holds it.
 pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
     let name = path.display().to_string();
+    // A pool of its own, which never closes the file: the lock goes with the handle.
+    let handles = Arc::new(Handles::new(usize::MAX));
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true);
-    let file = match options.open(path) {
+    let handle = match handles.open(path.to_owned(), &options) {
         Err(e) if e.kind() == ErrorKind::NotFound && create => {
             let refuse = |e| Error::io("create", &name, 0, e);
-            let file = options.create_new(true).open(path).map_err(refuse)?;
-            sync_directory(parent(path)).map_err(refuse)?;
-            file
+            let created = handles.open(path.to_owned(), options.create_new(true));
+            let handle = created.map_err(refuse)?;
+            let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+            sync_directory(parent.unwrap_or(Path::new("."))).map_err(refuse)?;
+            handle
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {
             let why = "there is no such file".to_owned();
@@ -79,13 +99,13 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
         }
         opened => opened.map_err(|e| Error::io("open", &name, 0, e))?,
     };
-    match file.try_lock() {
-        Ok(()) => Ok(Arc::new(NativeFile { name, file })),
-        Err(fs::TryLockError::Error(e)) => Err(Error::io("lock", &name, 0, e)),
+    match handles.with(&handle, |file| Ok(file.try_lock())) {
+        Ok(Ok(())) => Ok(Arc::new(NativeFile { name, handle, handles })),
         // There is no room in the file for its holder's name.
-        Err(fs::TryLockError::WouldBlock) => {
+        Ok(Err(fs::TryLockError::WouldBlock)) => {
             Err(Error::Busy { place: name, holder: "another process".to_owned() })
         }
+        Ok(Err(fs::TryLockError::Error(e))) | Err(e) => Err(Error::io("lock", &name, 0, e)),
     }
 }
 
@@ -96,12 +116,12 @@ impl Medium for NativeMedium {
 
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {
         // A fresh file, not the old one cut off: a reader of the old one keeps its bytes.
-        match fs::remove_file(self.dir.join(name)) {
-            Err(e) if e.kind() != ErrorKind::NotFound => {
-                return Err(Error::io("replace", name, 0, e));
-            }
-            _ => {}
-        }
+        let path = self.dir.join(name);
+        let removed = self.handles.repoint(&[&path], || match fs::remove_file(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            other => other,
+        });
+        removed.map_err(|e| Error::io("replace", name, 0, e))?;
         self.file("create", name, fs::OpenOptions::new().read(true).write(true).create_new(true))
     }
 
@@ -125,12 +145,16 @@ impl Medium for NativeMedium {
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        fs::remove_file(self.dir.join(name)).map_err(|e| Error::io("remove", name, 0, e))
+        let path = self.dir.join(name);
+        let removed = self.handles.repoint(&[&path], || fs::remove_file(&path));
+        removed.map_err(|e| Error::io("remove", name, 0, e))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        fs::rename(self.dir.join(from), self.dir.join(to))
-            .map_err(|e| Error::io("rename", from, 0, e))
+        let paths = [from, to].map(|name| self.dir.join(name));
+        let [old, new] = &paths;
+        let renamed = self.handles.repoint(&[old, new], || fs::rename(old, new));
+        renamed.map_err(|e| Error::io("rename", from, 0, e))
     }
 
     fn list(&self) -> Result<Vec<String>> {
@@ -149,22 +173,28 @@ impl Medium for NativeMedium {
     }
 }
 
-/// Creates a directory and what is missing above it; their names are on the medium then.
-fn create_directory(dir: &Path) -> io::Result<()> {
-    if dir.exists() {
-        return Ok(());
+/// Creates a directory, and first those that it lies in. The name of each is on the medium, by
+/// `sync` of its parent, before anything is put into it: one that holds something is done.
+fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let Some(parent) = dir.parent() else { return Ok(()) };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let is_empty = fs::read_dir(dir).map(|mut names| names.next().is_none());
+    match is_empty {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            create_directory(parent, sync)?;
+            match fs::create_dir(dir) {
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
+                _ => sync(parent),
+            }
+        }
+        // An earlier call may have ended before its sync. Where the parent may not be read,
+        // the directory was made by someone else.
+        Ok(true) => match sync(parent) {
+            Err(e) if e.kind() != ErrorKind::PermissionDenied => Err(e),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
     }
-    create_directory(parent(dir))?;
-    match fs::create_dir(dir) {
-        Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
-        _ => {}
-    }
-    sync_directory(parent(dir))
-}
-
-/// The directory that holds `path`.
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(unix)]
@@ -180,7 +210,8 @@ fn sync_directory(_: &Path) -> io::Result<()> {
 
 struct NativeFile {
     name: String,
-    file: fs::File,
+    handle: Arc<Handle>,
+    handles: Arc<Handles>,
 }
 
 impl NativeFile {
@@ -230,83 +261,44 @@ impl File for NativeFile {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        repeat(buf.len(), |done| {
-            let rest = buf.get_mut(done..).unwrap_or_default();
-            self.file.read_at(rest, offset + done as u64)
-        })
-        .map_err(|e| self.error("read", 0, e))
+        let read = self.handles.with(&self.handle, |file| {
+            repeat(buf.len(), |done| {
+                let rest = buf.get_mut(done..).unwrap_or_default();
+                file.read_at(rest, offset + done as u64)
+            })
+        });
+        read.map_err(|e| self.error("read", 0, e))
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
-        repeat(buf.len(), |done| {
-            self.file.write_at(buf.get(done..).unwrap_or_default(), offset + done as u64)
-        })
-        .map_err(|e| self.error("write", buf.len() as u64, e))
+        let written = self.handles.write(&self.handle, |file| {
+            repeat(buf.len(), |done| {
+                file.write_at(buf.get(done..).unwrap_or_default(), offset + done as u64)
+            })
+        });
+        written.map_err(|e| self.error("write", buf.len() as u64, e))
     }
 
     fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|e| self.error("sync", 0, e))
+        self.handles.sync(&self.handle).map_err(|e| self.error("sync", 0, e))
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        self.file.set_len(len).map_err(|e| self.error("resize", len, e))
+        let resized = self.handles.write(&self.handle, |file| file.set_len(len));
+        resized.map_err(|e| self.error("resize", len, e))
     }
 
     fn len(&self) -> Result<u64> {
-        Ok(self.file.metadata().map_err(|e| self.error("measure", 0, e))?.len())
+        let found = self.handles.with(&self.handle, fs::File::metadata);
+        Ok(found.map_err(|e| self.error("measure", 0, e))?.len())
+    }
+}
+
+impl Drop for NativeFile {
+    fn drop(&mut self) {
+        self.handles.forget(&self.handle);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_directory_holds_named_files_and_says_why_it_cannot() {
-        let place = tempfile::tempdir().unwrap();
-        let dir = place.path().join("store");
-        assert!(matches!(NativeMedium::open(&dir, false), Err(Error::NoStore { .. })));
-        let medium = NativeMedium::open(&dir, true).unwrap();
-        let file = medium.create("a").unwrap();
-        assert_eq!(file.write_at(b"hello", 2).unwrap(), 5);
-        file.sync().unwrap();
-        medium.rename("a", "b").unwrap();
-        medium.create("c").unwrap();
-        medium.sync_names().unwrap();
-        assert_eq!(medium.list().unwrap(), ["b", "c"]);
-        let mut buf = [0; 10];
-        assert_eq!(medium.open("b").unwrap().read_at(&mut buf, 3).unwrap(), 4);
-        assert_eq!(&buf[..4], b"ello");
-        medium.create("b").unwrap();
-        assert_eq!(file.len().unwrap(), 7, "the old file lives on behind its handle");
-        assert!(matches!(medium.open("a"), Err(Error::Io { action: "open", .. })));
-        assert!(matches!(NativeMedium::open(dir.join("b"), false), Err(Error::NoStore { .. })));
-    }
-
-    #[test]
-    fn a_second_opener_is_told_who_holds_the_store() {
-        let place = tempfile::tempdir().unwrap();
-        let medium = NativeMedium::open(place.path(), true).unwrap();
-        let held = medium.lock("terrane load").unwrap();
-        match medium.lock("terrane get") {
-            Err(Error::Busy { holder, .. }) => {
-                assert_eq!(holder, format!("process {} (terrane load)", std::process::id()));
-            }
-            _ => panic!("a lock that is held must refuse"),
-        }
-        drop(held);
-        medium.lock("terrane get").unwrap();
-    }
-
-    #[test]
-    fn a_single_file_is_held_by_one_opener_at_a_time() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("store.terrane");
-        assert!(matches!(open_locked(&path, false), Err(Error::NoStore { .. })));
-        let held = open_locked(&path, true).unwrap();
-        held.write_at(b"bytes", 0).unwrap();
-        assert!(matches!(open_locked(&path, true), Err(Error::Busy { .. })));
-        drop(held);
-        assert_eq!(open_locked(&path, true).unwrap().len().unwrap(), 5);
-    }
-}
+mod tests;

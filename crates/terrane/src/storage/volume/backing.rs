@@ -14,7 +14,7 @@ use crate::storage::volume::room::Room;
 use crate::storage::{File, lock};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// One backing file.
 pub(super) struct Backing {
@@ -24,6 +24,9 @@ pub(super) struct Backing {
     pub(super) free: Mutex<Free>,
     /// Its length may not be on the medium.
     grown: AtomicBool,
+    /// Held over each sync and the counting of its failure. The system may report a failure only
+    /// once: a sync by someone else that succeeds after it must see it counted.
+    syncing: Mutex<()>,
     failed_syncs: AtomicU64,
 }
 
@@ -34,6 +37,7 @@ impl Backing {
             file,
             free: Mutex::default(),
             grown: AtomicBool::new(false),
+            syncing: Mutex::default(),
             failed_syncs: AtomicU64::new(0),
         }
     }
@@ -49,14 +53,21 @@ impl Backing {
         self.grown.store(true, Ordering::Release);
     }
 
-    /// Whether the length may not be on the medium.
-    pub(super) fn is_grown(&self) -> bool {
-        self.grown.load(Ordering::Acquire)
+    /// Syncs the file.
+    pub(super) fn sync(&self) -> Result<()> {
+        self.sync_alone(&lock(&self.syncing))
     }
 
-    /// Syncs the file. Where its length may not be on the medium it is set again, in case that an
-    /// earlier sync failed.
-    pub(super) fn sync(&self) -> Result<()> {
+    /// Syncs the file if its length may not be on the medium.
+    pub(super) fn sync_grown(&self) -> Result<()> {
+        // A sync under way may be about to fail: the answer is known when it has ended.
+        let alone = lock(&self.syncing);
+        if self.grown.load(Ordering::Acquire) { self.sync_alone(&alone) } else { Ok(()) }
+    }
+
+    /// Where the length may not be on the medium it is set again, in case that an earlier sync
+    /// failed.
+    fn sync_alone(&self, _: &MutexGuard<'_, ()>) -> Result<()> {
         let grown = self.grown.swap(false, Ordering::AcqRel);
         let again = || {
             let free = lock(&self.free);
@@ -141,6 +152,8 @@ mod tests {
     use crate::storage::medium::fault::{Fault, Survivors};
     use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
     use crate::storage::volume::VolumeOptions;
+    use std::sync::mpsc;
+    use std::time::Duration;
 
     fn room(medium: &FaultMedium) -> Arc<Room> {
         let file = medium.create("backing").unwrap();
@@ -164,6 +177,78 @@ mod tests {
         let fresh = channel();
         fresh.write_at(b"anew", 10).unwrap();
         fresh.sync().unwrap();
+    }
+
+    /// A file whose first sync fails, a moment after it lets `meanwhile` run on a thread of its own.
+    /// As a system may, it reports the failure once.
+    struct FailsOnce {
+        inner: Arc<dyn File>,
+        meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+        synced: AtomicBool,
+    }
+
+    impl File for FailsOnce {
+        fn name(&self) -> &str {
+            self.inner.name()
+        }
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+            self.inner.read_at(buf, offset)
+        }
+        fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
+            self.inner.write_at(buf, offset)
+        }
+        fn sync(&self) -> Result<()> {
+            let Some(meanwhile) = lock(&self.meanwhile).take() else {
+                self.synced.store(true, Ordering::Release);
+                return Ok(());
+            };
+            let (ended, wait) = mpsc::channel();
+            std::thread::spawn(move || {
+                meanwhile();
+                let _ = ended.send(());
+            });
+            // It may have to wait for this sync to end.
+            let _ = wait.recv_timeout(Duration::from_millis(200));
+            Err(Error::io("sync", self.name(), 0, io::Error::other("write-back failed")))
+        }
+        fn set_len(&self, len: u64) -> Result<()> {
+            self.inner.set_len(len)
+        }
+        fn len(&self) -> Result<u64> {
+            self.inner.len()
+        }
+    }
+
+    /// Lets a sync of a backing fail while `meanwhile` runs; answers what that answers.
+    fn beside_a_failing_sync<T: Send + 'static>(
+        meanwhile: impl FnOnce(&Room, &Channel, &FailsOnce) -> T + Send + 'static,
+    ) -> T {
+        let inner = MemoryMedium::new().create("backing").unwrap();
+        let (later, synced) = (Mutex::default(), AtomicBool::new(false));
+        let file = Arc::new(FailsOnce { inner, meanwhile: later, synced });
+        let room = Arc::new(Room::new(vec![file.clone()], &VolumeOptions::default()));
+        room.allocate(0, 4096, 4096).unwrap();
+        let other = Channel::new(room.clone(), 0).unwrap();
+        other.write_at(b"other", 10).unwrap();
+        let (answer, answered) = mpsc::channel();
+        let beside = (room.clone(), file.clone());
+        let run = move || answer.send(meanwhile(&beside.0, &other, &beside.1)).unwrap();
+        *lock(&file.meanwhile) = Some(Box::new(run));
+        assert!(room.backing(0).unwrap().sync().is_err());
+        answered.recv().unwrap()
+    }
+
+    #[test]
+    fn a_sync_that_succeeds_beside_one_that_fails_does_not_hide_it() {
+        assert!(beside_a_failing_sync(|_, channel, _| channel.sync()).is_err());
+    }
+
+    #[test]
+    fn a_length_counts_as_synced_only_when_its_sync_has_ended_well() {
+        let synced = beside_a_failing_sync(|room, _, file| {
+            room.sync_grown().map(|()| file.synced.load(Ordering::Acquire))
+        });
+        assert!(synced.unwrap(), "nothing was left to the sync that fails");
     }
 
     #[test]

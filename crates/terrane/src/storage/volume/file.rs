@@ -156,13 +156,17 @@ impl VolumeFile {
         })
     }
 
-    /// Makes room up to `end`.
+    /// Makes room up to `end`: by a step, or where the medium has not that much, just what is needed.
     fn reach(&self, body: &mut Body, end: u64) -> Result<()> {
         let capacity = body.capacity();
-        if end > capacity {
+        let needed = end.saturating_sub(capacity);
+        if needed > 0 {
             let step = capacity.clamp(FIRST_STEP, LAST_STEP);
-            let more =
-                self.room.allocate(self.backing, (end - capacity).max(step), LEAST_EXTENT)?;
+            let allocate = |total| self.room.allocate(self.backing, total, LEAST_EXTENT);
+            let more = match allocate(needed.max(step)) {
+                Err(Error::NoSpace { .. }) if needed < step => allocate(needed)?,
+                other => other?,
+            };
             body.extents.extend(more);
         }
         Ok(())

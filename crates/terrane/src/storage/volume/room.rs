@@ -103,7 +103,7 @@ impl Room {
     /// Syncs every backing whose length changed since its last sync: a record may name extents only
     /// in a length that is on the medium.
     pub(super) fn sync_grown(&self) -> Result<()> {
-        self.backings.iter().filter(|b| b.is_grown()).try_for_each(Backing::sync)
+        self.backings.iter().try_for_each(Backing::sync_grown)
     }
 
     /// Cuts free room off the end of every backing where it is more than two steps; one is kept.

@@ -1,7 +1,8 @@
 use super::superblock::{SLOTS, Superblock};
 use super::*;
 use crate::storage::format::Format;
-use crate::storage::medium::{Medium, MemoryMedium};
+use crate::storage::medium::fault::Fault;
+use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
 use crate::storage::{read_exact_at, write_all_at};
 
 const STEP: u64 = 64 << 10;
@@ -10,17 +11,17 @@ fn commit(volume: &Volume, edit: &[u8], added: &[FileId], dropped: &[FileId]) ->
     volume.commit(&Commit { edit, added, dropped, snapshot: &|| edit.to_vec() })
 }
 
-fn backings(medium: &MemoryMedium, n: usize) -> Vec<Arc<dyn File>> {
+fn backings(medium: &dyn Medium, n: usize) -> Vec<Arc<dyn File>> {
     let name = |n| format!("backing.{n}");
     (0..n).map(|n| medium.open(&name(n)).or_else(|_| medium.create(&name(n))).unwrap()).collect()
 }
 
-fn open(medium: &MemoryMedium, n: usize) -> Volume {
+fn open(medium: &dyn Medium, n: usize) -> Volume {
     let options = VolumeOptions { min_growth: STEP, ..VolumeOptions::default() };
     Volume::open(backings(medium, n), options).unwrap()
 }
 
-fn new(medium: &MemoryMedium, n: usize) -> Volume {
+fn new(medium: &dyn Medium, n: usize) -> Volume {
     let volume = open(medium, n);
     assert!(volume.recover().unwrap().is_none());
     volume
@@ -83,6 +84,23 @@ fn logs_and_tables_lie_in_backings_of_their_own() {
     let places: Vec<_> =
         (0..4).map(|n| extents(&volume, table(&volume, n, 5000, 1)).backing).collect();
     assert_eq!((extents(&volume, log).backing, places), (1, vec![2, 3, 2, 3]));
+}
+
+#[test]
+fn a_table_grows_into_the_last_bytes_of_a_full_medium() {
+    let medium = FaultMedium::new(Arc::new(MemoryMedium::new())).unwrap();
+    let volume = new(&medium, 1);
+    table(&volume, 1, 100_000, 1);
+    let file = volume.create(FileId::table(2), 0).unwrap();
+    let left = lock(&volume.room.backings()[0].free).total();
+    let taken = volume.space().unwrap().taken;
+    medium.set_capacity(taken + 20_480, Fault::NoSpace);
+    let whole = (left + 20_480) as usize;
+    for at in (0..whole).step_by(4096) {
+        write_all_at(&*file, &[2; 4096], at as u64).unwrap();
+    }
+    assert!(matches!(file.write_at(&[2], whole as u64), Err(Error::NoSpace { .. })));
+    assert!(holds(&*file, whole, 2));
 }
 
 #[test]

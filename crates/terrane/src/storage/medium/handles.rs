@@ -1,0 +1,182 @@
+//! A bound on the files that are open at once: a process may hold only so many descriptors, and a
+//! store may have more tables than that.
+//!
+//! 1. A [`Handle`] is a file that its user holds; whether it is open at the moment shows nowhere.
+//!    Whoever uses a closed one opens it again, by its path.
+//! 2. Open handles stand in a queue. Where there are more than the bound, the first is closed, or
+//!    sent back to the end if it was used since it stood there last (second chance, which is close
+//!    to least recently used): so a use only sets a flag.
+//! 3. A handle is not closed while it has writes that no sync has covered: the system reports a
+//!    failed write-back to the handles that were open then, and nobody else may learn of it.
+//! 4. Nor is one whose path leads elsewhere now, as the file was removed, replaced or renamed. Before
+//!    that happens every handle of the path is opened, and kept so ([`Handles::repoint`]).
+
+use crate::storage::lock;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// The handles of one directory.
+pub(super) struct Handles {
+    most: usize,
+    /// Those that their path leads to. Locked before a handle's file, and that before `open`.
+    by_path: Mutex<BTreeMap<PathBuf, Vec<Arc<Handle>>>>,
+    /// Those that are open.
+    open: Mutex<VecDeque<Arc<Handle>>>,
+}
+
+/// A file, open or not.
+pub(super) struct Handle {
+    path: PathBuf,
+    file: RwLock<Option<File>>,
+    /// It was used since it stood at the front of the queue.
+    used: AtomicBool,
+    unsynced: AtomicBool,
+    /// The path leads to it no more.
+    moved: AtomicBool,
+}
+
+impl Handles {
+    /// No handles yet; about `most` are to be open at once.
+    pub(super) fn new(most: usize) -> Self {
+        Handles { most, by_path: Mutex::default(), open: Mutex::default() }
+    }
+
+    /// Opens or creates a file.
+    pub(super) fn open(&self, path: PathBuf, options: &OpenOptions) -> io::Result<Arc<Handle>> {
+        let mut by_path = lock(&self.by_path);
+        let file = options.open(&path)?;
+        let handle = Arc::new(Handle {
+            path: path.clone(),
+            file: RwLock::new(Some(file)),
+            used: AtomicBool::new(true),
+            unsynced: AtomicBool::new(false),
+            moved: AtomicBool::new(false),
+        });
+        by_path.entry(path).or_default().push(handle.clone());
+        drop(by_path);
+        self.admit(&handle);
+        Ok(handle)
+    }
+
+    /// Lets go of a handle that nobody uses any more.
+    pub(super) fn forget(&self, handle: &Arc<Handle>) {
+        let mut by_path = lock(&self.by_path);
+        if let Some(same) = by_path.get_mut(&handle.path) {
+            same.retain(|h| !Arc::ptr_eq(h, handle));
+            if same.is_empty() {
+                by_path.remove(&handle.path);
+            }
+        }
+        drop(by_path);
+        lock(&self.open).retain(|h| !Arc::ptr_eq(h, handle));
+    }
+
+    /// Changes what `paths` lead to, by `change`. The handles there are keep their files.
+    pub(super) fn repoint(
+        &self,
+        paths: &[&Path],
+        change: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        // Held to the end, so that none is opened between and not kept.
+        let mut by_path = lock(&self.by_path);
+        for path in paths {
+            for handle in by_path.get(*path).into_iter().flatten() {
+                handle.moved.store(true, Ordering::Release);
+                match self.with(handle, |_| Ok(())) {
+                    // There is no file to be kept.
+                    Err(e) if e.kind() == ErrorKind::NotFound => {}
+                    other => other?,
+                }
+            }
+            by_path.remove(*path);
+        }
+        change()
+    }
+
+    /// Uses a handle's file.
+    pub(super) fn with<T>(
+        &self,
+        handle: &Arc<Handle>,
+        work: impl FnOnce(&File) -> io::Result<T>,
+    ) -> io::Result<T> {
+        loop {
+            // Held during the work: an open handle that is used is not closed.
+            if let Some(file) = &*handle.file.read().unwrap_or_else(PoisonError::into_inner) {
+                if !handle.used.load(Ordering::Relaxed) {
+                    handle.used.store(true, Ordering::Relaxed);
+                }
+                return work(file);
+            }
+            self.open_again(handle)?;
+        }
+    }
+
+    /// As [`with`](Self::with), for work that a sync must follow, whether it succeeds or not.
+    pub(super) fn write<T>(
+        &self,
+        handle: &Arc<Handle>,
+        work: impl FnOnce(&File) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.with(handle, |file| {
+            let done = work(file);
+            // After the work, so that a sync beside it does not take it for its own.
+            handle.unsynced.store(true, Ordering::Release);
+            done
+        })
+    }
+
+    /// Puts every earlier change of a file on the medium.
+    pub(super) fn sync(&self, handle: &Arc<Handle>) -> io::Result<()> {
+        self.with(handle, |file| {
+            // Before the sync, so that a write beside it is not taken for covered.
+            handle.unsynced.swap(false, Ordering::AcqRel);
+            file.sync_data().inspect_err(|_| handle.unsynced.store(true, Ordering::Release))
+        })
+    }
+
+    fn open_again(&self, handle: &Arc<Handle>) -> io::Result<()> {
+        let mut file = handle.file.write().unwrap_or_else(PoisonError::into_inner);
+        if file.is_none() {
+            *file = Some(OpenOptions::new().read(true).write(true).open(&handle.path)?);
+            handle.used.store(true, Ordering::Relaxed);
+            self.admit(handle);
+        }
+        Ok(())
+    }
+
+    /// Puts a handle that was opened into the queue, and closes what is too many.
+    fn admit(&self, handle: &Arc<Handle>) {
+        // Closed when the queue is not locked any more.
+        let mut closed = Vec::new();
+        let mut open = lock(&self.open);
+        open.push_back(handle.clone());
+        // In the first round each may lose its chance, in the second any is closed that may be.
+        for _ in 0..2 * open.len() {
+            if open.len() <= self.most {
+                break;
+            }
+            let Some(first) = open.pop_front() else { break };
+            match first.close() {
+                Some(file) => closed.push(file),
+                None => open.push_back(first),
+            }
+        }
+        drop(open);
+    }
+}
+
+impl Handle {
+    /// Takes the file out, if the handle may be closed.
+    fn close(&self) -> Option<File> {
+        if self.used.swap(false, Ordering::Relaxed) {
+            return None;
+        }
+        let mut file = self.file.try_write().ok()?;
+        let kept = self.unsynced.load(Ordering::Acquire) || self.moved.load(Ordering::Acquire);
+        if kept { None } else { file.take() }
+    }
+}

@@ -1,0 +1,177 @@
+use super::*;
+use std::cell::{Cell, RefCell};
+
+#[test]
+fn a_directory_holds_named_files_and_says_why_it_cannot() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = place.path().join("store");
+    assert!(matches!(NativeMedium::open(&dir, false), Err(Error::NoStore { .. })));
+    let medium = NativeMedium::open(&dir, true).unwrap();
+    let file = medium.create("a").unwrap();
+    assert_eq!(file.write_at(b"hello", 2).unwrap(), 5);
+    file.sync().unwrap();
+    medium.rename("a", "b").unwrap();
+    medium.create("c").unwrap();
+    medium.sync_names().unwrap();
+    assert_eq!(medium.list().unwrap(), ["b", "c"]);
+    let mut buf = [0; 10];
+    assert_eq!(medium.open("b").unwrap().read_at(&mut buf, 3).unwrap(), 4);
+    assert_eq!(&buf[..4], b"ello");
+    medium.create("b").unwrap();
+    assert_eq!(file.len().unwrap(), 7, "the old file lives on behind its handle");
+    assert!(matches!(medium.open("a"), Err(Error::Io { action: "open", .. })));
+    assert!(matches!(NativeMedium::open(dir.join("b"), false), Err(Error::NoStore { .. })));
+}
+
+/// The descriptors of this process that lead into `dir`.
+#[cfg(target_os = "linux")]
+fn open_in(dir: &Path) -> usize {
+    let all = fs::read_dir("/proc/self/fd").unwrap();
+    let links = all.filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+    links.filter(|path| path.starts_with(dir)).count()
+}
+
+/// A medium with two open files at most, and its directory.
+fn two_at_once() -> (tempfile::TempDir, NativeMedium) {
+    let place = tempfile::tempdir().unwrap();
+    let medium = NativeMedium::with_open_files(place.path().to_owned(), true, 2).unwrap();
+    (place, medium)
+}
+
+fn holds(file: &dyn File, content: &[u8]) -> bool {
+    let mut found = [0; 16];
+    let n = file.read_at(&mut found, 0).unwrap();
+    &found[..n] == content
+}
+
+/// Uses so many other files that all that may be closed are.
+fn close_others(medium: &NativeMedium) {
+    for n in 0..4 {
+        medium.create(&format!("other {n}")).unwrap().len().unwrap();
+    }
+    let others: Vec<_> = (0..4).map(|n| medium.open(&format!("other {n}")).unwrap()).collect();
+    others.iter().for_each(|other| assert_eq!(other.len().unwrap(), 0));
+}
+
+#[test]
+fn more_files_are_held_than_are_open() {
+    let (place, medium) = two_at_once();
+    let names: Vec<_> = (0..2000).map(|n| format!("{n}")).collect();
+    let mut files = Vec::new();
+    for name in &names {
+        fs::write(place.path().join(name), name).unwrap();
+        files.push(medium.open(name).unwrap());
+    }
+    std::thread::scope(|scope| {
+        for skip in 0..4 {
+            let mut used = files.iter().zip(&names).cycle().skip(skip * 100).step_by(7).take(500);
+            scope.spawn(move || assert!(used.all(|(f, n)| holds(&**f, n.as_bytes()))));
+        }
+    });
+    for (file, name) in files.iter().zip(&names).step_by(100) {
+        file.write_at(b"!", name.len() as u64).unwrap();
+        file.sync().unwrap();
+    }
+    #[cfg(target_os = "linux")]
+    assert_eq!(open_in(&place.path().canonicalize().unwrap()), 2);
+    for (n, (file, name)) in files.iter().zip(&names).enumerate() {
+        let content = if n % 100 == 0 { format!("{name}!") } else { name.clone() };
+        assert!(holds(&**file, content.as_bytes()));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_stays_open_until_its_writes_are_synced() {
+    let (place, medium) = two_at_once();
+    let dir = place.path().canonicalize().unwrap();
+    let written = ["a", "b", "c"].map(|name| medium.create(name).unwrap());
+    written.iter().for_each(|file| assert_eq!(file.write_at(b"x", 0).unwrap(), 1));
+    close_others(&medium);
+    assert_eq!(open_in(&dir), 3);
+    written.iter().for_each(|file| file.sync().unwrap());
+    close_others(&medium);
+    assert!(open_in(&dir) <= 2);
+    drop(written);
+    assert_eq!(open_in(&dir), 0);
+}
+
+#[test]
+fn a_file_that_is_removed_replaced_or_renamed_lives_on_behind_a_handle_that_was_closed() {
+    let (_place, medium) = two_at_once();
+    let names = ["removed", "replaced", "renamed", "renamed over"];
+    let held = names.map(|name| {
+        let file = medium.create(name).unwrap();
+        file.write_at(name.as_bytes(), 0).unwrap();
+        file.sync().unwrap();
+        file
+    });
+    close_others(&medium);
+    medium.remove("removed").unwrap();
+    medium.create("replaced").unwrap().write_at(b"new", 0).unwrap();
+    medium.rename("renamed", "renamed over").unwrap();
+    medium.create("renamed").unwrap();
+    close_others(&medium);
+    for (file, name) in held.iter().zip(names) {
+        assert!(holds(&**file, name.as_bytes()), "{name}");
+    }
+    assert!(holds(&*medium.open("replaced").unwrap(), b"new"));
+    assert!(holds(&*medium.open("renamed over").unwrap(), b"renamed"));
+}
+
+#[test]
+fn every_directory_that_is_created_is_on_the_medium_before_it_holds_anything() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path();
+    let dir = root.join("a/b/store");
+    let synced = RefCell::new(Vec::new());
+    let failing = Cell::new(true);
+    let sync = |parent: &Path| {
+        let children = fs::read_dir(parent).unwrap().map(|child| child.unwrap().path());
+        for child in children.filter(|child| child.is_dir()) {
+            assert_eq!(fs::read_dir(child).unwrap().count(), 0);
+        }
+        synced.borrow_mut().push(parent.strip_prefix(root).unwrap().to_owned());
+        if failing.take() { Err(io::Error::other("no power")) } else { Ok(()) }
+    };
+
+    fs::write(root.join("file"), b"").unwrap();
+    assert!(create_directory(&dir, &sync).is_err());
+    assert_eq!(synced.take(), [Path::new("")]);
+    assert!(!root.join("a/b").exists(), "a may be lost");
+    create_directory(&dir, &sync).unwrap();
+    assert_eq!(synced.take(), ["", "a", "a/b"].map(Path::new));
+    create_directory(&dir, &sync).unwrap();
+    assert_eq!(synced.take(), [Path::new("a/b")], "an earlier sync may have failed");
+    fs::write(dir.join("file"), b"").unwrap();
+    create_directory(&dir, &sync).unwrap();
+    assert!(synced.take().is_empty());
+    assert!(matches!(NativeMedium::open(dir.join("file"), true), Err(Error::NoStore { .. })));
+}
+
+#[test]
+fn a_second_opener_is_told_who_holds_the_store() {
+    let place = tempfile::tempdir().unwrap();
+    let medium = NativeMedium::open(place.path(), true).unwrap();
+    let held = medium.lock("terrane load").unwrap();
+    match medium.lock("terrane get") {
+        Err(Error::Busy { holder, .. }) => {
+            assert_eq!(holder, format!("process {} (terrane load)", std::process::id()));
+        }
+        _ => panic!("a lock that is held must refuse"),
+    }
+    drop(held);
+    medium.lock("terrane get").unwrap();
+}
+
+#[test]
+fn a_single_file_is_held_by_one_opener_at_a_time() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store.terrane");
+    assert!(matches!(open_locked(&path, false), Err(Error::NoStore { .. })));
+    let held = open_locked(&path, true).unwrap();
+    held.write_at(b"bytes", 0).unwrap();
+    assert!(matches!(open_locked(&path, true), Err(Error::Busy { .. })));
+    drop(held);
+    assert_eq!(open_locked(&path, true).unwrap().len().unwrap(), 5);
+}
