@@ -23,8 +23,11 @@ fn a_second_opener_in_the_same_process_is_refused_until_the_first_closes() {
     db.default_keyspace().put(b"key", b"value", Durability::Sync).unwrap();
     let this = format!("process {} (", std::process::id());
     assert!(holder(dir.path()).starts_with(&this));
+    // A handle that outlives the store keeps nobody out.
+    let left = db.default_keyspace();
     db.close().unwrap();
     let db = Db::open(dir.path(), Options::default()).unwrap();
+    assert!(matches!(left.put(b"key", b"late", Durability::Sync), Err(Error::Closed(_))));
     assert_eq!(db.default_keyspace().get(b"key").unwrap(), Some(b"value".to_vec()));
 }
 

@@ -1,6 +1,7 @@
 //! The store in a caller's hands: an engine joined with the driver that runs its jobs.
 
 use super::group::GroupCommit;
+use super::lock;
 use super::ranges::RangeCompaction;
 use super::snapshot::Snapshot;
 use super::{CheckReport, Engine, Stats};
@@ -16,7 +17,7 @@ use crate::storage::{
     Directory, Volume,
     medium::{Medium, NativeMedium, StoreLock},
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use terrane_policy::{PolicyOptions, Shape};
 
 /// An open store. Clones share it; the last one to go closes it.
@@ -30,7 +31,7 @@ struct Inner {
     driver: Arc<dyn Driver>,
     group: GroupCommit,
     /// What keeps others out, such as a lock file; let go of last.
-    _guard: Option<Box<dyn Send + Sync>>,
+    guard: Mutex<Option<Box<dyn Send + Sync>>>,
 }
 
 impl Drop for Inner {
@@ -105,7 +106,12 @@ impl Db {
         driver.start(&engine);
         driver.wake(&engine);
         Db {
-            inner: Arc::new(Inner { engine, driver, group: GroupCommit::default(), _guard: guard }),
+            inner: Arc::new(Inner {
+                engine,
+                driver,
+                group: GroupCommit::default(),
+                guard: Mutex::new(guard),
+            }),
         }
     }
 
@@ -234,7 +240,11 @@ impl Db {
     /// A failing medium. The store is closed all the same.
     pub fn close(self) -> Result<()> {
         self.inner.driver.stop(&self.inner.engine);
-        self.inner.engine.close()
+        let closed = self.inner.engine.close();
+        // Nothing is written from here on, so another may have the store, whoever still holds a
+        // clone of this one.
+        drop(lock(&self.inner.guard).take());
+        closed
     }
 }
 
