@@ -86,8 +86,13 @@ impl Drop for Lead<'_> {
         let mut queue = lock(&self.on.queue);
         queue.led = false;
         queue.results.extend(self.group.iter().map(|t| t.number).zip(results));
+        // To wake is a call of the system, for nothing where this writer is alone: everybody who
+        // waits is in this group, or queues, or was woken for a result before.
+        let others = self.group.len() > 1 || !queue.waiting.is_empty();
         drop(queue);
-        self.on.turn.notify_all();
+        if others {
+            self.on.turn.notify_all();
+        }
     }
 }
 
