@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// What extents are counted in, in bytes.
 pub const UNIT: u64 = 4096;
 
-/// A stretch of a backing file, in bytes; multiples of [`UNIT`].
+/// A stretch of a backing file, in bytes; multiples of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Extent {
     /// Where it begins.
