@@ -33,6 +33,7 @@ pub mod error;
 pub mod event;
 pub mod keyspace;
 pub mod memtable;
+mod mutex;
 pub mod options;
 pub mod read;
 pub mod rules;

@@ -48,8 +48,10 @@ pub use stats::{KeyspaceStats, LevelStats, Stats};
 
 pub(crate) use state::View;
 
+use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::mutex::lock;
 use crate::options::Options;
 use crate::storage::{FileId, Storage};
 use crate::table::BlockCache;
@@ -60,9 +62,7 @@ use state::{Keyspaces, State};
 use stats::Counters;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use crate::entry::Seq;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// One open store. Shared by its callers and its driver.
 pub struct Engine {
@@ -82,12 +82,6 @@ pub struct Engine {
     memtable_bytes: AtomicU64,
     /// Whether a job may be ready.
     work: Arc<AtomicBool>,
-}
-
-/// Locks; a thread that panicked while it held the lock does not make the data worse, since every
-/// change of state is made of steps that each leave it sound.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Engine {

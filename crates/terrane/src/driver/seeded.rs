@@ -5,7 +5,8 @@ use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
 use crate::db::{Engine, Wanted};
 use crate::error::Result;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::mutex::lock;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Jobs that may be under way at once.
 const JOBS_MAX: usize = 4;
@@ -60,7 +61,7 @@ impl SeededDriver {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

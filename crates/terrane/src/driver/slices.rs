@@ -4,8 +4,9 @@ use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
 use crate::db::{Engine, Wanted};
 use crate::error::Result;
+use crate::mutex::lock;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of a slice that a waiting writer has run.
 const SLICE_BYTES: u64 = 1 << 20;
@@ -19,7 +20,7 @@ pub struct SliceDriver {
 
 impl SliceDriver {
     fn jobs(&self) -> MutexGuard<'_, VecDeque<Job>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.jobs)
     }
 
     /// Runs one slice; answers whether there was anything to run.

@@ -6,6 +6,7 @@ use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
 use crate::db::{Engine, Wanted};
 use crate::error::Result;
+use crate::mutex::lock;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ struct State {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {

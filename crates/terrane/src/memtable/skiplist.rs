@@ -15,13 +15,14 @@
 
 use super::arena::Arena;
 use crate::entry::{Tag, compare};
+use crate::mutex::lock;
 use std::cmp::Ordering as Order;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::{self, NonNull};
 use std::slice;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
-use std::sync::{Mutex, PoisonError};
 
 const MAX_HEIGHT: usize = 12;
 /// One in this many nodes of a level is on the next level, too.
@@ -184,7 +185,7 @@ impl SkipList {
     /// Adds an entry within the limits of [`check_limits`](crate::entry::check_limits). While it
     /// still holds the lock it calls `done` with the bytes that all nodes take.
     pub(super) fn insert(&self, key: &[u8], tag: Tag, value: &[u8], done: impl FnOnce(usize)) {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = lock(&self.writer);
         let Writer { arena, splice, random } = &mut *writer;
         if !self.follows_splice(splice, key, tag) {
             self.search(key, tag, |level, node| {

@@ -35,9 +35,10 @@ pub use directory::Directory;
 pub use volume::Volume;
 
 use crate::error::{Corruption, Error, Result};
+use crate::mutex::lock;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Names a file of the store; numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -223,9 +224,4 @@ pub trait Storage: Send + Sync {
     /// Verifies the storage's own structures on the medium (journal, superblocks, extent map);
     /// every damage found is answered.
     fn check(&self) -> Result<Vec<Corruption>>;
-}
-
-/// Locks, also after a holder panicked: every holder leaves the data whole between its steps.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

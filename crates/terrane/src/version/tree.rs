@@ -6,11 +6,12 @@
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
+use crate::mutex::lock;
 use crate::storage::FileId;
 use crate::table::{Access, RunCursor, Table, key_hash};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use terrane_policy::{Shape, TableId, TableInfo};
 
 /// Files that nothing holds any more, waiting to be removed.
@@ -29,13 +30,13 @@ impl Graveyard {
 
     /// Lays a file down.
     pub fn bury(&self, file: FileId) {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+        lock(&self.files).push(file);
         self.work.store(true, Ordering::Release);
     }
 
     /// Takes one file out, to remove it.
     pub fn take(&self) -> Option<FileId> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        lock(&self.files).pop()
     }
 }
 
