@@ -14,10 +14,10 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::rules::Rule;
 use crate::storage::FileId;
+use crate::sync::atomic::Ordering;
 use crate::version::{Change, LiveTable, Tree};
 use crate::wal::erase;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use terrane_policy::policy::{Installed, MAX_STATE};
 use terrane_policy::{Action, Group, RunId, ShapeEdit, TableId, TableInfo};
 

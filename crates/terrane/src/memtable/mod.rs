@@ -13,10 +13,10 @@ pub use cursor::MemtableCursor;
 
 use crate::entry::{Seq, Tag, check_limits};
 use crate::error::Result;
+use crate::sync::lock_free::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use skiplist::SkipList;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 /// Entries of one keyspace in memory, ordered by key, then newest first.
 ///
