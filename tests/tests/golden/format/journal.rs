@@ -11,6 +11,7 @@ const UNIT: u64 = 4096;
 /// A table as an edit names it.
 #[derive(Clone)]
 pub struct Info {
+    level: u64,
     pub length: u64,
     pub entries: u64,
     pub tombstones: u64,
@@ -142,6 +143,7 @@ impl Journal {
                         keyspace,
                         number,
                         Info {
+                            level,
                             length,
                             entries,
                             tombstones,
@@ -178,6 +180,10 @@ impl Journal {
                     let id = body.varint();
                     self.keyspace(id).policy_state = body.bytes().to_vec();
                 }
+                12 => {
+                    let (id, dropped, at) = (body.varint(), body.u8(), body.varint());
+                    self.move_levels(id, dropped == 1, at);
+                }
                 other => panic!("edit {other} is not in FORMAT.md"),
             }
             assert!(body.is_empty(), "the body of edit {tag} is used up");
@@ -188,6 +194,14 @@ impl Journal {
         for (keyspace, table, info) in added {
             assert!(table < self.next_number);
             self.keyspace(keyspace).tables.insert(table, info);
+        }
+    }
+
+    /// The empty level `at` comes or goes.
+    fn move_levels(&mut self, id: u64, dropped: bool, at: u64) {
+        for info in self.keyspace(id).tables.values_mut().filter(|info| info.level >= at) {
+            assert!(!dropped || info.level > at, "a level that goes is empty");
+            info.level = if dropped { info.level - 1 } else { info.level + 1 };
         }
     }
 
