@@ -23,14 +23,15 @@ use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::read::Cursor;
 use crate::storage::{FileId, Recovered, Storage};
+use crate::sync::ArcSwap;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::{BlockCache, Table};
 use crate::version::{Catalog, Change, Edit, Graveyard, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::{LogWriter, replay};
-use arc_swap::ArcSwap;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, RunId, TableInfo};
 
 /// The keyspace that is always there.

@@ -6,9 +6,9 @@ use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::{Range, Scan, Source, known_kind};
+use crate::sync::atomic::Ordering;
 use crate::table::Access;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {

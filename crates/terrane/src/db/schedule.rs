@@ -14,8 +14,8 @@ use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
+use crate::sync::atomic::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use terrane_policy::{Action, Group, TombstoneRule};
 
 /// Which jobs a driver has room for.

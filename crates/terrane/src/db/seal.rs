@@ -16,9 +16,9 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::sync::atomic::Ordering;
 use crate::wal::LogWriter;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The least cache that is kept however much tables pin.
 const CACHE_BYTES_MIN: u64 = 256 << 10;

@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::storage::File;
+use crate::sync::ArcSwap;
 use crate::version::{Catalog, Change, LiveTable, Tree};
-use arc_swap::ArcSwap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use terrane_policy::{
