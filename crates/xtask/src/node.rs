@@ -87,7 +87,7 @@ impl Packages {
 
     /// What the package is built from: all that lies in its folder but what was made there.
     pub fn sources(self, workspace: &Workspace) -> Result<Vec<PathBuf>> {
-        let made = ["node_modules", "dist"].map(OsStr::new);
+        let made = ["node_modules", "dist", "LICENSE-MIT", "LICENSE-APACHE"].map(OsStr::new);
         let folder = workspace.path(self.folder);
         let entries = fs::read_dir(&folder).with_context(|| format!("{}", folder.display()))?;
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
