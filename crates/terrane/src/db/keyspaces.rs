@@ -71,6 +71,7 @@ impl Engine {
         self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
         state.sealed.remove(&id);
         state.unplanned.remove(&id);
+        state.reshapes.remove(&id);
         state.refused.remove(&id);
         drop(state);
         self.work_came();
@@ -105,6 +106,7 @@ impl Engine {
             Change::PolicyState { keyspace: id, state: built.adopt(&shape) },
         ];
         self.commit_edit(&mut state, changes, &[], &[])?;
+        keyspace.operations.watch_for(&*built);
         keyspace.policy.store(Arc::new(built));
         state.refused.remove(&id);
         state.unplanned.insert(id);

@@ -99,6 +99,7 @@ impl Engine {
         let tree = view.tree.clone();
         keyspace.view.store(Arc::new(View { active: Arc::new(Memtable::new()), sealed, tree }));
         let memtable = view.active.clone();
+        keyspace.operations.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
         let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
         state.sealed.entry(id).or_default().push_back(waiting);

@@ -286,6 +286,24 @@ impl SkipList {
         last
     }
 
+    /// The nodes of the highest level that has `least` of them; of the lowest if none has.
+    pub(super) fn sample(&self, least: usize) -> Vec<Node<'_>> {
+        let mut nodes = Vec::new();
+        for level in (0..self.height.load(Relaxed)).rev() {
+            nodes.clear();
+            let mut links = &self.head[..];
+            // SAFETY: links of this list lead to its nodes, which live as long as it does.
+            while let Some(next) = unsafe { follow(links, level) } {
+                nodes.push(next);
+                links = next.links();
+            }
+            if nodes.len() >= least {
+                break;
+            }
+        }
+        nodes
+    }
+
     /// The first node at or after (`key`, `tag`).
     pub(super) fn at_or_after(&self, key: &[u8], tag: Tag) -> Option<Node<'_>> {
         self.search(key, tag, |_, _| ()).1
