@@ -1,15 +1,10 @@
 /** An ordered key-value store for the browser. */
 
-export type {
-  BatchOperation,
-  Db,
-  Durability,
-  EntriesOptions,
-  ReadOptions,
-  WriteOptions,
-} from "./db.ts";
-export type { Entry, RangeOptions } from "./entries.ts";
+export type { WaitOptions } from "./abort.ts";
+export type { Db, Keyspace, Snapshot } from "./db.ts";
+export type { Entry } from "./entries.ts";
 export {
+  AbortError,
   BusyError,
   ClosedError,
   CorruptError,
@@ -18,12 +13,32 @@ export {
   InvalidArgumentError,
   IoError,
   NewerFormatError,
-  NoStoreError,
+  NotFoundError,
   QuotaError,
   TerraneError,
   UnavailableError,
 } from "./errors.ts";
-export { destroy, type EngineOptions, type OpenOptions, open } from "./open.ts";
-export type { Bytes, Decoded, Encoding } from "./packing.ts";
+export type { Event } from "./events.ts";
+export { destroy, importStore, type OpenOptions, open } from "./open.ts";
+export type {
+  BatchOperation,
+  Durability,
+  Encodings,
+  KeyspaceOptions,
+  StoreOptions,
+  WriteOptions,
+} from "./options.ts";
+export type { Bytes, Decoded, Encoding, RangeOptions } from "./packing.ts";
 export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./packing.ts";
-export type { CheckReport, Damage, KeyspaceStats, LevelStats, Stats } from "./stats.ts";
+export type * from "./policies.ts";
+export type { EntriesOptions, Reader, ReadOptions } from "./reader.ts";
+export type {
+  CheckReport,
+  Damage,
+  KeyspaceStats,
+  Level,
+  LevelStats,
+  Run,
+  Stats,
+  Table,
+} from "./stats.ts";
