@@ -10,8 +10,9 @@
  *    granted, the worker is gone, and every call that waits fails.
  */
 
-import { AbortError, ClosedError, EngineError, fromWire, type TerraneError } from "./errors.ts";
-import { type Event, EventReader } from "./events.ts";
+import { AbortError, ClosedError, EngineError, type TerraneError } from "./errors.ts";
+import { fromWire } from "./wire.ts";
+import { Listeners } from "./events.ts";
 import { type Bytes, checkLength, MAX_BATCH_BYTES, Packer, unpack } from "./packing.ts";
 import type { OpenRequest, Operation, Reply, Request } from "./protocol.ts";
 
@@ -35,14 +36,10 @@ interface Group {
   answer: Promise<unknown>;
 }
 
-/** Who listens to events; `end` is called when none can come any more. */
-export interface Listener {
-  event(event: Event): void;
-  end(failure: TerraneError): void;
-}
-
 /** A line to one store. */
 export class Connection {
+  /** Who listens to the engine's events. */
+  readonly listeners: Listeners = new Listeners((on) => this.#listen(on));
   readonly #start: () => Worker;
   readonly #opening: OpenRequest;
   #worker: Worker | undefined;
@@ -57,8 +54,6 @@ export class Connection {
   #scheduled = false;
   /** The keyspaces that were opened: a worker started later opens them first. */
   #keyspaces: Map<number, Operation> = new Map();
-  #listeners: Set<Listener> = new Set();
-  #events: EventReader = new EventReader();
 
   private constructor(start: () => Worker, opening: OpenRequest) {
     this.#start = start;
@@ -133,24 +128,11 @@ export class Connection {
     return this.call(operation);
   }
 
-  /** Has a listener told of events until the answered function is called. */
-  listen(listener: Listener): () => void {
-    if (this.#failure !== undefined) throw this.#failure;
-    this.#listeners.add(listener);
-    if (this.#listeners.size === 1) this.#setListening(true);
-    return () => {
-      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#setListening(false);
-    };
-  }
-
   /** Releases a snapshot that its owner forgot, and says so. */
   forgot(snapshot: number): void {
     if (this.#state === "closed") return;
     this.call({ op: "release", snapshot }).catch(() => undefined);
-    console.warn(
-      `terrane: a snapshot of store "${this.#opening.name}" was never released; it was now`,
-    );
-    for (const listener of this.#listeners) listener.event({ type: "snapshot-forgotten" });
+    this.listeners.forgot(this.#opening.name);
   }
 
   /** Syncs and closes the store and ends the worker. */
@@ -196,15 +178,15 @@ export class Connection {
     for (const operation of this.#keyspaces.values()) {
       this.call(operation).catch(() => undefined);
     }
-    if (this.#listeners.size > 0) this.#setListening(true);
+    if (this.listeners.any) this.#listen(true);
     this.#outbox.push(...waiting);
   }
 
-  #setListening(on: boolean): void {
+  #listen(on: boolean): void {
     this.call({ op: "listen", on }).catch(() => undefined);
     if (!on) return;
     const known = this.call({ op: "keyspaces" }) as Promise<string>;
-    known.then((names) => this.#events.learn(names)).catch(() => undefined);
+    known.then((names) => this.listeners.learn(names)).catch(() => undefined);
   }
 
   #watch(lock: string): void {
@@ -298,8 +280,7 @@ export class Connection {
   #receive(replies: Reply[]): void {
     for (const reply of replies) {
       if (reply.id === 0 && "value" in reply) {
-        const event = this.#events.read(reply.value as string);
-        for (const listener of this.#listeners) listener.event(event);
+        this.listeners.read(reply.value as string);
         continue;
       }
       const waiting = this.#waiting.get(reply.id);
@@ -323,8 +304,7 @@ export class Connection {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { reject } of waiting) reject(error);
-    for (const listener of this.#listeners) listener.end(error);
-    this.#listeners.clear();
+    this.listeners.end(error);
     removeEventListener("pagehide", this.#hide);
     removeEventListener("pageshow", this.#show);
     document.removeEventListener("visibilitychange", this.#settle);

@@ -7,7 +7,8 @@
 import { import_file } from "../wasm/terrane.js";
 import { removeDirectory } from "./directory.ts";
 import { type Engine, guard, load } from "./engine.ts";
-import { InvalidArgumentError, IoError, toError } from "./errors.ts";
+import { InvalidArgumentError, IoError } from "./errors.ts";
+import { toError } from "./wire.ts";
 import { Place } from "./place.ts";
 import type { Asked, Exported, OpenRequest } from "./protocol.ts";
 

@@ -1,21 +1,18 @@
 /** A store, its keyspaces and its snapshots, as the page sees them. */
 
 import { abortable, type WaitOptions } from "./abort.ts";
+import { type BatchOperation, packOperations } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import { type Event, events } from "./events.ts";
 import { exportStream } from "./files.ts";
 import {
   ask,
-  type BatchOperation,
-  checkIterable,
   checkKeyspaceName,
   type Defaults,
   type Durability,
   isSync,
   type KeyspaceOptions,
-  refused,
   toEncodings,
-  unknownType,
   type WriteOptions,
 } from "./options.ts";
 import { type Bytes, type Encoding, type Packer, packRange, type RangeOptions } from "./packing.ts";
@@ -55,14 +52,12 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
     operations: Iterable<BatchOperation<Keyspace<Encoding, Encoding>>>,
     options: WriteOptions = {},
   ): Promise<void> {
-    checkIterable("batch", operations);
+    const { connection } = this.scope;
     await this.#write(options, (batch, own) => {
-      for (const operation of operations) {
-        const keyspace = operation?.keyspace === undefined ? own : this.#other(operation.keyspace);
-        if (operation?.type === "put") batch.put(keyspace, operation.key, operation.value);
-        else if (operation?.type === "delete") batch.delete(keyspace, operation.key);
-        else throw unknownType(operation);
-      }
+      packOperations(batch, operations, own, (other) => {
+        const mine = other instanceof Keyspace && other.scope.connection === connection;
+        return mine ? other.scope.keyspace : undefined;
+      });
     });
   }
 
@@ -108,14 +103,6 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
     const { keyspace, connection } = this.scope;
     const sync = isSync(options, { durability: this.#durability });
     await this.run(options, () => connection.write(sync, (batch) => fill(batch, keyspace)));
-  }
-
-  /** The number of another keyspace of this store. */
-  #other(keyspace: unknown): number {
-    if (!(keyspace instanceof Keyspace) || keyspace.scope.connection !== this.scope.connection) {
-      throw refused("batch", "keyspaces of this store", keyspace);
-    }
-    return keyspace.scope.keyspace;
   }
 }
 
@@ -250,7 +237,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
    * Ends when the store is closed. Nothing is sent while nobody listens.
    */
   events(options: WaitOptions = {}): AsyncGenerator<Event, void, undefined> {
-    return events(this.scope.connection, options);
+    return events(this.scope.connection.listeners, options);
   }
 
   /**
@@ -270,8 +257,10 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
    * or cancel it.
    */
   async export(options: WaitOptions = {}): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-    const exported = (await this.#call({ op: "export" }, options)) as Exported;
-    return exportStream(this.scope.connection, exported);
+    const { blob, file } = (await this.#call({ op: "export" }, options)) as Exported;
+    return exportStream(blob, () => {
+      if (file !== undefined) this.#call({ op: "endExport", file }, {}).catch(() => undefined);
+    });
   }
 
   /** How many bytes this origin takes in all, and how many it may. */

@@ -11,7 +11,8 @@
  */
 
 import init, { on_panic, Store } from "../wasm/terrane.js";
-import { EngineError, isWire, type TerraneError, toError } from "./errors.ts";
+import { EngineError, type TerraneError } from "./errors.ts";
+import { isWire, toError } from "./wire.ts";
 import { Place } from "./place.ts";
 import type { OpenRequest } from "./protocol.ts";
 
@@ -85,6 +86,11 @@ export class Engine {
       place?.letGo();
       throw error;
     }
+  }
+
+  /** Whether it was closed, or has failed. */
+  get closed(): boolean {
+    return this.#failure !== undefined;
   }
 
   /** Has the store do something. */

@@ -8,57 +8,16 @@
 
 import type { WaitOptions } from "./abort.ts";
 import type { Connection } from "./connection.ts";
-import { type Decoded, decode, type Encoding, unpack } from "./packing.ts";
+import type { Encoding } from "./packing.ts";
+import { FIRST_PAGE_BYTES, PAGE_BYTES, type Part } from "./parts.ts";
 import type { Counted, Page, ScanRequest } from "./protocol.ts";
 import type { Reader } from "./reader.ts";
 
-/** A page's size: the first is small, so that it comes soon. */
-export const FIRST_PAGE_BYTES: number = 16 << 10;
-export const PAGE_BYTES: number = 256 << 10;
 /** How many entries are counted in one step. */
-export const COUNT_STEP = 100_000;
+const COUNT_STEP = 100_000;
 
 /** Names scans; unique in this page, so that a worker started later knows none of them. */
 let nextScan = 1;
-
-/** An entry as an iteration gives it. */
-export type Entry<K extends Encoding, V extends Encoding> = [key: Decoded<K>, value: Decoded<V>];
-
-/** What an iteration gives of each entry, and how it lies in a page. */
-export interface Part<T> {
-  keys: boolean;
-  values: boolean;
-  read(page: Uint8Array): Iterable<T>;
-}
-
-/** Keys alone, or values alone. */
-export function single<E extends Encoding>(of: "keys" | "values", encoding: E): Part<Decoded<E>> {
-  return {
-    keys: of === "keys",
-    values: of === "values",
-    *read(page) {
-      for (const bytes of unpack(page)) yield decode(bytes as Uint8Array, encoding);
-    },
-  };
-}
-
-/** Keys with their values. */
-export function pairs<K extends Encoding, V extends Encoding>(
-  keyEncoding: K,
-  valueEncoding: V,
-): Part<Entry<K, V>> {
-  return {
-    keys: true,
-    values: true,
-    *read(page) {
-      const strings = unpack(page) as Uint8Array[];
-      for (let i = 0; i < strings.length; i += 2) {
-        const [key, value] = [strings[i], strings[i + 1]] as [Uint8Array, Uint8Array];
-        yield [decode(key, keyEncoding), decode(value, valueEncoding)];
-      }
-    },
-  };
-}
 
 /** Reads a part of the entries that a scan gives. */
 export async function* walk<T>(

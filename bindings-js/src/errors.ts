@@ -86,20 +86,6 @@ export class EngineError extends TerraneError {
   readonly code = "engine";
 }
 
-const classes = {
-  busy: BusyError,
-  unavailable: UnavailableError,
-  quota: QuotaError,
-  corrupt: CorruptError,
-  closed: ClosedError,
-  aborted: AbortError,
-  "invalid-argument": InvalidArgumentError,
-  "not-found": NotFoundError,
-  "newer-format": NewerFormatError,
-  io: IoError,
-  engine: EngineError,
-};
-
 /** The codes of all errors. */
 export type ErrorCode =
   | "busy"
@@ -113,67 +99,3 @@ export type ErrorCode =
   | "newer-format"
   | "io"
   | "engine";
-
-/** An error as it travels from the worker: classes do not survive the journey. */
-export interface WireError {
-  code: ErrorCode;
-  message: string;
-  cause?: unknown;
-  /** Of damage. */
-  file?: string;
-  offset?: number;
-}
-
-/** Makes the error of the right class from what travelled. */
-export function fromWire(wire: WireError): TerraneError {
-  return new classes[wire.code](wire.message, wire);
-}
-
-/** What travels of an exception that was caught. */
-export function toWire(thrown: unknown): WireError {
-  if (isWire(thrown)) {
-    const wire: WireError = { code: thrown.code, message: thrown.message };
-    if (thrown.cause !== undefined) wire.cause = thrown.cause;
-    if (thrown.file !== undefined) wire.file = thrown.file;
-    if (thrown.offset !== undefined) wire.offset = thrown.offset;
-    return wire;
-  }
-  if (thrown instanceof Error || thrown instanceof DOMException) {
-    const { name, message } = thrown;
-    return { code: codeOf(name), message: `${name}: ${message}`, cause: thrown };
-  }
-  return { code: "engine", message: String(thrown) };
-}
-
-/** The error of this package for an exception that was caught. */
-export function toError(thrown: unknown): TerraneError {
-  return thrown instanceof TerraneError ? thrown : fromWire(toWire(thrown));
-}
-
-/** Whether something thrown says its code. */
-export function isWire(value: unknown): value is WireError {
-  if (typeof value !== "object" || value === null || !("code" in value)) return false;
-  return typeof value.code === "string" && Object.hasOwn(classes, value.code);
-}
-
-function codeOf(exception: string): ErrorCode {
-  switch (exception) {
-    case "QuotaExceededError":
-      return "quota";
-    case "NoModificationAllowedError":
-      return "busy";
-    case "NotFoundError":
-      return "not-found";
-    case "SecurityError":
-    case "NotAllowedError":
-      return "unavailable";
-    case "CompileError":
-    case "LinkError":
-    case "RuntimeError":
-    case "RangeError":
-    case "TypeError":
-      return "engine";
-    default:
-      return "io";
-  }
-}

@@ -1,7 +1,6 @@
 /** What the engine does, as it does it. */
 
 import { abortable, type WaitOptions } from "./abort.ts";
-import type { Connection } from "./connection.ts";
 import { ClosedError, type TerraneError } from "./errors.ts";
 import type { PolicyOptions } from "./policies.ts";
 import { parse, type Table } from "./stats.ts";
@@ -45,35 +44,77 @@ export type Event =
   /** A snapshot that nobody released was found, and released. */
   | { type: "snapshot-forgotten" };
 
-/** Reads events, with the names of the keyspaces that they speak of. */
-export class EventReader {
+/** Who listens; `end` is called when no event can come any more. */
+interface Listener {
+  event(event: Event): void;
+  end(failure: TerraneError): void;
+}
+
+/** All who listen to a store, and the names of the keyspaces that its events speak of. */
+export class Listeners {
+  readonly #all: Set<Listener> = new Set();
   readonly #names: Map<number, string> = new Map();
+  readonly #switch: (on: boolean) => void;
+
+  /** `listening` has the engine send events, or no more. */
+  constructor(listening: (on: boolean) => void) {
+    this.#switch = listening;
+  }
+
+  get any(): boolean {
+    return this.#all.size > 0;
+  }
+
+  /** Adds one until the answered function is called. */
+  add(listener: Listener): () => void {
+    if (!this.any) this.#switch(true);
+    this.#all.add(listener);
+    return () => {
+      if (this.#all.delete(listener) && !this.any) this.#switch(false);
+    };
+  }
 
   /** Takes the engine's list of keyspaces. */
   learn(json: string): void {
     for (const [id, name] of JSON.parse(json) as [number, string][]) this.#names.set(id, name);
   }
 
-  read(json: string): Event {
+  /** Tells an event of the engine. */
+  read(json: string): void {
     const event = parse(json) as { type: string; keyspace?: number | string; name?: string };
     if (typeof event.keyspace === "number") {
       if (event.name !== undefined) this.#names.set(event.keyspace, event.name);
       event.keyspace = this.#names.get(event.keyspace) ?? String(event.keyspace);
       delete event.name;
     }
-    return event as Event;
+    this.tell(event as Event);
+  }
+
+  tell(event: Event): void {
+    for (const listener of this.#all) listener.event(event);
+  }
+
+  /** Says of a snapshot that nobody released that it was found. */
+  forgot(store: string): void {
+    console.warn(`terrane: a snapshot of store "${store}" was never released; it was now`);
+    this.tell({ type: "snapshot-forgotten" });
+  }
+
+  end(failure: TerraneError): void {
+    for (const listener of this.#all) listener.end(failure);
+    this.#all.clear();
   }
 }
 
 /** Events as they come, until the store is closed. */
 export async function* events(
-  connection: Connection,
+  listeners: Listeners,
   { signal }: WaitOptions,
 ): AsyncGenerator<Event, void, undefined> {
   const queue: Event[] = [];
   let failure: TerraneError | undefined;
   let wake = () => undefined as void;
-  const stop = connection.listen({
+  const stop = listeners.add({
     event: (event) => {
       queue.push(event);
       wake();

@@ -1,19 +1,13 @@
 /** Stores as files: bytes that leave the worker, and bytes that go into one. */
 
-import { AbortError, EngineError, fromWire } from "./errors.ts";
-import type { Connection } from "./connection.ts";
+import { AbortError, EngineError } from "./errors.ts";
 import { refused } from "./options.ts";
-import type { Exported, OpenRequest, Operation, Reply } from "./protocol.ts";
+import type { OpenRequest, Operation, Reply } from "./protocol.ts";
+import { fromWire } from "./wire.ts";
 
-/** The bytes of a store that was exported; its file goes when they were read or are not wanted. */
-export function exportStream(
-  connection: Connection,
-  { blob, file }: Exported,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
+/** The bytes of a store that was exported; `end` is called when they were read or are not wanted. */
+export function exportStream(blob: Blob, end: () => void): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = blob.stream().getReader();
-  const end = () => {
-    if (file !== undefined) connection.call({ op: "endExport", file }).catch(() => undefined);
-  };
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await reader.read();
@@ -28,38 +22,55 @@ export function exportStream(
   });
 }
 
+/** Where a store's file comes in. */
+export interface Receiver {
+  /** Takes the next bytes. */
+  write(bytes: Uint8Array): unknown;
+  /** Makes a store of them, if they are whole, or forgets them. */
+  end(whole: boolean): Promise<unknown>;
+}
+
+/** Gives a receiver all bytes of a file. */
+export async function send(
+  source: ReadableStream<Uint8Array> | Blob,
+  receiver: Receiver,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const stream = source instanceof Blob ? source.stream() : source;
+  try {
+    if (!(stream instanceof ReadableStream)) {
+      throw refused("source", "a ReadableStream or a Blob", source);
+    }
+    const sink = new WritableStream<Uint8Array>({
+      async write(bytes) {
+        if (!(bytes instanceof Uint8Array)) throw refused("source", "chunks of bytes", bytes);
+        await receiver.write(bytes);
+      },
+    });
+    await stream.pipeTo(sink, signal === undefined ? {} : { signal });
+  } catch (error) {
+    await receiver.end(false);
+    if (signal?.aborted) throw new AbortError("the import was aborted", { cause: error });
+    throw error;
+  }
+  await receiver.end(true);
+}
+
 /** Has a worker make a store of the bytes of a file. */
 export async function importInto(
-  start: () => Worker,
+  worker: Worker,
   request: OpenRequest,
   source: ReadableStream<Uint8Array> | Blob,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const stream = source instanceof Blob ? source.stream() : source;
-  if (!(stream instanceof ReadableStream)) {
-    throw refused("source", "a ReadableStream or a Blob", source);
-  }
-  const worker = start();
   const ask = asker(worker);
   try {
     await ask({ op: "import", ...request });
-    const end = (whole: boolean) => ask({ op: "endImport", whole });
-    try {
-      await stream.pipeTo(
-        new WritableStream<Uint8Array>({
-          async write(bytes) {
-            if (!(bytes instanceof Uint8Array)) throw refused("source", "chunks of bytes", bytes);
-            await ask({ op: "importBytes", bytes });
-          },
-        }),
-        signal === undefined ? {} : { signal },
-      );
-    } catch (error) {
-      await end(false);
-      if (signal?.aborted) throw new AbortError("the import was aborted", { cause: error });
-      throw error;
-    }
-    await end(true);
+    const receiver: Receiver = {
+      write: (bytes) => ask({ op: "importBytes", bytes }),
+      end: (whole) => ask({ op: "endImport", whole }),
+    };
+    await send(source, receiver, signal);
   } finally {
     worker.terminate();
   }

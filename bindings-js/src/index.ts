@@ -1,27 +1,14 @@
 /** An ordered key-value store for the browser. */
 
 export type { WaitOptions } from "./abort.ts";
+export type { BatchOperation } from "./batch.ts";
 export type { Db, Keyspace, Snapshot } from "./db.ts";
-export type { Entry } from "./entries.ts";
-export {
-  AbortError,
-  BusyError,
-  ClosedError,
-  CorruptError,
-  EngineError,
-  type ErrorCode,
-  InvalidArgumentError,
-  IoError,
-  NewerFormatError,
-  NotFoundError,
-  QuotaError,
-  TerraneError,
-  UnavailableError,
-} from "./errors.ts";
+export { destroy } from "./destroy.ts";
+export type { Entry } from "./parts.ts";
+export * from "./errors.ts";
 export type { Event } from "./events.ts";
-export { destroy, importStore, type OpenOptions, open } from "./open.ts";
+export { importStore, type OpenOptions, open } from "./open.ts";
 export type {
-  BatchOperation,
   Durability,
   Encodings,
   KeyspaceOptions,

@@ -2,12 +2,8 @@
 
 import { Connection } from "./connection.ts";
 import { Db } from "./db.ts";
-import { removeDirectory } from "./directory.ts";
-import { toError } from "./errors.ts";
 import { importInto } from "./files.ts";
-import { hold } from "./locks.ts";
 import {
-  ask,
   checkPrivateFiles,
   type StoreOptions,
   toDefaults,
@@ -52,24 +48,7 @@ export async function importStore(
   const request = toRequest(name, options);
   checkPage("opfs");
   const { worker = startWorker, signal } = options;
-  await importInto(worker, request, source, signal);
-}
-
-/** Deletes the store of that name, if there is one. It must not be open anywhere. */
-export async function destroy(
-  name: string,
-  options: { timeout?: number | undefined } = {},
-): Promise<void> {
-  const asked = ask(name, options.timeout);
-  checkPage("opfs");
-  const { release } = await hold(asked);
-  try {
-    await removeDirectory(asked);
-  } catch (error) {
-    throw toError(error);
-  } finally {
-    release();
-  }
+  await importInto(worker(), request, source, signal);
 }
 
 /** Refuses, with the reason, where a store cannot be. */

@@ -2,7 +2,7 @@
 
 import type { WaitOptions } from "./abort.ts";
 import { InvalidArgumentError, UnavailableError } from "./errors.ts";
-import { type Bytes, describe, type Encoding } from "./packing.ts";
+import { describe, type Encoding } from "./packing.ts";
 import { packPolicy, type Policy } from "./policies.ts";
 import type { Asked, OpenRequest } from "./protocol.ts";
 
@@ -77,14 +77,6 @@ export interface Defaults<K extends Encoding, V extends Encoding> {
   valueEncoding: V;
 }
 
-/** One write of a batch. */
-export type BatchOperation<Space> = (
-  { type: "put"; key: Bytes; value: Bytes } | { type: "delete"; key: Bytes }
-) & {
-  /** Where. Default: the keyspace whose `batch` is called. */
-  keyspace?: Space | undefined;
-};
-
 const DEFAULT_TIMEOUT = 5000;
 /** The longest time that a timer takes. */
 const LONGEST_TIME = 2 ** 31 - 1;
@@ -153,6 +145,12 @@ export function toEncodings<K extends Encoding, V extends Encoding>(
   };
 }
 
+/** Refuses what is no encoding. */
+export function checkEncoding<E extends Encoding>(what: string, encoding: E): E {
+  if (encoding === "utf8" || encoding === "binary") return encoding;
+  throw refused(what, '"utf8" or "binary"', encoding);
+}
+
 /** Whether a write is to be on the medium when it is done. */
 export function isSync(options: WriteOptions, defaults: { durability: Durability }): boolean {
   return checkDurability(options.durability ?? defaults.durability) === "sync";
@@ -176,12 +174,6 @@ export function checkIterable(what: string, value: unknown): void {
   }
 }
 
-/** Refuses an operation of a batch that is neither put nor delete. */
-export function unknownType(operation: unknown): InvalidArgumentError {
-  const found = (operation as { type?: unknown } | undefined)?.type ?? operation;
-  return refused("batch", 'operations of type "put" or "delete"', found);
-}
-
 /** An argument that is refused: what was expected and what was found. */
 export function refused(what: string, expected: string, found: unknown): InvalidArgumentError {
   const plain = typeof found === "number" || typeof found === "boolean";
@@ -192,7 +184,8 @@ export function refused(what: string, expected: string, found: unknown): Invalid
 
 /** Refuses, with the reason, where no store can lie on the private file system. */
 export function checkPrivateFiles(): void {
-  if (!globalThis.isSecureContext) throw unavailable("the page was not loaded over HTTPS");
+  if (typeof isSecureContext === "undefined") throw unavailable("this is no page of a browser");
+  if (!isSecureContext) throw unavailable("the page was not loaded over HTTPS");
   if (typeof navigator.storage?.getDirectory !== "function") {
     throw unavailable("the browser has no origin private file system");
   }
@@ -215,11 +208,6 @@ function checkName(what: string, name: unknown, pattern: RegExp, expected: strin
 function checkDurability(durability: Durability): Durability {
   if (durability === "sync" || durability === "buffered") return durability;
   throw refused("durability", '"sync" or "buffered"', durability);
-}
-
-function checkEncoding<E extends Encoding>(what: string, encoding: E): E {
-  if (encoding === "utf8" || encoding === "binary") return encoding;
-  throw refused(what, '"utf8" or "binary"', encoding);
 }
 
 function checkSwitch(what: string, value: boolean): boolean {

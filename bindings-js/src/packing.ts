@@ -67,6 +67,11 @@ export class Packer {
     this.#string("key", key, MAX_KEY_BYTES, FIXED);
   }
 
+  /** A key without its length. */
+  bareKey(key: Bytes): void {
+    this.#string("key", key, MAX_KEY_BYTES, 0);
+  }
+
   /** An end of a range. */
   end(included: Bytes | undefined, excluded: Bytes | undefined): void {
     this.#reserve(1);
@@ -105,7 +110,7 @@ export class Packer {
     checkLength(what, length, limit);
     this.#length = start + length;
     if (head === undefined) this.#varint(at, start, length);
-    else for (let i = 0; i < FIXED; i++) this.#bytes[at + i] = length >>> (8 * i);
+    else for (let i = 0; i < head; i++) this.#bytes[at + i] = length >>> (8 * i);
   }
 
   /** Writes the varint `length` at `at`, before as many bytes that lie at `start`. */

@@ -5,7 +5,7 @@
  * default keyspace, and no snapshot.
  */
 
-import type { WireError } from "./errors.ts";
+import type { WireError } from "./wire.ts";
 
 /** What a store is asked for under. */
 export interface Asked {

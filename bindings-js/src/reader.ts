@@ -2,7 +2,7 @@
 
 import { abortable, type WaitOptions } from "./abort.ts";
 import type { Connection } from "./connection.ts";
-import { count, type Entry, pairs, type Part, single, walk } from "./entries.ts";
+import { count, walk } from "./entries.ts";
 import { checkIterable, checkLimit, toEncodings } from "./options.ts";
 import {
   type Bytes,
@@ -12,6 +12,7 @@ import {
   packRange,
   type RangeOptions,
 } from "./packing.ts";
+import { type Entry, pairs, type Part, single } from "./parts.ts";
 import type { ScanRequest } from "./protocol.ts";
 
 /** Options of a read. */

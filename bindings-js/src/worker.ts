@@ -9,9 +9,10 @@
  */
 
 import { Import } from "./copies.ts";
-import { ClosedError, toWire } from "./errors.ts";
+import { ClosedError } from "./errors.ts";
 import { Host } from "./host.ts";
 import type { OpenRequest, Operation, Outcome, Page, Reply, Request } from "./protocol.ts";
+import { toWire } from "./wire.ts";
 
 let host: Host | undefined;
 let importing: Import | undefined;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BusyError, CorruptError, fromWire, QuotaError, toWire } from "../dist/errors.js";
+import { BusyError, CorruptError, QuotaError } from "../dist/errors.js";
+import { fromWire, toWire } from "../dist/wire.js";
 
 test("an error of the engine keeps its class, code and sentence on the way from the worker", () => {
   const error = fromWire(structuredClone(toWire({ code: "quota", message: "no space left" })));
