@@ -14,12 +14,14 @@ use crate::entry::Entry;
 use crate::flash::Full;
 use crate::job::{Chunk, Job, Work};
 use crate::merge::{cut, merge};
-use crate::schedule::{Situation, Task};
+use crate::schedule::{Next, Scheduler, Situation, Task};
 use crate::simulation::Simulation;
 use crate::trace::{Event, KEYSPACE};
 use crate::tree::Table;
 use std::sync::Arc;
-use terrane_policy::{Action, Group, RunId, ShapeEdit, TableId, TableInfo};
+use terrane_policy::{
+    Action, FlushPlan, Group, Observed, Reshape, RunId, ShapeEdit, TableId, TableInfo,
+};
 
 impl Simulation {
     /// Step 1.
@@ -28,45 +30,63 @@ impl Simulation {
             self.begin_flush(now)?;
         }
         while self.merging < self.config.workers {
-            let Some(task) = self.next_task(now) else { break };
-            match &task.group.action {
-                Action::Move => {
-                    let tables = self.tree.inputs(&task.group);
-                    let bytes = tables.iter().map(|t| t.info.bytes).sum::<u64>();
-                    self.meters.add(|sums| {
-                        sums.trivial_moves += 1;
-                        sums.moved_bytes += bytes;
-                    });
-                    self.install_group(&task, Vec::new(), now)?;
-                }
-                Action::Merge { .. } => self.begin_merge(task, now)?,
+            match self.next(now) {
+                None => break,
+                Some(Next::Reshape(change, observed)) => self.reshape(change, observed, now)?,
+                Some(Next::Group(task)) => match &task.group.action {
+                    Action::Move => self.move_group(&task, now)?,
+                    Action::Merge { .. } => self.begin_merge(task, now)?,
+                },
             }
         }
         Ok(())
     }
 
-    fn next_task(&mut self, now: Time) -> Option<Task> {
-        let listener = &mut self.listener;
-        let mut begun = 0;
-        let mut refused = 0;
+    /// Has the scheduler see the store, and counts and tells what it says.
+    fn schedule<T>(&mut self, now: Time, ask: impl FnOnce(&mut Scheduler, Situation) -> T) -> T {
+        let (listener, meters) = (&mut self.listener, &mut self.meters);
         let mut emit = |event: Event| {
-            match event {
-                Event::CompactionBegun { .. } => begun += 1,
-                _ => refused += 1,
-            }
+            meters.add(|sums| match event {
+                Event::CompactionBegun { groups, .. } => {
+                    sums.compactions += 1;
+                    sums.groups += groups as u64;
+                }
+                _ => sums.refused_plans += 1,
+            });
             if let Some(listener) = listener {
                 listener(seconds(now), &event);
             }
         };
-        let shape = self.tree.shape();
-        let last_id = &mut self.last_id;
-        let task = self.scheduler.next(Situation { shape, last_id, emit: &mut emit });
+        let (shape, last_id) = (self.tree.shape(), &mut self.last_id);
+        ask(&mut self.scheduler, Situation { shape, last_id, emit: &mut emit })
+    }
+
+    fn next(&mut self, now: Time) -> Option<Next> {
+        self.schedule(now, |scheduler, situation| scheduler.next(situation))
+    }
+
+    fn reshape(
+        &mut self,
+        reshape: Reshape,
+        observed: Observed,
+        now: Time,
+    ) -> Result<(), SimulationError> {
+        let Reshape { change, reason } = reshape;
+        let before = self.tree.shape().clone();
+        self.tree.reshape(change)?;
+        self.scheduler.reshaped(&before, change);
+        let keyspace = KEYSPACE;
+        self.emit(now, || Event::LevelChanged { keyspace, change, reason, observed });
+        Ok(())
+    }
+
+    fn move_group(&mut self, task: &Task, now: Time) -> Result<(), SimulationError> {
+        let bytes: u64 = self.tree.inputs(&task.group).iter().map(|t| t.info.bytes).sum();
         self.meters.add(|sums| {
-            sums.compactions += begun;
-            sums.refused_plans += refused;
-            sums.groups += u64::from(task.is_some());
+            sums.trivial_moves += 1;
+            sums.moved_bytes += bytes;
         });
-        task
+        self.install_group(task, Vec::new(), now)
     }
 
     /// Tables of these entries, with names of their own.
@@ -83,9 +103,13 @@ impl Simulation {
     fn begin_flush(&mut self, now: Time) -> Result<(), SimulationError> {
         let Some(memtable) = self.memory.sealed.front() else { return Ok(()) };
         let merged = merge([memtable.entries.as_slice()], None);
-        let outputs = self.tables(vec![merged.into()], self.config.filter_bits_per_key);
+        let size = (memtable.entries.len() as u64, memtable.bytes);
+        let plan =
+            self.schedule(now, |scheduler, situation| scheduler.flush(situation, size, &merged));
+        let parts = cut(&merged, &plan.cuts, u64::MAX, self.sizes);
+        let outputs = self.tables(parts, self.config.filter_bits_per_key);
         self.flushing = true;
-        self.begin(Work::Flush, 0, outputs, now)
+        self.begin(Work::Flush(plan), 0, outputs, now)
     }
 
     fn begin_merge(&mut self, mut task: Task, now: Time) -> Result<(), SimulationError> {
@@ -93,9 +117,12 @@ impl Simulation {
         let reads = inputs.iter().map(|t| t.info.bytes).sum();
         let entries = inputs.iter().map(|t| &*t.entries);
         let merged = merge(entries, Some(&mut task.tombstones));
-        let Action::Merge { cuts, table_bytes, .. } = &task.group.action else { return Ok(()) };
+        let Action::Merge { cuts, table_bytes, filter_bits } = &task.group.action else {
+            return Ok(());
+        };
         let parts = cut(&merged, cuts, *table_bytes, self.sizes);
-        let outputs = self.tables(parts, self.config.filter_bits_per_key);
+        let bits = filter_bits.map_or(self.config.filter_bits_per_key, f64::from);
+        let outputs = self.tables(parts, bits);
         self.merging += 1;
         self.begin(Work::Merge(task), reads, outputs, now)
     }
@@ -188,9 +215,9 @@ impl Simulation {
     fn end(&mut self, job: Job, now: Time) -> Result<(), SimulationError> {
         self.half_written -= job.outputs.len();
         match job.work {
-            Work::Flush => {
+            Work::Flush(plan) => {
                 self.flushing = false;
-                self.install_flush(job.outputs, now)?;
+                self.install_flush(plan, job.outputs, now)?;
             }
             Work::Merge(task) => {
                 self.merging -= 1;
@@ -213,7 +240,12 @@ impl Simulation {
         self.dispatch(now)
     }
 
-    fn install_flush(&mut self, tables: Vec<Table>, now: Time) -> Result<(), SimulationError> {
+    fn install_flush(
+        &mut self,
+        plan: FlushPlan,
+        tables: Vec<Table>,
+        now: Time,
+    ) -> Result<(), SimulationError> {
         let Some(memtable) = self.memory.sealed.pop_front() else { return Ok(()) };
         self.trim(log_file(self.logs.0));
         self.logs.0 += 1;
@@ -222,16 +254,16 @@ impl Simulation {
         let added = tables.iter().map(|t| (0, run, Arc::clone(&t.info))).collect();
         let bytes = tables.iter().map(|t| t.info.bytes).sum::<u64>();
         let infos: Vec<_> = tables.iter().map(|t| TableInfo::clone(&t.info)).collect();
+        let before = self.tree.shape().clone();
         self.tree.edit(&ShapeEdit { added, dropped: Vec::new() }, tables)?;
-        self.scheduler.changed();
+        self.scheduler.flushed(&before, &plan, &infos);
         self.meters.add(|sums| {
             sums.flushes += 1;
             sums.flushed_bytes += bytes;
         });
         let through = memtable.entries.last().map_or(0, |e| e.seq());
-        for table in infos {
-            self.emit(now, || Event::Flushed { keyspace: KEYSPACE, run, table, through });
-        }
+        let (tables, reason, keyspace) = (infos, plan.reason, KEYSPACE);
+        self.emit(now, || Event::Flushed { keyspace, run, tables, reason, through });
         Ok(())
     }
 

@@ -6,12 +6,12 @@
 use crate::clock::Time;
 use crate::schedule::Task;
 use crate::tree::Table;
-use terrane_policy::TableId;
+use terrane_policy::{FlushPlan, TableId};
 
 /// What ends with the job.
 pub(crate) enum Work {
     /// The oldest sealed memtable becomes a run of level 0.
-    Flush,
+    Flush(FlushPlan),
     /// A group's outputs replace its inputs.
     Merge(Task),
 }

@@ -231,10 +231,10 @@ impl Simulation {
             self.not_before = self.not_before.max(seconds(self.time)) + 1.0 / self.config.rate;
         }
         match operation {
-            Operation::Get(key) => self.get(key),
+            Operation::Get(key) => self.get(key)?,
             Operation::Scan { from, entries } => self.scan(from, entries),
             Operation::ReadModifyWrite(number) => {
-                self.get(self.client.key(number));
+                self.get(self.client.key(number))?;
                 return self.write_or_wait(Operation::Put(number));
             }
             Operation::Put(_) | Operation::Delete(_) => return self.write_or_wait(operation),
@@ -308,6 +308,7 @@ impl Simulation {
 
     /// Closes the memtable, and its log.
     fn seal(&mut self) -> Result<(), SimulationError> {
+        self.scheduler.updated(self.memory.active.entries.len() as u64);
         let Some(bytes) = self.memory.seal() else { return self.dispatch(self.time) };
         self.write_log(true)?;
         self.logs.1 += 1;
@@ -333,17 +334,21 @@ impl Simulation {
         }
     }
 
-    fn get(&mut self, key: u64) {
+    fn get(&mut self, key: u64) -> Result<(), SimulationError> {
+        let begun = self.time;
         self.time += nanos(self.config.device.read_micros * 1e-6);
         self.meters.add(|sums| sums.gets += 1);
-        if self.memory.holds(key) {
-            return;
-        }
         let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
         let mut blocks = Vec::new();
-        reads::get(&self.tree, key, per_block, |block| blocks.push(block));
+        if !self.memory.holds(key) {
+            reads::get(&self.tree, key, per_block, |block| blocks.push(block));
+        }
         let read = self.read_blocks(&blocks);
         self.meters.add(|sums| sums.get_blocks += read);
+        if self.scheduler.looked_up(blocks.iter().map(|(table, _)| *table)) {
+            self.dispatch(begun)?;
+        }
+        Ok(())
     }
 
     fn scan(&mut self, from: u64, entries: u64) {
@@ -356,6 +361,7 @@ impl Simulation {
             sums.scans += 1;
             sums.scan_blocks += read;
         });
+        self.scheduler.scanned();
     }
 
     /// Reads blocks one after another; answers how many were not in the cache.

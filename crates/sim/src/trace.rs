@@ -4,7 +4,7 @@
 //! a test that sees both holds them together.
 
 use serde::Serialize;
-use terrane_policy::{RunId, TableId, TableInfo};
+use terrane_policy::{LevelChange, Observed, Order, RunId, TableId, TableInfo};
 
 /// Why writes wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -38,8 +38,10 @@ pub enum Event {
         keyspace: u32,
         /// The new run.
         run: RunId,
-        /// The new table.
-        table: TableInfo,
+        /// Its tables, in key order.
+        tables: Vec<TableInfo>,
+        /// Why it was cut into several, in words; empty where it was not.
+        reason: String,
         /// Everything up to this sequence is in tables now.
         through: u64,
     },
@@ -51,8 +53,23 @@ pub enum Event {
         compaction: u64,
         /// How many groups it has.
         groups: usize,
+        /// Whether they may run at once.
+        order: Order,
         /// The policy's reason, in words.
         reason: String,
+        /// What had been asked of the keyspace, as the policy was told.
+        observed: Observed,
+    },
+    /// A level came or went: runs were relabelled, and nothing was rewritten.
+    LevelChanged {
+        /// Whose.
+        keyspace: u32,
+        /// What changed.
+        change: LevelChange,
+        /// The policy's reason, in words.
+        reason: String,
+        /// What had been asked of the keyspace, as the policy was told.
+        observed: Observed,
     },
     /// A part of a merge was done.
     MergeProgress {

@@ -3,7 +3,10 @@
 use crate::entry::{Entry, Sizes};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use terrane_policy::{EditError, Group, Shape, ShapeEdit, TableId, TableInfo, apply};
+use terrane_policy::{
+    EditError, Group, Histogram, HistogramPoint, LevelChange, Shape, ShapeEdit, TableId, TableInfo,
+    apply, reshape,
+};
 
 /// A table: what planners know of it, and its entries.
 #[derive(Clone)]
@@ -22,20 +25,33 @@ impl Table {
         sizes: Sizes,
         bits_per_key: f64,
     ) -> Option<Self> {
-        let bytes = entries.iter().map(|e| sizes.of(*e)).sum();
         let key = |e: &Entry| e.key().to_be_bytes().to_vec();
         let info = TableInfo {
             id,
-            bytes,
+            bytes: entries.iter().map(|e| sizes.of(*e)).sum(),
             entries: entries.len() as u64,
             tombstones: entries.iter().filter(|e| e.is_delete()).count() as u64,
             smallest: key(entries.first()?),
             largest: key(entries.last()?),
             first_seq: entries.iter().map(|e| e.seq()).min()?,
             last_seq: entries.iter().map(|e| e.seq()).max()?,
+            histogram: histogram(&entries, sizes),
         };
         Some(Table { info: Arc::new(info), entries, false_positives: rate(bits_per_key) })
     }
+}
+
+/// Points of a table's histogram, at most.
+const HISTOGRAM_POINTS: usize = 64;
+
+fn histogram(entries: &[Entry], sizes: Sizes) -> Histogram {
+    let mut bytes = 0;
+    let points = entries.chunks(entries.len().div_ceil(HISTOGRAM_POINTS).max(1)).map(|chunk| {
+        bytes += chunk.iter().map(|e| sizes.of(*e)).sum::<u64>();
+        let key = chunk.last().map(|e| e.key().to_be_bytes().to_vec()).unwrap_or_default();
+        HistogramPoint { key, bytes }
+    });
+    points.collect::<Vec<_>>().into()
 }
 
 /// The false positives of a Bloom filter with the best number of probes: `2^(-bits * ln 2)`.
@@ -74,6 +90,12 @@ impl Tree {
             self.tables.remove(id);
         }
         self.tables.extend(tables.into_iter().map(|t| (t.info.id, t)));
+        Ok(())
+    }
+
+    /// Adds or drops a level.
+    pub(crate) fn reshape(&mut self, change: LevelChange) -> Result<(), EditError> {
+        self.shape = reshape(&self.shape, change)?;
         Ok(())
     }
 
