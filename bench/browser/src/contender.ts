@@ -3,6 +3,9 @@
 /** A key and its value. */
 export type Entry = readonly [key: Uint8Array, value: Uint8Array];
 
+/** The cache of those that can be told: SQLite's default, of the size of all that is stored. */
+export const CACHE_BYTES = 16 << 20;
+
 type Answer<T> = T | Promise<T>;
 
 /** An open store. */

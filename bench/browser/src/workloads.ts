@@ -4,9 +4,9 @@
  * 1. Into an empty store go all entries, shuffled, in batches of 1000.
  * 2. The store rests for a second, so that what it does on its own afterwards is done.
  * 3. Then come single puts over what is there, gets, and scans.
- * 4. The first tenth of each workload is its warm-up and is not timed.
- * 5. What was read is compared with what must be there, after the clock has stopped. At the end the
- *    whole store is read in key order and compared.
+ * 4. A workload runs in parts, and the first, its warm-up, is not timed. After each part the clock
+ *    stands still while what was read is compared with what must be there.
+ * 5. At the end the whole store is read in key order and compared.
  */
 
 import type { Entry, Store } from "./contender.ts";
@@ -30,6 +30,8 @@ const TOGETHER = 100;
 const SCAN = 100;
 const OUTSTANDING = 64;
 const REST_MILLISECONDS = 1000;
+/** A workload is timed in so many parts; the first is its warm-up. */
+const PARTS = 20;
 
 /** Keys and which version of each value is in the store. */
 class Expected {
@@ -78,47 +80,48 @@ export async function run(store: Store, scale: Scale): Promise<Speeds> {
   const expected = new Expected(scale.entries);
   const { keys } = expected;
   const speeds: Speeds = {};
-  const keysOf = (ranks: readonly number[]) => ranks.map((rank) => keys[rank]!);
 
   const batches = chunks(shuffled(scale.entries, 3), BATCH).map((chunk) =>
     chunk.map((rank) => expected.write(rank)),
   );
-  const loaded = await time(batches, 1, (batch) => store.batch(batch));
-  speeds["batches of 1000"] = loaded.perSecond * BATCH;
+  speeds["batches of 1000"] = BATCH * (await time(batches, 1, (batch) => store.batch(batch)));
   await new Promise((resolve) => setTimeout(resolve, REST_MILLISECONDS));
 
-  for (const [name, outstanding] of [
-    ["puts, awaited singly", 1],
-    [`puts, ${OUTSTANDING} outstanding`, OUTSTANDING],
+  for (const [words, outstanding] of [
+    ["awaited singly", 1],
+    [`${OUTSTANDING} outstanding`, OUTSTANDING],
   ] as const) {
     const entries = expected.ranks(scale.puts).map((rank) => expected.write(rank));
-    const put = await time(entries, outstanding, (entry) => store.put(entry));
-    speeds[name] = put.perSecond;
+    speeds[`puts, ${words}`] = await time(entries, outstanding, (entry) => store.put(entry));
   }
 
-  for (const [name, outstanding] of [
-    ["gets, awaited singly", 1],
-    [`gets, ${OUTSTANDING} outstanding`, OUTSTANDING],
+  for (const [words, outstanding] of [
+    ["awaited singly", 1],
+    [`${OUTSTANDING} outstanding`, OUTSTANDING],
   ] as const) {
-    const ranks = expected.ranks(scale.gets);
-    const got = await time(keysOf(ranks), outstanding, (key) => store.get(key));
-    speeds[name] = got.perSecond;
-    for (const [at, value] of got.answers.entries()) expected.check(ranks[at]!, value);
+    speeds[`gets, ${words}`] = await time(
+      expected.ranks(scale.gets),
+      outstanding,
+      (rank) => store.get(keys[rank]!),
+      (rank, value) => expected.check(rank, value),
+    );
   }
 
-  const sets = chunks(expected.ranks(scale.lookups * TOGETHER), TOGETHER);
-  const together = await time(sets.map(keysOf), 1, (set) => store.getMany(set));
-  speeds["100 gets together"] = together.perSecond * TOGETHER;
-  for (const [set, values] of together.answers.entries()) {
-    for (const [at, rank] of sets[set]!.entries()) expected.check(rank, values[at]);
-  }
+  const lookups = chunks(expected.ranks(scale.lookups * TOGETHER), TOGETHER);
+  const together = await time(
+    lookups.map((ranks) => ({ ranks, keys: ranks.map((rank) => keys[rank]!) })),
+    1,
+    (lookup) => store.getMany(lookup.keys),
+    ({ ranks }, values) => ranks.forEach((rank, at) => expected.check(rank, values[at])),
+  );
+  speeds["100 gets together"] = TOGETHER * together;
 
-  const starts = expected.ranks(scale.scans, SCAN);
-  const scanned = await time(keysOf(starts), 1, (from) => store.scan(from, SCAN));
-  speeds["scans of 100"] = scanned.perSecond;
-  for (const [at, entries] of scanned.answers.entries()) {
-    expected.checkScan(starts[at]!, SCAN, entries);
-  }
+  speeds["scans of 100"] = await time(
+    expected.ranks(scale.scans, SCAN),
+    1,
+    (rank) => store.scan(keys[rank]!, SCAN),
+    (rank, entries) => expected.checkScan(rank, SCAN, entries),
+  );
 
   for (let rank = 0; rank < keys.length; rank += BATCH) {
     expected.checkScan(rank, BATCH, await store.scan(keys[rank]!, BATCH));
@@ -126,42 +129,53 @@ export async function run(store: Store, scale: Scale): Promise<Speeds> {
   return speeds;
 }
 
-/** Does every operation, at most so many at a time, and times all but the first tenth. */
+/**
+ * Does every operation, at most so many at a time. Answers how many a second, of all but the first
+ * part. The clock stands still between parts, while what came back is compared.
+ */
 async function time<T, R>(
   operations: readonly T[],
   outstanding: number,
   perform: (operation: T) => R | Promise<R>,
-): Promise<{ perSecond: number; answers: R[] }> {
-  const answers: R[] = [];
-  const warm = Math.ceil(operations.length / 10);
-  await runLanes(operations, 0, warm, outstanding, perform, answers);
-  const began = performance.now();
-  await runLanes(operations, warm, operations.length, outstanding, perform, answers);
-  const seconds = (performance.now() - began) / 1000;
-  return { perSecond: (operations.length - warm) / seconds, answers };
+  check: (operation: T, answer: R) => void = () => undefined,
+): Promise<number> {
+  let milliseconds = 0;
+  let timed = 0;
+  for (const [at, part] of chunks(operations, Math.ceil(operations.length / PARTS)).entries()) {
+    const began = performance.now();
+    const answers = await runLanes(part, outstanding, perform);
+    const took = performance.now() - began;
+    if (at > 0) {
+      milliseconds += took;
+      timed += part.length;
+    }
+    part.forEach((operation, i) => check(operation, answers[i]!));
+  }
+  return (1000 * timed) / milliseconds;
 }
 
 /** So many lanes, each of which takes the next operation when its last one is answered. */
 async function runLanes<T, R>(
   operations: readonly T[],
-  from: number,
-  to: number,
   lanes: number,
   perform: (operation: T) => R | Promise<R>,
-  answers: R[],
-): Promise<void> {
-  let next = from;
+): Promise<R[]> {
+  const answers: R[] = [];
+  let next = 0;
   const lane = async () => {
-    while (next < to) {
+    while (next < operations.length) {
       const at = next++;
       const answer = perform(operations[at]!);
       answers[at] = answer instanceof Promise ? await answer : answer;
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
+  return answers;
 }
 
+/** Parts of `size` items; the last may have fewer. */
 function chunks<T>(items: readonly T[], size: number): T[][] {
-  const count = Math.floor(items.length / size);
-  return Array.from({ length: count }, (_, at) => items.slice(at * size, (at + 1) * size));
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  );
 }

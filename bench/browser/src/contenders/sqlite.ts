@@ -1,7 +1,7 @@
 /** SQLite on its pool of OPFS access handles, called in the worker that owns it. */
 
 import sqlite3InitModule, { type SAHPoolUtil } from "@sqlite.org/sqlite-wasm";
-import type { Contender, Entry, Store } from "../contender.ts";
+import { CACHE_BYTES, type Contender, type Entry, type Store } from "../contender.ts";
 
 const DIRECTORY = "/comparison-sqlite";
 /** In exclusive mode WAL needs no shared memory, which this VFS does not have. */
@@ -9,6 +9,7 @@ const SETTINGS = `
   PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
+  PRAGMA cache_size = ${-CACHE_BYTES / 1024};
 `;
 
 const sqlite3 = sqlite3InitModule();

@@ -1,7 +1,7 @@
 /** Terrane in the worker that owns its files. */
 
 import init, { Store as Engine } from "../../../../bindings-js/wasm/terrane.js";
-import type { Contender, Entry, Store } from "../contender.ts";
+import { CACHE_BYTES, type Contender, type Entry, type Store } from "../contender.ts";
 
 const NAME = "comparison-direct";
 const FILES = ["journal", "log", "data"];
@@ -18,7 +18,7 @@ export const terraneDirect: Contender = {
       const handle = await directory.getFileHandle(file, { create: true });
       handles.push(await handle.createSyncAccessHandle());
     }
-    return store(Engine.open(handles, "{}"));
+    return store(Engine.open(handles, JSON.stringify({ cacheBytes: CACHE_BYTES })));
   },
 };
 
@@ -50,7 +50,7 @@ function unpack(bytes: Uint8Array): Uint8Array[] {
   const strings: Uint8Array[] = [];
   for (let at = 0; at < bytes.length;) {
     const length = view.getUint32(at, true);
-    strings.push(bytes.slice(at + 4, at + 4 + length));
+    strings.push(new Uint8Array(bytes.buffer, at + 4, length));
     at += 4 + length;
   }
   return strings;

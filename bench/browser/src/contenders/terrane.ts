@@ -1,7 +1,7 @@
 /** Terrane through its client. */
 
 import { type Db, destroy, open } from "terrane";
-import type { Contender, Entry, Store } from "../contender.ts";
+import { CACHE_BYTES, type Contender, type Entry, type Store } from "../contender.ts";
 
 const NAME = "comparison";
 
@@ -9,8 +9,14 @@ export const terrane: Contender = {
   describe: () => 'durability "buffered", binary keys and values',
   async open() {
     await destroy(NAME);
-    const binary = { keyEncoding: "binary", valueEncoding: "binary" } as const;
-    return store(await open(NAME, { ...binary, durability: "buffered" }));
+    return store(
+      await open(NAME, {
+        keyEncoding: "binary",
+        valueEncoding: "binary",
+        durability: "buffered",
+        cacheBytes: CACHE_BYTES,
+      }),
+    );
   },
 };
 
