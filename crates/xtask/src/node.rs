@@ -22,9 +22,11 @@ pub const BUNDLERS: [Packages; 3] = [
     Packages { folder: "tests/packages/webpack" },
     Packages { folder: "tests/packages/esbuild" },
 ];
+/// The comparison with other stores in a browser.
+pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
 /// All of them, what others depend on first.
-pub const PACKAGES: [Packages; 7] =
-    [BINDINGS, DEMO, E2E, CHECKS, BUNDLERS[0], BUNDLERS[1], BUNDLERS[2]];
+pub const PACKAGES: [Packages; 8] =
+    [BINDINGS, DEMO, E2E, CHECKS, BUNDLERS[0], BUNDLERS[1], BUNDLERS[2], COMPARISON];
 
 /// Node.js, recent enough.
 pub struct Node;

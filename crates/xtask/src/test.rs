@@ -5,7 +5,7 @@
 //! 3. A table and one line, `N passed, N failed`, end the run.
 
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
-use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, E2E, Packages};
+use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, COMPARISON, E2E, Packages};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, RUSTFMT, WasmTarget};
 use crate::setup::{self, Need};
@@ -40,7 +40,7 @@ const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -
     Step { name, part, after: None, run }
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     step("format", Part::Lint, format),
     step("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
@@ -51,6 +51,7 @@ const STEPS: [Step; 11] = [
     Step { after: Some(BUILD), ..step("packed package", Part::Browser, packed_package) },
     Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, chromium_tests) },
     Step { after: Some(DEMO), ..step("tests in Firefox", Part::Browser, firefox_tests) },
+    Step { after: Some(BUILD), ..step("browser comparison", Part::Browser, comparison_build) },
     step("documentation", Part::Lint, documentation),
 ];
 const BUILD: &str = "browser build";
@@ -206,6 +207,11 @@ fn demo_build(run: &Run) -> Result<String> {
     run.npm(node::DEMO, &["run", "check"])?;
     demo::build(run.workspace)?;
     Ok(String::new())
+}
+
+fn comparison_build(run: &Run) -> Result<String> {
+    run.npm(COMPARISON, &["run", "check"])?;
+    run.npm(COMPARISON, &["run", "build"])
 }
 
 /// The tarball in projects of its users.
