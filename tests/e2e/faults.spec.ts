@@ -3,10 +3,12 @@
 import { expect, type Page, test } from "./fixtures.ts";
 
 test("at the quota writes fail with their class, and what was acknowledged stays", async ({
+  browserName,
   context,
   origin,
   storePage,
 }) => {
+  test.skip(browserName !== "chromium", "only Chromium's debugging protocol sets a quota");
   const page = await storePage();
   const browser = await context.newCDPSession(page);
   const quota = (bytes?: number) =>
