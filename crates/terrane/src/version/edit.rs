@@ -3,6 +3,7 @@
 //! An edit is a list of changes, each `tag u8, length varint, body`. A reader skips an unknown
 //! change whose tag is 128 or above (optional) and refuses one below (required).
 
+use super::plan;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
@@ -203,7 +204,7 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
         Change::Remaining { keyspace, number, plan } => {
             put_varint(out, u64::from(keyspace.0));
             put_varint(out, *number);
-            put_bytes(out, &serde_json::to_vec(plan).unwrap_or_default());
+            plan::encode(plan, out);
             REMAINING
         }
         Change::AddTable { keyspace, level, run, info } => {
@@ -280,7 +281,7 @@ fn create_keyspace(d: &mut Decoder<'_>) -> Option<Change> {
 
 fn remaining(d: &mut Decoder<'_>) -> Option<Change> {
     let (keyspace, number) = (keyspace(d)?, d.varint()?);
-    Some(Change::Remaining { keyspace, number, plan: serde_json::from_slice(d.bytes()?).ok()? })
+    Some(Change::Remaining { keyspace, number, plan: plan::decode(d)? })
 }
 
 fn add_table(d: &mut Decoder<'_>) -> Option<Change> {
@@ -314,6 +315,7 @@ fn decode_info(d: &mut Decoder<'_>) -> Option<TableInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use terrane_policy::{Action, Destination, Group};
 
     fn sample() -> Edit {
         let keyspace = KeyspaceId(3);
@@ -327,6 +329,13 @@ mod tests {
             first_seq: 5,
             last_seq: 14,
         };
+        let destination = Destination { level: 2, run: RunId(8) };
+        let (cuts, table_bytes) = (vec![vec![], b"m".to_vec()], 1 << 20);
+        let groups = [Action::Move, Action::Merge { cuts, table_bytes }].map(|action| Group {
+            inputs: vec![TableId(2), TableId(300)],
+            destination,
+            action,
+        });
         Edit {
             changes: vec![
                 Change::NextId(77),
@@ -337,7 +346,7 @@ mod tests {
                 Change::Remaining {
                     keyspace,
                     number: 6,
-                    plan: Compaction { groups: Vec::new(), reason: "why".into() },
+                    plan: Compaction { groups: groups.to_vec(), reason: "why".into() },
                 },
                 Change::SetPolicy { keyspace, policy: "{\"policy\":\"tiered\"}".into() },
                 Change::Flushed { keyspace, through: 14 },
