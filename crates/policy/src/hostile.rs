@@ -13,7 +13,7 @@
 
 use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
-use crate::parameter::{Described, Parameter};
+use crate::parameter::{Described, Parameter, Slot};
 use crate::pick::{Pick, mix};
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
 use crate::policy::{Installed, Policy, Running};
@@ -75,6 +75,10 @@ impl Described for Hostile {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![Parameter::number("seed", "what is drawn from", (0, u64::MAX), self.seed)]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![Slot::Number(&mut self.seed)]
     }
 }
 
