@@ -37,6 +37,7 @@ mod mutex;
 pub mod options;
 pub mod read;
 pub mod rules;
+pub mod sorted;
 pub mod storage;
 pub mod table;
 pub mod version;

@@ -53,6 +53,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::mutex::lock;
 use crate::options::Options;
+use crate::sorted::SortedMap;
 use crate::storage::{FileId, Storage};
 use crate::table::BlockCache;
 use crate::version::Graveyard;
@@ -60,7 +61,6 @@ use arc_swap::ArcSwap;
 use commit::Writer;
 use state::{Keyspaces, State};
 use stats::Counters;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -75,7 +75,7 @@ pub struct Engine {
     /// Every entry up to here is in a memtable or a table.
     visible: AtomicU64,
     /// The sequences that snapshots hold, with how many hold each.
-    snapshots: Mutex<BTreeMap<Seq, usize>>,
+    snapshots: Mutex<SortedMap<Seq, usize>>,
     graveyard: Arc<Graveyard>,
     counters: Counters,
     /// Memory that all memtables take.
