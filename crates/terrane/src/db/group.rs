@@ -13,7 +13,8 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::options::Durability;
 use crate::sorted::SortedMap;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use crate::sync::{Condvar, Mutex};
+use std::sync::{Arc, PoisonError};
 
 /// Bytes of batches beyond which a group takes no more.
 const GROUP_BYTES_MAX: usize = 1 << 20;
