@@ -193,7 +193,8 @@ impl Pair {
             }
             96..98 if !self.hostile => {
                 let at = self.random.below(3) as usize;
-                let policy = &small_policies()[self.random.below(6) as usize];
+                let policies = small_policies();
+                let policy = &policies[self.random.below(policies.len() as u64) as usize];
                 self.db.keyspace(NAMES[at]).unwrap().set_policy(policy).unwrap();
             }
             98 if self.snapshots.is_empty() => {

@@ -7,6 +7,7 @@ use crate::leveled::Leveled;
 use crate::leveled_full::LeveledFull;
 use crate::parameter::{Described, Parameter, Value};
 use crate::policy::Policy;
+use crate::spooky::Spooky;
 use crate::tiered::Tiered;
 use crate::tiered_full::TieredFull;
 use crate::universal::Universal;
@@ -29,6 +30,8 @@ pub enum PolicyOptions {
     LazyLeveled(LazyLeveled),
     /// A stack of runs, of which neighbours of like size are merged.
     Universal(Universal),
+    /// Full merges above, and below merges of perfectly overlapping files.
+    Spooky(Spooky),
     /// Anything, to test what must withstand it. No preset.
     #[cfg(any(test, feature = "testing"))]
     Hostile(Hostile),
@@ -113,6 +116,7 @@ impl PolicyOptions {
             PolicyOptions::TieredFull(policy) => Box::new(policy),
             PolicyOptions::LazyLeveled(policy) => Box::new(policy),
             PolicyOptions::Universal(policy) => Box::new(policy),
+            PolicyOptions::Spooky(policy) => Box::new(policy),
             #[cfg(any(test, feature = "testing"))]
             PolicyOptions::Hostile(policy) => Box::new(policy),
         })
@@ -126,6 +130,7 @@ impl PolicyOptions {
             PolicyOptions::TieredFull(policy) => policy,
             PolicyOptions::LazyLeveled(policy) => policy,
             PolicyOptions::Universal(policy) => policy,
+            PolicyOptions::Spooky(policy) => policy,
             #[cfg(any(test, feature = "testing"))]
             PolicyOptions::Hostile(policy) => policy,
         }
@@ -139,7 +144,7 @@ impl Default for PolicyOptions {
     }
 }
 
-fn defaults() -> [PolicyOptions; 6] {
+fn defaults() -> [PolicyOptions; 7] {
     [
         PolicyOptions::Leveled(Leveled::default()),
         PolicyOptions::LeveledFull(LeveledFull::default()),
@@ -147,6 +152,7 @@ fn defaults() -> [PolicyOptions; 6] {
         PolicyOptions::TieredFull(TieredFull::default()),
         PolicyOptions::LazyLeveled(LazyLeveled::default()),
         PolicyOptions::Universal(Universal::default()),
+        PolicyOptions::Spooky(Spooky::default()),
     ]
 }
 
