@@ -10,7 +10,8 @@
  *    granted, the worker is gone, and every call that waits fails.
  */
 
-import { AbortError, ClosedError, EngineError, type TerraneError } from "./errors.ts";
+import { aborted } from "./abort.ts";
+import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
 import { fromWire } from "./wire.ts";
 import { Listeners } from "./events.ts";
 import { type Bytes, checkLength, MAX_BATCH_BYTES, Packer, unpack } from "./packing.ts";
@@ -66,9 +67,9 @@ export class Connection {
     opening: OpenRequest,
     signal: AbortSignal | undefined,
   ): Promise<Connection> {
+    if (signal?.aborted) throw aborted(signal);
     const connection = new Connection(start, opening);
-    const abort = () =>
-      connection.#fail(new AbortError("the opening was aborted", { cause: signal?.reason }));
+    const abort = () => signal && connection.#fail(aborted(signal));
     signal?.addEventListener("abort", abort);
     try {
       await connection.#connect();

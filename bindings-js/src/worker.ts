@@ -51,6 +51,8 @@ async function serve(): Promise<void> {
   inbox.length = 0;
   busy = false;
   post(replies);
+  // Whatever was done may have left jobs.
+  host?.engine.askTurn();
 }
 
 /** Carries out an operation. */

@@ -198,3 +198,35 @@ test("without the private file system a store is refused, never kept in memory",
   });
   expect(failure).toMatchObject({ name: "UnavailableError", code: "unavailable" });
 });
+
+test("storage that is cleared underneath fails typed, and a new store works", async ({
+  context,
+  origin,
+  storePage,
+}) => {
+  const page = await storePage();
+  await page.evaluate(async () => {
+    const db = await window.terrane.open("cleared");
+    await db.put("k", "v", { durability: "sync" });
+    Object.assign(window, { db });
+  });
+  const browser = await context.newCDPSession(page);
+  await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+  const found = await page.evaluate(async () => {
+    const { db } = window as unknown as { db: Awaited<ReturnType<typeof window.terrane.open>> };
+    const failure = await window.failure(async () => {
+      for (let i = 0; i < 200; i++) {
+        await db.put(`${i}`, "x".repeat(100_000), { durability: "sync" });
+      }
+    });
+    await window.failure(() => db.close());
+    const again = await window.terrane.open("cleared");
+    const kept = await again.get("k");
+    await again.put("k", "new", { durability: "sync" });
+    const { damage } = await again.check();
+    return { failure, kept, damage, value: await again.get("k") };
+  });
+  console.log(found.failure, found.kept);
+  expect(found.damage).toEqual([]);
+  expect(found.value).toBe("new");
+});
