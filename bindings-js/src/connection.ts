@@ -164,7 +164,7 @@ export class Connection {
     try {
       const lock = (await opened) as string | undefined;
       this.#state = "open";
-      if (lock !== undefined) this.#watch(lock);
+      if (lock !== undefined) void this.#watch(lock);
     } catch (error) {
       this.#fail(error as TerraneError);
       throw error;
@@ -190,9 +190,12 @@ export class Connection {
     known.then((names) => this.listeners.learn(names)).catch(() => undefined);
   }
 
-  #watch(lock: string): void {
+  async #watch(lock: string): Promise<void> {
     this.#lifeline = new AbortController();
     const { signal } = this.#lifeline;
+    // Where storage was cleared, a new worker's locks are others than those of an old page.
+    const { held = [] } = await navigator.locks.query();
+    if (!held.some(({ name }) => name === lock)) return;
     const died = () => {
       if (!signal.aborted) this.#fail(new EngineError("the store's worker ended unexpectedly"));
     };
@@ -280,16 +283,18 @@ export class Connection {
 
   #receive(replies: Reply[]): void {
     for (const reply of replies) {
-      if (reply.id === 0 && "value" in reply) {
-        this.listeners.read(reply.value as string);
-        continue;
-      }
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
-      if ("value" in reply) waiting?.resolve(reply.value);
-      else waiting?.reject(fromWire(reply.error));
-      // An engine that stopped does nothing more.
-      if ("error" in reply && reply.error.code === "engine") this.#fail(fromWire(reply.error));
+      if ("error" in reply) {
+        const error = fromWire(reply.error);
+        waiting?.reject(error);
+        // An engine that stopped does nothing more.
+        if (reply.id === 0) this.#fail(error);
+      } else if (reply.id === 0) {
+        this.listeners.read(reply.value as string);
+      } else {
+        waiting?.resolve(reply.value);
+      }
     }
   }
 
