@@ -37,7 +37,7 @@ pub mod validate;
 mod components;
 mod descend;
 mod groups;
-mod spelling;
+pub mod spelling;
 #[cfg(test)]
 mod tests;
 mod vertical;
@@ -60,6 +60,7 @@ pub use planning::{KeySample, Observed, Planning, Running};
 pub use policy::{Installed, MAX_STATE, Policy, Step};
 pub use shape::{Level, Run, RunId, Shape, TableId, TableInfo};
 pub use sort::sort_by;
+pub use spelling::Misspelt;
 pub use tiered::Tiered;
 pub use tiered_full::TieredFull;
 pub use tombstones::TombstoneRule;
