@@ -36,6 +36,7 @@ pub mod validate;
 mod components;
 mod descend;
 mod groups;
+mod spelling;
 #[cfg(test)]
 mod tests;
 mod vertical;

@@ -36,6 +36,7 @@ pub mod memtable;
 pub mod options;
 pub mod read;
 pub mod rules;
+pub mod sorted;
 pub mod storage;
 mod sync;
 pub mod table;

@@ -40,11 +40,12 @@ const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -
     Step { name, part, after: None, run }
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     step("format", Part::Lint, format),
     step("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
     step("Rust tests", Part::Rust, rust_tests),
+    step("interleavings", Part::Rust, interleavings),
     step(BUILD, Part::Browser, wasm_build),
     Step { after: Some(BUILD), ..step("npm package", Part::Browser, package_tests) },
     Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
@@ -192,6 +193,21 @@ fn rust_tests(run: &Run) -> Result<String> {
     let mut command = run.workspace.cargo(&["test", "--workspace", "--no-fail-fast"]);
     command.args(TESTING);
     run.with(&[], "cargo test --workspace", command)
+}
+
+/// The tests that try interleavings, each over a model of threads that takes the place of the real
+/// ones in the whole build. Not optimised: the builds take longer than the tests.
+fn interleavings(run: &Run) -> Result<String> {
+    let mut output = String::new();
+    for (model, test) in [("loom", "concurrency_memtable"), ("shuttle", "concurrency")] {
+        let mut command =
+            run.workspace.cargo(&["test", "--package", "terrane-tests", "--test", test]);
+        command.env("RUSTFLAGS", format!("--cfg {model}"));
+        command.env("CARGO_TARGET_DIR", run.workspace.path("target").join(model));
+        command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0").env("CARGO_PROFILE_TEST_DEBUG", "false");
+        output += &run.with(&[], &format!("cargo test --test {test} under {model}"), command)?;
+    }
+    Ok(output)
 }
 
 fn wasm_build(run: &Run) -> Result<String> {

@@ -2,6 +2,9 @@
 
 use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::thread;
+use std::sync::Arc;
+use terrane::driver::SliceDriver;
+use terrane::storage::medium::Medium;
 use terrane::{Db, Durability, Range, WriteBatch};
 
 const LAST: u64 = 6;
@@ -117,5 +120,58 @@ fn a_scan_reads_tables_that_were_dropped_since_it_began() {
         assert!(seen.is_sorted_by(|(_, a), (_, b)| a >= b), "no moment looked like {seen:?}");
         drop(scan);
         writer.join().expect("an answer");
+    });
+}
+
+#[test]
+fn a_snapshot_taken_while_a_merge_begins_finds_its_version() {
+    explore(400, || {
+        // Jobs run on the thread that asks for them: few steps, so that most orders differ in them.
+        let driver = Arc::new(SliceDriver::default());
+        let db = place().open_with(crowded(), driver).expect("a sound place");
+        let keyspace = db.default_keyspace();
+        put(&keyspace, b"key", 0);
+        db.flush().expect("nothing fails");
+        let writer = thread::spawn({
+            let keyspace = keyspace.clone();
+            move || {
+                put(&keyspace, b"key", 1);
+                keyspace.compact_range(&Range::default()).expect("nothing fails");
+            }
+        });
+        for _ in 0..8 {
+            let snapshot = db.snapshot();
+            let found = snapshot.get(&keyspace, b"key").expect("nothing fails");
+            let found = number(&found.expect("the key is always there"));
+            assert_eq!(found + 1, snapshot.sequence());
+        }
+        writer.join().expect("an answer");
+    });
+}
+
+#[test]
+fn a_file_that_a_reader_held_is_removed_after_the_next_write() {
+    explore(200, || {
+        let rig = place();
+        let db = open(&rig, crowded());
+        let keyspace = db.default_keyspace();
+        put(&keyspace, b"key", 0);
+        db.flush().expect("nothing fails");
+        let scan = keyspace.scan(Range::default()).expect("nothing fails");
+        put(&keyspace, b"key", 1);
+        keyspace.compact_range(&Range::default()).expect("nothing fails");
+        db.settle().expect("nothing fails");
+        let reader = thread::spawn(move || drop(scan));
+        put(&keyspace, b"key", 2);
+        reader.join().expect("no panic");
+        put(&keyspace, b"key", 3);
+        let tables = || {
+            let names = rig.medium.list().expect("nothing fails");
+            names.iter().filter(|name| name.ends_with(".sst")).count()
+        };
+        let named = || keyspace.shape().expect("an open store").tables().count();
+        while !db.engine().flushed(u64::MAX) || tables() > named() {
+            thread::yield_now();
+        }
     });
 }

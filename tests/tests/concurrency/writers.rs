@@ -2,7 +2,10 @@
 
 use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::thread;
+use std::sync::Arc;
+use terrane::driver::SliceDriver;
 use terrane::{Durability, Keyspace};
+use terrane_tests::rig::tiny;
 
 fn get(keyspace: &Keyspace, key: &[u8]) -> Option<u64> {
     keyspace.get(key).expect("nothing fails").as_deref().map(number)
@@ -72,5 +75,24 @@ fn flushes_asked_for_on_several_threads_all_end_with_everything_in_tables() {
             })
         });
         threads.into_iter().for_each(|thread| thread.join().expect("an answer"));
+    });
+}
+
+#[test]
+fn a_write_beside_a_flush_goes_into_a_memtable_that_is_still_to_be_flushed() {
+    explore(400, || {
+        // Jobs run on the thread that asks for them: few steps, so that most orders differ in them.
+        let driver = Arc::new(SliceDriver::default());
+        let db = place().open_with(tiny(), driver).expect("a sound place");
+        let keyspace = db.default_keyspace();
+        put(&keyspace, b"first", 0);
+        let writer = thread::spawn({
+            let keyspace = keyspace.clone();
+            move || (0..4).for_each(|n| put(&keyspace, &[n as u8], n))
+        });
+        db.flush().expect("nothing fails");
+        writer.join().expect("an answer");
+        db.flush().expect("nothing fails");
+        (0..4).for_each(|n| assert_eq!(get(&keyspace, &[n as u8]), Some(n), "a write is lost"));
     });
 }

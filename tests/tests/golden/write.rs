@@ -20,17 +20,29 @@ use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, Storage, Volume};
 use terrane::table::TableOptions;
 use terrane::{Db, Durability, Options, Range, WriteBatch};
-use terrane_policy::{Leveled, LeveledFull, PolicyOptions};
+use terrane_policy::{Leveled, LeveledFull, Pick, PolicyOptions};
 use terrane_tests::image::Image;
 use terrane_tests::rig::tiny;
 
 const BOTH: [&str; 2] = ["default", "other"];
 
 fn options() -> Options {
-    let leveled =
-        Leveled { size_ratio: 3, base_bytes: 2 << 10, table_bytes: 1 << 10, ..Default::default() };
-    let table = TableOptions { block_bytes: 512, ..TableOptions::default() };
-    Options { memtable_bytes: 8 << 10, table, policy: PolicyOptions::Leveled(leveled), ..tiny() }
+    let pick = Pick::RoundRobin;
+    let (size_ratio, base_bytes, table_bytes) = (3, 2 << 10, 2 << 10);
+    let leveled = Leveled { size_ratio, base_bytes, table_bytes, pick, ..Leveled::default() };
+    Options {
+        memtable_bytes: 8 << 10,
+        table: TableOptions { block_bytes: 512, ..TableOptions::default() },
+        policy: PolicyOptions::Leveled(leveled),
+        ..tiny()
+    }
+}
+
+/// The policy of `other`, whose compactions have several groups.
+fn whole_levels() -> PolicyOptions {
+    let (size_ratio, base_bytes, table_bytes) = (3, 2 << 10, 2 << 10);
+    let full = LeveledFull { size_ratio, base_bytes, table_bytes, ..LeveledFull::default() };
+    PolicyOptions::LeveledFull(full)
 }
 
 /// A store that is being written, and what was written.
@@ -68,30 +80,34 @@ impl Writing {
     }
 }
 
-/// Writes a store on `medium`; answers the rules of what it holds.
-fn write(storage: Arc<dyn Storage>, place: Place, medium: &MemoryMedium) -> (Image, String) {
-    let db = Db::open_storage(storage, options(), Arc::new(SliceDriver::default())).unwrap();
-    let other = db.keyspace("other").unwrap();
-    let full = LeveledFull {
-        size_ratio: 3,
-        base_bytes: 2 << 10,
-        table_bytes: 1 << 10,
-        ..Default::default()
-    };
-    other.set_policy(&PolicyOptions::LeveledFull(full)).unwrap();
+/// Writes a store on `medium`, which `open` has in front of it; answers the rules of what it holds.
+fn write(
+    open: impl Fn() -> Arc<dyn Storage>,
+    place: Place,
+    medium: &MemoryMedium,
+) -> (Image, String) {
+    let open_db =
+        |storage| Db::open_storage(storage, options(), Arc::new(SliceDriver::default())).unwrap();
+    let db = open_db(open());
+    db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
     let mut writing = Writing { db: db.clone(), rules: String::new() };
 
-    writing.apply(&BOTH, 0, 400, 1, 1);
+    writing.apply(&BOTH, 0, 340, 1, 1);
     db.settle().unwrap();
     let snapshot = db.snapshot();
     writing.apply(&BOTH, 0, 200, 3, 2);
-    writing.apply(&BOTH, 0, 400, 7, 0);
-    db.default_keyspace().compact_range(&Range::default()).unwrap();
+    writing.apply(&BOTH, 0, 340, 7, 0);
+    db.keyspace("other").unwrap().compact_range(&Range::default()).unwrap();
+    for version in 3..9 {
+        writing.apply(&["default"], version, 340, 5, version);
+        db.settle().unwrap();
+    }
+    drop(snapshot);
 
     // Two clusters of keys, far from each other, make two groups.
     let remaining = || Store::read(&Image::of(medium).files, place).remaining > 0;
-    for version in 3.. {
-        for first in [20, 320] {
+    for version in 9.. {
+        for first in [20, 230] {
             writing.apply(&["other"], first, first + 40, 1, version);
             db.flush().unwrap();
         }
@@ -103,21 +119,34 @@ fn write(storage: Arc<dyn Storage>, place: Place, medium: &MemoryMedium) -> (Ima
         if remaining() {
             break;
         }
-        assert!(version < 50, "no compaction has several groups");
+        assert!(version < 30, "no compaction has several groups");
     }
 
-    writing.apply(&BOTH, 100, 130, 1, 9);
-    let before = Image::of(medium);
-    let mut last = WriteBatch::new();
-    last.put(other.id(), b"lost", &[b'x'; 100]).unwrap();
-    db.write(last, Durability::Sync).unwrap();
-    let mut image = before.clone();
+    // A volume that is mostly free moves its tables to the front and gives back the rest. What they
+    // leave is free when the store is opened again, and a journal that moves have filled goes on
+    // with a commit.
+    writing.db = db;
+    for _ in 0..4 {
+        drop(writing.db);
+        if place == Place::Volume {
+            let backing = medium.open(VOLUME).unwrap();
+            backing.set_len(4 * backing.len().unwrap()).unwrap();
+        }
+        let storage = open();
+        writing.db = open_db(storage.clone());
+        while storage.tidy().unwrap() {}
+        writing.db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
+    }
+
+    writing.apply(&BOTH, 100, 130, 1, 99);
+    let mut image = Image::of(medium);
+    let other = writing.db.keyspace("other").unwrap();
+    other.put(b"lost", &[b'x'; 100], Durability::Sync).unwrap();
     for (name, after) in Image::of(medium).files {
         let torn = image.files.get_mut(&name).unwrap();
         let changed: Vec<_> = (0..after.len()).filter(|at| torn[*at] != after[*at]).collect();
         changed.iter().take(changed.len() / 2).for_each(|at| torn[*at] = after[*at]);
     }
-    drop(snapshot);
     (image, writing.rules)
 }
 
@@ -135,11 +164,15 @@ fn save(name: &str, (mut image, rules): (Image, String)) {
 #[ignore = "writes a set of golden stores"]
 fn write_a_set() {
     let medium = MemoryMedium::new();
-    let storage = Directory::open(Arc::new(medium.clone())).unwrap();
-    save("directory", write(Arc::new(storage), Place::Directory, &medium));
+    let open =
+        || -> Arc<dyn Storage> { Arc::new(Directory::open(Arc::new(medium.clone())).unwrap()) };
+    save("directory", write(open, Place::Directory, &medium));
+
     let medium = MemoryMedium::new();
-    let backing = medium.create(VOLUME).unwrap();
-    let options = VolumeOptions { min_growth: 4096, max_growth: 4096, ..Default::default() };
-    let storage = Volume::open(vec![backing], options).unwrap();
-    save("volume", write(Arc::new(storage), Place::Volume, &medium));
+    drop(medium.create(VOLUME).unwrap());
+    let open = || -> Arc<dyn Storage> {
+        let options = VolumeOptions { min_growth: 4096, max_growth: 4096, ..Default::default() };
+        Arc::new(Volume::open(vec![medium.open(VOLUME).unwrap()], options).unwrap())
+    };
+    save("volume", write(open, Place::Volume, &medium));
 }

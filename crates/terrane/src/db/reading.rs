@@ -86,7 +86,7 @@ impl Engine {
         // Read under the lock: a merge that looks later finds either this snapshot or an older
         // present, and keeps what both see.
         let seq = self.visible.load(Ordering::Acquire);
-        *snapshots.entry(seq).or_default() += 1;
+        snapshots.update(seq, |holders| *holders += 1);
         seq
     }
 

@@ -11,6 +11,7 @@ const UNIT: u64 = 4096;
 /// A table as an edit names it.
 #[derive(Clone)]
 pub struct Info {
+    level: u64,
     pub length: u64,
     pub entries: u64,
     pub tombstones: u64,
@@ -36,6 +37,28 @@ struct Placed {
     extents: Vec<(u64, u64)>,
 }
 
+/// Reads a plan; answers how many groups it has.
+fn plan(body: &mut Reader) -> u64 {
+    assert!(!body.text().is_empty(), "a plan has a reason");
+    assert!(body.u8() <= 1, "an order of groups");
+    let groups = body.varint();
+    for _ in 0..groups {
+        let tables = body.varint();
+        assert!(tables > 0, "a group reads tables");
+        for _ in 0..tables {
+            body.varint();
+        }
+        let [_level, _run] = body.varints();
+        if body.u8() == 1 {
+            let [_table_bytes, _filter_bits, cuts] = body.varints();
+            for _ in 0..cuts {
+                body.bytes();
+            }
+        }
+    }
+    groups
+}
+
 /// All records of a journal, applied.
 #[derive(Default)]
 pub struct Journal {
@@ -45,8 +68,8 @@ pub struct Journal {
     pub logs: BTreeMap<u64, u64>,
     /// The sequence with which the logs begin.
     pub log_start: u64,
-    /// Plans by keyspace and compaction, as JSON.
-    remaining: BTreeMap<(u64, u64), String>,
+    /// Groups that are left of a plan, by keyspace and compaction.
+    remaining: BTreeMap<(u64, u64), u64>,
     next_number: u64,
 }
 
@@ -95,8 +118,8 @@ impl Journal {
     }
 
     /// Groups that are left of compactions.
-    pub fn remaining(&self) -> usize {
-        self.remaining.values().map(|plan| plan.matches("\"inputs\":").count()).sum()
+    pub fn remaining(&self) -> u64 {
+        self.remaining.values().sum()
     }
 
     fn record(&mut self, record: &[u8]) {
@@ -142,6 +165,7 @@ impl Journal {
                         keyspace,
                         number,
                         Info {
+                            level,
                             length,
                             entries,
                             tombstones,
@@ -171,12 +195,16 @@ impl Journal {
                     let _ = (body.varint(), body.text());
                 }
                 10 => {
-                    let (id, plan) = ((body.varint(), body.varint()), body.text());
-                    self.remaining.insert(id, plan);
+                    let id = (body.varint(), body.varint());
+                    self.remaining.insert(id, plan(&mut body));
                 }
                 11 => {
                     let id = body.varint();
                     self.keyspace(id).policy_state = body.bytes().to_vec();
+                }
+                12 => {
+                    let (id, dropped, at) = (body.varint(), body.u8(), body.varint());
+                    self.move_levels(id, dropped == 1, at);
                 }
                 other => panic!("edit {other} is not in FORMAT.md"),
             }
@@ -188,6 +216,14 @@ impl Journal {
         for (keyspace, table, info) in added {
             assert!(table < self.next_number);
             self.keyspace(keyspace).tables.insert(table, info);
+        }
+    }
+
+    /// The empty level `at` comes or goes.
+    fn move_levels(&mut self, id: u64, dropped: bool, at: u64) {
+        for info in self.keyspace(id).tables.values_mut().filter(|info| info.level >= at) {
+            assert!(!dropped || info.level > at, "a level that goes is empty");
+            info.level = if dropped { info.level - 1 } else { info.level + 1 };
         }
     }
 
