@@ -4,17 +4,14 @@
  */
 
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
 import { expect, type Page, test } from "./fixtures.ts";
 
 const bindings = fileURLToPath(new URL("../../bindings-js", import.meta.url));
 const projects = fileURLToPath(new URL("../packages", import.meta.url));
-/** Bytes of module, worker and client with gzip: the most that a page may have to load. */
-const MOST_BYTES = 420_000;
 
 let tarball: string;
 
@@ -135,15 +132,4 @@ test("publint, arethetypeswrong and typedoc find nothing to say", () => {
   for (const entry of ["typedoc.json", "typedoc.worker.json"]) {
     run(checks, "node_modules/.bin/typedoc", "--emit", "none", "--options", entry);
   }
-});
-
-test(`module, worker and client stay under ${MOST_BYTES} bytes with gzip`, () => {
-  const folder = install("esbuild");
-  npm(folder, "run", "build");
-  const weigh = (file: string) =>
-    gzipSync(readFileSync(join(folder, "dist", file)), { level: 9 }).length;
-  const [module, worker, client] = ["terrane_bg.wasm", "worker.js", "main.js"].map(weigh);
-  const all = (module ?? 0) + (worker ?? 0) + (client ?? 0);
-  console.log(`gzip -9: module ${module}, worker ${worker}, client ${client}, together ${all}`);
-  expect(all).toBeLessThan(MOST_BYTES);
 });
