@@ -10,7 +10,8 @@
  *    granted, the worker is gone, and every call that waits fails.
  */
 
-import { AbortError, ClosedError, EngineError, type TerraneError } from "./errors.ts";
+import { aborted } from "./abort.ts";
+import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
 import { fromWire } from "./wire.ts";
 import { Listeners } from "./events.ts";
 import {
@@ -74,9 +75,9 @@ export class Connection {
     opening: OpenRequest,
     signal: AbortSignal | undefined,
   ): Promise<Connection> {
+    if (signal?.aborted) throw aborted(signal);
     const connection = new Connection(start, opening);
-    const abort = () =>
-      connection.#fail(new AbortError("the opening was aborted", { cause: signal?.reason }));
+    const abort = () => signal && connection.#fail(aborted(signal));
     signal?.addEventListener("abort", abort);
     try {
       await connection.#connect();
@@ -172,7 +173,7 @@ export class Connection {
     try {
       const lock = (await opened) as string | undefined;
       this.#state = "open";
-      if (lock !== undefined) this.#watch(lock);
+      if (lock !== undefined) void this.#watch(lock);
     } catch (error) {
       this.#fail(error as TerraneError);
       throw error;
@@ -198,9 +199,12 @@ export class Connection {
     known.then((names) => this.listeners.learn(names)).catch(() => undefined);
   }
 
-  #watch(lock: string): void {
+  async #watch(lock: string): Promise<void> {
     this.#lifeline = new AbortController();
     const { signal } = this.#lifeline;
+    // Where storage was cleared, a new worker's locks are others than those of an old page.
+    const { held = [] } = await navigator.locks.query();
+    if (!held.some(({ name }) => name === lock)) return;
     const died = () => {
       if (!signal.aborted) this.#fail(new EngineError("the store's worker ended unexpectedly"));
     };
@@ -288,16 +292,18 @@ export class Connection {
 
   #receive(replies: Reply[]): void {
     for (const reply of replies) {
-      if (reply.id === 0 && "value" in reply) {
-        this.listeners.read(reply.value as string);
-        continue;
-      }
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
-      if ("value" in reply) waiting?.resolve(reply.value);
-      else waiting?.reject(fromWire(reply.error));
-      // An engine that stopped does nothing more.
-      if ("error" in reply && reply.error.code === "engine") this.#fail(fromWire(reply.error));
+      if ("error" in reply) {
+        const error = fromWire(reply.error);
+        waiting?.reject(error);
+        // An engine that stopped does nothing more.
+        if (reply.id === 0) this.#fail(error);
+      } else if (reply.id === 0) {
+        this.listeners.read(reply.value as string);
+      } else {
+        waiting?.resolve(reply.value);
+      }
     }
   }
 

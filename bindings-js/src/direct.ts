@@ -227,6 +227,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
       while (!scan.done) yield core.engine.call(() => step(scan));
     } finally {
       scan.free();
+      // Files that it held may go.
+      core.engine.askTurn();
     }
   }
 

@@ -15,14 +15,16 @@ export interface Hold {
 
 /** Takes a store's locks, or says who has them when the time is over. */
 export async function hold({ name, page, client, timeout }: Asked): Promise<Hold> {
-  const release = await request(storeLock(name), AbortSignal.timeout(timeout)).catch(
-    async (cause: unknown) => {
+  const lockName = storeLock(name);
+  // What is free is taken however short the timeout: granting it takes a while, too.
+  const release = await request(lockName, { ifAvailable: true })
+    .catch(() => request(lockName, { signal: AbortSignal.timeout(timeout) }))
+    .catch(async (cause: unknown) => {
       if (cause instanceof DOMException && cause.name === "TimeoutError") {
         throw new BusyError(await describeHolder(name, client), { cause });
       }
       throw new UnavailableError(`the browser refused a lock: ${cause}`, { cause });
-    },
-  );
+    });
   const lock = holderLock({ name, page, client, since: new Date().toISOString() });
   const releaseName = await request(lock);
   return {
@@ -35,10 +37,13 @@ export async function hold({ name, page, client, timeout }: Asked): Promise<Hold
 }
 
 /** Holds a lock until the function that it answers is called. */
-function request(name: string, signal?: AbortSignal): Promise<() => void> {
+function request(name: string, options: LockOptions = {}): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    const held = () => new Promise<void>((release) => resolve(release));
-    navigator.locks.request(name, signal === undefined ? {} : { signal }, held).catch(reject);
+    const held = (lock: Lock | null) => {
+      if (lock === null) throw new Error(`the lock ${name} is held`);
+      return new Promise<void>((release) => resolve(release));
+    };
+    navigator.locks.request(name, options, held).catch(reject);
   });
 }
 

@@ -105,7 +105,10 @@ export interface Exported {
 /** How a request ended. */
 export type Outcome = { value: unknown } | { error: WireError };
 
-/** The answer to the request of that id; an event has the id 0, and is JSON. */
+/**
+ * The answer to the request of that id. What nobody asked for has the id 0: an event, as JSON, or
+ * the error after which the worker does nothing more.
+ */
 export type Reply = Outcome & { id: number };
 
 /** The name of the lock that a store's owner holds. */

@@ -146,9 +146,11 @@ test("a page that is put aside lets go of its store, and takes it again when sho
 });
 
 test("a visitor who leaves and comes back finds the store at work", async ({
+  browserName,
   storePage,
   origin,
 }) => {
+  test.skip(browserName === "firefox", "it puts no page with a lock in its back/forward cache");
   const page = await storePage();
   await page.evaluate(async () => {
     const db = await window.terrane.open("back");

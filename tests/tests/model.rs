@@ -104,6 +104,26 @@ impl Pair {
         assert_eq!(scan.prev().unwrap(), None);
     }
 
+    /// Seeks keys of a range and takes a step from each, one way or the other.
+    fn seek(&mut self) {
+        let at = self.random.below(3) as usize;
+        let range = self.range();
+        let expected = within(&self.maps[at], &range);
+        let mut scan = self.db.keyspace(NAMES[at]).unwrap().scan(range).unwrap();
+        for _ in 0..8 {
+            let key = self.key();
+            scan.seek(&key);
+            let forward = self.random.one_in(2);
+            let wanted = if forward {
+                expected.iter().find(|(k, _)| *k >= key)
+            } else {
+                expected.iter().rev().find(|(k, _)| *k <= key)
+            };
+            let shown = if forward { scan.next() } else { scan.prev() }.unwrap();
+            assert_eq!(shown, wanted.map(|(k, v)| (k.as_slice(), v.as_slice())));
+        }
+    }
+
     /// Steps back and forth over a range.
     fn zigzag(&mut self) {
         let at = self.random.below(3) as usize;
@@ -185,7 +205,8 @@ impl Pair {
         match self.random.below(100) {
             0..60 => self.write(),
             60..75 => self.look(),
-            75..80 => self.zigzag(),
+            75..78 => self.zigzag(),
+            78..80 => self.seek(),
             80..86 => self.resume_scan(),
             86..89 => self.snapshots.push((self.db.snapshot(), self.maps.clone())),
             89..91 => drop(self.snapshots.pop()),

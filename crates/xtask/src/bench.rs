@@ -1,6 +1,6 @@
 //! Benchmarks: of the engine on this machine, and beside other stores in a browser.
 
-use crate::browser::{self, Chromium};
+use crate::browser::CHROMIUM;
 use crate::node::{self, COMPARISON};
 use crate::workspace::Workspace;
 use crate::{progress, setup, wasm};
@@ -23,12 +23,12 @@ pub fn native(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 /// A missing tool, a step of the build that failed, or a store that answered wrongly.
 pub fn browser(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     wasm::build(workspace, wasm::Profile::Release)?;
-    setup::ensure(workspace, &[&node::Node, &node::Npm, &COMPARISON, &Chromium])?;
+    setup::ensure(workspace, &[&node::Node, &node::Npm, &COMPARISON, &CHROMIUM])?;
     let build = workspace.npm(COMPARISON.folder, &["run", "build"]);
     progress::run("npm run build in bench/browser", build)?;
     let mut node = workspace.command("node");
     node.arg(workspace.path(COMPARISON.folder).join("dist/run/run.js")).args(arguments);
-    node.env(browser::VARIABLE, Chromium::executable(workspace)?);
+    node.env(CHROMIUM.variable, CHROMIUM.executable(workspace)?);
     show(node)
 }
 

@@ -9,6 +9,7 @@
 //! 4. Remove files that the catalog does not name: leftovers of work that never took effect.
 
 use super::commit::Writer;
+use super::operations::Operations;
 use super::state::{KeyspaceInner, Keyspaces, SpareLog, State, View};
 use super::stats::Counters;
 use super::{Engine, lock};
@@ -21,15 +22,16 @@ use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::read::Cursor;
+use crate::sorted::SortedMap;
 use crate::storage::{FileId, Recovered, Storage};
+use crate::sync::ArcSwap;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::{BlockCache, Table};
 use crate::version::{Catalog, Change, Edit, Graveyard, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::{LogWriter, replay};
-use arc_swap::ArcSwap;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::collections::HashSet;
+use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, RunId, TableInfo};
 
 /// The keyspace that is always there.
@@ -38,7 +40,7 @@ const DEFAULT_ID: KeyspaceId = KeyspaceId(0);
 /// Memtables under replay, and the tables that full ones became.
 #[derive(Default)]
 struct Replay {
-    memtables: BTreeMap<KeyspaceId, Arc<Memtable>>,
+    memtables: SortedMap<KeyspaceId, Arc<Memtable>>,
     tables: Vec<(KeyspaceId, Arc<LiveTable>)>,
 }
 
@@ -69,7 +71,7 @@ impl Engine {
         for (record, edit) in recovered.edits.iter().enumerate() {
             catalog.apply(&Edit::decode(edit, record as u64)?)?;
         }
-        let engine = Engine::assemble(storage, options, &catalog)?;
+        let engine = Engine::assemble(storage, options, catalog)?;
         if fresh {
             engine.create()?;
         } else {
@@ -80,16 +82,23 @@ impl Engine {
     }
 
     /// An engine over `catalog`, its tables open, with no log yet.
-    fn assemble(storage: Arc<dyn Storage>, options: Options, catalog: &Catalog) -> Result<Engine> {
+    fn assemble(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        mut catalog: Catalog,
+    ) -> Result<Engine> {
         let cache = Arc::new(BlockCache::new(options.cache_bytes));
         let work = Arc::new(AtomicBool::new(true));
         let graveyard = Arc::new(Graveyard::new(work.clone()));
-        let mut keyspaces = Keyspaces::new();
-        for (&id, record) in &catalog.keyspaces {
+        let mut keyspaces = Keyspaces::default();
+        for (&id, record) in catalog.keyspaces.iter_mut() {
             let mut opened = Vec::new();
-            for (_, _, info) in record.shape.tables() {
+            let runs = Arc::make_mut(&mut record.shape).levels.iter_mut().flat_map(|l| &mut l.runs);
+            for info in runs.flat_map(|run| &mut run.tables) {
                 let file = storage.open(FileId::table(info.id.0))?;
                 let table = Table::open(file, info.clone(), cache.clone())?;
+                // With what the journal does not keep.
+                info.clone_from(table.info());
                 opened.push(LiveTable::new(table, graveyard.clone()));
             }
             let tree = Tree::default().next(record.shape.clone(), &opened);
@@ -98,7 +107,7 @@ impl Engine {
         let state = State {
             next_id: catalog.next_id,
             unplanned: keyspaces.keys().copied().collect(),
-            catalog: catalog.clone(),
+            catalog,
             ..State::default()
         };
         Ok(Engine {
@@ -213,8 +222,8 @@ impl Engine {
             if seq <= record.flushed {
                 continue;
             }
-            let memtable = replay.memtables.entry(id).or_default();
-            memtable.insert(key, Tag::new(seq, kind), value)?;
+            let tag = Tag::new(seq, kind);
+            replay.memtables.update(id, |memtable| memtable.insert(key, tag, value))?;
         }
         let full = |m: &Memtable| m.bytes() as u64 >= self.options.memtable_bytes;
         let ids: Vec<_> =
@@ -227,7 +236,7 @@ impl Engine {
         let Some(memtable) = replay.memtables.remove(&id) else { return Ok(()) };
         // There are no readers yet: only the newest version of a key counts.
         let mut retention = Retention::new(Vec::new());
-        let mut outputs = Outputs::default();
+        let mut outputs = Outputs::new(self, Vec::new(), u64::MAX, None);
         let mut cursor = memtable.cursor();
         cursor.seek_first()?;
         while cursor.valid() {
@@ -323,8 +332,8 @@ impl Engine {
     pub(super) fn adopt_keyspaces(&self, state: &State) -> Result<()> {
         let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
         for (&id, record) in &state.catalog.keyspaces {
-            if let Entry::Vacant(place) = keyspaces.entry(id) {
-                place.insert(Arc::new(keyspace(id, record, Tree::default())?));
+            if !keyspaces.contains_key(&id) {
+                keyspaces.insert(id, Arc::new(keyspace(id, record, Tree::default())?));
                 self.emit(&Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
             }
         }
@@ -351,9 +360,10 @@ pub(super) fn build_policy(json: &str) -> Result<Box<dyn Policy>> {
 fn keyspace(id: KeyspaceId, record: &KeyspaceRecord, tree: Tree) -> Result<KeyspaceInner> {
     let active = Arc::new(Memtable::new());
     let view = View { active, sealed: Vec::new(), tree: Arc::new(tree) };
-    let policy = ArcSwap::from_pointee(build_policy(&record.policy)?);
-    let view = ArcSwap::from_pointee(view);
-    Ok(KeyspaceInner { id, name: record.name.clone(), policy, view })
+    let policy = build_policy(&record.policy)?;
+    let operations = Operations::of(&*policy);
+    let (policy, view) = (ArcSwap::from_pointee(policy), ArcSwap::from_pointee(view));
+    Ok(KeyspaceInner { id, name: record.name.clone(), policy, view, operations })
 }
 
 /// The options of a policy as the catalog keeps them.

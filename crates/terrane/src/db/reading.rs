@@ -6,9 +6,9 @@ use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::{Range, Scan, Source, known_kind};
+use crate::sync::atomic::Ordering;
 use crate::table::Access;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
@@ -21,9 +21,17 @@ impl Engine {
     ///
     /// The view comes first: it pins everything that is visible by then, so no merge can take a
     /// version away between the two.
-    fn view(&self, keyspace: KeyspaceId, at: Option<Seq>) -> Result<(Arc<View>, Seq)> {
-        let view = self.keyspace(keyspace)?.view.load_full();
-        Ok((view, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire))))
+    fn view(&self, keyspace: &KeyspaceInner, at: Option<Seq>) -> (Arc<View>, Seq) {
+        let view = keyspace.view.load_full();
+        (view, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire)))
+    }
+
+    /// Counts keys that are looked up; answers whether each table counts its reads.
+    fn count_reads(&self, keyspace: &KeyspaceInner, keys: usize) -> bool {
+        if keyspace.operations.looked_up(keys) {
+            self.work_came();
+        }
+        keyspace.operations.watched()
     }
 
     /// The value of a key, now or at a snapshot's sequence.
@@ -36,8 +44,10 @@ impl Engine {
         key: &[u8],
         at: Option<Seq>,
     ) -> Result<Option<Vec<u8>>> {
-        let (view, seq) = self.view(keyspace, at)?;
-        get_in(&view, key, seq)
+        let keyspace = self.keyspace(keyspace)?;
+        let watched = self.count_reads(&keyspace, 1);
+        let (view, seq) = self.view(&keyspace, at);
+        get_in(&view, key, seq, watched)
     }
 
     /// The values of several keys at one moment, in the order of the keys.
@@ -50,8 +60,10 @@ impl Engine {
         keys: &[&[u8]],
         at: Option<Seq>,
     ) -> Result<Vec<Option<Vec<u8>>>> {
-        let (view, seq) = self.view(keyspace, at)?;
-        keys.iter().map(|key| get_in(&view, key, seq)).collect()
+        let keyspace = self.keyspace(keyspace)?;
+        let watched = self.count_reads(&keyspace, keys.len());
+        let (view, seq) = self.view(&keyspace, at);
+        keys.iter().map(|key| get_in(&view, key, seq, watched)).collect()
     }
 
     /// A walk over a range, as the keyspace is now or was at a snapshot's sequence.
@@ -59,7 +71,9 @@ impl Engine {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn scan(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Scan> {
-        let (view, seq) = self.view(keyspace, at)?;
+        let keyspace = self.keyspace(keyspace)?;
+        keyspace.operations.scanned();
+        let (view, seq) = self.view(&keyspace, at);
         let memtables = std::iter::once(&view.active).chain(&view.sealed);
         let mut sources: Vec<_> = memtables.map(|m| Source::Memtable(m.cursor())).collect();
         sources.extend(view.tree.cursors(Access::Random).map(|c| Source::Run(Box::new(c))));
@@ -72,7 +86,7 @@ impl Engine {
         // Read under the lock: a merge that looks later finds either this snapshot or an older
         // present, and keeps what both see.
         let seq = self.visible.load(Ordering::Acquire);
-        *snapshots.entry(seq).or_default() += 1;
+        snapshots.update(seq, |holders| *holders += 1);
         seq
     }
 
@@ -100,13 +114,13 @@ impl Engine {
 }
 
 /// The value of a key in a view: the newest version at or below `seq`.
-fn get_in(view: &View, key: &[u8], seq: Seq) -> Result<Option<Vec<u8>>> {
+fn get_in(view: &View, key: &[u8], seq: Seq, watched: bool) -> Result<Option<Vec<u8>>> {
     for memtable in std::iter::once(&view.active).chain(&view.sealed) {
         if let Some((tag, value)) = memtable.get(key, seq) {
             return Ok((known_kind(tag)? == Kind::Put).then(|| value.to_vec()));
         }
     }
-    match view.tree.get(key, seq)? {
+    match view.tree.get(key, seq, watched)? {
         Some((tag, value)) => Ok((known_kind(tag)? == Kind::Put).then_some(value)),
         None => Ok(None),
     }

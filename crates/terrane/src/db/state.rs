@@ -1,15 +1,19 @@
 //! What the engine keeps beside the durable catalog: queues, running plans and views.
 
+use super::operations::Operations;
 use crate::entry::Seq;
 use crate::error::Error;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::File;
+use crate::sync::ArcSwap;
 use crate::version::{Catalog, Change, LiveTable, Tree};
-use arc_swap::ArcSwap;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use terrane_policy::{Compaction, Group, Policy, validate};
+use terrane_policy::{
+    Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, validate,
+};
 
 /// What a reader of one keyspace holds: memtables and the tree, immutable but for the active
 /// memtable, which only grows.
@@ -28,10 +32,11 @@ pub(crate) struct KeyspaceInner {
     pub name: String,
     pub policy: ArcSwap<Box<dyn Policy>>,
     pub view: ArcSwap<View>,
+    pub operations: Operations,
 }
 
 /// The live keyspaces.
-pub(crate) type Keyspaces = BTreeMap<KeyspaceId, Arc<KeyspaceInner>>;
+pub(crate) type Keyspaces = SortedMap<KeyspaceId, Arc<KeyspaceInner>>;
 
 /// How far a sealed memtable is on its way to level 0.
 pub(crate) enum FlushStatus {
@@ -39,8 +44,13 @@ pub(crate) enum FlushStatus {
     Waiting,
     /// A job writes its table.
     Running,
-    /// The table is written; `None` if nothing was left to write.
-    Written(Option<Arc<LiveTable>>),
+    /// It is written.
+    Written {
+        /// How it was cut.
+        plan: FlushPlan,
+        /// The tables, in key order; none if nothing was left to write.
+        tables: Vec<Arc<LiveTable>>,
+    },
 }
 
 /// A sealed memtable.
@@ -73,6 +83,7 @@ pub(crate) struct SpareLog {
 pub(crate) struct RunningCompaction {
     pub number: u64,
     pub keyspace: KeyspaceId,
+    pub order: Order,
     pub reason: String,
     /// The policy that made the plan; `None` for one that was asked for otherwise.
     pub planner: Option<Arc<Box<dyn Policy>>>,
@@ -84,19 +95,42 @@ pub(crate) struct RunningCompaction {
     pub open: Vec<Group>,
 }
 
+impl RunningCompaction {
+    /// The next group for a job, if one may begin.
+    pub fn next_group(&mut self) -> Option<Group> {
+        let waits = self.order == Order::Sequential && self.waiting.len() < self.open.len();
+        if waits { None } else { self.waiting.pop_front() }
+    }
+
+    /// These groups of it, as a plan.
+    fn plan_of(&self, groups: Vec<Group>) -> Compaction {
+        Compaction { groups, order: self.order, reason: self.reason.clone() }
+    }
+}
+
+/// A change of levels that a job is to make. Until then its keyspace's planner is not asked.
+pub(crate) struct PendingReshape {
+    pub reshape: Reshape,
+    /// The policy that asked for it.
+    pub planner: Arc<Box<dyn Policy>>,
+    /// What it was told.
+    pub observed: Observed,
+}
+
 /// Everything under the state lock.
 #[derive(Default)]
 pub(crate) struct State {
     pub catalog: Catalog,
     pub next_id: u64,
-    pub sealed: BTreeMap<KeyspaceId, VecDeque<Sealed>>,
+    pub sealed: SortedMap<KeyspaceId, VecDeque<Sealed>>,
     pub compactions: Vec<RunningCompaction>,
+    pub reshapes: SortedMap<KeyspaceId, PendingReshape>,
     pub sealed_logs: VecDeque<SealedLog>,
     pub spare_logs: VecDeque<SpareLog>,
     /// Plans refused in a row, by keyspace; at two the planner falls back.
-    pub refused: BTreeMap<KeyspaceId, u32>,
+    pub refused: SortedMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their planner last said that nothing is to do.
-    pub unplanned: BTreeSet<KeyspaceId>,
+    pub unplanned: SortedSet<KeyspaceId>,
     /// Whether room was given back since the storage was last tidied.
     pub untidy: bool,
     /// Why background work stopped; cleared when it is tried again.
@@ -111,7 +145,7 @@ impl State {
     pub fn remaining_after(&self, number: u64, group: &Group) -> Option<Change> {
         let compaction = self.compactions.iter().find(|c| c.number == number && c.several)?;
         let left = compaction.open.iter().filter(|open| *open != group).cloned().collect();
-        let plan = Compaction { groups: left, reason: compaction.reason.clone() };
+        let plan = compaction.plan_of(left);
         Some(Change::Remaining { keyspace: compaction.keyspace, number, plan })
     }
 
@@ -127,13 +161,14 @@ impl State {
                     number,
                     keyspace,
                     planner: keyspaces.get(&keyspace).map(|k| k.policy.load_full()),
+                    order: plan.order,
                     reason: plan.reason.clone(),
                     several: true,
                     waiting: plan.groups.iter().cloned().collect(),
                     open: plan.groups,
                 });
             } else {
-                let plan = Compaction { groups: Vec::new(), reason: plan.reason };
+                let plan = Compaction { groups: Vec::new(), ..plan };
                 forgotten.push(Change::Remaining { keyspace, number, plan });
             }
         }
@@ -165,13 +200,13 @@ impl State {
     }
 
     /// Compactions of one keyspace, as its planner must see them.
-    pub fn running(&self, keyspace: KeyspaceId) -> terrane_policy::Running {
-        terrane_policy::Running {
+    pub fn running(&self, keyspace: KeyspaceId) -> Running {
+        Running {
             compactions: self
                 .compactions
                 .iter()
                 .filter(|c| c.keyspace == keyspace)
-                .map(|c| Compaction { groups: c.open.clone(), reason: c.reason.clone() })
+                .map(|c| c.plan_of(c.open.clone()))
                 .collect(),
         }
     }

@@ -40,7 +40,7 @@ pub use block_cursor::BlockCursor;
 pub use cache::BlockCache;
 pub use cursor::{Access, TableCursor};
 pub use filter::key_hash;
-pub use properties::{HistogramPoint, Properties};
+pub use properties::Properties;
 pub use reader::Table;
 pub use run::RunCursor;
 pub use stored::Compression;

@@ -3,11 +3,12 @@
 //! An edit is a list of changes, each `tag u8, length varint, body`. A reader skips an unknown
 //! change whose tag is 128 or above (optional) and refuses one below (required).
 
+use super::plan;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
-use terrane_policy::{Compaction, RunId, TableId, TableInfo};
+use terrane_policy::{Compaction, Histogram, LevelChange, RunId, TableId, TableInfo};
 
 /// One change of the durable state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +71,13 @@ pub enum Change {
         /// What is left of it.
         plan: Compaction,
     },
+    /// A level of the shape comes or goes.
+    Levels {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// Which.
+        change: LevelChange,
+    },
     /// Every entry of the keyspace up to `through` is in tables.
     Flushed {
         /// Whose.
@@ -111,6 +119,7 @@ const RETIRE_LOGS: u8 = 8;
 const SET_POLICY: u8 = 9;
 const REMAINING: u8 = 10;
 const POLICY_STATE: u8 = 11;
+const LEVELS: u8 = 12;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -156,7 +165,7 @@ impl Edit {
                     return Err(Error::NewerFormat {
                         file: "manifest".into(),
                         found: format!("a change of kind {tag}"),
-                        supported: format!("kind {POLICY_STATE}"),
+                        supported: format!("kind {LEVELS}"),
                     });
                 }
                 Decoded::Change(_) | Decoded::Malformed => {
@@ -203,8 +212,14 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
         Change::Remaining { keyspace, number, plan } => {
             put_varint(out, u64::from(keyspace.0));
             put_varint(out, *number);
-            put_bytes(out, &serde_json::to_vec(plan).unwrap_or_default());
+            plan::encode(plan, out);
             REMAINING
+        }
+        Change::Levels { keyspace, change } => {
+            put_varint(out, u64::from(keyspace.0));
+            out.push(u8::from(matches!(change, LevelChange::Drop(_))));
+            put_varint(out, change.level() as u64);
+            LEVELS
         }
         Change::AddTable { keyspace, level, run, info } => {
             for n in [u64::from(keyspace.0), *level as u64, run.0] {
@@ -248,6 +263,7 @@ fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
             .zip(d.bytes())
             .map(|(keyspace, state)| Change::PolicyState { keyspace, state: state.to_vec() }),
         REMAINING => remaining(d),
+        LEVELS => levels(d),
         ADD_TABLE => add_table(d),
         DROP_TABLE => keyspace(d)
             .zip(d.varint())
@@ -280,7 +296,18 @@ fn create_keyspace(d: &mut Decoder<'_>) -> Option<Change> {
 
 fn remaining(d: &mut Decoder<'_>) -> Option<Change> {
     let (keyspace, number) = (keyspace(d)?, d.varint()?);
-    Some(Change::Remaining { keyspace, number, plan: serde_json::from_slice(d.bytes()?).ok()? })
+    Some(Change::Remaining { keyspace, number, plan: plan::decode(d)? })
+}
+
+fn levels(d: &mut Decoder<'_>) -> Option<Change> {
+    let (keyspace, kind) = (keyspace(d)?, d.u8()?);
+    let level = d.length()?;
+    let change = match kind {
+        0 => LevelChange::Add(level),
+        1 => LevelChange::Drop(level),
+        _ => return None,
+    };
+    Some(Change::Levels { keyspace, change })
 }
 
 fn add_table(d: &mut Decoder<'_>) -> Option<Change> {
@@ -308,12 +335,14 @@ fn decode_info(d: &mut Decoder<'_>) -> Option<TableInfo> {
         last_seq: d.varint()?,
         smallest: d.bytes()?.to_vec(),
         largest: d.bytes()?.to_vec(),
+        histogram: Histogram::default(),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use terrane_policy::{Action, Destination, Group, Order};
 
     fn sample() -> Edit {
         let keyspace = KeyspaceId(3);
@@ -326,7 +355,16 @@ mod tests {
             largest: b"z".to_vec(),
             first_seq: 5,
             last_seq: 14,
+            histogram: Histogram::default(),
         };
+        let destination = Destination { level: 2, run: RunId(8) };
+        let cuts = vec![vec![], b"m".to_vec()];
+        let merge = Action::Merge { cuts, table_bytes: 1 << 20, filter_bits: Some(9) };
+        let groups = [Action::Move, merge].map(|action| Group {
+            inputs: vec![TableId(2), TableId(300)],
+            destination,
+            action,
+        });
         Edit {
             changes: vec![
                 Change::NextId(77),
@@ -337,8 +375,14 @@ mod tests {
                 Change::Remaining {
                     keyspace,
                     number: 6,
-                    plan: Compaction { groups: Vec::new(), reason: "why".into() },
+                    plan: Compaction {
+                        groups: groups.to_vec(),
+                        order: Order::Sequential,
+                        reason: "why".into(),
+                    },
                 },
+                Change::Levels { keyspace, change: LevelChange::Add(3) },
+                Change::Levels { keyspace, change: LevelChange::Drop(2) },
                 Change::SetPolicy { keyspace, policy: "{\"policy\":\"tiered\"}".into() },
                 Change::Flushed { keyspace, through: 14 },
                 Change::OpenLog { number: 12, file: 4 },

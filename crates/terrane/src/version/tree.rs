@@ -6,12 +6,13 @@
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
-use crate::mutex::lock;
 use crate::storage::FileId;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::lock;
 use crate::table::{Access, RunCursor, Table, key_hash};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use terrane_policy::{Shape, TableId, TableInfo};
 
 /// Files that nothing holds any more, waiting to be removed.
@@ -43,6 +44,8 @@ impl Graveyard {
 /// An open table that knows whether an edit has dropped it.
 pub struct LiveTable {
     table: Arc<Table>,
+    /// Lookups that its filter let pass, while they are watched, less those a planner was told of.
+    reads: AtomicU64,
     dropped: AtomicBool,
     graveyard: Arc<Graveyard>,
 }
@@ -50,12 +53,18 @@ pub struct LiveTable {
 impl LiveTable {
     /// Takes charge of an open table.
     pub fn new(table: Table, graveyard: Arc<Graveyard>) -> Arc<Self> {
-        Arc::new(LiveTable { table: Arc::new(table), dropped: AtomicBool::new(false), graveyard })
+        let (reads, dropped) = (AtomicU64::new(0), AtomicBool::new(false));
+        Arc::new(LiveTable { table: Arc::new(table), reads, dropped, graveyard })
     }
 
     /// Says that an edit on the medium has dropped the table.
     pub fn mark_dropped(&self) {
         self.dropped.store(true, Ordering::Release);
+    }
+
+    /// Lookups that its filter let pass.
+    pub fn reads(&self) -> &AtomicU64 {
+        &self.reads
     }
 
     /// The table.
@@ -75,13 +84,16 @@ impl Drop for LiveTable {
 /// A sorted run with its tables open, in key order.
 struct LiveRun {
     tables: Arc<[Arc<Table>]>,
+    /// The same, with what is known of them.
+    live: Vec<Arc<LiveTable>>,
 }
 
 impl LiveRun {
     /// The one table whose key range holds `key`.
-    fn table_for(&self, key: &[u8]) -> Option<&Arc<Table>> {
+    fn table_for(&self, key: &[u8]) -> Option<&LiveTable> {
         let at = self.tables.partition_point(|t| t.info().largest.as_slice() < key);
-        self.tables.get(at).filter(|t| t.info().smallest.as_slice() <= key)
+        let table = self.tables.get(at)?;
+        self.live.get(at).filter(|_| table.info().smallest.as_slice() <= key).map(|live| &**live)
     }
 }
 
@@ -108,8 +120,8 @@ impl Tree {
         for run in shape.levels.iter().flat_map(|level| &level.runs) {
             let live: Vec<_> = run.tables.iter().filter_map(|info| find(info)).collect();
             debug_assert_eq!(live.len(), run.tables.len(), "every table of a shape is open");
-            runs.push(LiveRun { tables: live.iter().map(|t| t.table.clone()).collect() });
-            tables.extend(live.into_iter().map(|t| (t.table.info().id, t)));
+            tables.extend(live.iter().map(|t| (t.table.info().id, t.clone())));
+            runs.push(LiveRun { tables: live.iter().map(|t| t.table.clone()).collect(), live });
         }
         Tree { shape, runs, tables }
     }
@@ -137,14 +149,18 @@ impl Tree {
         self.tables.values()
     }
 
-    /// The newest version of `key` that a reader at `seq` sees, tombstones included.
+    /// The newest version of `key` that a reader at `seq` sees, tombstones included. Where reads
+    /// are `watched`, each table counts those that its filter lets pass.
     ///
     /// # Errors
     /// Damage or a failing medium.
-    pub fn get(&self, key: &[u8], seq: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
+    pub fn get(&self, key: &[u8], seq: Seq, watched: bool) -> Result<Option<(Tag, Vec<u8>)>> {
         let hash = key_hash(key);
-        for table in self.runs.iter().filter_map(|run| run.table_for(key)) {
-            if let Some(found) = table.get_hashed(key, hash, seq)? {
+        for live in self.runs.iter().filter_map(|run| run.table_for(key)) {
+            if watched && live.table.may_contain(hash) {
+                live.reads.fetch_add(1, Ordering::Relaxed);
+            }
+            if let Some(found) = live.table.get_hashed(key, hash, seq)? {
                 return Ok(Some(found));
             }
         }
