@@ -1,12 +1,14 @@
 /**
- * Loads that are cut short, again and again: the worker is terminated, the page reloaded, or the
- * tab closed. Whatever was acknowledged with a sync is there, batches are whole, and what is there
- * is a prefix of what was written.
+ * Loads that are cut short, again and again: the worker is terminated, the page reloaded, the tab
+ * closed, or the browser killed. Whatever was acknowledged with a sync is there, batches are whole,
+ * and what is there is a prefix of what was written.
  */
 
-import { expect, full, type Page, test } from "./fixtures.ts";
+import { execFileSync } from "node:child_process";
+import { expect, full, openStorePage, type Page, test } from "./fixtures.ts";
 
 const rounds = full ? 120 : 9;
+const killings = full ? 20 : 2;
 const BATCH = 20;
 
 /** Opens the store, reads everything, and says what it found. */
@@ -25,6 +27,17 @@ async function survey(page: Page) {
     await db.close();
     return { batches, torn, damage };
   }, BATCH);
+}
+
+/** Expects a prefix of whole batches, not shorter than it was; answers how many there are. */
+function intact(found: Awaited<ReturnType<typeof survey>>, synced: number, before: number): number {
+  const { batches, torn, damage } = found;
+  expect(damage).toEqual([]);
+  expect(torn).toEqual([]);
+  expect(batches).toEqual(Array.from({ length: batches.length }, (_, i) => i));
+  expect(batches.length).toBeGreaterThan(synced);
+  expect(batches.length).toBeGreaterThanOrEqual(before);
+  return batches.length;
 }
 
 /** Begins to load batches from `next` on, and tells each that was acknowledged with a sync. */
@@ -79,7 +92,7 @@ test("cut loads leave whole batches, a prefix, with every synced one", async ({
       // The client notices, and every call that waited fails.
       await page.waitForFunction(() => "ended" in window);
       expect(await page.evaluate(() => (window as unknown as { ended: string }).ended)).toBe(
-        "ENGINE",
+        "engine",
       );
     } else if (round % 3 === 1) {
       await page.reload();
@@ -88,13 +101,40 @@ test("cut loads leave whole batches, a prefix, with every synced one", async ({
       page = await storePage();
     }
     await page.waitForFunction(() => "terrane" in window);
-    const { batches, torn, damage } = await survey(page);
-    expect(damage).toEqual([]);
-    expect(torn).toEqual([]);
-    expect(batches).toEqual(Array.from({ length: batches.length }, (_, i) => i));
-    expect(batches.length).toBeGreaterThan(synced);
-    expect(batches.length).toBeGreaterThanOrEqual(next);
-    next = batches.length;
+    next = intact(await survey(page), synced, next);
   }
   expect(synced).toBeGreaterThan(rounds);
+});
+
+/** Kills the browser that this process started on the profile, without a word. */
+function killBrowser(profile: string): void {
+  const processes = execFileSync("ps", ["-A", "-o", "ppid=,pid=,args="], { encoding: "utf8" });
+  const own = new RegExp(`^ *${process.pid} +(\\d+) .*${profile}`, "m");
+  process.kill(Number(own.exec(processes)?.[1]), "SIGKILL");
+}
+
+test("a browser that is killed while it loads leaves whole batches with every synced one", async ({
+  launch,
+  profile,
+  origin,
+}) => {
+  let synced = -1;
+  let next = 0;
+  for (let round = 0; round < killings; round++) {
+    const context = await launch();
+    await context.exposeFunction("synced", (batch: number) => {
+      synced = Math.max(synced, batch);
+    });
+    const page = await openStorePage(context, origin);
+    if (round > 0) next = intact(await survey(page), synced, next);
+    await startLoad(page, next);
+    await page.waitForTimeout(500 + 100 * round);
+    const closed = context.waitForEvent("close");
+    killBrowser(profile);
+    await closed;
+  }
+  const context = await launch();
+  intact(await survey(await openStorePage(context, origin)), synced, next);
+  await context.close();
+  expect(synced).toBeGreaterThan(killings);
 });

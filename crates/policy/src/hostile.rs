@@ -14,7 +14,7 @@
 
 use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
-use crate::parameter::{Described, Parameter};
+use crate::parameter::{Described, Parameter, Slot};
 use crate::pick::{Pick, mix};
 use crate::plan::{
     Action, Compaction, Destination, FlushPlan, Group, LevelChange, Order, Plan, Reshape,
@@ -105,6 +105,10 @@ impl Described for Hostile {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![Parameter::number("seed", "what is drawn from", (0, u64::MAX), self.seed)]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![Slot::Number(&mut self.seed)]
     }
 }
 

@@ -16,7 +16,7 @@
 //!    * **A leveled level above L, over its capacity**, sends down the table that overlaps least.
 //!    * **Level L at its capacity** becomes level L+1 as it is; level L-G+1 is tiered from then on.
 
-use crate::parameter::{Described, Parameter};
+use crate::parameter::{Described, Parameter, Slot};
 use crate::pick::Pick;
 use crate::plan::Plan;
 use crate::planning::Planning;
@@ -141,6 +141,17 @@ impl Described for LazyLeveled {
                 (1, 64),
                 self.leveled_levels,
             ),
+        ]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![
+            Slot::Number(&mut self.size_ratio),
+            Slot::Number(&mut self.base_bytes),
+            Slot::Number(&mut self.table_bytes),
+            Slot::Number(&mut self.level0_runs),
+            Slot::Switch(&mut self.adapt),
+            Slot::Number(&mut self.leveled_levels),
         ]
     }
 }

@@ -19,7 +19,7 @@
 //!    * **Level L at its capacity** becomes level L+1 as it is, when capacities adapt; its old place
 //!      is empty. With fixed capacities it sends tables down like any other.
 
-use crate::parameter::{Described, Parameter, Value};
+use crate::parameter::{Described, Parameter, Slot, Value};
 use crate::pick::{Cursors, Pick};
 use crate::plan::Plan;
 use crate::planning::Planning;
@@ -151,6 +151,18 @@ impl Described for Leveled {
                 (0, (1 << 53) - 1),
                 self.seed,
             ),
+        ]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![
+            Slot::Number(&mut self.size_ratio),
+            Slot::Number(&mut self.base_bytes),
+            Slot::Number(&mut self.table_bytes),
+            Slot::Number(&mut self.level0_runs),
+            Slot::Switch(&mut self.adapt),
+            Slot::Pick(&mut self.pick),
+            Slot::Number(&mut self.seed),
         ]
     }
 }

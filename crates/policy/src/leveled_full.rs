@@ -11,7 +11,7 @@
 //! 3. **Level L at its capacity** becomes level L+1 as it is; its old place is empty.
 
 use crate::groups::bring;
-use crate::parameter::{Described, Parameter};
+use crate::parameter::{Described, Parameter, Slot};
 use crate::plan::{Compaction, Plan};
 use crate::planning::Planning;
 use crate::policy::Policy;
@@ -107,6 +107,16 @@ impl Described for LeveledFull {
             Parameter::table_bytes(self.table_bytes),
             Parameter::level0_runs(self.level0_runs),
             Parameter::adapt(self.adapt),
+        ]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![
+            Slot::Number(&mut self.size_ratio),
+            Slot::Number(&mut self.base_bytes),
+            Slot::Number(&mut self.table_bytes),
+            Slot::Number(&mut self.level0_runs),
+            Slot::Switch(&mut self.adapt),
         ]
     }
 }

@@ -37,6 +37,7 @@ pub mod validate;
 mod components;
 mod descend;
 mod groups;
+mod spelling;
 #[cfg(test)]
 mod tests;
 mod vertical;

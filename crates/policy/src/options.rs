@@ -11,12 +11,9 @@ use crate::spooky::Spooky;
 use crate::tiered::Tiered;
 use crate::tiered_full::TieredFull;
 use crate::universal::Universal;
-use serde::{Deserialize, Serialize};
 
-/// A policy and its parameters: `{"policy": "leveled", "size-ratio": 10}`. What is not given takes
-/// its default; names that no parameter has are refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "policy", rename_all = "kebab-case")]
+/// A policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyOptions {
     /// Leveling with partial compactions.
     Leveled(Leveled),
@@ -37,8 +34,25 @@ pub enum PolicyOptions {
     Hostile(Hostile),
 }
 
+/// Does the same with the policy, whichever it is.
+macro_rules! each {
+    ($options:expr, $policy:ident => $call:expr) => {
+        match $options {
+            PolicyOptions::Leveled($policy) => $call,
+            PolicyOptions::LeveledFull($policy) => $call,
+            PolicyOptions::Tiered($policy) => $call,
+            PolicyOptions::TieredFull($policy) => $call,
+            PolicyOptions::LazyLeveled($policy) => $call,
+            PolicyOptions::Universal($policy) => $call,
+            PolicyOptions::Spooky($policy) => $call,
+            #[cfg(any(test, feature = "testing"))]
+            PolicyOptions::Hostile($policy) => $call,
+        }
+    };
+}
+
 /// A parameter is outside its range.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, thiserror::Error)]
 #[error("{policy}: {parameter} is {found}, expected {least} to {most}")]
 pub struct BadOption {
     /// The policy's name.
@@ -54,7 +68,7 @@ pub struct BadOption {
 }
 
 /// A policy as a person chooses it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
@@ -69,6 +83,15 @@ impl PolicyOptions {
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         defaults().into_iter().find(|options| options.name() == name)
+    }
+
+    /// The policy of this name with its defaults, one that is no preset too.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        #[cfg(any(test, feature = "testing"))]
+        if name == "hostile" {
+            return Some(PolicyOptions::Hostile(Hostile::default()));
+        }
+        Self::preset(name)
     }
 
     /// The policy's name.
@@ -109,31 +132,15 @@ impl PolicyOptions {
                 return Err(BadOption { policy, parameter: name, least, most, found });
             }
         }
-        Ok(match self.clone() {
-            PolicyOptions::Leveled(policy) => Box::new(policy),
-            PolicyOptions::LeveledFull(policy) => Box::new(policy),
-            PolicyOptions::Tiered(policy) => Box::new(policy),
-            PolicyOptions::TieredFull(policy) => Box::new(policy),
-            PolicyOptions::LazyLeveled(policy) => Box::new(policy),
-            PolicyOptions::Universal(policy) => Box::new(policy),
-            PolicyOptions::Spooky(policy) => Box::new(policy),
-            #[cfg(any(test, feature = "testing"))]
-            PolicyOptions::Hostile(policy) => Box::new(policy),
-        })
+        Ok(each!(self.clone(), policy => Box::new(policy)))
     }
 
-    fn described(&self) -> &dyn Described {
-        match self {
-            PolicyOptions::Leveled(policy) => policy,
-            PolicyOptions::LeveledFull(policy) => policy,
-            PolicyOptions::Tiered(policy) => policy,
-            PolicyOptions::TieredFull(policy) => policy,
-            PolicyOptions::LazyLeveled(policy) => policy,
-            PolicyOptions::Universal(policy) => policy,
-            PolicyOptions::Spooky(policy) => policy,
-            #[cfg(any(test, feature = "testing"))]
-            PolicyOptions::Hostile(policy) => policy,
-        }
+    pub(crate) fn described(&self) -> &dyn Described {
+        each!(self, policy => policy)
+    }
+
+    pub(crate) fn described_mut(&mut self) -> &mut dyn Described {
+        each!(self, policy => policy)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a policy is tuned by, as the command line and the page show it.
 
+use crate::pick::Pick;
 use crate::policy::Policy;
 use serde::Serialize;
 
@@ -10,6 +11,16 @@ pub(crate) trait Described: Policy {
 
     /// Its parameters, with the values chosen.
     fn parameters(&self) -> Vec<Parameter>;
+
+    /// Where the values lie, in the order of the parameters.
+    fn slots(&mut self) -> Vec<Slot<'_>>;
+}
+
+/// Where the value of a parameter lies.
+pub(crate) enum Slot<'a> {
+    Number(&'a mut u64),
+    Switch(&'a mut bool),
+    Pick(&'a mut Pick),
 }
 
 /// A parameter of a policy.

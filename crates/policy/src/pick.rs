@@ -31,6 +31,13 @@ impl Pick {
     /// The choices, as options spell them.
     pub const NAMES: [&str; 4] = ["least-overlap", "oldest", "round-robin", "random"];
 
+    /// The choice that options spell like this.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Pick> {
+        let all = [Pick::LeastOverlap, Pick::Oldest, Pick::RoundRobin, Pick::Random];
+        all.into_iter().find(|pick| pick.name() == name)
+    }
+
     /// This choice, as options spell it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -15,7 +15,7 @@
 //! down, a level of too many is merged.
 
 use crate::descend::descend;
-use crate::parameter::{Described, Parameter};
+use crate::parameter::{Described, Parameter, Slot};
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
 use crate::planning::Planning;
 use crate::policy::Policy;
@@ -120,6 +120,14 @@ impl Described for Tiered {
             Parameter::size_ratio(self.size_ratio),
             Parameter::base_bytes(self.base_bytes),
             Parameter::table_bytes(self.table_bytes),
+        ]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![
+            Slot::Number(&mut self.size_ratio),
+            Slot::Number(&mut self.base_bytes),
+            Slot::Number(&mut self.table_bytes),
         ]
     }
 }

@@ -14,7 +14,7 @@
 //! 4. **A single run in L at its capacity** becomes level L+1 as it is.
 
 use crate::groups::bring;
-use crate::parameter::{Described, Parameter};
+use crate::parameter::{Described, Parameter, Slot};
 use crate::plan::{Compaction, Plan};
 use crate::planning::Planning;
 use crate::policy::Policy;
@@ -110,6 +110,15 @@ impl Described for TieredFull {
             Parameter::base_bytes(self.base_bytes),
             Parameter::table_bytes(self.table_bytes),
             Parameter::level0_runs(self.level0_runs),
+        ]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![
+            Slot::Number(&mut self.size_ratio),
+            Slot::Number(&mut self.base_bytes),
+            Slot::Number(&mut self.table_bytes),
+            Slot::Number(&mut self.level0_runs),
         ]
     }
 }

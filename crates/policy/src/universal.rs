@@ -16,7 +16,7 @@
 //! nothing move. A shape of any other policy is a stack as it is.
 
 use crate::groups::{Target, bring};
-use crate::parameter::{Described, Parameter};
+use crate::parameter::{Described, Parameter, Slot};
 use crate::plan::{Compaction, Destination, Plan};
 use crate::planning::{Planning, Running};
 use crate::policy::Policy;
@@ -222,6 +222,17 @@ impl Described for Universal {
                 self.space_percent,
             ),
             Parameter::table_bytes(self.table_bytes),
+        ]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![
+            Slot::Number(&mut self.run_trigger),
+            Slot::Number(&mut self.size_ratio_percent),
+            Slot::Number(&mut self.min_merge_width),
+            Slot::Number(&mut self.max_merge_width),
+            Slot::Number(&mut self.space_percent),
+            Slot::Number(&mut self.table_bytes),
         ]
     }
 }

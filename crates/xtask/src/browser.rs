@@ -1,8 +1,8 @@
-//! The browser that the tests drive: a Chromium, found in this order.
+//! The browsers that the tests drive, each found in this order.
 //!
-//! 1. `TERRANE_CHROMIUM`, which is then the only one looked at.
-//! 2. `chromium`, `google-chrome` or `chromium-browser` on `PATH`.
-//! 3. The application on macOS; the ones that Playwright downloaded.
+//! 1. Its variable, which is then the only one looked at.
+//! 2. Its names on `PATH`.
+//! 3. The application on macOS; for Chromium, the ones that Playwright downloaded.
 //!
 //! One counts only if it answers `--version`: Ubuntu's `chromium-browser` is often a stub.
 
@@ -14,35 +14,83 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The variable that names the browser, here and in the tests.
-pub const VARIABLE: &str = "TERRANE_CHROMIUM";
-/// What Debian calls it, and a font so that pages have text.
-const DEBIAN_PACKAGES: [&str; 2] = ["chromium", "fonts-liberation"];
+/// A browser that tests are run in.
+pub struct Browser {
+    name: &'static str,
+    /// The variable that names the executable, here and in the tests.
+    pub variable: &'static str,
+    on_path: &'static [&'static str],
+    on_mac: &'static str,
+    /// The executable in a folder of Playwright's cache.
+    from_playwright: &'static [&'static str],
+    /// What Debian calls it, and a font so that pages have text.
+    debian_packages: [&'static str; 2],
+}
 
-/// A Chromium or Chrome.
-pub struct Chromium;
+/// Chromium or Chrome.
+pub const CHROMIUM: Browser = Browser {
+    name: "Chromium",
+    variable: "TERRANE_CHROMIUM",
+    on_path: &["chromium", "google-chrome", "chromium-browser"],
+    on_mac: "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    from_playwright: &[
+        "chrome-linux/chrome",
+        "chrome-linux64/chrome",
+        "chrome-mac/Chromium.app/Contents/MacOS/Chromium",
+    ],
+    debian_packages: ["chromium", "fonts-liberation"],
+};
 
-impl Chromium {
+/// Firefox as its makers ship it: Playwright's own build does not speak WebDriver BiDi.
+pub const FIREFOX: Browser = Browser {
+    name: "Firefox",
+    variable: "TERRANE_FIREFOX",
+    on_path: &["firefox-esr", "firefox"],
+    on_mac: "/Applications/Firefox.app/Contents/MacOS/firefox",
+    from_playwright: &[],
+    debian_packages: ["firefox-esr", "fonts-liberation"],
+};
+
+impl Browser {
     /// The executable.
     ///
     /// # Errors
     /// When there is none that runs.
-    pub fn executable(workspace: &Workspace) -> Result<PathBuf> {
-        let found = Self::find(workspace).map(|(path, _)| path);
-        found.context("there is no Chromium that runs")
+    pub fn executable(&self, workspace: &Workspace) -> Result<PathBuf> {
+        let found = self.find(workspace).map(|(path, _)| path);
+        found.with_context(|| format!("there is no {} that runs", self.name))
     }
 
-    fn find(workspace: &Workspace) -> Option<(PathBuf, String)> {
-        candidates().into_iter().find_map(|path| {
+    fn find(&self, workspace: &Workspace) -> Option<(PathBuf, String)> {
+        self.candidates().into_iter().find_map(|path| {
             let version = workspace.version(&path, &[])?;
             Some((path, version))
         })
     }
+
+    fn candidates(&self) -> Vec<PathBuf> {
+        if let Some(chosen) = env::var_os(self.variable) {
+            return vec![chosen.into()];
+        }
+        let mut found: Vec<PathBuf> = on_path(self.on_path).collect();
+        found.push(self.on_mac.into());
+        let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        for cache in [".cache/ms-playwright", "Library/Caches/ms-playwright"] {
+            let Ok(entries) = fs::read_dir(home.join(cache)) else { continue };
+            let mut browsers: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+            // Their names end in a growing build number.
+            browsers.sort();
+            for browser in browsers.iter().rev() {
+                found.extend(self.from_playwright.iter().map(|inside| browser.join(inside)));
+            }
+        }
+        found
+    }
 }
 
-impl Need for Chromium {
+impl Need for Browser {
     fn name(&self) -> String {
-        "Chromium".into()
+        self.name.into()
     }
 
     fn wanted(&self, _: &Workspace) -> String {
@@ -50,10 +98,10 @@ impl Need for Chromium {
     }
 
     fn found(&self, workspace: &Workspace) -> Result<String, String> {
-        match Self::find(workspace) {
+        match self.find(workspace) {
             Some((path, version)) => Ok(format!("{version} ({})", path.display())),
-            None => Err(match env::var(VARIABLE) {
-                Ok(path) => format!("none: {VARIABLE}={path} does not run"),
+            None => Err(match env::var(self.variable) {
+                Ok(path) => format!("none: {}={path} does not run", self.variable),
                 Err(_) => "none".into(),
             }),
         }
@@ -61,14 +109,15 @@ impl Need for Chromium {
 
     fn remedy(&self, _: &Workspace) -> String {
         format!(
-            "apt-get install {} as root, or npx playwright install chromium in tests/e2e, or set \
-             {VARIABLE} to a Chromium or Chrome",
-            DEBIAN_PACKAGES.join(" ")
+            "apt-get install {} as root, or set {} to one that is elsewhere",
+            self.debian_packages.join(" "),
+            self.variable
         )
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        ensure!(env::var_os(VARIABLE).is_none(), "{VARIABLE} is set, so nothing is installed");
+        let (variable, [package, _]) = (self.variable, self.debian_packages);
+        ensure!(env::var_os(variable).is_none(), "{variable} is set, so nothing is installed");
         let debian =
             Path::new("/etc/debian_version").exists() && on_path(&["apt-get"]).next().is_some();
         ensure!(debian && is_root(workspace), "it is installed only by root on Debian and its kin");
@@ -79,35 +128,9 @@ impl Need for Chromium {
         };
         progress::run("apt-get update", apt(&["update"]))?;
         let mut install = apt(&["install", "-y", "--no-install-recommends"]);
-        install.args(DEBIAN_PACKAGES);
-        progress::run("apt-get install chromium", install).map(drop)
+        install.args(self.debian_packages);
+        progress::run(&format!("apt-get install {package}"), install).map(drop)
     }
-}
-
-fn candidates() -> Vec<PathBuf> {
-    if let Some(chosen) = env::var_os(VARIABLE) {
-        return vec![chosen.into()];
-    }
-    let mut found: Vec<PathBuf> =
-        on_path(&["chromium", "google-chrome", "chromium-browser"]).collect();
-    found.push("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome".into());
-    let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    for cache in [".cache/ms-playwright", "Library/Caches/ms-playwright"] {
-        let Ok(entries) = fs::read_dir(home.join(cache)) else { continue };
-        let mut browsers: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-        // Their names end in a growing build number.
-        browsers.sort();
-        for browser in browsers.iter().rev() {
-            for inside in [
-                "chrome-linux/chrome",
-                "chrome-linux64/chrome",
-                "chrome-mac/Chromium.app/Contents/MacOS/Chromium",
-            ] {
-                found.push(browser.join(inside));
-            }
-        }
-    }
-    found
 }
 
 fn is_root(workspace: &Workspace) -> bool {

@@ -37,7 +37,8 @@ pub fn all() -> Vec<Box<dyn Need>> {
     for package in node::PACKAGES {
         needs.push(Box::new(package));
     }
-    needs.push(Box::new(browser::Chromium));
+    needs.push(Box::new(browser::CHROMIUM));
+    needs.push(Box::new(browser::FIREFOX));
     needs
 }
 

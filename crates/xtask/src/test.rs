@@ -4,8 +4,8 @@
 //! 2. A step whose ground failed is not run; all others are.
 //! 3. A table and one line, `N passed, N failed`, end the run.
 
-use crate::browser::{self, Chromium};
-use crate::node::{self, BINDINGS, E2E, Packages};
+use crate::browser::{Browser, CHROMIUM, FIREFOX};
+use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, COMPARISON, E2E, Packages};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, RUSTFMT, WasmTarget};
 use crate::setup::{self, Need};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub enum Part {
     /// The Rust tests
     Rust,
-    /// The browser build, and the tests of the npm package and in Chromium
+    /// The browser build, and the tests of the npm package, in Chromium and in Firefox
     Browser,
     /// Format, lints and documentation
     Lint,
@@ -40,15 +40,19 @@ const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -
     Step { name, part, after: None, run }
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 13] = [
     step("format", Part::Lint, format),
     step("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
     step("Rust tests", Part::Rust, rust_tests),
+    step("interleavings", Part::Rust, interleavings),
     step(BUILD, Part::Browser, wasm_build),
     Step { after: Some(BUILD), ..step("npm package", Part::Browser, package_tests) },
     Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
-    Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, browser_tests) },
+    Step { after: Some(BUILD), ..step("packed package", Part::Browser, packed_package) },
+    Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, chromium_tests) },
+    Step { after: Some(DEMO), ..step("tests in Firefox", Part::Browser, firefox_tests) },
+    Step { after: Some(BUILD), ..step("browser comparison", Part::Browser, comparison_build) },
     step("documentation", Part::Lint, documentation),
 ];
 const BUILD: &str = "browser build";
@@ -191,6 +195,21 @@ fn rust_tests(run: &Run) -> Result<String> {
     run.with(&[], "cargo test --workspace", command)
 }
 
+/// The tests that try interleavings, each over a model of threads that takes the place of the real
+/// ones in the whole build. Not optimised: the builds take longer than the tests.
+fn interleavings(run: &Run) -> Result<String> {
+    let mut output = String::new();
+    for (model, test) in [("loom", "concurrency_memtable"), ("shuttle", "concurrency")] {
+        let mut command =
+            run.workspace.cargo(&["test", "--package", "terrane-tests", "--test", test]);
+        command.env("RUSTFLAGS", format!("--cfg {model}"));
+        command.env("CARGO_TARGET_DIR", run.workspace.path("target").join(model));
+        command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0").env("CARGO_PROFILE_TEST_DEBUG", "false");
+        output += &run.with(&[], &format!("cargo test --test {test} under {model}"), command)?;
+    }
+    Ok(output)
+}
+
 fn wasm_build(run: &Run) -> Result<String> {
     wasm::build(run.workspace, wasm::Profile::Release)?;
     Ok(String::new())
@@ -206,11 +225,33 @@ fn demo_build(run: &Run) -> Result<String> {
     Ok(String::new())
 }
 
-fn browser_tests(run: &Run) -> Result<String> {
-    setup::ensure(run.workspace, &[&node::Node, &node::Npm, &E2E, &Chromium])?;
-    let mut command = run.workspace.npm(E2E.folder, &["test"]);
-    command.env(browser::VARIABLE, Chromium::executable(run.workspace)?);
-    run.with(&[], "npm test in tests/e2e", command)
+fn comparison_build(run: &Run) -> Result<String> {
+    run.npm(COMPARISON, &["run", "check"])?;
+    run.npm(COMPARISON, &["run", "build"])
+}
+
+/// The tarball in projects of its users.
+fn packed_package(run: &Run) -> Result<String> {
+    for package in [CHECKS].iter().chain(&BUNDLERS) {
+        setup::ensure(run.workspace, &[&node::Node, &node::Npm, package])?;
+    }
+    browser_tests(run, &CHROMIUM, "packages")
+}
+
+fn chromium_tests(run: &Run) -> Result<String> {
+    browser_tests(run, &CHROMIUM, "test")
+}
+
+fn firefox_tests(run: &Run) -> Result<String> {
+    browser_tests(run, &FIREFOX, "firefox")
+}
+
+/// Runs that script of the browser tests.
+fn browser_tests(run: &Run, browser: &Browser, script: &str) -> Result<String> {
+    setup::ensure(run.workspace, &[&node::Node, &node::Npm, &E2E, browser])?;
+    let mut command = run.workspace.npm(E2E.folder, &["run", script]);
+    command.env(browser.variable, browser.executable(run.workspace)?);
+    run.with(&[], &format!("npm run {script} in tests/e2e"), command)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! 2. wasm-opt, from the npm package `binaryen`, makes the release module smaller and faster.
 //! 3. Three files go to `bindings-js/wasm`, and TypeScript builds `bindings-js/dist`.
 //!
+//! 4. The release package is weighed as a server would send it, and is refused above a bound.
+//!
 //! Neither part runs again while its inputs are older than its output.
 
 use crate::fresh::Step;
@@ -13,7 +15,7 @@ use crate::progress;
 use crate::rust::{WASM_TARGET, WasmBindgen, WasmPack, WasmTarget};
 use crate::setup::{self, Need};
 use crate::workspace::Workspace;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
@@ -37,13 +39,15 @@ const WASM_OPT_FLAGS: [&str; 9] = [
 
 /// Where the module and its JavaScript go.
 const OUTPUT: &str = "bindings-js/wasm";
+/// The most that a page may have to load, in bytes: module, worker and client with gzip -9.
+const GZIP_MAX: u64 = 200_000;
 /// The module.
 const MODULE: &str = "terrane_bg.wasm";
 
 /// How the module is compiled.
 #[derive(Clone, Copy)]
 pub enum Profile {
-    /// For speed and size.
+    /// For speed and size: the profile `wasm` of the workspace.
     Release,
     /// For a short build, with names and assertions.
     Dev,
@@ -52,7 +56,7 @@ pub enum Profile {
 impl Profile {
     fn name(self) -> &'static str {
         match self {
-            Self::Release => "release",
+            Self::Release => "wasm",
             Self::Dev => "dev",
         }
     }
@@ -78,7 +82,7 @@ pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
         let build = workspace.npm(BINDINGS.folder, &["run", "build"]);
         progress::run("npm run build in bindings-js", build).map(drop)
     })?;
-    print_size(workspace)
+    weigh(workspace, profile)
 }
 
 fn module_step(workspace: &Workspace, profile: Profile) -> Result<Step> {
@@ -120,7 +124,7 @@ fn build_module(workspace: &Workspace, profile: Profile) -> Result<()> {
     let mut wasm_pack = workspace.command("wasm-pack");
     wasm_pack.args(["build", "crates/wasm", "--mode", "no-install", "--target", "web"]);
     wasm_pack.args(["--no-pack", "--no-opt", "--out-name", "terrane"]);
-    wasm_pack.arg(format!("--{}", profile.name())).arg("--out-dir").arg(&built);
+    wasm_pack.args(["--profile", profile.name(), "--out-dir"]).arg(&built);
     wasm_pack.env("RUSTFLAGS", RUSTFLAGS);
     progress::run(&format!("wasm-pack build ({})", profile.name()), wasm_pack)?;
 
@@ -146,14 +150,30 @@ fn module_path(workspace: &Workspace) -> PathBuf {
     workspace.path(OUTPUT).join(MODULE)
 }
 
-/// Prints what the module weighs, as it is and as a server would send it.
-fn print_size(workspace: &Workspace) -> Result<()> {
-    const GZIP: &str = "const bytes = require('fs').readFileSync(process.argv[1]); \
-        console.log(bytes.length, require('zlib').gzipSync(bytes, { level: 9 }).length)";
+/// Prints what the package weighs, as it is and as a server would send it.
+fn weigh(workspace: &Workspace, profile: Profile) -> Result<()> {
+    const GZIP: &str = "let { readFileSync, readdirSync } = require('fs'); \
+        let dist = readdirSync('dist').filter((name) => name.endsWith('.js')); \
+        let files = [...process.argv.slice(1), ...dist.map((name) => `dist/${name}`)]; \
+        for (let bytes of files.map((name) => readFileSync(name))) \
+          console.log(bytes.length, require('zlib').gzipSync(bytes, { level: 9 }).length)";
     let mut node = workspace.command("node");
-    let output = node.args(["-e", GZIP]).arg(module_path(workspace)).output()?;
-    let sizes = String::from_utf8_lossy(&output.stdout);
-    let (raw, gzip) = sizes.trim().split_once(' ').context("no size from node")?;
-    println!("  {OUTPUT}/{MODULE}: {raw} bytes, {gzip} with gzip -9");
+    node.current_dir(workspace.path(BINDINGS.folder));
+    let output = node.args(["-e", GZIP, "wasm/terrane_bg.wasm", "wasm/terrane.js"]).output()?;
+    let (mut raw, mut gzip) = (0, 0);
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let (bytes, sent) = line.split_once(' ').context("no sizes from node")?;
+        let (bytes, sent): (u64, u64) = (bytes.parse()?, sent.parse()?);
+        if raw == 0 {
+            println!("  {OUTPUT}/{MODULE}: {bytes} bytes, {sent} with gzip -9");
+        }
+        (raw, gzip) = (raw + bytes, gzip + sent);
+    }
+    println!("  with its JavaScript: {raw} bytes, {gzip} with gzip -9");
+    let bounded = matches!(profile, Profile::Release);
+    ensure!(
+        !bounded || gzip <= GZIP_MAX,
+        "the package weighs {gzip} bytes, at most {GZIP_MAX} wanted"
+    );
     Ok(())
 }

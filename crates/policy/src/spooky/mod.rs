@@ -31,7 +31,7 @@ mod partition;
 mod tree;
 mod upper;
 
-use crate::parameter::{Described, Parameter};
+use crate::parameter::{Described, Parameter, Slot};
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::Policy;
@@ -108,6 +108,17 @@ impl Described for Spooky {
                 (0, 64),
                 self.leveled_levels,
             ),
+        ]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![
+            Slot::Number(&mut self.size_ratio),
+            Slot::Number(&mut self.base_bytes),
+            Slot::Number(&mut self.table_bytes),
+            Slot::Number(&mut self.level0_runs),
+            Slot::Number(&mut self.levels_below),
+            Slot::Number(&mut self.leveled_levels),
         ]
     }
 }

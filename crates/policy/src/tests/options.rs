@@ -27,7 +27,37 @@ fn a_parameter_that_is_not_given_takes_its_default_and_an_unknown_one_is_refused
     let expected = Tiered { size_ratio: 7, ..Tiered::default() };
     let options = read(r#"{"policy": "tiered", "size-ratio": 7}"#).unwrap();
     assert_eq!(options, PolicyOptions::Tiered(expected));
-    assert!(read(r#"{"policy": "tiered", "sise-ratio": 7}"#).is_err());
+    for wrong in [
+        r#"{"policy": "tiered", "sise-ratio": 7}"#,
+        r#"{"policy": "tiered", "size-ratio": "7"}"#,
+        r#"{"policy": "tiered", "size-ratio": 7, "size-ratio": 7}"#,
+        r#"{"policy": "leveled", "pick": "greatest"}"#,
+        r#"{"policy": "layered"}"#,
+        r#"{"size-ratio": 7}"#,
+    ] {
+        assert!(read(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn every_parameter_is_read_into_its_own_place() {
+    for preset in presets() {
+        for parameter in &preset.parameters {
+            let value = match parameter.value {
+                Value::Number { least, value, .. } => {
+                    (if value == least { least + 1 } else { least }).to_string()
+                }
+                Value::Switch { value } => (!value).to_string(),
+                Value::Choice { among, .. } => format!("\"{}\"", among[1]),
+            };
+            let json =
+                format!("{{\"{}\": {value}, \"policy\": \"{}\"}}", parameter.name, preset.name);
+            let options: PolicyOptions = serde_json::from_str(&json).unwrap();
+            for (given, default) in options.parameters().iter().zip(&preset.parameters) {
+                assert_eq!(given != default, given.name == parameter.name, "{json}: {given:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -38,9 +68,9 @@ fn a_parameter_outside_its_range_is_refused_with_the_range() {
 }
 
 #[test]
-fn every_choice_is_spelt_as_the_options_read_it() {
+fn every_choice_is_found_by_its_name() {
     for name in Pick::NAMES {
-        let pick: Pick = serde_json::from_value(name.into()).unwrap();
-        assert_eq!(pick.name(), name);
+        assert_eq!(Pick::named(name).map(Pick::name), Some(name));
     }
+    assert_eq!(Pick::named("no-such"), None);
 }

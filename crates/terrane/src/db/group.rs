@@ -12,8 +12,9 @@ use crate::batch::WriteBatch;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::options::Durability;
-use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use crate::sorted::SortedMap;
+use crate::sync::{Condvar, Mutex};
+use std::sync::{Arc, PoisonError};
 
 /// Bytes of batches beyond which a group takes no more.
 const GROUP_BYTES_MAX: usize = 1 << 20;
@@ -21,7 +22,7 @@ const GROUP_BYTES_MAX: usize = 1 << 20;
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Ticket>,
-    results: HashMap<u64, Result<()>>,
+    results: SortedMap<u64, Result<()>>,
     next_ticket: u64,
     led: bool,
 }

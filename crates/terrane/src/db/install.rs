@@ -15,10 +15,10 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::rules::Rule;
 use crate::storage::FileId;
+use crate::sync::atomic::Ordering;
 use crate::version::{Change, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::erase;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use terrane_policy::{
     Action, FlushPlan, Group, Installed, MAX_STATE, Reshape, RunId, Shape, ShapeEdit, Step,
     TableId, TableInfo, validate_reshape,

@@ -54,18 +54,19 @@ pub(crate) use state::View;
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::mutex::lock;
 use crate::options::Options;
+use crate::sorted::SortedMap;
 use crate::storage::{FileId, Storage};
+use crate::sync::ArcSwap;
+use crate::sync::atomic::{AtomicBool, AtomicU64};
+use crate::sync::lock;
+use crate::sync::{Mutex, MutexGuard};
 use crate::table::BlockCache;
 use crate::version::Graveyard;
-use arc_swap::ArcSwap;
 use commit::Writer;
 use state::{Keyspaces, State};
 use stats::Counters;
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// One open store. Shared by its callers and its driver.
 pub struct Engine {
@@ -78,7 +79,7 @@ pub struct Engine {
     /// Every entry up to here is in a memtable or a table.
     visible: AtomicU64,
     /// The sequences that snapshots hold, with how many hold each.
-    snapshots: Mutex<BTreeMap<Seq, usize>>,
+    snapshots: Mutex<SortedMap<Seq, usize>>,
     graveyard: Arc<Graveyard>,
     counters: Counters,
     /// Memory that all memtables take.

@@ -22,15 +22,16 @@ use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::read::Cursor;
+use crate::sorted::SortedMap;
 use crate::storage::{FileId, Recovered, Storage};
+use crate::sync::ArcSwap;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::{BlockCache, Table};
 use crate::version::{Catalog, Change, Edit, Graveyard, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::{LogWriter, replay};
-use arc_swap::ArcSwap;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::collections::HashSet;
+use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, RunId, TableInfo};
 
 /// The keyspace that is always there.
@@ -39,7 +40,7 @@ const DEFAULT_ID: KeyspaceId = KeyspaceId(0);
 /// Memtables under replay, and the tables that full ones became.
 #[derive(Default)]
 struct Replay {
-    memtables: BTreeMap<KeyspaceId, Arc<Memtable>>,
+    memtables: SortedMap<KeyspaceId, Arc<Memtable>>,
     tables: Vec<(KeyspaceId, Arc<LiveTable>)>,
 }
 
@@ -89,8 +90,8 @@ impl Engine {
         let cache = Arc::new(BlockCache::new(options.cache_bytes));
         let work = Arc::new(AtomicBool::new(true));
         let graveyard = Arc::new(Graveyard::new(work.clone()));
-        let mut keyspaces = Keyspaces::new();
-        for (&id, record) in &mut catalog.keyspaces {
+        let mut keyspaces = Keyspaces::default();
+        for (&id, record) in catalog.keyspaces.iter_mut() {
             let mut opened = Vec::new();
             let runs = Arc::make_mut(&mut record.shape).levels.iter_mut().flat_map(|l| &mut l.runs);
             for info in runs.flat_map(|run| &mut run.tables) {
@@ -221,8 +222,8 @@ impl Engine {
             if seq <= record.flushed {
                 continue;
             }
-            let memtable = replay.memtables.entry(id).or_default();
-            memtable.insert(key, Tag::new(seq, kind), value)?;
+            let tag = Tag::new(seq, kind);
+            replay.memtables.update(id, |memtable| memtable.insert(key, tag, value))?;
         }
         let full = |m: &Memtable| m.bytes() as u64 >= self.options.memtable_bytes;
         let ids: Vec<_> =
@@ -331,8 +332,8 @@ impl Engine {
     pub(super) fn adopt_keyspaces(&self, state: &State) -> Result<()> {
         let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
         for (&id, record) in &state.catalog.keyspaces {
-            if let Entry::Vacant(place) = keyspaces.entry(id) {
-                place.insert(Arc::new(keyspace(id, record, Tree::default())?));
+            if !keyspaces.contains_key(&id) {
+                keyspaces.insert(id, Arc::new(keyspace(id, record, Tree::default())?));
                 self.emit(&Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
             }
         }

@@ -4,8 +4,8 @@
 //! counted only for a policy that watches them; it is asked for a plan after so many of them, too,
 //! since nothing else may change in a tree that is only read.
 
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::version::Tree;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use terrane_policy::{Observed, Policy};
 
 /// Point reads after which a policy that watches reads is asked for a plan.

@@ -66,7 +66,7 @@ impl Engine {
             }
         };
         if let Err(refusal) = validate_plan(shape, &running, &plan) {
-            *state.refused.entry(id).or_default() += 1;
+            state.refused.update(id, |times| *times += 1);
             self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
             return Planned::Refused;
         }

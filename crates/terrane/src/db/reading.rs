@@ -6,9 +6,9 @@ use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::{Range, Scan, Source, known_kind};
+use crate::sync::atomic::Ordering;
 use crate::table::Access;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
@@ -86,7 +86,7 @@ impl Engine {
         // Read under the lock: a merge that looks later finds either this snapshot or an older
         // present, and keeps what both see.
         let seq = self.visible.load(Ordering::Acquire);
-        *snapshots.entry(seq).or_default() += 1;
+        snapshots.update(seq, |holders| *holders += 1);
         seq
     }
 

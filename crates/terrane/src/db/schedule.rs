@@ -14,8 +14,8 @@ use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
+use crate::sync::atomic::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use terrane_policy::{Action, Group, TombstoneRule};
 
 /// Which jobs a driver has room for.
@@ -159,8 +159,8 @@ impl Engine {
     /// A flush was abandoned: another job may take it.
     pub(crate) fn flush_abandoned(&self, id: KeyspaceId, through: Seq) {
         let mut state = lock(&self.state);
-        let queue = state.sealed.entry(id).or_default();
-        if let Some(sealed) = queue.iter_mut().find(|s| s.through == through)
+        let queue = state.sealed.get_mut(&id).into_iter().flatten();
+        if let Some(sealed) = queue.into_iter().find(|s| s.through == through)
             && matches!(sealed.status, FlushStatus::Running)
         {
             sealed.status = FlushStatus::Waiting;

@@ -16,9 +16,9 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::sync::atomic::Ordering;
 use crate::wal::LogWriter;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The least cache that is kept however much tables pin.
 const CACHE_BYTES_MIN: u64 = 256 << 10;
@@ -102,7 +102,7 @@ impl Engine {
         keyspace.operations.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
         let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
-        state.sealed.entry(id).or_default().push_back(waiting);
+        state.sealed.update(id, |queue| queue.push_back(waiting));
         // A new flush is a new chance for work that failed.
         state.failed = None;
         self.work_came();

@@ -5,10 +5,11 @@ use crate::entry::Seq;
 use crate::error::Error;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::File;
+use crate::sync::ArcSwap;
 use crate::version::{Catalog, Change, LiveTable, Tree};
-use arc_swap::ArcSwap;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::{
     Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, validate,
@@ -35,7 +36,7 @@ pub(crate) struct KeyspaceInner {
 }
 
 /// The live keyspaces.
-pub(crate) type Keyspaces = BTreeMap<KeyspaceId, Arc<KeyspaceInner>>;
+pub(crate) type Keyspaces = SortedMap<KeyspaceId, Arc<KeyspaceInner>>;
 
 /// How far a sealed memtable is on its way to level 0.
 pub(crate) enum FlushStatus {
@@ -121,15 +122,15 @@ pub(crate) struct PendingReshape {
 pub(crate) struct State {
     pub catalog: Catalog,
     pub next_id: u64,
-    pub sealed: BTreeMap<KeyspaceId, VecDeque<Sealed>>,
+    pub sealed: SortedMap<KeyspaceId, VecDeque<Sealed>>,
     pub compactions: Vec<RunningCompaction>,
-    pub reshapes: BTreeMap<KeyspaceId, PendingReshape>,
+    pub reshapes: SortedMap<KeyspaceId, PendingReshape>,
     pub sealed_logs: VecDeque<SealedLog>,
     pub spare_logs: VecDeque<SpareLog>,
     /// Plans refused in a row, by keyspace; at two the planner falls back.
-    pub refused: BTreeMap<KeyspaceId, u32>,
+    pub refused: SortedMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their planner last said that nothing is to do.
-    pub unplanned: BTreeSet<KeyspaceId>,
+    pub unplanned: SortedSet<KeyspaceId>,
     /// Whether room was given back since the storage was last tidied.
     pub untidy: bool,
     /// Why background work stopped; cleared when it is tried again.

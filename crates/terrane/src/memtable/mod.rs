@@ -13,10 +13,10 @@ pub use cursor::MemtableCursor;
 
 use crate::entry::{Seq, Tag, check_limits};
 use crate::error::Result;
+use crate::sync::lock_free::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use skiplist::SkipList;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 /// The least number of entries that a sample is drawn from.
 const SAMPLE_KEYS: usize = 512;

@@ -67,6 +67,8 @@ impl Range {
 enum State {
     /// Before the first call.
     Fresh,
+    /// At the saved key, which need not be there.
+    Sought,
     /// Showing the merged cursor's entry (forward) or the saved one (backward).
     Forward,
     Backward,
@@ -81,7 +83,7 @@ pub struct Scan {
     range: Range,
     seq: Seq,
     state: State,
-    /// The key shown last; its older versions are skipped.
+    /// The key shown last, whose older versions are skipped; or the one sought.
     key: Vec<u8>,
     /// The value found on the way back.
     value: Vec<u8>,
@@ -96,6 +98,15 @@ impl Scan {
         Scan { merge, range, seq, state, key: Vec::new(), value: Vec::new(), _view: view }
     }
 
+    /// Goes to a key, which need not be there: [`Scan::next`] shows the first pair at or above it
+    /// then, [`Scan::prev`] the last at or below it, both in the range. A scan that was at its end
+    /// goes on.
+    pub fn seek(&mut self, key: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.state = State::Sought;
+    }
+
     /// The next pair in key order; `None` at the end, and from then on. The first call starts at
     /// the range's beginning.
     ///
@@ -105,11 +116,11 @@ impl Scan {
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         let moved = match self.state {
             State::Fresh => self.seek_start(),
+            State::Sought if !self.range.above_start(&self.key) => self.seek_start(),
+            State::Sought => self.merge.seek(&self.key, Tag::at(MAX_SEQ)),
             State::Forward => self.skip_shown(),
             State::Backward => {
-                let key = std::mem::take(&mut self.key);
-                let found = self.merge.seek(&key, Tag(0));
-                self.key = key;
+                let found = self.merge.seek(&self.key, Tag(0));
                 found.and_then(|()| self.skip_shown())
             }
             State::Ended => return Ok(None),
@@ -128,13 +139,12 @@ impl Scan {
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         let moved = match self.state {
             State::Fresh => self.seek_end(),
+            State::Sought if !self.range.below_end(&self.key) => self.seek_end(),
+            State::Sought => self.merge.seek_before(&self.key, Tag(0)),
             State::Forward => {
                 self.key.clear();
                 self.key.extend_from_slice(self.merge.key());
-                let key = std::mem::take(&mut self.key);
-                let found = self.merge.seek_before(&key, Tag(u64::MAX));
-                self.key = key;
-                found
+                self.merge.seek_before(&self.key, Tag(u64::MAX))
             }
             State::Backward => Ok(()),
             State::Ended => return Ok(None),

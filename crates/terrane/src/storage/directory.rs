@@ -19,16 +19,17 @@
 
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
+use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::journal::{Journal, next_generation};
 use crate::storage::medium::{LOCK, Medium};
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
 use crate::storage::{lock, write_all_at};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 const CURRENT: &str = "CURRENT";
 const CURRENT_TEMP: &str = "CURRENT.tmp";
@@ -44,7 +45,7 @@ pub struct Directory {
     medium: Arc<dyn Medium>,
     /// Locked before `live`.
     head: Mutex<Head>,
-    live: Mutex<BTreeMap<FileId, u64>>,
+    live: Mutex<SortedMap<FileId, u64>>,
     /// A file was created since the last sync of names.
     names_changed: AtomicBool,
     /// There is a store, or `CREATING` is on the medium.
@@ -60,8 +61,8 @@ struct Head {
     /// The journal takes no more records; the next commit begins a new one.
     begin_anew: bool,
     /// Files that a failed commit may have named, and which of them were to be removed.
-    in_doubt: BTreeSet<FileId>,
-    removed_in_doubt: BTreeSet<FileId>,
+    in_doubt: SortedSet<FileId>,
+    removed_in_doubt: SortedSet<FileId>,
 }
 
 fn manifest(generation: u64) -> String {
@@ -267,8 +268,8 @@ impl Directory {
         live.extend(record.placed.iter().map(|(id, placement)| (*id, placement.len)));
         live.retain(|id, _| !record.dropped.contains(id));
         head.in_doubt.clear();
-        for id in std::mem::take(&mut head.removed_in_doubt) {
-            if !live.contains_key(&id) {
+        for id in std::mem::take(&mut head.removed_in_doubt).iter() {
+            if !live.contains_key(id) {
                 // Left where it is, the next recovery removes it.
                 let _ = self.medium.remove(&id.to_string());
             }
@@ -371,7 +372,7 @@ impl Storage for Directory {
             }
             Err(e) => {
                 head.begin_anew = true;
-                head.in_doubt.extend(commit.added);
+                head.in_doubt.extend(commit.added.iter().copied());
                 Err(e)
             }
         }

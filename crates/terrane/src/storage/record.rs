@@ -10,9 +10,9 @@
 
 use crate::codec::{Decoder, put_varint};
 use crate::error::{Corruption, Result};
+use crate::sorted::SortedMap;
 use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::{FileId, FileKind};
-use std::collections::BTreeMap;
 
 /// A file's length and, in a volume, where it lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ fn take_id(d: &mut Decoder<'_>) -> Option<FileId> {
 #[derive(Debug, Default)]
 pub(crate) struct Replayed {
     /// The files that live after the last record.
-    pub(crate) live: BTreeMap<FileId, Placement>,
+    pub(crate) live: SortedMap<FileId, Placement>,
     /// The engine's snapshot and edits.
     pub(crate) edits: Vec<Vec<u8>>,
 }

@@ -4,7 +4,7 @@ use super::edit::{Change, Edit};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::keyspace::KeyspaceId;
-use std::collections::BTreeMap;
+use crate::sorted::SortedMap;
 use std::sync::Arc;
 use terrane_policy::{Compaction, Shape, ShapeEdit, TableInfo};
 
@@ -38,9 +38,9 @@ pub struct Catalog {
     /// The next number for files, runs, logs and keyspaces.
     pub next_id: u64,
     /// The keyspaces.
-    pub keyspaces: BTreeMap<KeyspaceId, KeyspaceRecord>,
+    pub keyspaces: SortedMap<KeyspaceId, KeyspaceRecord>,
     /// Compactions of which some groups are installed: what is left of each, by its number.
-    pub remaining: BTreeMap<u64, (KeyspaceId, Compaction)>,
+    pub remaining: SortedMap<u64, (KeyspaceId, Compaction)>,
     /// The live logs, oldest first.
     pub logs: Vec<LogRecord>,
     /// The sequence with which the oldest live log begins.
@@ -54,7 +54,7 @@ impl Catalog {
     /// [`crate::Error::Corrupt`] where the edit contradicts what came before.
     pub fn apply(&mut self, edit: &Edit) -> Result<()> {
         let mut next = self.clone();
-        let mut shapes: BTreeMap<KeyspaceId, ShapeEdit> = BTreeMap::new();
+        let mut shapes = SortedMap::default();
         for change in &edit.changes {
             next.apply_change(change, &mut shapes)?;
         }
@@ -71,7 +71,7 @@ impl Catalog {
     fn apply_change(
         &mut self,
         change: &Change,
-        shapes: &mut BTreeMap<KeyspaceId, ShapeEdit>,
+        shapes: &mut SortedMap<KeyspaceId, ShapeEdit>,
     ) -> Result<()> {
         match change {
             Change::NextId(n) => self.next_id = self.next_id.max(*n),
@@ -112,13 +112,12 @@ impl Catalog {
                     .map_err(|why| misfit("levels that fit the shape", &why.to_string()))?;
                 record.shape = Arc::new(shape);
             }
-            Change::AddTable { keyspace, level, run, info } => shapes
-                .entry(*keyspace)
-                .or_default()
-                .added
-                .push((*level, *run, Arc::new(info.clone()))),
+            Change::AddTable { keyspace, level, run, info } => {
+                let added = (*level, *run, Arc::new(info.clone()));
+                shapes.update(*keyspace, |edit| edit.added.push(added));
+            }
             Change::DropTable { keyspace, table } => {
-                shapes.entry(*keyspace).or_default().dropped.push(*table);
+                shapes.update(*keyspace, |edit| edit.dropped.push(*table));
             }
             Change::Flushed { keyspace, through } => {
                 let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;

@@ -3,6 +3,7 @@
 //! An edit is a list of changes, each `tag u8, length varint, body`. A reader skips an unknown
 //! change whose tag is 128 or above (optional) and refuses one below (required).
 
+use super::plan;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
@@ -211,7 +212,7 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
         Change::Remaining { keyspace, number, plan } => {
             put_varint(out, u64::from(keyspace.0));
             put_varint(out, *number);
-            put_bytes(out, &serde_json::to_vec(plan).unwrap_or_default());
+            plan::encode(plan, out);
             REMAINING
         }
         Change::Levels { keyspace, change } => {
@@ -295,7 +296,7 @@ fn create_keyspace(d: &mut Decoder<'_>) -> Option<Change> {
 
 fn remaining(d: &mut Decoder<'_>) -> Option<Change> {
     let (keyspace, number) = (keyspace(d)?, d.varint()?);
-    Some(Change::Remaining { keyspace, number, plan: serde_json::from_slice(d.bytes()?).ok()? })
+    Some(Change::Remaining { keyspace, number, plan: plan::decode(d)? })
 }
 
 fn levels(d: &mut Decoder<'_>) -> Option<Change> {
@@ -341,6 +342,7 @@ fn decode_info(d: &mut Decoder<'_>) -> Option<TableInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use terrane_policy::{Action, Destination, Group, Order};
 
     fn sample() -> Edit {
         let keyspace = KeyspaceId(3);
@@ -355,6 +357,14 @@ mod tests {
             last_seq: 14,
             histogram: Histogram::default(),
         };
+        let destination = Destination { level: 2, run: RunId(8) };
+        let cuts = vec![vec![], b"m".to_vec()];
+        let merge = Action::Merge { cuts, table_bytes: 1 << 20, filter_bits: Some(9) };
+        let groups = [Action::Move, merge].map(|action| Group {
+            inputs: vec![TableId(2), TableId(300)],
+            destination,
+            action,
+        });
         Edit {
             changes: vec![
                 Change::NextId(77),
@@ -365,7 +375,11 @@ mod tests {
                 Change::Remaining {
                     keyspace,
                     number: 6,
-                    plan: Compaction::parallel(Vec::new(), "why".into()),
+                    plan: Compaction {
+                        groups: groups.to_vec(),
+                        order: Order::Sequential,
+                        reason: "why".into(),
+                    },
                 },
                 Change::Levels { keyspace, change: LevelChange::Add(3) },
                 Change::Levels { keyspace, change: LevelChange::Drop(2) },

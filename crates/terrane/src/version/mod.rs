@@ -6,6 +6,7 @@
 
 mod catalog;
 mod edit;
+mod plan;
 mod tree;
 
 pub use catalog::{Catalog, KeyspaceRecord, LogRecord};

@@ -6,12 +6,13 @@
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
-use crate::mutex::lock;
 use crate::storage::FileId;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::lock;
 use crate::table::{Access, RunCursor, Table, key_hash};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use terrane_policy::{Shape, TableId, TableInfo};
 
 /// Files that nothing holds any more, waiting to be removed.

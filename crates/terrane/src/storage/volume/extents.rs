@@ -1,6 +1,6 @@
 //! Free room of one backing file: a map of free extents, first fit, neighbours joined.
 
-use std::collections::BTreeMap;
+use crate::sorted::SortedMap;
 
 /// What extents are counted in, in bytes.
 pub const UNIT: u64 = 4096;
@@ -34,7 +34,7 @@ impl Extent {
 #[derive(Debug, Default)]
 pub(super) struct Free {
     /// Lengths by offset. No two touch.
-    extents: BTreeMap<u64, u64>,
+    extents: SortedMap<u64, u64>,
     end: u64,
 }
 
@@ -58,7 +58,7 @@ impl Free {
 
     /// The free bytes at the end.
     pub(super) fn tail(&self) -> u64 {
-        match self.extents.last_key_value() {
+        match self.extents.last() {
             Some((at, len)) if at + len == self.end => *len,
             _ => 0,
         }
@@ -66,7 +66,7 @@ impl Free {
 
     /// Takes exactly `extent`; false where not all of it is free.
     pub(super) fn reserve(&mut self, extent: Extent) -> bool {
-        let Some((&at, &len)) = self.extents.range(..=extent.offset).next_back() else {
+        let Some(&(at, len)) = self.extents.below(&(extent.offset + 1)).last() else {
             return false;
         };
         let fits = at + len >= extent.end();
@@ -90,7 +90,7 @@ impl Free {
     pub(super) fn take_below(&mut self, want: u64, limit: u64) -> Option<Vec<Extent>> {
         let mut missing = want;
         let mut taken = Vec::new();
-        for (&offset, &len) in self.extents.range(..limit) {
+        for &(offset, len) in self.extents.below(&limit) {
             let len = len.min(limit - offset).min(missing);
             if len == 0 {
                 break;
@@ -110,7 +110,7 @@ impl Free {
     /// Gives `extent` back.
     pub(super) fn give(&mut self, extent: Extent) {
         let (mut offset, mut end) = (extent.offset, extent.end());
-        if let Some((&at, &len)) = self.extents.range(..offset).next_back() {
+        if let Some(&(at, len)) = self.extents.below(&offset).last() {
             debug_assert!(at + len <= offset, "{extent:?} is free already");
             if at + len == offset {
                 self.extents.remove(&at);

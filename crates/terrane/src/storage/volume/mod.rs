@@ -27,17 +27,18 @@ mod tidy;
 
 use crate::error::{Corruption, Error, Result};
 use crate::rules::Rule;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::journal::{Journal, next_generation};
 use crate::storage::lock;
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use backing::Channel;
 use extents::{Extent, Free, UNIT};
 use file::VolumeFile;
 use room::Room;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use superblock::RESERVED;
 use tidy::Move;
 
@@ -86,8 +87,8 @@ struct Head {
     /// Regions that a failed switch may have named.
     regions_in_doubt: Vec<Extent>,
     /// Files that a failed commit may have named, and which of them were to be removed.
-    in_doubt: BTreeSet<FileId>,
-    removed_in_doubt: BTreeSet<FileId>,
+    in_doubt: SortedSet<FileId>,
+    removed_in_doubt: SortedSet<FileId>,
     /// Extents that a failed relocation may have named.
     moves_in_doubt: Vec<Arc<VolumeFile>>,
 }
@@ -96,11 +97,11 @@ struct Head {
 #[derive(Default)]
 struct Files {
     /// Created, and not named by a commit.
-    fresh: BTreeMap<FileId, Arc<VolumeFile>>,
+    fresh: SortedMap<FileId, Arc<VolumeFile>>,
     /// Named.
-    live: BTreeMap<FileId, Arc<VolumeFile>>,
+    live: SortedMap<FileId, Arc<VolumeFile>>,
     /// Dropped by a commit, and not removed.
-    dropped: BTreeMap<FileId, Arc<VolumeFile>>,
+    dropped: SortedMap<FileId, Arc<VolumeFile>>,
 }
 
 impl Volume {
@@ -239,7 +240,7 @@ impl Volume {
             return Ok(());
         }
         let edit = (commit.snapshot)();
-        let mut placed: BTreeMap<_, _> =
+        let mut placed: SortedMap<_, _> =
             lock(&self.files).live.iter().map(|(id, f)| (*id, f.placement())).collect();
         record.dropped.iter().for_each(|id| drop(placed.remove(id)));
         placed.extend(record.placed.iter().cloned());
@@ -288,8 +289,8 @@ impl Volume {
         }
         head.in_doubt.clear();
         head.moves_in_doubt.clear();
-        for id in std::mem::take(&mut head.removed_in_doubt) {
-            files.fresh.remove(&id);
+        for id in std::mem::take(&mut head.removed_in_doubt).iter() {
+            files.fresh.remove(id);
         }
     }
 }
@@ -374,7 +375,7 @@ impl Storage for Volume {
             }
             Err(e) => {
                 head.begin_anew = true;
-                head.in_doubt.extend(commit.added);
+                head.in_doubt.extend(commit.added.iter().copied());
                 Err(e)
             }
         }

@@ -43,7 +43,7 @@ fn holds(file: &dyn File, len: usize, fill: u8) -> bool {
 }
 
 fn extents(volume: &Volume, id: FileId) -> Placement {
-    lock(&volume.files).live[&id].placement()
+    lock(&volume.files).live.get(&id).unwrap().placement()
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! How options are spelt, as JSON or whatever serde writes and reads: one map.
+//!
+//! ```json
+//! {"policy": "leveled", "size-ratio": 10}
+//! ```
+//!
+//! 1. The name chooses a policy with its defaults; it may stand anywhere in the map.
+//! 2. Each other entry is looked up among its parameters and laid into its slot. Names that no
+//!    parameter has, and values of another kind, are refused; ranges are looked at when the policy
+//!    is built.
+//!
+//! Reading goes by the parameters' own description: code that serde derives for each policy is
+//! several times as large, and a browser has to load it.
+
+use crate::options::PolicyOptions;
+use crate::parameter::{Slot, Value};
+use crate::pick::Pick;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::fmt;
+
+/// The entry that names the policy.
+const POLICY: &str = "policy";
+
+impl Serialize for PolicyOptions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(POLICY, self.name())?;
+        for parameter in self.parameters() {
+            match parameter.value {
+                Value::Number { value, .. } => map.serialize_entry(parameter.name, &value)?,
+                Value::Switch { value } => map.serialize_entry(parameter.name, &value)?,
+                Value::Choice { value, .. } => map.serialize_entry(parameter.name, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for PolicyOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries = deserializer.deserialize_map(Entries)?;
+        read(&entries).map_err(D::Error::custom)
+    }
+}
+
+fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
+    let name = entries.iter().find_map(|(name, given)| match given {
+        Given::Word(word) if name == POLICY => Some(word),
+        _ => None,
+    });
+    let name = name.ok_or("expected a map with the name of a policy")?;
+    let mut options = PolicyOptions::named(name).ok_or_else(|| format!("no policy is {name}"))?;
+    let parameters = options.parameters();
+    for (name, given) in entries.iter().filter(|(name, _)| name != POLICY) {
+        let slots = options.described_mut().slots();
+        let mut places = parameters.iter().zip(slots);
+        let Some((parameter, slot)) = places.find(|(parameter, _)| parameter.name == name) else {
+            let known: Vec<_> = parameters.iter().map(|parameter| parameter.name).collect();
+            return Err(format!("no parameter is {name}, expected {}", known.join(", ")));
+        };
+        if !take(slot, given) {
+            let expected = match parameter.value {
+                Value::Number { least, most, .. } => format!("{least} to {most}"),
+                Value::Switch { .. } => "true or false".to_owned(),
+                Value::Choice { among, .. } => among.join(", "),
+            };
+            return Err(format!("{name}: expected {expected}"));
+        }
+    }
+    Ok(options)
+}
+
+/// Lays a value into its slot, if it is of the right kind.
+fn take(slot: Slot<'_>, given: &Given) -> bool {
+    match (slot, given) {
+        (Slot::Number(slot), Given::Number(value)) => *slot = *value,
+        (Slot::Switch(slot), Given::Switch(value)) => *slot = *value,
+        (Slot::Pick(slot), Given::Word(word)) => match Pick::named(word) {
+            Some(pick) => *slot = pick,
+            None => return false,
+        },
+        _ => return false,
+    }
+    true
+}
+
+/// A value as it was read.
+enum Given {
+    Number(u64),
+    Switch(bool),
+    Word(String),
+}
+
+impl<'de> Deserialize<'de> for Given {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneGiven)
+    }
+}
+
+struct OneGiven;
+
+impl Visitor<'_> for OneGiven {
+    type Value = Given;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number, true or false, or a word")
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Given, E> {
+        Ok(Given::Number(value))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Given, E> {
+        Ok(Given::Switch(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Given, E> {
+        Ok(Given::Word(value.to_owned()))
+    }
+}
+
+struct Entries;
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Vec<(String, Given)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a policy and its parameters")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entries: Self::Value = Vec::new();
+        while let Some((name, given)) = map.next_entry()? {
+            if entries.iter().any(|(known, _)| *known == name) {
+                return Err(A::Error::custom(format_args!("{name} is given twice")));
+            }
+            entries.push((name, given));
+        }
+        Ok(entries)
+    }
+}
