@@ -27,6 +27,7 @@ pub mod plan;
 pub mod planning;
 pub mod policy;
 pub mod shape;
+pub mod spooky;
 pub mod tiered;
 pub mod tiered_full;
 pub mod tombstones;
@@ -58,6 +59,7 @@ pub use plan::{
 pub use planning::{KeySample, Observed, Planning, Running};
 pub use policy::{Installed, MAX_STATE, Policy, Step};
 pub use shape::{Level, Run, RunId, Shape, TableId, TableInfo};
+pub use spooky::Spooky;
 pub use tiered::Tiered;
 pub use tiered_full::TieredFull;
 pub use tombstones::TombstoneRule;

@@ -171,6 +171,9 @@ fn weigh(workspace: &Workspace, profile: Profile) -> Result<()> {
     }
     println!("  with its JavaScript: {raw} bytes, {gzip} with gzip -9");
     let bounded = matches!(profile, Profile::Release);
-    ensure!(!bounded || gzip <= GZIP_MAX, "the package weighs {gzip} bytes, at most {GZIP_MAX} wanted");
+    ensure!(
+        !bounded || gzip <= GZIP_MAX,
+        "the package weighs {gzip} bytes, at most {GZIP_MAX} wanted"
+    );
     Ok(())
 }
