@@ -7,12 +7,13 @@
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::mutex::lock;
+use crate::read::Observer;
 use crate::storage::FileId;
 use crate::table::{Access, RunCursor, Table, key_hash};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use terrane_policy::{Shape, TableId, TableInfo};
+use terrane_policy::{RunId, Shape, TableId, TableInfo};
 
 /// Files that nothing holds any more, waiting to be removed.
 #[derive(Default)]
@@ -74,6 +75,8 @@ impl Drop for LiveTable {
 
 /// A sorted run with its tables open, in key order.
 struct LiveRun {
+    level: usize,
+    id: RunId,
     tables: Arc<[Arc<Table>]>,
 }
 
@@ -105,10 +108,12 @@ impl Tree {
         };
         let mut tables = HashMap::new();
         let mut runs = Vec::new();
-        for run in shape.levels.iter().flat_map(|level| &level.runs) {
+        let all = shape.levels.iter().enumerate();
+        for (level, run) in all.flat_map(|(n, level)| level.runs.iter().map(move |run| (n, run))) {
             let live: Vec<_> = run.tables.iter().filter_map(|info| find(info)).collect();
             debug_assert_eq!(live.len(), run.tables.len(), "every table of a shape is open");
-            runs.push(LiveRun { tables: live.iter().map(|t| t.table.clone()).collect() });
+            let in_order = live.iter().map(|t| t.table.clone()).collect();
+            runs.push(LiveRun { level, id: run.id, tables: in_order });
             tables.extend(live.into_iter().map(|t| (t.table.info().id, t)));
         }
         Tree { shape, runs, tables }
@@ -141,18 +146,35 @@ impl Tree {
     ///
     /// # Errors
     /// Damage or a failing medium.
-    pub fn get(&self, key: &[u8], seq: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
+    pub fn get(
+        &self,
+        key: &[u8],
+        seq: Seq,
+        observer: &mut impl Observer,
+    ) -> Result<Option<(Tag, Vec<u8>)>> {
         let hash = key_hash(key);
-        for table in self.runs.iter().filter_map(|run| run.table_for(key)) {
-            if let Some(found) = table.get_hashed(key, hash, seq)? {
+        for run in &self.runs {
+            let table = run.table_for(key);
+            observer.run(run.level, run.id, table.map(|table| table.info().id));
+            if let Some(table) = table
+                && let Some(found) = table.get_hashed(key, hash, seq, observer)?
+            {
                 return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    /// A cursor for each run, newest first.
-    pub fn cursors(&self, access: Access) -> impl Iterator<Item = RunCursor> {
-        self.runs.iter().map(move |run| RunCursor::new(run.tables.clone(), access))
+    /// A cursor for each run, newest first, with an observer of its own.
+    pub(crate) fn cursors<O: Observer>(
+        &self,
+        access: Access,
+        observer: impl Fn() -> O,
+    ) -> impl Iterator<Item = RunCursor<O>> {
+        self.runs.iter().map(move |run| {
+            let mut observer = observer();
+            observer.run(run.level, run.id, None);
+            RunCursor::observed(run.tables.clone(), access, observer)
+        })
     }
 }
