@@ -8,7 +8,7 @@
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire.
 //! * `install` - flushes and compactions take effect: one edit each.
-//! * `schedule` - which job is next.
+//! * `schedule` - which job is next; `pressure` - how near writes are to a stall.
 //! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
 //! * `keyspaces` - they come, go and change their policy.
 //! * `ranges` - compactions and sizes of a range, on demand.
@@ -31,6 +31,7 @@ mod install;
 mod keyspaces;
 mod logs;
 mod open;
+mod pressure;
 mod ranges;
 mod reading;
 mod schedule;
@@ -42,6 +43,7 @@ mod stats;
 pub use check::CheckReport;
 pub use handle::{Db, Keyspace};
 pub use inspect::inspect;
+pub use pressure::Pressure;
 pub use schedule::Wanted;
 pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};
