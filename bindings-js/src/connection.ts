@@ -10,12 +10,16 @@
  *    granted, the worker is gone, and every call that waits fails.
  */
 
-import { ClosedError, EngineError, fromWire, type TerraneError } from "./errors.ts";
+import { AbortError, ClosedError, EngineError, type TerraneError } from "./errors.ts";
+import { fromWire } from "./wire.ts";
+import { Listeners } from "./events.ts";
 import { type Bytes, checkLength, MAX_BATCH_BYTES, Packer, unpack } from "./packing.ts";
 import type { OpenRequest, Operation, Reply, Request } from "./protocol.ts";
 
 /** A group takes no more calls beyond this many bytes. */
 const GROUP_BYTES = 1 << 20;
+/** Stands in a request until its group ends. */
+const EMPTY = new Uint8Array();
 
 interface Waiting {
   resolve: (value: unknown) => void;
@@ -24,8 +28,8 @@ interface Waiting {
 
 /** The last request of the outbox, while it can take in more calls of its kind. */
 interface Group {
-  kind: "write" | "get";
-  sync: boolean;
+  /** What calls must have in common to be in it. */
+  kind: string;
   packer: Packer;
   /** Keys gathered; 0 for writes. */
   size: number;
@@ -34,6 +38,8 @@ interface Group {
 
 /** A line to one store. */
 export class Connection {
+  /** Who listens to the engine's events. */
+  readonly listeners: Listeners = new Listeners((on) => this.#listen(on));
   readonly #start: () => Worker;
   readonly #opening: OpenRequest;
   #worker: Worker | undefined;
@@ -46,6 +52,8 @@ export class Connection {
   #outbox: Request[] = [];
   #group: Group | undefined;
   #scheduled = false;
+  /** The keyspaces that were opened: a worker started later opens them first. */
+  #keyspaces: Map<number, Operation> = new Map();
 
   private constructor(start: () => Worker, opening: OpenRequest) {
     this.#start = start;
@@ -53,9 +61,20 @@ export class Connection {
   }
 
   /** Starts a worker and has it open a store. */
-  static async open(start: () => Worker, opening: OpenRequest): Promise<Connection> {
+  static async open(
+    start: () => Worker,
+    opening: OpenRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<Connection> {
     const connection = new Connection(start, opening);
-    await connection.#connect();
+    const abort = () =>
+      connection.#fail(new AbortError("the opening was aborted", { cause: signal?.reason }));
+    signal?.addEventListener("abort", abort);
+    try {
+      await connection.#connect();
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
     addEventListener("pagehide", connection.#hide);
     addEventListener("pageshow", connection.#show);
     document.addEventListener("visibilitychange", connection.#settle);
@@ -70,18 +89,50 @@ export class Connection {
 
   /** Adds writes to the batch that is being gathered; `fill` packs them all, or throws. */
   async write(sync: boolean, fill: (packer: Packer) => void): Promise<void> {
-    await this.#join("write", sync, fill).answer;
+    const group = this.#join(`write ${sync}`, fill, () =>
+      this.#enqueue({ op: "write", batch: EMPTY, sync }),
+    );
+    await group.answer;
   }
 
   /** Adds lookups of `keys`; the promise is their values, in order. */
-  async lookup(keys: readonly Bytes[]): Promise<(Uint8Array | undefined)[]> {
-    const group = this.#join("get", false, (packer) => {
+  async lookup(
+    keyspace: number,
+    snapshot: number,
+    keys: readonly Bytes[],
+  ): Promise<(Uint8Array | undefined)[]> {
+    const fill = (packer: Packer) => {
       for (const key of keys) packer.key(key);
-    });
+    };
+    const group = this.#join(`get ${keyspace} ${snapshot}`, fill, () =>
+      this.#enqueue({ op: "get", keyspace, snapshot, keys: EMPTY }).then((packed) =>
+        unpack(packed as Uint8Array),
+      ),
+    );
     const first = group.size;
     group.size += keys.length;
     const values = (await group.answer) as (Uint8Array | undefined)[];
     return values.slice(first, first + keys.length);
+  }
+
+  /** Opens a keyspace under a number. */
+  keyspace(
+    keyspace: number,
+    name: string,
+    create: boolean,
+    policy: string | undefined,
+  ): Promise<unknown> {
+    const operation = { op: "keyspace", keyspace, name, create, policy } as const;
+    // One that was dropped meanwhile is not to come back by itself.
+    this.#keyspaces.set(keyspace, { ...operation, create: false, policy: undefined });
+    return this.call(operation);
+  }
+
+  /** Releases a snapshot that its owner forgot, and says so. */
+  forgot(snapshot: number): void {
+    if (this.#state === "closed") return;
+    this.call({ op: "release", snapshot }).catch(() => undefined);
+    this.listeners.forgot(this.#opening.name);
   }
 
   /** Syncs and closes the store and ends the worker. */
@@ -110,14 +161,32 @@ export class Connection {
     const opened = this.#expect(id);
     worker.postMessage([{ id, op: "open", ...this.#opening }]);
     try {
-      const lock = (await opened) as string;
+      const lock = (await opened) as string | undefined;
       this.#state = "open";
-      this.#watch(lock);
+      if (lock !== undefined) this.#watch(lock);
     } catch (error) {
       this.#fail(error as TerraneError);
       throw error;
     }
     this.#flush();
+  }
+
+  /** Tells a worker that was started anew what the last one knew. */
+  #restore(): void {
+    const waiting = this.#outbox;
+    this.#outbox = [];
+    for (const operation of this.#keyspaces.values()) {
+      this.call(operation).catch(() => undefined);
+    }
+    if (this.listeners.any) this.#listen(true);
+    this.#outbox.push(...waiting);
+  }
+
+  #listen(on: boolean): void {
+    this.call({ op: "listen", on }).catch(() => undefined);
+    if (!on) return;
+    const known = this.call({ op: "keyspaces" }) as Promise<string>;
+    known.then((names) => this.listeners.learn(names)).catch(() => undefined);
   }
 
   #watch(lock: string): void {
@@ -142,6 +211,8 @@ export class Connection {
     this.#state = "opening";
     await this.#released;
     this.#worker?.terminate();
+    this.#endGroup();
+    this.#restore();
     // A failure rejects the calls that wait, and every later one.
     await this.#connect().catch(() => undefined);
   };
@@ -152,22 +223,17 @@ export class Connection {
     this.#flush();
   };
 
-  #join(kind: Group["kind"], sync: boolean, fill: (packer: Packer) => void): Group {
+  #join(kind: string, fill: (packer: Packer) => void, begin: () => Promise<unknown>): Group {
     if (this.#failure !== undefined) throw this.#failure;
     const group = this.#group;
-    if (group?.kind === kind && group.sync === sync && group.packer.length < GROUP_BYTES) {
+    if (group?.kind === kind && group.packer.length < GROUP_BYTES) {
       pack(group.packer, fill);
       return group;
     }
     const packer = new Packer();
     pack(packer, fill);
     this.#endGroup();
-    const empty = new Uint8Array();
-    const answer =
-      kind === "write"
-        ? this.#enqueue({ op: "write", batch: empty, sync })
-        : this.#enqueue({ op: "get", keys: empty }).then((packed) => unpack(packed as Uint8Array));
-    this.#group = { kind, sync, packer, size: 0, answer };
+    this.#group = { kind, packer, size: 0, answer: begin() };
     return this.#group;
   }
 
@@ -213,10 +279,16 @@ export class Connection {
 
   #receive(replies: Reply[]): void {
     for (const reply of replies) {
+      if (reply.id === 0 && "value" in reply) {
+        this.listeners.read(reply.value as string);
+        continue;
+      }
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
-      if ("error" in reply) waiting?.reject(fromWire(reply.error));
-      else waiting?.resolve(reply.value);
+      if ("value" in reply) waiting?.resolve(reply.value);
+      else waiting?.reject(fromWire(reply.error));
+      // An engine that stopped does nothing more.
+      if ("error" in reply && reply.error.code === "engine") this.#fail(fromWire(reply.error));
     }
   }
 
@@ -232,6 +304,7 @@ export class Connection {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { reject } of waiting) reject(error);
+    this.listeners.end(error);
     removeEventListener("pagehide", this.#hide);
     removeEventListener("pageshow", this.#show);
     document.removeEventListener("visibilitychange", this.#settle);

@@ -1,155 +1,282 @@
-/** A store, as the page sees it. */
+/** A store, its keyspaces and its snapshots, as the page sees them. */
 
+import { abortable, type WaitOptions } from "./abort.ts";
+import { type BatchOperation, packOperations } from "./batch.ts";
 import type { Connection } from "./connection.ts";
-import { count, type Entry, entries, type RangeOptions, toRange } from "./entries.ts";
-import { InvalidArgumentError } from "./errors.ts";
-import { type Bytes, type Decoded, decode, describe, type Encoding } from "./packing.ts";
-import { type CheckReport, parse, type Stats } from "./stats.ts";
+import { type Event, events } from "./events.ts";
+import { exportStream } from "./files.ts";
+import {
+  ask,
+  checkKeyspaceName,
+  type Defaults,
+  type Durability,
+  isSync,
+  type KeyspaceOptions,
+  toEncodings,
+  type WriteOptions,
+} from "./options.ts";
+import { type Bytes, type Encoding, type Packer, packRange, type RangeOptions } from "./packing.ts";
+import { packPolicy, type Policy, type PolicyOptions } from "./policies.ts";
+import type { Exported, Operation } from "./protocol.ts";
+import { Reader, type Scope } from "./reader.ts";
+import { type CheckReport, type Level, parse, type Stats } from "./stats.ts";
 
-/**
- * When a write counts as done: `"sync"`, when it is on the medium; `"buffered"`, when the engine
- * has it. Buffered writes reach the medium within the store's `syncInterval`, with the next sync
- * write, and when the page hides. A crash of the browser or the machine loses at most the buffered
- * writes since, the last ones first, and never a part of a batch.
- */
-export type Durability = "sync" | "buffered";
-
-/** Options of a write. */
-export interface WriteOptions {
-  /** Default: the store's. */
-  durability?: Durability;
-}
-
-/** Options of a read. */
-export interface ReadOptions<V extends Encoding> {
-  /** How values come back. Default: the store's. */
-  valueEncoding?: V;
-}
-
-/** Options of an iteration. */
-export interface EntriesOptions<K extends Encoding, V extends Encoding>
-  extends RangeOptions, ReadOptions<V> {
-  /** How keys come back. Default: the store's. */
-  keyEncoding?: K;
-  /** Begin with the last key. Default: false. */
-  reverse?: boolean;
-  /** At most so many entries. Default: all. */
-  limit?: number;
-}
-
-/** One write of a batch. */
-export type BatchOperation =
-  { type: "put"; key: Bytes; value: Bytes } | { type: "delete"; key: Bytes };
-
-/** What a store falls back on where a call does not say. */
-export interface Defaults<K extends Encoding, V extends Encoding> {
-  durability: Durability;
-  keyEncoding: K;
-  valueEncoding: V;
-}
-
-/**
- * An open store. Keys are ordered by their bytes. Calls take effect in the order in which they are
- * made, also when they are not awaited in between.
- */
-export class Db<
-  K extends Encoding = "utf8",
-  V extends Encoding = "utf8",
-> implements AsyncDisposable {
-  /** The store's name. */
+/** A named tree of a store, with a policy of its own. */
+export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> extends Reader<
+  K,
+  V
+> {
+  /** Its name; of a store, the store's. */
   readonly name: string;
-  readonly #connection: Connection;
-  readonly #defaults: Defaults<K, V>;
+  readonly #durability: Durability;
 
-  /** For `open`. */
-  constructor(name: string, connection: Connection, defaults: Defaults<K, V>) {
+  /** @internal */
+  constructor(name: string, scope: Scope<K, V>, durability: Durability) {
+    super(scope);
     this.name = name;
-    this.#connection = connection;
-    this.#defaults = defaults;
+    this.#durability = durability;
   }
 
   /** Sets the value of a key. */
   async put(key: Bytes, value: Bytes, options: WriteOptions = {}): Promise<void> {
-    await this.#connection.write(this.#sync(options), (batch) => batch.put(key, value));
+    await this.#write(options, (batch, keyspace) => batch.put(keyspace, key, value));
   }
 
   /** Removes a key; it need not be there. */
   async delete(key: Bytes, options: WriteOptions = {}): Promise<void> {
-    await this.#connection.write(this.#sync(options), (batch) => batch.delete(key));
+    await this.#write(options, (batch, keyspace) => batch.delete(keyspace, key));
   }
 
-  /** Writes all operations, in order, or none. */
-  async batch(operations: Iterable<BatchOperation>, options: WriteOptions = {}): Promise<void> {
-    checkIterable("batch", operations);
-    await this.#connection.write(this.#sync(options), (batch) => {
-      for (const operation of operations) {
-        if (operation?.type === "put") batch.put(operation.key, operation.value);
-        else if (operation?.type === "delete") batch.delete(operation.key);
-        else throw unknownType(operation);
-      }
+  /** Writes all operations, in order, or none; they may name other keyspaces of the store. */
+  async batch(
+    operations: Iterable<BatchOperation<Keyspace<Encoding, Encoding>>>,
+    options: WriteOptions = {},
+  ): Promise<void> {
+    const { connection } = this.scope;
+    await this.#write(options, (batch, own) => {
+      packOperations(batch, operations, own, (other) => {
+        const mine = other instanceof Keyspace && other.scope.connection === connection;
+        return mine ? other.scope.keyspace : undefined;
+      });
     });
   }
 
-  /** The value of a key; undefined if it has none. */
-  async get<E extends Encoding = V>(
-    key: Bytes,
-    options: ReadOptions<E> = {},
-  ): Promise<Decoded<E> | undefined> {
-    const [value] = await this.getMany([key], options);
-    return value;
+  /** The levels of the tree, with their runs and tables. */
+  async levels(options: WaitOptions = {}): Promise<Level[]> {
+    const { keyspace, connection } = this.scope;
+    const shape = await this.run(options, () => connection.call({ op: "levels", keyspace }));
+    return (parse(shape as string) as { levels: Level[] }).levels;
   }
 
-  /** The values of many keys, in their order, all as of one moment. */
-  async getMany<E extends Encoding = V>(
-    keys: readonly Bytes[],
-    options: ReadOptions<E> = {},
-  ): Promise<(Decoded<E> | undefined)[]> {
-    checkIterable("keys", keys);
-    const encoding = (options.valueEncoding ?? this.#defaults.valueEncoding) as E;
-    const values = await this.#connection.lookup(keys);
-    return values.map((value) => (value === undefined ? undefined : decode(value, encoding)));
+  /** The compaction policy, with all its parameters. */
+  async policy(options: WaitOptions = {}): Promise<Required<PolicyOptions>> {
+    const { keyspace, connection } = this.scope;
+    const policy = await this.run(options, () => connection.call({ op: "policy", keyspace }));
+    return JSON.parse(policy as string) as Required<PolicyOptions>;
+  }
+
+  /** Gives the keyspace another compaction policy; the next compactions move the tree towards it. */
+  async setPolicy(policy: Policy, options: WaitOptions = {}): Promise<void> {
+    const { keyspace, connection } = this.scope;
+    const operation = { op: "setPolicy", keyspace, policy: packPolicy(policy) } as const;
+    await this.run(options, () => connection.call(operation));
+  }
+
+  /** About how many bytes of tables hold the keys of a range; what is in memory does not count. */
+  async approximateSize(options: RangeOptions & WaitOptions = {}): Promise<number> {
+    const { keyspace, connection } = this.scope;
+    const operation = { op: "approximateSize", keyspace, range: packRange(options) } as const;
+    return (await this.run(options, () => connection.call(operation))) as number;
+  }
+
+  /** Merges what lies in a range into one run, without what no reader can see any more. */
+  async compactRange(options: RangeOptions & WaitOptions = {}): Promise<void> {
+    const { keyspace, connection } = this.scope;
+    const operation = { op: "compactRange", keyspace, range: packRange(options) } as const;
+    await this.run(options, () => connection.call(operation));
+  }
+
+  async #write(
+    options: WriteOptions,
+    fill: (batch: Packer, keyspace: number) => void,
+  ): Promise<void> {
+    const { keyspace, connection } = this.scope;
+    const sync = isSync(options, { durability: this.#durability });
+    await this.run(options, () => connection.write(sync, (batch) => fill(batch, keyspace)));
+  }
+}
+
+/** Releases, and reports, snapshots that were forgotten. */
+const forgotten: FinalizationRegistry<() => void> = new FinalizationRegistry((report) => report());
+
+/**
+ * The whole store as it was at one moment: reads the default keyspace, and others through
+ * `keyspace`. It keeps old versions from being dropped: release it when done.
+ */
+export class Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8">
+  extends Reader<K, V>
+  implements Disposable
+{
+  /** @internal */
+  constructor(scope: Scope<K, V>) {
+    super(scope);
+    const { connection, snapshot } = scope;
+    forgotten.register(this, () => connection.forgot(snapshot), this);
+  }
+
+  /** The same moment in another keyspace. */
+  keyspace<KE extends Encoding, VE extends Encoding>(keyspace: Keyspace<KE, VE>): Reader<KE, VE> {
+    return new Reader({ ...keyspace.scope, snapshot: this.scope.snapshot, of: this });
+  }
+
+  /** Lets the store forget that moment. */
+  release(): void {
+    const { connection, snapshot } = this.scope;
+    forgotten.unregister(this);
+    connection.call({ op: "release", snapshot }).catch(() => undefined);
+  }
+
+  /** Releases, at the end of a `using` block. */
+  [Symbol.dispose](): void {
+    this.release();
+  }
+}
+
+/**
+ * An open store; its own calls are about its default keyspace. Calls take effect in the order in
+ * which they are made, also when they are not awaited in between.
+ */
+export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
+  extends Keyspace<K, V>
+  implements AsyncDisposable
+{
+  readonly #defaults: Defaults<K, V>;
+  /** The keyspaces that were opened, by name. */
+  readonly #opened: Map<string, { keyspace: number; opened: Promise<unknown> }> = new Map();
+  #nextKeyspace = 1;
+  #nextSnapshot = 1;
+
+  /** @internal */
+  constructor(name: string, connection: Connection, defaults: Defaults<K, V>) {
+    const scope = { connection, keyspace: 0, snapshot: 0, opened: undefined, of: undefined };
+    super(name, { ...scope, ...defaults }, defaults.durability);
+    this.#defaults = defaults;
   }
 
   /**
-   * The entries of a range, in key order, as the store is at the first step; later writes do not
-   * show. Leave the loop, or call `return()`, so that the store can forget that state.
+   * The keyspace of this name. It can be used at once; if it cannot be opened or created, its calls
+   * fail and say why.
    */
-  entries<KE extends Encoding = K, VE extends Encoding = V>(
-    options: EntriesOptions<KE, VE> = {},
-  ): AsyncGenerator<Entry<KE, VE>, void, undefined> {
-    const keyEncoding = (options.keyEncoding ?? this.#defaults.keyEncoding) as KE;
-    const valueEncoding = (options.valueEncoding ?? this.#defaults.valueEncoding) as VE;
-    return entries(this.#connection, toRange(options), keyEncoding, valueEncoding);
+  keyspace<KE extends Encoding = K, VE extends Encoding = V>(
+    name: string,
+    options: KeyspaceOptions<KE, VE> = {},
+  ): Keyspace<KE, VE> {
+    checkKeyspaceName(name);
+    const { create = true, policy } = options;
+    const encodings = toEncodings<KE, VE>(options, this.#defaults);
+    const { scope } = this;
+    let known = this.#opened.get(name);
+    if (known === undefined || policy !== undefined) {
+      const keyspace = known?.keyspace ?? this.#nextKeyspace++;
+      const packed = policy === undefined ? undefined : packPolicy(policy);
+      const opened = scope.connection.keyspace(keyspace, name, create, packed);
+      known = { keyspace, opened };
+      this.#opened.set(name, known);
+      opened.catch(() => this.#opened.delete(name));
+    }
+    return new Keyspace(name, { ...scope, ...encodings, ...known }, this.#defaults.durability);
   }
 
-  /** How many entries a range holds. Reads them all. */
-  async count(range: RangeOptions = {}): Promise<number> {
-    return await count(this.#connection, toRange(range));
+  /** The names of all keyspaces. */
+  async keyspaces(options: WaitOptions = {}): Promise<string[]> {
+    const names = (await this.#call({ op: "keyspaces" }, options)) as string;
+    return (JSON.parse(names) as [number, string][]).map(([, name]) => name);
+  }
+
+  /**
+   * Removes a keyspace with all it holds; answers whether there was one. Iterations under way go on
+   * to their end.
+   */
+  async dropKeyspace(name: string, options: WaitOptions = {}): Promise<boolean> {
+    checkKeyspaceName(name);
+    this.#opened.delete(name);
+    return (await this.#call({ op: "dropKeyspace", name }, options)) as boolean;
+  }
+
+  /** The store as it is now, after every call made before. Release it when done. */
+  snapshot(): Snapshot<K, V> {
+    const { scope } = this;
+    const snapshot = this.#nextSnapshot++;
+    // A store that is closed says so at the first read.
+    scope.connection.call({ op: "snapshot", snapshot }).catch(() => undefined);
+    return new Snapshot({ ...scope, snapshot });
   }
 
   /** Puts every earlier write on the medium. */
-  async sync(): Promise<void> {
-    await this.#connection.call({ op: "sync" });
+  async sync(options: WaitOptions = {}): Promise<void> {
+    await this.#call({ op: "sync" }, options);
   }
 
   /** Writes what is in memory to tables, and puts it on the medium. */
-  async flush(): Promise<void> {
-    await this.#connection.call({ op: "flush" });
+  async flush(options: WaitOptions = {}): Promise<void> {
+    await this.#call({ op: "flush" }, options);
   }
 
   /** The store's shape, room and counters. */
-  async stats(): Promise<Stats> {
-    return parse((await this.#connection.call({ op: "stats" })) as string) as Stats;
+  async stats(options: WaitOptions = {}): Promise<Stats> {
+    return parse((await this.#call({ op: "stats" }, options)) as string) as Stats;
   }
 
   /** Reads and verifies everything stored, and reports what is damaged. */
-  async check(): Promise<CheckReport> {
-    return parse((await this.#connection.call({ op: "check" })) as string) as CheckReport;
+  async check(options: WaitOptions = {}): Promise<CheckReport> {
+    return parse((await this.#call({ op: "check" }, options)) as string) as CheckReport;
+  }
+
+  /**
+   * What the engine does, from the first step on: flushes, compactions with their reasons, stalls.
+   * Ends when the store is closed. Nothing is sent while nobody listens.
+   */
+  events(options: WaitOptions = {}): AsyncGenerator<Event, void, undefined> {
+    return events(this.scope.connection.listeners, options);
+  }
+
+  /**
+   * Copies the store, as it is now, to another name on this origin, which no store may have.
+   * `timeout` is how long to wait for another that holds that name, in milliseconds.
+   */
+  async checkpoint(
+    name: string,
+    options: WaitOptions & { timeout?: number | undefined } = {},
+  ): Promise<void> {
+    await this.#call({ op: "checkpoint", ...ask(name, options.timeout) }, options);
+  }
+
+  /**
+   * The store, as it is now, as a single file: a native program opens or imports it, and so does
+   * `importStore`. The file lies on the private file system until it was read; read it to its end,
+   * or cancel it.
+   */
+  async export(options: WaitOptions = {}): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const { blob, file } = (await this.#call({ op: "export" }, options)) as Exported;
+    return exportStream(blob, () => {
+      if (file !== undefined) this.#call({ op: "endExport", file }, {}).catch(() => undefined);
+    });
+  }
+
+  /** How many bytes this origin takes in all, and how many it may. */
+  async estimate(): Promise<{ usage: number; quota: number }> {
+    const { usage = 0, quota = 0 } = await navigator.storage.estimate();
+    return { usage, quota };
+  }
+
+  /** Asks the browser to keep this origin's data when room gets scarce; answers whether it will. */
+  persist(): Promise<boolean> {
+    return navigator.storage.persist();
   }
 
   /** Syncs, closes the store, and lets others open it. Calls made before are done first. */
   close(): Promise<void> {
-    return this.#connection.close();
+    return this.scope.connection.close();
   }
 
   /** Closes, at the end of an `await using` block. */
@@ -157,30 +284,7 @@ export class Db<
     return this.close();
   }
 
-  #sync({ durability = this.#defaults.durability }: WriteOptions): boolean {
-    checkDurability(durability);
-    return durability === "sync";
+  #call(operation: Operation, { signal }: WaitOptions): Promise<unknown> {
+    return abortable(signal, () => this.scope.connection.call(operation));
   }
-}
-
-/** Refuses what is no durability. */
-export function checkDurability(durability: Durability): void {
-  if (durability !== "sync" && durability !== "buffered") {
-    throw new InvalidArgumentError(
-      `durability: expected "sync" or "buffered", found ${JSON.stringify(durability)}`,
-    );
-  }
-}
-
-function checkIterable(what: string, value: unknown): void {
-  if (typeof (value as Iterable<unknown> | undefined)?.[Symbol.iterator] !== "function") {
-    throw new InvalidArgumentError(`${what}: expected an array, found ${describe(value)}`);
-  }
-}
-
-function unknownType(operation: never): InvalidArgumentError {
-  const found = (operation as { type?: unknown } | undefined)?.type ?? describe(operation);
-  return new InvalidArgumentError(
-    `batch: expected operations of type "put" or "delete", found ${JSON.stringify(found)}`,
-  );
 }

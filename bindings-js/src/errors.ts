@@ -1,147 +1,101 @@
 /**
  * Every way in which a call can fail: a class, a stable `code`, and a sentence that says what was
- * expected and what was found.
+ * expected and what was found. Names are given in so many words, since minifiers change those of
+ * classes.
  */
 
 /** The base of every error that this package throws. */
 export abstract class TerraneError extends Error {
   /** Names the kind of failure; stable across releases. */
-  abstract readonly code: string;
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-  }
+  abstract readonly code: ErrorCode;
 }
 
 /** Another tab or worker holds the store; the sentence says which. */
 export class BusyError extends TerraneError {
-  readonly code = "BUSY";
+  override readonly name = "BusyError";
+  readonly code = "busy";
 }
 
 /** The browser gives no private file system here: an old browser, private mode, or no HTTPS. */
 export class UnavailableError extends TerraneError {
-  readonly code = "UNAVAILABLE";
+  override readonly name = "UnavailableError";
+  readonly code = "unavailable";
 }
 
-/** The origin's storage quota, or the disk, is full. */
+/** The origin's storage quota, the disk, or memory is full. */
 export class QuotaError extends TerraneError {
-  readonly code = "QUOTA";
+  override readonly name = "QuotaError";
+  readonly code = "quota";
 }
 
-/** Stored bytes are not what was written; the sentence names file and offset. */
+/** Stored bytes are not what was written. */
 export class CorruptError extends TerraneError {
-  readonly code = "CORRUPT";
+  override readonly name = "CorruptError";
+  readonly code = "corrupt";
+  /** The damaged file. */
+  readonly file: string | undefined;
+  /** Where in the file, in bytes. */
+  readonly offset: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & { file?: string; offset?: number } = {}) {
+    super(message, options);
+    this.file = options.file;
+    this.offset = options.offset;
+  }
 }
 
-/** The store, or the iteration, was closed before. */
+/** The store, the keyspace, the snapshot or the iteration was closed before. */
 export class ClosedError extends TerraneError {
-  readonly code = "CLOSED";
+  override readonly name = "ClosedError";
+  readonly code = "closed";
+}
+
+/** A signal ended the wait. What had been asked by then may still take effect. */
+export class AbortError extends TerraneError {
+  override readonly name = "AbortError";
+  readonly code = "aborted";
 }
 
 /** An argument is outside its limits. Nothing of the call took effect. */
 export class InvalidArgumentError extends TerraneError {
-  readonly code = "INVALID_ARGUMENT";
+  override readonly name = "InvalidArgumentError";
+  readonly code = "invalid-argument";
 }
 
-/** There is no store of that name, and none was to be created. */
-export class NoStoreError extends TerraneError {
-  readonly code = "NO_STORE";
+/** There is no store or keyspace of that name, and none was to be created. */
+export class NotFoundError extends TerraneError {
+  override readonly name = "NotFoundError";
+  readonly code = "not-found";
 }
 
 /** A later release of this package wrote the store. */
 export class NewerFormatError extends TerraneError {
-  readonly code = "NEWER_FORMAT";
+  override readonly name = "NewerFormatError";
+  readonly code = "newer-format";
 }
 
 /** The browser refused a file operation. */
 export class IoError extends TerraneError {
-  readonly code = "IO";
+  override readonly name = "IoError";
+  readonly code = "io";
 }
 
 /** The engine itself stopped. What was acknowledged is safe; open the store again. */
 export class EngineError extends TerraneError {
-  readonly code = "ENGINE";
+  override readonly name = "EngineError";
+  readonly code = "engine";
 }
 
 /** The codes of all errors. */
 export type ErrorCode =
-  | BusyError["code"]
-  | UnavailableError["code"]
-  | QuotaError["code"]
-  | CorruptError["code"]
-  | ClosedError["code"]
-  | InvalidArgumentError["code"]
-  | NoStoreError["code"]
-  | NewerFormatError["code"]
-  | IoError["code"]
-  | EngineError["code"];
-
-/** An error as it travels from the worker: classes do not survive the journey. */
-export interface WireError {
-  code: ErrorCode;
-  message: string;
-  cause?: unknown;
-}
-
-const classes: Record<ErrorCode, new (message: string, options?: ErrorOptions) => TerraneError> = {
-  BUSY: BusyError,
-  UNAVAILABLE: UnavailableError,
-  QUOTA: QuotaError,
-  CORRUPT: CorruptError,
-  CLOSED: ClosedError,
-  INVALID_ARGUMENT: InvalidArgumentError,
-  NO_STORE: NoStoreError,
-  NEWER_FORMAT: NewerFormatError,
-  IO: IoError,
-  ENGINE: EngineError,
-};
-
-/** Makes the error of the right class from what travelled. */
-export function fromWire({ code, message, cause }: WireError): TerraneError {
-  return new classes[code](message, cause === undefined ? undefined : { cause });
-}
-
-/** What travels of an exception that the worker caught. */
-export function toWire(thrown: unknown): WireError {
-  if (isWire(thrown)) {
-    const { code, message, cause } = thrown;
-    return cause === undefined ? { code, message } : { code, message, cause };
-  }
-  if (thrown instanceof Error || thrown instanceof DOMException) {
-    const { name, message } = thrown;
-    return { code: codeOf(name), message: `${name}: ${message}`, cause: thrown };
-  }
-  return { code: "ENGINE", message: String(thrown) };
-}
-
-/** Whether something thrown says its code. */
-export function isWire(value: unknown): value is WireError {
-  return typeof value === "object" && value !== null && "code" in value && isCode(value.code);
-}
-
-function isCode(code: unknown): code is ErrorCode {
-  return typeof code === "string" && Object.hasOwn(classes, code);
-}
-
-function codeOf(exception: string): ErrorCode {
-  switch (exception) {
-    case "QuotaExceededError":
-      return "QUOTA";
-    case "NoModificationAllowedError":
-      return "BUSY";
-    case "NotFoundError":
-      return "NO_STORE";
-    case "SecurityError":
-    case "NotAllowedError":
-      return "UNAVAILABLE";
-    case "CompileError":
-    case "LinkError":
-    case "RuntimeError":
-    case "RangeError":
-    case "TypeError":
-      return "ENGINE";
-    default:
-      return "IO";
-  }
-}
+  | "busy"
+  | "unavailable"
+  | "quota"
+  | "corrupt"
+  | "closed"
+  | "aborted"
+  | "invalid-argument"
+  | "not-found"
+  | "newer-format"
+  | "io"
+  | "engine";

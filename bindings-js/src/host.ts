@@ -1,91 +1,49 @@
-/** An open store in its worker: locks, files and engine, taken and let go together. */
+/** What a store's worker does for each request. */
 
-import init, { on_panic, type Scan, Store } from "../wasm/terrane.js";
-import { isWire, type WireError } from "./errors.ts";
-import { directoryOf, type Hold, hold, retryWhileHeld } from "./place.ts";
+import type { Scan } from "../wasm/terrane.js";
+import { checkpoint, endExport, exportFile } from "./copies.ts";
+import { Engine } from "./engine.ts";
+import { ClosedError, InvalidArgumentError } from "./errors.ts";
 import type { Counted, OpenRequest, Operation, Page } from "./protocol.ts";
-
-/** The volume's backing files. A sync of the log does not wait for writes to tables. */
-const FILES = ["journal", "log", "data"];
-
-/** What the engine said before it trapped. */
-let panic: string | undefined;
 
 /** Owns one store. */
 export class Host {
-  readonly #store: Store;
-  readonly #handles: FileSystemSyncAccessHandle[];
-  readonly #locks: Hold;
+  readonly engine: Engine;
+  readonly #tell: (event: string) => void;
   readonly #scans: Map<number, Scan> = new Map();
 
-  private constructor(store: Store, handles: FileSystemSyncAccessHandle[], locks: Hold) {
-    this.#store = store;
-    this.#handles = handles;
-    this.#locks = locks;
+  private constructor(engine: Engine, tell: (event: string) => void) {
+    this.engine = engine;
+    this.#tell = tell;
   }
 
-  /** Takes the locks, opens the files and starts the engine; on failure lets all go again. */
-  static async open(request: OpenRequest): Promise<Host> {
-    const { name, page, client, timeout, createIfMissing, wasmUrl } = request;
-    const module = wasmUrl === undefined ? undefined : { module_or_path: wasmUrl };
-    const starting = init(module).catch((cause: unknown) => {
-      throw refusal("ENGINE", `the engine could not be loaded: ${cause}`, cause);
-    });
-    // Its failure is told below, where it is awaited.
-    starting.catch(() => undefined);
-    const since = new Date().toISOString();
-    const locks = await hold({ name, page, client, since }, timeout);
-    const handles: FileSystemSyncAccessHandle[] = [];
-    try {
-      const directory = await directoryOf(name, createIfMissing);
-      for (const file of FILES) {
-        const handle = await directory.getFileHandle(file, { create: createIfMissing });
-        handles.push(await retryWhileHeld(() => handle.createSyncAccessHandle(), timeout));
-      }
-      await starting;
-      on_panic((message: string) => {
-        panic = message;
-      });
-      return new Host(Store.open(handles, request.engine), handles, locks);
-    } catch (error) {
-      letGo(handles, locks);
-      throw error instanceof WebAssembly.RuntimeError ? stopped(error) : error;
-    }
-  }
-
-  /** The name of the lock that is held as long as the store is. */
-  get lock(): string {
-    return this.#locks.lock;
+  /** Opens a store; `tell` takes its events, as JSON. */
+  static async open(request: OpenRequest, tell: (event: string) => void): Promise<Host> {
+    return new Host(await Engine.open(request), tell);
   }
 
   /** Carries out a request. */
   perform(request: Operation): unknown {
-    try {
-      return this.#perform(request);
-    } catch (error) {
-      if (isWire(error)) throw error;
-      // A trap: the engine's memory is in an unknown state; what is on the files is not.
-      letGo(this.#handles, this.#locks);
-      throw stopped(error);
-    }
-  }
-
-  #perform(request: Operation): unknown {
-    const store = this.#store;
+    const { engine } = this;
     switch (request.op) {
       case "write":
-        return store.write(request.batch);
+        return engine.write(request.batch);
       case "get":
-        return store.get_many(request.keys);
+        return engine.call((store) =>
+          store.get_many(request.keyspace, request.snapshot, request.keys),
+        );
       case "scan": {
-        const { scan, from, fromInclusive, to, toInclusive, reverse, limit } = request;
-        this.#scans.set(scan, store.scan(from, fromInclusive, to, toInclusive, reverse, limit));
+        const { scan, keyspace, snapshot, range, reverse, limit } = request;
+        this.#scans.set(
+          scan,
+          engine.call((store) => store.scan(keyspace, snapshot, range, reverse, limit)),
+        );
         return undefined;
       }
       case "page":
         return this.#step(request.scan, (scan): Page => {
-          const pairs = scan.page(request.bytes);
-          return { pairs, done: scan.done };
+          const strings = scan.page(request.bytes, request.keys, request.values);
+          return { strings, done: scan.done };
         });
       case "count":
         return this.#step(request.scan, (scan): Counted => {
@@ -94,29 +52,69 @@ export class Host {
         });
       case "endScan":
         return this.#endScan(request.scan);
-      case "jobs":
-        return store.run_jobs(request.bytes);
+      case "snapshot":
+        return engine.call((store) => store.snapshot(request.snapshot));
+      case "release":
+        return engine.call((store) => store.release(request.snapshot));
+      case "keyspace": {
+        const { keyspace, name, create, policy } = request;
+        return engine.call((store) => store.keyspace(keyspace, name, create, policy));
+      }
+      case "dropKeyspace": {
+        const dropped = engine.call((store) => store.drop_keyspace(request.name));
+        engine.askTurn();
+        return dropped;
+      }
+      case "levels":
+        return engine.call((store) => store.levels(request.keyspace));
+      case "policy":
+        return engine.call((store) => store.policy(request.keyspace));
+      case "setPolicy":
+        engine.call((store) => store.set_policy(request.keyspace, request.policy));
+        return engine.askTurn();
+      case "approximateSize":
+        return engine.call((store) => store.approximate_size(request.keyspace, request.range));
+      case "compactRange":
+        engine.call((store) => store.compact_range(request.keyspace, request.range));
+        return engine.askTurn();
+      case "keyspaces":
+        return engine.call((store) => store.keyspaces());
       case "flush":
-        return store.flush();
+        engine.call((store) => store.flush());
+        return engine.askTurn();
       case "sync":
-        return store.sync();
+        return engine.sync();
       case "stats":
-        return store.stats();
+        return engine.call((store) => store.stats());
       case "check":
-        return store.check();
+        return engine.call((store) => store.check());
+      case "listen":
+        return engine.call((store) => store.listen(request.on ? this.#tell : undefined));
+      case "checkpoint":
+        return checkpoint(engine, request);
+      case "export":
+        return exportFile(engine);
+      case "endExport":
+        return endExport(engine, request.file);
       case "close":
-        return this.#close();
+        for (const scan of this.#scans.keys()) this.#endScan(scan);
+        return engine.close(new ClosedError("the store is closed"));
       case "open":
-        throw refusal("INVALID_ARGUMENT", "the worker has its store already");
+      case "import":
+      case "importBytes":
+      case "endImport":
+        throw new InvalidArgumentError(
+          `request: expected one to an open store, found "${request.op}"`,
+        );
     }
   }
 
   #step<T extends { done: boolean }>(number: number, body: (scan: Scan) => T): T {
     const scan = this.#scans.get(number);
     if (scan === undefined) {
-      throw refusal("CLOSED", "the iteration ended when the page was put aside; begin it again");
+      throw new ClosedError("the iteration ended when the page was put aside; begin it again");
     }
-    const step = body(scan);
+    const step = this.engine.call(() => body(scan));
     if (step.done) this.#endScan(number);
     return step;
   }
@@ -125,28 +123,4 @@ export class Host {
     this.#scans.get(number)?.free();
     this.#scans.delete(number);
   }
-
-  #close(): void {
-    try {
-      for (const scan of this.#scans.keys()) this.#endScan(scan);
-      this.#store.close();
-    } finally {
-      letGo(this.#handles, this.#locks);
-    }
-  }
-}
-
-function letGo(handles: FileSystemSyncAccessHandle[], locks: Hold): void {
-  for (const handle of handles) handle.close();
-  locks.release();
-}
-
-/** Says of a trap what the engine said of it. */
-function stopped(error: unknown): WireError {
-  const why = panic ?? String(error);
-  return refusal("ENGINE", `the engine stopped, open the store again: ${why}`, error);
-}
-
-function refusal(code: WireError["code"], message: string, cause?: unknown): WireError {
-  return cause === undefined ? { code, message } : { code, message, cause };
 }

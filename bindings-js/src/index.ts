@@ -1,29 +1,31 @@
 /** An ordered key-value store for the browser. */
 
+export type { WaitOptions } from "./abort.ts";
+export type { BatchOperation } from "./batch.ts";
+export type { Db, Keyspace, Snapshot } from "./db.ts";
+export { destroy } from "./destroy.ts";
+export type { Entry } from "./parts.ts";
+export * from "./errors.ts";
+export type { Event } from "./events.ts";
+export { importStore, type OpenOptions, open } from "./open.ts";
 export type {
-  BatchOperation,
-  Db,
   Durability,
-  EntriesOptions,
-  ReadOptions,
+  Encodings,
+  KeyspaceOptions,
+  StoreOptions,
   WriteOptions,
-} from "./db.ts";
-export type { Entry, RangeOptions } from "./entries.ts";
-export {
-  BusyError,
-  ClosedError,
-  CorruptError,
-  EngineError,
-  type ErrorCode,
-  InvalidArgumentError,
-  IoError,
-  NewerFormatError,
-  NoStoreError,
-  QuotaError,
-  TerraneError,
-  UnavailableError,
-} from "./errors.ts";
-export { destroy, type EngineOptions, type OpenOptions, open } from "./open.ts";
-export type { Bytes, Decoded, Encoding } from "./packing.ts";
+} from "./options.ts";
+export type { Bytes, Decoded, Encoding, RangeOptions } from "./packing.ts";
 export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./packing.ts";
-export type { CheckReport, Damage, KeyspaceStats, LevelStats, Stats } from "./stats.ts";
+export type * from "./policies.ts";
+export type { EntriesOptions, Reader, ReadOptions } from "./reader.ts";
+export type {
+  CheckReport,
+  Damage,
+  KeyspaceStats,
+  Level,
+  LevelStats,
+  Run,
+  Stats,
+  Table,
+} from "./stats.ts";

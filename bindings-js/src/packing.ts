@@ -1,10 +1,13 @@
 /**
- * Keys, values and batches in one buffer each, so that a message copies nothing twice.
+ * Keys, values, ranges and batches in one buffer each, so that a message copies nothing twice.
  *
  * - A byte string is its length (unsigned 32 bits, little-endian), then its bytes.
- * - Keys are byte strings one after the other; a page is keys and values in turn.
+ * - Keys are byte strings one after the other; a page is keys, or values, or both in turn.
  * - Values looked up are byte strings too, where the length 0xFFFFFFFF says that there is none.
- * - A batch is operations: a byte 1, key and value for a put; a byte 0 and a key for a delete.
+ * - A range is its two ends: a byte 0 for an open one, 1 for one that is included or 2 for one that
+ *   is excluded, then (not for 0) the key.
+ * - A batch is as it lies in the engine's log. An operation is a byte 0 for a delete or 1 for a put,
+ *   the keyspace, the key and, for a put, the value; numbers and lengths are varints.
  */
 
 import { InvalidArgumentError } from "./errors.ts";
@@ -22,12 +25,16 @@ export type Encoding = "utf8" | "binary";
 
 /** The type of a key or value in an encoding. */
 export type Decoded<E extends Encoding> = E extends "utf8" ? string : Uint8Array;
-/** The longest batch, in packed bytes: keys, values, and up to nine bytes an operation. */
+/** The longest batch, in packed bytes: keys, values, and up to 13 bytes an operation. */
 export const MAX_BATCH_BYTES: number = 128 << 20;
 
 const DELETE = 0;
 const PUT = 1;
 const MISSING = 0xffff_ffff;
+/** The bytes that a length takes, where it is no varint. */
+const FIXED = 4;
+/** Up to here a loop over characters is faster than a call of the encoder. */
+const SHORT_TEXT = 64;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -35,7 +42,6 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Fills a buffer that grows. */
 export class Packer {
   #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(256);
-  #view: DataView = new DataView(this.#bytes.buffer);
   #length = 0;
 
   /** Bytes packed so far. */
@@ -48,63 +54,140 @@ export class Packer {
     this.#length = length;
   }
 
-  put(key: Bytes, value: Bytes): void {
-    this.#byte(PUT);
-    this.key(key);
+  put(keyspace: number, key: Bytes, value: Bytes): void {
+    this.#operation(PUT, keyspace, key);
     this.#string("value", value, MAX_VALUE_BYTES);
   }
 
-  delete(key: Bytes): void {
-    this.#byte(DELETE);
-    this.key(key);
+  delete(keyspace: number, key: Bytes): void {
+    this.#operation(DELETE, keyspace, key);
   }
 
   key(key: Bytes): void {
-    this.#string("key", key, MAX_KEY_BYTES);
+    this.#string("key", key, MAX_KEY_BYTES, FIXED);
   }
 
-  /** What was packed. The packer must not be used after. */
+  /** A key without its length. */
+  bareKey(key: Bytes): void {
+    this.#string("key", key, MAX_KEY_BYTES, 0);
+  }
+
+  /** An end of a range. */
+  end(included: Bytes | undefined, excluded: Bytes | undefined): void {
+    this.#reserve(1);
+    const key = included ?? excluded;
+    this.#bytes[this.#length++] = key === undefined ? 0 : included === undefined ? 2 : 1;
+    if (key !== undefined) this.key(key);
+  }
+
+  /** What was packed, as a view of the packer's buffer. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  #byte(byte: number): void {
-    this.#reserve(1);
-    this.#bytes[this.#length] = byte;
-    this.#length += 1;
+  #operation(kind: number, keyspace: number, key: Bytes): void {
+    this.#reserve(6);
+    this.#bytes[this.#length++] = kind;
+    this.#length = putVarint(this.#bytes, this.#length, keyspace);
+    this.#string("key", key, MAX_KEY_BYTES);
   }
 
-  #string(what: string, content: Bytes, limit: number): void {
-    const start = this.#length + 4;
-    let length: number;
-    if (typeof content === "string") {
-      checkWellFormed(what, content);
-      checkLength(what, content.length, limit);
-      this.#reserve(4 + 3 * content.length);
-      length = encoder.encodeInto(content, this.#bytes.subarray(start)).written;
-      checkLength(what, length, limit);
-    } else if (content instanceof Uint8Array) {
-      length = content.length;
-      checkLength(what, length, limit);
-      this.#reserve(4 + length);
-      this.#bytes.set(content, start);
-    } else {
-      throw new InvalidArgumentError(
-        `${what}: expected a string or a Uint8Array, found ${describe(content)}`,
-      );
+  /** Appends a byte string behind its length, which takes `head` bytes or is a varint. */
+  #string(what: string, content: Bytes, limit: number, head?: number): void {
+    const isText = typeof content === "string";
+    if (!isText && !(content instanceof Uint8Array)) {
+      const found = describe(content);
+      throw new InvalidArgumentError(`${what}: expected a string or a Uint8Array, found ${found}`);
     }
-    this.#view.setUint32(this.#length, length, true);
+    checkLength(what, content.length, limit);
+    this.#reserve(8 + (isText ? 3 : 1) * content.length);
+    const at = this.#length;
+    // Text has at least a byte for each character, and mostly that.
+    const start = at + (head ?? varintBytes(content.length));
+    let length = content.length;
+    if (isText) length = this.#text(what, content, start);
+    else this.#bytes.set(content, start);
+    checkLength(what, length, limit);
     this.#length = start + length;
+    if (head === undefined) this.#varint(at, start, length);
+    else for (let i = 0; i < head; i++) this.#bytes[at + i] = length >>> (8 * i);
+  }
+
+  /** Writes the varint `length` at `at`, before as many bytes that lie at `start`. */
+  #varint(at: number, start: number, length: number): void {
+    const end = at + varintBytes(length);
+    if (end !== start) {
+      this.#bytes.copyWithin(end, start, start + length);
+      this.#length += end - start;
+    }
+    putVarint(this.#bytes, at, length);
+  }
+
+  /** Writes the UTF-8 bytes of a text at `start`; answers how many. */
+  #text(what: string, text: string, start: number): number {
+    const bytes = this.#bytes;
+    if (text.length <= SHORT_TEXT) {
+      let i = 0;
+      for (; i < text.length; i++) {
+        const code = text.charCodeAt(i);
+        if (code >= 0x80) break;
+        bytes[start + i] = code;
+      }
+      if (i === text.length) return i;
+    }
+    checkWellFormed(what, text);
+    return encoder.encodeInto(text, bytes.subarray(start)).written;
   }
 
   #reserve(more: number): void {
     const needed = this.#length + more;
     if (needed <= this.#bytes.length) return;
     const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
-    grown.set(this.#bytes.subarray(0, this.#length));
+    grown.set(this.bytes());
     this.#bytes = grown;
-    this.#view = new DataView(grown.buffer);
   }
+}
+
+function varintBytes(value: number): number {
+  let bytes = 1;
+  while ((value >>>= 7) > 0) bytes += 1;
+  return bytes;
+}
+
+/** Writes a varint, seven bits a byte, the lowest first; answers where it ends. */
+function putVarint(bytes: Uint8Array, at: number, value: number): number {
+  while (value >= 0x80) {
+    bytes[at++] = value | 0x80;
+    value >>>= 7;
+  }
+  bytes[at++] = value;
+  return at;
+}
+
+/** Bounds of an iteration; of `gte` and `gt`, and of `lte` and `lt`, at most one. */
+export interface RangeOptions {
+  /** The first key, included. */
+  gte?: Bytes | undefined;
+  /** The first key, excluded. */
+  gt?: Bytes | undefined;
+  /** The last key, included. */
+  lte?: Bytes | undefined;
+  /** The last key, excluded. */
+  lt?: Bytes | undefined;
+}
+
+/** Packs the bounds of a range. */
+export function packRange({ gte, gt, lte, lt }: RangeOptions): Uint8Array<ArrayBuffer> {
+  if (gte !== undefined && gt !== undefined) {
+    throw new InvalidArgumentError("range: expected one of gte and gt, found both");
+  }
+  if (lte !== undefined && lt !== undefined) {
+    throw new InvalidArgumentError("range: expected one of lte and lt, found both");
+  }
+  const packer = new Packer();
+  packer.end(gte, gt);
+  packer.end(lte, lt);
+  return packer.bytes();
 }
 
 /** All byte strings of a buffer, as views; undefined for each that says that there is none. */
@@ -113,7 +196,7 @@ export function unpack(bytes: Uint8Array): (Uint8Array | undefined)[] {
   const strings: (Uint8Array | undefined)[] = [];
   for (let at = 0; at < bytes.length;) {
     const length = view.getUint32(at, true);
-    at += 4;
+    at += FIXED;
     if (length === MISSING) {
       strings.push(undefined);
     } else {
@@ -135,13 +218,6 @@ export function decode<E extends Encoding>(bytes: Uint8Array, encoding: E): Deco
       { cause },
     );
   }
-}
-
-/** A key alone, checked and encoded. */
-export function encodeKey(key: Bytes): Uint8Array {
-  const packer = new Packer();
-  packer.key(key);
-  return packer.bytes().slice(4);
 }
 
 /** Refuses what is too long. */

@@ -1,121 +1,61 @@
-/**
- * Where a store lies, and who has it.
- *
- * 1. A store is the directory `terrane/<name>` of the origin's private file system.
- * 2. Its owner holds the lock `terrane:<name>`, and a second lock whose name says who it is.
- * 3. A page that goes away may hold lock or files for two seconds more: both are waited for.
- */
+/** A store's place, as a worker holds it: locks, directory and open files. */
 
-import { BusyError, NoStoreError, UnavailableError } from "./errors.ts";
-import { type Holder, holderLock, parseHolder, storeLock } from "./protocol.ts";
+import { directoryOf, isNamed, noStore, retryWhileHeld } from "./directory.ts";
+import { type Hold, hold } from "./locks.ts";
+import type { Asked } from "./protocol.ts";
 
-const ROOT = "terrane";
-/** The pause between attempts, in milliseconds: doubled each time, up to the longest. */
-const FIRST_PAUSE = 10;
-const LONGEST_PAUSE = 250;
+/** The volume's backing files. A sync of the log does not wait for writes to tables. */
+const FILES = ["journal", "log", "data"];
 
-/** A store's locks, held. */
-export interface Hold {
-  /** The name of the lock that says who holds the store. */
-  lock: string;
-  release: () => void;
-}
+/** A store's place, held: its locks, its directory and its files. */
+export class Place {
+  readonly lock: string;
+  readonly directory: FileSystemDirectoryHandle;
+  readonly handles: FileSystemSyncAccessHandle[];
+  readonly #release: () => void;
 
-/** Takes a store's locks, or says who has them when `timeout` milliseconds have passed. */
-export async function hold(holder: Holder, timeout: number): Promise<Hold> {
-  const release = await request(storeLock(holder.name), AbortSignal.timeout(timeout)).catch(
-    async (cause: unknown) => {
-      if (cause instanceof DOMException && cause.name === "TimeoutError") {
-        throw new BusyError(await describeHolder(holder), { cause });
-      }
-      throw new UnavailableError(`the browser refused a lock: ${cause}`, { cause });
-    },
-  );
-  const lock = holderLock(holder);
-  const releaseName = await request(lock);
-  return {
-    lock,
-    release: () => {
-      releaseName();
-      release();
-    },
-  };
-}
-
-/** The directory of a store. */
-export async function directoryOf(
-  name: string,
-  create: boolean,
-): Promise<FileSystemDirectoryHandle> {
-  const root = await rootDirectory(create);
-  try {
-    return await root.getDirectoryHandle(name, { create });
-  } catch (cause) {
-    throw isNamed(cause, "NotFoundError") ? noStore(name, cause) : cause;
+  private constructor(
+    hold: Hold,
+    directory: FileSystemDirectoryHandle,
+    handles: FileSystemSyncAccessHandle[],
+  ) {
+    this.lock = hold.lock;
+    this.#release = hold.release;
+    this.directory = directory;
+    this.handles = handles;
   }
-}
 
-/** Deletes a store's directory; nothing happens if there is none. */
-export async function removeDirectory(name: string, timeout: number): Promise<void> {
-  try {
-    const root = await rootDirectory(false);
-    await retryWhileHeld(() => root.removeEntry(name, { recursive: true }), timeout);
-  } catch (error) {
-    if (!isNamed(error, "NotFoundError") && !(error instanceof NoStoreError)) throw error;
-  }
-}
-
-/** Tries again as long as another handle is open on the file, for `timeout` milliseconds. */
-export async function retryWhileHeld<T>(attempt: () => Promise<T>, timeout: number): Promise<T> {
-  const end = performance.now() + timeout;
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+  /** Takes it all; on failure lets all go again. */
+  static async take(asked: Asked, create: boolean): Promise<Place> {
+    const held = await hold(asked);
+    const handles: FileSystemSyncAccessHandle[] = [];
     try {
-      return await attempt();
+      const directory = await directoryOf(asked.name, create);
+      for (const file of FILES) {
+        const handle = await directory.getFileHandle(file, { create });
+        handles.push(await retryWhileHeld(() => handle.createSyncAccessHandle(), asked.timeout));
+      }
+      return new Place(held, directory, handles);
     } catch (error) {
-      if (!isNamed(error, "NoModificationAllowedError") || performance.now() >= end) throw error;
+      letGo(handles);
+      held.release();
+      throw isNamed(error, "NotFoundError") ? noStore(asked.name, error) : error;
     }
-    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+
+  /** Removes what copies left that were cut short. */
+  async sweep(): Promise<void> {
+    for await (const file of this.directory.keys()) {
+      if (!FILES.includes(file)) await this.directory.removeEntry(file);
+    }
+  }
+
+  letGo(): void {
+    letGo(this.handles);
+    this.#release();
   }
 }
 
-async function rootDirectory(create: boolean): Promise<FileSystemDirectoryHandle> {
-  let storage: FileSystemDirectoryHandle;
-  try {
-    storage = await navigator.storage.getDirectory();
-  } catch (cause) {
-    throw new UnavailableError(
-      `the browser refused its private file system, as in private mode: ${cause}`,
-      { cause },
-    );
-  }
-  try {
-    return await storage.getDirectoryHandle(ROOT, { create });
-  } catch (cause) {
-    throw isNamed(cause, "NotFoundError") ? noStore(ROOT, cause) : cause;
-  }
-}
-
-function noStore(name: string, cause: unknown): NoStoreError {
-  return new NoStoreError(`there is no store "${name}" on this origin`, { cause });
-}
-
-/** Holds a lock until the function that it answers is called. */
-function request(name: string, signal?: AbortSignal): Promise<() => void> {
-  return new Promise((resolve, reject) => {
-    const held = () => new Promise<void>((release) => resolve(release));
-    navigator.locks.request(name, signal === undefined ? {} : { signal }, held).catch(reject);
-  });
-}
-
-/** The sentence for a second opener. */
-async function describeHolder({ name, client }: Holder): Promise<string> {
-  const { held = [] } = await navigator.locks.query();
-  const owner = held.map((lock) => parseHolder(lock.name)).find((found) => found?.name === name);
-  if (owner === undefined) return `store "${name}" is held by another page of this origin`;
-  const where = owner.client === client ? "by this page itself" : `in another tab, ${owner.page}`;
-  return `store "${name}" is open ${where}, since ${owner.since}`;
-}
-
-function isNamed(error: unknown, name: string): boolean {
-  return error instanceof DOMException && error.name === name;
+function letGo(handles: FileSystemSyncAccessHandle[]): void {
+  for (const handle of handles) handle.close();
 }

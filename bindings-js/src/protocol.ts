@@ -1,36 +1,42 @@
 /**
  * What client and worker say to each other. A message carries many requests, or many replies; each
- * reply answers one request by its id. Keys, values and batches travel packed (packing.ts).
+ * reply answers one request by its id. Keys, values, ranges and batches travel packed (packing.ts).
+ * The client numbers keyspaces, snapshots and scans, so that it can use them at once; 0 is the
+ * default keyspace, and no snapshot.
  */
 
-import type { WireError } from "./errors.ts";
+import type { WireError } from "./wire.ts";
 
-/** How a worker is to open a store. */
-export interface OpenRequest {
+/** What a store is asked for under. */
+export interface Asked {
   /** The store's name. */
   name: string;
   /** The page that opens it, for the sentence that a second opener gets. */
   page: string;
   /** Names the client, so that it can tell itself from others. */
   client: string;
-  /** Whether to create the store if there is none. */
-  createIfMissing: boolean;
   /** How long to wait for another holder, in milliseconds. */
   timeout: number;
+}
+
+/** How a worker is to open a store. */
+export interface OpenRequest extends Asked {
+  storage: "opfs" | "memory";
+  /** Whether to create the store if there is none. */
+  create: boolean;
   /** The longest that a buffered write waits for its sync, in milliseconds. */
   syncInterval: number;
-  /** Where the module lies, if not beside the worker. */
-  wasmUrl: string | undefined;
+  /** The module or where it lies, if not beside the worker. */
+  wasm: string | WebAssembly.Module | undefined;
   /** Options of the engine, as JSON. */
   engine: string;
 }
 
-/** Bounds of a scan, as encoded keys; an open side is undefined. No limit is Infinity. */
-export interface Range {
-  from: Uint8Array | undefined;
-  fromInclusive: boolean;
-  to: Uint8Array | undefined;
-  toInclusive: boolean;
+/** Which entries a scan gives. No limit is Infinity. */
+export interface ScanRequest {
+  keyspace: number;
+  snapshot: number;
+  range: Uint8Array;
   reverse: boolean;
   limit: number;
 }
@@ -41,16 +47,34 @@ export type Operation =
   /** A batch; if `sync`, the reply waits until it is on the medium. */
   | { op: "write"; batch: Uint8Array; sync: boolean }
   /** The values of packed keys. */
-  | { op: "get"; keys: Uint8Array }
-  /** Begins a scan under a number of the client's choice. */
-  | ({ op: "scan"; scan: number } & Range)
+  | { op: "get"; keyspace: number; snapshot: number; keys: Uint8Array }
+  /** Begins a scan under a number. */
+  | ({ op: "scan"; scan: number } & ScanRequest)
   /** At least one entry more, then as many as fit. */
-  | { op: "page"; scan: number; bytes: number }
+  | { op: "page"; scan: number; bytes: number; keys: boolean; values: boolean }
   | { op: "count"; scan: number; entries: number }
   | { op: "endScan"; scan: number }
-  | { op: "flush" | "sync" | "stats" | "check" }
-  /** About so many bytes of jobs; whether more is left. */
-  | { op: "jobs"; bytes: number }
+  /** Holds, or lets go, a picture of the store. */
+  | { op: "snapshot" | "release"; snapshot: number }
+  /** Opens a keyspace under a number. */
+  | { op: "keyspace"; keyspace: number; name: string; create: boolean; policy: string | undefined }
+  | { op: "dropKeyspace"; name: string }
+  | { op: "levels" | "policy"; keyspace: number }
+  | { op: "setPolicy"; keyspace: number; policy: string }
+  | { op: "approximateSize" | "compactRange"; keyspace: number; range: Uint8Array }
+  | { op: "keyspaces" | "flush" | "sync" | "stats" | "check" }
+  /** Whether events are to be sent. */
+  | { op: "listen"; on: boolean }
+  /** Copies the store to another on this origin. */
+  | ({ op: "checkpoint" } & Asked)
+  /** The store as a file, which stands until it is given back by its name. */
+  | { op: "export" }
+  | { op: "endExport"; file: string }
+  /** Begins a new store from a file whose bytes follow. */
+  | ({ op: "import" } & OpenRequest)
+  | { op: "importBytes"; bytes: Uint8Array }
+  /** All bytes have come, or none will. */
+  | { op: "endImport"; whole: boolean }
   /** Syncs and lets go of everything. */
   | { op: "close" };
 
@@ -59,8 +83,8 @@ export type Request = Operation & { id: number };
 
 /** A page of a scan. */
 export interface Page {
-  /** Packed pairs. */
-  pairs: Uint8Array;
+  /** Packed keys, values or pairs. */
+  strings: Uint8Array;
   /** Whether the scan ended with them. */
   done: boolean;
 }
@@ -71,8 +95,18 @@ export interface Counted {
   done: boolean;
 }
 
-/** The answer to the request of that id. */
-export type Reply = { id: number; value: unknown } | { id: number; error: WireError };
+/** A store as a file. */
+export interface Exported {
+  blob: Blob;
+  /** By which it is given back; undefined if it takes no room. */
+  file: string | undefined;
+}
+
+/** How a request ended. */
+export type Outcome = { value: unknown } | { error: WireError };
+
+/** The answer to the request of that id; an event has the id 0, and is JSON. */
+export type Reply = Outcome & { id: number };
 
 /** The name of the lock that a store's owner holds. */
 export function storeLock(name: string): string {

@@ -49,6 +49,35 @@ export interface Stats {
   stalls: number;
 }
 
+/** A table of a store: a sorted file that is never changed. */
+export interface Table {
+  id: number;
+  /** Bytes on the medium. */
+  bytes: number;
+  /** Entries, with old versions and tombstones. */
+  entries: number;
+  tombstones: number;
+  /** The first key. */
+  smallest: Uint8Array;
+  /** The last key. */
+  largest: Uint8Array;
+  /** The least and the greatest number of a write in it. */
+  firstSeq: number;
+  lastSeq: number;
+}
+
+/** A sorted run: tables whose keys do not overlap, in key order. */
+export interface Run {
+  /** Within a level a greater one is newer. */
+  id: number;
+  tables: Table[];
+}
+
+/** A level of a tree: runs, from the newest to the oldest. */
+export interface Level {
+  runs: Run[];
+}
+
 /** One damage that a check found. */
 export interface Damage {
   file: string;
@@ -70,10 +99,12 @@ export interface CheckReport {
   damage: Damage[];
 }
 
-/** Reads the engine's JSON, whose names have underscores. */
+/** Reads the engine's JSON, whose names have underscores and whose keys are lists of bytes. */
 export function parse(json: string): unknown {
-  return JSON.parse(json, (_, value: unknown) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return JSON.parse(json, (name, value: unknown) => {
+    if (typeof value !== "object" || value === null) return value;
+    if (name === "smallest" || name === "largest") return Uint8Array.from(value as number[]);
+    if (Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, field]) => [camel(name), field]));
   });
 }

@@ -7,7 +7,7 @@ test("the package can be imported on a server, and says why no store can be open
     await assert.rejects(call, (error) => {
       assert.ok(error instanceof terrane.UnavailableError);
       assert.ok(error instanceof terrane.TerraneError);
-      assert.equal(error.code, "UNAVAILABLE");
+      assert.equal(error.code, "unavailable");
       assert.match(error.message, /this is no page of a browser$/);
       return true;
     });

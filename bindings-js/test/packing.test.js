@@ -54,6 +54,41 @@ test("what is no bytes is refused by its type", () => {
     [[1], "Array"],
     [new Uint16Array(1), "Uint16Array"],
   ]) {
-    assert.throws(() => packer.put("k", bad), new RegExp(`found ${name}$`));
+    assert.throws(() => packer.put(0, "k", bad), new RegExp(`found ${name}$`));
+  }
+});
+
+test("an operation is as it lies in the log, whatever its lengths take", () => {
+  const varint = (bytes, at) => {
+    let value = 0;
+    for (let shift = 0; ; shift += 7, at += 1) {
+      value += (bytes[at] & 0x7f) * 2 ** shift;
+      if (bytes[at] < 0x80) return [value, at + 1];
+    }
+  };
+  // Two and three bytes a character: lengths that take more bytes than the characters' count would.
+  for (const value of [
+    "",
+    "a",
+    "a".repeat(200),
+    "é".repeat(64),
+    "é".repeat(127),
+    "日".repeat(9000),
+  ]) {
+    for (const content of [value, new TextEncoder().encode(value)]) {
+      const packer = new Packer();
+      packer.delete(300, "gone");
+      const before = packer.length;
+      packer.put(5, value.slice(0, 100), content);
+      packer.put(0, "", "");
+      const bytes = packer.bytes();
+      assert.deepEqual([...bytes.subarray(0, before)], [0, 0xac, 2, 4, 103, 111, 110, 101]);
+      assert.deepEqual([...bytes.subarray(before, before + 2)], [1, 5]);
+      const [keyLength, key] = varint(bytes, before + 2);
+      assert.equal(text(bytes.subarray(key, key + keyLength)), value.slice(0, 100));
+      const [length, start] = varint(bytes, key + keyLength);
+      assert.equal(text(bytes.subarray(start, start + length)), value);
+      assert.deepEqual([...bytes.subarray(start + length)], [1, 0, 0, 0]);
+    }
   }
 });

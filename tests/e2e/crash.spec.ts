@@ -79,7 +79,7 @@ test("cut loads leave whole batches, a prefix, with every synced one", async ({
       // The client notices, and every call that waited fails.
       await page.waitForFunction(() => "ended" in window);
       expect(await page.evaluate(() => (window as unknown as { ended: string }).ended)).toBe(
-        "ENGINE",
+        "engine",
       );
     } else if (round % 3 === 1) {
       await page.reload();

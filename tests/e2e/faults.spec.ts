@@ -29,7 +29,7 @@ test("at the quota writes fail with their class, and what was acknowledged stays
     await window.failure(() => db.close());
     return { failure, acknowledged };
   });
-  expect(failure).toMatchObject({ name: "QuotaError", code: "QUOTA" });
+  expect(failure).toMatchObject({ name: "QuotaError", code: "quota" });
   expect(acknowledged).toBeGreaterThan(100);
 
   await quota();
@@ -84,7 +84,7 @@ test("damaged bytes are named by a check, and never read as data", async ({ stor
   });
   expect(result.damage).toHaveLength(1);
   expect(result.damage[0]?.expected).not.toBe(result.damage[0]?.found);
-  expect(result.failure).toMatchObject({ name: "CorruptError", code: "CORRUPT" });
+  expect(result.failure).toMatchObject({ name: "CorruptError", code: "corrupt" });
   expect(result.wrong).toBe(0);
   expect(result.read).toBeLessThan(20_000);
 });
@@ -95,22 +95,28 @@ test("a module that cannot be loaded is told, and the store is free again", asyn
   const page = await storePage();
   const failures = await page.evaluate(async () => {
     const { open } = window.terrane;
-    const noModule = await window.failure(() => open("unloaded", { wasmUrl: "/nowhere.wasm" }));
+    const noModule = await window.failure(() => open("unloaded", { wasm: "/nowhere.wasm" }));
     const noWorker = await window.failure(() =>
       open("unloaded", { worker: () => new Worker("/nowhere.js", { type: "module" }) }),
     );
     const after = await window.failure(() => open("unloaded", { timeout: 0 }));
     return { noModule, noWorker, after };
   });
-  expect(failures.noModule?.code).toBe("ENGINE");
-  expect(failures.noWorker?.code).toBe("ENGINE");
+  expect(failures.noModule?.code).toBe("engine");
+  expect(failures.noWorker?.code).toBe("engine");
   expect(failures.after).toBeUndefined();
 });
 
-/** Opens the store in a worker in which `fault` has been done, from inside the page. */
+/** The store's worker, in which `fault` stands for the engine's `write(...args)`. */
 const inFaultyWorker = `(fault) => () => {
   const script = 'import "' + location.origin + '/terrane/dist/worker.js";'
-    + 'import { Store } from "' + location.origin + '/terrane/wasm/terrane.js";' + fault;
+    + 'const { instantiateStreaming } = WebAssembly;'
+    + 'WebAssembly.instantiateStreaming = async (...source) => {'
+    + '  const { module, instance } = await instantiateStreaming(...source);'
+    + '  const { store_write: write } = instance.exports;'
+    + '  const store_write = (...args) => {' + fault + '};'
+    + '  return { module, instance: { exports: { ...instance.exports, store_write } } };'
+    + '};';
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   return new Worker(url, { type: "module" });
 }`;
@@ -144,31 +150,29 @@ test("an engine that traps fails every call with what it said, and frees the sto
   const found = await meet(
     await storePage(),
     "trap",
-    `Store.prototype.write = () => { throw new WebAssembly.RuntimeError("unreachable"); };`,
+    `throw new WebAssembly.RuntimeError("unreachable");`,
   );
   expect(found.opening).toBeUndefined();
-  expect(found.first).toMatchObject({ name: "EngineError", code: "ENGINE" });
+  expect(found.first).toMatchObject({ name: "EngineError", code: "engine" });
   expect(found.first?.message).toContain("unreachable");
-  expect(found.later?.code).toBe("ENGINE");
+  expect(found.later?.code).toBe("engine");
   expect(found.value).toBe("v");
 });
 
 for (const [what, answer, code] of [
-  ["wrapped error code", "0xfffffff8", "QUOTA"],
-  ["short count", "bytes.length - 1", "IO"],
-  ["negative count", "-1", "IO"],
+  ["wrapped error code", "0xfffffff8", "quota"],
+  ["short count", "bytes.length - 1", "io"],
+  ["negative count", "-1", "io"],
 ] as const) {
   test(`a write that answers a ${what} is never taken for done`, async ({ storePage }) => {
     const found = await meet(
       await storePage(),
       "count",
-      `const { write } = FileSystemSyncAccessHandle.prototype;
-       const { write: commit } = Store.prototype;
-       Store.prototype.write = function (batch) {
-         FileSystemSyncAccessHandle.prototype.write = (bytes) => ${answer};
-         try { return commit.call(this, batch); }
-         finally { FileSystemSyncAccessHandle.prototype.write = write; }
-       };`,
+      `const files = FileSystemSyncAccessHandle.prototype;
+       const { write: writeFile } = files;
+       files.write = (bytes) => ${answer};
+       try { return write(...args); }
+       finally { files.write = writeFile; }`,
     );
     expect(found.opening).toBeUndefined();
     expect(found.first?.code).toBe(code);
@@ -196,5 +200,5 @@ test("without the private file system a store is refused, never kept in memory",
     };
     return window.failure(() => window.terrane.open("private", { worker }));
   });
-  expect(failure).toMatchObject({ name: "UnavailableError", code: "UNAVAILABLE" });
+  expect(failure).toMatchObject({ name: "UnavailableError", code: "unavailable" });
 });

@@ -1,7 +1,11 @@
-/** What pages/store.html puts on its window. */
+/** What the pages put on their window. */
 interface Window {
+  /** pages/store.html: the package. */
   terrane: typeof import("../../bindings-js/dist/index.js");
   failure(
     body: () => unknown,
   ): Promise<{ name: string; code: string; message: string } | undefined>;
+  /** The projects of tests/packages: `open`, and what it opened. */
+  openStore: typeof import("../../bindings-js/dist/index.js").open;
+  db: Awaited<ReturnType<typeof import("../../bindings-js/dist/index.js").open>>;
 }

@@ -3,7 +3,16 @@ import { defineConfig } from "@playwright/test";
 // Every test has a browser of its own with a profile on disk. One at a time: they share a disk, and
 // a store that must wait for it is slow, not wrong.
 export default defineConfig({
-  testMatch: "*.spec.ts",
+  projects: [
+    { name: "chromium", testMatch: "*.spec.ts", testIgnore: "packages.spec.ts" },
+    { name: "packages", testMatch: "packages.spec.ts" },
+    {
+      name: "firefox",
+      testMatch: "*.spec.ts",
+      testIgnore: "packages.spec.ts",
+      use: { browserName: "firefox" },
+    },
+  ],
   workers: 1,
   timeout: process.env["TERRANE_FULL"] ? 20 * 60_000 : 120_000,
   reporter: "list",

@@ -1,4 +1,4 @@
-/** Serves the built demo, the npm package as it is, and the tests' own pages. */
+/** Serves the built demo, the npm package as it is, projects that use it, and the tests' own pages. */
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -14,6 +14,8 @@ const roots: Record<string, string> = {
   demo: join(here, "../../demo/dist"),
   terrane: join(here, "../../bindings-js"),
   pages: join(here, "pages"),
+  // A site need not lie at the root of its server.
+  "some/sub/path": join(here, "../packages"),
 };
 
 const types: Record<string, string> = {
@@ -42,11 +44,12 @@ export async function serve(): Promise<{ server: Server; origin: string }> {
 }
 
 async function resolve(pathname: string): Promise<string | undefined> {
-  const [, first = "", ...rest] = normalize(decodeURIComponent(pathname)).split("/");
-  const root = roots[first];
-  if (root === undefined) return undefined;
-  const path = join(root, ...rest);
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory()) return join(path, "index.html");
-  return found?.isFile() ? path : undefined;
+  const asked = normalize(decodeURIComponent(pathname));
+  const found = Object.entries(roots).find(([prefix]) => asked.startsWith(`/${prefix}/`));
+  if (found === undefined) return undefined;
+  const [prefix, root] = found;
+  const path = join(root, asked.slice(prefix.length + 1));
+  const entry = await stat(path).catch(() => undefined);
+  if (entry?.isDirectory()) return join(path, "index.html");
+  return entry?.isFile() ? path : undefined;
 }

@@ -102,7 +102,7 @@ test("a second tab is refused with who holds the store, and let in after", async
   const refused = await second.evaluate(() =>
     window.failure(() => window.terrane.open("single", { timeout: 300 })),
   );
-  expect(refused).toMatchObject({ name: "BusyError", code: "BUSY" });
+  expect(refused).toMatchObject({ name: "BusyError", code: "busy" });
   expect(refused?.message).toContain(`open in another tab, ${origin}/pages/store.html, since 20`);
   const again = await first.evaluate(() =>
     window.failure(() => window.terrane.open("single", { timeout: 300 })),
@@ -178,12 +178,12 @@ test("a destroyed store is gone, and an open one cannot be destroyed", async ({ 
     await db.close();
     await destroy("doomed");
     await destroy("doomed");
-    const missing = await window.failure(() => open("doomed", { createIfMissing: false }));
+    const missing = await window.failure(() => open("doomed", { create: false }));
     const fresh = await open("doomed");
     return { refused, missing, value: await fresh.get("k") };
   });
-  expect(result.refused?.code).toBe("BUSY");
-  expect(result.missing?.code).toBe("NO_STORE");
+  expect(result.refused?.code).toBe("busy");
+  expect(result.missing?.code).toBe("not-found");
   expect(result.value).toBeUndefined();
 });
 
@@ -224,7 +224,7 @@ test("bad arguments are refused by name, and nothing of the call takes effect", 
   for (const [what, failure] of Object.entries(result.failures)) {
     expect(failure, what).toMatchObject({
       name: "InvalidArgumentError",
-      code: "INVALID_ARGUMENT",
+      code: "invalid-argument",
       message: expect.stringMatching(/expected .*, found /),
     });
   }
@@ -258,6 +258,6 @@ test("a closed store refuses calls and can be opened again", async ({ storePage 
     const again = await window.terrane.open("closed");
     return { refused, value: await again.get("k") };
   });
-  expect(result.refused).toMatchObject({ name: "ClosedError", code: "CLOSED" });
+  expect(result.refused).toMatchObject({ name: "ClosedError", code: "closed" });
   expect(result.value).toBe("v");
 });

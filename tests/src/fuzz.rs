@@ -191,6 +191,7 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
         largest: said.largest,
         first_seq: said.first_seq,
         last_seq: said.last_seq,
+        histogram: said.histogram,
     })
 }
 

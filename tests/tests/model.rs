@@ -1,6 +1,12 @@
 //! Random operations against sorted maps: the store shows what the maps show, now and at every
 //! snapshot that is held, in both directions, over reopens and changes of policy.
+//!
+//! A run is a list of words, and each step draws all it chooses from its own word. So a run that
+//! fails is shrunk by leaving words out, and the least list that fails is printed.
 
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, any};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use terrane::{Db, Durability, Options, Range, Scan, Snapshot, WriteBatch};
@@ -28,11 +34,11 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(kind: Kind, policy: PolicyOptions, seed: u64) -> Pair {
+    fn new(kind: Kind, policy: PolicyOptions) -> Pair {
         let rig = Rig::new(kind);
         let hostile = matches!(policy, PolicyOptions::Hostile(_));
         let options = Options { policy, ..tiny() };
-        let db = rig.open(options.clone(), seed).expect("a new store");
+        let db = rig.open(options.clone(), 0).expect("a new store");
         Pair {
             rig,
             options,
@@ -40,7 +46,7 @@ impl Pair {
             maps: Default::default(),
             snapshots: Vec::new(),
             scans: Vec::new(),
-            random: Random(seed),
+            random: Random(0),
             hostile,
         }
     }
@@ -96,6 +102,26 @@ impl Pair {
             assert_eq!(scan.prev().unwrap(), Some((key.as_slice(), value.as_slice())));
         }
         assert_eq!(scan.prev().unwrap(), None);
+    }
+
+    /// Seeks keys of a range and takes a step from each, one way or the other.
+    fn seek(&mut self) {
+        let at = self.random.below(3) as usize;
+        let range = self.range();
+        let expected = within(&self.maps[at], &range);
+        let mut scan = self.db.keyspace(NAMES[at]).unwrap().scan(range).unwrap();
+        for _ in 0..8 {
+            let key = self.key();
+            scan.seek(&key);
+            let forward = self.random.one_in(2);
+            let wanted = if forward {
+                expected.iter().find(|(k, _)| *k >= key)
+            } else {
+                expected.iter().rev().find(|(k, _)| *k <= key)
+            };
+            let shown = if forward { scan.next() } else { scan.prev() }.unwrap();
+            assert_eq!(shown, wanted.map(|(k, v)| (k.as_slice(), v.as_slice())));
+        }
     }
 
     /// Steps back and forth over a range.
@@ -174,11 +200,13 @@ impl Pair {
         self.db = self.rig.open(self.options.clone(), seed).unwrap();
     }
 
-    fn step(&mut self) {
+    fn step(&mut self, word: u64) {
+        self.random = Random(word);
         match self.random.below(100) {
             0..60 => self.write(),
             60..75 => self.look(),
-            75..80 => self.zigzag(),
+            75..78 => self.zigzag(),
+            78..80 => self.seek(),
             80..86 => self.resume_scan(),
             86..89 => self.snapshots.push((self.db.snapshot(), self.maps.clone())),
             89..91 => drop(self.snapshots.pop()),
@@ -193,7 +221,8 @@ impl Pair {
             }
             96..98 if !self.hostile => {
                 let at = self.random.below(3) as usize;
-                let policy = &small_policies()[self.random.below(6) as usize];
+                let policies = small_policies();
+                let policy = &policies[self.random.below(policies.len() as u64) as usize];
                 self.db.keyspace(NAMES[at]).unwrap().set_policy(policy).unwrap();
             }
             98 if self.snapshots.is_empty() => {
@@ -222,10 +251,22 @@ fn within(map: &Map, range: &Range) -> Pairs {
     map.iter().filter(|(k, _)| inside(k)).map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
+/// A run of about `steps` steps, which `seed` decides.
 fn run(kind: Kind, policy: PolicyOptions, seed: u64, steps: usize) {
-    let mut pair = Pair::new(kind, policy, seed);
-    for _ in 0..steps {
-        pair.step();
+    println!("{kind:?} {} seed {seed}", policy.name());
+    let config = Config { cases: 1, failure_persistence: None, ..Config::default() };
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    // Of any length up to twice that, or nothing could be left out.
+    let words = vec(any::<u64>().no_shrink(), 0..=2 * steps);
+    let shown = TestRunner::new_with_rng(config, random).run(&words, |words| {
+        let mut pair = Pair::new(kind, policy.clone());
+        words.into_iter().for_each(|word| pair.step(word));
+        Ok(())
+    });
+    if let Err(failure) = shown {
+        panic!("{kind:?} {} seed {seed}: {failure}", policy.name());
     }
 }
 
@@ -235,7 +276,6 @@ fn the_store_shows_what_sorted_maps_show() {
     for seed in 0..seeds {
         for kind in KINDS {
             for policy in small_policies() {
-                println!("{kind:?} {} seed {seed}", policy.name());
                 run(kind, policy, seed, steps);
             }
         }

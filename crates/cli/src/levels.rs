@@ -107,7 +107,7 @@ fn map(run: &Run, limits: &[&[u8]], columns: usize) -> String {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use terrane_policy::{Level, RunId, TableId, TableInfo};
+    use terrane_policy::{Histogram, Level, RunId, TableId, TableInfo};
 
     fn table((smallest, largest): (&str, &str)) -> Arc<TableInfo> {
         Arc::new(TableInfo {
@@ -119,6 +119,7 @@ mod tests {
             largest: largest.into(),
             first_seq: 1,
             last_seq: 9,
+            histogram: Histogram::default(),
         })
     }
 

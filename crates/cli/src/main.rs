@@ -8,7 +8,7 @@
 //! * `stats`, `levels`, `check` - what a store holds, and whether it is sound.
 //! * `keyspaces`, `policies`, `compact` - what there is beside rows, and its care.
 //! * `copy` - whole stores: checkpoint, export, import.
-//! * `bench` - measurements.
+//! * `bench` - measurements. * `simulate` - simulations.
 //! * `escape`, `output`, `meter` - bytes as text, where the text goes, and progress.
 //! * `interrupt` - Ctrl-C.
 
@@ -30,6 +30,7 @@ mod output;
 mod policies;
 mod put;
 mod scan;
+mod simulate;
 mod stats;
 mod store;
 
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Checkpoint(args) => copy::into_directory(&args.dir, &args.target),
         Command::Export(args) => copy::into_file(&args.dir, &args.file),
         Command::Bench(args) => bench::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Import(args) => copy::import(&args.file, &args.dir),
     };
     match done {

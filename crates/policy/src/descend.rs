@@ -16,7 +16,7 @@ pub(crate) fn descend(tables: &[Arc<TableInfo>], bottom: bool, table_bytes: u64)
     let entries: u64 = tables.iter().map(|t| t.entries).fold(0, u64::saturating_add);
     let tombstones: u64 = tables.iter().map(|t| t.tombstones).fold(0, u64::saturating_add);
     if bottom && tombstones.saturating_mul(RICH) > entries {
-        Action::Merge { cuts: Vec::new(), table_bytes }
+        Action::merge(table_bytes)
     } else {
         Action::Move
     }

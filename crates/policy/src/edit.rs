@@ -5,10 +5,12 @@
 //! 3. Runs are sorted by key and checked for disjointness; empty runs and trailing empty levels
 //!    vanish. An empty level between others stays, so that a level keeps its index.
 //!
+//! A change of levels ([`reshape`]) is an edit of its own: nothing but the levels' indices changes.
+//!
 //! A table that moves is dropped and added by the same edit. Edits are read back from the manifest,
 //! so none is trusted: one that does not fit the shape is a typed error and changes nothing.
 
-use crate::plan::Destination;
+use crate::plan::{Destination, LevelChange};
 use crate::shape::{Level, MAX_LEVELS, Run, RunId, Shape, TableId, TableInfo};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
@@ -43,6 +45,14 @@ pub enum EditError {
         table: TableId,
         /// Its level, as the edit says.
         level: usize,
+    },
+    /// A change of levels names a level that is not there, or not empty, or is one too many.
+    #[error("{change}, of {levels} levels: expected one below level 0, empty to be dropped")]
+    NoSuchLevel {
+        /// The change.
+        change: LevelChange,
+        /// How many levels there are.
+        levels: usize,
     },
     /// Two tables of one run would overlap.
     #[error("the edit leaves {first} and {second} overlapping in {run}")]
@@ -82,6 +92,25 @@ pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     }
     while next.levels.last().is_some_and(|level| level.runs.is_empty()) {
         next.levels.pop();
+    }
+    Ok(next)
+}
+
+/// The shape after a change of its levels.
+pub fn reshape(shape: &Shape, change: LevelChange) -> Result<Shape, EditError> {
+    let mut next = shape.clone();
+    let level = change.level();
+    let is_there = (1..shape.levels.len()).contains(&level);
+    let fits = match change {
+        LevelChange::Add(_) => shape.levels.len() < MAX_LEVELS,
+        LevelChange::Drop(_) => shape.levels.get(level).is_some_and(|l| l.runs.is_empty()),
+    };
+    if !is_there || !fits {
+        return Err(EditError::NoSuchLevel { change, levels: shape.levels.len() });
+    }
+    match change {
+        LevelChange::Add(_) => next.levels.insert(level, Level::default()),
+        LevelChange::Drop(_) => drop(next.levels.remove(level)),
     }
     Ok(next)
 }

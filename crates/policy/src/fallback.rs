@@ -8,7 +8,7 @@
 //!    run of its deepest level: nothing is left out that could be passed.
 
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
-use crate::policy::Running;
+use crate::planning::Running;
 use crate::shape::{Run, RunId, Shape, TableInfo};
 use crate::validate::validate;
 use crate::words::count;
@@ -54,6 +54,6 @@ fn merge<'a>(
         inputs.push(table.id);
         table_bytes = table.bytes.max(table_bytes);
     }
-    let action = Action::Merge { cuts: Vec::new(), table_bytes };
-    Compaction { groups: vec![Group { inputs, destination, action }], reason }
+    let action = Action::merge(table_bytes);
+    Compaction::parallel(vec![Group { inputs, destination, action }], reason)
 }

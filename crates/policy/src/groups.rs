@@ -40,7 +40,7 @@ pub(crate) fn bring<'a>(
         let inputs: Vec<_> = part.iter().map(|t| t.id).collect();
         let action = match part.as_slice() {
             [alone] => descend(std::slice::from_ref(*alone), bottom, table_bytes),
-            _ => Action::Merge { cuts: Vec::new(), table_bytes },
+            _ => Action::merge(table_bytes),
         };
         match action {
             Action::Move => moves.extend(inputs),

@@ -8,15 +8,19 @@
 //! 3. Such a plan, spoilt: an input left out, taken twice or taken from a running plan; another
 //!    destination; a merge torn in two, or made a move; cuts that do not ascend.
 //! 4. Groups at random: any inputs, held or missing ones too, in any order, to any place.
+//! 5. A level added or dropped anywhere.
 //!
-//! Its state is noise, which no reader may trust.
+//! Flushes are cut at any keys, at times in no order. Its state is noise, which no reader may trust.
 
 use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
 use crate::parameter::{Described, Parameter};
 use crate::pick::{Pick, mix};
-use crate::plan::{Action, Compaction, Destination, Group, Plan};
-use crate::policy::{Installed, Policy, Running};
+use crate::plan::{
+    Action, Compaction, Destination, FlushPlan, Group, LevelChange, Order, Plan, Reshape,
+};
+use crate::planning::{KeySample, Planning};
+use crate::policy::{Installed, Policy, Step};
 use crate::shape::{RunId, Shape, TableId, TableInfo};
 use crate::tiered::Tiered;
 use crate::universal::Universal;
@@ -42,23 +46,49 @@ impl Policy for Hostile {
         "hostile"
     }
 
-    fn plan(&self, shape: &Shape, state: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
-        let mut draw = Draw::new(self.seed, shape, running);
-        let piled = shape.levels.first().is_some_and(|l| l.runs.len() >= PILE);
+    fn plan(&self, planning: &Planning) -> Option<Plan> {
+        let mut draw = Draw::new(self.seed, planning);
+        let piled = planning.shape.levels.first().is_some_and(|l| l.runs.len() >= PILE);
         if draw.one_in(4) && !piled {
             return None;
         }
-        let Plan::Compact(mut plan) = match draw.below(3) {
-            0 => return real(&mut draw, shape, state, running, fresh),
-            1 => real(&mut draw, shape, state, running, fresh)?,
-            _ => Plan::Compact(random(&mut draw, shape, fresh)),
+        let mut plan = match draw.below(4) {
+            0 => return real(&mut draw, planning),
+            1 => match real(&mut draw, planning)? {
+                Plan::Compact(compaction) => compaction,
+                reshape @ Plan::Reshape(_) => return Some(reshape),
+            },
+            2 if !piled => return Some(levels(&mut draw, planning.shape).into()),
+            _ => random(&mut draw, planning),
         };
-        spoil(&mut draw, &mut plan, shape, running, fresh);
-        Some(Plan::Compact(plan))
+        spoil(&mut draw, &mut plan, planning);
+        Some(plan.into())
+    }
+
+    fn cuts_flushes(&self) -> bool {
+        true
+    }
+
+    fn flush(&self, planning: &Planning, sealed: &KeySample) -> FlushPlan {
+        let mut draw = Draw::new(self.seed ^ sealed.entries, planning);
+        let mut cuts: Vec<_> = (sealed.keys.iter()).filter(|_| draw.one_in(4)).cloned().collect();
+        if draw.one_in(4) {
+            cuts.reverse();
+        }
+        FlushPlan { cuts, reason: "drawn at random".to_owned() }
+    }
+
+    fn watches_reads(&self) -> bool {
+        true
     }
 
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
-        let mut draw = Draw(mix(self.seed ^ installed.outputs.len() as u64));
+        let made = match installed.step {
+            Step::Flush { tables, .. } => tables.len(),
+            Step::Group { outputs, .. } => outputs.len(),
+            Step::Reshape(change) => change.level(),
+        };
+        let mut draw = Draw(mix(self.seed ^ made as u64));
         let length = draw.below(40);
         state.iter().copied().take(10).chain((0..length).map(|_| draw.next() as u8)).collect()
     }
@@ -82,7 +112,8 @@ impl Described for Hostile {
 struct Draw(u64);
 
 impl Draw {
-    fn new(seed: u64, shape: &Shape, running: &Running) -> Self {
+    fn new(seed: u64, planning: &Planning) -> Self {
+        let Planning { shape, running, .. } = planning;
         let tables = shape.tables().map(|(level, run, t)| t.id.0 ^ mix(run.0 ^ mix(level as u64)));
         let held = running.groups().flat_map(|g| &g.inputs).map(|id| mix(id.0));
         Draw(tables.chain(held).fold(mix(seed), |hash, value| mix(hash ^ value)))
@@ -110,14 +141,8 @@ impl Draw {
 }
 
 /// What a real policy would do, with parameters small enough for the tree that there is.
-fn real(
-    draw: &mut Draw,
-    shape: &Shape,
-    state: &[u8],
-    running: &Running,
-    fresh: RunId,
-) -> Option<Plan> {
-    let base_bytes = (shape.bytes() / (1 << draw.below(8))).max(1);
+fn real(draw: &mut Draw, planning: &Planning) -> Option<Plan> {
+    let base_bytes = (planning.shape.bytes() / (1 << draw.below(8))).max(1);
     let table_bytes = (base_bytes / 2).max(1);
     let level0_runs = 1 + draw.below(3) as u64;
     let leveled = Leveled {
@@ -140,11 +165,19 @@ fn real(
     let tiered = Tiered { size_ratio: 2, base_bytes, table_bytes };
     let universal = Universal { run_trigger: 2, table_bytes, ..Universal::default() };
     let policies: [&dyn Policy; 4] = [&leveled, &lazy, &tiered, &universal];
-    draw.choose(&policies)?.plan(shape, state, running, fresh)
+    draw.choose(&policies)?.plan(planning)
+}
+
+/// Any change of levels.
+fn levels(draw: &mut Draw, shape: &Shape) -> Reshape {
+    let level = draw.below((shape.levels.len() + 2).min(DEPTH));
+    let change = if draw.one_in(2) { LevelChange::Add(level) } else { LevelChange::Drop(level) };
+    Reshape { change, reason: "drawn at random".to_owned() }
 }
 
 /// Groups of any tables to any place; half the time they share no table.
-fn random(draw: &mut Draw, shape: &Shape, fresh: RunId) -> Compaction {
+fn random(draw: &mut Draw, planning: &Planning) -> Compaction {
+    let Planning { shape, fresh, .. } = *planning;
     let mut tables: Vec<&Arc<TableInfo>> = shape.tables().map(|(_, _, t)| t).collect();
     let shares = draw.one_in(2);
     let mut groups = Vec::new();
@@ -165,7 +198,8 @@ fn random(draw: &mut Draw, shape: &Shape, fresh: RunId) -> Compaction {
         }
         groups.push(Group { inputs, destination, action });
     }
-    Compaction { groups, reason: "drawn at random".to_owned() }
+    let order = if draw.one_in(2) { Order::Parallel } else { Order::Sequential };
+    Compaction { groups, order, reason: "drawn at random".to_owned() }
 }
 
 /// A run that is there, a new one between or above those that are, or a name of another level.
@@ -194,11 +228,13 @@ fn action(draw: &mut Draw, shape: &Shape, tables: &[&Arc<TableInfo>]) -> Action 
     cuts.dedup();
     let parts = 1 << draw.below(6);
     let table_bytes = if draw.one_in(4) { u64::MAX } else { (shape.bytes() / parts).max(1) };
-    Action::Merge { cuts, table_bytes }
+    let filter_bits = (!draw.one_in(3)).then(|| draw.below(20) as u32);
+    Action::Merge { cuts, table_bytes, filter_bits }
 }
 
 /// Makes one thing of a plan wrong, or different at least.
-fn spoil(draw: &mut Draw, plan: &mut Compaction, shape: &Shape, running: &Running, fresh: RunId) {
+fn spoil(draw: &mut Draw, plan: &mut Compaction, planning: &Planning) {
+    let Planning { shape, running, fresh, .. } = *planning;
     let held: Vec<_> = running.groups().flat_map(|g| &g.inputs).copied().collect();
     let others: Vec<_> = shape.tables().map(|(_, _, t)| t.id).collect();
     let at = draw.below(plan.groups.len());
@@ -214,7 +250,7 @@ fn spoil(draw: &mut Draw, plan: &mut Compaction, shape: &Shape, running: &Runnin
         6 => group.action = Action::Move,
         7 => {
             let cuts = vec![vec![1], vec![0]];
-            group.action = Action::Merge { cuts, table_bytes: u64::MAX };
+            group.action = Action::Merge { cuts, table_bytes: u64::MAX, filter_bits: None };
         }
         8 => {
             let inputs = group.inputs.split_off(group.inputs.len() / 2);

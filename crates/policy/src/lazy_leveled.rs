@@ -18,9 +18,9 @@
 
 use crate::parameter::{Described, Parameter};
 use crate::pick::Pick;
-use crate::plan::{Compaction, Plan};
-use crate::policy::{Policy, Running};
-use crate::shape::{RunId, Shape};
+use crate::plan::Plan;
+use crate::planning::Planning;
+use crate::policy::Policy;
 use crate::view::{Vertical, View};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -61,7 +61,7 @@ impl Policy for LazyLeveled {
         "lazy-leveled"
     }
 
-    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+    fn plan(&self, planning: &Planning) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
             base_bytes: self.base_bytes,
@@ -69,12 +69,11 @@ impl Policy for LazyLeveled {
             level0_runs: self.level0_runs,
             adapt: self.adapt,
         };
-        let view = View::new(rule, shape, running, fresh);
-        (self.first_leveled(&view)..shape.levels.len())
+        let view = View::new(rule, planning);
+        (self.first_leveled(&view)..planning.shape.levels.len())
             .find_map(|level| view.unite(level))
             .or_else(|| view.gather())
             .or_else(|| self.act(&view))
-            .map(Plan::Compact)
     }
 }
 
@@ -86,7 +85,7 @@ impl LazyLeveled {
     }
 
     /// Step 3.
-    fn act(&self, view: &View) -> Option<Compaction> {
+    fn act(&self, view: &View) -> Option<Plan> {
         let (last, leveled) = (view.last(), self.first_leveled(view));
         let mut due: Vec<_> = (0..=last)
             .map(|level| (level, self.score(view, level)))

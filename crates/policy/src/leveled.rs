@@ -21,9 +21,9 @@
 
 use crate::parameter::{Described, Parameter, Value};
 use crate::pick::{Cursors, Pick};
-use crate::plan::{Compaction, Plan};
-use crate::policy::{Installed, Policy, Running};
-use crate::shape::{RunId, Shape};
+use crate::plan::Plan;
+use crate::planning::Planning;
+use crate::policy::{Installed, Policy, Step};
 use crate::view::{Vertical, View};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -67,7 +67,7 @@ impl Policy for Leveled {
         "leveled"
     }
 
-    fn plan(&self, shape: &Shape, state: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+    fn plan(&self, planning: &Planning) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
             base_bytes: self.base_bytes,
@@ -75,19 +75,18 @@ impl Policy for Leveled {
             level0_runs: self.level0_runs,
             adapt: self.adapt,
         };
-        let view = View::new(rule, shape, running, fresh);
-        (1..shape.levels.len())
+        let view = View::new(rule, planning);
+        (1..planning.shape.levels.len())
             .find_map(|level| view.unite(level))
             .or_else(|| view.gather())
-            .or_else(|| self.act(&view, &Cursors::read(state)))
-            .map(Plan::Compact)
+            .or_else(|| self.act(&view, &Cursors::read(planning.state)))
     }
 
     /// Moves the cursor of the level that a table was sent down from.
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
-        let Installed { before, group, .. } = installed;
+        let Step::Group { group, .. } = installed.step else { return state.to_vec() };
         let from = group.destination.level.saturating_sub(1);
-        let tables = before.levels.get(from).into_iter().flat_map(|level| level.tables());
+        let tables = installed.before.levels.get(from).into_iter().flat_map(|level| level.tables());
         let mut sent = tables.filter(|t| group.inputs.contains(&t.id));
         let mut cursors = Cursors::read(state);
         if self.pick == Pick::RoundRobin
@@ -102,7 +101,7 @@ impl Policy for Leveled {
 
 impl Leveled {
     /// Step 3.
-    fn act(&self, view: &View, cursors: &Cursors) -> Option<Compaction> {
+    fn act(&self, view: &View, cursors: &Cursors) -> Option<Plan> {
         let last = view.last();
         let mut due: Vec<_> = (0..=last)
             .map(|level| (level, view.score(level)))

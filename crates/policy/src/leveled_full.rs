@@ -13,8 +13,8 @@
 use crate::groups::bring;
 use crate::parameter::{Described, Parameter};
 use crate::plan::{Compaction, Plan};
-use crate::policy::{Policy, Running};
-use crate::shape::{RunId, Shape};
+use crate::planning::Planning;
+use crate::policy::Policy;
 use crate::view::{Vertical, View};
 use crate::words::{count, size};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Policy for LeveledFull {
         "leveled-full"
     }
 
-    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+    fn plan(&self, planning: &Planning) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
             base_bytes: self.base_bytes,
@@ -60,15 +60,14 @@ impl Policy for LeveledFull {
             level0_runs: self.level0_runs,
             adapt: self.adapt,
         };
-        let view = View::new(rule, shape, running, fresh);
+        let view = View::new(rule, planning);
         view.gather()
             .or_else(|| if view.is_idle() { merge(&view).or_else(|| view.deepen()) } else { None })
-            .map(Plan::Compact)
     }
 }
 
 /// Step 2.
-fn merge(view: &View) -> Option<Compaction> {
+fn merge(view: &View) -> Option<Plan> {
     let last = view.last();
     let over = (1..last).rfind(|l| view.bytes(*l) > view.capacity(*l)).map(|l| l + 1);
     let scattered = (1..=last).rfind(|l| view.runs(*l).len() > 1);
@@ -92,7 +91,7 @@ fn merge(view: &View) -> Option<Compaction> {
         size(view.down_to(q)),
         count(groups.len(), "group"),
     );
-    Some(Compaction { groups, reason })
+    Some(Compaction::parallel(groups, reason).into())
 }
 
 impl Described for LeveledFull {

@@ -2,8 +2,8 @@
 //!
 //! 1. A [`Shape`] is an immutable picture of one keyspace's tree: levels of runs of tables. An
 //!    [`edit`] makes the next one.
-//! 2. A [`Policy`] looks at a shape and at what is already running, and proposes a [`Plan`]. It is
-//!    chosen through [`PolicyOptions`]. One policy is one module that opens with its rule; the
+//! 2. A [`Policy`] looks at a shape, at what is already running and at what was read and written
+//!    ([`Planning`]), and proposes a [`Plan`]. It is chosen through [`PolicyOptions`]. One policy is one module that opens with its rule; the
 //!    vertical ones share what they see (`view.rs`) and their steps (`vertical.rs`).
 //! 3. The [`mod@validate`] module refuses every plan that could lose or resurrect data, so that a
 //!    wrong policy can only waste work; [`fallback()`] is what is done instead.
@@ -14,6 +14,7 @@
 
 pub mod edit;
 pub mod fallback;
+pub mod histogram;
 #[cfg(any(test, feature = "testing"))]
 pub mod hostile;
 pub mod lazy_leveled;
@@ -23,6 +24,7 @@ pub mod options;
 pub mod parameter;
 pub mod pick;
 pub mod plan;
+pub mod planning;
 pub mod policy;
 pub mod shape;
 pub mod tiered;
@@ -40,19 +42,23 @@ mod vertical;
 mod view;
 mod words;
 
-pub use edit::{EditError, ShapeEdit, apply};
+pub use edit::{EditError, ShapeEdit, apply, reshape};
 pub use fallback::fallback;
+pub use histogram::{Histogram, HistogramPoint};
 pub use lazy_leveled::LazyLeveled;
 pub use leveled::Leveled;
 pub use leveled_full::LeveledFull;
 pub use options::{BadOption, PolicyOptions, Preset, presets};
 pub use parameter::{Parameter, Value};
 pub use pick::Pick;
-pub use plan::{Action, Compaction, Destination, Group, Plan};
-pub use policy::{Installed, MAX_STATE, Policy, Running};
+pub use plan::{
+    Action, Compaction, Destination, FlushPlan, Group, LevelChange, Order, Plan, Reshape,
+};
+pub use planning::{KeySample, Observed, Planning, Running};
+pub use policy::{Installed, MAX_STATE, Policy, Step};
 pub use shape::{Level, Run, RunId, Shape, TableId, TableInfo};
 pub use tiered::Tiered;
 pub use tiered_full::TieredFull;
 pub use tombstones::TombstoneRule;
 pub use universal::Universal;
-pub use validate::{Refusal, validate};
+pub use validate::{Refusal, validate, validate_flush, validate_plan, validate_reshape};

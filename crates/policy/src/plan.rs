@@ -9,15 +9,96 @@ use std::fmt;
 pub enum Plan {
     /// Merge or move tables within the tree.
     Compact(Compaction),
+    /// Add or drop a level.
+    Reshape(Reshape),
+}
+
+impl From<Compaction> for Plan {
+    fn from(compaction: Compaction) -> Self {
+        Plan::Compact(compaction)
+    }
+}
+
+impl From<Reshape> for Plan {
+    fn from(reshape: Reshape) -> Self {
+        Plan::Reshape(reshape)
+    }
+}
+
+/// How a memtable becomes the tables of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlushPlan {
+    /// User keys at which a new table must start, strictly ascending.
+    pub cuts: Vec<Vec<u8>>,
+    /// Why, in words a person reads; empty where nothing is cut.
+    pub reason: String,
+}
+
+/// A change of the levels themselves: whole runs are relabelled, and nothing is rewritten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reshape {
+    /// What changes.
+    pub change: LevelChange,
+    /// Why, in words a person reads.
+    pub reason: String,
+}
+
+/// Which level comes or goes. Runs keep their names and their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LevelChange {
+    /// An empty level of this index comes to be: what was at it and below is one level deeper.
+    Add(usize),
+    /// The empty level of this index goes: what was below is one level higher.
+    Drop(usize),
+}
+
+impl LevelChange {
+    /// The index of the level.
+    #[must_use]
+    pub fn level(self) -> usize {
+        let (LevelChange::Add(level) | LevelChange::Drop(level)) = self;
+        level
+    }
+}
+
+impl fmt::Display for LevelChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LevelChange::Add(level) => write!(f, "level {level} is added"),
+            LevelChange::Drop(level) => write!(f, "level {level} is dropped"),
+        }
+    }
 }
 
 /// A set of groups, each of which commits alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {
-    /// The groups; several may run at once.
+    /// The groups.
     pub groups: Vec<Group>,
+    /// Whether several may run at once.
+    pub order: Order,
     /// Why, in words a person reads: "level 1 has 4 of 4 runs: all become one run of level 2".
     pub reason: String,
+}
+
+impl Compaction {
+    /// Groups that may run at once.
+    #[must_use]
+    pub fn parallel(groups: Vec<Group>, reason: String) -> Self {
+        Compaction { groups, order: Order::Parallel, reason }
+    }
+}
+
+/// In which order the groups of a compaction run. Each commits alone in either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Any number at once.
+    #[default]
+    Parallel,
+    /// One after another, as they are listed, also after a restart.
+    Sequential,
 }
 
 /// One unit of a compaction: it reads its inputs, writes into one run, and installs as one edit.
@@ -55,6 +136,14 @@ impl fmt::Display for Destination {
     }
 }
 
+impl Action {
+    /// A merge whose outputs are cut by size alone, with the store's filters.
+    #[must_use]
+    pub fn merge(table_bytes: u64) -> Self {
+        Action::Merge { cuts: Vec::new(), table_bytes, filter_bits: None }
+    }
+}
+
 /// How a group's outputs come about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
@@ -65,6 +154,9 @@ pub enum Action {
         cuts: Vec<Vec<u8>>,
         /// Size at which a table is closed, in bytes; `u64::MAX` for no bound.
         table_bytes: u64,
+        /// Bits of filter for each distinct user key of the outputs; `None` for as many as the
+        /// store's tables have.
+        filter_bits: Option<u32>,
     },
     /// Relabel the inputs into the destination without rewriting them.
     Move,

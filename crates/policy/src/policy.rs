@@ -1,50 +1,42 @@
 //! The interface of a policy.
 
-use crate::plan::{Compaction, Destination, Group, Plan};
-use crate::shape::{RunId, Shape, TableId, TableInfo};
-use std::collections::HashSet;
-
-/// Plans that have begun and not ended, as a planner must see them.
-#[derive(Clone, Debug, Default)]
-pub struct Running {
-    /// The running compactions. Their inputs are still in the shape; their outputs are promised.
-    /// A group that has committed is no longer listed.
-    pub compactions: Vec<Compaction>,
-}
-
-impl Running {
-    /// Every group that has not committed.
-    pub fn groups(&self) -> impl Iterator<Item = &Group> {
-        self.compactions.iter().flat_map(|c| &c.groups)
-    }
-
-    /// The tables that running groups consume.
-    #[must_use]
-    pub fn held(&self) -> HashSet<TableId> {
-        self.groups().flat_map(|g| &g.inputs).copied().collect()
-    }
-
-    /// Whether a running group writes into `destination`.
-    #[must_use]
-    pub fn writes_into(&self, destination: Destination) -> bool {
-        self.groups().any(|g| g.destination == destination)
-    }
-}
+use crate::plan::{FlushPlan, Group, LevelChange, Plan};
+use crate::planning::{KeySample, Planning};
+use crate::shape::{Shape, TableInfo};
 
 /// The greatest length of a policy's state, in bytes.
 pub const MAX_STATE: usize = 64 << 10;
 
-/// A group of one of the policy's own plans, at the moment it is installed.
+/// A change of the tree, at the moment it is installed.
 #[derive(Clone, Copy, Debug)]
 pub struct Installed<'a> {
-    /// The shape before: the group's inputs are in it.
+    /// The shape before.
     pub before: &'a Shape,
     /// What was done.
-    pub group: &'a Group,
-    /// The tables that stand at the group's destination now; those of a move are its inputs.
-    pub outputs: &'a [TableInfo],
-    /// Whether the compaction ends with this group.
-    pub ends: bool,
+    pub step: Step<'a>,
+}
+
+/// A step of a plan, which takes effect as one edit.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// A memtable became a run of level 0.
+    Flush {
+        /// How it was cut.
+        plan: &'a FlushPlan,
+        /// The run's tables, in key order; none if nothing was left to write.
+        tables: &'a [TableInfo],
+    },
+    /// A group of a compaction was installed; its inputs are in the shape before.
+    Group {
+        /// The group.
+        group: &'a Group,
+        /// The tables that stand at its destination now; those of a move are its inputs.
+        outputs: &'a [TableInfo],
+        /// Whether the compaction ends with this group.
+        ends: bool,
+    },
+    /// A level was added or dropped.
+    Reshape(LevelChange),
 }
 
 /// A compaction policy: a pure planner.
@@ -58,12 +50,25 @@ pub trait Policy: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Proposes the next plan, or nothing when the shape is at rest.
-    ///
-    /// `fresh` is a run id greater than every id in the shape and in `running`: the name for a run
-    /// that the plan creates. A plan that needs several may count up from it.
-    fn plan(&self, shape: &Shape, state: &[u8], running: &Running, fresh: RunId) -> Option<Plan>;
+    fn plan(&self, planning: &Planning) -> Option<Plan>;
 
-    /// The state after a group of this policy's own plans.
+    /// Whether [`Policy::flush`] is to be asked.
+    fn cuts_flushes(&self) -> bool {
+        false
+    }
+
+    /// How a memtable that is about to be flushed is cut into the tables of one run.
+    fn flush(&self, planning: &Planning, sealed: &KeySample) -> FlushPlan {
+        let _ = (planning, sealed);
+        FlushPlan::default()
+    }
+
+    /// Whether the reads of each table are to be counted for it.
+    fn watches_reads(&self) -> bool {
+        false
+    }
+
+    /// The state after a step of this policy's own plans, or after a flush.
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
         let _ = installed;
         state.to_vec()

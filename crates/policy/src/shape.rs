@@ -3,6 +3,7 @@
 //! A *level* is a list of runs, newest first. A *run* is a list of tables with disjoint key ranges,
 //! in key order. Level 0 is the staging area where flushes land, one run each.
 
+use crate::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -44,6 +45,10 @@ pub struct TableInfo {
     pub first_seq: u64,
     /// The greatest sequence number held.
     pub last_seq: u64,
+    /// How its bytes spread over its keys. Not part of any stored form: the table's own properties
+    /// hold it.
+    #[serde(skip)]
+    pub histogram: Histogram,
 }
 
 impl TableInfo {

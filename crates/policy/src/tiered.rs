@@ -17,8 +17,8 @@
 use crate::descend::descend;
 use crate::parameter::{Described, Parameter};
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
-use crate::policy::{Policy, Running};
-use crate::shape::{RunId, Shape};
+use crate::planning::Planning;
+use crate::policy::Policy;
 use crate::view::{Vertical, View};
 use crate::words::{count, size};
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl Policy for Tiered {
         "tiered"
     }
 
-    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+    fn plan(&self, planning: &Planning) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
             base_bytes: self.base_bytes,
@@ -54,11 +54,10 @@ impl Policy for Tiered {
             level0_runs: self.size_ratio,
             adapt: false,
         };
-        let view = View::new(rule, shape, running, fresh);
-        (0..shape.levels.len())
+        let view = View::new(rule, planning);
+        (0..planning.shape.levels.len())
             .find_map(|level| self.compact(&view, level))
             .or_else(|| view.gather())
-            .map(Plan::Compact)
     }
 }
 
@@ -69,7 +68,7 @@ impl Tiered {
         self.base_bytes.saturating_mul(self.size_ratio.saturating_pow(exponent))
     }
 
-    fn compact(&self, view: &View, depth: usize) -> Option<Compaction> {
+    fn compact(&self, view: &View, depth: usize) -> Option<Plan> {
         let newest = view.runs(depth).first()?;
         let (runs, bytes) = (view.runs(depth).len(), view.bytes(depth));
         let (capacity, deepest) = (self.capacity(depth), view.shape.deepest());
@@ -106,7 +105,7 @@ impl Tiered {
         };
         let inputs = view.level(depth).map(|t| t.id).collect();
         let groups = vec![Group { inputs, destination, action }];
-        Some(Compaction { reason: format!("{cause}: {effect}"), groups })
+        Some(Compaction::parallel(groups, format!("{cause}: {effect}")).into())
     }
 }
 

@@ -16,8 +16,8 @@
 use crate::groups::bring;
 use crate::parameter::{Described, Parameter};
 use crate::plan::{Compaction, Plan};
-use crate::policy::{Policy, Running};
-use crate::shape::{RunId, Shape};
+use crate::planning::Planning;
+use crate::policy::Policy;
 use crate::view::{Vertical, View};
 use crate::words::{count, size};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ impl Policy for TieredFull {
         "tiered-full"
     }
 
-    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+    fn plan(&self, planning: &Planning) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
             base_bytes: self.base_bytes,
@@ -55,18 +55,16 @@ impl Policy for TieredFull {
             level0_runs: self.level0_runs,
             adapt: false,
         };
-        let view = View::new(rule, shape, running, fresh);
-        view.gather()
-            .or_else(|| {
-                if view.is_idle() { self.merge(&view).or_else(|| view.deepen()) } else { None }
-            })
-            .map(Plan::Compact)
+        let view = View::new(rule, planning);
+        view.gather().or_else(|| {
+            if view.is_idle() { self.merge(&view).or_else(|| view.deepen()) } else { None }
+        })
     }
 }
 
 impl TieredFull {
     /// Steps 2 and 3.
-    fn merge(&self, view: &View) -> Option<Compaction> {
+    fn merge(&self, view: &View) -> Option<Plan> {
         let last = view.last();
         let runs = |level: usize| view.runs(level).len() as u64;
         let is_over = |l: &usize| {
@@ -96,7 +94,7 @@ impl TieredFull {
             None => format!("no level holds it, so all becomes one run of level {q}"),
         };
         let reason = format!("{cause}: {effect}, in {}", count(groups.len(), "group"));
-        Some(Compaction { groups, reason })
+        Some(Compaction::parallel(groups, reason).into())
     }
 }
 

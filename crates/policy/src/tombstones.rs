@@ -10,7 +10,7 @@
 //! version of the key, and later plans only rearrange the versions that there are.
 
 use crate::plan::{Destination, Group};
-use crate::policy::Running;
+use crate::planning::Running;
 use crate::shape::{Shape, TableId, TableInfo};
 use crate::validate::outputs;
 use std::collections::{HashMap, HashSet};

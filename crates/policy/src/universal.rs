@@ -18,8 +18,9 @@
 use crate::groups::{Target, bring};
 use crate::parameter::{Described, Parameter};
 use crate::plan::{Compaction, Destination, Plan};
-use crate::policy::{Policy, Running};
-use crate::shape::{Run, RunId, Shape};
+use crate::planning::{Planning, Running};
+use crate::policy::Policy;
+use crate::shape::{Run, Shape};
 use crate::words::{count, size};
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +60,8 @@ impl Policy for Universal {
         "universal"
     }
 
-    fn plan(&self, shape: &Shape, _: &[u8], running: &Running, fresh: RunId) -> Option<Plan> {
+    fn plan(&self, planning: &Planning) -> Option<Plan> {
+        let Planning { shape, running, fresh, .. } = *planning;
         let stack = stack(shape, running);
         if (stack.len() as u64) < self.run_trigger {
             return None;
@@ -79,7 +81,7 @@ impl Policy for Universal {
         let bottom = stack.last().is_some_and(|c| c.place == oldest.place);
         let target = Target { destination, there, bottom, table_bytes: self.table_bytes };
         let coming = block.iter().filter(|c| c.place != destination).flat_map(|c| &c.run.tables);
-        Some(Plan::Compact(Compaction { groups: bring(coming, target), reason }))
+        Some(Compaction::parallel(bring(coming, target), reason).into())
     }
 }
 

@@ -19,9 +19,14 @@
 //!
 //! The output of a merge counts as spanning the whole hull of its inputs; a move's outputs are its
 //! inputs. Pairs without a new group hold since they were checked when the later of the two began.
+//!
+//! A change of levels turns no two places round. It is refused where a running group writes into a
+//! level that would get another index, since the group names its destination by the old one; what
+//! such groups read may shift, as it stays below all that they write.
 
-use crate::plan::{Action, Compaction, Destination, Group};
-use crate::policy::Running;
+use crate::edit::{EditError, reshape};
+use crate::plan::{Action, Compaction, Destination, FlushPlan, Group, LevelChange, Plan};
+use crate::planning::Running;
 use crate::shape::{MAX_LEVELS, RunId, Shape, TableId, TableInfo};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -33,6 +38,23 @@ pub enum Refusal {
     /// The plan has no groups.
     #[error("the plan has no groups")]
     NoGroups,
+    /// The cuts of a flush do not ascend strictly.
+    #[error("the cuts of the flush do not ascend")]
+    FlushCuts,
+    /// The levels cannot change so.
+    #[error("{why}")]
+    Levels {
+        /// How they do not fit.
+        why: EditError,
+    },
+    /// A running group writes into a level that would get another index.
+    #[error("{change}, but a running group writes into {destination}")]
+    Shifts {
+        /// The change.
+        change: LevelChange,
+        /// Where the group writes.
+        destination: Destination,
+    },
     /// A group has no inputs.
     #[error("group {group} has no inputs")]
     NoInputs {
@@ -145,6 +167,34 @@ pub fn validate(shape: &Shape, running: &Running, compaction: &Compaction) -> Re
     }
     check_order(&old, &new)?;
     check_outputs(&old, &new)
+}
+
+/// Refuses a plan that could lose or resurrect data.
+pub fn validate_plan(shape: &Shape, running: &Running, plan: &Plan) -> Result<(), Refusal> {
+    match plan {
+        Plan::Compact(compaction) => validate(shape, running, compaction),
+        Plan::Reshape(reshape) => validate_reshape(shape, running, reshape.change),
+    }
+}
+
+/// Refuses a change of levels that does not fit the shape, or would move what a running group
+/// writes into.
+pub fn validate_reshape(
+    shape: &Shape,
+    running: &Running,
+    change: LevelChange,
+) -> Result<(), Refusal> {
+    reshape(shape, change).map_err(|why| Refusal::Levels { why })?;
+    let mut destinations = running.groups().map(|group| group.destination);
+    match destinations.find(|destination| destination.level >= change.level()) {
+        Some(destination) => Err(Refusal::Shifts { change, destination }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a flush whose cuts do not ascend.
+pub fn validate_flush(plan: &FlushPlan) -> Result<(), Refusal> {
+    if plan.cuts.is_sorted_by(|a, b| a < b) { Ok(()) } else { Err(Refusal::FlushCuts) }
 }
 
 /// An input and where it stands.

@@ -3,7 +3,7 @@
 use crate::descend::descend;
 use crate::groups::{Target, bring};
 use crate::pick::{Candidate, Pick, pick};
-use crate::plan::{Action, Compaction, Destination, Group};
+use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape};
 use crate::shape::{Run, TableInfo};
 use crate::view::View;
 use crate::words::{count, size};
@@ -39,7 +39,7 @@ impl View<'_> {
     /// Merges tiny flushes within level 0, since each round into the next level may rewrite much of
     /// it: the newest two runs, and each older one while it is at most [`GROWTH`] times as large as
     /// what is taken. Runs so grow by a factor before they are merged again.
-    pub(crate) fn gather(&self) -> Option<Compaction> {
+    pub(crate) fn gather(&self) -> Option<Plan> {
         if self.waiting_runs() < self.rule.level0_runs.max(LIGHT_RUNS) || !self.is_light() {
             return None;
         }
@@ -64,15 +64,13 @@ impl View<'_> {
             block.len(),
         );
         let inputs = block.iter().flat_map(|run| &run.tables).map(|t| t.id).collect();
-        Some(Compaction {
-            groups: vec![Group { inputs, destination, action: self.merge() }],
-            reason,
-        })
+        let groups = vec![Group { inputs, destination, action: self.merge() }];
+        Some(Compaction::parallel(groups, reason).into())
     }
 
     /// Makes one run of a level that another policy left with several: tables that overlap are
     /// merged, the others move.
-    pub(crate) fn unite(&self, level: usize) -> Option<Compaction> {
+    pub(crate) fn unite(&self, level: usize) -> Option<Plan> {
         if self.runs(level).len() < 2 || self.is_any_held(level) {
             return None;
         }
@@ -82,11 +80,11 @@ impl View<'_> {
             self.runs(level).len(),
             count(groups.len(), "group"),
         );
-        Some(Compaction { groups, reason })
+        Some(Compaction::parallel(groups, reason).into())
     }
 
     /// Brings all tables of a level into the next: into its run, or into a new one.
-    pub(crate) fn empty(&self, level: usize, target: Target) -> Option<Compaction> {
+    pub(crate) fn empty(&self, level: usize, target: Target) -> Option<Plan> {
         if self.is_any_held(level) {
             return None;
         }
@@ -107,15 +105,15 @@ impl View<'_> {
             count(self.runs(level).len(), "run"),
             count(groups.len(), "group"),
         );
-        Some(Compaction { groups, reason })
+        Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// Makes the last level, at its capacity, a new last level as it is.
-    pub(crate) fn deepen(&self) -> Option<Compaction> {
+    /// Makes the last level, a single run at its capacity, a new last level as it is.
+    pub(crate) fn deepen(&self) -> Option<Plan> {
         let last = self.last();
-        let [run] = self.runs(last) else { return None };
         let (bytes, capacity) = (self.bytes(last), self.capacity(last));
-        if bytes < capacity || self.is_any_held(last) {
+        let shifts = self.running.groups().any(|g| g.destination.level >= last);
+        if self.runs(last).len() != 1 || bytes < capacity || self.is_any_held(last) || shifts {
             return None;
         }
         let reason = format!(
@@ -124,12 +122,7 @@ impl View<'_> {
             size(capacity),
             last + 1,
         );
-        let inputs = run.tables.iter().map(|t| t.id).collect();
-        let destination = self.run_of(last + 1);
-        Some(Compaction {
-            groups: vec![Group { inputs, destination, action: Action::Move }],
-            reason,
-        })
+        Some(Reshape { change: LevelChange::Add(last), reason }.into())
     }
 
     /// Sends one table of a level down, with what it overlaps in the next.
@@ -139,7 +132,7 @@ impl View<'_> {
         how: Pick,
         seed: u64,
         cursor: Option<&[u8]>,
-    ) -> Option<Compaction> {
+    ) -> Option<Plan> {
         let below = self.runs(level + 1).first();
         let overlaps =
             |t: &TableInfo| below.map_or(&[][..], |r| r.overlapping(&t.smallest, &t.largest));
@@ -170,7 +163,8 @@ impl View<'_> {
         );
         let inputs = std::iter::once(picked).chain(overlapping).map(|t| t.id).collect();
         let destination = self.run_of(level + 1);
-        Some(Compaction { groups: vec![Group { inputs, destination, action }], reason })
+        let groups = vec![Group { inputs, destination, action }];
+        Some(Compaction::parallel(groups, reason).into())
     }
 
     /// How full a level is: at 1 or more it is due. Level 0 counts its runs, L (when capacities

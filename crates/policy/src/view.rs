@@ -6,7 +6,7 @@
 
 use crate::groups::Target;
 use crate::plan::{Action, Destination};
-use crate::policy::Running;
+use crate::planning::{Planning, Running};
 use crate::shape::{Run, RunId, Shape, TableId, TableInfo};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -36,12 +36,8 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(
-        rule: Vertical,
-        shape: &'a Shape,
-        running: &'a Running,
-        fresh: RunId,
-    ) -> Self {
+    pub(crate) fn new(rule: Vertical, planning: &Planning<'a>) -> Self {
+        let Planning { shape, running, fresh, .. } = *planning;
         View { rule, shape, running, fresh, held: running.held() }
     }
 
@@ -152,6 +148,6 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn merge(&self) -> Action {
-        Action::Merge { cuts: Vec::new(), table_bytes: self.rule.table_bytes }
+        Action::merge(self.rule.table_bytes)
     }
 }

@@ -4,7 +4,7 @@ use crate::entry::Seq;
 use crate::error::{Corruption, Stall};
 use crate::keyspace::KeyspaceId;
 use std::sync::Arc;
-use terrane_policy::{PolicyOptions, RunId, TableId, TableInfo};
+use terrane_policy::{LevelChange, Observed, Order, PolicyOptions, RunId, TableId, TableInfo};
 
 /// Receives events, in order, on the thread that caused them. It must not call the store.
 pub type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -60,8 +60,10 @@ pub enum Event {
         keyspace: KeyspaceId,
         /// The new run.
         run: RunId,
-        /// The new table.
-        table: TableInfo,
+        /// Its tables, in key order.
+        tables: Vec<TableInfo>,
+        /// Why it was cut into several, in words; empty where it was not.
+        reason: String,
         /// Everything up to this sequence is in tables now.
         through: Seq,
     },
@@ -73,8 +75,23 @@ pub enum Event {
         compaction: u64,
         /// How many groups it has.
         groups: usize,
+        /// Whether they may run at once.
+        order: Order,
         /// The policy's reason, in words.
         reason: String,
+        /// What had been asked of the keyspace, as the policy was told.
+        observed: Observed,
+    },
+    /// A level came or went: runs were relabelled, and nothing was rewritten.
+    LevelChanged {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// What changed.
+        change: LevelChange,
+        /// The policy's reason, in words.
+        reason: String,
+        /// What had been asked of the keyspace, as the policy was told.
+        observed: Observed,
     },
     /// A part of a merge was done.
     MergeProgress {

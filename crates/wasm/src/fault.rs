@@ -5,28 +5,44 @@ use terrane::Error;
 use wasm_bindgen::JsValue;
 
 /// The stable name of the kind of an error; the npm package has a class for each.
-pub(crate) fn code(error: &Error) -> &'static str {
+fn code(error: &Error) -> &'static str {
     match error {
-        Error::NoSpace { .. } => "QUOTA",
-        Error::Corrupt(_) => "CORRUPT",
-        Error::NoStore { .. } => "NO_STORE",
-        Error::NewerFormat { .. } => "NEWER_FORMAT",
-        Error::Busy { .. } => "BUSY",
-        Error::InvalidArgument { .. } => "INVALID_ARGUMENT",
+        Error::NoSpace { .. } => "quota",
+        Error::Corrupt(_) => "corrupt",
+        Error::NoStore { .. } => NOT_FOUND,
+        Error::NewerFormat { .. } => "newer-format",
+        Error::Busy { .. } => "busy",
+        Error::InvalidArgument { .. } => "invalid-argument",
         Error::Poisoned(cause) => code(cause),
-        Error::Closed(_) => "CLOSED",
-        _ => "IO",
+        Error::Closed(_) => "closed",
+        _ => "io",
     }
 }
 
-/// `{ code, message }`.
+/// The code where there is nothing of that name.
+pub(crate) const NOT_FOUND: &str = "not-found";
+
+/// `{ code, message }`, and for damage the `file` and the `offset` in it.
 pub(crate) fn to_js(error: &Error) -> JsValue {
-    let object = Object::new();
-    for (name, text) in [("code", code(error).to_owned()), ("message", error.to_string())] {
-        // Setting a property of a plain object cannot fail.
-        let _ = Reflect::set(&object, &JsValue::from_str(name), &JsValue::from_str(&text));
+    let fault = fault(code(error), &error.to_string());
+    if let Error::Corrupt(damage) = error {
+        set(&fault, "file", &JsValue::from_str(&damage.file));
+        set(&fault, "offset", &JsValue::from_f64(damage.offset as f64));
     }
-    object.into()
+    fault
+}
+
+/// `{ code, message }`.
+pub(crate) fn fault(code: &str, message: &str) -> JsValue {
+    let fault = Object::new().into();
+    set(&fault, "code", &JsValue::from_str(code));
+    set(&fault, "message", &JsValue::from_str(message));
+    fault
+}
+
+fn set(object: &JsValue, name: &str, value: &JsValue) {
+    // Setting a property of a plain object cannot fail.
+    let _ = Reflect::set(object, &JsValue::from_str(name), value);
 }
 
 #[cfg(test)]
@@ -36,8 +52,8 @@ mod tests {
     #[test]
     fn a_poisoned_log_answers_with_what_poisoned_it() {
         let full = Error::NoSpace { file: "log".to_owned(), wanted: 1 };
-        assert_eq!(code(&full), "QUOTA");
-        assert_eq!(code(&Error::Poisoned(Box::new(full))), "QUOTA");
-        assert_eq!(code(&Error::Closed("the store")), "CLOSED");
+        assert_eq!(code(&full), "quota");
+        assert_eq!(code(&Error::Poisoned(Box::new(full))), "quota");
+        assert_eq!(code(&Error::Closed("the store")), "closed");
     }
 }

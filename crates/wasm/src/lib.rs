@@ -1,16 +1,42 @@
 //! Terrane's engine for the browser: what the npm package's worker calls.
 //!
-//! * `store` - the store: one volume on OPFS handles, jobs run in slices.
+//! * `store` - the store: one volume, jobs run in slices; writes, reads and snapshots.
+//! * `tree` - its keyspaces' trees: shape, policy, sizes, compaction.
 //! * `scan` - walks, page by page.
-//! * `packed` - how keys, values and batches cross.
-//! * `fault` and `panic` - how errors and panics cross.
+//! * `place` - volumes on OPFS handles or in memory; copies of stores.
+//! * `packed` - how keys, values, ranges and batches cross.
+//! * `listen` - how events cross; `fault` and `panic` - how errors and panics do.
 
 mod fault;
+mod listen;
 mod packed;
 mod panic;
+mod place;
 mod scan;
 mod store;
+mod tree;
 
 pub use panic::on_panic;
+pub use place::import_file;
 pub use scan::Scan;
 pub use store::Store;
+
+use terrane::{Error, Result};
+use wasm_bindgen::JsValue;
+
+/// A result for JavaScript.
+fn answer<T>(result: Result<T>) -> Result<T, JsValue> {
+    result.map_err(|error| fault::to_js(&error))
+}
+
+/// A result for JavaScript, as JSON.
+fn json(result: Result<impl serde::Serialize>) -> Result<String, JsValue> {
+    answer(result.and_then(|value| {
+        serde_json::to_string(&value)
+            .map_err(|e| refused("answer", "what JSON can say", e.to_string()))
+    }))
+}
+
+fn refused(what: &'static str, expected: &str, found: String) -> Error {
+    Error::InvalidArgument { what, expected: expected.to_owned(), found }
+}

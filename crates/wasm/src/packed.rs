@@ -1,12 +1,18 @@
-//! Keys, values and batches as they cross from JavaScript and back: one buffer each.
+//! Keys, values, ranges and batches as they cross from JavaScript and back: one buffer each.
 //!
 //! * A byte string is its length (`u32`, little-endian), then its bytes.
-//! * Keys are byte strings one after the other; a page is keys and values in turn.
+//! * Keys are byte strings one after the other; a page is keys, or values, or both in turn.
 //! * Values looked up are byte strings too; the length [`MISSING`] says that there is none.
-//! * A batch is operations: a byte 1, key and value for a put; a byte 0 and a key for a delete.
+//! * A range is its two ends: a byte 0 for an open one, 1 for one that is included or 2 for one that
+//!   is excluded, then (not for 0) the key.
+//! * A batch is as the engine encodes it, so that it can be taken over as it is; keyspaces have the
+//!   numbers that the caller gave them.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use terrane::codec::Decoder;
-use terrane::{Error, KeyspaceId, Result, WriteBatch};
+use terrane::entry::Kind;
+use terrane::{Error, Keyspace, KeyspaceId, Range, Result, WriteBatch};
 
 /// Stands for the length of a value that is not there.
 const MISSING: u32 = u32::MAX;
@@ -20,6 +26,15 @@ impl<'a> Strings<'a> {
     /// Starts at the front of `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Strings { rest: Decoder::new(bytes) }
+    }
+
+    fn bound(&mut self) -> Result<Bound<Vec<u8>>> {
+        Ok(match self.rest.u8() {
+            Some(0) => Bound::Unbounded,
+            Some(1) => Bound::Included(self.string()?.to_vec()),
+            Some(2) => Bound::Excluded(self.string()?.to_vec()),
+            found => return Err(malformed("an end of a range, 0 to 2", format!("{found:?}"))),
+        })
     }
 
     fn string(&mut self) -> Result<&'a [u8]> {
@@ -49,19 +64,42 @@ pub(crate) fn put_missing(out: &mut Vec<u8>) {
     out.extend_from_slice(&MISSING.to_le_bytes());
 }
 
-/// Reads a batch for one keyspace.
-pub(crate) fn batch(bytes: &[u8], keyspace: KeyspaceId) -> Result<WriteBatch> {
-    let mut batch = WriteBatch::new();
+/// Reads a range.
+pub(crate) fn range(bytes: &[u8]) -> Result<Range> {
     let mut strings = Strings::new(bytes);
-    while let Some(kind) = strings.rest.u8() {
-        let key = strings.string()?;
+    Ok(Range { from: strings.bound()?, to: strings.bound()? })
+}
+
+/// Reads a batch, and gives the keyspaces that it names the engine's numbers.
+pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &BTreeMap<u32, Keyspace>) -> Result<WriteBatch> {
+    let id = |number: KeyspaceId| {
+        keyspaces.get(&number.0).map(Keyspace::id).ok_or(Error::Closed("the keyspace"))
+    };
+    translate(WriteBatch::from_encoded(bytes)?, id)
+}
+
+/// The batch with `id` of each keyspace; itself where that changes nothing, as for the default one.
+fn translate(
+    batch: WriteBatch,
+    id: impl Fn(KeyspaceId) -> Result<KeyspaceId>,
+) -> Result<WriteBatch> {
+    let mut same = true;
+    for &keyspace in batch.keyspaces() {
+        same &= id(keyspace)? == keyspace;
+    }
+    if same {
+        return Ok(batch);
+    }
+    let mut translated = WriteBatch::new();
+    for entry in &batch {
+        let (kind, keyspace, key, value) =
+            entry.map_err(|e| malformed("a sound batch", e.to_string()))?;
         match kind {
-            0 => batch.delete(keyspace, key)?,
-            1 => batch.put(keyspace, key, strings.string()?)?,
-            _ => return Err(malformed("an operation 0 or 1", format!("{kind}"))),
+            Kind::Put => translated.put(id(keyspace)?, key, value)?,
+            Kind::Delete => translated.delete(id(keyspace)?, key)?,
         }
     }
-    Ok(batch)
+    Ok(translated)
 }
 
 fn malformed(expected: &str, found: String) -> Error {
@@ -71,29 +109,43 @@ fn malformed(expected: &str, found: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use terrane::entry::Kind;
 
     #[test]
-    fn operations_of_a_packed_batch_keep_their_order() {
-        let mut packed = vec![1];
-        put_string(&mut packed, b"a");
-        put_string(&mut packed, b"");
-        packed.push(0);
-        put_string(&mut packed, b"b");
-        let batch = batch(&packed, KeyspaceId(0)).unwrap();
-        let found: Vec<_> = batch.iter().map(|e| e.map(|(kind, _, k, v)| (kind, k, v))).collect();
-        let expected = [(Kind::Put, &b"a"[..], &b""[..]), (Kind::Delete, b"b", b"")];
+    fn a_batch_over_keyspaces_gets_the_numbers_of_the_engine_and_keeps_its_order() {
+        let mut packed = WriteBatch::new();
+        packed.put(KeyspaceId(1), b"a", b"").unwrap();
+        packed.delete(KeyspaceId(0), b"b").unwrap();
+        let id = |number: KeyspaceId| match number.0 {
+            0 => Ok(KeyspaceId(0)),
+            1 => Ok(KeyspaceId(300)),
+            _ => Err(Error::Closed("the keyspace")),
+        };
+        let batch = translate(packed, id).unwrap();
+        let found: Vec<_> = batch.iter().collect();
+        let expected = [
+            (Kind::Put, KeyspaceId(300), &b"a"[..], &b""[..]),
+            (Kind::Delete, KeyspaceId(0), b"b", b""),
+        ];
         assert_eq!(found, expected.map(Ok));
+
+        let mut unknown = WriteBatch::new();
+        unknown.put(KeyspaceId(2), b"a", b"").unwrap();
+        assert!(matches!(translate(unknown, id), Err(Error::Closed(_))));
     }
 
     #[test]
-    fn a_batch_cut_anywhere_is_refused() {
+    fn ends_of_a_range_come_back_and_one_cut_anywhere_is_refused() {
         let mut packed = vec![1];
-        put_string(&mut packed, b"key");
-        put_string(&mut packed, b"value");
-        for cut in 1..packed.len() {
-            assert!(batch(&packed[..cut], KeyspaceId(0)).is_err(), "cut at {cut}");
+        put_string(&mut packed, b"a");
+        packed.push(2);
+        put_string(&mut packed, b"bc");
+        let expected =
+            Range { from: Bound::Included(b"a".to_vec()), to: Bound::Excluded(b"bc".to_vec()) };
+        assert_eq!(range(&packed).unwrap(), expected);
+        assert_eq!(range(&[0, 0]).unwrap(), Range::default());
+        for cut in 0..packed.len() {
+            assert!(range(&packed[..cut]).is_err(), "cut at {cut}");
         }
-        assert!(batch(&[2, 0, 0, 0, 0], KeyspaceId(0)).is_err());
+        assert!(range(&[3, 0]).is_err());
     }
 }

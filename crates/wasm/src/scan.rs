@@ -44,15 +44,20 @@ impl Scan {
 
 #[wasm_bindgen]
 impl Scan {
-    /// The next entries, packed: at least one, then as many as come to about `bytes` bytes.
+    /// The next entries, packed, with or without their keys and values: at least one, then as many
+    /// as come to about `bytes` bytes.
     ///
     /// # Errors
     /// Damage or a failing medium; the scan is done then.
-    pub fn page(&mut self, bytes: u32) -> Result<Vec<u8>, JsValue> {
+    pub fn page(&mut self, bytes: u32, keys: bool, values: bool) -> Result<Vec<u8>, JsValue> {
         let mut page = Vec::new();
         let walked = self.walk(|key, value| {
-            put_string(&mut page, key);
-            put_string(&mut page, value);
+            if keys {
+                put_string(&mut page, key);
+            }
+            if values {
+                put_string(&mut page, value);
+            }
             page.len() < bytes as usize
         });
         self.or_done(walked)?;

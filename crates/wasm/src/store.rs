@@ -1,15 +1,20 @@
-//! The store, as the worker calls it.
+//! The store, as the worker calls it. Keyspaces and snapshots go by numbers that the caller gives
+//! them, so that it can name them before an answer has come; 0 is the default keyspace, and no
+//! snapshot.
 
-use crate::fault::to_js;
-use crate::packed::{Strings, batch, put_missing, put_string};
+use crate::fault::{NOT_FOUND, fault};
+use crate::listen::{listen, listener};
+use crate::packed::{Strings, batch, put_missing, put_string, range};
 use crate::scan::Scan;
-use std::ops::Bound;
+use crate::tree::{choose, policy};
+use crate::{answer, json, place, refused};
+use js_sys::Function;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::driver::SliceDriver;
-use terrane::storage::File;
-use terrane::storage::volume::{Volume, VolumeOptions};
-use terrane::{Db, Durability, Error, Keyspace, Options, Range, Result};
-use terrane_opfs::OpfsFile;
+use terrane::{Db, Durability, Error, Keyspace, Options, Result, Snapshot};
+use terrane_policy::PolicyOptions;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -20,60 +25,143 @@ use web_sys::FileSystemSyncAccessHandle;
 struct Choices {
     memtable_bytes: Option<u64>,
     cache_bytes: Option<u64>,
+    #[serde(default)]
+    error_if_exists: bool,
+    create: bool,
+    policy: Option<PolicyOptions>,
 }
 
-/// An open store on OPFS.
+/// Numbers the stores of this module.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// An open store.
 #[wasm_bindgen]
 pub struct Store {
+    number: u32,
     db: Db,
-    keyspace: Keyspace,
+    keyspaces: BTreeMap<u32, Keyspace>,
+    snapshots: BTreeMap<u32, Snapshot>,
 }
 
 #[wasm_bindgen]
 impl Store {
     /// Opens the store that lies on these handles, in the order of the volume's backing files, or
-    /// creates it if they are empty.
+    /// creates it if they are empty; without handles, one in memory.
     ///
     /// # Errors
     /// Every call answers `{ code, message }`.
     pub fn open(handles: Vec<FileSystemSyncAccessHandle>, options: &str) -> Result<Store, JsValue> {
-        open(handles, options).map_err(|e| to_js(&e))
+        answer(open(handles, options))
     }
 
     /// Commits a packed batch. It is on the medium after the next [`Store::sync`].
     ///
     /// # Errors
     /// A malformed batch, a full or failing medium.
-    pub fn write(&self, packed: &[u8]) -> Result<(), JsValue> {
-        let written = batch(packed, self.keyspace.id())
-            .and_then(|batch| self.db.write(batch, Durability::Buffered));
-        written.map_err(|e| to_js(&e))
+    pub fn write(&self, packed: Vec<u8>) -> Result<(), JsValue> {
+        let batch = batch(packed, &self.keyspaces);
+        answer(batch.and_then(|batch| self.db.write(batch, Durability::Buffered)))
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
+    pub fn get(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        key: &[u8],
+    ) -> Result<Option<Vec<u8>>, JsValue> {
+        answer(self.value(keyspace, snapshot, key))
     }
 
     /// The values of packed keys, packed.
     ///
     /// # Errors
     /// Damage or a failing medium.
-    pub fn get_many(&self, keys: &[u8]) -> Result<Vec<u8>, JsValue> {
-        self.values(keys).map_err(|e| to_js(&e))
+    pub fn get_many(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>, JsValue> {
+        answer(self.values(keyspace, snapshot, keys))
     }
 
-    /// Begins a scan of at most `limit` entries; a bound left out is open.
+    /// Begins a scan of at most `limit` entries of a packed range.
     ///
     /// # Errors
     /// A closed store.
     pub fn scan(
         &self,
-        from: Option<Vec<u8>>,
-        from_inclusive: bool,
-        to: Option<Vec<u8>>,
-        to_inclusive: bool,
+        keyspace: u32,
+        snapshot: u32,
+        within: &[u8],
         reverse: bool,
         limit: f64,
     ) -> Result<Scan, JsValue> {
-        let range = Range { from: bound(from, from_inclusive), to: bound(to, to_inclusive) };
-        let inner = self.keyspace.scan(range).map_err(|e| to_js(&e))?;
-        Ok(Scan::new(inner, reverse, limit))
+        let inner = self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
+            None => keyspace.scan(range(within)?),
+            Some(snapshot) => snapshot.scan(keyspace, range(within)?),
+        });
+        answer(inner.map(|inner| Scan::new(inner, reverse, limit)))
+    }
+
+    /// Holds a picture of the store as it is now.
+    pub fn snapshot(&mut self, number: u32) {
+        self.snapshots.insert(number, self.db.snapshot());
+    }
+
+    /// Lets a snapshot go.
+    pub fn release(&mut self, snapshot: u32) {
+        self.snapshots.remove(&snapshot);
+    }
+
+    /// Numbers the keyspace of this name, and gives it the policy of these options, if there are
+    /// any.
+    ///
+    /// # Errors
+    /// None of that name while `create` is off, a bad policy, a failing medium.
+    pub fn keyspace(
+        &mut self,
+        number: u32,
+        name: &str,
+        create: bool,
+        options: Option<String>,
+    ) -> Result<(), JsValue> {
+        if !create && !self.db.keyspaces().iter().any(|other| other == name) {
+            let message = format!("the store has no keyspace \"{name}\"");
+            return Err(fault(NOT_FOUND, &message));
+        }
+        let opened = (|| {
+            let chosen = options.as_deref().map(policy).transpose()?;
+            let keyspace = self.db.keyspace(name)?;
+            if let Some(chosen) = chosen {
+                choose(&keyspace, &chosen)?;
+            }
+            self.keyspaces.insert(number, keyspace);
+            Ok(())
+        })();
+        answer(opened)
+    }
+
+    /// The keyspaces' names by the engine's numbers of them, as JSON.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn keyspaces(&self) -> Result<String, JsValue> {
+        let names = self.db.keyspaces();
+        let named = |name: String| Ok((self.db.keyspace(&name)?.id(), name));
+        json(names.into_iter().map(named).collect::<Result<Vec<_>>>())
+    }
+
+    /// Removes a keyspace with all it holds; answers whether there was one.
+    ///
+    /// # Errors
+    /// The default keyspace, or a failing medium.
+    pub fn drop_keyspace(&self, name: &str) -> Result<bool, JsValue> {
+        answer(self.db.drop_keyspace(name))
+    }
+
+    /// Has `tell` called with each event, as JSON, or nobody.
+    pub fn listen(&self, tell: Option<Function>) {
+        listen(self.number, tell);
     }
 
     /// Puts every earlier write on the medium.
@@ -81,7 +169,7 @@ impl Store {
     /// # Errors
     /// A failing medium; the log is closed then.
     pub fn sync(&self) -> Result<(), JsValue> {
-        self.db.sync().map_err(|e| to_js(&e))
+        answer(self.db.sync())
     }
 
     /// Writes memory to tables.
@@ -89,7 +177,7 @@ impl Store {
     /// # Errors
     /// A full or failing medium.
     pub fn flush(&self) -> Result<(), JsValue> {
-        self.db.flush().map_err(|e| to_js(&e))
+        answer(self.db.flush())
     }
 
     /// Does about `bytes` bytes of jobs; answers whether more is left.
@@ -97,7 +185,7 @@ impl Store {
     /// # Errors
     /// What the job met; it is tried again later.
     pub fn run_jobs(&self, bytes: u32) -> Result<bool, JsValue> {
-        self.db.run_jobs(u64::from(bytes)).map_err(|e| to_js(&e))
+        answer(self.db.run_jobs(u64::from(bytes)))
     }
 
     /// Shape, room and counters, as JSON.
@@ -116,20 +204,59 @@ impl Store {
         json(self.db.check())
     }
 
+    /// Puts the store, as it is now, onto the handles of a place that holds none: one handle makes
+    /// a volume in a single file.
+    ///
+    /// # Errors
+    /// A place that is taken, a full or failing medium.
+    pub fn checkpoint(&self, handles: Vec<FileSystemSyncAccessHandle>) -> Result<(), JsValue> {
+        answer(place::volume(handles).and_then(|target| place::copy(&self.db, &target)))
+    }
+
+    /// The store, as it is now, as the bytes of a volume in a single file.
+    ///
+    /// # Errors
+    /// Not enough memory, damage, a failing medium.
+    pub fn bytes(&self) -> Result<Vec<u8>, JsValue> {
+        answer(place::bytes(&self.db))
+    }
+
     /// Syncs and closes the store, and the handles with it.
     ///
     /// # Errors
     /// A failing medium.
     pub fn close(self) -> Result<(), JsValue> {
-        self.db.close().map_err(|e| to_js(&e))
+        listen(self.number, None);
+        answer(self.db.close())
     }
 }
 
 impl Store {
-    fn values(&self, keys: &[u8]) -> Result<Vec<u8>> {
+    /// The keyspace of that number.
+    pub(crate) fn of(&self, number: u32) -> Result<&Keyspace> {
+        self.keyspaces.get(&number).ok_or(Error::Closed("the keyspace"))
+    }
+
+    /// The snapshot of that number; none for 0.
+    fn held(&self, number: u32) -> Result<Option<&Snapshot>> {
+        match number {
+            0 => Ok(None),
+            _ => self.snapshots.get(&number).map(Some).ok_or(Error::Closed("the snapshot")),
+        }
+    }
+
+    fn value(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let keyspace = self.of(keyspace)?;
+        match self.held(snapshot)? {
+            None => keyspace.get(key),
+            Some(snapshot) => snapshot.get(keyspace, key),
+        }
+    }
+
+    fn values(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
         let mut values = Vec::new();
         for key in Strings::new(keys) {
-            match self.keyspace.get(key?)? {
+            match self.value(keyspace, snapshot, key?)? {
                 Some(value) => put_string(&mut values, &value),
                 None => put_missing(&mut values),
             }
@@ -138,48 +265,25 @@ impl Store {
     }
 }
 
-/// The names of the backing files, for messages.
-const BACKINGS: [&str; 3] = ["journal", "log", "data"];
-
 fn open(handles: Vec<FileSystemSyncAccessHandle>, options: &str) -> Result<Store> {
-    let choices: Choices = serde_json::from_str(options).map_err(|e| Error::InvalidArgument {
-        what: "options",
-        expected: "the engine's options".to_owned(),
-        found: e.to_string(),
-    })?;
+    let choices: Choices = serde_json::from_str(options)
+        .map_err(|e| refused("options", "the engine's options", e.to_string()))?;
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let defaults = Options::small();
     let options = Options {
         memtable_bytes: choices.memtable_bytes.unwrap_or(defaults.memtable_bytes),
         cache_bytes: choices.cache_bytes.unwrap_or(defaults.cache_bytes),
+        create: choices.create,
+        error_if_exists: choices.error_if_exists,
+        policy: choices.policy.clone().unwrap_or(defaults.policy),
+        listener: Some(listener(number)),
         ..defaults
     };
-    let names = BACKINGS.into_iter().chain(std::iter::repeat("data"));
-    let backings = handles.into_iter().zip(names).map(|(handle, name)| {
-        let file: Arc<dyn File> = Arc::new(OpfsFile::new(name.to_owned(), handle));
-        file
-    });
-    let name = "the store".to_owned();
-    let volume = Volume::open(backings.collect(), VolumeOptions { name, ..Default::default() })?;
-    let db = Db::open_storage(Arc::new(volume), options, Arc::new(SliceDriver::default()))?;
-    Ok(Store { keyspace: db.default_keyspace(), db })
-}
-
-fn bound(key: Option<Vec<u8>>, inclusive: bool) -> Bound<Vec<u8>> {
-    match key {
-        None => Bound::Unbounded,
-        Some(key) if inclusive => Bound::Included(key),
-        Some(key) => Bound::Excluded(key),
+    let volume = Arc::new(place::volume(handles)?);
+    let db = Db::open_storage(volume, options, Arc::new(SliceDriver::default()))?;
+    let keyspace = db.default_keyspace();
+    if let Some(chosen) = &choices.policy {
+        choose(&keyspace, chosen)?;
     }
-}
-
-/// An answer of the engine as JSON.
-fn json(answer: Result<impl serde::Serialize>) -> Result<String, JsValue> {
-    let text = answer.and_then(|answer| {
-        serde_json::to_string(&answer).map_err(|e| Error::InvalidArgument {
-            what: "answer",
-            expected: "what JSON can say".to_owned(),
-            found: e.to_string(),
-        })
-    });
-    text.map_err(|e| to_js(&e))
+    Ok(Store { number, db, keyspaces: [(0, keyspace)].into(), snapshots: BTreeMap::new() })
 }

@@ -4,6 +4,7 @@
 //! Each command first brings what it needs (see [`setup`]), does only what is out of date, and says
 //! what it is doing and for how long.
 
+mod bench;
 mod browser;
 mod demo;
 mod doctor;
@@ -64,7 +65,11 @@ enum Command {
     },
     /// Run the benchmarks of the engine
     Bench {
-        /// Those whose name contains this, and options for criterion, such as --quick
+        /// Compare with IndexedDB and SQLite in Chromium instead
+        #[arg(long)]
+        browser: bool,
+        /// Those whose name contains this, and options for criterion, such as --quick; for the
+        /// browser, --rounds N, --entries N and --json FILE
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -93,12 +98,8 @@ fn run(command: Command) -> Result<ExitCode> {
             let profile = if dev { wasm::Profile::Dev } else { wasm::Profile::Release };
             wasm::build(&workspace, profile)?;
         }
-        Command::Bench { arguments } => {
-            let mut cargo = workspace.cargo(&["bench", "--package", "terrane-bench", "--"]);
-            if !cargo.args(&arguments).status()?.success() {
-                return Ok(ExitCode::FAILURE);
-            }
-        }
+        Command::Bench { browser: true, arguments } => bench::browser(&workspace, &arguments)?,
+        Command::Bench { browser: false, arguments } => bench::native(&workspace, &arguments)?,
         Command::Setup => setup::ensure_all(&workspace)?,
         Command::Doctor => return doctor::run(&workspace),
     }

@@ -14,8 +14,10 @@ pub const BINDINGS: Packages = Packages { folder: "bindings-js" };
 pub const DEMO: Packages = Packages { folder: "demo" };
 /// The tests in a real browser.
 pub const E2E: Packages = Packages { folder: "tests/e2e" };
+/// The comparison with other stores in a browser.
+pub const COMPARISON: Packages = Packages { folder: "bench/browser" };
 /// All of them, what others depend on first.
-pub const PACKAGES: [Packages; 3] = [BINDINGS, DEMO, E2E];
+pub const PACKAGES: [Packages; 4] = [BINDINGS, DEMO, E2E, COMPARISON];
 
 /// Node.js, recent enough.
 pub struct Node;
@@ -87,7 +89,7 @@ impl Packages {
 
     /// What the package is built from: all that lies in its folder but what was made there.
     pub fn sources(self, workspace: &Workspace) -> Result<Vec<PathBuf>> {
-        let made = ["node_modules", "dist"].map(OsStr::new);
+        let made = ["node_modules", "dist", "LICENSE-MIT", "LICENSE-APACHE"].map(OsStr::new);
         let folder = workspace.path(self.folder);
         let entries = fs::read_dir(&folder).with_context(|| format!("{}", folder.display()))?;
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;

@@ -5,7 +5,7 @@
 //! 3. A table and one line, `N passed, N failed`, end the run.
 
 use crate::browser::{self, Chromium};
-use crate::node::{self, BINDINGS, E2E, Packages};
+use crate::node::{self, BINDINGS, COMPARISON, E2E, Packages};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, RUSTFMT, WasmTarget};
 use crate::setup::{self, Need};
@@ -40,7 +40,7 @@ const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -
     Step { name, part, after: None, run }
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     step("format", Part::Lint, format),
     step("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
@@ -49,6 +49,7 @@ const STEPS: [Step; 9] = [
     Step { after: Some(BUILD), ..step("npm package", Part::Browser, package_tests) },
     Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
     Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, browser_tests) },
+    Step { after: Some(BUILD), ..step("browser comparison", Part::Browser, comparison_build) },
     step("documentation", Part::Lint, documentation),
 ];
 const BUILD: &str = "browser build";
@@ -204,6 +205,11 @@ fn demo_build(run: &Run) -> Result<String> {
     run.npm(node::DEMO, &["run", "check"])?;
     demo::build(run.workspace)?;
     Ok(String::new())
+}
+
+fn comparison_build(run: &Run) -> Result<String> {
+    run.npm(COMPARISON, &["run", "check"])?;
+    run.npm(COMPARISON, &["run", "build"])
 }
 
 fn browser_tests(run: &Run) -> Result<String> {

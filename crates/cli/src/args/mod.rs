@@ -1,16 +1,18 @@
 //! The command line.
 //!
 //! * `rows` - commands that write and read rows. * `tree` - those about keyspaces and their trees.
-//! * `copy` - whole stores. * `bench` - measurements.
+//! * `copy` - whole stores. * `bench` - measurements. * `simulate` - simulations.
 
 mod bench;
 mod copy;
 mod rows;
+mod simulate;
 mod tree;
 
 pub use bench::{BenchArgs, Benchmark, Policies};
 pub use copy::{CheckpointArgs, ExportArgs, ImportArgs};
 pub use rows::{DeleteArgs, Format, GetArgs, LoadArgs, PutArgs, ScanArgs, ScanFormat};
+pub use simulate::{ChosenPolicy, ChosenWorkload, SimulateArgs};
 pub use tree::{CompactArgs, KeyspacesArgs, LevelsArgs, PoliciesArgs, PolicyArgs};
 
 use crate::escape::{from_hex, shown};
@@ -55,6 +57,7 @@ pub enum Command {
     Export(ExportArgs),
     Import(ImportArgs),
     Bench(BenchArgs),
+    Simulate(SimulateArgs),
 }
 
 // A keyspace of a store.

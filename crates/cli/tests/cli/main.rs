@@ -11,4 +11,6 @@ mod load;
 #[cfg(test)]
 mod place;
 #[cfg(test)]
+mod simulate;
+#[cfg(test)]
 mod trees;

@@ -1,6 +1,7 @@
 //! Edits of a shape.
 
 use super::*;
+use crate::shape::MAX_LEVELS;
 
 #[test]
 fn runs_stay_sorted_and_levels_newest_first() {
@@ -27,6 +28,30 @@ fn empty_runs_and_trailing_empty_levels_vanish_but_a_gap_stays() {
     assert_eq!(shape.levels.len(), 1);
     let drop = ShapeEdit { added: vec![], dropped: vec![top] };
     assert_eq!(apply(&shape, &drop), Ok(Shape::default()));
+}
+
+#[test]
+fn a_level_comes_and_goes_and_no_run_changes_its_name_or_place_in_the_order() {
+    let mut model = Model::default();
+    let deep = model.write(2, 1, 0..2);
+    let mid = model.write(1, 2, 0..2);
+    let places =
+        |model: &Model| model.shape.tables().map(|(l, r, t)| (l, r.0, t.id)).collect::<Vec<_>>();
+    let added = model.reshape(LevelChange::Add(2));
+    assert_eq!(places(&added), [(1, 2, mid), (3, 1, deep)]);
+    assert_eq!(places(&added.reshape(LevelChange::Drop(2))), places(&model));
+    for change in [
+        LevelChange::Add(0),
+        LevelChange::Add(3),
+        LevelChange::Drop(0),
+        LevelChange::Drop(1),
+        LevelChange::Drop(usize::MAX),
+    ] {
+        let refused = EditError::NoSuchLevel { change, levels: 3 };
+        assert_eq!(reshape(&model.shape, change), Err(refused));
+    }
+    model.write(MAX_LEVELS - 1, 9, 5..6);
+    assert!(reshape(&model.shape, LevelChange::Add(1)).is_err());
 }
 
 #[test]

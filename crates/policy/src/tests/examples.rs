@@ -38,13 +38,11 @@ fn tree(sizes: &[&[u16]]) -> Model {
 /// The tree after the policy's next plan.
 fn after(policy: &dyn Policy, model: &Model) -> Vec<Vec<u64>> {
     let running = Running::default();
-    let plan = policy.plan(&model.shape, &[], &running, model.fresh(&running));
+    let plan = propose(policy, &model.shape, &[], &running, model.fresh(&running));
     let mut next = model.clone();
-    if let Some(Plan::Compact(plan)) = plan {
-        assert_eq!(validate(&model.shape, &running, &plan), Ok(()));
-        for group in &plan.groups {
-            next = next.commit(group, false).unwrap();
-        }
+    if let Some(plan) = plan {
+        assert_eq!(validate_plan(&model.shape, &running, &plan), Ok(()));
+        next = next.follow(&plan);
     }
     next.shape.levels.iter().map(|l| l.runs.iter().map(Run::bytes).collect()).collect()
 }
@@ -102,7 +100,7 @@ fn into_the_last_level_a_lazy_tree_rewrites_only_what_overlaps() {
     let near = model.write(2, 1, 0..10);
     let runs = [4, 3, 2].map(|run| model.write(1, run, [5, 20 + run as u16]));
     let running = Running::default();
-    let Some(Plan::Compact(plan)) = LAZY.plan(&model.shape, &[], &running, RunId(9)) else {
+    let Some(Plan::Compact(plan)) = propose(&LAZY, &model.shape, &[], &running, RunId(9)) else {
         panic!("three runs stand in level 1")
     };
     let inputs: BTreeSet<_> = plan.groups.iter().flat_map(|g| &g.inputs).copied().collect();

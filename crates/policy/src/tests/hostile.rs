@@ -9,6 +9,7 @@ use proptest::prelude::*;
 struct Met {
     nothing: usize,
     admitted: usize,
+    reshaped: usize,
     refused: BTreeMap<String, usize>,
 }
 
@@ -20,16 +21,23 @@ fn walk(seed: u64, bytes: &[u8], met: &mut Met) {
     for _ in 0..12 {
         let fresh = model.fresh(&running);
         let mut groups: Vec<_> = running.groups().cloned().collect();
-        match policy.plan(&model.shape, &[], &running, fresh) {
+        match propose(&policy, &model.shape, &[], &running, fresh) {
             None => met.nothing += 1,
-            Some(Plan::Compact(plan)) => match validate(&model.shape, &running, &plan) {
+            Some(plan) => match validate_plan(&model.shape, &running, &plan) {
                 Ok(()) => {
-                    groups.extend(plan.groups.clone());
-                    if groups.len() <= 6 {
-                        assert!(model.all_sound(&groups), "{groups:?} in {model:?}");
-                        running.compactions.push(plan);
-                    }
                     met.admitted += 1;
+                    match plan {
+                        Plan::Compact(plan) if groups.len() + plan.groups.len() <= 6 => {
+                            groups.extend(plan.groups.clone());
+                            running.compactions.push(plan);
+                        }
+                        Plan::Compact(_) => {}
+                        Plan::Reshape(plan) => {
+                            model = model.reshape(plan.change);
+                            met.reshaped += 1;
+                        }
+                    }
+                    assert!(model.all_sound(&groups), "{groups:?} in {model:?}");
                 }
                 Err(refusal) => {
                     let kind = format!("{refusal:?}");
@@ -72,8 +80,10 @@ fn plans_of_every_kind_come_up() {
         let bytes: Vec<_> = (0..300).map(|i| crate::pick::mix(seed << 16 | i) as u8).collect();
         walk(seed, &bytes, &mut met);
     }
-    assert!(met.nothing > 1000 && met.admitted > 1000, "{met:?}");
+    assert!(met.nothing > 1000 && met.admitted > 1000 && met.reshaped > 50, "{met:?}");
     for kind in [
+        "Levels",
+        "Shifts",
         "NoInputs",
         "Cuts",
         "TooDeep",

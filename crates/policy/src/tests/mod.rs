@@ -48,6 +48,7 @@ impl Model {
             largest: key(versions.last_key_value()),
             first_seq: seqs().min().unwrap(),
             last_seq: seqs().max().unwrap(),
+            histogram: Histogram::default(),
         };
         self.data.insert(id, versions);
         Arc::new(info)
@@ -92,6 +93,22 @@ impl Model {
         let added = outputs.into_iter().map(|t| (level, run, t)).collect();
         next.shape = apply(&self.shape, &ShapeEdit { added, dropped: group.inputs.clone() })?;
         Ok(next)
+    }
+
+    /// The tree after a change of its levels.
+    fn reshape(&self, change: LevelChange) -> Model {
+        Model { shape: reshape(&self.shape, change).unwrap(), ..self.clone() }
+    }
+
+    /// The tree after all of a plan has committed.
+    fn follow(&self, plan: &Plan) -> Model {
+        match plan {
+            Plan::Reshape(plan) => self.reshape(plan.change),
+            Plan::Compact(plan) => plan
+                .groups
+                .iter()
+                .fold(self.clone(), |model, group| model.commit(group, false).unwrap()),
+        }
     }
 
     /// Every version of a key, place by place, newest place first.
@@ -191,16 +208,28 @@ impl Dice<'_> {
             };
             let action = match self.below(3) {
                 0 => Action::Move,
-                _ => Action::Merge { cuts: vec![], table_bytes: u64::MAX },
+                _ => Action::merge(u64::MAX),
             };
             groups.push(Group { inputs, destination, action });
         }
-        Compaction { groups, reason: String::new() }
+        plan(groups)
     }
 }
 
+/// What a policy proposes where nothing was observed.
+fn propose(
+    policy: &(impl Policy + ?Sized),
+    shape: &Shape,
+    state: &[u8],
+    running: &Running,
+    fresh: RunId,
+) -> Option<Plan> {
+    let observed = &Observed::default();
+    policy.plan(&Planning { shape, state, running, observed, fresh })
+}
+
 fn merge(inputs: &[TableId], level: usize, run: u64) -> Group {
-    let action = Action::Merge { cuts: vec![], table_bytes: u64::MAX };
+    let action = Action::merge(u64::MAX);
     Group { inputs: inputs.to_vec(), destination: Destination { level, run: RunId(run) }, action }
 }
 
@@ -209,5 +238,5 @@ fn move_to(inputs: &[TableId], level: usize, run: u64) -> Group {
 }
 
 fn plan(groups: Vec<Group>) -> Compaction {
-    Compaction { groups, reason: String::new() }
+    Compaction::parallel(groups, String::new())
 }

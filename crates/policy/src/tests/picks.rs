@@ -28,12 +28,13 @@ fn order(policy: &Leveled, model: &mut Model, state: &mut Vec<u8>) -> Vec<u8> {
     let running = Running::default();
     let mut order = Vec::new();
     while let Some(Plan::Compact(plan)) =
-        policy.plan(&model.shape, state, &running, model.fresh(&running))
+        propose(policy, &model.shape, state, &running, model.fresh(&running))
     {
         let [group] = plan.groups.as_slice() else { panic!("{plan:?}") };
         let sent = model.shape.tables().find(|(_, _, t)| t.id == group.inputs[0]).unwrap().2;
         order.push(sent.smallest[1]);
-        let installed = Installed { before: &model.shape, group, outputs: &[], ends: true };
+        let step = Step::Group { group, outputs: &[], ends: true };
+        let installed = Installed { before: &model.shape, step };
         *state = policy.apply(state, &installed);
         *model = model.commit(group, false).unwrap();
     }

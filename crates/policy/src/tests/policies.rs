@@ -52,16 +52,24 @@ impl<'a, 'd> Driver<'a, 'd> {
     /// Begins what the policy proposes; false when it proposes nothing.
     fn begin(&mut self, policy: &dyn Policy) -> bool {
         let fresh = self.model.fresh(&self.running);
-        let Some(Plan::Compact(plan)) =
-            policy.plan(&self.model.shape, &self.state, &self.running, fresh)
-        else {
+        let before = &self.model.shape;
+        let Some(plan) = propose(policy, before, &self.state, &self.running, fresh) else {
             return false;
         };
-        if let Err(refusal) = validate(&self.model.shape, &self.running, &plan) {
-            panic!("{refusal}\n{plan:?}\nbeside {:?}\nin {:?}", self.running, self.model.shape);
+        if let Err(refusal) = validate_plan(before, &self.running, &plan) {
+            panic!("{refusal}\n{plan:?}\nbeside {:?}\nin {before:?}", self.running);
         }
-        assert!(!plan.reason.is_empty());
-        self.running.compactions.push(plan);
+        let (Plan::Compact(Compaction { reason, .. }) | Plan::Reshape(Reshape { reason, .. })) =
+            &plan;
+        assert!(!reason.is_empty());
+        match plan {
+            Plan::Compact(plan) => self.running.compactions.push(plan),
+            Plan::Reshape(Reshape { change, .. }) => {
+                let step = Step::Reshape(change);
+                self.state = policy.apply(&self.state, &Installed { before, step });
+                self.model = self.model.reshape(change);
+            }
+        }
         true
     }
 
@@ -71,7 +79,11 @@ impl<'a, 'd> Driver<'a, 'd> {
         let Some(plan) = self.running.compactions.get_mut(self.dice.below(count.max(1))) else {
             return false;
         };
-        let group = plan.groups.remove(self.dice.below(plan.groups.len()));
+        let at = match plan.order {
+            Order::Parallel => self.dice.below(plan.groups.len()),
+            Order::Sequential => 0,
+        };
+        let group = plan.groups.remove(at);
         let ends = plan.groups.is_empty();
         self.running.compactions.retain(|c| !c.groups.is_empty());
         let next = self.model.commit(&group, false).unwrap();
@@ -79,8 +91,8 @@ impl<'a, 'd> Driver<'a, 'd> {
         let is_output = |t: &TableInfo| !before.contains(&t.id) || group.inputs.contains(&t.id);
         let tables = next.shape.tables().map(|(_, _, t)| TableInfo::clone(t));
         let outputs: Vec<_> = tables.filter(is_output).collect();
-        let installed =
-            Installed { before: &self.model.shape, group: &group, outputs: &outputs, ends };
+        let step = Step::Group { group: &group, outputs: &outputs, ends };
+        let installed = Installed { before: &self.model.shape, step };
         self.state = policy.apply(&self.state, &installed);
         assert!(self.state.len() <= MAX_STATE);
         self.model = next;
@@ -231,6 +243,7 @@ proptest! {
         loop {
             let fresh = driver.model.fresh(&driver.running);
             match fallback(&driver.model.shape, &driver.running, fresh) {
+                Some(Plan::Reshape(plan)) => panic!("{plan:?}"),
                 Some(Plan::Compact(plan)) => {
                     let mut groups: Vec<_> = driver.running.groups().cloned().collect();
                     groups.extend(plan.groups.clone());
@@ -259,15 +272,11 @@ fn load(policy: &dyn Policy, flushes: u16, keys_of: impl Fn(u16) -> Vec<u16>) ->
         loop {
             let running = Running::default();
             let fresh = model.fresh(&running);
-            let Some(Plan::Compact(plan)) = policy.plan(&model.shape, &[], &running, fresh) else {
-                break;
-            };
-            for group in &plan.groups {
-                let before = model.last_table;
-                model = model.commit(group, false).unwrap();
-                let new = model.data.iter().filter(|(id, _)| id.0 > before);
-                written += new.map(|(_, v)| v.len() as u64).sum::<u64>();
-            }
+            let Some(plan) = propose(policy, &model.shape, &[], &running, fresh) else { break };
+            let before = model.last_table;
+            model = model.follow(&plan);
+            let new = model.data.iter().filter(|(id, _)| id.0 > before);
+            written += new.map(|(_, v)| v.len() as u64).sum::<u64>();
         }
     }
     (model, written)
@@ -310,7 +319,8 @@ fn leveling_sends_down_the_table_that_overlaps_least() {
     model.write(1, 2, (0..33).step_by(3));
     let narrow = model.write(1, 2, 33..39);
     model.write(1, 2, (40..60).step_by(3));
-    let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &[], &Running::default(), RunId(9))
+    let Some(Plan::Compact(plan)) =
+        propose(&LEVELED, &model.shape, &[], &Running::default(), RunId(9))
     else {
         panic!("level 1 is not over its capacity");
     };
@@ -332,7 +342,8 @@ fn a_table_rich_in_tombstones_is_rewritten_when_it_reaches_the_bottom() {
         table.bytes = 6;
         table.tombstones = u64::from(id == 2);
     }
-    let Some(Plan::Compact(plan)) = LEVELED.plan(&shape, &[], &Running::default(), RunId(9)) else {
+    let Some(Plan::Compact(plan)) = propose(&LEVELED, &shape, &[], &Running::default(), RunId(9))
+    else {
         panic!("level 0 is not full");
     };
     let merged: Vec<_> =
@@ -349,7 +360,8 @@ fn plans_into_an_empty_level_share_its_run() {
     model.write(3, 2, 200..206);
     let mut running = Running::default();
     for fresh in [8, 9] {
-        let Some(Plan::Compact(plan)) = LEVELED.plan(&model.shape, &[], &running, RunId(fresh))
+        let Some(Plan::Compact(plan)) =
+            propose(&LEVELED, &model.shape, &[], &running, RunId(fresh))
         else {
             panic!("level 1 is not over its capacity");
         };
@@ -367,7 +379,7 @@ fn what_a_waiting_level_needs_is_not_taken_meanwhile() {
         model.write(1, 2, key..key + 6);
     }
     let busy = Running { compactions: vec![plan(vec![move_to(&[going], 2, 1)])] };
-    let next = |model: &Model| LEVELED.plan(&model.shape, &[], &busy, model.fresh(&busy));
+    let next = |model: &Model| propose(&LEVELED, &model.shape, &[], &busy, model.fresh(&busy));
     assert!(next(&model).is_some(), "level 1 alone sends another table down");
     for run in 3..9 {
         model.write(0, run, 3..9);
@@ -380,8 +392,9 @@ fn the_deepest_tiered_level_waits_for_its_runs() {
     let mut model = Model::default();
     model.write(1, 1, 0..100);
     model.write(1, 2, 0..50);
-    let at_rest =
-        |model: &Model| TIERED.plan(&model.shape, &[], &Running::default(), RunId(9)).is_none();
+    let at_rest = |model: &Model| {
+        propose(&TIERED, &model.shape, &[], &Running::default(), RunId(9)).is_none()
+    };
     assert!(at_rest(&model));
     model.write(1, 3, 0..10);
     assert!(!at_rest(&model));

@@ -137,6 +137,31 @@ fn a_running_group_stands_already_where_it_will_write() {
 }
 
 #[test]
+fn a_level_into_which_a_group_writes_keeps_its_index() {
+    let (model, old, mid, _) = three_levels();
+    let running = Running { compactions: vec![plan(vec![merge(&[mid, old], 2, 1)])] };
+    let shift = |level| validate_reshape(&model.shape, &running, LevelChange::Add(level));
+    assert!(matches!(shift(1), Err(Refusal::Shifts { .. })));
+    assert!(matches!(shift(2), Err(Refusal::Shifts { .. })));
+    assert!(matches!(shift(3), Err(Refusal::Levels { .. })));
+    let idle = Running::default();
+    validate_reshape(&model.shape, &idle, LevelChange::Add(2)).unwrap();
+    let above = Running { compactions: vec![plan(vec![merge(&[mid, old], 1, 2)])] };
+    validate_reshape(&model.shape, &above, LevelChange::Add(2)).unwrap();
+    assert!(model.reshape(LevelChange::Add(2)).all_sound(&above.compactions[0].groups));
+}
+
+#[test]
+fn a_flush_whose_cuts_do_not_ascend_is_refused() {
+    let flush = |cuts: &[&[u8]]| {
+        let cuts = cuts.iter().map(|cut| cut.to_vec()).collect();
+        validate_flush(&FlushPlan { cuts, reason: String::new() })
+    };
+    assert_eq!(flush(&[b"a", b"b"]), Ok(()));
+    assert_eq!(flush(&[b"b", b"b"]), Err(Refusal::FlushCuts));
+}
+
+#[test]
 fn an_input_has_one_consumer() {
     let (model, old, mid, new) = three_levels();
     let twice = refusal(&model, vec![merge(&[new, new], 0, 3)]);
@@ -160,7 +185,7 @@ fn a_plan_must_be_well_formed() {
     let elsewhere = refusal(&model, vec![merge(&[old], 3, 2)]);
     assert!(matches!(elsewhere, Refusal::RunElsewhere { found: 1, .. }));
     for cuts in [vec![vec![2], vec![1]], vec![vec![1], vec![1]]] {
-        let action = Action::Merge { cuts, table_bytes: 1 };
+        let action = Action::Merge { cuts, table_bytes: 1, filter_bits: None };
         let group = Group { action, ..merge(&[old], 2, 1) };
         assert_eq!(refusal(&model, vec![group]), Refusal::Cuts { group: 0 });
     }

@@ -39,6 +39,7 @@ impl Simulation {
             largest: key(entries.last_key_value()),
             first_seq: entries.values().copied().min().unwrap(),
             last_seq: entries.values().copied().max().unwrap(),
+            histogram: Histogram::default(),
         };
         self.entries.insert(id, entries);
         Arc::new(info)
@@ -57,8 +58,15 @@ impl Simulation {
         let running = Running::default();
         loop {
             self.last += 1;
-            let plan = policy.plan(&self.shape, &self.state, &running, RunId(self.last));
-            let Some(Plan::Compact(plan)) = plan else { return };
+            let plan = propose(policy, &self.shape, &self.state, &running, RunId(self.last));
+            let plan = match plan {
+                None => return,
+                Some(Plan::Compact(plan)) => plan,
+                Some(Plan::Reshape(plan)) => {
+                    self.reshape(policy, plan.change);
+                    continue;
+                }
+            };
             let waiting = |shape: &Shape| shape.levels.first().map_or(0, Level::bytes);
             let before = waiting(&self.shape);
             for (at, group) in plan.groups.iter().enumerate() {
@@ -68,6 +76,12 @@ impl Simulation {
                 self.admissions.extend(Some(before - waiting(&self.shape)).filter(|b| *b > 0));
             }
         }
+    }
+
+    fn reshape(&mut self, policy: &dyn Policy, change: LevelChange) {
+        let step = Step::Reshape(change);
+        self.state = policy.apply(&self.state, &Installed { before: &self.shape, step });
+        self.shape = reshape(&self.shape, change).unwrap();
     }
 
     fn commit(&mut self, policy: &dyn Policy, group: &Group, ends: bool) {
@@ -95,7 +109,8 @@ impl Simulation {
         let edit = ShapeEdit { added, dropped: group.inputs.clone() };
         self.shape = apply(&before, &edit).unwrap();
         let outputs: Vec<_> = outputs.iter().map(|t| TableInfo::clone(t)).collect();
-        let installed = Installed { before: &before, group, outputs: &outputs, ends };
+        let step = Step::Group { group, outputs: &outputs, ends };
+        let installed = Installed { before: &before, step };
         self.state = policy.apply(&self.state, &installed);
     }
 

@@ -24,7 +24,10 @@ fn stack(sizes: &[u16], flushed: usize) -> (Model, Vec<TableId>) {
 }
 
 fn next(model: &Model, running: &Running) -> Option<Compaction> {
-    let Plan::Compact(plan) = UNIVERSAL.plan(&model.shape, &[], running, model.fresh(running))?;
+    let fresh = model.fresh(running);
+    let Plan::Compact(plan) = propose(&UNIVERSAL, &model.shape, &[], running, fresh)? else {
+        panic!("no level is to change")
+    };
     assert_eq!(validate(&model.shape, running, &plan), Ok(()));
     Some(plan)
 }
@@ -101,12 +104,8 @@ fn tables_that_overlap_nothing_move_within_a_merge() {
     for run in 3..=4 {
         model.write(0, run, [90, 95]);
     }
-    let plan = Universal { table_bytes: 2, ..UNIVERSAL }.plan(
-        &model.shape,
-        &[],
-        &Running::default(),
-        RunId(9),
-    );
+    let policy = Universal { table_bytes: 2, ..UNIVERSAL };
+    let plan = propose(&policy, &model.shape, &[], &Running::default(), RunId(9));
     let Some(Plan::Compact(plan)) = plan else { panic!("four runs rest") };
     let inputs: Vec<_> = plan.groups.iter().map(|g| (g.inputs.clone(), &g.action)).collect();
     assert!(inputs.iter().any(|(i, a)| **a != Action::Move && i.len() == 2 && i.contains(&old)));
@@ -124,7 +123,7 @@ fn a_run_that_others_move_into_is_left_alone_meanwhile() {
         model.write(0, run, from..to);
     }
     let policy = Universal { max_merge_width: 4, ..UNIVERSAL };
-    let next = |running: &Running| policy.plan(&model.shape, &[], running, RunId(9));
+    let next = |running: &Running| propose(&policy, &model.shape, &[], running, RunId(9));
     let Some(Plan::Compact(moving)) = next(&Running::default()) else { panic!("four runs go") };
     assert!(moving.groups.iter().all(|g| g.destination.run == RunId(2)));
     assert!(moving.groups.iter().all(|g| !g.inputs.contains(&into)));

@@ -1,4 +1,8 @@
-//! Flush: a sealed memtable becomes a table of level 0.
+//! Flush: a sealed memtable becomes a run of level 0.
+//!
+//! 1. The policy says where it is cut, if it wishes: most make one table of it.
+//! 2. Version by version is written, but for those that no reader can see.
+//! 3. The tables are on the medium, then one edit names them.
 
 use super::{Outputs, Progress, Retention};
 use crate::db::Engine;
@@ -8,28 +12,39 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::read::Cursor;
 use std::sync::Arc;
+use terrane_policy::FlushPlan;
 
-/// Writes one memtable, version by version, leaving out what no reader can see.
+/// Writes one memtable.
 pub(crate) struct Flush {
     keyspace: KeyspaceId,
     through: Seq,
     memtable: Arc<Memtable>,
-    progress: Option<(MemtableCursor, Retention)>,
+    writing: Option<Writing>,
+}
+
+/// A flush whose plan is made.
+struct Writing {
+    plan: FlushPlan,
+    cursor: MemtableCursor,
+    retention: Retention,
     outputs: Outputs,
 }
 
 impl Flush {
     pub fn new(keyspace: KeyspaceId, through: Seq, memtable: Arc<Memtable>) -> Self {
-        Flush { keyspace, through, memtable, progress: None, outputs: Outputs::default() }
+        Flush { keyspace, through, memtable, writing: None }
     }
 
     pub fn step(&mut self, engine: &Engine, bytes: u64) -> Result<Progress> {
-        let (cursor, retention) = match &mut self.progress {
-            Some(progress) => progress,
+        let Writing { plan, cursor, retention, outputs } = match &mut self.writing {
+            Some(writing) => writing,
             None => {
+                let plan = engine.plan_flush(self.keyspace, &self.memtable);
+                let outputs = Outputs::new(engine, plan.cuts.clone(), u64::MAX, None);
+                let retention = Retention::new(engine.snapshot_list());
                 let mut cursor = self.memtable.cursor();
                 cursor.seek_first()?;
-                self.progress.insert((cursor, Retention::new(engine.snapshot_list())))
+                self.writing.insert(Writing { plan, cursor, retention, outputs })
             }
         };
         let mut left = bytes;
@@ -37,7 +52,7 @@ impl Flush {
             let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
             // Level 0 is the newest: whatever a tombstone hides lies below it.
             if retention.keeps(key, tag, |_| true) {
-                self.outputs.add(engine, key, tag, value)?;
+                outputs.add(engine, key, tag, value)?;
             }
             left = left.saturating_sub((key.len() + value.len() + 16) as u64);
             cursor.next()?;
@@ -45,16 +60,18 @@ impl Flush {
                 return Ok(Progress::More);
             }
         }
-        self.outputs.cut(engine)?;
-        let table = self.outputs.finished().first().cloned();
-        if !engine.flush_written(self.keyspace, self.through, table)? {
-            self.outputs.discard(engine);
+        outputs.cut(engine)?;
+        let tables = outputs.finished().to_vec();
+        if !engine.flush_written(self.keyspace, self.through, plan, tables)? {
+            outputs.discard(engine);
         }
         Ok(Progress::Done)
     }
 
-    pub fn abandon(mut self, engine: &Engine) {
-        self.outputs.discard(engine);
+    pub fn abandon(self, engine: &Engine) {
+        if let Some(mut writing) = self.writing {
+            writing.outputs.discard(engine);
+        }
         engine.flush_abandoned(self.keyspace, self.through);
     }
 }

@@ -25,6 +25,8 @@ pub(crate) enum Work {
     Merge(Box<Merge>),
     /// Relabels a group's tables.
     Move { compaction: u64, keyspace: KeyspaceId, group: Group },
+    /// Adds or drops a level.
+    Reshape { keyspace: KeyspaceId },
     /// Gives a file's room back.
     Remove(FileId),
     /// Does housekeeping of the storage.
@@ -87,6 +89,9 @@ impl Job {
                 }
                 Ok(Progress::Done)
             }
+            Work::Reshape { keyspace } => {
+                engine.install_reshape(*keyspace).map(|()| Progress::Done)
+            }
             Work::Remove(file) => engine.remove_file(*file).map(|()| Progress::Done),
             Work::Tidy => Ok(if engine.tidy_storage()? { Progress::More } else { Progress::Done }),
             Work::Ended => Ok(Progress::Done),
@@ -101,9 +106,13 @@ impl Job {
             Work::Move { compaction, group, .. } if abandoned => {
                 self.engine.group_abandoned(compaction, &group);
             }
+            Work::Reshape { keyspace } if abandoned => {
+                self.engine.reshape_abandoned(keyspace);
+            }
             Work::Flush(_)
             | Work::Merge(_)
             | Work::Move { .. }
+            | Work::Reshape { .. }
             | Work::Remove(_)
             | Work::Tidy
             | Work::Ended => {}

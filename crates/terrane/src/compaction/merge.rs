@@ -15,7 +15,7 @@ use crate::read::{Cursor, MergeCursor};
 use crate::table::{Access, RunCursor};
 use crate::version::Tree;
 use std::sync::Arc;
-use terrane_policy::{Action, Group, TableId, TombstoneRule};
+use terrane_policy::{Group, TableId, TombstoneRule};
 
 /// One group's merge.
 pub(crate) struct Merge {
@@ -26,9 +26,6 @@ pub(crate) struct Merge {
     retention: Retention,
     tombstones: TombstoneRule,
     outputs: Outputs,
-    /// The last key added, where a cut may not fall.
-    last_key: Vec<u8>,
-    next_cut: usize,
     read_entries: u64,
     total_entries: u64,
     total_bytes: u64,
@@ -38,6 +35,7 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub fn new(
+        outputs: Outputs,
         compaction: u64,
         keyspace: KeyspaceId,
         group: Group,
@@ -56,9 +54,7 @@ impl Merge {
             cursor: None,
             retention,
             tombstones,
-            outputs: Outputs::default(),
-            last_key: Vec::new(),
-            next_cut: 0,
+            outputs,
             read_entries: 0,
             total_entries,
             total_bytes,
@@ -125,25 +121,7 @@ impl Merge {
         if !self.retention.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }
-        let new_key = self.last_key != key || self.outputs.open_bytes() == 0;
-        if new_key && self.cut_before(key) {
-            self.outputs.cut(engine)?;
-        }
-        self.outputs.add(engine, key, tag, cursor.value())?;
-        self.last_key.clear();
-        self.last_key.extend_from_slice(key);
-        Ok(())
-    }
-
-    /// Whether a new table starts at `key`.
-    fn cut_before(&mut self, key: &[u8]) -> bool {
-        let Action::Merge { cuts, table_bytes } = &self.group.action else { return false };
-        let mut cut = self.outputs.open_bytes() >= *table_bytes;
-        while cuts.get(self.next_cut).is_some_and(|c| c.as_slice() <= key) {
-            cut = true;
-            self.next_cut += 1;
-        }
-        cut
+        self.outputs.add(engine, key, tag, cursor.value())
     }
 
     pub fn abandon(mut self, engine: &Engine) {

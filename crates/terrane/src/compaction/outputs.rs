@@ -5,7 +5,7 @@ use crate::entry::Tag;
 use crate::error::Result;
 use crate::rules::Rule;
 use crate::storage::{File, FileId};
-use crate::table::{Table, TableWriter};
+use crate::table::{Table, TableOptions, TableWriter};
 use crate::version::LiveTable;
 use std::sync::Arc;
 use terrane_policy::TableId;
@@ -17,30 +17,60 @@ struct Building {
 }
 
 /// Tables under construction: one open at a time, the others finished, synced and open for reading.
-#[derive(Default)]
 pub(crate) struct Outputs {
+    /// User keys at which a new table starts, ascending.
+    cuts: Vec<Vec<u8>>,
+    next_cut: usize,
+    table_bytes: u64,
+    options: TableOptions,
     building: Option<Building>,
     finished: Vec<Arc<LiveTable>>,
 }
 
 impl Outputs {
-    /// Appends an entry to the open table, beginning one if there is none.
+    /// Tables that start anew at each key of `cuts` (ascending) and close at `table_bytes`, with
+    /// `filter_bits` for each key, or as many as the store's tables have.
+    pub fn new(
+        engine: &Engine,
+        cuts: Vec<Vec<u8>>,
+        table_bytes: u64,
+        filter_bits: Option<u32>,
+    ) -> Self {
+        let mut options = engine.options().table;
+        if let Some(bits) = filter_bits {
+            options.filter_bits_per_key = bits as f32;
+        }
+        Outputs { cuts, next_cut: 0, table_bytes, options, building: None, finished: Vec::new() }
+    }
+
+    /// Appends an entry to the open table, or to the next one where a cut falls: only between user
+    /// keys, so that all versions of a key lie in one table.
     pub fn add(&mut self, engine: &Engine, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
+        let same_key = self.building.as_ref().is_some_and(|b| b.writer.last_key() == key);
+        if !same_key && self.cuts_before(key) {
+            self.cut(engine)?;
+        }
         let building = match &mut self.building {
             Some(building) => building,
             None => {
                 let id = TableId(engine.fresh_id());
                 let file = engine.storage().create(FileId::table(id.0), 0)?;
-                let writer = TableWriter::new(file.clone(), id, &engine.options().table);
+                let writer = TableWriter::new(file.clone(), id, &self.options);
                 self.building.insert(Building { id, file, writer })
             }
         };
         building.writer.add(key, tag, value)
     }
 
-    /// Bytes of the open table so far.
-    pub fn open_bytes(&self) -> u64 {
-        self.building.as_ref().map_or(0, |b| b.writer.bytes_written())
+    /// Whether a new table starts at `key`.
+    fn cuts_before(&mut self, key: &[u8]) -> bool {
+        let open_bytes = self.building.as_ref().map_or(0, |b| b.writer.bytes_written());
+        let mut cut = open_bytes >= self.table_bytes;
+        while self.cuts.get(self.next_cut).is_some_and(|c| c.as_slice() <= key) {
+            cut = true;
+            self.next_cut += 1;
+        }
+        cut
     }
 
     /// Ends the open table: its data is on the medium and it can be read.
@@ -82,5 +112,64 @@ impl Outputs {
             engine.bury(FileId::table(building.id.0));
         }
         self.finished.drain(..).for_each(|table| table.mark_dropped());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::SliceDriver;
+    use crate::entry::Kind;
+    use crate::storage::Directory;
+    use crate::storage::medium::MemoryMedium;
+    use crate::{Db, Options};
+
+    /// Three versions of each of 100 keys.
+    fn write(outputs: &mut Outputs, engine: &Engine) {
+        for n in 0..100u8 {
+            for seq in (1..=3).rev() {
+                outputs.add(engine, &[n], Tag::new(seq, Kind::Put), &[n; 20]).unwrap();
+            }
+        }
+        outputs.cut(engine).unwrap();
+    }
+
+    fn store() -> Db {
+        let storage = Directory::open(Arc::new(MemoryMedium::new())).unwrap();
+        let driver = Arc::new(SliceDriver::default());
+        Db::open_storage(Arc::new(storage), Options::default(), driver).unwrap()
+    }
+
+    #[test]
+    fn tables_are_cut_at_keys_and_sizes_and_hold_all_versions_of_a_key() {
+        let db = store();
+        let cuts = vec![vec![10], vec![10, 0], vec![90, 5]];
+        let mut by_key = Outputs::new(db.engine(), cuts, u64::MAX, None);
+        write(&mut by_key, db.engine());
+        let bounds = |outputs: &Outputs| {
+            let infos = outputs.finished().iter().map(|t| t.table().info().clone());
+            infos.map(|i| (i.smallest[0], i.largest[0], i.entries)).collect::<Vec<_>>()
+        };
+        assert_eq!(bounds(&by_key), [(0, 9, 30), (10, 10, 3), (11, 90, 240), (91, 99, 27)]);
+        let mut by_size = Outputs::new(db.engine(), Vec::new(), 500, None);
+        write(&mut by_size, db.engine());
+        let sizes = bounds(&by_size);
+        assert!(sizes.len() > 10 && sizes.iter().all(|(.., n)| n % 3 == 0), "{sizes:?}");
+    }
+
+    #[test]
+    fn filters_have_the_bits_that_the_plan_says() {
+        let db = store();
+        let with = |bits| {
+            let mut outputs = Outputs::new(db.engine(), Vec::new(), u64::MAX, bits);
+            write(&mut outputs, db.engine());
+            let table = outputs.finished()[0].table().clone();
+            (1000..2000u64)
+                .filter(|n| table.may_contain(crate::table::key_hash(&n.to_le_bytes())))
+                .count()
+        };
+        assert_eq!(with(Some(0)), 1000, "no filter, all may be there");
+        assert!(with(Some(2)) > with(Some(24)) + 100);
+        assert_eq!(with(None), with(Some(10)));
     }
 }

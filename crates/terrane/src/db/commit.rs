@@ -19,9 +19,9 @@ use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Durability;
+use crate::sync::atomic::Ordering;
 use crate::wal::{LogWriter, record_bytes};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Everything under the writer lock.
 pub(crate) struct Writer {

@@ -12,8 +12,9 @@ use crate::batch::WriteBatch;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::options::Durability;
+use crate::sync::{Condvar, Mutex};
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Bytes of batches beyond which a group takes no more.
 const GROUP_BYTES_MAX: usize = 1 << 20;

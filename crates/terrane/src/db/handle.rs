@@ -17,7 +17,8 @@ use crate::storage::{
     Directory, Volume,
     medium::{Medium, NativeMedium, StoreLock},
 };
-use std::sync::{Arc, Mutex};
+use crate::sync::Mutex;
+use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Shape};
 
 /// An open store. Clones share it; the last one to go closes it.

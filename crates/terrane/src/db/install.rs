@@ -2,10 +2,11 @@
 //!
 //! A flush installs only when (1) the log is on the medium through its last sequence, since a batch
 //! over two keyspaces would tear otherwise, (2) every older flush of its keyspace is installed, and
-//! (3) its table is on the medium. A group of a compaction installs alone, in any order: the
-//! validator has seen to it that every order is sound.
+//! (3) its tables are on the medium. A group of a compaction installs alone, in any order: the
+//! validator has seen to it that every order is sound. A change of levels installs when nothing
+//! writes into what it shifts.
 
-use super::state::{FlushStatus, KeyspaceInner, State, View};
+use super::state::{FlushStatus, KeyspaceInner, PendingReshape, State, View};
 use super::{Engine, lock};
 use crate::entry::Seq;
 use crate::error::Result;
@@ -14,21 +15,24 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::rules::Rule;
 use crate::storage::FileId;
-use crate::version::{Change, LiveTable, Tree};
+use crate::sync::atomic::Ordering;
+use crate::version::{Change, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::erase;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use terrane_policy::policy::{Installed, MAX_STATE};
-use terrane_policy::{Action, Group, RunId, ShapeEdit, TableId, TableInfo};
+use terrane_policy::{
+    Action, FlushPlan, Group, Installed, MAX_STATE, Reshape, RunId, Shape, ShapeEdit, Step,
+    TableId, TableInfo, validate_reshape,
+};
 
 impl Engine {
-    /// A flush job has written its table (or had nothing to write). Answers `false` if the keyspace
+    /// A flush job has written its tables (or had nothing to write). Answers `false` if the keyspace
     /// is gone.
     pub(crate) fn flush_written(
         &self,
         id: KeyspaceId,
         through: Seq,
-        table: Option<Arc<LiveTable>>,
+        plan: &FlushPlan,
+        tables: Vec<Arc<LiveTable>>,
     ) -> Result<bool> {
         if Rule::LogBeforeInstall.holds() {
             let mut writer = lock(&self.writer);
@@ -39,16 +43,16 @@ impl Engine {
         let mut state = self.open_state()?;
         let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
         if let Some(sealed) = queue.iter_mut().find(|s| s.through == through) {
-            sealed.status = FlushStatus::Written(table);
+            sealed.status = FlushStatus::Written { plan: plan.clone(), tables };
         }
         while self.install_flush(&mut state, id)? {}
         Ok(true)
     }
 
-    /// Installs the oldest flush of a keyspace if its table is written.
+    /// Installs the oldest flush of a keyspace if its tables are written.
     fn install_flush(&self, state: &mut State, id: KeyspaceId) -> Result<bool> {
         let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
-        let written = |s: &super::state::Sealed| matches!(s.status, FlushStatus::Written(_));
+        let written = |s: &super::state::Sealed| matches!(s.status, FlushStatus::Written { .. });
         let at = if Rule::FlushOrder.holds() {
             queue.front().filter(|s| written(s)).map(|_| 0)
         } else {
@@ -57,19 +61,23 @@ impl Engine {
         let Some((at, sealed)) = at.and_then(|at| Some((at, queue.get(at)?))) else {
             return Ok(false);
         };
-        let FlushStatus::Written(table) = &sealed.status else { return Ok(false) };
-        let (table, through, memtable) = (table.clone(), sealed.through, sealed.memtable.clone());
+        let FlushStatus::Written { plan, tables } = &sealed.status else { return Ok(false) };
+        let (plan, opened) = (plan.clone(), tables.clone());
+        let (through, memtable) = (sealed.through, sealed.memtable.clone());
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let Some(keyspace) = keyspace else { return Ok(false) };
 
         let run = RunId(state.fresh_id());
         let mut changes = vec![Change::Flushed { keyspace: id, through }];
-        let mut added = Vec::new();
-        if let Some(table) = &table {
-            let info = TableInfo::clone(table.table().info());
-            added.push(FileId::table(info.id.0));
-            changes.push(Change::AddTable { keyspace: id, level: 0, run, info });
-        }
+        let tables: Vec<_> = opened.iter().map(|t| TableInfo::clone(t.table().info())).collect();
+        let added: Vec<_> = tables.iter().map(|info| FileId::table(info.id.0)).collect();
+        changes.extend(tables.iter().cloned().map(|info| Change::AddTable {
+            keyspace: id,
+            level: 0,
+            run,
+            info,
+        }));
+        changes.extend(remembered(state, &keyspace, Step::Flush { plan: &plan, tables: &tables }));
         let retired = self.retire_logs(state, &memtable, &mut changes);
         self.commit_edit(state, changes, &added, &retired.dropped)?;
 
@@ -79,14 +87,13 @@ impl Engine {
         retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
         state.spare_logs.extend(retired.spares);
         retired.dropped.into_iter().for_each(|file| self.bury(file));
-        let opened: Vec<_> = table.into_iter().collect();
         self.swap_tree(state, &keyspace, &opened, Some(&memtable));
         state.unplanned.insert(id);
         self.work_came();
-        if let Some(table) = opened.first() {
-            let info = TableInfo::clone(table.table().info());
-            self.counters.flushed(info.bytes);
-            self.emit(&Event::Flushed { keyspace: id, run, table: info, through });
+        if !tables.is_empty() {
+            self.counters.flushed(tables.iter().map(|info| info.bytes).sum());
+            let reason = plan.reason;
+            self.emit(&Event::Flushed { keyspace: id, run, tables, reason, through });
         }
         Ok(true)
     }
@@ -104,12 +111,10 @@ impl Engine {
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(false) };
         let moved = group.action == Action::Move;
         let view = keyspace.view.load_full();
-        let infos: Vec<TableInfo> = if moved {
-            let tables = group.inputs.iter().filter_map(|t| view.tree.table(*t));
-            tables.map(|t| TableInfo::clone(t.table().info())).collect()
-        } else {
-            outputs.iter().map(|t| TableInfo::clone(t.table().info())).collect()
-        };
+        let inputs = group.inputs.iter().filter_map(|t| view.tree.table(*t));
+        let arriving: Vec<_> = if moved { inputs.collect() } else { outputs.iter().collect() };
+        let infos: Vec<_> =
+            arriving.into_iter().map(|t| TableInfo::clone(t.table().info())).collect();
         let drop_table = |table: &TableId| Change::DropTable { keyspace: id, table: *table };
         let mut changes: Vec<_> = group.inputs.iter().map(drop_table).collect();
         let destination = group.destination;
@@ -146,6 +151,33 @@ impl Engine {
         Ok(true)
     }
 
+    /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
+    /// asked for otherwise may have begun since.
+    pub(crate) fn install_reshape(&self, id: KeyspaceId) -> Result<()> {
+        let mut state = self.open_state()?;
+        let Some(pending) = state.reshapes.remove(&id) else { return Ok(()) };
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(()) };
+        state.unplanned.insert(id);
+        self.work_came();
+        let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = pending;
+        let shape = keyspace.view.load().tree.shape().clone();
+        if let Err(refusal) = validate_reshape(&shape, &state.running(id), change) {
+            self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+            return Ok(());
+        }
+        let mut changes = vec![Change::Levels { keyspace: id, change }];
+        changes.extend(if Arc::ptr_eq(&planner, &keyspace.policy.load_full()) {
+            remembered(&state, &keyspace, Step::Reshape(change))
+        } else {
+            let next = terrane_policy::reshape(&shape, change).ok();
+            next.and_then(|next| adopted(&state, &keyspace, &next))
+        });
+        self.commit_edit(&mut state, changes, &[], &[])?;
+        self.swap_tree(&state, &keyspace, &[], None);
+        self.emit(&Event::LevelChanged { keyspace: id, change, reason, observed });
+        Ok(())
+    }
+
     /// Gives readers the keyspace's new shape, without `flushed`.
     pub(super) fn swap_tree(
         &self,
@@ -179,20 +211,34 @@ fn policy_state(
     group: &Group,
     outputs: &[TableInfo],
 ) -> Option<Change> {
-    let record = state.catalog.keyspaces.get(&keyspace.id)?;
     let compaction = state.compactions.iter().find(|c| c.number == number)?;
     let policy = keyspace.policy.load_full();
-    let own = compaction.planner.as_ref().is_some_and(|p| Arc::ptr_eq(p, &policy));
-    let before = &*record.shape;
-    let next = if own {
+    if compaction.planner.as_ref().is_some_and(|p| Arc::ptr_eq(p, &policy)) {
         let ends = compaction.open.iter().all(|open| open == group);
-        policy.apply(&record.policy_state, &Installed { before, group, outputs, ends })
-    } else {
-        let run = group.destination.run;
-        let added = outputs.iter().map(|t| (group.destination.level, run, Arc::new(t.clone())));
-        let edit = ShapeEdit { added: added.collect(), dropped: group.inputs.clone() };
-        policy.adopt(&terrane_policy::apply(before, &edit).ok()?)
-    };
+        return remembered(state, keyspace, Step::Group { group, outputs, ends });
+    }
+    let run = group.destination.run;
+    let added = outputs.iter().map(|t| (group.destination.level, run, Arc::new(t.clone())));
+    let edit = ShapeEdit { added: added.collect(), dropped: group.inputs.clone() };
+    let before = &state.catalog.keyspaces.get(&keyspace.id)?.shape;
+    adopted(state, keyspace, &terrane_policy::apply(before, &edit).ok()?)
+}
+
+/// What the keyspace's policy remembers after this step, if that changes.
+fn remembered(state: &State, keyspace: &KeyspaceInner, step: Step) -> Option<Change> {
+    let record = state.catalog.keyspaces.get(&keyspace.id)?;
+    let installed = Installed { before: &record.shape, step };
+    let next = keyspace.policy.load().apply(&record.policy_state, &installed);
+    memory(record, keyspace.id, next)
+}
+
+/// What the keyspace's policy remembers of a shape that it did not plan, if that changes.
+fn adopted(state: &State, keyspace: &KeyspaceInner, shape: &Shape) -> Option<Change> {
+    let record = state.catalog.keyspaces.get(&keyspace.id)?;
+    memory(record, keyspace.id, keyspace.policy.load().adopt(shape))
+}
+
+fn memory(record: &KeyspaceRecord, keyspace: KeyspaceId, next: Vec<u8>) -> Option<Change> {
     let changed = next != record.policy_state && next.len() <= MAX_STATE;
-    changed.then_some(Change::PolicyState { keyspace: keyspace.id, state: next })
+    changed.then_some(Change::PolicyState { keyspace, state: next })
 }

@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::storage::FileId;
+use crate::sync::atomic::Ordering;
 use crate::version::Change;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use terrane_policy::PolicyOptions;
 
 impl Engine {
@@ -54,6 +54,9 @@ impl Engine {
                 found: name.to_owned(),
             });
         }
+        // No commit is under way, whose entries would be added to the memory in use after they were
+        // subtracted with their memtable.
+        let _writer = lock(&self.writer);
         let mut state = self.open_state()?;
         let Some(id) = state.catalog.find(name) else { return Ok(false) };
         let keyspaces = self.keyspaces.load_full();
@@ -71,6 +74,7 @@ impl Engine {
         self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
         state.sealed.remove(&id);
         state.unplanned.remove(&id);
+        state.reshapes.remove(&id);
         state.refused.remove(&id);
         drop(state);
         self.work_came();
@@ -105,6 +109,7 @@ impl Engine {
             Change::PolicyState { keyspace: id, state: built.adopt(&shape) },
         ];
         self.commit_edit(&mut state, changes, &[], &[])?;
+        keyspace.operations.watch_for(&*built);
         keyspace.policy.store(Arc::new(built));
         state.refused.remove(&id);
         state.unplanned.insert(id);

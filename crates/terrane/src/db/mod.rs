@@ -8,7 +8,9 @@
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire.
 //! * `install` - flushes and compactions take effect: one edit each.
-//! * `schedule` - which job is next; `pressure` - how near writes are to a stall.
+//! * `schedule` - which job is next; `planning` - what planners are told, and what becomes of their
+//!   answers; `operations` - what is asked of a keyspace, counted for them; `pressure` - how near
+//!   writes are to a stall.
 //! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
 //! * `keyspaces` - they come, go and change their policy.
 //! * `ranges` - compactions and sizes of a range, on demand.
@@ -31,6 +33,8 @@ mod install;
 mod keyspaces;
 mod logs;
 mod open;
+mod operations;
+mod planning;
 mod pressure;
 mod ranges;
 mod reading;
@@ -53,18 +57,19 @@ pub(crate) use state::View;
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::mutex::lock;
 use crate::options::Options;
 use crate::storage::{FileId, Storage};
+use crate::sync::ArcSwap;
+use crate::sync::atomic::{AtomicBool, AtomicU64};
+use crate::sync::lock;
+use crate::sync::{Mutex, MutexGuard};
 use crate::table::BlockCache;
 use crate::version::Graveyard;
-use arc_swap::ArcSwap;
 use commit::Writer;
 use state::{Keyspaces, State};
 use stats::Counters;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// One open store. Shared by its callers and its driver.
 pub struct Engine {

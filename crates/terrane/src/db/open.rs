@@ -9,6 +9,7 @@
 //! 4. Remove files that the catalog does not name: leftovers of work that never took effect.
 
 use super::commit::Writer;
+use super::operations::Operations;
 use super::state::{KeyspaceInner, Keyspaces, SpareLog, State, View};
 use super::stats::Counters;
 use super::{Engine, lock};
@@ -22,14 +23,15 @@ use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::read::Cursor;
 use crate::storage::{FileId, Recovered, Storage};
+use crate::sync::ArcSwap;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::{BlockCache, Table};
 use crate::version::{Catalog, Change, Edit, Graveyard, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::{LogWriter, replay};
-use arc_swap::ArcSwap;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, RunId, TableInfo};
 
 /// The keyspace that is always there.
@@ -69,7 +71,7 @@ impl Engine {
         for (record, edit) in recovered.edits.iter().enumerate() {
             catalog.apply(&Edit::decode(edit, record as u64)?)?;
         }
-        let engine = Engine::assemble(storage, options, &catalog)?;
+        let engine = Engine::assemble(storage, options, catalog)?;
         if fresh {
             engine.create()?;
         } else {
@@ -80,16 +82,23 @@ impl Engine {
     }
 
     /// An engine over `catalog`, its tables open, with no log yet.
-    fn assemble(storage: Arc<dyn Storage>, options: Options, catalog: &Catalog) -> Result<Engine> {
+    fn assemble(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        mut catalog: Catalog,
+    ) -> Result<Engine> {
         let cache = Arc::new(BlockCache::new(options.cache_bytes));
         let work = Arc::new(AtomicBool::new(true));
         let graveyard = Arc::new(Graveyard::new(work.clone()));
         let mut keyspaces = Keyspaces::new();
-        for (&id, record) in &catalog.keyspaces {
+        for (&id, record) in &mut catalog.keyspaces {
             let mut opened = Vec::new();
-            for (_, _, info) in record.shape.tables() {
+            let runs = Arc::make_mut(&mut record.shape).levels.iter_mut().flat_map(|l| &mut l.runs);
+            for info in runs.flat_map(|run| &mut run.tables) {
                 let file = storage.open(FileId::table(info.id.0))?;
                 let table = Table::open(file, info.clone(), cache.clone())?;
+                // With what the journal does not keep.
+                info.clone_from(table.info());
                 opened.push(LiveTable::new(table, graveyard.clone()));
             }
             let tree = Tree::default().next(record.shape.clone(), &opened);
@@ -98,7 +107,7 @@ impl Engine {
         let state = State {
             next_id: catalog.next_id,
             unplanned: keyspaces.keys().copied().collect(),
-            catalog: catalog.clone(),
+            catalog,
             ..State::default()
         };
         Ok(Engine {
@@ -227,7 +236,7 @@ impl Engine {
         let Some(memtable) = replay.memtables.remove(&id) else { return Ok(()) };
         // There are no readers yet: only the newest version of a key counts.
         let mut retention = Retention::new(Vec::new());
-        let mut outputs = Outputs::default();
+        let mut outputs = Outputs::new(self, Vec::new(), u64::MAX, None);
         let mut cursor = memtable.cursor();
         cursor.seek_first()?;
         while cursor.valid() {
@@ -351,9 +360,10 @@ pub(super) fn build_policy(json: &str) -> Result<Box<dyn Policy>> {
 fn keyspace(id: KeyspaceId, record: &KeyspaceRecord, tree: Tree) -> Result<KeyspaceInner> {
     let active = Arc::new(Memtable::new());
     let view = View { active, sealed: Vec::new(), tree: Arc::new(tree) };
-    let policy = ArcSwap::from_pointee(build_policy(&record.policy)?);
-    let view = ArcSwap::from_pointee(view);
-    Ok(KeyspaceInner { id, name: record.name.clone(), policy, view })
+    let policy = build_policy(&record.policy)?;
+    let operations = Operations::of(&*policy);
+    let (policy, view) = (ArcSwap::from_pointee(policy), ArcSwap::from_pointee(view));
+    Ok(KeyspaceInner { id, name: record.name.clone(), policy, view, operations })
 }
 
 /// The options of a policy as the catalog keeps them.

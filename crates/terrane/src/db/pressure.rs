@@ -1,7 +1,7 @@
 //! Pressure: how near writes are to the bounds at which they must wait.
 
 use super::Engine;
-use std::sync::atomic::Ordering;
+use crate::sync::atomic::Ordering;
 
 /// Bytes that writers have filled of the room that they have before they must wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

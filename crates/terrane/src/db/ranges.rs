@@ -6,7 +6,9 @@ use crate::keyspace::KeyspaceId;
 use crate::read::Range;
 use std::ops::Bound;
 use std::sync::Arc;
-use terrane_policy::{Action, Compaction, Destination, Group, RunId, Shape, TableInfo, validate};
+use terrane_policy::{
+    Action, Compaction, Destination, Group, Observed, RunId, Shape, TableInfo, validate,
+};
 
 /// What became of the wish to compact a range.
 pub(crate) enum RangeCompaction {
@@ -57,17 +59,16 @@ impl Engine {
         }
         let deepest = shape.deepest();
         let bottom = shape.levels.get(deepest).and_then(|level| level.runs.last());
-        let compaction = Compaction {
-            reason: format!("a range is compacted: {} tables become one run", inputs.len()),
-            groups: vec![Group {
-                inputs: inputs.iter().map(|t| t.id).collect(),
-                destination: Destination {
-                    level: deepest,
-                    run: bottom.map_or(RunId(state.next_id), |run| run.id),
-                },
-                action: Action::Merge { cuts: Vec::new(), table_bytes },
-            }],
+        let group = Group {
+            inputs: inputs.iter().map(|t| t.id).collect(),
+            destination: Destination {
+                level: deepest,
+                run: bottom.map_or(RunId(state.next_id), |run| run.id),
+            },
+            action: Action::merge(table_bytes),
         };
+        let reason = format!("a range is compacted: {} tables become one run", inputs.len());
+        let compaction = Compaction::parallel(vec![group], reason);
         if let Err(refusal) = validate(&shape, &state.running(id), &compaction) {
             let running = state.compactions.iter().find(|c| c.keyspace == id);
             return match running {
@@ -79,7 +80,7 @@ impl Engine {
                 }),
             };
         }
-        let number = self.begin(&mut state, id, compaction, None);
+        let number = self.begin(&mut state, id, compaction, None, Observed::default());
         drop(state);
         self.work_came();
         Ok(RangeCompaction::Begun(number))

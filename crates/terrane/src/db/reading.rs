@@ -6,9 +6,9 @@ use crate::entry::{Kind, MAX_SEQ, Seq};
 use crate::error::{Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::{Observer, Range, ReadCounts, Scan, Source, Tally, Trace, Walk, known_kind};
+use crate::sync::atomic::Ordering;
 use crate::table::Access;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
@@ -21,9 +21,17 @@ impl Engine {
     ///
     /// The view comes first: it pins everything that is visible by then, so no merge can take a
     /// version away between the two.
-    fn view(&self, keyspace: KeyspaceId, at: Option<Seq>) -> Result<(Arc<View>, Seq)> {
-        let view = self.keyspace(keyspace)?.view.load_full();
-        Ok((view, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire))))
+    fn view(&self, keyspace: &KeyspaceInner, at: Option<Seq>) -> (Arc<View>, Seq) {
+        let view = keyspace.view.load_full();
+        (view, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire)))
+    }
+
+    /// Counts keys that are looked up; answers whether each table counts its reads.
+    fn count_reads(&self, keyspace: &KeyspaceInner, keys: usize) -> bool {
+        if keyspace.operations.looked_up(keys) {
+            self.work_came();
+        }
+        keyspace.operations.watched()
     }
 
     /// The value of a key, now or at a snapshot's sequence.
@@ -36,8 +44,10 @@ impl Engine {
         key: &[u8],
         at: Option<Seq>,
     ) -> Result<Option<Vec<u8>>> {
-        let (view, seq) = self.view(keyspace, at)?;
-        self.get_in(&view, key, seq)
+        let keyspace = self.keyspace(keyspace)?;
+        let watched = self.count_reads(&keyspace, 1);
+        let (view, seq) = self.view(&keyspace, at);
+        self.get_in(&view, key, seq, watched)
     }
 
     /// As [`Engine::get`], with every step that led to the answer.
@@ -50,9 +60,9 @@ impl Engine {
         key: &[u8],
         at: Option<Seq>,
     ) -> Result<(Option<Vec<u8>>, Trace)> {
-        let (view, seq) = self.view(keyspace, at)?;
+        let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
         let mut trace = Trace::at(seq);
-        let value = search(&view, key, seq, &mut trace)?;
+        let value = search(&view, key, seq, false, &mut trace)?;
         Ok((value, trace))
     }
 
@@ -66,8 +76,10 @@ impl Engine {
         keys: &[&[u8]],
         at: Option<Seq>,
     ) -> Result<Vec<Option<Vec<u8>>>> {
-        let (view, seq) = self.view(keyspace, at)?;
-        keys.iter().map(|key| self.get_in(&view, key, seq)).collect()
+        let keyspace = self.keyspace(keyspace)?;
+        let watched = self.count_reads(&keyspace, keys.len());
+        let (view, seq) = self.view(&keyspace, at);
+        keys.iter().map(|key| self.get_in(&view, key, seq, watched)).collect()
     }
 
     /// A walk over a range, as the keyspace is now or was at a snapshot's sequence.
@@ -75,7 +87,9 @@ impl Engine {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn scan(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Scan> {
-        let (view, seq) = self.view(keyspace, at)?;
+        let keyspace = self.keyspace(keyspace)?;
+        keyspace.operations.scanned();
+        let (view, seq) = self.view(&keyspace, at);
         let tally = || Tally::new(self.counters.scans.clone());
         Ok(Scan::new(walk(view, range, seq, tally)))
     }
@@ -92,7 +106,7 @@ impl Engine {
         reverse: bool,
         at: Option<Seq>,
     ) -> Result<Trace> {
-        let (view, seq) = self.view(keyspace, at)?;
+        let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
         let mut walk = walk(view, range, seq, Trace::default);
         if reverse {
             walk.prev()?
@@ -107,9 +121,9 @@ impl Engine {
     }
 
     /// The value of a key in a view, counted.
-    fn get_in(&self, view: &View, key: &[u8], seq: Seq) -> Result<Option<Vec<u8>>> {
+    fn get_in(&self, view: &View, key: &[u8], seq: Seq, watched: bool) -> Result<Option<Vec<u8>>> {
         let mut counts = ReadCounts::default();
-        let value = search(view, key, seq, &mut counts);
+        let value = search(view, key, seq, watched, &mut counts);
         self.counters.gets.add(&counts);
         value
     }
@@ -152,6 +166,7 @@ fn search(
     view: &View,
     key: &[u8],
     seq: Seq,
+    watched: bool,
     observer: &mut impl Observer,
 ) -> Result<Option<Vec<u8>>> {
     for (place, memtable) in view.memtables().enumerate() {
@@ -163,7 +178,7 @@ fn search(
         observer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     observer.tables();
-    match view.tree.get(key, seq, observer)? {
+    match view.tree.get(key, seq, watched, observer)? {
         Some((tag, value)) => Ok((known_kind(tag)? == Kind::Put).then_some(value)),
         None => Ok(None),
     }

@@ -2,21 +2,21 @@
 //!
 //! 1. Files that nothing holds first: they give room back, which a flush may need.
 //! 2. Then flushes, oldest first: writers wait for them.
-//! 3. Then groups of compactions that have begun; then each keyspace's planner is asked, and the
-//!    validator asked about its answer. A policy that is refused twice in a row falls back to a plan
-//!    that is always legal, so it cannot bring the tree to a standstill.
+//! 3. Then groups of compactions that have begun, in the order that each asks for; then each
+//!    keyspace's planner is asked (`planning`).
 //! 4. Then housekeeping of the storage.
 
-use super::state::{FlushStatus, RunningCompaction, State};
+use super::planning::Planned;
+use super::state::{FlushStatus, State};
 use super::{Engine, lock};
-use crate::compaction::{Flush, Job, Merge, Retention, Work};
+use crate::compaction::{Flush, Job, Merge, Outputs, Retention, Work};
 use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
+use crate::sync::atomic::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use terrane_policy::{Action, Compaction, Group, Plan, Policy, RunId, TombstoneRule};
+use terrane_policy::{Action, Group, TombstoneRule};
 
 /// Which jobs a driver has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +85,12 @@ impl Engine {
     }
 
     fn next_group(&self, state: &mut State) -> Option<Work> {
+        let keyspaces = self.keyspaces.load();
+        let due = keyspaces.values().filter(|keyspace| keyspace.operations.take_due());
+        state.unplanned.extend(due.map(|keyspace| keyspace.id));
         loop {
-            let begun = state.compactions.iter_mut().find_map(|c| {
-                let group = c.waiting.pop_front()?;
-                Some((c.number, c.keyspace, group))
-            });
+            let begun = (state.compactions.iter_mut())
+                .find_map(|c| c.next_group().map(|group| (c.number, c.keyspace, group)));
             if let Some((number, keyspace, group)) = begun {
                 match self.group_work(state, number, keyspace, &group) {
                     Some(work) => return Some(work),
@@ -101,8 +102,10 @@ impl Engine {
                 continue;
             }
             let id = *state.unplanned.first()?;
-            if !self.plan(state, id) {
-                state.unplanned.remove(&id);
+            match self.plan(state, id) {
+                Planned::Nothing => drop(state.unplanned.remove(&id)),
+                Planned::Begun | Planned::Refused => {}
+                Planned::Reshape => return Some(Work::Reshape { keyspace: id }),
             }
         }
     }
@@ -116,13 +119,15 @@ impl Engine {
         group: &Group,
     ) -> Option<Work> {
         let view = self.keyspaces.load().get(&keyspace)?.view.load_full();
-        if group.action == Action::Move {
+        let Action::Merge { cuts, table_bytes, filter_bits } = &group.action else {
             return Some(Work::Move { compaction, keyspace, group: group.clone() });
-        }
+        };
+        let outputs = Outputs::new(self, cuts.clone(), *table_bytes, *filter_bits);
         let tree = view.tree.clone();
         let rule = TombstoneRule::new(tree.shape(), &state.running(keyspace), group);
         let retention = Retention::new(self.snapshot_list());
         Some(Work::Merge(Box::new(Merge::new(
+            outputs,
             compaction,
             keyspace,
             group.clone(),
@@ -139,6 +144,16 @@ impl Engine {
         if ended {
             self.emit(&Event::CompactionEnded { compaction });
         }
+    }
+
+    /// A change of levels was abandoned: the planner is asked again.
+    pub(crate) fn reshape_abandoned(&self, id: KeyspaceId) {
+        let mut state = lock(&self.state);
+        if state.reshapes.remove(&id).is_some() {
+            state.unplanned.insert(id);
+        }
+        drop(state);
+        self.work_came();
     }
 
     /// A flush was abandoned: another job may take it.
@@ -179,77 +194,5 @@ impl Engine {
     pub fn flushed(&self, through: Seq) -> bool {
         let state = lock(&self.state);
         state.sealed.values().flatten().all(|sealed| sealed.through > through)
-    }
-
-    /// Asks the keyspace's planner once; answers whether a compaction began or was refused.
-    fn plan(&self, state: &mut State, id: KeyspaceId) -> bool {
-        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return false };
-        let shape = keyspace.view.load().tree.shape().clone();
-        let running = state.running(id);
-        let fresh = RunId(state.next_id);
-        let refusals = state.refused.get(&id).copied().unwrap_or(0);
-        let policy = keyspace.policy.load_full();
-        let own = refusals < 2;
-        let plan = if own {
-            let remembered =
-                state.catalog.keyspaces.get(&id).map_or(&[][..], |record| &record.policy_state);
-            policy.plan(&shape, remembered, &running, fresh)
-        } else {
-            state.refused.remove(&id);
-            terrane_policy::fallback(&shape, &running, fresh)
-        };
-        // A policy may be content with more runs than writes are let on with: they must not wait
-        // for ever.
-        let stalling = shape
-            .levels
-            .first()
-            .is_some_and(|level0| level0.runs.len() >= self.options.level0_runs_max);
-        let plan = plan.or_else(|| {
-            let idle = running.compactions.is_empty();
-            (stalling && idle).then(|| terrane_policy::fallback(&shape, &running, fresh)).flatten()
-        });
-        let Some(Plan::Compact(compaction)) = plan else { return false };
-        if let Err(refusal) = terrane_policy::validate(&shape, &running, &compaction) {
-            *state.refused.entry(id).or_default() += 1;
-            self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
-            return true;
-        }
-        if own {
-            state.refused.remove(&id);
-        }
-        self.begin(state, id, compaction, own.then_some(policy));
-        true
-    }
-
-    /// Makes a plan that was admitted ready for jobs; answers its number. `planner` made it, or
-    /// nobody who remembers.
-    pub(super) fn begin(
-        &self,
-        state: &mut State,
-        id: KeyspaceId,
-        plan: Compaction,
-        planner: Option<Arc<Box<dyn Policy>>>,
-    ) -> u64 {
-        // Runs that the plan creates have names from `next_id` up: none may get them again.
-        let names =
-            plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
-        state.next_id = state.next_id.max(names);
-        let number = state.fresh_id();
-        self.emit(&Event::CompactionBegun {
-            keyspace: id,
-            compaction: number,
-            groups: plan.groups.len(),
-            reason: plan.reason.clone(),
-        });
-        state.compactions.push(RunningCompaction {
-            number,
-            keyspace: id,
-            planner,
-            several: plan.groups.len() > 1,
-            waiting: plan.groups.iter().cloned().collect(),
-            open: plan.groups,
-            reason: plan.reason,
-        });
-        number
     }
 }

@@ -16,9 +16,9 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::sync::atomic::Ordering;
 use crate::wal::LogWriter;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The least cache that is kept however much tables pin.
 const CACHE_BYTES_MIN: u64 = 256 << 10;
@@ -99,6 +99,7 @@ impl Engine {
         let tree = view.tree.clone();
         keyspace.view.store(Arc::new(View { active: Arc::new(Memtable::new()), sealed, tree }));
         let memtable = view.active.clone();
+        keyspace.operations.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
         let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
         state.sealed.entry(id).or_default().push_back(waiting);

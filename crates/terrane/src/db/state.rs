@@ -1,15 +1,18 @@
 //! What the engine keeps beside the durable catalog: queues, running plans and views.
 
+use super::operations::Operations;
 use crate::entry::Seq;
 use crate::error::Error;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::storage::File;
+use crate::sync::ArcSwap;
 use crate::version::{Catalog, Change, LiveTable, Tree};
-use arc_swap::ArcSwap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use terrane_policy::{Compaction, Group, Policy, validate};
+use terrane_policy::{
+    Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, validate,
+};
 
 /// What a reader of one keyspace holds: memtables and the tree, immutable but for the active
 /// memtable, which only grows.
@@ -35,6 +38,7 @@ pub(crate) struct KeyspaceInner {
     pub name: String,
     pub policy: ArcSwap<Box<dyn Policy>>,
     pub view: ArcSwap<View>,
+    pub operations: Operations,
 }
 
 /// The live keyspaces.
@@ -46,8 +50,13 @@ pub(crate) enum FlushStatus {
     Waiting,
     /// A job writes its table.
     Running,
-    /// The table is written; `None` if nothing was left to write.
-    Written(Option<Arc<LiveTable>>),
+    /// It is written.
+    Written {
+        /// How it was cut.
+        plan: FlushPlan,
+        /// The tables, in key order; none if nothing was left to write.
+        tables: Vec<Arc<LiveTable>>,
+    },
 }
 
 /// A sealed memtable.
@@ -80,6 +89,7 @@ pub(crate) struct SpareLog {
 pub(crate) struct RunningCompaction {
     pub number: u64,
     pub keyspace: KeyspaceId,
+    pub order: Order,
     pub reason: String,
     /// The policy that made the plan; `None` for one that was asked for otherwise.
     pub planner: Option<Arc<Box<dyn Policy>>>,
@@ -91,6 +101,28 @@ pub(crate) struct RunningCompaction {
     pub open: Vec<Group>,
 }
 
+impl RunningCompaction {
+    /// The next group for a job, if one may begin.
+    pub fn next_group(&mut self) -> Option<Group> {
+        let waits = self.order == Order::Sequential && self.waiting.len() < self.open.len();
+        if waits { None } else { self.waiting.pop_front() }
+    }
+
+    /// These groups of it, as a plan.
+    fn plan_of(&self, groups: Vec<Group>) -> Compaction {
+        Compaction { groups, order: self.order, reason: self.reason.clone() }
+    }
+}
+
+/// A change of levels that a job is to make. Until then its keyspace's planner is not asked.
+pub(crate) struct PendingReshape {
+    pub reshape: Reshape,
+    /// The policy that asked for it.
+    pub planner: Arc<Box<dyn Policy>>,
+    /// What it was told.
+    pub observed: Observed,
+}
+
 /// Everything under the state lock.
 #[derive(Default)]
 pub(crate) struct State {
@@ -98,6 +130,7 @@ pub(crate) struct State {
     pub next_id: u64,
     pub sealed: BTreeMap<KeyspaceId, VecDeque<Sealed>>,
     pub compactions: Vec<RunningCompaction>,
+    pub reshapes: BTreeMap<KeyspaceId, PendingReshape>,
     pub sealed_logs: VecDeque<SealedLog>,
     pub spare_logs: VecDeque<SpareLog>,
     /// Plans refused in a row, by keyspace; at two the planner falls back.
@@ -118,7 +151,7 @@ impl State {
     pub fn remaining_after(&self, number: u64, group: &Group) -> Option<Change> {
         let compaction = self.compactions.iter().find(|c| c.number == number && c.several)?;
         let left = compaction.open.iter().filter(|open| *open != group).cloned().collect();
-        let plan = Compaction { groups: left, reason: compaction.reason.clone() };
+        let plan = compaction.plan_of(left);
         Some(Change::Remaining { keyspace: compaction.keyspace, number, plan })
     }
 
@@ -134,13 +167,14 @@ impl State {
                     number,
                     keyspace,
                     planner: keyspaces.get(&keyspace).map(|k| k.policy.load_full()),
+                    order: plan.order,
                     reason: plan.reason.clone(),
                     several: true,
                     waiting: plan.groups.iter().cloned().collect(),
                     open: plan.groups,
                 });
             } else {
-                let plan = Compaction { groups: Vec::new(), reason: plan.reason };
+                let plan = Compaction { groups: Vec::new(), ..plan };
                 forgotten.push(Change::Remaining { keyspace, number, plan });
             }
         }
@@ -172,13 +206,13 @@ impl State {
     }
 
     /// Compactions of one keyspace, as its planner must see them.
-    pub fn running(&self, keyspace: KeyspaceId) -> terrane_policy::Running {
-        terrane_policy::Running {
+    pub fn running(&self, keyspace: KeyspaceId) -> Running {
+        Running {
             compactions: self
                 .compactions
                 .iter()
                 .filter(|c| c.keyspace == keyspace)
-                .map(|c| Compaction { groups: c.open.clone(), reason: c.reason.clone() })
+                .map(|c| c.plan_of(c.open.clone()))
                 .collect(),
         }
     }

@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::{ReadCounters, ReadCounts};
 use crate::storage::Space;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::LiveTable;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use terrane_policy::Shape;
 
 /// Work done since the store was opened.

@@ -5,8 +5,9 @@ use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
 use crate::db::{Engine, Wanted};
 use crate::error::Result;
-use crate::mutex::lock;
-use std::sync::{Arc, Mutex, MutexGuard};
+use crate::sync::lock;
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// Jobs that may be under way at once.
 const JOBS_MAX: usize = 4;

@@ -5,9 +5,10 @@ use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
 use crate::db::{Engine, Wanted};
 use crate::error::Result;
-use crate::mutex::lock;
+use crate::sync::lock;
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// Bytes of a slice that a waiting writer has run.
 const SLICE_BYTES: u64 = 1 << 20;

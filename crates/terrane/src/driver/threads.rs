@@ -5,9 +5,9 @@
 use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
 use crate::db::{Engine, Wanted};
-use crate::error::Result;
-use crate::mutex::lock;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use crate::error::{Error, Result};
+use crate::sync::{Condvar, Mutex, MutexGuard, Pool, lock, spawn, wait_at_most};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
 /// Bytes of a slice, between which a job looks whether it must stop.
@@ -15,7 +15,7 @@ const SLICE_BYTES: u64 = 4 << 20;
 
 /// Runs jobs on threads of its own.
 pub struct ThreadDriver {
-    pool: Option<rayon::ThreadPool>,
+    pool: Option<Pool>,
     shared: Arc<Shared>,
     merges_max: usize,
 }
@@ -61,12 +61,7 @@ impl ThreadDriver {
     #[must_use]
     pub fn new(merges_max: usize) -> Self {
         let merges_max = merges_max.max(1);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(merges_max + 1)
-            .thread_name(|i| format!("terrane-{i}"))
-            .build()
-            .ok();
-        ThreadDriver { pool, shared: Arc::default(), merges_max }
+        ThreadDriver { pool: Pool::new(merges_max + 1), shared: Arc::default(), merges_max }
     }
 
     /// Hands every job that is ready to the pool, within its bounds.
@@ -134,8 +129,7 @@ fn sync_timer(shared: &Shared, engine: &Weak<Engine>, interval: Duration) {
         if state.stopping {
             return;
         }
-        let waited = shared.changed.wait_timeout_while(state, interval, |s| !s.stopping);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let state = wait_at_most(&shared.changed, state, interval, |s| !s.stopping);
         if state.stopping {
             return;
         }
@@ -150,9 +144,8 @@ impl Driver for ThreadDriver {
     fn start(&self, engine: &Arc<Engine>) {
         let interval = Duration::from_millis(engine.options().sync_interval_ms.max(1).into());
         let (shared, engine) = (self.shared.clone(), Arc::downgrade(engine));
-        let timer = std::thread::Builder::new().name("terrane-sync".into());
         // Without the thread, buffered writes are synced when the log fills or the store closes.
-        let _ = timer.spawn(move || sync_timer(&shared, &engine, interval));
+        spawn("terrane-sync", move || sync_timer(&shared, &engine, interval));
     }
 
     fn wake(&self, engine: &Arc<Engine>) {
@@ -166,6 +159,9 @@ impl Driver for ThreadDriver {
         self.pump(engine);
         let mut state = self.shared.state();
         while state.ended == ended {
+            if state.stopping {
+                return Err(Error::Closed("the store"));
+            }
             if state.merges + state.flushes == 0 {
                 return Err(no_relief(engine));
             }

@@ -13,10 +13,13 @@ pub use cursor::MemtableCursor;
 
 use crate::entry::{Seq, Tag, check_limits};
 use crate::error::Result;
+use crate::sync::lock_free::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use skiplist::SkipList;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+
+/// The least number of entries that a sample is drawn from.
+const SAMPLE_KEYS: usize = 512;
 
 /// Entries of one keyspace in memory, ordered by key, then newest first.
 ///
@@ -72,6 +75,16 @@ impl Memtable {
     pub fn get(&self, key: &[u8], at: Seq) -> Option<(Tag, &[u8])> {
         let node = self.list.at_or_after(key, Tag::at(at))?;
         (node.key() == key).then(|| (node.tag(), node.value()))
+    }
+
+    /// User keys drawn evenly from the entries, ascending without repetition: some hundreds, or all
+    /// where there are fewer.
+    #[must_use]
+    pub fn sample(&self) -> Vec<Vec<u8>> {
+        let mut keys: Vec<_> =
+            self.list.sample(SAMPLE_KEYS).iter().map(|node| node.key().to_vec()).collect();
+        keys.dedup();
+        keys
     }
 
     /// A cursor over the entries. Entries inserted later may appear in it.

@@ -15,14 +15,14 @@
 
 use super::arena::Arena;
 use crate::entry::{Tag, compare};
-use crate::mutex::lock;
+use crate::sync::lock_free::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
+use crate::sync::lock_free::{Mutex, Published, lock};
+use std::array;
 use std::cmp::Ordering as Order;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::{self, NonNull};
 use std::slice;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 
 const MAX_HEIGHT: usize = 12;
 /// One in this many nodes of a level is on the next level, too.
@@ -37,6 +37,7 @@ pub(super) struct Header {
     value_len: u32,
     key_len: u16,
     height: u8,
+    contents: Published,
 }
 
 /// A node of a list that lives at least as long as `'a`.
@@ -66,9 +67,10 @@ impl<'a> Node<'a> {
         let node = arena.allocate(head + key.len() + value.len()).cast::<Header>();
         let (value_len, key_len) = (value.len() as u32, key.len() as u16);
         // SAFETY: the arena gave room for all parts, aligned to 8, and to nobody else. Links follow
-        // the header at a multiple of their alignment, since the header's size is 16.
+        // the header at a multiple of their alignment, since the header's size is one of 8.
         unsafe {
-            node.write(Header { tag, value_len, key_len, height: height as u8 });
+            let contents = Published::new();
+            node.write(Header { tag, value_len, key_len, height: height as u8, contents });
             let links = node.add(1).cast::<Link>();
             for level in 0..height {
                 links.add(level).write(Link::new(ptr::null_mut()));
@@ -87,7 +89,9 @@ impl<'a> Node<'a> {
 
     fn header(self) -> &'a Header {
         // SAFETY: by the invariant.
-        unsafe { self.0.as_ref() }
+        let header = unsafe { self.0.as_ref() };
+        header.contents.read();
+        header
     }
 
     pub(super) fn tag(self) -> Tag {
@@ -172,7 +176,7 @@ unsafe impl Send for Writer {}
 impl SkipList {
     pub(super) fn new() -> Self {
         SkipList {
-            head: [const { Link::new(ptr::null_mut()) }; MAX_HEIGHT],
+            head: array::from_fn(|_| Link::new(ptr::null_mut())),
             height: AtomicUsize::new(1),
             writer: Mutex::new(Writer {
                 arena: Arena::new(),
@@ -284,6 +288,24 @@ impl SkipList {
             }
         }
         last
+    }
+
+    /// The nodes of the highest level that has `least` of them; of the lowest if none has.
+    pub(super) fn sample(&self, least: usize) -> Vec<Node<'_>> {
+        let mut nodes = Vec::new();
+        for level in (0..self.height.load(Relaxed)).rev() {
+            nodes.clear();
+            let mut links = &self.head[..];
+            // SAFETY: links of this list lead to its nodes, which live as long as it does.
+            while let Some(next) = unsafe { follow(links, level) } {
+                nodes.push(next);
+                links = next.links();
+            }
+            if nodes.len() >= least {
+                break;
+            }
+        }
+        nodes
     }
 
     /// The first node at or after (`key`, `tag`).

@@ -5,13 +5,13 @@
 
 use super::{Observer, Origin};
 use crate::error::Result;
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What reads did with tables. Divided by operations, this is their read amplification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ReadCounts {
-    /// Gets that no memtable answered, or scans.
+    /// Gets that no memtable answered, or searches of scans: each begins with one.
     pub operations: u64,
     /// Rows that scans showed.
     pub rows: u64,

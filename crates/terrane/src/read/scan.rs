@@ -65,6 +65,13 @@ impl Scan {
         Scan { walk }
     }
 
+    /// Goes to a key, which need not be there: [`Scan::next`] shows the first pair at or above it
+    /// then, [`Scan::prev`] the last at or below it, both in the range. A scan that was at its end
+    /// goes on.
+    pub fn seek(&mut self, key: &[u8]) {
+        self.walk.seek(key);
+    }
+
     /// The next pair in key order; `None` at the end, and from then on. The first call starts at
     /// the range's beginning.
     ///

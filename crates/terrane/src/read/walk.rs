@@ -18,6 +18,8 @@ use std::sync::Arc;
 enum State {
     /// Before the first call.
     Fresh,
+    /// At the saved key, which need not be there.
+    Sought,
     /// Showing the merged cursor's entry (forward) or the saved one (backward).
     Forward,
     Backward,
@@ -30,7 +32,7 @@ pub(crate) struct Walk<O: Observer> {
     range: Range,
     seq: Seq,
     state: State,
-    /// The key shown last; its older versions are skipped.
+    /// The key shown last, whose older versions are skipped; or the one sought.
     key: Vec<u8>,
     /// The value found on the way back.
     value: Vec<u8>,
@@ -60,15 +62,23 @@ impl<O: Observer> Walk<O> {
         std::iter::once(self.observer).chain(sources)
     }
 
+    /// Goes to a key, which need not be there.
+    pub fn seek(&mut self, key: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.state = State::Sought;
+    }
+
     /// The next pair in key order.
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.begin();
         let moved = match self.state {
             State::Fresh => self.seek_start(),
+            State::Sought if !self.range.above_start(&self.key) => self.seek_start(),
+            State::Sought => self.merge.seek(&self.key, Tag::at(MAX_SEQ)),
             State::Forward => self.skip_shown(),
             State::Backward => {
-                let key = std::mem::take(&mut self.key);
-                let found = self.merge.seek(&key, Tag(0));
-                self.key = key;
+                let found = self.merge.seek(&self.key, Tag(0));
                 found.and_then(|()| self.skip_shown())
             }
             State::Ended => return Ok(None),
@@ -87,15 +97,15 @@ impl<O: Observer> Walk<O> {
 
     /// The pair before in key order.
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        self.begin();
         let moved = match self.state {
             State::Fresh => self.seek_end(),
+            State::Sought if !self.range.below_end(&self.key) => self.seek_end(),
+            State::Sought => self.merge.seek_before(&self.key, Tag(0)),
             State::Forward => {
                 self.key.clear();
                 self.key.extend_from_slice(self.merge.key());
-                let key = std::mem::take(&mut self.key);
-                let found = self.merge.seek_before(&key, Tag(u64::MAX));
-                self.key = key;
-                found
+                self.merge.seek_before(&self.key, Tag(u64::MAX))
             }
             State::Backward => Ok(()),
             State::Ended => return Ok(None),
@@ -111,8 +121,14 @@ impl<O: Observer> Walk<O> {
         Ok(Some((&self.key, &self.value)))
     }
 
+    /// Tells of a search that comes next.
+    fn begin(&mut self) {
+        if matches!(self.state, State::Fresh | State::Sought) {
+            self.observer.tables();
+        }
+    }
+
     fn seek_start(&mut self) -> Result<()> {
-        self.observer.tables();
         match &self.range.from {
             Bound::Unbounded => self.merge.seek_first(),
             Bound::Included(from) => self.merge.seek(from, Tag::at(MAX_SEQ)),
@@ -122,7 +138,6 @@ impl<O: Observer> Walk<O> {
     }
 
     fn seek_end(&mut self) -> Result<()> {
-        self.observer.tables();
         match &self.range.to {
             Bound::Unbounded => self.merge.seek_last(),
             Bound::Excluded(to) => self.merge.seek_before(to, Tag(u64::MAX)),

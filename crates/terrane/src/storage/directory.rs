@@ -24,11 +24,12 @@ use crate::storage::medium::{LOCK, Medium};
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
 use crate::storage::{lock, write_all_at};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 const CURRENT: &str = "CURRENT";
 const CURRENT_TEMP: &str = "CURRENT.tmp";

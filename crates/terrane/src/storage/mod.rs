@@ -35,7 +35,7 @@ pub use directory::Directory;
 pub use volume::Volume;
 
 use crate::error::{Corruption, Error, Result};
-use crate::mutex::lock;
+use crate::sync::lock;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;

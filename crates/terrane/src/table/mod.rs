@@ -42,7 +42,7 @@ pub use cache::BlockCache;
 pub use cursor::TableCursor;
 pub use fetch::Access;
 pub use filter::key_hash;
-pub use properties::{HistogramPoint, Properties};
+pub use properties::Properties;
 pub use reader::Table;
 pub use run::RunCursor;
 pub use stored::Compression;

@@ -7,7 +7,7 @@
 use super::Malformed;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::{Kind, Seq, Tag};
-use terrane_policy::TableInfo;
+use terrane_policy::{Histogram, HistogramPoint, TableInfo};
 
 /// The most points a histogram has.
 pub const MAX_HISTOGRAM_POINTS: usize = 64;
@@ -34,24 +34,14 @@ pub struct Properties {
     /// Data blocks.
     pub blocks: u64,
     /// How the stored bytes spread over the keys: ascending, the last point is the table's end.
-    pub histogram: Vec<HistogramPoint>,
-}
-
-/// So many stored bytes of data lie at or below this key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HistogramPoint {
-    /// The last user key of a data block.
-    pub key: Vec<u8>,
-    /// Bytes of data blocks up to it, as stored.
-    pub bytes: u64,
+    pub histogram: Histogram,
 }
 
 impl Properties {
     /// About how many stored bytes of data lie at or below `key`.
     #[must_use]
     pub fn bytes_through(&self, key: &[u8]) -> u64 {
-        let below = self.histogram.partition_point(|point| point.key.as_slice() <= key);
-        below.checked_sub(1).and_then(|at| self.histogram.get(at)).map_or(0, |point| point.bytes)
+        self.histogram.bytes_through(key)
     }
 
     /// Counts one entry.
@@ -87,7 +77,7 @@ impl Properties {
         put(8, &|out| put_varint(out, self.value_bytes));
         put(9, &|out| put_varint(out, self.blocks));
         put(10, &|out| {
-            for point in &self.histogram {
+            for point in self.histogram.iter() {
                 put_bytes(out, &point.key);
                 put_varint(out, point.bytes);
             }
@@ -160,13 +150,13 @@ impl Properties {
     }
 }
 
-fn decode_histogram(bytes: &[u8]) -> Option<Vec<HistogramPoint>> {
+fn decode_histogram(bytes: &[u8]) -> Option<Histogram> {
     let mut d = Decoder::new(bytes);
     let mut points = Vec::new();
     while !d.is_empty() {
         points.push(HistogramPoint { key: d.bytes()?.to_vec(), bytes: d.varint()? });
     }
-    (points.len() <= MAX_HISTOGRAM_POINTS).then_some(points)
+    (points.len() <= MAX_HISTOGRAM_POINTS).then(|| points.into())
 }
 
 /// Takes the end of every `stride`-th block; doubles the stride when the points run out.
@@ -200,11 +190,11 @@ impl HistogramBuilder {
     }
 
     /// The points, of which the last is the table's end: `key` and `bytes`.
-    pub fn finish(mut self, key: &[u8], bytes: u64) -> Vec<HistogramPoint> {
+    pub fn finish(mut self, key: &[u8], bytes: u64) -> Histogram {
         if self.points.last().is_none_or(|point| point.bytes != bytes) {
             self.points.push(HistogramPoint { key: key.to_vec(), bytes });
         }
-        self.points
+        self.points.into()
     }
 }
 
@@ -223,7 +213,7 @@ mod tests {
             key_bytes: 1000,
             value_bytes: 0,
             blocks: 3,
-            histogram: vec![HistogramPoint { key: b"z".to_vec(), bytes: 77 }],
+            histogram: vec![HistogramPoint { key: b"z".to_vec(), bytes: 77 }].into(),
         }
     }
 

@@ -40,17 +40,18 @@ pub(super) struct Meta {
 
 impl Table {
     /// Opens the table that `info` describes and verifies all of `file` but its data blocks, which
-    /// are verified as they are read.
+    /// are verified as they are read. What the table is known by has its histogram from then on.
     ///
     /// # Errors
     /// [`Error::Corrupt`] where the file is not that table or is damaged, [`Error::NewerFormat`]
     /// where a later release wrote it, and what the file answers to a read.
     pub fn open(
         file: Arc<dyn File>,
-        info: Arc<TableInfo>,
+        mut info: Arc<TableInfo>,
         cache: Arc<BlockCache>,
     ) -> Result<Table> {
         let meta = Meta::read(file.as_ref(), &info)?;
+        Arc::make_mut(&mut info).histogram = meta.properties.histogram.clone();
         Ok(Table { file, info, cache, meta })
     }
 
@@ -72,6 +73,13 @@ impl Table {
         size_of::<Self>()
             + self.meta.index.memory()
             + self.meta.filter.as_ref().map_or(0, Filter::memory)
+    }
+
+    /// Whether the filter lets a key with this [`key_hash`] pass; `false` is certain.
+    #[inline]
+    #[must_use]
+    pub fn may_contain(&self, hash: u64) -> bool {
+        self.meta.filter.as_ref().is_none_or(|filter| filter.may_contain(hash))
     }
 
     /// The newest version of `key` at or below sequence `at`: its tag and value.

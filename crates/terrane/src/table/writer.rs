@@ -192,8 +192,16 @@ impl TableWriter {
         if self.file.len()? != self.written {
             self.file.set_len(self.written)?;
         }
-        let Properties { entries, tombstones, smallest, largest, first_seq, last_seq, .. } =
-            self.properties;
+        let Properties {
+            entries,
+            tombstones,
+            smallest,
+            largest,
+            first_seq,
+            last_seq,
+            histogram,
+            ..
+        } = self.properties;
         Ok(TableInfo {
             id: self.id,
             bytes: self.written,
@@ -203,6 +211,7 @@ impl TableWriter {
             largest,
             first_seq,
             last_seq,
+            histogram,
         })
     }
 

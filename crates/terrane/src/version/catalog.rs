@@ -106,6 +106,12 @@ impl Catalog {
                 let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
                 record.policy.clone_from(policy);
             }
+            Change::Levels { keyspace, change } => {
+                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
+                let shape = terrane_policy::reshape(&record.shape, *change)
+                    .map_err(|why| misfit("levels that fit the shape", &why.to_string()))?;
+                record.shape = Arc::new(shape);
+            }
             Change::AddTable { keyspace, level, run, info } => shapes
                 .entry(*keyspace)
                 .or_default()
@@ -188,7 +194,7 @@ fn unknown(id: KeyspaceId) -> crate::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use terrane_policy::{RunId, TableId};
+    use terrane_policy::{Histogram, RunId, TableId};
 
     fn table(id: u64, smallest: &str, largest: &str) -> TableInfo {
         TableInfo {
@@ -200,6 +206,7 @@ mod tests {
             largest: largest.into(),
             first_seq: id * 10,
             last_seq: id * 10 + 1,
+            histogram: Histogram::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
-use terrane_policy::{Compaction, RunId, TableId, TableInfo};
+use terrane_policy::{Compaction, Histogram, LevelChange, RunId, TableId, TableInfo};
 
 /// One change of the durable state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,13 @@ pub enum Change {
         /// What is left of it.
         plan: Compaction,
     },
+    /// A level of the shape comes or goes.
+    Levels {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// Which.
+        change: LevelChange,
+    },
     /// Every entry of the keyspace up to `through` is in tables.
     Flushed {
         /// Whose.
@@ -111,6 +118,7 @@ const RETIRE_LOGS: u8 = 8;
 const SET_POLICY: u8 = 9;
 const REMAINING: u8 = 10;
 const POLICY_STATE: u8 = 11;
+const LEVELS: u8 = 12;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -156,7 +164,7 @@ impl Edit {
                     return Err(Error::NewerFormat {
                         file: "manifest".into(),
                         found: format!("a change of kind {tag}"),
-                        supported: format!("kind {POLICY_STATE}"),
+                        supported: format!("kind {LEVELS}"),
                     });
                 }
                 Decoded::Change(_) | Decoded::Malformed => {
@@ -206,6 +214,12 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_bytes(out, &serde_json::to_vec(plan).unwrap_or_default());
             REMAINING
         }
+        Change::Levels { keyspace, change } => {
+            put_varint(out, u64::from(keyspace.0));
+            out.push(u8::from(matches!(change, LevelChange::Drop(_))));
+            put_varint(out, change.level() as u64);
+            LEVELS
+        }
         Change::AddTable { keyspace, level, run, info } => {
             for n in [u64::from(keyspace.0), *level as u64, run.0] {
                 put_varint(out, n);
@@ -248,6 +262,7 @@ fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
             .zip(d.bytes())
             .map(|(keyspace, state)| Change::PolicyState { keyspace, state: state.to_vec() }),
         REMAINING => remaining(d),
+        LEVELS => levels(d),
         ADD_TABLE => add_table(d),
         DROP_TABLE => keyspace(d)
             .zip(d.varint())
@@ -283,6 +298,17 @@ fn remaining(d: &mut Decoder<'_>) -> Option<Change> {
     Some(Change::Remaining { keyspace, number, plan: serde_json::from_slice(d.bytes()?).ok()? })
 }
 
+fn levels(d: &mut Decoder<'_>) -> Option<Change> {
+    let (keyspace, kind) = (keyspace(d)?, d.u8()?);
+    let level = d.length()?;
+    let change = match kind {
+        0 => LevelChange::Add(level),
+        1 => LevelChange::Drop(level),
+        _ => return None,
+    };
+    Some(Change::Levels { keyspace, change })
+}
+
 fn add_table(d: &mut Decoder<'_>) -> Option<Change> {
     let keyspace = keyspace(d)?;
     // A level's index is small in every tree; a bound keeps damaged bytes from asking for memory.
@@ -308,6 +334,7 @@ fn decode_info(d: &mut Decoder<'_>) -> Option<TableInfo> {
         last_seq: d.varint()?,
         smallest: d.bytes()?.to_vec(),
         largest: d.bytes()?.to_vec(),
+        histogram: Histogram::default(),
     })
 }
 
@@ -326,6 +353,7 @@ mod tests {
             largest: b"z".to_vec(),
             first_seq: 5,
             last_seq: 14,
+            histogram: Histogram::default(),
         };
         Edit {
             changes: vec![
@@ -337,8 +365,10 @@ mod tests {
                 Change::Remaining {
                     keyspace,
                     number: 6,
-                    plan: Compaction { groups: Vec::new(), reason: "why".into() },
+                    plan: Compaction::parallel(Vec::new(), "why".into()),
                 },
+                Change::Levels { keyspace, change: LevelChange::Add(3) },
+                Change::Levels { keyspace, change: LevelChange::Drop(2) },
                 Change::SetPolicy { keyspace, policy: "{\"policy\":\"tiered\"}".into() },
                 Change::Flushed { keyspace, through: 14 },
                 Change::OpenLog { number: 12, file: 4 },

@@ -6,13 +6,14 @@
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
-use crate::mutex::lock;
 use crate::read::Observer;
 use crate::storage::FileId;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::lock;
 use crate::table::{Access, RunCursor, Table, key_hash};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use terrane_policy::{RunId, Shape, TableId, TableInfo};
 
 /// Files that nothing holds any more, waiting to be removed.
@@ -44,6 +45,8 @@ impl Graveyard {
 /// An open table that knows whether an edit has dropped it.
 pub struct LiveTable {
     table: Arc<Table>,
+    /// Lookups that its filter let pass, while they are watched, less those a planner was told of.
+    reads: AtomicU64,
     dropped: AtomicBool,
     graveyard: Arc<Graveyard>,
 }
@@ -51,12 +54,18 @@ pub struct LiveTable {
 impl LiveTable {
     /// Takes charge of an open table.
     pub fn new(table: Table, graveyard: Arc<Graveyard>) -> Arc<Self> {
-        Arc::new(LiveTable { table: Arc::new(table), dropped: AtomicBool::new(false), graveyard })
+        let (reads, dropped) = (AtomicU64::new(0), AtomicBool::new(false));
+        Arc::new(LiveTable { table: Arc::new(table), reads, dropped, graveyard })
     }
 
     /// Says that an edit on the medium has dropped the table.
     pub fn mark_dropped(&self) {
         self.dropped.store(true, Ordering::Release);
+    }
+
+    /// Lookups that its filter let pass.
+    pub fn reads(&self) -> &AtomicU64 {
+        &self.reads
     }
 
     /// The table.
@@ -78,13 +87,16 @@ struct LiveRun {
     level: usize,
     id: RunId,
     tables: Arc<[Arc<Table>]>,
+    /// The same, with what is known of them.
+    live: Vec<Arc<LiveTable>>,
 }
 
 impl LiveRun {
     /// The one table whose key range holds `key`.
-    fn table_for(&self, key: &[u8]) -> Option<&Arc<Table>> {
+    fn table_for(&self, key: &[u8]) -> Option<&LiveTable> {
         let at = self.tables.partition_point(|t| t.info().largest.as_slice() < key);
-        self.tables.get(at).filter(|t| t.info().smallest.as_slice() <= key)
+        let table = self.tables.get(at)?;
+        self.live.get(at).filter(|_| table.info().smallest.as_slice() <= key).map(|live| &**live)
     }
 }
 
@@ -112,9 +124,9 @@ impl Tree {
         for (level, run) in all.flat_map(|(n, level)| level.runs.iter().map(move |run| (n, run))) {
             let live: Vec<_> = run.tables.iter().filter_map(|info| find(info)).collect();
             debug_assert_eq!(live.len(), run.tables.len(), "every table of a shape is open");
+            tables.extend(live.iter().map(|t| (t.table.info().id, t.clone())));
             let in_order = live.iter().map(|t| t.table.clone()).collect();
-            runs.push(LiveRun { level, id: run.id, tables: in_order });
-            tables.extend(live.into_iter().map(|t| (t.table.info().id, t)));
+            runs.push(LiveRun { level, id: run.id, tables: in_order, live });
         }
         Tree { shape, runs, tables }
     }
@@ -142,7 +154,8 @@ impl Tree {
         self.tables.values()
     }
 
-    /// The newest version of `key` that a reader at `seq` sees, tombstones included.
+    /// The newest version of `key` that a reader at `seq` sees, tombstones included. Where reads
+    /// are `watched`, each table counts those that its filter lets pass.
     ///
     /// # Errors
     /// Damage or a failing medium.
@@ -150,15 +163,18 @@ impl Tree {
         &self,
         key: &[u8],
         seq: Seq,
+        watched: bool,
         observer: &mut impl Observer,
     ) -> Result<Option<(Tag, Vec<u8>)>> {
         let hash = key_hash(key);
         for run in &self.runs {
-            let table = run.table_for(key);
-            observer.run(run.level, run.id, table.map(|table| table.info().id));
-            if let Some(table) = table
-                && let Some(found) = table.get_hashed(key, hash, seq, observer)?
-            {
+            let live = run.table_for(key);
+            observer.run(run.level, run.id, live.map(|live| live.table.info().id));
+            let Some(live) = live else { continue };
+            if watched && live.table.may_contain(hash) {
+                live.reads.fetch_add(1, Ordering::Relaxed);
+            }
+            if let Some(found) = live.table.get_hashed(key, hash, seq, observer)? {
                 return Ok(Some(found));
             }
         }

@@ -24,9 +24,10 @@ pub use crash::Survivors;
 use crate::error::{Error, Result};
 use crate::storage::medium::Medium;
 use crate::storage::{File, lock, read_exact_at, write_all_at};
+use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The unit that the medium writes whole or not at all, in bytes.
 pub const SECTOR: u64 = 512;

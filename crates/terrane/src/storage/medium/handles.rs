@@ -12,12 +12,13 @@
 //!    that happens every handle of the path is opened, and kept so ([`Handles::repoint`]).
 
 use crate::storage::lock;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, RwLock};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 /// The handles of one directory.
 pub(super) struct Handles {

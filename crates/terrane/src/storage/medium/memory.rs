@@ -3,9 +3,10 @@
 use crate::error::{Error, Result};
 use crate::storage::medium::Medium;
 use crate::storage::{File, lock};
+use crate::sync::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 /// Named files in memory. Clones share them. A removed file lives on behind its open handles.
 #[derive(Clone, Default)]

@@ -26,10 +26,15 @@ impl NativeMedium {
     /// # Errors
     /// [`Error::NoStore`] where the directory is missing and not to be created, or is a file.
     pub fn open(dir: impl Into<PathBuf>, create: bool) -> Result<Self> {
-        Self::with_open_files(dir.into(), create, MOST_OPEN)
+        Self::with_open_files(dir, create, MOST_OPEN)
     }
 
-    fn with_open_files(dir: PathBuf, create: bool, most: usize) -> Result<Self> {
+    /// As [`open`](Self::open), with about `most` files open at once.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn with_open_files(dir: impl Into<PathBuf>, create: bool, most: usize) -> Result<Self> {
+        let dir = dir.into();
         let place = dir.display().to_string();
         if create {
             create_directory(&dir, &sync_directory)

@@ -12,9 +12,10 @@ use crate::error::{Error, Result};
 use crate::storage::volume::extents::Free;
 use crate::storage::volume::room::Room;
 use crate::storage::{File, lock};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// One backing file.
 pub(super) struct Backing {

@@ -13,8 +13,9 @@ use crate::storage::volume::backing::Channel;
 use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::volume::room::Room;
 use crate::storage::{File, lock, write_all_at};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The first and the greatest step by which a table grows, in bytes.
 const FIRST_STEP: u64 = 256 << 10;

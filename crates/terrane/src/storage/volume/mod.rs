@@ -31,13 +31,14 @@ use crate::storage::journal::{Journal, next_generation};
 use crate::storage::lock;
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use backing::Channel;
 use extents::{Extent, Free, UNIT};
 use file::VolumeFile;
 use room::Room;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use superblock::RESERVED;
 use tidy::Move;
 

@@ -8,7 +8,7 @@ use crate::storage::volume::extents::Extent;
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
 use crate::storage::volume::{Head, Volume};
 use crate::storage::write_all_at;
-use std::sync::atomic::Ordering;
+use crate::sync::atomic::Ordering;
 
 impl Volume {
     /// What the two slots hold.

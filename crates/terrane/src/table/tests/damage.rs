@@ -7,6 +7,7 @@ use crate::table::filter::Filter;
 use crate::table::footer::{Footer, Section, encode_directory, kind};
 use crate::table::index::Handle;
 use crate::table::stored::Sealer;
+use terrane_policy::{Histogram, HistogramPoint};
 
 /// A table of several blocks, some compressed, with versions of one key across blocks.
 fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
@@ -139,6 +140,7 @@ impl Parts {
                 largest,
                 first_seq,
                 last_seq,
+                histogram: Histogram::default(),
             },
         }
     }
@@ -163,7 +165,8 @@ impl Parts {
             if self.properties.histogram.len() < 3 {
                 let last = block[block.len() - 1].0.clone();
                 let point = HistogramPoint { key: last, bytes: file.len() as u64 };
-                self.properties.histogram.push(point);
+                let points = self.properties.histogram.iter().cloned().chain([point]);
+                self.properties.histogram = points.collect::<Vec<_>>().into();
             }
         }
         let data_len = file.len() as u64;
@@ -218,7 +221,7 @@ fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
             (p.properties.largest, p.info.largest) = (vec![7], vec![7]);
         }),
         ("the histogram", |p| {
-            p.properties.histogram = vec![HistogramPoint { key: vec![4], bytes: 10 }; 3];
+            p.properties.histogram = vec![HistogramPoint { key: vec![4], bytes: 10 }; 3].into();
         }),
     ];
     for (what, edit) in edits {

@@ -87,6 +87,7 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
         largest: entries[entries.len() - 1].0.clone(),
         first_seq: seqs().min().unwrap(),
         last_seq: seqs().max().unwrap(),
+        histogram: info.histogram.clone(),
     };
     assert_eq!(info, expected);
     (file, Arc::new(info))

@@ -1,0 +1,117 @@
+/**
+ * A thin message layer between a page and a worker that has a store, of the cost that a careful
+ * application would pay: calls of one turn travel in one message, keys and values in one buffer that
+ * is transferred. All keys are of one length and all values of another, so that no length travels.
+ */
+
+import type { Entry, Store } from "./contender.ts";
+
+const KEY = 16;
+const VALUE = 100;
+
+interface Call {
+  id: number;
+  op: "batch" | "put" | "get" | "getMany" | "scan" | "close";
+  bytes: Uint8Array<ArrayBuffer>;
+  count: number;
+}
+
+interface Reply {
+  id: number;
+  bytes?: Uint8Array<ArrayBuffer>;
+  error?: string;
+}
+
+/** The page's end: a store that asks the worker behind `port`. */
+export function askStore(port: Worker): Store {
+  let lastId = 0;
+  let outbox: Call[] = [];
+  const waiting = new Map<number, PromiseWithResolvers<Uint8Array<ArrayBuffer>>>();
+  port.onmessage = ({ data: replies }: MessageEvent<Reply[]>) => {
+    for (const { id, bytes, error } of replies) {
+      const { resolve, reject } = waiting.get(id)!;
+      waiting.delete(id);
+      if (error === undefined) resolve(bytes!);
+      else reject(new Error(error));
+    }
+  };
+  const send = () => {
+    port.postMessage(
+      outbox,
+      outbox.map(({ bytes }) => bytes.buffer),
+    );
+    outbox = [];
+  };
+  const call = (op: Call["op"], strings: readonly Uint8Array[] = [], count = 0) => {
+    if (outbox.length === 0) queueMicrotask(send);
+    const id = ++lastId;
+    outbox.push({ id, op, bytes: concatenate(strings), count });
+    const reply = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
+    waiting.set(id, reply);
+    return reply.promise;
+  };
+  const done = () => undefined;
+  return {
+    batch: (entries) => call("batch", entries.flat()).then(done),
+    put: (entry) => call("put", entry).then(done),
+    get: (key) => call("get", [key]).then((bytes) => (bytes.length > 0 ? bytes : undefined)),
+    getMany: (keys) => call("getMany", keys).then((bytes) => split(bytes, VALUE)),
+    scan: (from, count) => call("scan", [from], count).then(entriesOf),
+    close: () => call("close").then(done),
+  };
+}
+
+/** The worker's end: carries out what the page asks of `store`, which is synchronous. */
+export function answerFor(store: Store, port: DedicatedWorkerGlobalScope): void {
+  port.onmessage = ({ data: calls }: MessageEvent<Call[]>) => {
+    const replies = calls.map(({ id, ...call }): Reply => {
+      try {
+        return { id, bytes: concatenate(perform(store, call)) };
+      } catch (error) {
+        return { id, error: String(error) };
+      }
+    });
+    const buffers = replies.flatMap(({ bytes }) => (bytes === undefined ? [] : [bytes.buffer]));
+    port.postMessage(replies, buffers);
+  };
+}
+
+function perform(store: Store, { op, bytes, count }: Omit<Call, "id">): readonly Uint8Array[] {
+  switch (op) {
+    case "batch":
+      store.batch(entriesOf(bytes));
+      return [];
+    case "put":
+      store.put(entriesOf(bytes)[0]!);
+      return [];
+    case "get":
+      return [store.get(bytes) as Uint8Array | undefined].filter((value) => value !== undefined);
+    case "getMany":
+      return store.getMany(split(bytes, KEY)) as Uint8Array[];
+    case "scan":
+      return (store.scan(bytes, count) as Entry[]).flat();
+    case "close":
+      store.close();
+      return [];
+  }
+}
+
+function concatenate(strings: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(strings.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const string of strings) {
+    whole.set(string, at);
+    at += string.length;
+  }
+  return whole;
+}
+
+function split(bytes: Uint8Array, length: number): Uint8Array[] {
+  return Array.from({ length: bytes.length / length }, (_, at) =>
+    bytes.subarray(at * length, (at + 1) * length),
+  );
+}
+
+function entriesOf(bytes: Uint8Array): Entry[] {
+  return split(bytes, KEY + VALUE).map((entry) => [entry.subarray(0, KEY), entry.subarray(KEY)]);
+}

@@ -1,0 +1,49 @@
+/** A worker with one contender: runs the workloads on it, or answers the page for it. */
+
+/// <reference lib="webworker" />
+import type { Contender, Name } from "./contender.ts";
+import { indexedDb } from "./contenders/indexeddb.ts";
+import { answerFor } from "./line.ts";
+import { run, type Scale } from "./workloads.ts";
+
+declare const self: DedicatedWorkerGlobalScope;
+
+/** What the page asks for. */
+export type Task = { name: Name } & (
+  { what: "describe" } | { what: "run"; scale: Scale } | { what: "answer" }
+);
+
+/** How it went. */
+export type Outcome = { value: unknown } | { error: string };
+
+self.onmessage = async ({ data: task }: MessageEvent<Task>) => {
+  let outcome: Outcome;
+  try {
+    outcome = { value: await perform(task) };
+  } catch (error) {
+    outcome = { error: error instanceof Error ? `${error.stack}` : JSON.stringify(error) };
+  }
+  self.postMessage(outcome);
+};
+
+async function perform(task: Task): Promise<unknown> {
+  const contender = await load(task.name);
+  if (task.what === "describe") return await contender.describe();
+  const store = await contender.open();
+  if (task.what === "answer") return answerFor(store, self);
+  const speeds = await run(store, task.scale);
+  await store.close();
+  return speeds;
+}
+
+/** Loads one alone: nobody is charged with the module of another. */
+async function load(name: Name): Promise<Contender> {
+  switch (name) {
+    case "terrane":
+      return (await import("./contenders/terrane-direct.ts")).terraneDirect;
+    case "indexeddb":
+      return indexedDb;
+    case "sqlite":
+      return (await import("./contenders/sqlite.ts")).sqlite;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * One run: what is done with one store, and how fast.
+ *
+ * 1. Into an empty store go all entries, shuffled, in batches of 1000.
+ * 2. The store rests for a second, so that what it does on its own afterwards is done.
+ * 3. Then come single puts over what is there, gets, and scans.
+ * 4. A workload runs in parts, and the first, its warm-up, is not timed. After each part the clock
+ *    stands still while what was read is compared with what must be there.
+ * 5. At the end the whole store is read in key order and compared.
+ */
+
+import type { Entry, Store } from "./contender.ts";
+import { equal, makeKeys, makeValue, Random, shuffled } from "./data.ts";
+
+/** How much is done. */
+export interface Scale {
+  entries: number;
+  puts: number;
+  gets: number;
+  /** How often 100 keys are looked up together. */
+  lookups: number;
+  scans: number;
+}
+
+/** Operations per second of each workload; an operation of a batch or lookup is one of its entries. */
+export type Speeds = Record<string, number>;
+
+const BATCH = 1000;
+const TOGETHER = 100;
+const SCAN = 100;
+const OUTSTANDING = 64;
+const REST_MILLISECONDS = 1000;
+/** A workload is timed in so many parts; the first is its warm-up. */
+const PARTS = 20;
+
+/** Keys and which version of each value is in the store. */
+class Expected {
+  readonly keys: Uint8Array[];
+  readonly #versions: Uint8Array;
+  readonly #random = new Random(2);
+
+  constructor(count: number) {
+    this.keys = makeKeys(count);
+    this.#versions = new Uint8Array(count);
+  }
+
+  /** Ranks at random, of those that have `room` ranks from them on. */
+  ranks(count: number, room = 1): number[] {
+    const limit = this.keys.length - room + 1;
+    return Array.from({ length: count }, () => this.#random.below(limit));
+  }
+
+  /** A new value for the key of that rank. */
+  write(rank: number): Entry {
+    const version = ++this.#versions[rank]!;
+    return [this.keys[rank]!, makeValue(rank, version)];
+  }
+
+  check(rank: number, value: Uint8Array | undefined): void {
+    const version = this.#versions[rank]!;
+    if (value === undefined || !equal(value, makeValue(rank, version))) {
+      throw new Error(`rank ${rank}: expected version ${version}, found ${value}`);
+    }
+  }
+
+  /** Compares the entries of a scan that began at `rank` and was to give `count`. */
+  checkScan(rank: number, count: number, found: readonly Entry[]): void {
+    const wanted = Math.min(count, this.keys.length - rank);
+    if (found.length !== wanted)
+      throw new Error(`expected ${wanted} entries, found ${found.length}`);
+    for (const [at, [key, value]] of found.entries()) {
+      if (!equal(key, this.keys[rank + at]!)) throw new Error(`rank ${rank + at}: another key`);
+      this.check(rank + at, value);
+    }
+  }
+}
+
+/** Runs everything on an empty store. */
+export async function run(store: Store, scale: Scale): Promise<Speeds> {
+  const expected = new Expected(scale.entries);
+  const { keys } = expected;
+  const speeds: Speeds = {};
+
+  const batches = chunks(shuffled(scale.entries, 3), BATCH).map((chunk) =>
+    chunk.map((rank) => expected.write(rank)),
+  );
+  speeds["batches of 1000"] = BATCH * (await time(batches, 1, (batch) => store.batch(batch)));
+  await new Promise((resolve) => setTimeout(resolve, REST_MILLISECONDS));
+
+  for (const [words, outstanding] of [
+    ["awaited singly", 1],
+    [`${OUTSTANDING} outstanding`, OUTSTANDING],
+  ] as const) {
+    const entries = expected.ranks(scale.puts).map((rank) => expected.write(rank));
+    speeds[`puts, ${words}`] = await time(entries, outstanding, (entry) => store.put(entry));
+  }
+
+  for (const [words, outstanding] of [
+    ["awaited singly", 1],
+    [`${OUTSTANDING} outstanding`, OUTSTANDING],
+  ] as const) {
+    speeds[`gets, ${words}`] = await time(
+      expected.ranks(scale.gets),
+      outstanding,
+      (rank) => store.get(keys[rank]!),
+      (rank, value) => expected.check(rank, value),
+    );
+  }
+
+  const lookups = chunks(expected.ranks(scale.lookups * TOGETHER), TOGETHER);
+  const together = await time(
+    lookups.map((ranks) => ({ ranks, keys: ranks.map((rank) => keys[rank]!) })),
+    1,
+    (lookup) => store.getMany(lookup.keys),
+    ({ ranks }, values) => ranks.forEach((rank, at) => expected.check(rank, values[at])),
+  );
+  speeds["100 gets together"] = TOGETHER * together;
+
+  speeds["scans of 100"] = await time(
+    expected.ranks(scale.scans, SCAN),
+    1,
+    (rank) => store.scan(keys[rank]!, SCAN),
+    (rank, entries) => expected.checkScan(rank, SCAN, entries),
+  );
+
+  for (let rank = 0; rank < keys.length; rank += BATCH) {
+    expected.checkScan(rank, BATCH, await store.scan(keys[rank]!, BATCH));
+  }
+  return speeds;
+}
+
+/**
+ * Does every operation, at most so many at a time. Answers how many a second, of all but the first
+ * part. The clock stands still between parts, while what came back is compared.
+ */
+async function time<T, R>(
+  operations: readonly T[],
+  outstanding: number,
+  perform: (operation: T) => R | Promise<R>,
+  check: (operation: T, answer: R) => void = () => undefined,
+): Promise<number> {
+  let milliseconds = 0;
+  let timed = 0;
+  for (const [at, part] of chunks(operations, Math.ceil(operations.length / PARTS)).entries()) {
+    const began = performance.now();
+    const answers = await runLanes(part, outstanding, perform);
+    const took = performance.now() - began;
+    if (at > 0) {
+      milliseconds += took;
+      timed += part.length;
+    }
+    part.forEach((operation, i) => check(operation, answers[i]!));
+  }
+  return (1000 * timed) / milliseconds;
+}
+
+/** So many lanes, each of which takes the next operation when its last one is answered. */
+async function runLanes<T, R>(
+  operations: readonly T[],
+  lanes: number,
+  perform: (operation: T) => R | Promise<R>,
+): Promise<R[]> {
+  const answers: R[] = [];
+  let next = 0;
+  const lane = async () => {
+    while (next < operations.length) {
+      const at = next++;
+      const answer = perform(operations[at]!);
+      answers[at] = answer instanceof Promise ? await answer : answer;
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return answers;
+}
+
+/** Parts of `size` items; the last may have fewer. */
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  );
+}

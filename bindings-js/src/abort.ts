@@ -1,0 +1,26 @@
+/** Waiting that a signal ends. */
+
+import { AbortError } from "./errors.ts";
+
+/** Options of a call that waits. */
+export interface WaitOptions {
+  /**
+   * Ends the wait with an `AbortError`. What had been asked by then may still take effect; a call
+   * whose signal was aborted before asks nothing.
+   */
+  signal?: AbortSignal | undefined;
+}
+
+/** What `begin` promises, unless the signal comes first. */
+export function abortable<T>(signal: AbortSignal | undefined, begin: () => Promise<T>): Promise<T> {
+  if (signal === undefined) return begin();
+  return new Promise((resolve, reject) => {
+    const stop = () =>
+      reject(new AbortError("the call was aborted by its signal", { cause: signal.reason }));
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop);
+    begin()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", stop));
+  });
+}

@@ -1,0 +1,160 @@
+/**
+ * An open store in the worker that owns its files: locks, files and engine, taken and let go
+ * together, and cared for between the owner's own work.
+ *
+ * 1. Whatever a call throws becomes an error of this package. After a trap the module's memory is in
+ *    an unknown state, what is on the files is not: locks and files are let go, and this worker
+ *    opens no store any more.
+ * 2. A message to itself takes its turn after those that have come before. In such turns jobs
+ *    (flushes, compactions) run in slices.
+ * 3. Buffered writes are synced when the interval since the first of them is over.
+ */
+
+import init, { on_panic, Store } from "../wasm/terrane.js";
+import { EngineError, type TerraneError } from "./errors.ts";
+import { isWire, toError } from "./wire.ts";
+import { Place } from "./place.ts";
+import type { OpenRequest } from "./protocol.ts";
+
+/** How much of a job is done before messages are looked at again. */
+const SLICE_BYTES = 256 << 10;
+
+/** What the engine said before it trapped. */
+let panic: string | undefined;
+/** Why this worker opens no store any more. */
+let trapped: EngineError | undefined;
+
+/** Loads the module, once. */
+export async function load(wasm: OpenRequest["wasm"]): Promise<void> {
+  if (trapped !== undefined) throw trapped;
+  try {
+    await init(wasm === undefined ? undefined : { module_or_path: wasm });
+  } catch (cause) {
+    throw new EngineError(`the engine could not be loaded: ${cause}`, { cause });
+  }
+  on_panic((message: string) => {
+    panic = message;
+  });
+}
+
+/** Runs what calls the module; what it throws becomes an error of this package. */
+export function guard<T>(body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (isWire(error)) throw toError(error);
+    const why = panic ?? String(error);
+    trapped = new EngineError(`the engine stopped, open the store again in a new worker: ${why}`, {
+      cause: error,
+    });
+    throw trapped;
+  }
+}
+
+/** One open store. */
+export class Engine {
+  readonly #store: Store;
+  /** Undefined for a store in memory. */
+  readonly place: Place | undefined;
+  readonly #turn: MessageChannel = new MessageChannel();
+  #turnAsked = false;
+  readonly #syncInterval: number;
+  #syncTimer: ReturnType<typeof setTimeout> | undefined;
+  #failure: TerraneError | undefined;
+  /** What the owner does at each turn, before jobs. */
+  onTurn: () => void = () => undefined;
+
+  private constructor(store: Store, place: Place | undefined, syncInterval: number) {
+    this.#store = store;
+    this.place = place;
+    this.#syncInterval = syncInterval;
+    this.#turn.port1.onmessage = () => this.#takeTurn();
+  }
+
+  /** Takes the place and starts the engine; on failure lets all go again. */
+  static async open(request: OpenRequest): Promise<Engine> {
+    const loading = load(request.wasm);
+    // Its failure is told below, where it is awaited.
+    loading.catch(() => undefined);
+    const onFiles = request.storage === "opfs";
+    const place = onFiles ? await Place.take(request, request.create) : undefined;
+    try {
+      await Promise.all([loading, place?.sweep()]);
+      const store = guard(() => Store.open(place?.handles ?? [], request.engine));
+      return new Engine(store, place, request.syncInterval);
+    } catch (error) {
+      place?.letGo();
+      throw error;
+    }
+  }
+
+  /** Whether it was closed, or has failed. */
+  get closed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Has the store do something. */
+  call<T>(body: (store: Store) => T): T {
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      return guard(() => body(this.#store));
+    } catch (error) {
+      if (error instanceof EngineError) this.#end(error);
+      throw error;
+    }
+  }
+
+  /** Commits a packed batch; it is on the medium after the next sync. */
+  write(batch: Uint8Array): void {
+    this.call((store) => store.write(batch));
+    this.askTurn();
+    this.#syncTimer ??= setTimeout(() => {
+      try {
+        this.sync();
+      } catch {
+        // The log takes no more writes then, and the next one is told why.
+      }
+    }, this.#syncInterval);
+  }
+
+  /** Puts every earlier write on the medium. */
+  sync(): void {
+    clearTimeout(this.#syncTimer);
+    this.#syncTimer = undefined;
+    this.call((store) => store.sync());
+  }
+
+  /** Syncs and lets go of everything; later calls are refused with `reason`. */
+  close(reason: TerraneError): void {
+    if (this.#failure !== undefined) return;
+    try {
+      this.call((store) => store.close());
+    } finally {
+      this.#end(reason);
+    }
+  }
+
+  /** Asks for a turn. */
+  askTurn(): void {
+    if (this.#turnAsked) return;
+    this.#turnAsked = true;
+    this.#turn.port2.postMessage(undefined);
+  }
+
+  #takeTurn(): void {
+    this.#turnAsked = false;
+    this.onTurn();
+    try {
+      if (this.call((store) => store.run_jobs(SLICE_BYTES))) this.askTurn();
+    } catch {
+      // A job that failed is tried again when the engine sees fit; the write that needs it fails.
+    }
+  }
+
+  #end(failure: TerraneError): void {
+    this.#failure ??= failure;
+    clearTimeout(this.#syncTimer);
+    this.#turn.port1.close();
+    this.place?.letGo();
+  }
+}

@@ -1,0 +1,142 @@
+/** What the engine does, as it does it. */
+
+import { abortable, type WaitOptions } from "./abort.ts";
+import { ClosedError, type TerraneError } from "./errors.ts";
+import type { PolicyOptions } from "./policies.ts";
+import { parse, type Table } from "./stats.ts";
+
+/** Something that the engine did. Keyspaces go by their names. */
+export type Event =
+  | { type: "keyspace-created" | "keyspace-dropped"; keyspace: string }
+  | { type: "policy-changed"; keyspace: string; policy: Required<PolicyOptions> }
+  /** A memtable was closed for writing and waits for its flush. */
+  | { type: "memtable-sealed"; keyspace: string; bytes: number; through: number }
+  /** A memtable became a run of level 0. */
+  | { type: "flushed"; keyspace: string; run: number; table: Table; through: number }
+  /** A compaction of so many groups of tables began; `reason` is the policy's, in words. */
+  | {
+      type: "compaction-begun";
+      keyspace: string;
+      compaction: number;
+      groups: number;
+      reason: string;
+    }
+  | { type: "merge-progress"; compaction: number; readBytes: number; totalBytes: number }
+  /** The tables `inputs` of a group were replaced by `outputs`; moved ones are the same. */
+  | {
+      type: "group-installed";
+      keyspace: string;
+      compaction: number;
+      inputs: number[];
+      level: number;
+      run: number;
+      outputs: Table[];
+      moved: boolean;
+    }
+  | { type: "compaction-ended"; compaction: number }
+  /** A policy's plan was refused; that costs work, and no data. */
+  | { type: "plan-refused"; keyspace: string; why: string }
+  /** Writes wait. */
+  | { type: "stalled"; reason: "memtables" | "level0" }
+  /** A job failed; it is tried again later. */
+  | { type: "job-failed"; error: string }
+  | { type: "file-removed"; file: string }
+  /** A snapshot that nobody released was found, and released. */
+  | { type: "snapshot-forgotten" };
+
+/** Who listens; `end` is called when no event can come any more. */
+interface Listener {
+  event(event: Event): void;
+  end(failure: TerraneError): void;
+}
+
+/** All who listen to a store, and the names of the keyspaces that its events speak of. */
+export class Listeners {
+  readonly #all: Set<Listener> = new Set();
+  readonly #names: Map<number, string> = new Map();
+  readonly #switch: (on: boolean) => void;
+
+  /** `listening` has the engine send events, or no more. */
+  constructor(listening: (on: boolean) => void) {
+    this.#switch = listening;
+  }
+
+  get any(): boolean {
+    return this.#all.size > 0;
+  }
+
+  /** Adds one until the answered function is called. */
+  add(listener: Listener): () => void {
+    if (!this.any) this.#switch(true);
+    this.#all.add(listener);
+    return () => {
+      if (this.#all.delete(listener) && !this.any) this.#switch(false);
+    };
+  }
+
+  /** Takes the engine's list of keyspaces. */
+  learn(json: string): void {
+    for (const [id, name] of JSON.parse(json) as [number, string][]) this.#names.set(id, name);
+  }
+
+  /** Tells an event of the engine. */
+  read(json: string): void {
+    const event = parse(json) as { type: string; keyspace?: number | string; name?: string };
+    if (typeof event.keyspace === "number") {
+      if (event.name !== undefined) this.#names.set(event.keyspace, event.name);
+      event.keyspace = this.#names.get(event.keyspace) ?? String(event.keyspace);
+      delete event.name;
+    }
+    this.tell(event as Event);
+  }
+
+  tell(event: Event): void {
+    for (const listener of this.#all) listener.event(event);
+  }
+
+  /** Says of a snapshot that nobody released that it was found. */
+  forgot(store: string): void {
+    console.warn(`terrane: a snapshot of store "${store}" was never released; it was now`);
+    this.tell({ type: "snapshot-forgotten" });
+  }
+
+  end(failure: TerraneError): void {
+    for (const listener of this.#all) listener.end(failure);
+    this.#all.clear();
+  }
+}
+
+/** Events as they come, until the store is closed. */
+export async function* events(
+  listeners: Listeners,
+  { signal }: WaitOptions,
+): AsyncGenerator<Event, void, undefined> {
+  const queue: Event[] = [];
+  let failure: TerraneError | undefined;
+  let wake = () => undefined as void;
+  const stop = listeners.add({
+    event: (event) => {
+      queue.push(event);
+      wake();
+    },
+    end: (error) => {
+      failure = error;
+      wake();
+    },
+  });
+  try {
+    for (;;) {
+      yield* queue.splice(0);
+      if (failure instanceof ClosedError) return;
+      if (failure !== undefined) throw failure;
+      await abortable(signal, () => {
+        return new Promise<void>((resolve) => {
+          wake = resolve;
+          if (queue.length > 0 || failure !== undefined) resolve();
+        });
+      });
+    }
+  } finally {
+    stop();
+  }
+}

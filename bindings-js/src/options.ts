@@ -1,0 +1,227 @@
+/** How stores are opened and calls are made, and what is refused of it. */
+
+import type { WaitOptions } from "./abort.ts";
+import { InvalidArgumentError, UnavailableError } from "./errors.ts";
+import { describe, type Encoding } from "./packing.ts";
+import { packPolicy, type Policy } from "./policies.ts";
+import type { Asked, OpenRequest } from "./protocol.ts";
+
+/**
+ * When a write counts as done: `"sync"`, when it is on the medium; `"buffered"`, when the engine
+ * has it. Buffered writes reach the medium within the store's `syncInterval`, with the next sync
+ * write, and when the page hides. A crash of the browser or the machine loses at most the buffered
+ * writes since, the last ones first, and never a part of a batch.
+ */
+export type Durability = "sync" | "buffered";
+
+/** Options of a write. */
+export interface WriteOptions extends WaitOptions {
+  /** Default: the store's. */
+  durability?: Durability | undefined;
+}
+
+/** How a read's keys and values come back. */
+export interface Encodings<K extends Encoding, V extends Encoding> {
+  /** How keys come back. Default: the store's, and "utf8" for a store. */
+  keyEncoding?: K | undefined;
+  /** How values come back. Default: the store's, and "utf8" for a store. */
+  valueEncoding?: V | undefined;
+}
+
+/** Options of a keyspace. */
+export interface KeyspaceOptions<K extends Encoding, V extends Encoding> extends Encodings<K, V> {
+  /** Whether to create the keyspace if there is none. Default: true. */
+  create?: boolean | undefined;
+  /** Its compaction policy from now on. Default: the one it has, or the store's for a new one. */
+  policy?: Policy | undefined;
+}
+
+/** Options of a store. */
+export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = "utf8">
+  extends WaitOptions, Encodings<K, V> {
+  /**
+   * Where the store lies: on the origin's private file system, or in memory, where it ends with the
+   * worker and nobody else sees it. Default: "opfs".
+   */
+  storage?: "opfs" | "memory" | undefined;
+  /** Whether to create the store if there is none. Default: true. */
+  create?: boolean | undefined;
+  /** Whether to refuse a store that is there already. Default: false. */
+  errorIfExists?: boolean | undefined;
+  /**
+   * The compaction policy of the default keyspace from now on, and of keyspaces that are created.
+   * Default: the one it has, or "leveled" for a new store.
+   */
+  policy?: Policy | undefined;
+  /** When a write counts as done, unless it says so itself. Default: "buffered". */
+  durability?: Durability | undefined;
+  /** The longest that a buffered write waits for its sync, in milliseconds. Default: 1000. */
+  syncInterval?: number | undefined;
+  /**
+   * How long to wait while another tab, or a page that is just going away, holds the store, in
+   * milliseconds. Default: 5000.
+   */
+  timeout?: number | undefined;
+  /** The WebAssembly module, or where it lies if not beside the worker's script. */
+  wasm?: string | URL | WebAssembly.Module | undefined;
+  /** Bytes of writes that are gathered in memory before they become a table. Default: 4 MiB. */
+  memtableBytes?: number | undefined;
+  /** Bytes of blocks that are kept in memory for reads. Default: 8 MiB. */
+  cacheBytes?: number | undefined;
+}
+
+/** What calls fall back on where they do not say. */
+export interface Defaults<K extends Encoding, V extends Encoding> {
+  durability: Durability;
+  keyEncoding: K;
+  valueEncoding: V;
+}
+
+const DEFAULT_TIMEOUT = 5000;
+/** The longest time that a timer takes. */
+const LONGEST_TIME = 2 ** 31 - 1;
+const LEAST_MEMTABLE_BYTES = 64 << 10;
+/** The most that an option may take of the module's 4 GiB. */
+const MOST_BYTES = 1 << 30;
+
+/** Names this page or worker among those that may hold a store. */
+const client: string = globalThis.crypto?.randomUUID?.() ?? "";
+
+/** Who asks for the store of that name. */
+export function ask(name: string, timeout: number = DEFAULT_TIMEOUT): Asked {
+  checkName("name", name, /^[^/\\\0]{1,100}$/u, "1 to 100 characters without slashes");
+  if (name === "." || name === "..") throw refused("name", "no dots alone", name);
+  // The address, without what may be private in it.
+  const { origin = "", pathname = "" } = globalThis.location ?? {};
+  return { name, client, page: origin + pathname, timeout: checkTime("timeout", timeout) };
+}
+
+/** What a worker is told of the options. */
+export function toRequest<K extends Encoding, V extends Encoding>(
+  name: string,
+  options: StoreOptions<K, V>,
+): OpenRequest {
+  const { storage = "opfs", create = true, errorIfExists = false, wasm, policy } = options;
+  if (storage !== "opfs" && storage !== "memory") {
+    throw refused("storage", '"opfs" or "memory"', storage);
+  }
+  return {
+    ...ask(name, options.timeout),
+    storage,
+    create: checkSwitch("create", create),
+    syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),
+    wasm: typeof wasm === "string" || wasm instanceof URL ? resolve(wasm) : wasm,
+    engine: JSON.stringify({
+      create,
+      errorIfExists: checkSwitch("errorIfExists", errorIfExists),
+      policy: policy === undefined ? undefined : JSON.parse(packPolicy(policy)),
+      memtableBytes: checkBytes("memtableBytes", options.memtableBytes, LEAST_MEMTABLE_BYTES),
+      cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
+    }),
+  };
+}
+
+/** What calls fall back on. */
+export function toDefaults<K extends Encoding, V extends Encoding>(
+  options: StoreOptions<K, V>,
+): Defaults<K, V> {
+  return {
+    durability: checkDurability(options.durability ?? "buffered"),
+    ...toEncodings(options, { keyEncoding: "utf8" as K, valueEncoding: "utf8" as V }),
+  };
+}
+
+/** The encodings that a call or a keyspace asks for. */
+export function toEncodings<K extends Encoding, V extends Encoding>(
+  options: Encodings<K, V>,
+  defaults: { keyEncoding: Encoding; valueEncoding: Encoding },
+): { keyEncoding: K; valueEncoding: V } {
+  return {
+    keyEncoding: checkEncoding("keyEncoding", options.keyEncoding ?? (defaults.keyEncoding as K)),
+    valueEncoding: checkEncoding(
+      "valueEncoding",
+      options.valueEncoding ?? (defaults.valueEncoding as V),
+    ),
+  };
+}
+
+/** Refuses what is no encoding. */
+export function checkEncoding<E extends Encoding>(what: string, encoding: E): E {
+  if (encoding === "utf8" || encoding === "binary") return encoding;
+  throw refused(what, '"utf8" or "binary"', encoding);
+}
+
+/** Whether a write is to be on the medium when it is done. */
+export function isSync(options: WriteOptions, defaults: { durability: Durability }): boolean {
+  return checkDurability(options.durability ?? defaults.durability) === "sync";
+}
+
+/** Refuses what is no name of a keyspace. */
+export function checkKeyspaceName(name: string): void {
+  checkName("keyspace", name, /^.{1,255}$/su, "1 to 255 characters");
+}
+
+/** The most entries of an iteration. */
+export function checkLimit(limit: number = Infinity): number {
+  if (limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0)) return limit;
+  throw refused("limit", "a whole number from 0", limit);
+}
+
+/** Refuses what cannot be gone through. */
+export function checkIterable(what: string, value: unknown): void {
+  if (typeof (value as Iterable<unknown> | undefined)?.[Symbol.iterator] !== "function") {
+    throw new InvalidArgumentError(`${what}: expected an array, found ${describe(value)}`);
+  }
+}
+
+/** An argument that is refused: what was expected and what was found. */
+export function refused(what: string, expected: string, found: unknown): InvalidArgumentError {
+  const plain = typeof found === "number" || typeof found === "boolean";
+  const shown =
+    typeof found === "string" ? JSON.stringify(found) : plain ? String(found) : describe(found);
+  return new InvalidArgumentError(`${what}: expected ${expected}, found ${shown}`);
+}
+
+/** Refuses, with the reason, where no store can lie on the private file system. */
+export function checkPrivateFiles(): void {
+  if (typeof isSecureContext === "undefined") throw unavailable("this is no page of a browser");
+  if (!isSecureContext) throw unavailable("the page was not loaded over HTTPS");
+  if (typeof navigator.storage?.getDirectory !== "function") {
+    throw unavailable("the browser has no origin private file system");
+  }
+  if (navigator.locks === undefined) throw unavailable("the browser has no Web Locks");
+}
+
+/** The error where no store can be. */
+export function unavailable(why: string): UnavailableError {
+  return new UnavailableError(`no store can be opened here: ${why}`);
+}
+
+function resolve(url: string | URL): string {
+  return new URL(url, globalThis.location?.href).href;
+}
+
+function checkName(what: string, name: unknown, pattern: RegExp, expected: string): void {
+  if (typeof name !== "string" || !pattern.test(name)) throw refused(what, expected, name);
+}
+
+function checkDurability(durability: Durability): Durability {
+  if (durability === "sync" || durability === "buffered") return durability;
+  throw refused("durability", '"sync" or "buffered"', durability);
+}
+
+function checkSwitch(what: string, value: boolean): boolean {
+  if (typeof value === "boolean") return value;
+  throw refused(what, "true or false", value);
+}
+
+function checkTime(what: string, milliseconds: number): number {
+  if (milliseconds >= 0 && milliseconds <= LONGEST_TIME) return milliseconds;
+  throw refused(what, `0 to ${LONGEST_TIME} milliseconds`, milliseconds);
+}
+
+function checkBytes(what: string, bytes: number | undefined, least: number): number | undefined {
+  if (bytes === undefined) return undefined;
+  if (Number.isSafeInteger(bytes) && bytes >= least && bytes <= MOST_BYTES) return bytes;
+  throw refused(what, `${least} to ${MOST_BYTES} bytes`, bytes);
+}

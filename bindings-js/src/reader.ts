@@ -1,0 +1,141 @@
+/** Reading, in one keyspace: now, or as a snapshot shows it. */
+
+import { abortable, type WaitOptions } from "./abort.ts";
+import type { Connection } from "./connection.ts";
+import { count, walk } from "./entries.ts";
+import { checkIterable, checkLimit, toEncodings } from "./options.ts";
+import {
+  type Bytes,
+  type Decoded,
+  decode,
+  type Encoding,
+  packRange,
+  type RangeOptions,
+} from "./packing.ts";
+import { type Entry, pairs, type Part, single } from "./parts.ts";
+import type { ScanRequest } from "./protocol.ts";
+
+/** Options of a read. */
+export interface ReadOptions<V extends Encoding> extends WaitOptions {
+  /** How values come back. Default: the keyspace's. */
+  valueEncoding?: V | undefined;
+}
+
+/** Options of an iteration. */
+export interface EntriesOptions<K extends Encoding, V extends Encoding>
+  extends RangeOptions, ReadOptions<V> {
+  /** How keys come back. Default: the keyspace's. */
+  keyEncoding?: K | undefined;
+  /** Begin with the last key. Default: false. */
+  reverse?: boolean | undefined;
+  /** At most so many entries. Default: all. */
+  limit?: number | undefined;
+}
+
+/** What a reader reads, and how. */
+export interface Scope<K extends Encoding, V extends Encoding> {
+  connection: Connection;
+  /** The keyspace's number. */
+  keyspace: number;
+  /** The snapshot's number; 0 to read the present. */
+  snapshot: number;
+  keyEncoding: K;
+  valueEncoding: V;
+  /** Tells why, if the keyspace could not be opened. */
+  opened: Promise<unknown> | undefined;
+  /** The snapshot, which must not be forgotten as long as this is used. */
+  of: object | undefined;
+}
+
+/** Reads a keyspace. Keys are ordered by their bytes. */
+export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
+  /** @internal */
+  readonly scope: Scope<K, V>;
+
+  /** @internal */
+  constructor(scope: Scope<K, V>) {
+    this.scope = scope;
+  }
+
+  /** The value of a key; undefined if it has none. */
+  async get<E extends Encoding = V>(
+    key: Bytes,
+    options: ReadOptions<E> = {},
+  ): Promise<Decoded<E> | undefined> {
+    const [value] = await this.getMany([key], options);
+    return value;
+  }
+
+  /** The values of many keys, in their order, all as of one moment. */
+  async getMany<E extends Encoding = V>(
+    keys: readonly Bytes[],
+    options: ReadOptions<E> = {},
+  ): Promise<(Decoded<E> | undefined)[]> {
+    checkIterable("keys", keys);
+    const { connection, keyspace, snapshot } = this.scope;
+    const { valueEncoding } = toEncodings<K, E>(options, this.scope);
+    const values = await this.run(options, () => connection.lookup(keyspace, snapshot, keys));
+    return values.map((value) => (value === undefined ? undefined : decode(value, valueEncoding)));
+  }
+
+  /**
+   * The entries of a range, in key order, as the store is at the first step; later writes do not
+   * show. Leave the loop, or call `return()`, so that the store can forget that state.
+   */
+  entries<KE extends Encoding = K, VE extends Encoding = V>(
+    options: EntriesOptions<KE, VE> = {},
+  ): AsyncGenerator<Entry<KE, VE>, void, undefined> {
+    const { keyEncoding, valueEncoding } = toEncodings<KE, VE>(options, this.scope);
+    return this.#walk(options, pairs(keyEncoding, valueEncoding));
+  }
+
+  /** The keys of a range, as `entries` gives them. */
+  keys<KE extends Encoding = K>(
+    options: EntriesOptions<KE, V> = {},
+  ): AsyncGenerator<Decoded<KE>, void, undefined> {
+    return this.#walk(options, single("keys", toEncodings<KE, V>(options, this.scope).keyEncoding));
+  }
+
+  /** The values of a range, in the order of their keys. */
+  values<VE extends Encoding = V>(
+    options: EntriesOptions<K, VE> = {},
+  ): AsyncGenerator<Decoded<VE>, void, undefined> {
+    const { valueEncoding } = toEncodings<K, VE>(options, this.scope);
+    return this.#walk(options, single("values", valueEncoding));
+  }
+
+  /** How many entries a range holds. Reads them all. */
+  async count(options: RangeOptions & WaitOptions = {}): Promise<number> {
+    const request = this.#request(options);
+    const { connection } = this.scope;
+    return await this.run(options, () => count(connection, request, options.signal));
+  }
+
+  /**
+   * What a call promises, unless its signal comes first. @internal
+   */
+  run<T>({ signal }: WaitOptions, begin: () => Promise<T>): Promise<T> {
+    const { opened } = this.scope;
+    const running = abortable(signal, begin);
+    if (opened === undefined) return running;
+    // A keyspace that could not be opened says why, not that it is closed.
+    return running.catch(async (error: unknown) => {
+      await opened;
+      throw error;
+    });
+  }
+
+  #walk<T>(
+    options: EntriesOptions<Encoding, Encoding>,
+    part: Part<T>,
+  ): AsyncGenerator<T, void, undefined> {
+    return walk(this, this.#request(options), part, options);
+  }
+
+  #request(options: EntriesOptions<Encoding, Encoding>): ScanRequest {
+    const { keyspace, snapshot } = this.scope;
+    const { reverse = false } = options;
+    const [range, limit] = [packRange(options), checkLimit(options.limit)];
+    return { keyspace, snapshot, range, reverse, limit };
+  }
+}

@@ -1,0 +1,226 @@
+/** The synchronous store, in memory: the engine itself, without a browser. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import {
+  ClosedError,
+  InvalidArgumentError,
+  NotFoundError,
+  open,
+  UnavailableError,
+} from "../dist/direct.js";
+
+const wasm = new WebAssembly.Module(
+  readFileSync(new URL("../wasm/terrane_bg.wasm", import.meta.url)),
+);
+
+/** Opens a store that is closed at the test's end. */
+async function store(context, options) {
+  const db = await open("test", { storage: "memory", wasm, ...options });
+  context.after(() => db.close());
+  return db;
+}
+
+const numbered = (n) => String(n).padStart(5, "0");
+const rows = (count) =>
+  Array.from({ length: count }, (_, i) => ({
+    type: "put",
+    key: numbered(i),
+    value: numbered(i).repeat(20),
+  }));
+
+test("what is written is read at once", async (context) => {
+  const db = await store(context);
+  db.put("k", "é");
+  db.put("", new Uint8Array());
+  db.delete("none");
+  assert.deepEqual(db.getMany(["k", "", "none"]), ["é", "", undefined]);
+  assert.deepEqual(db.get("k", { valueEncoding: "binary" }), new TextEncoder().encode("é"));
+  db.delete("k");
+  assert.equal(db.get("k"), undefined);
+});
+
+test("iterations give entries, keys or values, within bounds, both ways", async (context) => {
+  const db = await store(context);
+  db.batch(rows(5000));
+  db.flush();
+  const keys = [...db.keys()];
+  assert.deepEqual(
+    keys,
+    Array.from({ length: 5000 }, (_, i) => numbered(i)),
+  );
+  assert.deepEqual([...db.keys({ gt: "00010", lte: "00012" })], ["00011", "00012"]);
+  const last = [...db.entries({ reverse: true, limit: 1 })];
+  assert.deepEqual(last, [["04999", "04999".repeat(20)]]);
+  assert.deepEqual([...db.values({ lt: "00001" })], ["00000".repeat(20)]);
+  assert.equal(db.count({ gte: "00100", lt: "00200" }), 100);
+  for (const key of db.keys()) if (key === "00003") break;
+  for (const [key, value] of db.entries()) assert.equal(value, key.repeat(20));
+});
+
+test("a batch over keyspaces is whole, and each keyspace has its own keys", async (context) => {
+  const db = await store(context, { policy: { policy: "tiered", "size-ratio": 3 } });
+  const users = db.keyspace("users", { policy: "universal", valueEncoding: "binary" });
+  db.batch([
+    { type: "put", key: "k", value: "default" },
+    { type: "put", key: "k", value: "user", keyspace: users },
+  ]);
+  users.batch([
+    { type: "put", key: "other", value: "x" },
+    { type: "delete", key: "k", keyspace: db },
+  ]);
+  assert.equal(db.get("k"), undefined);
+  assert.deepEqual(users.get("k"), new TextEncoder().encode("user"));
+  assert.deepEqual(db.keyspaces().sort(), ["default", "users"]);
+  assert.equal(db.policy()["size-ratio"], 3);
+  assert.equal(users.policy().policy, "universal");
+  users.setPolicy("leveled");
+  assert.equal(db.keyspace("users").policy().policy, "leveled");
+  assert.throws(() => db.keyspace("none", { create: false }), NotFoundError);
+  assert.throws(
+    () => users.setPolicy({ policy: "leveled", "size-ratio": 1 }),
+    InvalidArgumentError,
+  );
+  assert.throws(() => users.setPolicy("best"), /expected a policy .*, found .*best/);
+
+  const other = await store(context);
+  assert.throws(
+    () => db.batch([{ type: "delete", key: "k", keyspace: other }]),
+    /batch: expected keyspaces of this store, found Db$/,
+  );
+  assert.ok(db.dropKeyspace("users"));
+  assert.ok(!db.dropKeyspace("users"));
+  assert.throws(() => users.get("k"), ClosedError);
+  assert.equal(db.keyspace("users").get("k"), undefined);
+});
+
+test("a snapshot shows every keyspace as it was, until it is released", async (context) => {
+  const db = await store(context);
+  const users = db.keyspace("users");
+  db.put("k", "old");
+  users.put("k", "old");
+  const snapshot = db.snapshot();
+  db.put("k", "new");
+  users.delete("k");
+  db.flush();
+  db.compactRange();
+  assert.deepEqual([...snapshot.entries()], [["k", "old"]]);
+  assert.equal(snapshot.keyspace(users).get("k"), "old");
+  assert.equal(users.get("k"), undefined);
+  snapshot.release();
+  snapshot.release();
+  assert.throws(() => snapshot.get("k"), ClosedError);
+});
+
+test("levels, sizes and figures tell of the same tables", async (context) => {
+  const db = await store(context);
+  db.batch(rows(20_000));
+  db.flush();
+  db.compactRange();
+  const tables = db.levels().flatMap((level) => level.runs.flatMap((run) => run.tables));
+  const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
+  assert.equal(
+    tables.reduce((sum, table) => sum + table.entries, 0),
+    20_000,
+  );
+  assert.deepEqual(tables[0].smallest, new TextEncoder().encode("00000"));
+  assert.equal(db.approximateSize(), bytes);
+  const half = db.approximateSize({ lt: "10000" });
+  assert.ok(half > 0.4 * bytes && half < 0.6 * bytes, `${half} of ${bytes}`);
+  const [stats] = db.stats().keyspaces;
+  assert.equal(
+    stats.levels.reduce((sum, level) => sum + level.bytes, 0),
+    bytes,
+  );
+  assert.deepEqual(db.check().damage, []);
+});
+
+test("events say what the engine does while somebody listens", async (context) => {
+  const db = await store(context);
+  const users = db.keyspace("users");
+  users.put("unheard", "x");
+  db.flush();
+  const events = db.events();
+  const first = events.next();
+  users.put("k", "v");
+  db.flush();
+  const seen = [(await first).value];
+  while (seen.at(-1).type !== "flushed") seen.push((await events.next()).value);
+  const { keyspace, table } = seen.at(-1);
+  assert.deepEqual([keyspace, table.entries], ["users", 1]);
+  assert.deepEqual(table.smallest, new TextEncoder().encode("k"));
+  const waiting = events.next();
+  db.close();
+  while (!(await waiting).done && !(await events.next()).done);
+});
+
+test(
+  "a snapshot that is forgotten is reported and released",
+  { timeout: 20_000 },
+  async (context) => {
+    const { setFlagsFromString } = await import("node:v8");
+    const { runInNewContext } = await import("node:vm");
+    setFlagsFromString("--expose-gc");
+    const gc = runInNewContext("gc");
+    const warnings = [];
+    context.mock.method(console, "warn", (text) => warnings.push(text));
+    const db = await store(context);
+    const events = db.events();
+    const found = events.next();
+    (() => db.snapshot().get("k"))();
+    const collect = setInterval(gc, 10);
+    assert.equal((await found).value.type, "snapshot-forgotten");
+    clearInterval(collect);
+    await events.return();
+    assert.match(warnings[0], /a snapshot of store "test" was never released/);
+  },
+);
+
+test("a store in memory leaves as a file", async (context) => {
+  const db = await store(context);
+  db.batch(rows(1000));
+  const bytes = await new Response(await db.export()).bytes();
+  assert.ok(bytes.length > 10_000);
+});
+
+test("bad use is refused with its class, and nothing of it takes effect", async (context) => {
+  const db = await store(context);
+  const refused = (body) => assert.throws(body, InvalidArgumentError);
+  refused(() => db.put(1, "v"));
+  refused(() => db.put("k"));
+  refused(() => db.put("k".repeat(65_536), "v"));
+  refused(() => db.put("\ud800", "v"));
+  refused(() => db.put("k", "v", { durability: "later" }));
+  refused(() => db.get(undefined));
+  refused(() => db.getMany(7));
+  refused(() => db.batch([{ type: "put", key: "half", value: "v" }, { type: "move" }]));
+  refused(() => db.entries({ gt: "a", gte: "a" }).next());
+  refused(() => db.entries({ limit: 1.5 }).next());
+  refused(() => db.get("k", { valueEncoding: "hex" }));
+  refused(() => db.keyspace(""));
+  refused(() => db.dropKeyspace("default"));
+  db.put("bytes", new Uint8Array([0xff]));
+  refused(() => db.get("bytes"));
+  assert.equal(db.get("half"), undefined);
+  await assert.rejects(open("a/b", { storage: "memory" }), InvalidArgumentError);
+  await assert.rejects(open("a", { storage: "disk" }), /storage: expected "opfs" or "memory"/);
+  await assert.rejects(open("a", { wasm }), UnavailableError);
+});
+
+test("a closed store refuses calls, and a batch may read the store it is for", async (context) => {
+  const db = await store(context);
+  db.put("a", "1");
+  db.batch(
+    (function* () {
+      yield { type: "put", key: "b", value: db.get("a") };
+      db.put("c", "3");
+      yield { type: "put", key: "d", value: db.get("c") };
+    })(),
+  );
+  assert.deepEqual([...db.keys()], ["a", "b", "c", "d"]);
+  db.close();
+  db.close();
+  assert.throws(() => db.get("a"), ClosedError);
+  assert.throws(() => db.put("a", "2"), ClosedError);
+});

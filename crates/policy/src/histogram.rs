@@ -1,0 +1,41 @@
+//! How a table's bytes spread over its keys: a few points, from which sizes of ranges are estimated.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// So many stored bytes of data lie at or below this key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistogramPoint {
+    /// The last user key of a data block.
+    pub key: Vec<u8>,
+    /// Bytes of data blocks up to it, as stored.
+    pub bytes: u64,
+}
+
+/// Points in ascending order, of which the last is the table's end. Shared by its clones; without
+/// points where nothing is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram(Arc<[HistogramPoint]>);
+
+impl Histogram {
+    /// About how many stored bytes of data lie at or below `key`.
+    #[must_use]
+    pub fn bytes_through(&self, key: &[u8]) -> u64 {
+        let below = self.partition_point(|point| point.key.as_slice() <= key);
+        below.checked_sub(1).and_then(|at| self.get(at)).map_or(0, |point| point.bytes)
+    }
+}
+
+impl Deref for Histogram {
+    type Target = [HistogramPoint];
+
+    fn deref(&self) -> &[HistogramPoint] {
+        &self.0
+    }
+}
+
+impl From<Vec<HistogramPoint>> for Histogram {
+    fn from(points: Vec<HistogramPoint>) -> Self {
+        Histogram(points.into())
+    }
+}

@@ -1,0 +1,76 @@
+//! What a planner is told.
+
+use crate::plan::{Compaction, Destination, Group};
+use crate::shape::{RunId, Shape, TableId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
+
+/// Everything that a planner goes by: the same values always give the same plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Planning<'a> {
+    /// The tree as it is.
+    pub shape: &'a Shape,
+    /// What the policy remembers, in its own encoding.
+    pub state: &'a [u8],
+    /// Plans that have begun and not ended.
+    pub running: &'a Running,
+    /// What was asked of the tree since the last plan began.
+    pub observed: &'a Observed,
+    /// A run id greater than every id in the shape and in `running`: the name for a run that the
+    /// plan creates. A plan that needs several may count up from it.
+    pub fresh: RunId,
+}
+
+/// Plans that have begun and not ended, as a planner must see them.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// The running compactions. Their inputs are still in the shape; their outputs are promised.
+    /// A group that has committed is no longer listed.
+    pub compactions: Vec<Compaction>,
+}
+
+impl Running {
+    /// Every group that has not committed.
+    pub fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.compactions.iter().flat_map(|c| &c.groups)
+    }
+
+    /// The tables that running groups consume.
+    #[must_use]
+    pub fn held(&self) -> HashSet<TableId> {
+        self.groups().flat_map(|g| &g.inputs).copied().collect()
+    }
+
+    /// Whether a running group writes into `destination`.
+    #[must_use]
+    pub fn writes_into(&self, destination: Destination) -> bool {
+        self.groups().any(|g| g.destination == destination)
+    }
+}
+
+/// What was asked of one keyspace since its last plan began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Observed {
+    /// Entries written: puts and deletes.
+    pub updates: u64,
+    /// Keys looked up.
+    pub point_reads: u64,
+    /// Scans begun.
+    pub range_reads: u64,
+    /// Lookups that a table's filter let pass, of tables that had any; empty unless the policy
+    /// [watches reads](crate::Policy::watches_reads).
+    pub table_reads: BTreeMap<TableId, u64>,
+}
+
+/// A sealed memtable, as the planner of its flush sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeySample {
+    /// Entries in it, all versions counted.
+    pub entries: u64,
+    /// Memory that they take, in bytes.
+    pub bytes: u64,
+    /// Some of its user keys, strictly ascending, about equally many entries apart; the first and
+    /// the last of the memtable are among them.
+    pub keys: Vec<Vec<u8>>,
+}

@@ -1,0 +1,312 @@
+//! What goes on beside the application: flushes and merges, in chunks.
+//!
+//! 1. While a worker is free the scheduler is asked for a group: a move takes effect at once, a
+//!    merge begins. One flush goes on at a time, beside the workers.
+//! 2. A job reads and writes chunk by chunk. A chunk is done when the device has served it and the
+//!    processor has merged it, whichever is later: reading, merging and writing overlap.
+//! 3. What is written goes to flash in the order in which chunks begin. Collection's reads and
+//!    writes are the device's, too.
+//! 4. After its last chunk a job takes effect: outputs enter the tree, inputs leave it.
+
+use crate::clock::{Time, nanos, seconds};
+use crate::config::SimulationError;
+use crate::entry::Entry;
+use crate::flash::Full;
+use crate::job::{Chunk, Job, Work};
+use crate::merge::{cut, merge};
+use crate::schedule::{Next, Scheduler, Situation, Task};
+use crate::simulation::Simulation;
+use crate::trace::{Event, KEYSPACE};
+use crate::tree::Table;
+use std::sync::Arc;
+use terrane_policy::{
+    Action, FlushPlan, Group, Observed, Reshape, RunId, ShapeEdit, TableId, TableInfo,
+};
+
+impl Simulation {
+    /// Step 1.
+    pub(crate) fn dispatch(&mut self, now: Time) -> Result<(), SimulationError> {
+        if !self.flushing && !self.memory.sealed.is_empty() {
+            self.begin_flush(now)?;
+        }
+        while self.merging < self.config.workers {
+            match self.next(now) {
+                None => break,
+                Some(Next::Reshape(change, observed)) => self.reshape(change, observed, now)?,
+                Some(Next::Group(task)) => match &task.group.action {
+                    Action::Move => self.move_group(&task, now)?,
+                    Action::Merge { .. } => self.begin_merge(task, now)?,
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the scheduler see the store, and counts and tells what it says.
+    fn schedule<T>(&mut self, now: Time, ask: impl FnOnce(&mut Scheduler, Situation) -> T) -> T {
+        let (listener, meters) = (&mut self.listener, &mut self.meters);
+        let mut emit = |event: Event| {
+            meters.add(|sums| match event {
+                Event::CompactionBegun { groups, .. } => {
+                    sums.compactions += 1;
+                    sums.groups += groups as u64;
+                }
+                _ => sums.refused_plans += 1,
+            });
+            if let Some(listener) = listener {
+                listener(seconds(now), &event);
+            }
+        };
+        let (shape, last_id) = (self.tree.shape(), &mut self.last_id);
+        ask(&mut self.scheduler, Situation { shape, last_id, emit: &mut emit })
+    }
+
+    fn next(&mut self, now: Time) -> Option<Next> {
+        self.schedule(now, |scheduler, situation| scheduler.next(situation))
+    }
+
+    fn reshape(
+        &mut self,
+        reshape: Reshape,
+        observed: Observed,
+        now: Time,
+    ) -> Result<(), SimulationError> {
+        let Reshape { change, reason } = reshape;
+        let before = self.tree.shape().clone();
+        self.tree.reshape(change)?;
+        self.scheduler.reshaped(&before, change);
+        let keyspace = KEYSPACE;
+        self.emit(now, || Event::LevelChanged { keyspace, change, reason, observed });
+        Ok(())
+    }
+
+    fn move_group(&mut self, task: &Task, now: Time) -> Result<(), SimulationError> {
+        let bytes: u64 = self.tree.inputs(&task.group).iter().map(|t| t.info.bytes).sum();
+        self.meters.add(|sums| {
+            sums.trivial_moves += 1;
+            sums.moved_bytes += bytes;
+        });
+        self.install_group(task, Vec::new(), now)
+    }
+
+    /// Tables of these entries, with names of their own.
+    fn tables(&mut self, parts: Vec<Arc<[Entry]>>, bits: f64) -> Vec<Table> {
+        let sizes = self.sizes;
+        let mut tables = Vec::with_capacity(parts.len());
+        for entries in parts {
+            self.last_id += 1;
+            tables.extend(Table::new(TableId(self.last_id), entries, sizes, bits));
+        }
+        tables
+    }
+
+    fn begin_flush(&mut self, now: Time) -> Result<(), SimulationError> {
+        let Some(memtable) = self.memory.sealed.front() else { return Ok(()) };
+        let merged = merge([memtable.entries.as_slice()], None);
+        let size = (memtable.entries.len() as u64, memtable.bytes);
+        let plan =
+            self.schedule(now, |scheduler, situation| scheduler.flush(situation, size, &merged));
+        let parts = cut(&merged, &plan.cuts, u64::MAX, self.sizes);
+        let outputs = self.tables(parts, self.config.filter_bits_per_key);
+        self.flushing = true;
+        self.begin(Work::Flush(plan), 0, outputs, now)
+    }
+
+    fn begin_merge(&mut self, mut task: Task, now: Time) -> Result<(), SimulationError> {
+        let inputs = self.tree.inputs(&task.group);
+        let reads = inputs.iter().map(|t| t.info.bytes).sum();
+        let entries = inputs.iter().map(|t| &*t.entries);
+        let merged = merge(entries, Some(&mut task.tombstones));
+        let Action::Merge { cuts, table_bytes, filter_bits } = &task.group.action else {
+            return Ok(());
+        };
+        let parts = cut(&merged, cuts, *table_bytes, self.sizes);
+        let bits = filter_bits.map_or(self.config.filter_bits_per_key, f64::from);
+        let outputs = self.tables(parts, bits);
+        self.merging += 1;
+        self.begin(Work::Merge(task), reads, outputs, now)
+    }
+
+    fn begin(
+        &mut self,
+        work: Work,
+        reads: u64,
+        outputs: Vec<Table>,
+        now: Time,
+    ) -> Result<(), SimulationError> {
+        self.last_job += 1;
+        let job = Job::new(work, reads, outputs, self.config.device.request_bytes, now);
+        self.jobs.insert(self.last_job, job);
+        self.go_on(self.last_job, now)
+    }
+
+    /// Steps 2 and 4: a job has done what it began, and goes on.
+    pub(crate) fn go_on(&mut self, number: u64, now: Time) -> Result<(), SimulationError> {
+        let Some(job) = self.jobs.get_mut(&number) else { return Ok(()) };
+        let Some(chunk) = job.next_chunk() else {
+            let Some(job) = self.jobs.remove(&number) else { return Ok(()) };
+            return self.end(job, now);
+        };
+        let merged = job.merged(&chunk) as f64;
+        if let Work::Merge(task) = &job.work {
+            let (compaction, total_bytes) = (task.compaction, job.reads);
+            let read_bytes = chunk.read_so_far;
+            self.emit(now, || Event::MergeProgress { compaction, read_bytes, total_bytes });
+        }
+        let moved = self.write_chunk(&chunk, now)?;
+        let served = self.queue.chunk(now, chunk.read + moved, chunk.written() + moved);
+        let merged = now + nanos(merged * self.config.device.merge_nanos_per_byte * 1e-9);
+        self.agenda.enter(served.max(merged), number);
+        Ok(())
+    }
+
+    /// Step 3; answers the bytes that collection moved.
+    fn write_chunk(&mut self, chunk: &Chunk, now: Time) -> Result<u64, SimulationError> {
+        let mut moved = 0;
+        for piece in &chunk.pieces {
+            self.store_bytes += piece.bytes;
+            self.half_written += usize::from(piece.begins);
+            moved += self.append(piece.file.0, piece.bytes, piece.ends, now)?;
+        }
+        self.observe(now);
+        Ok(moved)
+    }
+
+    /// Writes the log of the active memtable; answers the bytes that collection moved.
+    pub(crate) fn append_log(
+        &mut self,
+        bytes: u64,
+        ends: bool,
+        now: Time,
+    ) -> Result<u64, SimulationError> {
+        self.append(log_file(self.logs.1), bytes, ends, now)
+    }
+
+    fn append(
+        &mut self,
+        file: u64,
+        bytes: u64,
+        ends: bool,
+        now: Time,
+    ) -> Result<u64, SimulationError> {
+        let Some(flash) = &mut self.flash else { return Ok(0) };
+        let (host, moved) = (flash.host_bytes(), flash.moved_bytes());
+        let appended = flash.append(file, bytes, ends);
+        let (host, moved) = (flash.host_bytes() - host, flash.moved_bytes() - moved);
+        appended.map_err(|_: Full| SimulationError::FlashFull {
+            seconds: seconds(now),
+            capacity_bytes: self.config.flash.as_ref().map_or(0, |f| f.capacity_bytes),
+            store_bytes: self.store_bytes,
+        })?;
+        self.meters.add(|sums| {
+            sums.flash_host_bytes += host;
+            sums.flash_moved_bytes += moved;
+        });
+        Ok(moved)
+    }
+
+    fn trim(&mut self, file: u64) {
+        if let Some(flash) = &mut self.flash {
+            flash.trim(file);
+        }
+    }
+
+    /// Step 4.
+    fn end(&mut self, job: Job, now: Time) -> Result<(), SimulationError> {
+        self.half_written -= job.outputs.len();
+        match job.work {
+            Work::Flush(plan) => {
+                self.flushing = false;
+                self.install_flush(plan, job.outputs, now)?;
+            }
+            Work::Merge(task) => {
+                self.merging -= 1;
+                let busy = now - job.begun;
+                let written = job.outputs.iter().map(|t| t.info.bytes).sum::<u64>();
+                let read = job.reads;
+                self.meters.add(|sums| {
+                    sums.busy += busy;
+                    sums.merge_read_bytes += read;
+                    sums.merge_written_bytes += written;
+                });
+                self.store_bytes -= read;
+                for input in &task.group.inputs {
+                    self.trim(input.0);
+                }
+                self.install_group(&task, job.outputs, now)?;
+            }
+        }
+        self.observe(now);
+        self.dispatch(now)
+    }
+
+    fn install_flush(
+        &mut self,
+        plan: FlushPlan,
+        tables: Vec<Table>,
+        now: Time,
+    ) -> Result<(), SimulationError> {
+        let Some(memtable) = self.memory.sealed.pop_front() else { return Ok(()) };
+        self.trim(log_file(self.logs.0));
+        self.logs.0 += 1;
+        self.last_id += 1;
+        let run = RunId(self.last_id);
+        let added = tables.iter().map(|t| (0, run, Arc::clone(&t.info))).collect();
+        let bytes = tables.iter().map(|t| t.info.bytes).sum::<u64>();
+        let infos: Vec<_> = tables.iter().map(|t| TableInfo::clone(&t.info)).collect();
+        let before = self.tree.shape().clone();
+        self.tree.edit(&ShapeEdit { added, dropped: Vec::new() }, tables)?;
+        self.scheduler.flushed(&before, &plan, &infos);
+        self.meters.add(|sums| {
+            sums.flushes += 1;
+            sums.flushed_bytes += bytes;
+        });
+        let through = memtable.entries.last().map_or(0, |e| e.seq());
+        let (tables, reason, keyspace) = (infos, plan.reason, KEYSPACE);
+        self.emit(now, || Event::Flushed { keyspace, run, tables, reason, through });
+        Ok(())
+    }
+
+    fn install_group(
+        &mut self,
+        task: &Task,
+        outputs: Vec<Table>,
+        now: Time,
+    ) -> Result<(), SimulationError> {
+        let Task { compaction, group, .. } = task;
+        let Group { inputs, destination, action } = &**group;
+        let moved = *action == Action::Move;
+        let infos: Vec<Arc<TableInfo>> = if moved {
+            self.tree.inputs(group).iter().map(|t| Arc::clone(&t.info)).collect()
+        } else {
+            outputs.iter().map(|t| Arc::clone(&t.info)).collect()
+        };
+        let (level, run) = (destination.level, destination.run);
+        let added = infos.iter().map(|t| (level, run, Arc::clone(t))).collect();
+        let before = self.tree.shape().clone();
+        self.tree.edit(&ShapeEdit { added, dropped: inputs.clone() }, outputs)?;
+        let outputs: Vec<_> = infos.iter().map(|t| TableInfo::clone(t)).collect();
+        let shapes = (&before, self.tree.shape());
+        let ended = self.scheduler.installed(*compaction, group, shapes, &outputs);
+        let (compaction, inputs) = (*compaction, inputs.clone());
+        self.emit(now, || Event::GroupInstalled {
+            keyspace: KEYSPACE,
+            compaction,
+            inputs,
+            level,
+            run,
+            outputs,
+            moved,
+        });
+        if ended {
+            self.emit(now, || Event::CompactionEnded { compaction });
+        }
+        self.observe(now);
+        Ok(())
+    }
+}
+
+/// The file of a memtable's log, beyond the names of tables.
+fn log_file(number: u64) -> u64 {
+    u64::MAX - number
+}

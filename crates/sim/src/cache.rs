@@ -1,0 +1,105 @@
+//! The block cache: least recently used blocks leave first.
+
+use std::collections::HashMap;
+
+/// No slot.
+const NONE: usize = usize::MAX;
+
+struct Node {
+    key: (u64, u64),
+    newer: usize,
+    older: usize,
+}
+
+/// Which blocks are in memory. A block is named by its table and its place there. Blocks of tables
+/// that are gone stay until their turn.
+pub(crate) struct Cache {
+    capacity: usize,
+    slots: HashMap<(u64, u64), usize>,
+    nodes: Vec<Node>,
+    newest: usize,
+    oldest: usize,
+}
+
+impl Cache {
+    /// A cache of so many blocks.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Cache { capacity, slots: HashMap::new(), nodes: Vec::new(), newest: NONE, oldest: NONE }
+    }
+
+    /// Reads a block; answers whether it was there. It is from now on.
+    pub(crate) fn read(&mut self, table: u64, block: u64) -> bool {
+        if self.capacity == 0 {
+            return false;
+        }
+        let key = (table, block);
+        if let Some(&slot) = self.slots.get(&key) {
+            self.unlink(slot);
+            self.link(slot);
+            return true;
+        }
+        let slot = if self.nodes.len() < self.capacity {
+            self.nodes.push(Node { key, newer: NONE, older: NONE });
+            self.nodes.len() - 1
+        } else {
+            let slot = self.oldest;
+            self.unlink(slot);
+            if let Some(node) = self.nodes.get_mut(slot) {
+                self.slots.remove(&std::mem::replace(&mut node.key, key));
+            }
+            slot
+        };
+        self.slots.insert(key, slot);
+        self.link(slot);
+        false
+    }
+
+    /// Takes a node out of the order.
+    fn unlink(&mut self, slot: usize) {
+        let Some(&Node { newer, older, .. }) = self.nodes.get(slot) else { return };
+        match self.nodes.get_mut(newer) {
+            Some(node) => node.older = older,
+            None => self.newest = older,
+        }
+        match self.nodes.get_mut(older) {
+            Some(node) => node.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+
+    /// Puts a node at the new end.
+    fn link(&mut self, slot: usize) {
+        let older = std::mem::replace(&mut self.newest, slot);
+        match self.nodes.get_mut(older) {
+            Some(node) => node.newer = slot,
+            None => self.oldest = slot,
+        }
+        if let Some(node) = self.nodes.get_mut(slot) {
+            (node.newer, node.older) = (NONE, older);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_holds_the_blocks_read_last(
+            capacity in 0usize..6,
+            reads in prop::collection::vec((0u64..2, 0u64..5), 0..80),
+        ) {
+            let mut cache = Cache::new(capacity);
+            let mut held: Vec<(u64, u64)> = Vec::new();
+            for key in reads {
+                let there = held.contains(&key);
+                held.retain(|k| *k != key);
+                held.insert(0, key);
+                held.truncate(capacity);
+                prop_assert_eq!(cache.read(key.0, key.1), there);
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What is simulated.
+
+use crate::device::Device;
+use crate::flash::FlashOptions;
+use crate::workload::{Choice, Workload};
+use serde::{Deserialize, Serialize};
+use terrane_policy::{BadOption, PolicyOptions};
+
+/// A store, its machine and its workload. Every field has a default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The compaction policy.
+    pub policy: PolicyOptions,
+    /// B: bytes of entries at which a memtable is sealed.
+    pub buffer_bytes: u64,
+    /// Sealed memtables that may wait for their flush before writes wait, too.
+    pub memtables_max: usize,
+    /// Runs in level 0 at which writes wait for a compaction.
+    pub level0_runs_max: usize,
+    /// Groups that are merged at once. A flush goes on beside them.
+    pub workers: usize,
+    /// Bytes of a key.
+    pub key_bytes: u64,
+    /// Bytes of a value.
+    pub value_bytes: u64,
+    /// Bytes of a block, the unit in which tables are read and cached.
+    pub block_bytes: u64,
+    /// Bits of Bloom filter for each entry of a table; 0 for no filter.
+    pub filter_bits_per_key: f64,
+    /// Bytes of the block cache.
+    pub cache_bytes: u64,
+    /// Whether writes go to a log, too. Its bytes take time and flash, and count in no
+    /// amplification of the tree.
+    pub log: bool,
+    /// The most operations per second; 0 for as fast as they go.
+    pub rate: f64,
+    /// Storage and processor.
+    pub device: Device,
+    /// The flash beneath, if its garbage collection is to be simulated.
+    pub flash: Option<FlashOptions>,
+    /// What the application does.
+    pub workload: Workload,
+    /// What everything random is drawn from.
+    pub seed: u64,
+    /// Operations of a window, of which the report names the slowest.
+    pub window: u64,
+    /// Whether the report lists every window.
+    pub timeline: bool,
+}
+
+/// The Spooky paper's setting (section 6): 16-byte keys, 512-byte values, buffers of 64 MB, 10 bits
+/// of filter, blocks of 4 KB, writes that wait at 9 runs of level 0, 16 threads.
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            policy: PolicyOptions::default(),
+            buffer_bytes: 64 << 20,
+            memtables_max: 2,
+            level0_runs_max: 9,
+            workers: 16,
+            key_bytes: 16,
+            value_bytes: 512,
+            block_bytes: 4096,
+            filter_bits_per_key: 10.0,
+            cache_bytes: 8 << 20,
+            log: true,
+            rate: 0.0,
+            device: Device::default(),
+            flash: None,
+            workload: Workload::default(),
+            seed: 0,
+            window: 100_000,
+            timeline: false,
+        }
+    }
+}
+
+/// Why a simulation cannot begin, or go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimulationError {
+    /// A parameter of the policy is outside its range.
+    #[error(transparent)]
+    Policy(#[from] BadOption),
+    /// Another choice is.
+    #[error("{what} is {found}, expected {expected}")]
+    Config {
+        /// Which.
+        what: &'static str,
+        /// What it may be.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// The store needs more than the flash device holds.
+    #[error(
+        "the flash device is full after {seconds:.0} s: expected at most {capacity_bytes} bytes, \
+         the store takes {store_bytes}"
+    )]
+    FlashFull {
+        /// When.
+        seconds: f64,
+        /// What it holds.
+        capacity_bytes: u64,
+        /// What tables, half-written ones included, take.
+        store_bytes: u64,
+    },
+    /// Writes wait, nothing is under way, and no plan would help.
+    #[error("after {seconds:.0} s writes wait, and neither the policy nor the fallback has a plan")]
+    Stuck {
+        /// When.
+        seconds: f64,
+    },
+    /// An edit of the policy's does not fit the shape, although the validator admitted it.
+    #[error("an admitted plan does not fit the tree: {0}")]
+    Edit(#[from] terrane_policy::EditError),
+}
+
+impl Config {
+    /// Refuses what cannot be simulated.
+    pub(crate) fn validate(&self) -> Result<(), SimulationError> {
+        let positive = [
+            ("buffer-bytes", self.buffer_bytes),
+            ("memtables-max", self.memtables_max as u64),
+            ("level0-runs-max", self.level0_runs_max as u64),
+            ("workers", self.workers as u64),
+            ("key-bytes", self.key_bytes),
+            ("block-bytes", self.block_bytes),
+            ("window", self.window),
+            ("device.request-bytes", self.device.request_bytes),
+        ];
+        for (what, found) in positive {
+            check(what, found as f64, (1.0, 9e15), "1 to 9e15")?;
+        }
+        let Device { read_speed, write_speed, .. } = self.device;
+        for (what, found) in
+            [("device.read-speed", read_speed), ("device.write-speed", write_speed)]
+        {
+            check(what, found, (1.0, 1e15), "1 to 1e15 bytes per second")?;
+        }
+        let Device { request_micros, merge_nanos_per_byte, write_micros, read_micros, .. } =
+            self.device;
+        let costs = [
+            ("device.request-micros", request_micros),
+            ("device.merge-nanos-per-byte", merge_nanos_per_byte),
+            ("device.write-micros", write_micros),
+            ("device.read-micros", read_micros),
+            ("rate", self.rate),
+        ];
+        for (what, found) in costs {
+            check(what, found, (0.0, 1e12), "0 to 1e12")?;
+        }
+        check("value-bytes", self.value_bytes as f64, (0.0, 1e12), "0 to 1e12")?;
+        check("filter-bits-per-key", self.filter_bits_per_key, (0.0, 64.0), "0 to 64")?;
+        let Workload { load, operations, keys, mix, choice, .. } = &self.workload;
+        for (what, found) in
+            [("workload.load", load), ("workload.operations", operations), ("workload.keys", keys)]
+        {
+            check(what, *found as f64, (0.0, 1e12), "0 to 1e12")?;
+        }
+        for (_, share) in mix.shares() {
+            check("a share of workload.mix", share, (0.0, 1e12), "0 to 1e12")?;
+        }
+        match choice {
+            Choice::Uniform => {}
+            Choice::Zipf { exponent, .. } | Choice::Latest { exponent } => {
+                check("workload.choice.exponent", *exponent, (0.0, 64.0), "0 to 64")?;
+            }
+            Choice::ShiftingRanges { from, to, .. } => {
+                check("workload.choice.from", *from as f64, (1.0, 1e4), "1 to 10000")?;
+                check("workload.choice.to", *to as f64, (1.0, 1e4), "1 to 10000")?;
+            }
+        }
+        if let Some(flash) = &self.flash {
+            check("flash.page-bytes", flash.page_bytes as f64, (1.0, 1e12), "1 to 1e12")?;
+            check("flash.unit-pages", f64::from(flash.unit_pages), (1.0, 1e9), "1 to 1e9")?;
+            check("flash.over-provisioning", flash.over_provisioning, (0.0, 10.0), "0 to 10")?;
+            let pages = flash.units() as f64 * f64::from(flash.unit_pages);
+            check("flash pages in all", pages, (1.0, 1e9), "at most 1e9: larger pages")?;
+        }
+        Ok(())
+    }
+}
+
+fn check(
+    what: &'static str,
+    found: f64,
+    (least, most): (f64, f64),
+    expected: &'static str,
+) -> Result<(), SimulationError> {
+    if (least..=most).contains(&found) {
+        return Ok(());
+    }
+    Err(SimulationError::Config { what, expected, found: found.to_string() })
+}

@@ -1,0 +1,232 @@
+//! A page-mapped flash device: what garbage collection rewrites beneath the file system.
+//!
+//! 1. Flash is written page by page and erased in *units* of many pages. A page that is written goes
+//!    to the open unit of the host, whichever file it belongs to: files that are written at the same
+//!    time lie interspersed.
+//! 2. A file that is removed (TRIM) leaves its pages invalid where they are.
+//! 3. When few units are free, collection takes the closed unit with the fewest valid pages (the
+//!    first of them; *greedy*), moves these to an open unit of its own, and erases it.
+//! 4. There are more units than the host sees bytes: *over-provisioning* leaves collection room.
+//!
+//! Files are mapped page by page; a file's last page is written whole.
+
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+
+/// The geometry of a flash device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FlashOptions {
+    /// What the host may keep, in bytes.
+    pub capacity_bytes: u64,
+    /// Pages beyond that, as a share of the capacity.
+    pub over_provisioning: f64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Pages of an erase unit.
+    pub unit_pages: u32,
+}
+
+/// 960 GB with 7 % more, in units of 1 GiB: flash firmware erases a stripe over all its dies.
+impl Default for FlashOptions {
+    fn default() -> Self {
+        FlashOptions {
+            capacity_bytes: 960_000_000_000,
+            over_provisioning: 0.07,
+            page_bytes: 256 << 10,
+            unit_pages: 4096,
+        }
+    }
+}
+
+impl FlashOptions {
+    pub(crate) fn logical_pages(&self) -> u64 {
+        self.capacity_bytes / self.page_bytes.max(1)
+    }
+
+    /// Units there are, with the spare ones that collection cannot do without.
+    pub(crate) fn units(&self) -> u64 {
+        let pages = self.logical_pages() as f64 * (1.0 + self.over_provisioning);
+        (pages / f64::from(self.unit_pages.max(1))).ceil() as u64 + SPARE_UNITS
+    }
+}
+
+/// The open unit of the host, that of collection, and one to go on with.
+const SPARE_UNITS: u64 = 3;
+
+/// Free units at which collection begins.
+const FREE_UNITS: usize = 2;
+
+/// More is to be kept than the device holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+#[derive(Clone, Copy, Default)]
+struct Unit {
+    /// Pages written since it was erased.
+    written: u32,
+    /// Those that still belong to a file.
+    valid: u32,
+}
+
+/// Whose page it is: a file, and the page's number in it.
+type Owner = Option<(u64, u32)>;
+
+#[derive(Default)]
+struct File {
+    /// Where its pages lie, by unit and place there.
+    pages: Vec<(u32, u32)>,
+    /// Bytes at its end that fill no page yet.
+    pending: u64,
+}
+
+/// The device at work.
+pub(crate) struct Flash {
+    page_bytes: u64,
+    unit_pages: u32,
+    logical_pages: u64,
+    units: Vec<Unit>,
+    owners: Vec<Owner>,
+    free: VecDeque<u32>,
+    files: HashMap<u64, File>,
+    /// The unit that the host's writes go to, and that of collection's.
+    open: [Option<u32>; 2],
+    valid_pages: u64,
+    host_pages: u64,
+    moved_pages: u64,
+}
+
+const HOST: usize = 0;
+const COLLECTION: usize = 1;
+
+impl Flash {
+    /// An erased device.
+    pub(crate) fn new(options: &FlashOptions) -> Self {
+        let units = u32::try_from(options.units()).unwrap_or(u32::MAX);
+        let unit_pages = options.unit_pages.max(1);
+        Flash {
+            page_bytes: options.page_bytes.max(1),
+            unit_pages,
+            logical_pages: options.logical_pages(),
+            units: vec![Unit::default(); units as usize],
+            owners: vec![None; units as usize * unit_pages as usize],
+            free: (0..units).collect(),
+            files: HashMap::new(),
+            open: [None; 2],
+            valid_pages: 0,
+            host_pages: 0,
+            moved_pages: 0,
+        }
+    }
+
+    /// Appends to a file, which may be new; its last page is written when it ends.
+    pub(crate) fn append(&mut self, file: u64, bytes: u64, ends: bool) -> Result<(), Full> {
+        let entry = self.files.entry(file).or_default();
+        let pending = entry.pending + bytes;
+        entry.pending = if ends { 0 } else { pending % self.page_bytes };
+        let pages = pending / self.page_bytes;
+        let rest = u64::from(ends && pending % self.page_bytes > 0);
+        self.write(file, pages + rest)
+    }
+
+    /// Forgets a file.
+    pub(crate) fn trim(&mut self, file: u64) {
+        for (unit, place) in self.files.remove(&file).map(|f| f.pages).unwrap_or_default() {
+            self.invalidate(unit, place);
+            self.valid_pages -= 1;
+        }
+    }
+
+    /// Bytes that the host wrote.
+    pub(crate) fn host_bytes(&self) -> u64 {
+        self.host_pages * self.page_bytes
+    }
+
+    /// Bytes that collection moved.
+    pub(crate) fn moved_bytes(&self) -> u64 {
+        self.moved_pages * self.page_bytes
+    }
+
+    fn write(&mut self, file: u64, pages: u64) -> Result<(), Full> {
+        for _ in 0..pages {
+            if self.valid_pages == self.logical_pages {
+                return Err(Full);
+            }
+            let number = self.files.get(&file).map_or(0, |f| f.pages.len());
+            let at = self.place(HOST, (file, u32::try_from(number).map_err(|_| Full)?))?;
+            self.files.entry(file).or_default().pages.push(at);
+            self.valid_pages += 1;
+            self.host_pages += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes a page to one of the open units; answers where.
+    fn place(&mut self, stream: usize, owner: (u64, u32)) -> Result<(u32, u32), Full> {
+        let room = |number: &u32, units: &[Unit]| {
+            units.get(*number as usize).is_some_and(|unit| unit.written < self.unit_pages)
+        };
+        let open = self.open.get(stream).copied().flatten().filter(|n| room(n, &self.units));
+        let unit = match open {
+            Some(unit) => unit,
+            None => {
+                if stream == HOST {
+                    while self.free.len() < FREE_UNITS {
+                        self.collect()?;
+                    }
+                }
+                let unit = self.free.pop_front().ok_or(Full)?;
+                if let Some(open) = self.open.get_mut(stream) {
+                    *open = Some(unit);
+                }
+                unit
+            }
+        };
+        let state = self.units.get_mut(unit as usize).ok_or(Full)?;
+        let place = state.written;
+        state.written += 1;
+        state.valid += 1;
+        *self.owner(unit, place).ok_or(Full)? = Some(owner);
+        Ok((unit, place))
+    }
+
+    /// Steps 3: empties a unit and erases it.
+    fn collect(&mut self) -> Result<(), Full> {
+        let closed = (0u32..).zip(&self.units).filter(|(number, unit)| {
+            unit.written == self.unit_pages && !self.open.contains(&Some(*number))
+        });
+        // An open unit that is full is as good as closed, but the next page replaces it anyway.
+        let (victim, unit) = closed.min_by_key(|(_, unit)| unit.valid).ok_or(Full)?;
+        if unit.valid == self.unit_pages {
+            return Err(Full);
+        }
+        for place in 0..self.unit_pages {
+            let Some(owner) = self.owner(victim, place).and_then(Option::take) else { continue };
+            let at = self.place(COLLECTION, owner)?;
+            let (file, number) = owner;
+            let pages = self.files.get_mut(&file).map(|f| &mut f.pages);
+            if let Some(page) = pages.and_then(|p| p.get_mut(number as usize)) {
+                *page = at;
+            }
+            self.moved_pages += 1;
+        }
+        if let Some(unit) = self.units.get_mut(victim as usize) {
+            *unit = Unit::default();
+        }
+        self.free.push_back(victim);
+        Ok(())
+    }
+
+    fn invalidate(&mut self, unit: u32, place: u32) {
+        if let Some(owner) = self.owner(unit, place) {
+            *owner = None;
+        }
+        if let Some(unit) = self.units.get_mut(unit as usize) {
+            unit.valid -= 1;
+        }
+    }
+
+    fn owner(&mut self, unit: u32, place: u32) -> Option<&mut Owner> {
+        self.owners.get_mut(unit as usize * self.unit_pages as usize + place as usize)
+    }
+}

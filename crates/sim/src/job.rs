@@ -1,0 +1,107 @@
+//! A flush or a merge under way: what it reads and writes, chunk by chunk.
+//!
+//! What a job leaves is known when it begins; the time it takes is that of its chunks. In each it
+//! reads and writes the same share of all that it reads and writes, into one file after another.
+
+use crate::clock::Time;
+use crate::schedule::Task;
+use crate::tree::Table;
+use terrane_policy::{FlushPlan, TableId};
+
+/// What ends with the job.
+pub(crate) enum Work {
+    /// The oldest sealed memtable becomes a run of level 0.
+    Flush(FlushPlan),
+    /// A group's outputs replace its inputs.
+    Merge(Task),
+}
+
+/// A part of a chunk that goes to one file.
+pub(crate) struct Piece {
+    pub(crate) file: TableId,
+    pub(crate) bytes: u64,
+    /// Whether the file begins with it.
+    pub(crate) begins: bool,
+    /// Whether the file ends with it.
+    pub(crate) ends: bool,
+}
+
+/// What a job does next.
+pub(crate) struct Chunk {
+    pub(crate) read: u64,
+    pub(crate) pieces: Vec<Piece>,
+    /// All that was read once it is done.
+    pub(crate) read_so_far: u64,
+}
+
+impl Chunk {
+    pub(crate) fn written(&self) -> u64 {
+        self.pieces.iter().map(|p| p.bytes).sum()
+    }
+}
+
+/// A job under way.
+pub(crate) struct Job {
+    pub(crate) work: Work,
+    pub(crate) outputs: Vec<Table>,
+    pub(crate) begun: Time,
+    /// Bytes that it reads in all.
+    pub(crate) reads: u64,
+    writes: u64,
+    chunks: u64,
+    done: u64,
+    /// The output that is written, and what it has.
+    output: usize,
+    written: u64,
+}
+
+impl Job {
+    pub(crate) fn new(
+        work: Work,
+        reads: u64,
+        outputs: Vec<Table>,
+        chunk_bytes: u64,
+        begun: Time,
+    ) -> Self {
+        let writes = outputs.iter().map(|t| t.info.bytes).sum();
+        let chunks = reads.max(writes).div_ceil(chunk_bytes.max(1)).max(1);
+        Job { work, outputs, begun, reads, writes, chunks, done: 0, output: 0, written: 0 }
+    }
+
+    /// Bytes that it reads, or writes if it reads none: what its processor time goes by.
+    pub(crate) fn merged(&self, chunk: &Chunk) -> u64 {
+        if self.reads > 0 { chunk.read } else { chunk.written() }
+    }
+
+    /// What is done of `all` after so many chunks.
+    fn share(&self, all: u64, chunks: u64) -> u64 {
+        let share = u128::from(all) * u128::from(chunks) / u128::from(self.chunks);
+        u64::try_from(share).unwrap_or(all)
+    }
+
+    /// The next chunk; `None` once all are done.
+    pub(crate) fn next_chunk(&mut self) -> Option<Chunk> {
+        if self.done == self.chunks {
+            return None;
+        }
+        let read = self.share(self.reads, self.done);
+        let written = self.share(self.writes, self.done);
+        self.done += 1;
+        let read_so_far = self.share(self.reads, self.done);
+        let mut left = self.share(self.writes, self.done) - written;
+        let mut pieces = Vec::new();
+        while left > 0 {
+            let Some(table) = self.outputs.get(self.output) else { break };
+            let begins = self.written == 0;
+            let bytes = left.min(table.info.bytes - self.written);
+            left -= bytes;
+            self.written += bytes;
+            let ends = self.written == table.info.bytes;
+            pieces.push(Piece { file: table.info.id, bytes, begins, ends });
+            if ends {
+                (self.output, self.written) = (self.output + 1, 0);
+            }
+        }
+        Some(Chunk { read: read_so_far - read, pieces, read_so_far })
+    }
+}

@@ -1,0 +1,123 @@
+//! Merging: what a flush or a merge leaves of its inputs, and where it cuts its outputs.
+//!
+//! 1. The inputs are put one behind the other and sorted. Each run among them is in order, and the
+//!    standard library's sort merges runs that it finds.
+//! 2. Of each key the newest version stays: nobody holds a snapshot.
+//! 3. A tombstone goes when nothing older of its key lies below ([`TombstoneRule`]).
+//! 4. A table is cut where the next key is at or above the next of the cuts, and once the table has
+//!    reached its size: the engine's rule.
+
+use crate::entry::{Entry, Sizes};
+use std::sync::Arc;
+use terrane_policy::TombstoneRule;
+
+/// Steps 1 to 3. Without a rule every tombstone stays.
+pub(crate) fn merge<'a>(
+    inputs: impl IntoIterator<Item = &'a [Entry]>,
+    rule: Option<&mut TombstoneRule>,
+) -> Vec<Entry> {
+    let inputs: Vec<&[Entry]> = inputs.into_iter().collect();
+    let mut merged = inputs.concat();
+    merged.sort();
+    merged.dedup_by_key(|e| e.key());
+    if let Some(rule) = rule {
+        merged.retain(|e| !e.is_delete() || !rule.may_drop(&e.key().to_be_bytes()));
+    }
+    merged
+}
+
+/// Step 4.
+pub(crate) fn cut(
+    entries: &[Entry],
+    cuts: &[Vec<u8>],
+    table_bytes: u64,
+    sizes: Sizes,
+) -> Vec<Arc<[Entry]>> {
+    let mut cuts = cuts.iter().map(|cut| at_or_above(cut)).peekable();
+    let mut tables = Vec::new();
+    let (mut begin, mut bytes) = (0, 0);
+    for (at, entry) in entries.iter().enumerate() {
+        let mut is_cut = bytes >= table_bytes;
+        while cuts.next_if(|cut| cut.is_some_and(|cut| cut <= entry.key())).is_some() {
+            is_cut = true;
+        }
+        if is_cut && at > begin {
+            tables.extend(entries.get(begin..at).map(Arc::from));
+            (begin, bytes) = (at, 0);
+        }
+        bytes += sizes.of(*entry);
+    }
+    tables.extend(entries.get(begin..).filter(|rest| !rest.is_empty()).map(Arc::from));
+    tables
+}
+
+/// The least key whose eight bytes are at or above `cut`; `None` if there is none.
+fn at_or_above(cut: &[u8]) -> Option<u64> {
+    let mut bytes = [0; 8];
+    for (byte, given) in bytes.iter_mut().zip(cut) {
+        *byte = *given;
+    }
+    let key = u64::from_be_bytes(bytes);
+    if cut.len() > bytes.len() { key.checked_add(1) } else { Some(key) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    const SIZES: Sizes = Sizes { key: 1, value: 3 };
+
+    fn entries(given: &BTreeMap<(u64, u64), bool>) -> Vec<Entry> {
+        let mut entries: Vec<_> = given.iter().map(|((k, s), d)| Entry::new(*k, *s, *d)).collect();
+        entries.sort();
+        entries
+    }
+
+    proptest! {
+        #[test]
+        fn a_merge_keeps_the_newest_of_each_key(
+            versions in prop::collection::btree_map((0u64..20, 1u64..1000), any::<bool>(), 0..60),
+            at in 0u64..1000,
+        ) {
+            let [mut old, mut new] = [BTreeMap::new(), BTreeMap::new()];
+            for (version, delete) in versions.clone() {
+                if version.1 < at { &mut old } else { &mut new }.insert(version, delete);
+            }
+            let merged = merge([&entries(&new)[..], &entries(&old)[..]], None);
+            let newest: BTreeMap<u64, (u64, bool)> =
+                versions.iter().map(|((k, s), d)| (*k, (*s, *d))).collect();
+            let found: BTreeMap<u64, (u64, bool)> =
+                merged.iter().map(|e| (e.key(), (e.seq(), e.is_delete()))).collect();
+            prop_assert_eq!(found, newest);
+            prop_assert!(merged.is_sorted());
+        }
+
+        #[test]
+        fn tables_are_cut_at_their_size_and_at_the_cuts(
+            keys in prop::collection::btree_map(0u64..300, any::<bool>(), 1..60),
+            cuts in prop::collection::btree_set(prop::collection::vec(0u8..4, 6..10), 0..5),
+            table_bytes in 1u64..40,
+        ) {
+            let all: Vec<_> = keys.iter().map(|(k, d)| Entry::new(*k << 8, 1, *d)).collect();
+            let cuts: Vec<_> = cuts.into_iter().collect();
+            let tables = cut(&all, &cuts, table_bytes, SIZES);
+            prop_assert_eq!(&tables.concat() == &all, true);
+            let bytes = |t: &[Entry]| t.iter().map(|e| SIZES.of(*e)).sum::<u64>();
+            let between = |a: &Entry, b: &Entry| {
+                let (a, b) = (a.key().to_be_bytes(), b.key().to_be_bytes());
+                cuts.iter().any(|c| &a[..] < &c[..] && &c[..] <= &b[..])
+            };
+            for table in &tables {
+                let (_, head) = table.split_last().unwrap();
+                prop_assert!(bytes(head) < table_bytes);
+                prop_assert!(!table.windows(2).any(|w| between(&w[0], &w[1])));
+            }
+            for pair in tables.windows(2) {
+                let full = bytes(&pair[0]) >= table_bytes;
+                prop_assert!(full || between(pair[0].last().unwrap(), &pair[1][0]));
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What is counted while the simulation runs.
+//!
+//! Everything is counted twice: for the whole run, and for the phase (load, operations) under way.
+
+use crate::clock::{Time, seconds};
+use crate::report::{Figures, StallSeconds, Window};
+use crate::trace::Stall;
+
+/// Sums that only grow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sums {
+    pub(crate) operations: u64,
+    pub(crate) user_bytes: u64,
+    pub(crate) gets: u64,
+    pub(crate) get_blocks: u64,
+    pub(crate) scans: u64,
+    pub(crate) scan_blocks: u64,
+    pub(crate) blocks_asked: u64,
+    pub(crate) flushes: u64,
+    pub(crate) flushed_bytes: u64,
+    pub(crate) compactions: u64,
+    pub(crate) groups: u64,
+    pub(crate) trivial_moves: u64,
+    pub(crate) moved_bytes: u64,
+    pub(crate) merge_read_bytes: u64,
+    pub(crate) merge_written_bytes: u64,
+    pub(crate) refused_plans: u64,
+    pub(crate) log_bytes: u64,
+    pub(crate) busy: Time,
+    pub(crate) stalled_memtables: Time,
+    pub(crate) stalled_level0: Time,
+    pub(crate) flash_host_bytes: u64,
+    pub(crate) flash_moved_bytes: u64,
+}
+
+impl Sums {
+    /// Time in which writes waited.
+    pub(crate) fn stall(&mut self, cause: Stall, time: Time) {
+        *match cause {
+            Stall::Memtables => &mut self.stalled_memtables,
+            Stall::Level0 => &mut self.stalled_level0,
+        } += time;
+    }
+
+    /// What the tree wrote.
+    fn written(&self) -> u64 {
+        self.flushed_bytes + self.merge_written_bytes
+    }
+}
+
+/// A quantity over time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gauge {
+    value: f64,
+    since: Time,
+    /// Value times nanoseconds, and the nanoseconds.
+    area: f64,
+    width: f64,
+    max: f64,
+}
+
+impl Gauge {
+    /// It has another value from now on.
+    fn set(&mut self, now: Time, value: f64) {
+        let width = now.saturating_sub(self.since) as f64;
+        self.area += self.value * width;
+        self.width += width;
+        (self.value, self.since) = (value, now);
+        self.max = self.max.max(value);
+    }
+
+    /// It is of interest from now on only.
+    fn begin(&mut self, now: Time) {
+        *self = Gauge { value: self.value, since: now, max: self.value, ..Gauge::default() };
+    }
+
+    fn mean(&self) -> f64 {
+        if self.width > 0.0 { self.area / self.width } else { self.value }
+    }
+}
+
+/// The quantities that are followed over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Levels {
+    pub(crate) runs: usize,
+    pub(crate) tables: usize,
+    pub(crate) files: usize,
+    /// Bytes of all tables, half-written ones included.
+    pub(crate) store_bytes: u64,
+    /// Bytes of the newest version of every live key.
+    pub(crate) logical_bytes: u64,
+}
+
+impl Levels {
+    fn space_amp(&self) -> f64 {
+        self.store_bytes as f64 / self.logical_bytes.max(1) as f64
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Meter {
+    sums: Sums,
+    begun: Time,
+    runs: Gauge,
+    tables: Gauge,
+    files: Gauge,
+    store: Gauge,
+    space_amp: Gauge,
+    /// What was counted when the window began, and when that was.
+    window: (Sums, Time),
+    slowest: Option<f64>,
+}
+
+impl Meter {
+    /// A window may be full.
+    fn end_window(&mut self, now: Time, length: u64, levels: &Levels) -> Option<Window> {
+        let (then, begun) = &self.window;
+        let operations = self.sums.operations - then.operations;
+        if operations < length {
+            return None;
+        }
+        let over = |now: u64, then: u64| now - then;
+        let user = over(self.sums.user_bytes, then.user_bytes);
+        let host = over(self.sums.flash_host_bytes, then.flash_host_bytes);
+        let moved = over(self.sums.flash_moved_bytes, then.flash_moved_bytes);
+        let throughput = per(operations as f64, seconds(now - begun));
+        let window = Window {
+            seconds: seconds(now),
+            operations: self.sums.operations,
+            user_bytes: self.sums.user_bytes,
+            throughput,
+            write_amp: per(over(self.sums.written(), then.written()) as f64, user as f64),
+            gc_factor: (host > 0).then(|| per((host + moved) as f64, host as f64)),
+            store_bytes: levels.store_bytes,
+            logical_bytes: levels.logical_bytes,
+        };
+        self.slowest = Some(self.slowest.map_or(throughput, |s| s.min(throughput)));
+        self.window = (self.sums.clone(), now);
+        Some(window)
+    }
+
+    fn figures(&self, now: Time, workers: usize, levels: &Levels) -> Figures {
+        let Sums { operations, user_bytes, .. } = self.sums;
+        let sums = &self.sums;
+        let time = seconds(now.saturating_sub(self.begun));
+        let user = user_bytes as f64;
+        let closed = |gauge: &Gauge| {
+            let mut gauge = *gauge;
+            gauge.set(now, gauge.value);
+            gauge
+        };
+        let host = sums.flash_host_bytes as f64;
+        let physical = host + sums.flash_moved_bytes as f64;
+        let throughput_mean = per(operations as f64, time);
+        Figures {
+            seconds: time,
+            operations,
+            user_bytes,
+            logical_bytes: levels.logical_bytes,
+            flushes: sums.flushes,
+            flushed_bytes: sums.flushed_bytes,
+            write_amp: per(sums.written() as f64, user),
+            write_amp_compaction: per(sums.merge_written_bytes as f64, user),
+            write_amp_device: (physical > 0.0).then(|| per(physical, user)),
+            gc_factor: (host > 0.0).then(|| per(physical, host)),
+            log_bytes: sums.log_bytes,
+            space_amp_peak: closed(&self.space_amp).max,
+            space_amp_mean: closed(&self.space_amp).mean(),
+            store_bytes_peak: self.store.max as u64,
+            runs_mean: closed(&self.runs).mean(),
+            runs_max: self.runs.max as u64,
+            tables_mean: closed(&self.tables).mean(),
+            tables_max: self.tables.max as u64,
+            files_open_max: self.files.max as u64,
+            gets: sums.gets,
+            read_ios_per_get: per(sums.get_blocks as f64, sums.gets as f64),
+            scans: sums.scans,
+            read_ios_per_scan: per(sums.scan_blocks as f64, sums.scans as f64),
+            cache_hit_rate: if sums.blocks_asked == 0 {
+                0.0
+            } else {
+                1.0 - (sums.get_blocks + sums.scan_blocks) as f64 / sums.blocks_asked as f64
+            },
+            compactions: sums.compactions,
+            groups_per_compaction: per(sums.groups as f64, sums.compactions as f64),
+            trivial_moves: sums.trivial_moves,
+            moved_bytes: sums.moved_bytes,
+            merge_read_bytes: sums.merge_read_bytes,
+            merge_written_bytes: sums.merge_written_bytes,
+            refused_plans: sums.refused_plans,
+            throughput_mean,
+            throughput_worst_window: self.slowest.unwrap_or(throughput_mean),
+            stall_seconds: StallSeconds {
+                memtables: seconds(sums.stalled_memtables),
+                level0: seconds(sums.stalled_level0),
+            },
+            worker_utilisation: per(seconds(sums.busy), time * workers as f64),
+        }
+    }
+}
+
+/// A ratio; 0 of nothing.
+fn per(value: f64, of: f64) -> f64 {
+    if of > 0.0 { value / of } else { 0.0 }
+}
+
+/// The meters of the whole run and of the phase.
+#[derive(Debug, Default)]
+pub(crate) struct Meters {
+    whole: Meter,
+    phase: Meter,
+    levels: Levels,
+}
+
+impl Meters {
+    /// Adds to the sums.
+    pub(crate) fn add(&mut self, add: impl Fn(&mut Sums)) {
+        add(&mut self.whole.sums);
+        add(&mut self.phase.sums);
+    }
+
+    /// The quantities are these from now on. Amplification of space is followed only where
+    /// `is_grown`: a tree of a few buffers says nothing.
+    pub(crate) fn set(&mut self, now: Time, levels: Levels, is_grown: bool) {
+        self.levels = levels;
+        for meter in [&mut self.whole, &mut self.phase] {
+            meter.runs.set(now, levels.runs as f64);
+            meter.tables.set(now, levels.tables as f64);
+            meter.files.set(now, levels.files as f64);
+            meter.store.set(now, levels.store_bytes as f64);
+            if is_grown {
+                if meter.space_amp.value == 0.0 {
+                    meter.space_amp.begin(now);
+                }
+                meter.space_amp.set(now, levels.space_amp());
+            }
+        }
+    }
+
+    /// An operation is over; answers the whole run's window, if it ends with it.
+    pub(crate) fn end_window(&mut self, now: Time, length: u64) -> Option<Window> {
+        self.phase.end_window(now, length, &self.levels);
+        self.whole.end_window(now, length, &self.levels)
+    }
+
+    /// The phase ends; answers its figures.
+    pub(crate) fn end_phase(&mut self, now: Time, workers: usize) -> Figures {
+        let figures = self.phase.figures(now, workers, &self.levels);
+        let Meter { mut runs, mut tables, mut files, mut store, mut space_amp, .. } = self.phase;
+        let gauges = [&mut runs, &mut tables, &mut files, &mut store, &mut space_amp];
+        gauges.into_iter().for_each(|gauge| gauge.begin(now));
+        let (begun, window) = (now, (Sums::default(), now));
+        let sums = Sums::default();
+        self.phase =
+            Meter { sums, begun, runs, tables, files, store, space_amp, window, slowest: None };
+        figures
+    }
+
+    /// The figures of the whole run.
+    pub(crate) fn figures(&self, now: Time, workers: usize) -> Figures {
+        self.whole.figures(now, workers, &self.levels)
+    }
+}

@@ -1,0 +1,134 @@
+//! What reads find, and which blocks they need for it.
+//!
+//! **Point read.** Memtables, then runs, newest first. In a run at most one table can hold the key.
+//! If it does, one block is read and the search ends. If it does not, its filter lets the key
+//! through with the filter's probability, drawn from the key and the table, so that the same key
+//! fares the same again; then one block is read for nothing.
+//!
+//! **Range read.** Runs are merged from the first key on, until enough keys that are not deleted
+//! have come. Each run costs the blocks from its first entry to the one that stands when the read
+//! ends: at least one.
+//!
+//! What is not counted: entries in memtables do not shorten a range read; indexes and filters are
+//! in memory; a block holds as many entries as fit into it by their bytes.
+
+use crate::client::mix;
+use crate::entry::Entry;
+use crate::tree::{Table, Tree};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use terrane_policy::{Run, TableId, TableInfo};
+
+/// A block of a table.
+pub(crate) type Block = (TableId, u64);
+
+/// How many entries a block holds.
+pub(crate) fn entries_per_block(block_bytes: u64, entry_bytes: u64) -> u64 {
+    (block_bytes / entry_bytes.max(1)).max(1)
+}
+
+/// The blocks that a point read needs, in order.
+pub(crate) fn get(tree: &Tree, key: u64, per_block: u64, mut block: impl FnMut(Block)) {
+    let bytes = key.to_be_bytes();
+    for run in tree.shape().levels.iter().flat_map(|level| &level.runs) {
+        let Some(table) = run.overlapping(&bytes, &bytes).first() else { continue };
+        let Some(table) = tree.table(table.id) else { continue };
+        let at = table.entries.partition_point(|e| e.key() < key);
+        let found = table.entries.get(at).is_some_and(|e| e.key() == key);
+        if found || passes(table, key) {
+            block((table.info.id, at as u64 / per_block));
+        }
+        if found {
+            return;
+        }
+    }
+}
+
+/// Whether the filter of a table lets a key through that the table does not hold.
+fn passes(table: &Table, key: u64) -> bool {
+    let drawn = mix(key ^ mix(table.info.id.0)) as f64 / u64::MAX as f64;
+    drawn < table.false_positives
+}
+
+/// One run of a range read.
+struct Cursor<'a> {
+    tree: &'a Tree,
+    rest: &'a [Arc<TableInfo>],
+    table: Option<&'a Table>,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(tree: &'a Tree, run: &'a Run, from: u64) -> Self {
+        let bytes = from.to_be_bytes();
+        let first = run.tables.partition_point(|t| t.largest.as_slice() < &bytes[..]);
+        let rest = run.tables.get(first..).unwrap_or_default();
+        let mut cursor = Cursor { tree, rest, table: None, at: 0 };
+        cursor.open();
+        if let Some(table) = cursor.table {
+            cursor.at = table.entries.partition_point(|e| e.key() < from);
+        }
+        cursor
+    }
+
+    /// Goes to the next table.
+    fn open(&mut self) {
+        self.table = self.rest.split_first().and_then(|(next, rest)| {
+            self.rest = rest;
+            self.tree.table(next.id)
+        });
+        self.at = 0;
+    }
+
+    fn entry(&self) -> Option<Entry> {
+        self.table?.entries.get(self.at).copied()
+    }
+
+    fn block(&self, per_block: u64) -> Option<Block> {
+        Some((self.table?.info.id, self.at as u64 / per_block))
+    }
+
+    fn next(&mut self) {
+        self.at += 1;
+        if self.entry().is_none() {
+            self.open();
+        }
+    }
+}
+
+/// The blocks that a range read needs; answers how many keys it found.
+pub(crate) fn scan(
+    tree: &Tree,
+    from: u64,
+    entries: u64,
+    per_block: u64,
+    mut block: impl FnMut(Block),
+) -> u64 {
+    let runs = tree.shape().levels.iter().flat_map(|level| &level.runs);
+    let mut cursors: Vec<_> = runs.map(|run| Cursor::new(tree, run, from)).collect();
+    let mut heads = BinaryHeap::new();
+    for (number, cursor) in cursors.iter().enumerate() {
+        if let Some(entry) = cursor.entry() {
+            heads.push(Reverse((entry, number)));
+            cursor.block(per_block).into_iter().for_each(&mut block);
+        }
+    }
+    let (mut found, mut last) = (0, None);
+    while found < entries {
+        let Some(Reverse((entry, number))) = heads.pop() else { break };
+        if last != Some(entry.key()) {
+            last = Some(entry.key());
+            found += u64::from(!entry.is_delete());
+        }
+        let Some(cursor) = cursors.get_mut(number) else { break };
+        let before = cursor.block(per_block);
+        cursor.next();
+        if let Some(next) = cursor.entry() {
+            heads.push(Reverse((next, number)));
+            let after = cursor.block(per_block);
+            after.filter(|_| after != before).into_iter().for_each(&mut block);
+        }
+    }
+    found
+}

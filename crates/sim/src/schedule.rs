@@ -1,0 +1,315 @@
+//! Scheduling: the one place that knows the interface of policies.
+//!
+//! It does what the engine does, in the engine's order:
+//! 1. Groups of compactions that have begun are handed out first.
+//! 2. Then the policy is asked, once for each change of the tree, and the validator asked about its
+//!    answer. After two refusals in a row the fallback is taken instead.
+//! 3. Where writes wait for level 0, nothing is under way and the policy is content, the fallback is
+//!    taken, too.
+
+use crate::entry::Entry;
+use crate::trace::{Event, KEYSPACE};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use terrane_policy::policy::{Installed, MAX_STATE};
+use terrane_policy::{
+    BadOption, Compaction, FlushPlan, Group, KeySample, LevelChange, Observed, Order, Plan,
+    Planning, Policy, PolicyOptions, Reshape, RunId, Running, Shape, Step, TableId, TableInfo,
+    TombstoneRule, fallback, validate_flush, validate_plan,
+};
+
+/// Point reads after which a policy that watches reads is asked for a plan, as in the engine.
+const READS_BETWEEN: u64 = 1024;
+
+/// Keys of a memtable that the planner of its flush is shown.
+const SAMPLE_KEYS: usize = 256;
+
+/// A compaction that has begun.
+struct Begun {
+    number: u64,
+    order: Order,
+    reason: String,
+    /// Whether the policy made the plan, not the fallback.
+    own: bool,
+    /// Groups that nobody has taken.
+    waiting: VecDeque<Arc<Group>>,
+    /// Groups that are not installed; those that wait are among them.
+    open: Vec<Arc<Group>>,
+}
+
+impl Begun {
+    /// The next group, unless another goes first.
+    fn next_group(&mut self) -> Option<Arc<Group>> {
+        let waits = self.order == Order::Sequential && self.waiting.len() < self.open.len();
+        if waits { None } else { self.waiting.pop_front() }
+    }
+}
+
+/// What is to be done next.
+pub(crate) enum Next {
+    /// A group is to be merged or moved.
+    Group(Task),
+    /// A level is to be added or dropped.
+    Reshape(Reshape, Observed),
+}
+
+/// A group that is to be merged or moved.
+pub(crate) struct Task {
+    pub(crate) compaction: u64,
+    pub(crate) group: Arc<Group>,
+    pub(crate) tombstones: TombstoneRule,
+}
+
+/// What planning may use of the store.
+pub(crate) struct Situation<'a> {
+    pub(crate) shape: &'a Shape,
+    /// The last id that was given to a table, a run or a compaction.
+    pub(crate) last_id: &'a mut u64,
+    pub(crate) emit: &'a mut dyn FnMut(Event),
+}
+
+impl Situation<'_> {
+    fn refuse(&mut self, why: String) {
+        (self.emit)(Event::PlanRefused { keyspace: KEYSPACE, why });
+    }
+}
+
+/// What the policy's answer led to.
+enum Planned {
+    /// Nothing is to do.
+    Nothing,
+    /// A compaction has begun, or was refused.
+    Again,
+    /// The levels are to change.
+    Reshape(Reshape, Observed),
+}
+
+/// A policy at work.
+pub(crate) struct Scheduler {
+    policy: Box<dyn Policy>,
+    state: Vec<u8>,
+    level0_runs_max: usize,
+    begun: Vec<Begun>,
+    /// Whether the tree has changed since the policy last said that nothing is to do.
+    unplanned: bool,
+    /// Plans refused in a row.
+    refused: u32,
+    /// What was asked of the store since the last plan began.
+    observed: Observed,
+}
+
+impl Scheduler {
+    pub(crate) fn new(options: &PolicyOptions, level0_runs_max: usize) -> Result<Self, BadOption> {
+        let policy = options.build()?;
+        let state = policy.adopt(&Shape::default());
+        Ok(Scheduler {
+            policy,
+            state,
+            level0_runs_max,
+            begun: Vec::new(),
+            unplanned: false,
+            refused: 0,
+            observed: Observed::default(),
+        })
+    }
+
+    /// So many entries were sealed.
+    pub(crate) fn updated(&mut self, entries: u64) {
+        self.observed.updates += entries;
+    }
+
+    /// A key was looked up, and these tables' filters let it pass; answers whether the policy is to
+    /// be asked.
+    pub(crate) fn looked_up(&mut self, tables: impl IntoIterator<Item = TableId>) -> bool {
+        self.observed.point_reads += 1;
+        if !self.policy.watches_reads() {
+            return false;
+        }
+        for table in tables {
+            *self.observed.table_reads.entry(table).or_default() += 1;
+        }
+        let is_due = self.observed.point_reads.is_multiple_of(READS_BETWEEN);
+        self.unplanned |= is_due;
+        is_due
+    }
+
+    /// A range was read.
+    pub(crate) fn scanned(&mut self) {
+        self.observed.range_reads += 1;
+    }
+
+    /// How a memtable is cut into the tables of its run: of so many entries and bytes, of which these
+    /// are written, in order.
+    pub(crate) fn flush(
+        &self,
+        mut situation: Situation,
+        (entries, bytes): (u64, u64),
+        written: &[Entry],
+    ) -> FlushPlan {
+        if !self.policy.cuts_flushes() {
+            return FlushPlan::default();
+        }
+        let stride = written.len().div_ceil(SAMPLE_KEYS).max(1);
+        let sampled = written.iter().step_by(stride).chain(written.last());
+        let mut keys: Vec<_> = sampled.map(|e| e.key().to_be_bytes().to_vec()).collect();
+        keys.dedup();
+        let sealed = KeySample { entries, bytes, keys };
+        let running = self.running();
+        let planning = self.planning(&situation, &running);
+        let plan = self.policy.flush(&planning, &sealed);
+        match validate_flush(&plan) {
+            Ok(()) => plan,
+            Err(refusal) => {
+                situation.refuse(refusal.to_string());
+                FlushPlan::default()
+            }
+        }
+    }
+
+    fn planning<'a>(&'a self, situation: &'a Situation<'_>, running: &'a Running) -> Planning<'a> {
+        Planning {
+            shape: situation.shape,
+            state: &self.state,
+            running,
+            observed: &self.observed,
+            fresh: RunId(*situation.last_id + 1),
+        }
+    }
+
+    /// What is to be done next, if anything; a compaction may begin with it.
+    pub(crate) fn next(&mut self, mut situation: Situation) -> Option<Next> {
+        loop {
+            let waiting =
+                self.begun.iter_mut().find_map(|c| c.next_group().map(|group| (c.number, group)));
+            if let Some((compaction, group)) = waiting {
+                let tombstones = TombstoneRule::new(situation.shape, &self.running(), &group);
+                return Some(Next::Group(Task { compaction, group, tombstones }));
+            }
+            if !self.unplanned {
+                return None;
+            }
+            match self.plan(&mut situation) {
+                Planned::Nothing => self.unplanned = false,
+                Planned::Again => {}
+                Planned::Reshape(reshape, observed) => {
+                    return Some(Next::Reshape(reshape, observed));
+                }
+            }
+        }
+    }
+
+    /// Asks the policy once.
+    fn plan(&mut self, situation: &mut Situation) -> Planned {
+        let (running, trusted) = (self.running(), self.refused < 2);
+        let shape = situation.shape;
+        let own = trusted.then(|| self.policy.plan(&self.planning(situation, &running))).flatten();
+        let is_own = own.is_some();
+        if !trusted {
+            self.refused = 0;
+        }
+        let plan = own.or_else(|| {
+            let waits = shape.levels.first().is_some_and(|l| l.runs.len() >= self.level0_runs_max);
+            let helps = !trusted || waits && self.begun.is_empty();
+            let fresh = RunId(*situation.last_id + 1);
+            helps.then(|| fallback(shape, &running, fresh)).flatten()
+        });
+        let Some(plan) = plan else { return Planned::Nothing };
+        if let Err(refusal) = validate_plan(shape, &running, &plan) {
+            self.refused += 1;
+            situation.refuse(refusal.to_string());
+            return Planned::Again;
+        }
+        if is_own {
+            self.refused = 0;
+        }
+        let observed = std::mem::take(&mut self.observed);
+        match plan {
+            Plan::Compact(compaction) => {
+                self.begin(situation, compaction, is_own, observed);
+                Planned::Again
+            }
+            Plan::Reshape(reshape) => Planned::Reshape(reshape, observed),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        situation: &mut Situation,
+        plan: Compaction,
+        own: bool,
+        observed: Observed,
+    ) {
+        // Runs that the plan creates have names from the next id up.
+        let named = plan.groups.iter().map(|g| g.destination.run.0).max().unwrap_or(0);
+        *situation.last_id = named.max(*situation.last_id);
+        *situation.last_id += 1;
+        let number = *situation.last_id;
+        let Compaction { groups, order, reason } = plan;
+        (situation.emit)(Event::CompactionBegun {
+            keyspace: KEYSPACE,
+            compaction: number,
+            groups: groups.len(),
+            order,
+            reason: reason.clone(),
+            observed,
+        });
+        let open: Vec<_> = groups.into_iter().map(Arc::new).collect();
+        let waiting = open.iter().cloned().collect();
+        self.begun.push(Begun { number, order, reason, own, waiting, open });
+    }
+
+    fn running(&self) -> Running {
+        let compactions = self.begun.iter().map(|c| Compaction {
+            groups: c.open.iter().map(|g| Group::clone(g)).collect(),
+            order: c.order,
+            reason: c.reason.clone(),
+        });
+        Running { compactions: compactions.collect() }
+    }
+
+    /// A step of the policy's own has taken effect.
+    fn remember(&mut self, before: &Shape, step: Step) {
+        self.keep(self.policy.apply(&self.state, &Installed { before, step }));
+        self.unplanned = true;
+    }
+
+    fn keep(&mut self, state: Vec<u8>) {
+        if state.len() <= MAX_STATE {
+            self.state = state;
+        }
+    }
+
+    /// A memtable has become a run.
+    pub(crate) fn flushed(&mut self, before: &Shape, plan: &FlushPlan, tables: &[TableInfo]) {
+        self.remember(before, Step::Flush { plan, tables });
+    }
+
+    /// The levels have changed.
+    pub(crate) fn reshaped(&mut self, before: &Shape, change: LevelChange) {
+        self.remember(before, Step::Reshape(change));
+    }
+
+    /// A group's outputs have replaced its inputs; answers whether its compaction has ended.
+    pub(crate) fn installed(
+        &mut self,
+        number: u64,
+        group: &Arc<Group>,
+        (before, after): (&Shape, &Shape),
+        outputs: &[TableInfo],
+    ) -> bool {
+        let Some(at) = self.begun.iter().position(|c| c.number == number) else { return false };
+        let Some(compaction) = self.begun.get_mut(at) else { return false };
+        compaction.open.retain(|open| !Arc::ptr_eq(open, group));
+        let ends = compaction.open.is_empty();
+        if compaction.own {
+            self.remember(before, Step::Group { group, outputs, ends });
+        } else {
+            self.keep(self.policy.adopt(after));
+            self.unplanned = true;
+        }
+        if ends {
+            self.begun.remove(at);
+        }
+        ends
+    }
+}

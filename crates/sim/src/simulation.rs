@@ -1,0 +1,403 @@
+//! The simulation: one application, its store, and the machine beneath.
+//!
+//! 1. The application does one operation after another. Each takes processor time, and the time of
+//!    the blocks that it reads.
+//! 2. What is due in the background before an operation begins happens first: `background.rs`.
+//! 3. A write waits while as many memtables are sealed, or runs stand in level 0, as the options
+//!    allow. Only what happens in the background ends that.
+//! 4. After the last operation the memtable is flushed, and compactions come to rest.
+
+use crate::cache::Cache;
+use crate::client::{Client, Operation};
+use crate::clock::{Agenda, Time, nanos, seconds};
+use crate::config::{Config, SimulationError};
+use crate::device::Queue;
+use crate::entry::Sizes;
+use crate::flash::Flash;
+use crate::job::Job;
+use crate::live::Live;
+use crate::memory::Memory;
+use crate::meter::{Levels, Meters};
+use crate::reads::{self, entries_per_block};
+use crate::report::{LevelReport, Phase, Report, Window};
+use crate::schedule::Scheduler;
+use crate::trace::{Event, KEYSPACE, Stall};
+use crate::tree::Tree;
+use std::collections::BTreeMap;
+use terrane_policy::Shape;
+
+/// Receives every event, with the virtual second at which it happened.
+pub type Listener = Box<dyn FnMut(f64, &Event)>;
+
+/// Before the store holds so many buffers its amplification of space says nothing.
+const GROWN_BUFFERS: u64 = 32;
+
+/// A store under simulation.
+pub struct Simulation {
+    pub(crate) config: Config,
+    pub(crate) sizes: Sizes,
+    client: Client,
+    /// When the application goes on.
+    time: Time,
+    /// When it may begin its next operation, if their rate is bounded.
+    not_before: f64,
+    /// The write that waits, why, and since when.
+    waits: Option<(Operation, Stall, Time)>,
+    /// The last operation is done.
+    settling: bool,
+    pub(crate) agenda: Agenda,
+    pub(crate) memory: Memory,
+    pub(crate) tree: Tree,
+    pub(crate) scheduler: Scheduler,
+    /// The last id that was given to a table, a run or a compaction.
+    pub(crate) last_id: u64,
+    pub(crate) jobs: BTreeMap<u64, Job>,
+    pub(crate) last_job: u64,
+    pub(crate) flushing: bool,
+    pub(crate) merging: usize,
+    pub(crate) queue: Queue,
+    pub(crate) flash: Option<Flash>,
+    /// Bytes of all tables, and of outputs so far; files among the latter.
+    pub(crate) store_bytes: u64,
+    pub(crate) half_written: usize,
+    /// Memtables whose log is there, the active one included, by number: the first and the last.
+    pub(crate) logs: (u64, u64),
+    /// Bytes that are still to be logged.
+    unlogged: u64,
+    cache: Cache,
+    live: Live,
+    pub(crate) meters: Meters,
+    phases: Vec<Phase>,
+    phase: &'static str,
+    timeline: Vec<Window>,
+    pub(crate) listener: Option<Listener>,
+}
+
+impl Simulation {
+    /// A store that is empty, at time 0.
+    ///
+    /// # Errors
+    /// A choice that is outside its range.
+    pub fn new(config: Config) -> Result<Self, SimulationError> {
+        config.validate()?;
+        let mix = &config.workload.mix;
+        let reads = mix.read + mix.read_missing + mix.read_modify_write > 0.0;
+        let blocks = config.cache_bytes / config.block_bytes;
+        Ok(Simulation {
+            sizes: Sizes { key: config.key_bytes, value: config.value_bytes },
+            client: Client::new(&config.workload, config.seed),
+            time: 0,
+            not_before: 0.0,
+            waits: None,
+            settling: false,
+            agenda: Agenda::default(),
+            memory: Memory::new(reads),
+            tree: Tree::default(),
+            scheduler: Scheduler::new(&config.policy, config.level0_runs_max)?,
+            last_id: 0,
+            jobs: BTreeMap::new(),
+            last_job: 0,
+            flushing: false,
+            merging: 0,
+            queue: Queue::new(config.device.clone()),
+            flash: config.flash.as_ref().map(Flash::new),
+            store_bytes: 0,
+            half_written: 0,
+            logs: (0, 0),
+            unlogged: 0,
+            cache: Cache::new(usize::try_from(blocks).unwrap_or(usize::MAX)),
+            live: Live::default(),
+            meters: Meters::default(),
+            phases: Vec::new(),
+            phase: "load",
+            timeline: Vec::new(),
+            listener: None,
+            config,
+        })
+    }
+
+    /// Has every event from now on heard.
+    pub fn listen(&mut self, listener: Listener) {
+        self.listener = Some(listener);
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// As [`Simulation::advance`].
+    pub fn run(mut self) -> Result<Report, SimulationError> {
+        while self.advance(u64::MAX)? {}
+        Ok(self.report())
+    }
+
+    /// Goes on for so many operations; answers whether there is more to do.
+    ///
+    /// # Errors
+    /// A flash device that is full; a tree that no plan would bring on.
+    pub fn advance(&mut self, operations: u64) -> Result<bool, SimulationError> {
+        let until = self.client.drawn().saturating_add(operations);
+        loop {
+            if self.waits.is_some() || self.settling || self.agenda.next() <= self.time {
+                match self.agenda.pop() {
+                    Some((at, job)) => {
+                        self.go_on(job, at)?;
+                        self.go_on_writing(at)?;
+                    }
+                    None if self.settling => {
+                        self.end_phase("");
+                        return Ok(false);
+                    }
+                    None => {
+                        return Err(SimulationError::Stuck { seconds: seconds(self.time) });
+                    }
+                }
+            } else if self.client.drawn() >= until {
+                return Ok(true);
+            } else {
+                self.begin_phase();
+                match self.client.next() {
+                    Some(operation) => self.operate(operation)?,
+                    None => {
+                        self.settling = true;
+                        self.seal()?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Operations done, and in all.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        (self.client.drawn(), self.client.length())
+    }
+
+    /// The virtual time, in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        seconds(self.time)
+    }
+
+    /// The tree as it is.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        self.tree.shape()
+    }
+
+    /// What has been measured so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let levels = self.tree.shape().levels.iter().map(|level| LevelReport {
+            runs: level.runs.len(),
+            tables: level.tables().count(),
+            bytes: level.bytes(),
+        });
+        Report {
+            policy: self.config.policy.name(),
+            seed: self.config.seed,
+            whole: self.meters.figures(self.time, self.config.workers),
+            phases: self.phases.clone(),
+            levels: levels.collect(),
+            timeline: self.timeline.clone(),
+        }
+    }
+
+    /// The phase is that of the next operation.
+    fn begin_phase(&mut self) {
+        let left = self.client.drawn() < self.client.length();
+        let phase = match (left, self.client.is_loaded()) {
+            (true, false) => "load",
+            (true, true) => "operations",
+            (false, _) => "settle",
+        };
+        self.end_phase(phase);
+    }
+
+    fn end_phase(&mut self, next: &'static str) {
+        if next == self.phase {
+            return;
+        }
+        let name = std::mem::replace(&mut self.phase, next);
+        let figures = self.meters.end_phase(self.time, self.config.workers);
+        if figures.operations > 0 || name == "settle" {
+            self.phases.push(Phase { name, figures });
+        }
+    }
+
+    /// Does an operation, or has it wait.
+    fn operate(&mut self, operation: Operation) -> Result<(), SimulationError> {
+        if self.config.rate > 0.0 {
+            self.time = self.time.max(nanos(self.not_before));
+            self.not_before = self.not_before.max(seconds(self.time)) + 1.0 / self.config.rate;
+        }
+        match operation {
+            Operation::Get(key) => self.get(key)?,
+            Operation::Scan { from, entries } => self.scan(from, entries),
+            Operation::ReadModifyWrite(number) => {
+                self.get(self.client.key(number))?;
+                return self.write_or_wait(Operation::Put(number));
+            }
+            Operation::Put(_) | Operation::Delete(_) => return self.write_or_wait(operation),
+        }
+        self.end_operation();
+        Ok(())
+    }
+
+    fn end_operation(&mut self) {
+        self.meters.add(|sums| sums.operations += 1);
+        let window = self.meters.end_window(self.time, self.config.window);
+        self.timeline.extend(window.filter(|_| self.config.timeline));
+    }
+
+    fn write_or_wait(&mut self, operation: Operation) -> Result<(), SimulationError> {
+        match self.blocked() {
+            Some(reason) => {
+                self.emit(self.time, || Event::Stalled { reason });
+                self.waits = Some((operation, reason, self.time));
+                Ok(())
+            }
+            None => self.write(operation),
+        }
+    }
+
+    /// Why a write would have to wait.
+    fn blocked(&self) -> Option<Stall> {
+        let runs = self.tree.shape().levels.first().map_or(0, |level| level.runs.len());
+        if self.memory.sealed.len() >= self.config.memtables_max {
+            Some(Stall::Memtables)
+        } else {
+            (runs >= self.config.level0_runs_max).then_some(Stall::Level0)
+        }
+    }
+
+    fn write(&mut self, operation: Operation) -> Result<(), SimulationError> {
+        let (number, delete) = match operation {
+            Operation::Delete(number) => (number, true),
+            Operation::Put(number) | Operation::ReadModifyWrite(number) => (number, false),
+            Operation::Get(_) | Operation::Scan { .. } => return Ok(()),
+        };
+        let (key, sizes) = (self.client.key(number), self.sizes);
+        let bytes = self.memory.write(key, delete, |entry| sizes.of(entry));
+        self.live.set(number, !delete);
+        self.meters.add(|sums| sums.user_bytes += bytes);
+        self.log(bytes)?;
+        if self.memory.active.bytes >= self.config.buffer_bytes {
+            self.seal()?;
+        }
+        self.time += nanos(self.config.device.write_micros * 1e-6);
+        self.end_operation();
+        Ok(())
+    }
+
+    /// Logs a write. The log is written behind it, a chunk at a time, and nobody waits.
+    fn log(&mut self, bytes: u64) -> Result<(), SimulationError> {
+        self.unlogged += if self.config.log { bytes } else { 0 };
+        if self.unlogged >= self.config.device.request_bytes {
+            self.write_log(false)?;
+        }
+        Ok(())
+    }
+
+    fn write_log(&mut self, ends: bool) -> Result<(), SimulationError> {
+        let bytes = std::mem::take(&mut self.unlogged);
+        let moved = self.append_log(bytes, ends, self.time)?;
+        self.queue.load(self.time, moved, bytes + moved);
+        self.meters.add(|sums| sums.log_bytes += bytes);
+        Ok(())
+    }
+
+    /// Closes the memtable, and its log.
+    fn seal(&mut self) -> Result<(), SimulationError> {
+        self.scheduler.updated(self.memory.active.entries.len() as u64);
+        let Some(bytes) = self.memory.seal() else { return self.dispatch(self.time) };
+        self.write_log(true)?;
+        self.logs.1 += 1;
+        let through = self.memory.seq;
+        self.emit(self.time, || Event::MemtableSealed { keyspace: KEYSPACE, bytes, through });
+        self.dispatch(self.time)
+    }
+
+    /// A write that waited goes on, if it may.
+    fn go_on_writing(&mut self, at: Time) -> Result<(), SimulationError> {
+        if self.settling {
+            self.time = self.time.max(at);
+        }
+        let Some((operation, reason, since)) = self.waits.take() else { return Ok(()) };
+        self.meters.add(|sums| sums.stall(reason, at.saturating_sub(since)));
+        self.time = self.time.max(at);
+        match self.blocked() {
+            Some(reason) => {
+                self.waits = Some((operation, reason, self.time));
+                Ok(())
+            }
+            None => self.write(operation),
+        }
+    }
+
+    fn get(&mut self, key: u64) -> Result<(), SimulationError> {
+        let begun = self.time;
+        self.time += nanos(self.config.device.read_micros * 1e-6);
+        self.meters.add(|sums| sums.gets += 1);
+        let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
+        let mut blocks = Vec::new();
+        if !self.memory.holds(key) {
+            reads::get(&self.tree, key, per_block, |block| blocks.push(block));
+        }
+        let read = self.read_blocks(&blocks);
+        self.meters.add(|sums| sums.get_blocks += read);
+        if self.scheduler.looked_up(blocks.iter().map(|(table, _)| *table)) {
+            self.dispatch(begun)?;
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, from: u64, entries: u64) {
+        self.time += nanos(self.config.device.read_micros * 1e-6);
+        let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
+        let mut blocks = Vec::new();
+        reads::scan(&self.tree, from, entries, per_block, |block| blocks.push(block));
+        let read = self.read_blocks(&blocks);
+        self.meters.add(|sums| {
+            sums.scans += 1;
+            sums.scan_blocks += read;
+        });
+        self.scheduler.scanned();
+    }
+
+    /// Reads blocks one after another; answers how many were not in the cache.
+    fn read_blocks(&mut self, blocks: &[reads::Block]) -> u64 {
+        let mut read = 0;
+        for (table, block) in blocks {
+            if !self.cache.read(table.0, *block) {
+                let (bytes, jobs) = (self.config.block_bytes, self.jobs.len() as u64);
+                self.time = self.queue.block(self.time, bytes, jobs);
+                read += 1;
+            }
+        }
+        self.meters.add(|sums| sums.blocks_asked += blocks.len() as u64);
+        read
+    }
+
+    /// Follows what changed in the tree.
+    pub(crate) fn observe(&mut self, now: Time) {
+        let logical_bytes = self.live.count() * self.sizes.put();
+        let half_load = self.config.workload.load * self.sizes.put() / 2;
+        let grown = half_load.min(GROWN_BUFFERS * self.config.buffer_bytes).max(1);
+        let tables = self.tree.len();
+        let levels = Levels {
+            runs: self.tree.runs(),
+            tables,
+            files: tables + self.half_written,
+            store_bytes: self.store_bytes,
+            logical_bytes,
+        };
+        self.meters.set(now, levels, logical_bytes >= grown);
+    }
+
+    /// Tells the listener.
+    pub(crate) fn emit(&mut self, at: Time, event: impl FnOnce() -> Event) {
+        if let Some(listener) = &mut self.listener {
+            listener(seconds(at), &event());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Time on machines so simple that it can be said beforehand.
+
+use super::*;
+
+/// One thing costs time, in whole seconds: writing a thousand bytes.
+fn slow(policy_json: &str, entries: u64) -> Config {
+    let workload = Workload { load: entries, ..Workload::default() };
+    let mut config = small(policy(policy_json), workload);
+    config.buffer_bytes = 1000;
+    config.device.write_speed = 1000.0;
+    config.device.write_micros = 1.0;
+    config.memtables_max = 1;
+    config
+}
+
+/// Equal but for the microseconds of the writes themselves.
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-4, "{found}, expected {expected}");
+}
+
+const NEVER: &str = r#"{"policy": "tiered", "size-ratio": 64, "base-bytes": 1024}"#;
+
+#[test]
+fn a_write_waits_for_the_flush_before_it_and_no_longer() {
+    // Ten entries fill a buffer, and its flush takes a second: each buffer but the last is waited
+    // for.
+    let report = run(slow(NEVER, 80)).report().whole;
+    close(report.stall_seconds.memtables, 7.0);
+    close(report.stall_seconds.level0, 0.0);
+    assert_eq!((report.flushes, report.runs_max, report.merge_read_bytes), (8, 8, 0));
+    // With room for two, the first wait is for one of two.
+    let report = run(Config { memtables_max: 2, ..slow(NEVER, 80) }).report().whole;
+    close(report.stall_seconds.memtables, 6.0);
+}
+
+#[test]
+fn a_write_waits_for_a_merge_where_level_0_is_full_and_the_worker_is_busy_meanwhile() {
+    // Two runs of 1000 bytes are read and merged at a millisecond a byte; what else there is takes
+    // no time. The third buffer fills at once, and waits.
+    let mut config = slow(r#"{"policy": "tiered", "size-ratio": 2, "base-bytes": 1024}"#, 30);
+    config.device.write_speed = 1e15;
+    config.device.merge_nanos_per_byte = 1e6;
+    config.level0_runs_max = 2;
+    config.workers = 1;
+    // Flushes take a second, of 1000 bytes; merges two, of the 2000 that they read.
+    let report = run(config.clone()).report();
+    let whole = &report.whole;
+    close(whole.stall_seconds.memtables, 2.0);
+    close(whole.stall_seconds.level0, 2.0);
+    assert_eq!((whole.merge_read_bytes, whole.merge_written_bytes), (2000, 2000));
+    close(whole.seconds, 5.0);
+    close(whole.worker_utilisation, 2.0 / 5.0);
+    // While it lasts, the merge's inputs and its outputs are there.
+    assert_eq!(whole.store_bytes_peak, 4000);
+    assert_eq!(whole.files_open_max, 3);
+    let two = run(Config { workers: 2, ..config }).report().whole;
+    close(two.worker_utilisation, 1.0 / 5.0);
+}
+
+#[test]
+fn jobs_share_the_device_and_its_bytes_take_their_time() {
+    let mut config = small(all_small().remove(0), Workload { load: 5000, ..Workload::default() });
+    config.device = Device { read_speed: 1e5, write_speed: 5e4, ..config.device };
+    let report = run(config).report().whole;
+    let written = (report.flushed_bytes + report.merge_written_bytes) as f64 / 5e4;
+    let device = written + report.merge_read_bytes as f64 / 1e5;
+    // It is idle now and then, and never does two things at once.
+    assert!(report.seconds >= device && report.seconds < 1.3 * device, "{report:?} {device}");
+}
+
+#[test]
+fn parallel_groups_end_sooner_on_more_workers() {
+    let ends = |workers| {
+        let workload = updates(3000, 3000, Choice::Uniform);
+        let leveled = r#"{"policy": "leveled", "base-bytes": 6000, "table-bytes": 1500}"#;
+        let mut config = small(policy(leveled), workload);
+        config.device.merge_nanos_per_byte = 1e4;
+        config.workers = workers;
+        run(config).report().whole.seconds
+    };
+    let (one, four) = (ends(1), ends(4));
+    assert!(four < 0.8 * one, "{one} s on one, {four} s on four");
+}
+
+#[test]
+fn a_full_flash_device_is_named() {
+    let workload = Workload { load: 5000, ..Workload::default() };
+    let flash = FlashOptions {
+        capacity_bytes: 600_000,
+        over_provisioning: 0.1,
+        page_bytes: 100,
+        unit_pages: 64,
+    };
+    let full = policy(r#"{"policy": "leveled-full", "base-bytes": 6000}"#);
+    let config = Config { flash: Some(flash), ..small(full.clone(), workload) };
+    let error = Simulation::new(config.clone()).unwrap().run().unwrap_err();
+    assert!(matches!(error, SimulationError::FlashFull { store_bytes: 500_000.., .. }), "{error}");
+    let flash = FlashOptions { capacity_bytes: 1_100_000, ..config.flash.clone().unwrap() };
+    let report = Simulation::new(Config { flash: Some(flash), ..config }).unwrap().run().unwrap();
+    let whole = report.whole;
+    let device = whole.write_amp_device.unwrap();
+    assert!((device - whole.write_amp * whole.gc_factor.unwrap()).abs() < 1e-9, "{whole:?}");
+}

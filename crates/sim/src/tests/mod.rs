@@ -1,0 +1,66 @@
+//! Simulations against models that share no code with them.
+
+mod flash;
+mod machine;
+mod models;
+mod reads;
+mod workloads;
+
+use crate::*;
+use terrane_policy::{PolicyOptions, presets};
+
+/// Entries of 100 bytes, 64 of them a buffer, on a machine that does everything at once.
+fn small(policy: PolicyOptions, workload: Workload) -> Config {
+    let device = Device {
+        read_speed: 1e15,
+        write_speed: 1e15,
+        request_micros: 0.0,
+        merge_nanos_per_byte: 0.0,
+        ..Device::default()
+    };
+    Config {
+        policy,
+        buffer_bytes: 64 * 100,
+        key_bytes: 10,
+        value_bytes: 90,
+        block_bytes: 400,
+        cache_bytes: 0,
+        log: false,
+        device,
+        workload,
+        window: 100,
+        ..Config::default()
+    }
+}
+
+/// A policy from JSON.
+fn policy(json: &str) -> PolicyOptions {
+    serde_json::from_str(json).unwrap()
+}
+
+/// Every preset at the scale of [`small`].
+fn all_small() -> Vec<PolicyOptions> {
+    let adapted = presets().into_iter().map(|preset| {
+        let mut json = serde_json::json!({ "policy": preset.name });
+        let has = |name: &str| preset.parameters.iter().any(|p| p.name == name);
+        for (name, bytes) in [("base-bytes", 6000), ("table-bytes", 3000)] {
+            if has(name) {
+                json[name] = bytes.into();
+            }
+        }
+        serde_json::from_value(json).unwrap()
+    });
+    adapted.collect()
+}
+
+/// Runs to the end and keeps the store.
+fn run(config: Config) -> Simulation {
+    let mut simulation = Simulation::new(config).unwrap();
+    while simulation.advance(37).unwrap() {}
+    simulation
+}
+
+fn updates(load: u64, operations: u64, choice: Choice) -> Workload {
+    let mix = Mix { update: 0.7, delete: 0.2, insert: 0.1, ..Mix::default() };
+    Workload { load, operations, mix, choice, ..Workload::default() }
+}

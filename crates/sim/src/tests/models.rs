@@ -1,0 +1,141 @@
+//! What trees write and hold, against counts.
+
+use super::*;
+use crate::client::{Client, Operation};
+use crate::entry::Entry;
+use std::collections::BTreeMap;
+
+/// Writes that wait for everything before them.
+fn settled(policy_json: &str, flushes: u64) -> Figures {
+    let workload = Workload { load: 64 * flushes, ..Workload::default() };
+    run(Config { level0_runs_max: 64, ..small(policy(policy_json), workload) }).report().whole
+}
+
+#[test]
+fn tiering_writes_an_entry_once_a_level() {
+    for (ratio, levels) in [(2, 5), (3, 3), (4, 3)] {
+        let json = format!(
+            r#"{{"policy": "tiered", "size-ratio": {ratio}, "base-bytes": 6400,
+                 "table-bytes": 1000000}}"#
+        );
+        let figures = settled(&json, u64::pow(ratio, levels));
+        // With T^k flushes all entries have gone down k levels.
+        assert_eq!(figures.write_amp, 1.0 + f64::from(levels), "T = {ratio}");
+    }
+}
+
+/// Buffers that leveling with full, preemptive merges writes, counted level by level: capacities
+/// are B * T^i; all down to the first level that can hold it, else the last, becomes its run; what
+/// finds nothing to merge with moves; a last level that is full is the next one from then on.
+fn full_merges(ratio: u64, flushes: u64) -> u64 {
+    let capacity = |level: usize| ratio.pow(level as u32);
+    let mut levels = vec![0, 0];
+    let mut written = 0;
+    for _ in 0..flushes {
+        levels[0] = 1;
+        let last = levels.len() - 1;
+        let down_to = |q: usize| levels[..=q].iter().sum::<u64>();
+        let q = (1..last).find(|q| down_to(*q) <= capacity(*q)).unwrap_or(last);
+        let all = down_to(q);
+        if levels[..=q].iter().filter(|l| **l > 0).count() > 1 {
+            written += all;
+        }
+        levels[..q].fill(0);
+        levels[q] = all;
+        if levels[last] >= capacity(last) {
+            levels.insert(last, 0);
+        }
+    }
+    written
+}
+
+#[test]
+fn full_leveling_writes_what_its_rule_counts() {
+    for (ratio, flushes) in [(2, 40), (3, 60), (5, 120)] {
+        let json = format!(
+            r#"{{"policy": "leveled-full", "size-ratio": {ratio}, "base-bytes": 6400,
+                 "adapt": false, "table-bytes": 1000000}}"#
+        );
+        let figures = settled(&json, flushes);
+        assert_eq!(figures.merge_written_bytes, 6400 * full_merges(ratio, flushes), "T = {ratio}");
+        assert_eq!(figures.flushes, flushes);
+    }
+}
+
+/// The newest version of every key in the tree, deletes included.
+fn held(simulation: &Simulation) -> BTreeMap<u64, Entry> {
+    let mut newest = BTreeMap::new();
+    for (_, _, table) in simulation.shape().tables() {
+        for entry in simulation.tree.table(table.id).unwrap().entries.iter() {
+            newest.entry(entry.key()).or_insert(*entry);
+        }
+    }
+    newest
+}
+
+#[test]
+fn every_policy_keeps_the_newest_version_of_every_key_under_every_workload() {
+    let zipf = Choice::Zipf { exponent: 1.0, move_every: 500 };
+    let ranges = Choice::ShiftingRanges { from: 2, to: 8, step: 2 };
+    let ascending = |w| Workload { order: KeyOrder::Ascending, ..w };
+    let workloads = [
+        updates(2000, 4000, Choice::Uniform),
+        updates(1000, 4000, zipf),
+        ascending(updates(3000, 2000, Choice::Latest { exponent: 0.9 })),
+        Workload { keys: 3000, ..ascending(updates(0, 5000, ranges)) },
+    ];
+    for (seed, workload) in (1..).zip(workloads) {
+        let mut written = BTreeMap::new();
+        let client = || Client::new(&workload, seed);
+        for (seq, operation) in (1u64..).zip(client()) {
+            let (number, delete) = match operation {
+                Operation::Put(number) => (number, false),
+                Operation::Delete(number) => (number, true),
+                other => panic!("{other:?}"),
+            };
+            written.insert(client().key(number), (seq, delete));
+        }
+        for policy in all_small() {
+            let name = policy.name();
+            // A machine on which much goes on at once.
+            let mut config = Config { seed, workers: 3, ..small(policy, workload.clone()) };
+            config.device.merge_nanos_per_byte = 50.0;
+            let simulation = run(config);
+            let held = held(&simulation);
+            for (key, (seq, delete)) in &written {
+                let found = held.get(key).map(|e| (e.seq(), e.is_delete()));
+                assert!(found == Some((*seq, *delete)) || *delete && found.is_none(), "{name}");
+            }
+            assert!(held.keys().all(|key| written.contains_key(key)), "{name}");
+            let figures = simulation.report().whole;
+            let live = written.values().filter(|(_, delete)| !delete).count() as u64;
+            assert_eq!(figures.logical_bytes, live * 100, "{name}");
+            assert_eq!(figures.refused_plans, 0, "{name}");
+            let of_levels: u64 = simulation.report().levels.iter().map(|l| l.bytes).sum();
+            assert_eq!(simulation.store_bytes, of_levels, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_report_and_trace_and_another_another() {
+    let outcome = |seed| {
+        let mut workload = updates(2000, 2000, Choice::Zipf { exponent: 0.99, move_every: 300 });
+        workload.mix.read = 0.5;
+        let mut config = Config { seed, timeline: true, ..small(all_small().remove(0), workload) };
+        config.device = Device::default();
+        let mut simulation = Simulation::new(config).unwrap();
+        let events = std::rc::Rc::new(std::cell::RefCell::new(String::new()));
+        let sink = events.clone();
+        simulation.listen(Box::new(move |seconds, event| {
+            *sink.borrow_mut() += &format!("{seconds} {}", serde_json::to_string(event).unwrap());
+        }));
+        while simulation.advance(1).unwrap() {}
+        let trace = events.borrow().clone();
+        (serde_json::to_string(&simulation.report()).unwrap(), trace)
+    };
+    let first = outcome(7);
+    assert_eq!(first, outcome(7));
+    assert_ne!(first, outcome(8));
+    assert!(first.0.contains("\"timeline\""));
+}

@@ -1,0 +1,128 @@
+//! What clients ask for.
+
+use super::*;
+use crate::client::{Client, Operation};
+use std::collections::{BTreeMap, BTreeSet};
+
+fn operations(workload: &Workload) -> Vec<Operation> {
+    Client::new(workload, 3).collect()
+}
+
+/// How often each number was put after the load.
+fn puts(workload: &Workload) -> BTreeMap<u64, u64> {
+    let mut counts = BTreeMap::new();
+    for operation in operations(workload).into_iter().skip(workload.load as usize) {
+        if let Operation::Put(number) = operation {
+            *counts.entry(number).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn a_load_writes_every_key_once_anywhere_or_in_order() {
+    for (name, ascends) in [("unique-random", false), ("sequential", true)] {
+        let workload = Workload::preset(name, 5000, 5000).unwrap();
+        let client = Client::new(&workload, 3);
+        let keys: Vec<_> = (0..5000).map(|number| client.key(number)).collect();
+        assert_eq!(keys.is_sorted(), ascends, "{name}");
+        assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), 5000);
+        // The whole key space is used.
+        assert!(*keys.iter().max().unwrap() > u64::MAX / 4, "{name}");
+        let expected: Vec<_> = (0..5000).map(Operation::Put).collect();
+        assert_eq!(operations(&workload), expected);
+    }
+}
+
+#[test]
+fn zipf_draws_the_hottest_key_as_often_as_its_law_says_and_moves_it() {
+    let zipf = |move_every| Workload {
+        load: 1000,
+        operations: 40_000,
+        choice: Choice::Zipf { exponent: 1.0, move_every },
+        ..Workload::default()
+    };
+    let harmonic: f64 = (1..=1000).map(|rank| 1.0 / f64::from(rank)).sum();
+    let hottest = |counts: &BTreeMap<u64, u64>| *counts.values().max().unwrap() as f64 / 40_000.0;
+    let share = hottest(&puts(&zipf(0)));
+    assert!((share * harmonic - 1.0).abs() < 0.05, "{share}");
+    let moved = hottest(&puts(&zipf(4000)));
+    assert!(moved < share / 4.0, "{moved} {share}");
+}
+
+#[test]
+fn the_latest_keys_are_read_most_while_keys_are_inserted() {
+    let reads = operations(&Workload::preset("ycsb-d", 1000, 20_000).unwrap());
+    let client = Client::new(&Workload::preset("ycsb-d", 1000, 20_000).unwrap(), 3);
+    let numbers: BTreeMap<_, _> = (0..3000).map(|n| (client.key(n), n)).collect();
+    let mut last = 0;
+    let mut near = 0;
+    let mut gets = 0;
+    for operation in reads {
+        match operation {
+            Operation::Put(number) => last = number,
+            Operation::Get(key) => {
+                gets += 1;
+                near += u64::from(last - numbers[&key] < 50);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!((18_800..=19_200).contains(&gets), "{gets}");
+    assert!(near * 2 > gets, "{near} of {gets}");
+}
+
+#[test]
+fn ranges_shift_and_one_of_them_is_hot_at_a_time() {
+    let workload = Workload::preset("shifting-ranges", 50_000, 50_000).unwrap();
+    let puts: Vec<_> = operations(&workload)
+        .into_iter()
+        .map(|operation| match operation {
+            Operation::Put(number) => number,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let hottest = |stage: usize| {
+        let ranges = 10 * (stage as u64 + 1);
+        let mut counts = BTreeMap::new();
+        for number in &puts[stage * 10_000..(stage + 1) * 10_000] {
+            *counts.entry(number / (50_000 / ranges)).or_insert(0u64) += 1;
+        }
+        let (range, count) = counts.into_iter().max_by_key(|(_, count)| *count).unwrap();
+        assert!(count > 7000, "stage {stage}: {count}");
+        range * 50_000 / ranges
+    };
+    let places: BTreeSet<_> = (0..5).map(hottest).collect();
+    assert!(places.len() >= 3, "{places:?}");
+}
+
+#[test]
+fn every_named_workload_and_device_runs() {
+    for preset in Workload::presets() {
+        for device in Device::presets() {
+            let workload = preset.at(500, 500);
+            let config = Config { device: device.device, ..small(all_small().remove(0), workload) };
+            let report = run(config).report();
+            let names: Vec<_> = report.phases.iter().map(|phase| phase.name).collect();
+            let done: u64 = report.phases.iter().map(|phase| phase.figures.operations).sum();
+            assert_eq!(done, report.whole.operations, "{}: {names:?}", preset.name);
+            assert_eq!(names.last(), Some(&"settle"), "{}", preset.name);
+            assert!(report.whole.space_amp_peak >= 1.0, "{} {report:?}", preset.name);
+        }
+    }
+}
+
+#[test]
+fn a_choice_outside_its_range_is_refused_with_its_name() {
+    let refused = |config: Config| Simulation::new(config).err().unwrap().to_string();
+    let config = Config::default();
+    let words = refused(Config { workers: 0, ..config.clone() });
+    assert!(words.contains("workers is 0"), "{words}");
+    let device = Device { read_speed: f64::NAN, ..Device::default() };
+    let words = refused(Config { device, ..config.clone() });
+    assert!(words.contains("read-speed is NaN"), "{words}");
+    let flash = Some(FlashOptions { page_bytes: 1, ..FlashOptions::default() });
+    let words = refused(Config { flash, ..config });
+    assert!(words.contains("flash pages"), "{words}");
+    serde_json::from_str::<Config>(r#"{"worker": 1}"#).unwrap_err();
+}

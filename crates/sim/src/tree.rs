@@ -1,0 +1,111 @@
+//! The tree: a shape, and what each of its tables holds.
+
+use crate::entry::{Entry, Sizes};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use terrane_policy::{
+    EditError, Group, Histogram, HistogramPoint, LevelChange, Shape, ShapeEdit, TableId, TableInfo,
+    apply, reshape,
+};
+
+/// A table: what planners know of it, and its entries.
+#[derive(Clone)]
+pub(crate) struct Table {
+    pub(crate) info: Arc<TableInfo>,
+    pub(crate) entries: Arc<[Entry]>,
+    /// f: the share of absent keys that its filter lets through.
+    pub(crate) false_positives: f64,
+}
+
+impl Table {
+    /// A table of entries in order; `None` if there are none.
+    pub(crate) fn new(
+        id: TableId,
+        entries: Arc<[Entry]>,
+        sizes: Sizes,
+        bits_per_key: f64,
+    ) -> Option<Self> {
+        let key = |e: &Entry| e.key().to_be_bytes().to_vec();
+        let info = TableInfo {
+            id,
+            bytes: entries.iter().map(|e| sizes.of(*e)).sum(),
+            entries: entries.len() as u64,
+            tombstones: entries.iter().filter(|e| e.is_delete()).count() as u64,
+            smallest: key(entries.first()?),
+            largest: key(entries.last()?),
+            first_seq: entries.iter().map(|e| e.seq()).min()?,
+            last_seq: entries.iter().map(|e| e.seq()).max()?,
+            histogram: histogram(&entries, sizes),
+        };
+        Some(Table { info: Arc::new(info), entries, false_positives: rate(bits_per_key) })
+    }
+}
+
+/// Points of a table's histogram, at most.
+const HISTOGRAM_POINTS: usize = 64;
+
+fn histogram(entries: &[Entry], sizes: Sizes) -> Histogram {
+    let mut bytes = 0;
+    let points = entries.chunks(entries.len().div_ceil(HISTOGRAM_POINTS).max(1)).map(|chunk| {
+        bytes += chunk.iter().map(|e| sizes.of(*e)).sum::<u64>();
+        let key = chunk.last().map(|e| e.key().to_be_bytes().to_vec()).unwrap_or_default();
+        HistogramPoint { key, bytes }
+    });
+    points.collect::<Vec<_>>().into()
+}
+
+/// The false positives of a Bloom filter with the best number of probes: `2^(-bits * ln 2)`.
+fn rate(bits_per_key: f64) -> f64 {
+    (-bits_per_key * std::f64::consts::LN_2.powi(2)).exp()
+}
+
+/// The tree of the store.
+#[derive(Default)]
+pub(crate) struct Tree {
+    shape: Shape,
+    tables: HashMap<TableId, Table>,
+}
+
+impl Tree {
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(crate) fn table(&self, id: TableId) -> Option<&Table> {
+        self.tables.get(&id)
+    }
+
+    /// The tables that a group reads, newest place first and in key order within a run.
+    pub(crate) fn inputs(&self, group: &Group) -> Vec<&Table> {
+        let own: HashSet<TableId> = group.inputs.iter().copied().collect();
+        let inputs = self.shape.tables().filter(|(_, _, t)| own.contains(&t.id));
+        inputs.filter_map(|(_, _, t)| self.table(t.id)).collect()
+    }
+
+    /// Makes an edit take effect; `tables` are those that it adds and that are new.
+    pub(crate) fn edit(&mut self, edit: &ShapeEdit, tables: Vec<Table>) -> Result<(), EditError> {
+        self.shape = apply(&self.shape, edit)?;
+        let kept: HashSet<TableId> = edit.added.iter().map(|(_, _, t)| t.id).collect();
+        for id in edit.dropped.iter().filter(|id| !kept.contains(id)) {
+            self.tables.remove(id);
+        }
+        self.tables.extend(tables.into_iter().map(|t| (t.info.id, t)));
+        Ok(())
+    }
+
+    /// Adds or drops a level.
+    pub(crate) fn reshape(&mut self, change: LevelChange) -> Result<(), EditError> {
+        self.shape = reshape(&self.shape, change)?;
+        Ok(())
+    }
+
+    /// Runs of all levels.
+    pub(crate) fn runs(&self) -> usize {
+        self.shape.levels.iter().map(|level| level.runs.len()).sum()
+    }
+
+    /// Tables of all runs.
+    pub(crate) fn len(&self) -> usize {
+        self.tables.len()
+    }
+}

@@ -1,0 +1,45 @@
+//! The primitives of a product build.
+
+pub(crate) use arc_swap::ArcSwap;
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, atomic};
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use threads::{Pool, spawn, wait_at_most};
+
+#[cfg(not(target_arch = "wasm32"))]
+mod threads {
+    use super::{Condvar, MutexGuard};
+    use std::sync::PoisonError;
+    use std::thread::Builder;
+    use std::time::Duration;
+
+    /// Threads that wait for jobs.
+    pub(crate) struct Pool(rayon::ThreadPool);
+
+    impl Pool {
+        /// So many threads; `None` if the system gives none.
+        pub fn new(threads: usize) -> Option<Self> {
+            let named = rayon::ThreadPoolBuilder::new().thread_name(|i| format!("terrane-{i}"));
+            named.num_threads(threads).build().ok().map(Pool)
+        }
+
+        /// Runs `job` on one of them.
+        pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+            self.0.spawn(job);
+        }
+    }
+
+    /// Runs `body` on a thread of its own; answers whether the system gives one.
+    pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
+        Builder::new().name(name.to_owned()).spawn(body).is_ok()
+    }
+
+    /// Waits while `waits` says so, `most` at most.
+    pub(crate) fn wait_at_most<'a, T>(
+        changed: &Condvar,
+        guard: MutexGuard<'a, T>,
+        most: Duration,
+        waits: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        changed.wait_timeout_while(guard, most, waits).unwrap_or_else(PoisonError::into_inner).0
+    }
+}

@@ -1,0 +1,76 @@
+//! Where stores lie: volumes over handles or in memory, and the way from one to another.
+
+use crate::answer;
+use std::sync::Arc;
+use terrane::driver::SliceDriver;
+use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::volume::{Volume, VolumeOptions};
+use terrane::storage::{File, Storage, read_exact_at};
+use terrane::{Db, Error, Options, Result};
+use terrane_opfs::OpfsFile;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use web_sys::FileSystemSyncAccessHandle;
+
+/// The names of the backing files, for messages.
+const BACKINGS: [&str; 3] = ["journal", "log", "data"];
+
+/// The volume on these handles, in the order of its backing files; in memory if there are none.
+pub(crate) fn volume(handles: Vec<FileSystemSyncAccessHandle>) -> Result<Volume> {
+    if handles.is_empty() {
+        return over(vec![memory()?]);
+    }
+    let names = BACKINGS.into_iter().chain(std::iter::repeat("data"));
+    let backings = handles.into_iter().zip(names).map(|(handle, name)| {
+        let file: Arc<dyn File> = Arc::new(OpfsFile::new(name.to_owned(), handle));
+        file
+    });
+    over(backings.collect())
+}
+
+fn memory() -> Result<Arc<dyn File>> {
+    MemoryMedium::new().create("memory")
+}
+
+fn over(backings: Vec<Arc<dyn File>>) -> Result<Volume> {
+    Volume::open(backings, VolumeOptions { name: "the store".to_owned(), ..Default::default() })
+}
+
+/// Puts a store into a volume that holds none.
+pub(crate) fn copy(db: &Db, target: &Volume) -> Result<()> {
+    db.checkpoint(target)?;
+    // Room that the last growth left at the end is given back.
+    while target.tidy()? {}
+    Ok(())
+}
+
+/// A store as the bytes of a volume in a single file.
+pub(crate) fn bytes(db: &Db) -> Result<Vec<u8>> {
+    let file = memory()?;
+    copy(db, &over(vec![file.clone()])?)?;
+    let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    let full = |_| Error::NoSpace { file: file.name().to_owned(), wanted: len as u64 };
+    bytes.try_reserve_exact(len).map_err(full)?;
+    bytes.resize(len, 0);
+    read_exact_at(&*file, &mut bytes, 0)?;
+    Ok(bytes)
+}
+
+/// Puts the store of the volume in the file `source` onto the handles of a place that holds none.
+///
+/// # Errors
+/// A file without a store, damage in it, a place that is taken, a full or failing medium.
+#[wasm_bindgen]
+pub fn import_file(
+    source: FileSystemSyncAccessHandle,
+    target: Vec<FileSystemSyncAccessHandle>,
+) -> Result<(), JsValue> {
+    answer((|| {
+        let options = Options { create: false, ..Options::small() };
+        let storage = Arc::new(volume(vec![source])?);
+        let db = Db::open_storage(storage, options, Arc::new(SliceDriver::default()))?;
+        copy(&db, &volume(target)?)?;
+        db.close()
+    })())
+}

@@ -1,0 +1,40 @@
+//! Benchmarks: of the engine on this machine, and beside other stores in a browser.
+
+use crate::browser::{self, Chromium};
+use crate::node::{self, COMPARISON};
+use crate::workspace::Workspace;
+use crate::{progress, setup, wasm};
+use anyhow::{Result, ensure};
+use std::process::Command;
+
+/// Runs the engine's benchmarks; `arguments` go to criterion.
+///
+/// # Errors
+/// When they cannot be built, or one fails.
+pub fn native(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let mut cargo = workspace.cargo(&["bench", "--package", "terrane-bench", "--"]);
+    cargo.args(arguments);
+    show(cargo)
+}
+
+/// Builds the npm package and runs the comparison in Chromium; `arguments` go to it.
+///
+/// # Errors
+/// A missing tool, a step of the build that failed, or a store that answered wrongly.
+pub fn browser(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    wasm::build(workspace, wasm::Profile::Release)?;
+    setup::ensure(workspace, &[&node::Node, &node::Npm, &COMPARISON, &Chromium])?;
+    let build = workspace.npm(COMPARISON.folder, &["run", "build"]);
+    progress::run("npm run build in bench/browser", build)?;
+    let mut node = workspace.command("node");
+    node.arg(workspace.path(COMPARISON.folder).join("dist/run/run.js")).args(arguments);
+    node.env(browser::VARIABLE, Chromium::executable(workspace)?);
+    show(node)
+}
+
+/// Runs `command` with its output on the terminal.
+fn show(mut command: Command) -> Result<()> {
+    let status = command.status()?;
+    ensure!(status.success(), "{:?}: {status}", command.get_program());
+    Ok(())
+}

@@ -1,0 +1,137 @@
+/**
+ * The packed package in the hands of strangers: the projects of tests/packages install the tarball,
+ * build with their own tool, and each page keeps a store.
+ */
+
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { expect, type Page, test } from "./fixtures.ts";
+
+const bindings = fileURLToPath(new URL("../../bindings-js", import.meta.url));
+const projects = fileURLToPath(new URL("../packages", import.meta.url));
+/** Bytes of module, worker and client with gzip: the most that a page may have to load. */
+const MOST_BYTES = 370_000;
+
+let tarball: string;
+
+test.beforeAll(() => {
+  const folder = mkdtempSync(join(tmpdir(), "terrane-pack-"));
+  tarball = join(folder, npm(bindings, "pack", "--silent", "--pack-destination", folder).trim());
+});
+
+test.afterAll(() => rmSync(join(tarball, ".."), { recursive: true }));
+
+function npm(folder: string, ...args: string[]): string {
+  return run(folder, "npm", ...args);
+}
+
+/** Runs a program to its end and answers its output. */
+function run(folder: string, program: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: "utf8" });
+  if (status !== 0) throw new Error(`${program} ${args.join(" ")}: ${status}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** The folder of a project in which the tarball is installed. */
+function install(project: string): string {
+  const folder = join(projects, project);
+  npm(folder, "install", "--no-save", tarball);
+  return folder;
+}
+
+/** Writes on the page and reads after a reload. */
+async function keepsAStore(page: Page, url: string): Promise<void> {
+  const open = async () => {
+    await page.waitForFunction(() => "openStore" in window);
+    await page.evaluate(async () => Object.assign(window, { db: await window.openStore("notes") }));
+  };
+  await page.goto(url);
+  await open();
+  await page.evaluate(() => window.db.put("k", "v", { durability: "sync" }));
+  await page.reload();
+  await open();
+  expect(await page.evaluate(() => window.db.get("k"))).toBe("v");
+}
+
+for (const bundler of ["webpack", "esbuild"]) {
+  test(`a page that ${bundler} built keeps a store, under a sub-path`, async ({
+    context,
+    origin,
+  }) => {
+    npm(install(bundler), "run", "build");
+    await keepsAStore(await context.newPage(), `${origin}/some/sub/path/${bundler}/`);
+  });
+}
+
+test("a page without a bundler keeps a store, under a sub-path", async ({ context, origin }) => {
+  install("plain");
+  await keepsAStore(await context.newPage(), `${origin}/some/sub/path/plain/`);
+});
+
+/** Runs Vite in the project; answers the page's address, and how to end it. */
+async function vite(folder: string, ...args: string[]): Promise<{ url: string; end: () => void }> {
+  const server = spawn("node_modules/.bin/vite", args, {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    let said = "";
+    server.stdout.on("data", (chunk: Buffer) => {
+      said += chunk;
+      const address = /Local: +(\S+)/.exec(said)?.[1];
+      if (address !== undefined) resolve(address);
+    });
+    server.on("exit", () => reject(new Error(`vite ${args.join(" ")} ended: ${said}`)));
+  });
+  return { url, end: () => server.kill() };
+}
+
+for (const mode of ["dev", "preview"]) {
+  test(`a page from Vite's ${mode} server keeps a store`, async ({ context }) => {
+    const folder = install("vite");
+    if (mode === "preview") npm(folder, "run", "build");
+    // Its cache may hold an earlier tarball.
+    const { url, end } = await vite(folder, mode, ...(mode === "dev" ? ["--force"] : []));
+    try {
+      await keepsAStore(await context.newPage(), url);
+    } finally {
+      end();
+    }
+  });
+}
+
+test("Node imports the package, which touches nothing of a browser", () => {
+  const script = `
+    for (const name of ["self", "window", "document", "location", "navigator", "Worker"]) {
+      const get = () => { throw new Error(name + " was touched"); };
+      Object.defineProperty(globalThis, name, { get });
+    }
+    const { open } = await import("terrane");
+    console.log(typeof open, import.meta.resolve("terrane/package.json"));
+    console.log(import.meta.resolve("terrane/terrane_bg.wasm"));
+  `;
+  const said = run(install("plain"), "node", "--input-type=module", "--eval", script);
+  expect(said).toMatch(/^function .*package\.json\n.*terrane_bg\.wasm\n$/);
+});
+
+test("publint, arethetypeswrong and typedoc find nothing to say", () => {
+  const checks = join(projects, "checks");
+  run(checks, "node_modules/.bin/publint", "--strict", tarball);
+  run(checks, "node_modules/.bin/attw", "--profile", "esm-only", tarball);
+  run(checks, "node_modules/.bin/typedoc", "--emit", "none");
+});
+
+test(`module, worker and client stay under ${MOST_BYTES} bytes with gzip`, () => {
+  const folder = install("esbuild");
+  npm(folder, "run", "build");
+  const weigh = (file: string) =>
+    gzipSync(readFileSync(join(folder, "dist", file)), { level: 9 }).length;
+  const [module, worker, client] = ["terrane_bg.wasm", "worker.js", "main.js"].map(weigh);
+  const all = (module ?? 0) + (worker ?? 0) + (client ?? 0);
+  console.log(`gzip -9: module ${module}, worker ${worker}, client ${client}, together ${all}`);
+  expect(all).toBeLessThan(MOST_BYTES);
+});

@@ -1,0 +1,3 @@
+import { open } from "../node_modules/terrane/dist/index.js";
+
+Object.assign(window, { openStore: open });

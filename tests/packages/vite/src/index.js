@@ -1,0 +1,3 @@
+import { open } from "terrane";
+
+Object.assign(window, { openStore: open });

@@ -1,0 +1,58 @@
+//! Many orders of one test, and the small stores that the tests use.
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler};
+use shuttle::{Config, Runner};
+use std::sync::Arc;
+use terrane::driver::ThreadDriver;
+use terrane::{Db, Durability, Keyspace, Options};
+use terrane_tests::full;
+use terrane_tests::rig::{Kind, Rig, tiny};
+
+/// Runs `body` in `orders` orders: half of them switch threads anywhere, half at few places.
+///
+/// A failure prints its schedule; `TERRANE_SCHEDULE` runs that one again.
+pub fn explore(orders: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
+    let mut config = Config::new();
+    config.stack_size = 1 << 20;
+    if let Ok(schedule) = std::env::var("TERRANE_SCHEDULE") {
+        Runner::new(ReplayScheduler::new_from_encoded(&schedule), config).run(body);
+        return;
+    }
+    let half = orders / 2 * if full() { 50 } else { 1 };
+    Runner::new(RandomScheduler::new_from_seed(1, half), config.clone()).run(body.clone());
+    Runner::new(PctScheduler::new_from_seed(2, 3, half), config).run(body);
+}
+
+/// A memtable of two or three of the entries that [`value`] makes; one may wait to be flushed, and
+/// two runs in level 0 to be merged.
+pub fn crowded() -> Options {
+    Options { memtable_bytes: 512, memtables_max: 1, level0_runs_max: 2, ..tiny() }
+}
+
+/// A store on `rig` whose jobs run on threads.
+pub fn open(rig: &Rig, options: Options) -> Db {
+    let storage = rig.storage().expect("a sound place");
+    Db::open_storage(storage, options, Arc::new(ThreadDriver::new(2))).expect("a sound store")
+}
+
+/// An empty place.
+pub fn place() -> Rig {
+    Rig::new(Kind::MemoryDirectory)
+}
+
+/// 200 bytes that show `number`.
+pub fn value(number: u64) -> Vec<u8> {
+    number.to_be_bytes().repeat(25)
+}
+
+/// The number that a value shows.
+pub fn number(value: &[u8]) -> u64 {
+    let number = u64::from_be_bytes(value[..8].try_into().expect("8 bytes"));
+    assert_eq!(value, self::value(number), "a value is torn");
+    number
+}
+
+/// Gives a key the value of `number`.
+pub fn put(keyspace: &Keyspace, key: &[u8], number: u64) {
+    keyspace.put(key, &value(number), Durability::Buffered).expect("nothing fails");
+}

@@ -1,0 +1,76 @@
+//! Writers: group commit, stalls, and the work that they leave.
+
+use crate::explore::{crowded, explore, number, open, place, put, value};
+use shuttle::thread;
+use terrane::{Durability, Keyspace};
+
+fn get(keyspace: &Keyspace, key: &[u8]) -> Option<u64> {
+    keyspace.get(key).expect("nothing fails").as_deref().map(number)
+}
+
+#[test]
+fn every_writer_is_answered_and_finds_what_it_wrote() {
+    explore(200, || {
+        let rig = place();
+        let db = open(&rig, crowded());
+        let keyspace = db.default_keyspace();
+        let writers: Vec<_> = (0..3u8)
+            .map(|writer| {
+                let keyspace = keyspace.clone();
+                thread::spawn(move || {
+                    for n in 0..3u8 {
+                        let sync = (writer + n) % 3 == 0;
+                        let durability = if sync { Durability::Sync } else { Durability::Buffered };
+                        keyspace.put(&[writer, n], &value(n.into()), durability).expect("room");
+                        assert_eq!(get(&keyspace, &[writer, n]), Some(n.into()));
+                    }
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().expect("an answer"));
+        assert_eq!(db.check().expect("nothing fails").damage, []);
+        db.close().expect("nothing fails");
+        let keyspace = open(&rig, crowded()).default_keyspace();
+        for key in (0..3).flat_map(|writer| (0..3).map(move |n| [writer, n])) {
+            assert_eq!(get(&keyspace, &key), Some(key[1].into()));
+        }
+    });
+}
+
+#[test]
+fn work_that_writers_leave_is_done_without_another_call() {
+    explore(100, || {
+        let db = open(&place(), crowded());
+        let keyspace = db.default_keyspace();
+        let writers = [0u8, 1].map(|writer| {
+            let keyspace = keyspace.clone();
+            thread::spawn(move || (0..4).for_each(|n| put(&keyspace, &[writer, n as u8], n)))
+        });
+        writers.into_iter().for_each(|writer| writer.join().expect("an answer"));
+        // Nobody calls the store any more: what was sealed becomes tables all the same.
+        while !db.engine().flushed(u64::MAX) {
+            thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn flushes_asked_for_on_several_threads_all_end_with_everything_in_tables() {
+    explore(100, || {
+        let db = open(&place(), crowded());
+        let threads = [0u8, 1, 2].map(|writer| {
+            let (db, keyspace) = (db.clone(), db.default_keyspace());
+            thread::spawn(move || {
+                put(&keyspace, &[writer], 1);
+                db.flush().expect("nothing fails");
+                let shape = keyspace.shape().expect("an open store");
+                let holds = |key: &[u8]| {
+                    shape.tables().any(|(_, _, t)| *t.smallest <= *key && *key <= *t.largest)
+                };
+                assert!(holds(&[writer]), "a flush ended before its entry was in a table");
+                db.settle().expect("nothing fails");
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().expect("an answer"));
+    });
+}

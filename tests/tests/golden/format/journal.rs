@@ -1,0 +1,249 @@
+//! The journal, and what its edits add up to ("The journal" to "Edits" of FORMAT.md).
+
+use super::bytes::{Reader, checksum, u32_at, u64_at};
+use super::{Files, Place};
+use crate::VOLUME;
+use std::collections::BTreeMap;
+
+const SECTOR: usize = 512;
+const UNIT: u64 = 4096;
+
+/// A table as an edit names it.
+#[derive(Clone)]
+pub struct Info {
+    pub length: u64,
+    pub entries: u64,
+    pub tombstones: u64,
+    pub first_sequence: u64,
+    pub last_sequence: u64,
+    pub smallest: Vec<u8>,
+    pub largest: Vec<u8>,
+}
+
+#[derive(Default)]
+pub struct Keyspace {
+    pub name: String,
+    pub flushed: u64,
+    pub policy_state: Vec<u8>,
+    pub tables: BTreeMap<u64, Info>,
+}
+
+/// Where a file lies.
+struct Placed {
+    length: u64,
+    backing: u8,
+    /// Offsets and lengths, in bytes.
+    extents: Vec<(u64, u64)>,
+}
+
+/// All records of a journal, applied.
+#[derive(Default)]
+pub struct Journal {
+    files: BTreeMap<(u8, u64), Placed>,
+    pub keyspaces: BTreeMap<u64, Keyspace>,
+    /// The file of each log.
+    pub logs: BTreeMap<u64, u64>,
+    /// The sequence with which the logs begin.
+    pub log_start: u64,
+    /// Plans by keyspace and compaction, as JSON.
+    remaining: BTreeMap<(u64, u64), String>,
+    next_number: u64,
+}
+
+impl Journal {
+    pub fn read(files: &Files, place: Place) -> Journal {
+        let (generation, region) = match place {
+            Place::Directory => {
+                let generation = current(&files["CURRENT"]);
+                (generation, &files[&format!("MANIFEST-{generation:06}")][..])
+            }
+            Place::Volume => superblock(&files[VOLUME]),
+        };
+        let mut journal = Journal::default();
+        let mut at = 0;
+        for index in 0.. {
+            let Some(payload) = frame(&region[at..], generation, index) else { break };
+            let length = (32 + payload.len()).next_multiple_of(SECTOR);
+            let (first, second) = region[at..at + 2 * length].split_at(length);
+            assert_eq!(first, second, "the copies of a record");
+            at += 2 * length;
+            let record = if index == 0 { region_header(payload, region, length) } else { payload };
+            journal.record(record);
+        }
+        assert!(at > 0, "a journal has a snapshot");
+        assert!(region[at..].iter().all(|byte| *byte == 0), "zeros follow the last record");
+        journal
+    }
+
+    /// The bytes of a file.
+    pub fn file(&self, files: &Files, kind: u8, number: u64) -> Vec<u8> {
+        let placed = &self.files[&(kind, number)];
+        if placed.extents.is_empty() {
+            let ending = ["log", "sst"][usize::from(kind)];
+            let bytes = files[&format!("{number:08}.{ending}")].clone();
+            assert_eq!(bytes.len() as u64, placed.length);
+            return bytes;
+        }
+        assert_eq!(placed.backing, 0, "there is one backing");
+        let extent = |(offset, length): &(u64, u64)| {
+            assert!(*offset >= 8192, "an extent in the superblocks");
+            files[VOLUME][*offset as usize..][..*length as usize].to_vec()
+        };
+        let mut bytes = placed.extents.iter().flat_map(extent).collect::<Vec<_>>();
+        bytes.truncate(placed.length as usize);
+        bytes
+    }
+
+    /// Groups that are left of compactions.
+    pub fn remaining(&self) -> usize {
+        self.remaining.values().map(|plan| plan.matches("\"inputs\":").count()).sum()
+    }
+
+    fn record(&mut self, record: &[u8]) {
+        let mut from = Reader(record);
+        for _ in 0..from.varint() {
+            let (kind, number) = (from.u8(), from.varint());
+            let (length, backing) = (from.varint(), from.u8());
+            let extents = (0..from.varint()).map(|_| (from.varint() * UNIT, from.varint() * UNIT));
+            let extents = extents.collect();
+            self.files.insert((kind, number), Placed { length, backing, extents });
+        }
+        for _ in 0..from.varint() {
+            let file = (from.u8(), from.varint());
+            assert!(self.files.remove(&file).is_some(), "a dropped file lives");
+        }
+        match from.u8() {
+            0 => assert!(from.is_empty()),
+            1 => self.edit(from),
+            other => panic!("{other} in the place of an edit"),
+        }
+    }
+
+    fn edit(&mut self, mut from: Reader) {
+        let (mut added, mut dropped) = (Vec::new(), Vec::new());
+        while !from.is_empty() {
+            let tag = from.u8();
+            let mut body = Reader(from.bytes());
+            match tag {
+                1 => self.next_number = body.varint(),
+                2 => {
+                    let (id, name) = (body.varint(), body.text());
+                    assert!(body.text().starts_with('{'), "a policy is JSON");
+                    self.keyspaces.insert(id, Keyspace { name, ..Keyspace::default() });
+                }
+                3 => drop(self.keyspaces.remove(&body.varint())),
+                4 => {
+                    let [keyspace, level, _run, number] = body.varints();
+                    let [length, entries, tombstones, first_sequence, last_sequence] =
+                        body.varints();
+                    let [smallest, largest] = [body.bytes().to_vec(), body.bytes().to_vec()];
+                    assert!(level < 64 && smallest <= largest);
+                    added.push((
+                        keyspace,
+                        number,
+                        Info {
+                            length,
+                            entries,
+                            tombstones,
+                            first_sequence,
+                            last_sequence,
+                            smallest,
+                            largest,
+                        },
+                    ));
+                }
+                5 => dropped.push(body.varints()),
+                6 => {
+                    let [keyspace, sequence] = body.varints();
+                    self.keyspace(keyspace).flushed = sequence;
+                }
+                7 => {
+                    let [log, file] = body.varints();
+                    self.logs.retain(|_, served| *served != file);
+                    self.logs.insert(log, file);
+                }
+                8 => {
+                    let [log, sequence] = body.varints();
+                    self.logs.retain(|number, _| *number >= log);
+                    self.log_start = sequence;
+                }
+                9 => {
+                    let _ = (body.varint(), body.text());
+                }
+                10 => {
+                    let (id, plan) = ((body.varint(), body.varint()), body.text());
+                    self.remaining.insert(id, plan);
+                }
+                11 => {
+                    let id = body.varint();
+                    self.keyspace(id).policy_state = body.bytes().to_vec();
+                }
+                other => panic!("edit {other} is not in FORMAT.md"),
+            }
+            assert!(body.is_empty(), "the body of edit {tag} is used up");
+        }
+        for [keyspace, table] in dropped {
+            self.keyspace(keyspace).tables.remove(&table).expect("a dropped table is there");
+        }
+        for (keyspace, table, info) in added {
+            assert!(table < self.next_number);
+            self.keyspace(keyspace).tables.insert(table, info);
+        }
+    }
+
+    fn keyspace(&mut self, id: u64) -> &mut Keyspace {
+        self.keyspaces.get_mut(&id).expect("a keyspace that was created")
+    }
+}
+
+/// The payload of a record's first copy; none where the journal ends.
+fn frame(bytes: &[u8], generation: u64, index: u64) -> Option<&[u8]> {
+    if bytes.len() < SECTOR {
+        return None;
+    }
+    let length = u32_at(bytes, 8) as usize;
+    let covered = bytes.get(8..32 + length)?;
+    if checksum(covered, generation.rotate_left(32) ^ index) != u64_at(bytes, 0) {
+        return None;
+    }
+    let head = [u32_at(bytes, 12).into(), u64_at(bytes, 16), u64_at(bytes, 24)];
+    assert_eq!(head, [0, generation, index]);
+    let end = (32 + length).next_multiple_of(SECTOR);
+    assert!(bytes[32 + length..end].iter().all(|byte| *byte == 0), "a frame ends in zeros");
+    Some(&bytes[32..32 + length])
+}
+
+/// What follows the header of a region.
+fn region_header<'a>(payload: &'a [u8], region: &[u8], frame: usize) -> &'a [u8] {
+    let [version, required, optional] = [0, 4, 8].map(|at| u32_at(payload, at));
+    assert_eq!([version, required, optional], [1, 0, 0]);
+    let capacity = u64_at(payload, 12);
+    assert_eq!(capacity, (8 * frame as u64).max(64 << 10).next_multiple_of(UNIT));
+    assert_eq!(capacity, region.len() as u64);
+    &payload[20..]
+}
+
+/// The generation that `CURRENT` names.
+fn current(bytes: &[u8]) -> u64 {
+    assert_eq!(bytes.len(), 1024);
+    assert_eq!(bytes[..512], bytes[512..], "the copies of CURRENT");
+    assert_eq!(&bytes[..8], b"TRNCUR\r\n");
+    assert_eq!(u64_at(bytes, 16), checksum(&bytes[..16], 0));
+    assert_eq!(bytes[24..512], [0; 488]);
+    u64_at(bytes, 8)
+}
+
+/// The journal's generation and region.
+fn superblock(backing: &[u8]) -> (u64, &[u8]) {
+    let slot = |at: usize| {
+        let slot = &backing[at..at + 512];
+        assert_eq!(&slot[..8], b"TRNVOL\r\n");
+        let [version, required, optional, backings] = [8, 12, 16, 20].map(|at| u32_at(slot, at));
+        assert_eq!([version, required, optional, backings], [1, 0, 0, 1]);
+        assert_eq!(u64_at(slot, 48), checksum(&slot[..48], 0));
+        assert_eq!(slot[56..], [0; 456]);
+        let [generation, offset, length] = [24, 32, 40].map(|at| u64_at(slot, at));
+        (generation, &backing[offset as usize..][..length as usize])
+    };
+    std::cmp::max(slot(0), slot(4096))
+}

@@ -1,0 +1,161 @@
+//! Stores that releases have written (`tests/golden`): later ones must read them.
+//!
+//! * `content` - what a store holds, as a list of rules that lies beside it.
+//! * `write` - writes a set of stores, one for each kind of storage.
+//! * `format` - reads a store as FORMAT.md says, without the engine.
+
+mod content;
+mod format;
+mod write;
+
+use content::Content;
+use format::{Files, Place, Store};
+use std::path::{Path, PathBuf};
+use terrane::{Db, Durability, Keyspace, Options, Range};
+
+/// The name of a volume's file; a directory's files have names of their own.
+const VOLUME: &str = "store.volume";
+
+/// A store of a set.
+struct Golden {
+    place: PathBuf,
+    content: Content,
+}
+
+impl Golden {
+    fn all() -> Vec<Golden> {
+        let folders = |path: PathBuf| -> Vec<PathBuf> {
+            let mut found: Vec<_> =
+                std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+            found.sort();
+            found
+        };
+        let stores = folders(golden()).into_iter().flat_map(folders);
+        let open = |place: PathBuf| {
+            let rules = std::fs::read_to_string(place.join("content.txt")).unwrap();
+            Golden { content: Content::of(&rules), place: place.join("store") }
+        };
+        let all: Vec<_> = stores.map(open).collect();
+        assert!(all.len() >= 2, "a set has two stores");
+        all
+    }
+
+    fn is_volume(&self) -> bool {
+        self.place.join(VOLUME).is_file()
+    }
+
+    /// A copy that may be changed.
+    fn copy(&self) -> tempfile::TempDir {
+        let copy = tempfile::tempdir().unwrap();
+        for file in std::fs::read_dir(&self.place).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
+        }
+        copy
+    }
+
+    fn open(&self, copy: &Path) -> Db {
+        let options = Options { create: false, ..Options::default() };
+        if self.is_volume() {
+            Db::open_file(copy.join(VOLUME), options).unwrap()
+        } else {
+            Db::open(copy, options).unwrap()
+        }
+    }
+}
+
+/// Where the sets lie.
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
+}
+
+/// Holds gets and scans in both directions against what is expected.
+fn holds(db: &Db, content: &Content) {
+    let mut names = db.keyspaces();
+    names.sort();
+    assert!(names.iter().eq(content.keyspaces.keys()), "{names:?}");
+    for (name, expected) in &content.keyspaces {
+        let keyspace = db.keyspace(name).unwrap();
+        for (key, value) in expected {
+            assert_eq!(keyspace.get(key).unwrap().as_ref(), Some(value));
+        }
+        let entries = || expected.iter().map(|(key, value)| (key.clone(), value.clone()));
+        assert!(scanned(&keyspace, false).eq(&entries().collect::<Vec<_>>()), "{name} forward");
+        assert!(scanned(&keyspace, true).eq(&entries().rev().collect::<Vec<_>>()), "{name} back");
+    }
+}
+
+type Entry = (Vec<u8>, Vec<u8>);
+
+fn scanned(keyspace: &Keyspace, backward: bool) -> Vec<Entry> {
+    let mut scan = keyspace.scan(Range::default()).unwrap();
+    let mut seen = Vec::new();
+    while let Some((key, value)) = if backward { scan.prev() } else { scan.next() }.unwrap() {
+        seen.push((key.to_vec(), value.to_vec()));
+    }
+    seen
+}
+
+#[test]
+fn every_store_opens_shows_what_was_written_and_goes_on() {
+    for golden in Golden::all() {
+        let copy = golden.copy();
+        let mut content = golden.content.clone();
+        let db = golden.open(copy.path());
+        holds(&db, &content);
+        assert_eq!(db.check().unwrap().damage, []);
+        for (n, (name, entries)) in content.keyspaces.iter_mut().enumerate() {
+            let keyspace = db.keyspace(name).unwrap();
+            for key in entries.keys().step_by(5) {
+                keyspace.delete(key, Durability::Buffered).unwrap();
+            }
+            entries.retain({
+                let gone: Vec<_> = entries.keys().step_by(5).cloned().collect();
+                move |key, _| !gone.contains(key)
+            });
+            keyspace.put(b"new", &[n as u8], Durability::Buffered).unwrap();
+            entries.insert(b"new".to_vec(), vec![n as u8]);
+        }
+        holds(&db, &content);
+        db.close().unwrap();
+        let db = golden.open(copy.path());
+        holds(&db, &content);
+        db.settle().unwrap();
+        db.keyspaces().iter().for_each(|name| {
+            db.keyspace(name).unwrap().compact_range(&Range::default()).unwrap();
+        });
+        holds(&db, &content);
+        assert_eq!(db.check().unwrap().damage, []);
+    }
+}
+
+#[test]
+fn format_md_is_enough_to_read_every_store() {
+    for golden in Golden::all() {
+        let files = std::fs::read_dir(&golden.place).unwrap().map(|file| {
+            let file = file.unwrap();
+            (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap())
+        });
+        let files: Files = files.collect();
+        let place = if golden.is_volume() { Place::Volume } else { Place::Directory };
+        let store = Store::read(&files, place);
+        assert!(store.keyspaces == golden.content.keyspaces, "{}", golden.place.display());
+        shows_every_feature(&store);
+    }
+}
+
+/// A set that lacks one of these would let it break unseen.
+fn shows_every_feature(store: &Store) {
+    assert!(store.keyspaces.len() > 1);
+    assert!(store.remaining > 0, "no compaction is half installed");
+    assert!(store.policy_states > 0, "no policy remembers anything");
+    assert!(store.blocks.iter().all(|blocks| *blocks > 0), "{:?} blocks", store.blocks);
+    assert!(store.tombstones > 0 && store.old_versions > 0, "no history in tables");
+    assert!(store.records > store.torn && store.shared_records > 0, "nothing in logs");
+    assert!(
+        store.torn == 1 && store.recycled > 0,
+        "{} torn, {} recycled",
+        store.torn,
+        store.recycled
+    );
+}

@@ -1,0 +1,123 @@
+//! What planners are told, and what their answers do to a tree.
+
+use std::sync::{Arc, Mutex};
+use terrane::{Db, Durability, Event, Options, Range};
+use terrane_policy::{LevelChange, Observed, PolicyOptions};
+use terrane_tests::rig::{Kind, Rig, hostile, small_policies, tiny};
+
+type Events = Arc<Mutex<Vec<Event>>>;
+
+/// A store that keeps its events.
+fn watched(rig: &Rig, policy: PolicyOptions) -> (Db, Events) {
+    let events = Events::default();
+    let heard = events.clone();
+    let listener = Arc::new(move |event: &Event| heard.lock().unwrap().push(event.clone()));
+    let options = Options { policy, listener: Some(listener), ..tiny() };
+    (rig.open(options, 1).unwrap(), events)
+}
+
+fn key(n: u32) -> [u8; 4] {
+    n.wrapping_mul(0x9e37_79b9).to_be_bytes()
+}
+
+fn fill(db: &Db, from: u32, to: u32) {
+    let keyspace = db.default_keyspace();
+    (from..to).for_each(|n| keyspace.put(&key(n), &[7; 50], Durability::Buffered).unwrap());
+}
+
+fn leveled() -> PolicyOptions {
+    small_policies().into_iter().find(|p| p.name() == "leveled").unwrap()
+}
+
+/// What the planners of all plans were told.
+fn told(events: &Events) -> Vec<Observed> {
+    let observed = |event: &Event| match event {
+        Event::CompactionBegun { observed, .. } | Event::LevelChanged { observed, .. } => {
+            Some(observed.clone())
+        }
+        _ => None,
+    };
+    events.lock().unwrap().iter().filter_map(observed).collect()
+}
+
+#[test]
+fn a_planner_is_told_what_was_written_and_read_since_the_plan_before() {
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let (db, events) = watched(&rig, leveled());
+    fill(&db, 0, 500);
+    for n in 0..70 {
+        db.default_keyspace().get(&key(n)).unwrap();
+    }
+    for _ in 0..3 {
+        drop(db.default_keyspace().scan(Range::default()).unwrap());
+    }
+    fill(&db, 500, 1000);
+    db.flush().unwrap();
+    db.settle().unwrap();
+    let told = told(&events);
+    assert!(told.len() > 3);
+    let sum = |of: fn(&Observed) -> u64| told.iter().map(of).sum::<u64>();
+    assert_eq!((sum(|o| o.point_reads), sum(|o| o.range_reads)), (70, 3));
+    assert!((900..=1000).contains(&sum(|o| o.updates)), "{}", sum(|o| o.updates));
+    assert!(told.iter().filter(|o| o.point_reads > 0).count() == 1);
+    assert!(told.iter().all(|o| o.table_reads.is_empty()), "this policy does not watch reads");
+}
+
+#[test]
+fn a_policy_that_watches_reads_is_told_them_table_by_table_and_asked_when_nothing_is_written() {
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let (db, events) = watched(&rig, hostile(3));
+    fill(&db, 0, 200);
+    db.flush().unwrap();
+    events.lock().unwrap().clear();
+    for n in 0..5000 {
+        db.default_keyspace().get(&key(n % 200)).unwrap();
+        db.run_jobs(1 << 10).unwrap();
+    }
+    let told = told(&events);
+    assert!(told.iter().any(|o| !o.table_reads.is_empty()), "{told:?}");
+    let (reads, lookups) = (told.iter().flat_map(|o| o.table_reads.values()), 5000 * 10);
+    assert!(reads.sum::<u64>() < lookups);
+}
+
+#[test]
+fn a_flush_is_cut_into_the_tables_of_one_run() {
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let (db, events) = watched(&rig, hostile(5));
+    fill(&db, 0, 400);
+    db.flush().unwrap();
+    for n in 0..400 {
+        assert!(db.default_keyspace().get(&key(n)).unwrap().is_some());
+    }
+    let events = events.lock().unwrap();
+    let flushes = events.iter().filter_map(|event| match event {
+        Event::Flushed { tables, .. } => Some(tables),
+        _ => None,
+    });
+    let cut: Vec<_> = flushes.filter(|tables| tables.len() > 1).collect();
+    assert!(!cut.is_empty());
+    for tables in cut {
+        assert!(tables.is_sorted_by(|a, b| a.largest < b.smallest), "{tables:?}");
+    }
+}
+
+#[test]
+fn a_level_that_was_added_is_there_after_a_restart() {
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let (db, events) = watched(&rig, leveled());
+    fill(&db, 0, 1000);
+    db.flush().unwrap();
+    db.settle().unwrap();
+    let added = |event: &Event| matches!(event, Event::LevelChanged { change: LevelChange::Add(level), .. } if *level > 0);
+    assert!(events.lock().unwrap().iter().any(added));
+    let bytes = |db: &Db| {
+        let stats = db.stats().unwrap().keyspaces.remove(0);
+        stats.levels.iter().map(|level| level.bytes).collect::<Vec<_>>()
+    };
+    let before = bytes(&db);
+    assert!(before.len() > 2, "{before:?}");
+    db.close().unwrap();
+    let (db, _) = watched(&rig, leveled());
+    assert_eq!(bytes(&db), before);
+    assert_eq!(db.check().unwrap().damage, []);
+}
