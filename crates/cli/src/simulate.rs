@@ -114,17 +114,7 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
 /// A preset for buffers of this size. B is a sixteenth below it, so that a flush that lost some
 /// overwritten entries is still one of about B.
 fn with_buffer(options: &PolicyOptions, buffer_bytes: u64) -> PolicyOptions {
-    let adapted = serde_json::to_value(options).ok().and_then(|mut value| {
-        for (name, bytes) in
-            [("base-bytes", buffer_bytes - buffer_bytes / 16), ("table-bytes", buffer_bytes)]
-        {
-            if let Some(field) = value.get_mut(name) {
-                *field = bytes.into();
-            }
-        }
-        serde_json::from_value(value).ok()
-    });
-    adapted.unwrap_or_else(|| options.clone())
+    options.clone().sized(buffer_bytes - buffer_bytes / 16, buffer_bytes)
 }
 
 /// Where events go.
