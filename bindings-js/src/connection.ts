@@ -14,8 +14,16 @@ import { aborted } from "./abort.ts";
 import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
 import { fromWire } from "./wire.ts";
 import { Listeners } from "./events.ts";
-import { type Bytes, checkLength, MAX_BATCH_BYTES, Packer, unpack } from "./packing.ts";
+import {
+  type Bytes,
+  checkLength,
+  type Decoded,
+  type Encoding,
+  MAX_BATCH_BYTES,
+  Packer,
+} from "./packing.ts";
 import type { OpenRequest, Operation, Reply, Request } from "./protocol.ts";
+import { Strings } from "./strings.ts";
 
 /** A group takes no more calls beyond this many bytes. */
 const GROUP_BYTES = 1 << 20;
@@ -97,23 +105,24 @@ export class Connection {
   }
 
   /** Adds lookups of `keys`; the promise is their values, in order. */
-  async lookup(
+  async lookup<E extends Encoding>(
     keyspace: number,
     snapshot: number,
     keys: readonly Bytes[],
-  ): Promise<(Uint8Array | undefined)[]> {
+    encoding: E,
+  ): Promise<(Decoded<E> | undefined)[]> {
     const fill = (packer: Packer) => {
       for (const key of keys) packer.key(key);
     };
     const group = this.#join(`get ${keyspace} ${snapshot}`, fill, () =>
-      this.#enqueue({ op: "get", keyspace, snapshot, keys: EMPTY }).then((packed) =>
-        unpack(packed as Uint8Array),
+      this.#enqueue({ op: "get", keyspace, snapshot, keys: EMPTY }).then(
+        (packed) => new Strings(packed as Uint8Array),
       ),
     );
     const first = group.size;
     group.size += keys.length;
-    const values = (await group.answer) as (Uint8Array | undefined)[];
-    return values.slice(first, first + keys.length);
+    const values = (await group.answer) as Strings;
+    return values.read(encoding, first, first + keys.length);
   }
 
   /** Opens a keyspace under a number. */

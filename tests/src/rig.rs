@@ -8,7 +8,7 @@ use terrane::storage::{Directory, File, Storage, Volume};
 use terrane::{Db, Options, Result};
 use terrane_policy::hostile::Hostile;
 use terrane_policy::{
-    LazyLeveled, Leveled, LeveledFull, PolicyOptions, Tiered, TieredFull, Universal,
+    LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered, TieredFull, Universal,
 };
 
 /// A kind of storage.
@@ -146,8 +146,14 @@ pub fn hostile(seed: u64) -> PolicyOptions {
 
 /// Every policy, so small that a few hundred entries fill several levels.
 #[must_use]
-pub fn small_policies() -> [PolicyOptions; 6] {
-    let (base_bytes, table_bytes, size_ratio) = (2 << 10, 1 << 10, 3);
+pub fn small_policies() -> [PolicyOptions; 7] {
+    sized_policies(2 << 10, 1 << 10)
+}
+
+/// Every policy, with a first level and tables of these sizes.
+#[must_use]
+pub fn sized_policies(base_bytes: u64, table_bytes: u64) -> [PolicyOptions; 7] {
+    let size_ratio = 3;
     [
         PolicyOptions::Tiered(Tiered { size_ratio: 2, base_bytes, table_bytes }),
         PolicyOptions::Leveled(Leveled {
@@ -174,6 +180,13 @@ pub fn small_policies() -> [PolicyOptions; 6] {
             base_bytes,
             table_bytes,
             ..LazyLeveled::default()
+        }),
+        PolicyOptions::Spooky(Spooky {
+            size_ratio,
+            base_bytes,
+            level0_runs: 1,
+            levels_below: 1,
+            ..Spooky::default()
         }),
     ]
 }

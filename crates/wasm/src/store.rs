@@ -4,7 +4,7 @@
 
 use crate::fault::{NOT_FOUND, fault};
 use crate::listen::{listen, listener};
-use crate::packed::{Strings, batch, put_missing, put_string, range};
+use crate::packed::{List, Strings, batch, range};
 use crate::scan::Scan;
 use crate::tree::{choose, policy};
 use crate::{answer, json, place, refused};
@@ -254,14 +254,13 @@ impl Store {
     }
 
     fn values(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
-        let mut values = Vec::new();
+        let mut values = List::default();
         for key in Strings::new(keys) {
-            match self.value(keyspace, snapshot, key?)? {
-                Some(value) => put_string(&mut values, &value),
-                None => put_missing(&mut values),
-            }
+            values.push(self.value(keyspace, snapshot, key?)?.as_deref());
         }
-        Ok(values)
+        let mut packed = Vec::new();
+        values.put(&mut packed);
+        Ok(packed)
     }
 }
 

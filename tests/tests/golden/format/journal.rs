@@ -37,6 +37,28 @@ struct Placed {
     extents: Vec<(u64, u64)>,
 }
 
+/// Reads a plan; answers how many groups it has.
+fn plan(body: &mut Reader) -> u64 {
+    assert!(!body.text().is_empty(), "a plan has a reason");
+    assert!(body.u8() <= 1, "an order of groups");
+    let groups = body.varint();
+    for _ in 0..groups {
+        let tables = body.varint();
+        assert!(tables > 0, "a group reads tables");
+        for _ in 0..tables {
+            body.varint();
+        }
+        let [_level, _run] = body.varints();
+        if body.u8() == 1 {
+            let [_table_bytes, _filter_bits, cuts] = body.varints();
+            for _ in 0..cuts {
+                body.bytes();
+            }
+        }
+    }
+    groups
+}
+
 /// All records of a journal, applied.
 #[derive(Default)]
 pub struct Journal {
@@ -46,8 +68,8 @@ pub struct Journal {
     pub logs: BTreeMap<u64, u64>,
     /// The sequence with which the logs begin.
     pub log_start: u64,
-    /// Plans by keyspace and compaction, as JSON.
-    remaining: BTreeMap<(u64, u64), String>,
+    /// Groups that are left of a plan, by keyspace and compaction.
+    remaining: BTreeMap<(u64, u64), u64>,
     next_number: u64,
 }
 
@@ -96,8 +118,8 @@ impl Journal {
     }
 
     /// Groups that are left of compactions.
-    pub fn remaining(&self) -> usize {
-        self.remaining.values().map(|plan| plan.matches("\"inputs\":").count()).sum()
+    pub fn remaining(&self) -> u64 {
+        self.remaining.values().sum()
     }
 
     fn record(&mut self, record: &[u8]) {
@@ -173,8 +195,8 @@ impl Journal {
                     let _ = (body.varint(), body.text());
                 }
                 10 => {
-                    let (id, plan) = ((body.varint(), body.varint()), body.text());
-                    self.remaining.insert(id, plan);
+                    let id = (body.varint(), body.varint());
+                    self.remaining.insert(id, plan(&mut body));
                 }
                 11 => {
                     let id = body.varint();

@@ -40,7 +40,7 @@ pub struct Entry {
 pub struct Store {
     pub keyspaces: BTreeMap<String, Entries>,
     /// Groups of compactions that have begun and are not installed.
-    pub remaining: usize,
+    pub remaining: u64,
     /// Keyspaces whose policy remembers something.
     pub policy_states: usize,
     /// Stored blocks without compression, and with LZ4.
