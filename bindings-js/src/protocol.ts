@@ -28,8 +28,13 @@ export interface OpenRequest extends Asked {
   syncInterval: number;
   /** The module or where it lies, if not beside the worker. */
   wasm: string | WebAssembly.Module | undefined;
-  /** Options of the engine, as JSON. */
-  engine: string;
+  /** Options of the engine; a policy as JSON. */
+  engine: {
+    errorIfExists: boolean;
+    memtableBytes: number | undefined;
+    cacheBytes: number | undefined;
+    policy: string | undefined;
+  };
 }
 
 /** Which entries a scan gives. No limit is Infinity. */
