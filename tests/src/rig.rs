@@ -8,7 +8,7 @@ use terrane::storage::{Directory, File, Storage, Volume};
 use terrane::{Db, Options, Result};
 use terrane_policy::hostile::Hostile;
 use terrane_policy::{
-    LazyLeveled, Leveled, LeveledFull, PolicyOptions, Tiered, TieredFull, Universal,
+    LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered, TieredFull, Universal,
 };
 
 /// A kind of storage.
@@ -146,7 +146,7 @@ pub fn hostile(seed: u64) -> PolicyOptions {
 
 /// Every policy, so small that a few hundred entries fill several levels.
 #[must_use]
-pub fn small_policies() -> [PolicyOptions; 6] {
+pub fn small_policies() -> [PolicyOptions; 7] {
     let (base_bytes, table_bytes, size_ratio) = (2 << 10, 1 << 10, 3);
     [
         PolicyOptions::Tiered(Tiered { size_ratio: 2, base_bytes, table_bytes }),
@@ -174,6 +174,13 @@ pub fn small_policies() -> [PolicyOptions; 6] {
             base_bytes,
             table_bytes,
             ..LazyLeveled::default()
+        }),
+        PolicyOptions::Spooky(Spooky {
+            size_ratio,
+            base_bytes,
+            level0_runs: 1,
+            levels_below: 1,
+            ..Spooky::default()
         }),
     ]
 }

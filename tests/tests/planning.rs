@@ -1,8 +1,9 @@
 //! What planners are told, and what their answers do to a tree.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use terrane::{Db, Durability, Event, Options, Range};
-use terrane_policy::{LevelChange, Observed, PolicyOptions};
+use terrane_policy::{LevelChange, Observed, Order, PolicyOptions};
 use terrane_tests::rig::{Kind, Rig, hostile, small_policies, tiny};
 
 type Events = Arc<Mutex<Vec<Event>>>;
@@ -25,8 +26,8 @@ fn fill(db: &Db, from: u32, to: u32) {
     (from..to).for_each(|n| keyspace.put(&key(n), &[7; 50], Durability::Buffered).unwrap());
 }
 
-fn leveled() -> PolicyOptions {
-    small_policies().into_iter().find(|p| p.name() == "leveled").unwrap()
+fn small(name: &str) -> PolicyOptions {
+    small_policies().into_iter().find(|p| p.name() == name).unwrap()
 }
 
 /// What the planners of all plans were told.
@@ -43,7 +44,7 @@ fn told(events: &Events) -> Vec<Observed> {
 #[test]
 fn a_planner_is_told_what_was_written_and_read_since_the_plan_before() {
     let rig = Rig::new(Kind::MemoryDirectory);
-    let (db, events) = watched(&rig, leveled());
+    let (db, events) = watched(&rig, small("leveled"));
     fill(&db, 0, 500);
     for n in 0..70 {
         db.default_keyspace().get(&key(n)).unwrap();
@@ -104,7 +105,7 @@ fn a_flush_is_cut_into_the_tables_of_one_run() {
 #[test]
 fn a_level_that_was_added_is_there_after_a_restart() {
     let rig = Rig::new(Kind::MemoryDirectory);
-    let (db, events) = watched(&rig, leveled());
+    let (db, events) = watched(&rig, small("leveled"));
     fill(&db, 0, 1000);
     db.flush().unwrap();
     db.settle().unwrap();
@@ -117,7 +118,58 @@ fn a_level_that_was_added_is_there_after_a_restart() {
     let before = bytes(&db);
     assert!(before.len() > 2, "{before:?}");
     db.close().unwrap();
-    let (db, _) = watched(&rig, leveled());
+    let (db, _) = watched(&rig, small("leveled"));
     assert_eq!(bytes(&db), before);
     assert_eq!(db.check().unwrap().damage, []);
+}
+
+#[test]
+fn groups_that_go_one_after_another_do_so_in_key_order_also_after_a_restart() {
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let (mut db, events) = watched(&rig, small("spooky"));
+    let mut heard = vec![events];
+    // The least key of each group's outputs, by compaction.
+    let mut installed: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
+    let (mut sequential, mut resumed) = (Vec::new(), 0);
+    for round in 0..60u32 {
+        fill(&db, round * 40, round * 40 + 40);
+        let events = heard.last().unwrap().lock().unwrap().clone();
+        let under_way = events.iter().rev().find_map(|event| match event {
+            Event::GroupInstalled { compaction, moved: false, .. } => Some(*compaction),
+            _ => None,
+        });
+        let ended = |number| {
+            events.iter().any(
+                |e| matches!(e, Event::CompactionEnded { compaction } if *compaction == number),
+            )
+        };
+        if under_way.is_some_and(|number| !ended(number)) {
+            resumed += 1;
+        }
+        db.close().unwrap();
+        let (again, events) = watched(&rig, small("spooky"));
+        (db, _) = (again, heard.push(events));
+    }
+    db.flush().unwrap();
+    db.settle().unwrap();
+    for event in heard.iter().flat_map(|events| events.lock().unwrap().clone()) {
+        match event {
+            Event::CompactionBegun { compaction, order: Order::Sequential, groups, .. } => {
+                sequential.push((compaction, groups));
+            }
+            Event::GroupInstalled { compaction, moved: false, outputs, .. } => {
+                let first = outputs.into_iter().map(|t| t.smallest).next();
+                installed.entry(compaction).or_default().extend(first);
+            }
+            _ => {}
+        }
+    }
+    assert!(sequential.iter().any(|(_, groups)| *groups > 3), "{sequential:?}");
+    assert!(resumed > 5, "{resumed}");
+    for (compaction, _) in sequential {
+        let keys = installed.remove(&compaction).unwrap_or_default();
+        assert!(keys.is_sorted(), "{keys:?}");
+    }
+    let keyspace = db.default_keyspace();
+    assert!((0..60 * 40).all(|n| keyspace.get(&key(n)).unwrap() == Some(vec![7; 50])));
 }

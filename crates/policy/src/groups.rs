@@ -33,31 +33,45 @@ pub(crate) fn bring<'a>(
     coming: impl IntoIterator<Item = &'a Arc<TableInfo>>,
     target: Target<'a>,
 ) -> Vec<Group> {
+    bring_cut(coming, target, target.table_bytes, |_| Vec::new())
+}
+
+/// As [`bring`], but neighbours are joined up to `join_bytes`, and a part is cut where `cuts` says: a
+/// table alone moves only if it needs no cut.
+pub(crate) fn bring_cut<'a>(
+    coming: impl IntoIterator<Item = &'a Arc<TableInfo>>,
+    target: Target<'a>,
+    join_bytes: u64,
+    cuts: impl Fn(&[&Arc<TableInfo>]) -> Vec<Vec<u8>>,
+) -> Vec<Group> {
     let Target { destination, there, bottom, table_bytes } = target;
     let mut moves = Vec::new();
-    let mut groups = Vec::new();
-    for part in parts(coming, there, table_bytes) {
+    let mut merges = Vec::new();
+    for part in parts(coming, there, join_bytes) {
         let inputs: Vec<_> = part.iter().map(|t| t.id).collect();
+        let cuts = cuts(&part);
         let action = match part.as_slice() {
-            [alone] => descend(std::slice::from_ref(*alone), bottom, table_bytes),
-            _ => Action::merge(table_bytes),
+            [alone] if cuts.is_empty() => {
+                descend(std::slice::from_ref(*alone), bottom, table_bytes)
+            }
+            _ => Action::Merge { cuts, table_bytes, filter_bits: None },
         };
         match action {
             Action::Move => moves.extend(inputs),
-            Action::Merge { .. } => groups.push(Group { inputs, destination, action }),
+            Action::Merge { .. } => merges.push(Group { inputs, destination, action }),
         }
     }
     if !moves.is_empty() {
-        groups.push(Group { inputs: moves, destination, action: Action::Move });
+        merges.push(Group { inputs: moves, destination, action: Action::Move });
     }
-    groups
+    merges
 }
 
 /// Steps 1 to 3.
 fn parts<'a>(
     coming: impl IntoIterator<Item = &'a Arc<TableInfo>>,
     there: &'a [Arc<TableInfo>],
-    table_bytes: u64,
+    join_bytes: u64,
 ) -> Vec<Vec<&'a Arc<TableInfo>>> {
     let stays: HashSet<TableId> = there.iter().map(|t| t.id).collect();
     let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
@@ -68,7 +82,7 @@ fn parts<'a>(
             continue;
         }
         match parts.last_mut() {
-            Some(last) if adjacent && bytes(last).saturating_add(bytes(&part)) <= table_bytes => {
+            Some(last) if adjacent && bytes(last).saturating_add(bytes(&part)) <= join_bytes => {
                 last.extend(part);
             }
             _ => parts.push(part),
@@ -78,6 +92,14 @@ fn parts<'a>(
     parts
 }
 
-fn bytes(tables: &[&Arc<TableInfo>]) -> u64 {
+/// The least and the greatest key of the tables.
+pub(crate) fn hull<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
+    let smallest = tables.iter().map(|t| t.smallest.as_slice()).min();
+    let largest = tables.iter().map(|t| t.largest.as_slice()).max();
+    (smallest.unwrap_or_default(), largest.unwrap_or_default())
+}
+
+/// Bytes of all the tables.
+pub(crate) fn bytes(tables: &[&Arc<TableInfo>]) -> u64 {
     tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
 }

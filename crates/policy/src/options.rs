@@ -7,6 +7,7 @@ use crate::leveled::Leveled;
 use crate::leveled_full::LeveledFull;
 use crate::parameter::{Described, Parameter, Value};
 use crate::policy::Policy;
+use crate::spooky::Spooky;
 use crate::tiered::Tiered;
 use crate::tiered_full::TieredFull;
 use crate::universal::Universal;
@@ -26,6 +27,8 @@ pub enum PolicyOptions {
     LazyLeveled(LazyLeveled),
     /// A stack of runs, of which neighbours of like size are merged.
     Universal(Universal),
+    /// Full merges above, and below merges of perfectly overlapping files.
+    Spooky(Spooky),
     /// Anything, to test what must withstand it. No preset.
     #[cfg(any(test, feature = "testing"))]
     Hostile(Hostile),
@@ -41,6 +44,7 @@ macro_rules! each {
             PolicyOptions::TieredFull($policy) => $call,
             PolicyOptions::LazyLeveled($policy) => $call,
             PolicyOptions::Universal($policy) => $call,
+            PolicyOptions::Spooky($policy) => $call,
             #[cfg(any(test, feature = "testing"))]
             PolicyOptions::Hostile($policy) => $call,
         }
@@ -147,7 +151,7 @@ impl Default for PolicyOptions {
     }
 }
 
-fn defaults() -> [PolicyOptions; 6] {
+fn defaults() -> [PolicyOptions; 7] {
     [
         PolicyOptions::Leveled(Leveled::default()),
         PolicyOptions::LeveledFull(LeveledFull::default()),
@@ -155,6 +159,7 @@ fn defaults() -> [PolicyOptions; 6] {
         PolicyOptions::TieredFull(TieredFull::default()),
         PolicyOptions::LazyLeveled(LazyLeveled::default()),
         PolicyOptions::Universal(Universal::default()),
+        PolicyOptions::Spooky(Spooky::default()),
     ]
 }
 

@@ -37,10 +37,17 @@ impl View<'_> {
     }
 
     /// Merges tiny flushes within level 0, since each round into the next level may rewrite much of
-    /// it: the newest two runs, and each older one while it is at most [`GROWTH`] times as large as
-    /// what is taken. Runs so grow by a factor before they are merged again.
+    /// it.
     pub(crate) fn gather(&self) -> Option<Plan> {
-        if self.waiting_runs() < self.rule.level0_runs.max(LIGHT_RUNS) || !self.is_light() {
+        let why = format!("less than {} in them", size(self.rule.base_bytes));
+        if self.is_light() { self.merge_in_level0(&why) } else { None }
+    }
+
+    /// Merges, where so many runs wait in level 0 that they are worth it, the newest two, and each
+    /// older one while it is at most [`GROWTH`] times as large as what is taken. Runs so grow by a
+    /// factor before they are merged again.
+    pub(crate) fn merge_in_level0(&self, why: &str) -> Option<Plan> {
+        if self.waiting_runs() < self.rule.level0_runs.max(LIGHT_RUNS) {
             return None;
         }
         let is_free = |run: &&Run| !run.tables.iter().any(|t| self.is_held(t));
@@ -58,9 +65,8 @@ impl View<'_> {
         }
         let destination = Destination { level: 0, run: block.first()?.id };
         let reason = format!(
-            "level 0 has {} but less than {} in them: the newest {} are merged in place",
+            "level 0 has {} but {why}: the newest {} are merged in place",
             count(self.runs(0).len(), "run"),
-            size(self.rule.base_bytes),
             block.len(),
         );
         let inputs = block.iter().flat_map(|run| &run.tables).map(|t| t.id).collect();

@@ -8,6 +8,7 @@ mod picks;
 mod policies;
 mod refusals;
 mod simulation;
+mod spooky;
 mod tombstones;
 mod universal;
 mod validator;
@@ -48,7 +49,7 @@ impl Model {
             largest: key(versions.last_key_value()),
             first_seq: seqs().min().unwrap(),
             last_seq: seqs().max().unwrap(),
-            histogram: Histogram::default(),
+            histogram: histogram(versions.iter().map(|(k, s)| (*k, s.len() as u64))),
         };
         self.data.insert(id, versions);
         Arc::new(info)
@@ -72,7 +73,7 @@ impl Model {
         let inputs = || self.shape.tables().filter(|(_, _, t)| group.inputs.contains(&t.id));
         let outputs: Vec<_> = match group.action {
             Action::Move => inputs().map(|(_, _, t)| Arc::clone(t)).collect(),
-            Action::Merge { table_bytes, .. } => {
+            Action::Merge { .. } => {
                 let mut merged = Versions::new();
                 for (key, seqs) in inputs().flat_map(|(_, _, t)| self.held(t.id)) {
                     merged.entry(*key).or_default().extend(seqs);
@@ -83,8 +84,10 @@ impl Model {
                     let newest = |(k, s): &(u16, BTreeSet<u64>)| {
                         (*k, s.last().copied().into_iter().collect())
                     };
-                    let size = usize::try_from(table_bytes).unwrap();
-                    parts = merged.chunks(size).map(|c| c.iter().map(newest).collect()).collect();
+                    parts = split(&group.action, &merged)
+                        .into_iter()
+                        .map(|c| c.iter().map(newest).collect())
+                        .collect();
                 }
                 parts.into_iter().map(|part| next.table(part)).collect()
             }
@@ -150,6 +153,41 @@ impl Model {
         let there = self.shape.levels.iter().flat_map(|l| &l.runs).map(|r| r.id.0);
         RunId(there.chain(running.groups().map(|g| g.destination.run.0)).max().unwrap_or(0) + 1)
     }
+}
+
+/// A key as the policies see it.
+trait Key: Copy {
+    fn bytes(self) -> Vec<u8>;
+}
+
+impl Key for u16 {
+    fn bytes(self) -> Vec<u8> {
+        self.to_be_bytes().to_vec()
+    }
+}
+
+impl Key for u32 {
+    fn bytes(self) -> Vec<u8> {
+        self.to_be_bytes().to_vec()
+    }
+}
+
+/// A point for each key, with the bytes of its entries.
+fn histogram<K: Key>(entries: impl Iterator<Item = (K, u64)>) -> Histogram {
+    let mut bytes = 0;
+    let mut point = |(key, more): (K, u64)| {
+        bytes += more;
+        HistogramPoint { key: key.bytes(), bytes }
+    };
+    entries.map(&mut point).collect::<Vec<_>>().into()
+}
+
+/// The tables that a merge makes of these entries, of a byte each.
+fn split<'e, K: Key, V>(action: &Action, entries: &'e [(K, V)]) -> Vec<&'e [(K, V)]> {
+    let Action::Merge { cuts, table_bytes, .. } = action else { panic!("a move cuts nothing") };
+    let part = |(key, _): &(K, V)| cuts.partition_point(|cut| *cut <= key.bytes());
+    let size = usize::try_from(*table_bytes).unwrap();
+    entries.chunk_by(|a, b| part(a) == part(b)).flat_map(|entries| entries.chunks(size)).collect()
 }
 
 /// Choices drawn from a string of bytes, so that what proptest shrinks is the string.

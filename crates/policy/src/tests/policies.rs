@@ -34,6 +34,14 @@ const UNIVERSAL: Universal = Universal {
     space_percent: 200,
     table_bytes: 6,
 };
+const SPOOKY: Spooky = Spooky {
+    size_ratio: 3,
+    base_bytes: 12,
+    table_bytes: u64::MAX,
+    level0_runs: 1,
+    levels_below: 1,
+    leveled_levels: ALL as u64,
+};
 const KEYS: u16 = 300;
 
 /// Plans and commits in an order that the dice choose.
@@ -167,13 +175,35 @@ fn check_universal(shape: &Shape) {
     }
 }
 
+/// Levels of T = 3 and B = 12: at most C_i above L, less than C_X at X and than C_L at L, the last
+/// `leveled` of one run.
+fn check_spooky(shape: &Shape, below: usize, leveled: usize) {
+    let last = shape.deepest();
+    let divided = last.saturating_sub(below).max(1);
+    assert!(shape.levels.first().is_none_or(|l| l.runs.len() < 4), "{shape:?}");
+    for (depth, level) in shape.levels.iter().enumerate().skip(1) {
+        let most = if depth + leveled > last { 1 } else { 3 };
+        assert!(level.runs.len() <= most, "level {depth}: {shape:?}");
+        let capacity = match (last - depth) as u32 {
+            0 => 12 * 3u64.pow(last as u32),
+            above => 12.max(shape.levels[last].bytes() / 3u64.pow(above)),
+        };
+        let is_full = level.bytes() >= capacity;
+        let may_be = depth < divided || depth < last && depth > divided;
+        assert!(!is_full || may_be && level.bytes() == capacity, "level {depth}: {shape:?}");
+    }
+    let clear = shape.levels.iter().take(last).skip(divided.min(last.max(1) - 1));
+    let rises = last > 1 && clear.into_iter().all(|l| l.runs.is_empty());
+    assert!(!rises || shape.bytes() >= 12 * 3u64.pow(last as u32 - 1), "{shape:?}");
+}
+
 /// As many levels as there may be.
 const ALL: usize = 64;
 
 type Case = (&'static dyn Policy, fn(&Shape));
 
 /// Every policy in its forms, and what must hold when it has nothing left to do.
-const POLICIES: [Case; 13] = [
+const POLICIES: [Case; 19] = [
     (&LEVELED, |shape| check_vertical(shape, ALL, true)),
     (&Leveled { adapt: false, ..LEVELED }, |shape| check_vertical(shape, ALL, false)),
     (&Leveled { pick: Pick::Oldest, ..LEVELED }, |shape| check_vertical(shape, ALL, true)),
@@ -191,6 +221,16 @@ const POLICIES: [Case; 13] = [
     (&TIERED, check_tiered),
     (&TIERED_FULL, check_tiered_full),
     (&UNIVERSAL, check_universal),
+    (&SPOOKY, |shape| check_spooky(shape, 1, ALL)),
+    (&Spooky { levels_below: 0, ..SPOOKY }, |shape| check_spooky(shape, 0, ALL)),
+    (&Spooky { levels_below: 2, ..SPOOKY }, |shape| check_spooky(shape, 2, ALL)),
+    (&Spooky { levels_below: 3, table_bytes: 10, ..SPOOKY }, |shape| {
+        check_spooky(shape, 3, ALL);
+    }),
+    (&Spooky { leveled_levels: 1, ..SPOOKY }, |shape| check_spooky(shape, 1, 1)),
+    (&Spooky { leveled_levels: 0, levels_below: 2, ..SPOOKY }, |shape| {
+        check_spooky(shape, 2, 0);
+    }),
 ];
 
 proptest! {
@@ -280,6 +320,58 @@ fn load(policy: &dyn Policy, flushes: u16, keys_of: impl Fn(u16) -> Vec<u16>) ->
         }
     }
     (model, written)
+}
+
+/// What a running compaction of Spooky is, by what it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    WithinLevel0,
+    Full,
+    Dividing,
+    Partitioned,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_each_kind_spooky_runs_one_merge_at_once_and_never_a_dividing_beside_a_partitioned_one(
+        bytes in proptest::collection::vec(any::<u8>(), 2000),
+        levels_below in 1..3u64,
+    ) {
+        let policy = Spooky { levels_below, ..SPOOKY };
+        let mut dice = Dice(bytes.iter());
+        let mut driver = Driver::new(Model::default(), &mut dice);
+        // The first input names a compaction's group; the kinds of those that run, by group.
+        let mut kinds: BTreeMap<TableId, Kind> = BTreeMap::new();
+        for _ in 0..80 {
+            driver.flush();
+            for _ in 0..driver.dice.below(6) {
+                let last = driver.model.shape.deepest().max(1);
+                let divided = last.saturating_sub(levels_below as usize).max(1);
+                driver.step(&policy);
+                let going: BTreeSet<_> = driver.running.groups().map(|g| g.inputs[0]).collect();
+                kinds.retain(|input, _| going.contains(input));
+                let mut running = Vec::new();
+                for compaction in &driver.running.compactions {
+                    let kind = |g: &Group| match g.destination.level {
+                        _ if compaction.order == Order::Sequential => Kind::Partitioned,
+                        0 => Kind::WithinLevel0,
+                        level if level < divided => Kind::Full,
+                        _ => Kind::Dividing,
+                    };
+                    let of = |g: &Group| *kinds.entry(g.inputs[0]).or_insert(kind(g));
+                    let of: Vec<_> = compaction.groups.iter().map(of).collect();
+                    prop_assert!(of.iter().all(|kind| *kind == of[0]));
+                    running.push(of[0]);
+                }
+                let count = |kinds: &[Kind]| running.iter().filter(|k| kinds.contains(k)).count();
+                prop_assert!(count(&[Kind::WithinLevel0]) <= 1, "{running:?}");
+                prop_assert!(count(&[Kind::Full, Kind::Dividing]) <= 1, "{running:?}");
+                prop_assert!(count(&[Kind::Partitioned, Kind::Dividing]) <= 1, "{running:?}");
+            }
+        }
+    }
 }
 
 #[test]

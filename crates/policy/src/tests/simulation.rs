@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::pick::mix;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// B, in entries of one byte.
 const FLUSH: u64 = 64;
@@ -23,6 +23,11 @@ struct Simulation {
     written: u64,
     /// Bytes that left level 0, plan by plan.
     admissions: Vec<u64>,
+    /// Distinct keys written.
+    keys: HashSet<u32>,
+    /// The most room taken, inputs and outputs of a group together, for each byte of a distinct
+    /// key, since it was last set to 0.
+    peak: f64,
 }
 
 impl Simulation {
@@ -39,7 +44,7 @@ impl Simulation {
             largest: key(entries.last_key_value()),
             first_seq: entries.values().copied().min().unwrap(),
             last_seq: entries.values().copied().max().unwrap(),
-            histogram: Histogram::default(),
+            histogram: histogram(entries.keys().map(|k| (*k, 1))),
         };
         self.entries.insert(id, entries);
         Arc::new(info)
@@ -49,6 +54,7 @@ impl Simulation {
         let seq = self.last;
         let entries: Entries = keys.into_iter().map(|key| (key, seq)).collect();
         self.flushed += entries.len() as u64;
+        self.keys.extend(entries.keys());
         let table = self.table(entries);
         let edit = ShapeEdit { added: vec![(0, RunId(self.last), table)], dropped: vec![] };
         self.shape = apply(&self.shape, &edit).unwrap();
@@ -90,7 +96,7 @@ impl Simulation {
             before.tables().filter(|(_, _, t)| group.inputs.contains(&t.id)).collect();
         let outputs: Vec<_> = match group.action {
             Action::Move => inputs.iter().map(|(_, _, t)| Arc::clone(t)).collect(),
-            Action::Merge { table_bytes, .. } => {
+            Action::Merge { .. } => {
                 let mut merged = Entries::new();
                 for (key, seq) in
                     inputs.iter().flat_map(|(_, _, t)| self.entries.remove(&t.id).unwrap())
@@ -100,10 +106,14 @@ impl Simulation {
                 }
                 self.written += merged.len() as u64;
                 let merged: Vec<_> = merged.into_iter().collect();
-                let size = usize::try_from(table_bytes).unwrap();
-                merged.chunks(size).map(|c| self.table(c.iter().copied().collect())).collect()
+                let parts = split(&group.action, &merged).into_iter();
+                parts.map(|part| self.table(part.iter().copied().collect())).collect()
             }
         };
+        if group.action != Action::Move {
+            let new: u64 = outputs.iter().map(|t| t.bytes).sum();
+            self.peak = self.peak.max((before.bytes() + new) as f64 / self.keys.len() as f64);
+        }
         let Destination { level, run } = group.destination;
         let added = outputs.iter().map(|t| (level, run, Arc::clone(t))).collect();
         let edit = ShapeEdit { added, dropped: group.inputs.clone() };
@@ -230,4 +240,63 @@ fn a_stack_merges_tiny_flushes_with_their_like() {
     let whole = uniform(&UNIVERSAL, 100, 1 << 32).write_amplification();
     let extra = tree.write_amplification() - whole;
     assert!(extra < 7.0, "{extra} more than {whole}");
+}
+
+const SPOOKY: Spooky = Spooky {
+    size_ratio: 5,
+    base_bytes: FLUSH,
+    table_bytes: u64::MAX,
+    level0_runs: 1,
+    levels_below: 2,
+    leveled_levels: 64,
+};
+
+/// The paper's order: full merges write least, Spooky about one time more, small merges most; and
+/// of the room at the peak Spooky takes far less than full merges, the less the further X lies
+/// above L.
+#[test]
+fn spooky_writes_little_more_than_full_merges_in_much_less_room() {
+    let measure = |policy: &dyn Policy| {
+        let load = uniform(policy, 500, 1 << 32).write_amplification();
+        let mut updates = uniform(policy, 300, 12_000);
+        updates.peak = 0.0;
+        for flush in 300..700 {
+            updates.flush((0..FLUSH).map(|k| (mix(flush * FLUSH + k) % 12_000) as u32));
+            updates.rest(policy);
+        }
+        (load, updates.peak)
+    };
+    let [full, two, three] =
+        [0, 1, 2].map(|levels_below| measure(&Spooky { levels_below, ..SPOOKY }));
+    let partial = measure(&LEVELED);
+    println!("full {full:?}, X = L-1 {two:?}, X = L-2 {three:?}, partial {partial:?}");
+    for spooky in [two, three] {
+        assert!(full.0 < spooky.0 && spooky.0 < full.0 + 2.0, "{full:?} {spooky:?}");
+        assert!(spooky.0 < partial.0, "{spooky:?} {partial:?}");
+    }
+    assert!(three.1 < two.1 && two.1 < full.1, "{full:?} {two:?} {three:?}");
+    // 1 + 1/T^(L-X) + 1/(T-1), and a flush.
+    for (spooky, below) in [(two, 1), (three, 2)] {
+        let model = 1.0 + 0.2f64.powi(below) + 0.25;
+        assert!(spooky.1 < model + 0.1, "{spooky:?} of {model}");
+    }
+}
+
+#[test]
+fn spooky_has_as_few_files_as_its_boundaries_ask_for() {
+    for (levels_below, keys) in [(1, 12_000), (2, 12_000), (2, 1 << 32)] {
+        let policy = Spooky { levels_below, ..SPOOKY };
+        let mut tree = Simulation::default();
+        for flush in 0..300 {
+            tree.flush((0..FLUSH).map(|k| (mix(flush * FLUSH + k) % keys) as u32));
+            tree.rest(&policy);
+            let last = tree.shape.deepest();
+            let below = last.min(levels_below as usize + 1) - 1;
+            // Two for each C_X of each level from X on, one for each level above, and level 0. A file
+            // has at most the C_X of before its merge, by which L grows by 1 / (T-1) at most.
+            let most = (below + 1) * 2 * 5usize.pow(below as u32) * 5 / 4 + last - below + 1;
+            let files = tree.shape.tables().count();
+            assert!(files <= most, "{files} files of {most} after {flush} flushes: {levels_below}");
+        }
+    }
 }

@@ -110,11 +110,10 @@ impl Tree {
     /// The tree of `shape`: every table is in `opened` or in this tree.
     #[must_use]
     pub fn next(&self, shape: Arc<Shape>, opened: &[Arc<LiveTable>]) -> Tree {
-        let opened: HashMap<TableId, &Arc<LiveTable>> =
-            opened.iter().map(|t| (t.table.info().id, t)).collect();
-        let find = |info: &TableInfo| {
-            opened.get(&info.id).copied().or_else(|| self.tables.get(&info.id)).cloned()
-        };
+        let opened: HashMap<TableId, Arc<LiveTable>> =
+            opened.iter().map(|t| (t.table.info().id, t.clone())).collect();
+        let find =
+            |info: &TableInfo| opened.get(&info.id).or_else(|| self.tables.get(&info.id)).cloned();
         let mut tables = HashMap::new();
         let mut runs = Vec::new();
         for run in shape.levels.iter().flat_map(|level| &level.runs) {

@@ -1,0 +1,87 @@
+//! Which groups bring levels into one, and into which files they are cut.
+//!
+//! * Above X a group becomes one file.
+//! * In X and below, but for L, it is cut at L's *boundaries*: the keys with which the files of L's
+//!   oldest run begin. So is a new run of a tiered L.
+//! * In L's one run it is cut into parts of equal size, of at most `C_X` bytes, and neighbouring
+//!   groups that fit into one such file are joined.
+
+use super::tree::Tree;
+use crate::groups::{Target, bring_cut, bytes, hull};
+use crate::plan::Group;
+use crate::shape::TableInfo;
+use std::sync::Arc;
+
+impl<'a> Tree<'a> {
+    /// The groups that bring levels `from` to `level` into that one: into its run, which takes the
+    /// level's other runs in, or as a new one.
+    pub fn groups(&self, from: usize, level: usize) -> Vec<Group> {
+        let above = (from..level).flat_map(|l| self.view.level(l));
+        let is_one_run = level == self.last && !self.holds(from, level);
+        if !self.is_leveled(level) && !is_one_run {
+            return self.cut_at_boundaries(above, level, self.view.new_run(level));
+        }
+        let coming = above.chain(self.view.older(level));
+        let mut target = self.view.leveled(level);
+        if level < self.last {
+            return self.cut_at_boundaries(coming, level, target);
+        }
+        let most = self.view.capacity(self.divided).min(target.table_bytes);
+        target.table_bytes = most;
+        bring_cut(coming, target, most, |part| parts(part, most))
+    }
+
+    fn cut_at_boundaries(
+        &self,
+        coming: impl Iterator<Item = &'a Arc<TableInfo>>,
+        level: usize,
+        target: Target<'a>,
+    ) -> Vec<Group> {
+        let boundaries = if level < self.divided { Vec::new() } else { self.boundaries() };
+        bring_cut(coming, target, 0, |part| {
+            let (smallest, largest) = hull(part);
+            within(&boundaries, smallest, largest)
+        })
+    }
+
+    /// Keys with which the files of L's oldest run begin, without the first.
+    pub fn boundaries(&self) -> Vec<&'a [u8]> {
+        let oldest = self.view.runs(self.last).last();
+        let files = oldest.map_or(&[][..], |run| &run.tables);
+        files.iter().skip(1).map(|t| t.smallest.as_slice()).collect()
+    }
+}
+
+/// Those of the ascending `boundaries` at which a file of these keys is cut.
+pub(super) fn within(boundaries: &[&[u8]], smallest: &[u8], largest: &[u8]) -> Vec<Vec<u8>> {
+    let from = boundaries.partition_point(|b| *b <= smallest);
+    let rest = boundaries.iter().skip(from);
+    rest.take_while(|b| **b <= largest).map(|b| b.to_vec()).collect()
+}
+
+/// Keys that cut what these tables hold into equal parts of at most `most` bytes, as far as their
+/// histograms tell; none if it is one part.
+pub(super) fn parts(tables: &[&Arc<TableInfo>], most: u64) -> Vec<Vec<u8>> {
+    let count = u128::from(bytes(tables).div_ceil(most.max(1)));
+    let mut points = Vec::new();
+    for table in tables {
+        let mut before = 0;
+        for point in table.histogram.iter() {
+            points.push((point.key.as_slice(), point.bytes.saturating_sub(before)));
+            before = point.bytes;
+        }
+    }
+    points.sort_unstable();
+    let total: u128 = points.iter().map(|(_, bytes)| u128::from(*bytes)).sum();
+    let (mut sum, mut part, mut cuts) = (0, 1, Vec::<Vec<u8>>::new());
+    for (key, bytes) in points {
+        sum += u128::from(bytes);
+        if sum < total && sum * count >= total * part {
+            part = sum * count / total + 1;
+            // The least key after this one.
+            cuts.push([key, &[0]].concat());
+        }
+    }
+    cuts.dedup();
+    cuts
+}

@@ -1,0 +1,36 @@
+//! Adding and dropping a level: whole runs are relabelled.
+//!
+//! 1. L with at least `C_L` bytes in one run becomes L+1, and its old place is empty.
+//! 2. L with fewer than `C_L / T` bytes becomes L-1, when levels X to L-1 are empty: after a whole
+//!    partitioned merge.
+//!
+//! Nothing that writes into X or below runs meanwhile. `C_L / T` is the capacity of L-1, so neither
+//! step is undone by the next.
+
+use super::tree::Tree;
+use crate::plan::{LevelChange, Plan, Reshape};
+use crate::words::size;
+
+impl Tree<'_> {
+    pub(super) fn change_levels(&self) -> Option<Plan> {
+        if self.is_lower_busy() { None } else { self.view.deepen().or_else(|| self.rise()) }
+    }
+
+    fn rise(&self) -> Option<Plan> {
+        let above = self.last.checked_sub(1).filter(|above| *above > 0)?;
+        let (bytes, limit) = (self.view.bytes(self.last), self.view.capacity(self.last));
+        let limit = limit / self.view.rule.size_ratio.max(1);
+        let is_clear = (self.divided.min(above)..self.last).all(|level| self.runs(level) == 0);
+        let shifts = self.view.running.groups().any(|g| g.destination.level >= above);
+        if bytes >= limit || !is_clear || shifts {
+            return None;
+        }
+        let reason = format!(
+            "level {}, the last, has {}, less than {}: it becomes level {above}",
+            self.last,
+            size(bytes),
+            size(limit),
+        );
+        Some(Reshape { change: LevelChange::Drop(above), reason }.into())
+    }
+}

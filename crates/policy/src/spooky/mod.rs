@@ -1,0 +1,124 @@
+//! Spooky: full merges above, merges of perfectly overlapping files below (Dayan et al., "Spooky:
+//! Granulating LSM-Tree Compactions Correctly", PVLDB 15(11), 2022, section 4).
+//!
+//! L is the deepest level, X the one a chosen number of levels above it, at least 1; capacities
+//! adapt to L (`view.rs`). The files of L, in its oldest run, part the key space; those of levels X
+//! to L-1 are cut at the same keys.
+//!
+//! 1. **Admission** (`upper.rs`). Level 0 with its runs and B bytes goes down to q, the smallest level
+//!    of 1 to X that holds all above and in it, else X. Above X all becomes one file, but files that
+//!    overlap nothing stay apart: keys in order move. Into X it is a *dividing merge*.
+//! 2. **Partitioned merge** (`partition.rs`). X at its capacity goes down to z, the smallest level
+//!    below it that holds levels X to z, else L: one group of overlapping files after another, in
+//!    key order. A file of z over which nothing newer lies is no part of any group. Into L a file
+//!    has at most `C_X` bytes: a larger one is cut into equal parts, and neighbouring groups that
+//!    fit into one are joined.
+//! 3. **Levels** (`levels.rs`). L at its capacity becomes L+1 as it is; L that would fit the level
+//!    above it, when all from X to there is empty, becomes that one.
+//! 4. **At once** runs at most one partitioned merge, of which one group at a time, one merge down
+//!    to at most X-1, and one within level 0, where runs gather while a merge keeps them waiting. A
+//!    dividing merge is one of the second kind, and never runs beside a partitioned one.
+//!
+//! The G largest levels are leveled, those above tiered: there what comes from above is a new run.
+//! With X = L this is the full merge of [`crate::leveled_full`] and [`crate::tiered_full`].
+//!
+//! The paper writes `L*(T-1)/2 + 1` times what a user does, and takes `1 + 1/T^(L-X) + 1/(T-1)` of
+//! the room.
+
+mod files;
+mod levels;
+mod partition;
+mod tree;
+mod upper;
+
+use crate::parameter::{Described, Parameter, Slot};
+use crate::plan::Plan;
+use crate::planning::Planning;
+use crate::policy::Policy;
+use serde::{Deserialize, Serialize};
+use tree::Tree;
+
+/// The Spooky policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Spooky {
+    /// T: the factor between capacities, and the runs of a tiered level.
+    pub size_ratio: u64,
+    /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
+    pub base_bytes: u64,
+    /// The most bytes that any file has, also where the paper would have it larger.
+    pub table_bytes: u64,
+    /// Runs that wait in level 0 before they are merged.
+    pub level0_runs: u64,
+    /// L - X: how many levels lie below the one that dividing merges write. With none merges are
+    /// full, with one this is the paper's two-level Spooky.
+    pub levels_below: u64,
+    /// G: how many of the largest levels are leveled. With none all are tiered.
+    pub leveled_levels: u64,
+}
+
+impl Default for Spooky {
+    fn default() -> Self {
+        Spooky {
+            size_ratio: 5,
+            base_bytes: 4 << 20,
+            table_bytes: 1 << 30,
+            level0_runs: 4,
+            levels_below: 2,
+            leveled_levels: 64,
+        }
+    }
+}
+
+impl Policy for Spooky {
+    fn name(&self) -> &'static str {
+        "spooky"
+    }
+
+    fn plan(&self, planning: &Planning) -> Option<Plan> {
+        let tree = Tree::new(self, planning);
+        (tree.change_levels())
+            .or_else(|| tree.partition())
+            .or_else(|| tree.admit())
+            .or_else(|| tree.gather())
+    }
+}
+
+impl Described for Spooky {
+    fn summary(&self) -> &'static str {
+        "Full merges above, and below merges of one file with those that overlap it exactly: nearly \
+         the writing of full merges at nearly the space of small ones."
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::size_ratio(self.size_ratio),
+            Parameter::base_bytes(self.base_bytes),
+            Parameter::table_bytes(self.table_bytes),
+            Parameter::level0_runs(self.level0_runs),
+            Parameter::number(
+                "levels-below",
+                "how many levels lie below the one that is cut at the files of the largest",
+                (0, 8),
+                self.levels_below,
+            ),
+            Parameter::number(
+                "leveled-levels",
+                "how many of the largest levels are leveled",
+                (0, 64),
+                self.leveled_levels,
+            ),
+        ]
+    }
+
+    fn slots(&mut self) -> Vec<Slot<'_>> {
+        vec![
+            Slot::Number(&mut self.size_ratio),
+            Slot::Number(&mut self.base_bytes),
+            Slot::Number(&mut self.table_bytes),
+            Slot::Number(&mut self.level0_runs),
+            Slot::Number(&mut self.levels_below),
+            Slot::Number(&mut self.leveled_levels),
+        ]
+    }
+}

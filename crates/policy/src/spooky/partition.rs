@@ -1,0 +1,72 @@
+//! The partitioned merge: levels X to z, one group of overlapping files at a time.
+//!
+//! 1. It is due when X has its capacity, or T runs where it is tiered, and when a level below X is
+//!    to be mended that another policy left with too much, or with several runs.
+//! 2. z is the smallest level below X that holds levels X to z, else L.
+//! 3. Files of levels above L that reach over a boundary of L, as another policy or a smaller L
+//!    left them, are cut there first, each in its place.
+//! 4. The files of levels X to z that overlap form the groups, cut as `files.rs` says. Each is merged,
+//!    or moved when it is one file; what lies in z alone is left as it is.
+
+use super::files::within;
+use super::tree::Tree;
+use crate::plan::{Action, Compaction, Destination, Group, Order, Plan};
+use crate::words::{count, size};
+
+impl Tree<'_> {
+    pub(super) fn partition(&self) -> Option<Plan> {
+        let Tree { divided, last, .. } = *self;
+        if divided == last || self.is_lower_busy() {
+            return None;
+        }
+        let (have, capacity) = (self.view.bytes(divided), self.view.capacity(divided));
+        let crowded = !self.is_leveled(divided) && self.runs(divided) >= self.view.rule.size_ratio;
+        let full = (have >= capacity || crowded).then_some(divided + 1);
+        let over = (divided + 1..last).rfind(|l| self.is_over(*l)).map(|l| l + 1);
+        let scattered = (divided + 1..=last).rfind(|l| self.is_scattered(*l));
+        let least = full.max(over).max(scattered)?;
+        let level = (least..last).find(|z| self.holds(divided, *z)).unwrap_or(last);
+
+        let cause = format!("level {divided} has {} of {}", size(have), size(capacity));
+        let plan = self.divide(level, &cause).or_else(|| self.merge(level, &cause))?;
+        self.are_free(&plan.groups).then_some(plan.into())
+    }
+
+    /// Step 3.
+    fn divide(&self, level: usize, cause: &str) -> Option<Compaction> {
+        let boundaries = self.boundaries();
+        let mut groups = Vec::new();
+        for depth in self.divided..=level.min(self.last - 1) {
+            for run in self.view.runs(depth) {
+                let destination = Destination { level: depth, run: run.id };
+                for table in &run.tables {
+                    let cuts = within(&boundaries, &table.smallest, &table.largest);
+                    if !cuts.is_empty() {
+                        let table_bytes = self.view.rule.table_bytes;
+                        let action = Action::Merge { cuts, table_bytes, filter_bits: None };
+                        groups.push(Group { inputs: vec![table.id], destination, action });
+                    }
+                }
+            }
+        }
+        let reason = format!(
+            "{cause}, but {} over a boundary of level {}: cut there first",
+            count(groups.len(), "file"),
+            self.last,
+        );
+        let plan = Compaction { groups, order: Order::Sequential, reason };
+        (!plan.groups.is_empty()).then_some(plan)
+    }
+
+    /// Step 4.
+    fn merge(&self, level: usize, cause: &str) -> Option<Compaction> {
+        let groups = self.groups(self.divided, level);
+        let reason = format!(
+            "{cause}: levels {} to {level} are merged into level {level}, {} after another",
+            self.divided,
+            count(groups.len(), "group"),
+        );
+        let plan = Compaction { groups, order: Order::Sequential, reason };
+        (!plan.groups.is_empty()).then_some(plan)
+    }
+}

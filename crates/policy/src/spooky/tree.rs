@@ -1,0 +1,105 @@
+//! What one call of the planner sees: L, X, which levels are leveled, and what runs.
+
+use super::Spooky;
+use crate::plan::{Group, Plan};
+use crate::planning::Planning;
+use crate::view::{Vertical, View};
+use std::collections::HashSet;
+
+/// One call of the planner.
+pub(super) struct Tree<'a> {
+    pub view: View<'a>,
+    /// L.
+    pub last: usize,
+    /// X.
+    pub divided: usize,
+    /// L-G+1, at least 1: from here down levels are leveled.
+    first_leveled: usize,
+}
+
+impl<'a> Tree<'a> {
+    pub fn new(policy: &Spooky, planning: &Planning<'a>) -> Self {
+        let rule = Vertical {
+            size_ratio: policy.size_ratio,
+            base_bytes: policy.base_bytes,
+            table_bytes: policy.table_bytes,
+            level0_runs: policy.level0_runs,
+            adapt: true,
+        };
+        let view = View::new(rule, planning);
+        let last = view.last();
+        let above =
+            |levels: u64| last.saturating_sub(usize::try_from(levels).unwrap_or(usize::MAX));
+        let first_leveled = above(policy.leveled_levels) + 1;
+        let divided = above(policy.levels_below).max(1);
+        Tree { view, last, divided, first_leveled }
+    }
+
+    pub fn runs(&self, level: usize) -> u64 {
+        self.view.runs(level).len() as u64
+    }
+
+    pub fn is_leveled(&self, level: usize) -> bool {
+        level >= self.first_leveled
+    }
+
+    /// Whether `level` can take all from level `from` down to it: beside what is there, as a new run
+    /// where it is tiered.
+    pub fn holds(&self, from: usize, level: usize) -> bool {
+        let bytes = (from..=level).map(|l| self.view.bytes(l)).fold(0, u64::saturating_add);
+        let has_place = self.is_leveled(level) || self.runs(level) < self.view.rule.size_ratio;
+        bytes <= self.view.capacity(level) && has_place
+    }
+
+    /// Whether a level above L has more than it may.
+    pub fn is_over(&self, level: usize) -> bool {
+        let crowded = !self.is_leveled(level) && self.runs(level) > self.view.rule.size_ratio;
+        self.view.bytes(level) > self.view.capacity(level) || crowded
+    }
+
+    /// Whether a level has several runs and must have one: a leveled one, or L with its capacity
+    /// or more than T runs.
+    pub fn is_scattered(&self, level: usize) -> bool {
+        let full = self.view.bytes(level) >= self.view.capacity(level);
+        let crowded = self.runs(level) > self.view.rule.size_ratio;
+        let must = self.is_leveled(level) || level == self.last && (full || crowded);
+        must && self.runs(level) > 1
+    }
+
+    /// Whether a partitioned or a dividing merge runs: anything that writes into X or below.
+    pub fn is_lower_busy(&self) -> bool {
+        self.running().any(|g| g.destination.level >= self.divided)
+    }
+
+    /// Whether a full or a dividing merge runs: anything that takes from above X, but for merges
+    /// within level 0.
+    pub fn is_upper_busy(&self) -> bool {
+        let into_lower = self.running().filter(|g| g.destination.level >= self.divided);
+        let taken: HashSet<_> = into_lower.flat_map(|g| &g.inputs).collect();
+        let mut above = (0..self.divided).flat_map(|level| self.view.level(level));
+        above.any(|t| taken.contains(&t.id))
+            || self.running().any(|g| (1..self.divided).contains(&g.destination.level))
+    }
+
+    /// Merges within level 0: runs of few bytes, or runs that must wait for a merge.
+    pub fn gather(&self) -> Option<Plan> {
+        if self.running().any(|g| g.destination.level == 0) {
+            return None;
+        }
+        let waits = self.view.admits() && (self.is_lower_busy() || self.is_upper_busy());
+        if waits {
+            self.view.merge_in_level0("a merge below keeps them waiting")
+        } else {
+            self.view.gather()
+        }
+    }
+
+    fn running(&self) -> impl Iterator<Item = &'a Group> {
+        self.view.running.groups()
+    }
+
+    /// Whether nobody else consumes what these groups do.
+    pub fn are_free(&self, groups: &[Group]) -> bool {
+        !groups.iter().flat_map(|g| &g.inputs).any(|id| self.view.holds(id))
+    }
+}

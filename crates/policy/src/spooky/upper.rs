@@ -1,0 +1,49 @@
+//! Admission: level 0 and all down to a level of 1 to X become part of that level.
+
+use super::tree::Tree;
+use crate::plan::{Compaction, Plan};
+use crate::words::{count, size};
+
+impl Tree<'_> {
+    /// The full or dividing merge that is due: level 0 is, or a level of 1 to X is to be mended that
+    /// another policy, or a smaller L, left with too much.
+    pub(super) fn admit(&self) -> Option<Plan> {
+        if self.is_upper_busy() {
+            return None;
+        }
+        let over = (1..self.divided).rfind(|l| self.is_over(*l)).map(|l| l + 1);
+        let scattered = (1..=self.divided).rfind(|l| self.is_scattered(*l));
+        let least = self.view.admits().then_some(1).max(over).max(scattered)?;
+        let level = (least..self.divided).find(|q| self.holds(0, *q)).unwrap_or(self.divided);
+        let divides = level == self.divided;
+        if divides && self.is_lower_busy() {
+            return None;
+        }
+
+        let groups = self.groups(0, level);
+        if groups.is_empty() || !self.are_free(&groups) {
+            return None;
+        }
+        let cause = match (over, scattered) {
+            (Some(below), _) if least == below => {
+                let (have, limit) = (self.view.bytes(below - 1), self.view.capacity(below - 1));
+                format!("level {} has {} over {}", below - 1, size(have), size(limit))
+            }
+            (_, Some(level)) if least == level => {
+                format!("level {level} has {} runs, not one", self.runs(level))
+            }
+            _ => format!("level 0 has {}", count(self.view.runs(0).len(), "run")),
+        };
+        let effect = if divides && level < self.last {
+            format!("is cut at {} of level {}", count(self.boundaries().len(), "key"), self.last)
+        } else {
+            "becomes part of it".to_owned()
+        };
+        let reason = format!(
+            "{cause}: all down to level {level}, {}, {effect}, in {}",
+            size(self.view.down_to(level)),
+            count(groups.len(), "group"),
+        );
+        Some(Compaction::parallel(groups, reason).into())
+    }
+}

@@ -1,0 +1,274 @@
+//! Spooky, on trees small enough to follow by hand, and over loads. T is 3 and B is 12, X is the
+//! second largest level unless a test says otherwise.
+
+use super::*;
+
+const SPOOKY: Spooky = Spooky {
+    size_ratio: 3,
+    base_bytes: 12,
+    table_bytes: u64::MAX,
+    level0_runs: 1,
+    levels_below: 1,
+    leveled_levels: 64,
+};
+
+fn plan_beside(policy: &Spooky, model: &Model, running: &Running) -> Option<Plan> {
+    let plan = propose(policy, &model.shape, &[], running, model.fresh(running))?;
+    assert_eq!(validate_plan(&model.shape, running, &plan), Ok(()));
+    Some(plan)
+}
+
+fn next(policy: &Spooky, model: &Model) -> Option<Plan> {
+    plan_beside(policy, model, &Running::default())
+}
+
+/// The next plan's groups, which are of this order.
+fn groups(policy: &Spooky, model: &Model, order: Order) -> Vec<Group> {
+    let Some(Plan::Compact(plan)) = next(policy, model) else { panic!("nothing is due") };
+    assert_eq!(plan.order, order, "{}", plan.reason);
+    plan.groups
+}
+
+fn change(policy: &Spooky, model: &Model) -> Option<LevelChange> {
+    let Some(Plan::Reshape(plan)) = next(policy, model) else { return None };
+    Some(plan.change)
+}
+
+/// The first and last key of each file of a level.
+fn files(model: &Model, level: usize) -> Vec<(u8, u8)> {
+    model.shape.levels[level].tables().map(|t| (t.smallest[1], t.largest[1])).collect()
+}
+
+/// The nine files of the largest level in the paper's Figure 5; the others are made up around the
+/// two that it gives.
+const FIGURE_5: [(u16, u16); 9] =
+    [(0, 12), (13, 25), (26, 38), (39, 50), (51, 60), (61, 70), (71, 80), (81, 90), (91, 99)];
+
+fn figure_5() -> Model {
+    let mut model = Model::default();
+    for (from, to) in FIGURE_5 {
+        model.write(2, 1, from..=to);
+    }
+    model
+}
+
+#[test]
+fn figure_5_no_edge_is_merged_superfluously() {
+    let updates = || (0..100).step_by(3);
+    let mut model = figure_5();
+    model.write(0, 9, updates());
+    // A file of level 2 may have 20 bytes: with what is newer none is cut or joined.
+    let policy = Spooky { size_ratio: 5, ..SPOOKY };
+    model = model.follow(&next(&policy, &model).unwrap());
+    assert_eq!(files(&model, 1).len(), FIGURE_5.len());
+    let groups = groups(&policy, &model, Order::Sequential);
+    let inputs = |g: &Group| {
+        let tables = model.shape.tables().filter(|(_, _, t)| g.inputs.contains(&t.id));
+        tables.map(|(level, _, t)| (level, t.smallest[1], t.largest[1])).collect::<Vec<_>>()
+    };
+    for (group, (from, to)) in groups.iter().zip(FIGURE_5) {
+        let [(1, first, last), below] = inputs(group)[..] else { panic!("{group:?}") };
+        assert_eq!(below, (2, from as u8, to as u8));
+        assert!(from as u8 <= first && last <= to as u8);
+    }
+    let before = model.last_table;
+    let merged = groups.iter().fold(model.clone(), |m, g| m.commit(g, false).unwrap());
+    let written = |model: &Model, before: u64| {
+        let new = model.data.iter().filter(|(id, _)| id.0 > before);
+        new.map(|(_, v)| v.len()).sum::<usize>()
+    };
+    assert_eq!(written(&merged, before), 100, "each entry of the largest level once");
+
+    // Files cut by size share files of the level below: those are rewritten more than once.
+    let mut partial = figure_5();
+    let cut: Vec<_> = updates().collect();
+    for keys in cut.chunks(12) {
+        partial.write(1, 8, keys.iter().copied());
+    }
+    let before = partial.last_table;
+    for id in partial.shape.levels[1].tables().map(|t| t.id).collect::<Vec<_>>() {
+        let tables = || partial.shape.tables().map(|(_, _, t)| t);
+        let sent = tables().find(|t| t.id == id).unwrap();
+        let below = partial.shape.levels[2].tables().filter(|t| t.overlaps(sent)).map(|t| t.id);
+        let group = merge(&below.chain([id]).collect::<Vec<_>>(), 2, 1);
+        partial = partial.commit(&group, false).unwrap();
+    }
+    assert!(written(&partial, before) > 100);
+}
+
+#[test]
+fn a_dividing_merge_cuts_at_the_largest_levels_files_and_a_full_one_makes_one_file() {
+    let mut model = Model::default();
+    for (from, to) in [(0, 40), (50, 70), (80, 89), (90, 99)] {
+        model.write(3, 1, from..=to);
+    }
+    model.write(2, 2, [5, 45, 95]);
+    model.write(0, 3, (0..100).step_by(8));
+    let policy = Spooky { base_bytes: 10, ..SPOOKY };
+    // Level 1 may have max(B, 82 / 9) bytes, which is less than there is; level 2 has 27.
+    let divided = model.follow(&next(&policy, &model).unwrap());
+    assert_eq!(files(&divided, 2), [(0, 48), (56, 72), (80, 88), (95, 96)]);
+
+    let wide = Spooky { base_bytes: 13, ..policy };
+    let full = model.follow(&next(&wide, &model).unwrap());
+    assert_eq!((files(&full, 1), files(&full, 2)), (vec![(0, 96)], vec![(5, 95)]));
+}
+
+/// Figure 10: X is the third largest level, and of 300 bytes level 2 may have 100, level 1 33.
+#[test]
+fn a_partitioned_merge_goes_to_the_smallest_level_that_holds_what_is_above() {
+    let policy = Spooky { levels_below: 2, ..SPOOKY };
+    let tree = |second: u16| {
+        let mut model = Model::default();
+        for file in 0..3 {
+            let from = file * 100;
+            model.write(3, 1, from..from + 100);
+            model.write(2, 2, (from..from + 100).take(usize::from(second) / 3));
+            model.write(1, 3, from..from + 11);
+        }
+        model
+    };
+    let levels = |second| {
+        let model = tree(second);
+        let groups = groups(&policy, &model, Order::Sequential);
+        assert_eq!(groups.len(), 3);
+        groups.iter().map(|g| (g.inputs.len(), g.destination.level)).collect::<Vec<_>>()
+    };
+    assert_eq!(levels(66), [(2, 2); 3]);
+    assert_eq!(levels(78), [(3, 3); 3]);
+}
+
+#[test]
+fn a_file_over_which_nothing_newer_lies_is_left_as_it_is() {
+    let mut model = figure_5();
+    let hot = model.write(1, 2, 26..=38);
+    model.write(1, 2, 40..=50);
+    model.write(1, 2, [13, 14, 15, 16, 17, 18, 19, 20, 21, 22]);
+    let policy = Spooky { base_bytes: 34, ..SPOOKY };
+    let groups = groups(&policy, &model, Order::Sequential);
+    assert_eq!(groups.iter().map(|g| g.inputs.len()).collect::<Vec<_>>(), [2; 3]);
+    assert!(groups.iter().any(|g| g.inputs.contains(&hot)));
+    let untouched: BTreeSet<_> = [0, 4, 5, 6, 7, 8].map(|at| TableId(at + 1)).into();
+    let after = groups.iter().fold(model, |m, g| m.commit(g, false).unwrap());
+    let left: BTreeSet<_> = after.shape.tables().map(|(_, _, t)| t.id).collect();
+    assert!(untouched.is_subset(&left));
+}
+
+#[test]
+fn a_file_over_the_limit_is_cut_into_equal_parts_and_small_neighbours_are_joined() {
+    let mut model = Model::default();
+    // Level 1, of 90 bytes, may have 30, and so may a file of level 2.
+    for (from, to) in [(0, 50), (100, 105), (110, 115), (120, 150)] {
+        model.write(2, 1, from..to);
+        model.write(1, 2, (from..to).step_by(2));
+    }
+    let after = groups(&SPOOKY, &model, Order::Sequential);
+    let after = after.iter().fold(model, |m, g| m.commit(g, false).unwrap());
+    assert_eq!(files(&after, 2), [(0, 16), (17, 32), (33, 49), (100, 114), (120, 134), (135, 149)]);
+}
+
+#[test]
+fn keys_in_order_are_moved_down_and_written_once_on_arrival_in_the_largest_level() {
+    let mut model = Model::default();
+    let mut written = 0;
+    for flush in 0..200u16 {
+        let run = model.fresh(&Running::default()).0;
+        model.write(0, run, flush * 12..flush * 12 + 12);
+        while let Some(plan) = next(&SPOOKY, &model) {
+            if let Plan::Compact(plan) = &plan {
+                for group in plan.groups.iter().filter(|g| g.action != Action::Move) {
+                    assert_eq!(group.destination.level, model.shape.deepest(), "{}", plan.reason);
+                }
+            }
+            let before = model.last_table;
+            model = model.follow(&plan);
+            let new = model.data.iter().filter(|(id, _)| id.0 > before);
+            written += new.map(|(_, v)| v.len()).sum::<usize>();
+        }
+        assert!(model.shape.levels[0].runs.is_empty());
+    }
+    assert!(written <= 2400, "{written}");
+    let above = &model.shape.levels[1];
+    assert!(above.tables().count() > 1 && above.tables().all(|t| t.bytes == 12), "small files");
+}
+
+#[test]
+fn a_level_is_added_at_capacity_and_dropped_when_the_one_above_would_do_and_neither_is_undone() {
+    let mut model = Model::default();
+    model.write(2, 1, 0..108);
+    assert_eq!(change(&SPOOKY, &model), Some(LevelChange::Add(2)));
+    model = model.reshape(LevelChange::Add(2));
+    assert_eq!(next(&SPOOKY, &model), None);
+
+    let mut small = Model::default();
+    let file = small.write(3, 1, 0..107);
+    assert_eq!(change(&SPOOKY, &small), Some(LevelChange::Drop(2)));
+    assert_eq!(next(&SPOOKY, &small.reshape(LevelChange::Drop(2))), None);
+    // Not while anything stands or is written between.
+    let writing = Running { compactions: vec![plan(vec![merge(&[file], 3, 1)])] };
+    assert_eq!(plan_beside(&SPOOKY, &small, &writing), None);
+    small.write(2, 2, 0..10);
+    assert_eq!(next(&SPOOKY, &small), None);
+}
+
+#[test]
+fn after_a_drop_the_file_that_was_never_divided_is_cut_before_it_is_merged_file_by_file() {
+    let mut model = figure_5();
+    model.write(1, 2, (0..100).step_by(2));
+    let cut = groups(&SPOOKY, &model, Order::Sequential);
+    assert_eq!(cut.len(), 1);
+    model = model.commit(&cut[0], false).unwrap();
+    assert_eq!(files(&model, 1).len(), 9);
+    let merges = groups(&SPOOKY, &model, Order::Sequential);
+    assert_eq!(merges.iter().map(|g| g.destination.level).collect::<BTreeSet<_>>(), [2].into());
+    assert!(merges.iter().all(|g| g.inputs.len() % 2 == 0), "a file and the one below it");
+}
+
+#[test]
+fn tiered_levels_take_new_runs_cut_at_the_oldest_run_of_the_largest() {
+    let lazy = Spooky { leveled_levels: 1, ..SPOOKY };
+    let mut model = figure_5();
+    for run in 2..=3 {
+        model.write(0, run * 10, (0..100).step_by(8));
+        model = model.follow(&next(&lazy, &model).unwrap());
+    }
+    assert_eq!(model.shape.levels[1].runs.len(), 2);
+    model.write(0, 90, (0..100).step_by(8));
+    model = model.follow(&next(&lazy, &model).unwrap());
+    assert_eq!(
+        model.shape.levels[1].runs.iter().map(|r| r.tables.len()).collect::<Vec<_>>(),
+        [9; 3]
+    );
+    let merges = groups(&lazy, &model, Order::Sequential);
+    assert!(merges.iter().all(|g| g.inputs.len() % 4 == 0), "one file of each run");
+
+    let tiered = Spooky { leveled_levels: 0, base_bytes: 16, ..SPOOKY };
+    let merges = groups(&tiered, &model, Order::Sequential);
+    assert!(merges.iter().all(|g| g.inputs.len() == 3 && g.destination.run != RunId(1)));
+    let after = merges.iter().fold(model, |m, g| m.commit(g, false).unwrap());
+    assert_eq!(
+        after.shape.levels[2].runs.iter().map(|r| r.tables.len()).collect::<Vec<_>>(),
+        [9; 2]
+    );
+}
+
+#[test]
+fn runs_that_a_merge_keeps_waiting_are_merged_within_level_0_one_merge_at_a_time() {
+    let mut model = figure_5();
+    model.write(0, 2, (0..100).step_by(4));
+    let Some(Plan::Compact(dividing)) = next(&SPOOKY, &model) else { panic!("level 0 is due") };
+    let mut running = Running { compactions: vec![dividing] };
+    for run in 10..14 {
+        assert_eq!(plan_beside(&SPOOKY, &model, &running), None, "too few to be worth it");
+        model.write(0, run, (0..100).step_by(4));
+    }
+    let Some(Plan::Compact(within)) = plan_beside(&SPOOKY, &model, &running) else {
+        panic!("four runs wait")
+    };
+    assert_eq!(within.groups[0].destination, Destination { level: 0, run: RunId(13) });
+    running.compactions.push(within);
+    for run in 20..24 {
+        model.write(0, run, 0..20);
+    }
+    assert_eq!(plan_beside(&SPOOKY, &model, &running), None);
+}
