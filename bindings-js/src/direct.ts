@@ -37,11 +37,11 @@ import {
   Packer,
   packRange,
   type RangeOptions,
-  unpack,
 } from "./packing.ts";
 import { type Entry, FIRST_PAGE_BYTES, PAGE_BYTES, pairs, type Part, single } from "./parts.ts";
 import { packPolicy, type Policy, type PolicyOptions } from "./policies.ts";
 import { type CheckReport, type Level, parse, type Stats } from "./stats.ts";
+import { Strings } from "./strings.ts";
 import { toError } from "./wire.ts";
 
 export type { WaitOptions } from "./abort.ts";
@@ -164,7 +164,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     const packer = new Packer();
     for (const key of keys) packer.key(key);
     const values = core.engine.call((store) => store.get_many(keyspace, snapshot, packer.bytes()));
-    return unpack(values).map((value) => value && decode(value, encoding));
+    return new Strings(values).read(encoding);
   }
 
   /**
@@ -227,6 +227,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
       while (!scan.done) yield core.engine.call(() => step(scan));
     } finally {
       scan.free();
+      // Files that it held may go.
+      core.engine.askTurn();
     }
   }
 

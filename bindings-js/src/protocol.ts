@@ -28,8 +28,13 @@ export interface OpenRequest extends Asked {
   syncInterval: number;
   /** The module or where it lies, if not beside the worker. */
   wasm: string | WebAssembly.Module | undefined;
-  /** Options of the engine, as JSON. */
-  engine: string;
+  /** Options of the engine; a policy as JSON. */
+  engine: {
+    errorIfExists: boolean;
+    memtableBytes: number | undefined;
+    cacheBytes: number | undefined;
+    policy: string | undefined;
+  };
 }
 
 /** Which entries a scan gives. No limit is Infinity. */
@@ -105,7 +110,10 @@ export interface Exported {
 /** How a request ended. */
 export type Outcome = { value: unknown } | { error: WireError };
 
-/** The answer to the request of that id; an event has the id 0, and is JSON. */
+/**
+ * The answer to the request of that id. What nobody asked for has the id 0: an event, as JSON, or
+ * the error after which the worker does nothing more.
+ */
 export type Reply = Outcome & { id: number };
 
 /** The name of the lock that a store's owner holds. */

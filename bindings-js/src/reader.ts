@@ -7,7 +7,6 @@ import { checkIterable, checkLimit, toEncodings } from "./options.ts";
 import {
   type Bytes,
   type Decoded,
-  decode,
   type Encoding,
   packRange,
   type RangeOptions,
@@ -74,8 +73,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     checkIterable("keys", keys);
     const { connection, keyspace, snapshot } = this.scope;
     const { valueEncoding } = toEncodings<K, E>(options, this.scope);
-    const values = await this.run(options, () => connection.lookup(keyspace, snapshot, keys));
-    return values.map((value) => (value === undefined ? undefined : decode(value, valueEncoding)));
+    const lookup = () => connection.lookup(keyspace, snapshot, keys, valueEncoding);
+    return await this.run(options, lookup);
   }
 
   /**

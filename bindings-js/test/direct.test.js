@@ -12,7 +12,7 @@ import {
 } from "../dist/direct.js";
 
 const wasm = new WebAssembly.Module(
-  readFileSync(new URL("../wasm/terrane_bg.wasm", import.meta.url)),
+  readFileSync(new URL("../dist/terrane_bg.wasm", import.meta.url)),
 );
 
 /** Opens a store that is closed at the test's end. */
