@@ -83,7 +83,8 @@ export class Engine {
     const place = onFiles ? await Place.take(request, request.create) : undefined;
     try {
       await Promise.all([loading, place?.sweep()]);
-      const { create, errorIfExists, memtableBytes, cacheBytes, policy } = request;
+      const { create, engine } = request;
+      const { errorIfExists, memtableBytes, cacheBytes, policy } = engine;
       const handles = place?.handles ?? [];
       const store = guard(() =>
         Store.open(handles, create, errorIfExists, memtableBytes, cacheBytes, policy),

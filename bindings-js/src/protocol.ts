@@ -28,12 +28,13 @@ export interface OpenRequest extends Asked {
   syncInterval: number;
   /** The module or where it lies, if not beside the worker. */
   wasm: string | WebAssembly.Module | undefined;
-  /** Whether to refuse a store that is there. */
-  errorIfExists: boolean;
-  /** Options of the engine, with defaults of its own; the policy is JSON. */
-  memtableBytes: number | undefined;
-  cacheBytes: number | undefined;
-  policy: string | undefined;
+  /** Options of the engine; a policy as JSON. */
+  engine: {
+    errorIfExists: boolean;
+    memtableBytes: number | undefined;
+    cacheBytes: number | undefined;
+    policy: string | undefined;
+  };
 }
 
 /** Which entries a scan gives. No limit is Infinity. */
