@@ -11,12 +11,16 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** The error of a call whose signal was aborted. */
+export function aborted(signal: AbortSignal): AbortError {
+  return new AbortError("the call was aborted by its signal", { cause: signal.reason });
+}
+
 /** What `begin` promises, unless the signal comes first. */
 export function abortable<T>(signal: AbortSignal | undefined, begin: () => Promise<T>): Promise<T> {
   if (signal === undefined) return begin();
   return new Promise((resolve, reject) => {
-    const stop = () =>
-      reject(new AbortError("the call was aborted by its signal", { cause: signal.reason }));
+    const stop = () => reject(aborted(signal));
     if (signal.aborted) return stop();
     signal.addEventListener("abort", stop);
     begin()

@@ -10,11 +10,20 @@
  *    granted, the worker is gone, and every call that waits fails.
  */
 
-import { AbortError, ClosedError, EngineError, type TerraneError } from "./errors.ts";
+import { aborted } from "./abort.ts";
+import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
 import { fromWire } from "./wire.ts";
 import { Listeners } from "./events.ts";
-import { type Bytes, checkLength, MAX_BATCH_BYTES, Packer, unpack } from "./packing.ts";
+import {
+  type Bytes,
+  checkLength,
+  type Decoded,
+  type Encoding,
+  MAX_BATCH_BYTES,
+  Packer,
+} from "./packing.ts";
 import type { OpenRequest, Operation, Reply, Request } from "./protocol.ts";
+import { Strings } from "./strings.ts";
 
 /** A group takes no more calls beyond this many bytes. */
 const GROUP_BYTES = 1 << 20;
@@ -66,9 +75,9 @@ export class Connection {
     opening: OpenRequest,
     signal: AbortSignal | undefined,
   ): Promise<Connection> {
+    if (signal?.aborted) throw aborted(signal);
     const connection = new Connection(start, opening);
-    const abort = () =>
-      connection.#fail(new AbortError("the opening was aborted", { cause: signal?.reason }));
+    const abort = () => signal && connection.#fail(aborted(signal));
     signal?.addEventListener("abort", abort);
     try {
       await connection.#connect();
@@ -96,23 +105,24 @@ export class Connection {
   }
 
   /** Adds lookups of `keys`; the promise is their values, in order. */
-  async lookup(
+  async lookup<E extends Encoding>(
     keyspace: number,
     snapshot: number,
     keys: readonly Bytes[],
-  ): Promise<(Uint8Array | undefined)[]> {
+    encoding: E,
+  ): Promise<(Decoded<E> | undefined)[]> {
     const fill = (packer: Packer) => {
       for (const key of keys) packer.key(key);
     };
     const group = this.#join(`get ${keyspace} ${snapshot}`, fill, () =>
-      this.#enqueue({ op: "get", keyspace, snapshot, keys: EMPTY }).then((packed) =>
-        unpack(packed as Uint8Array),
+      this.#enqueue({ op: "get", keyspace, snapshot, keys: EMPTY }).then(
+        (packed) => new Strings(packed as Uint8Array),
       ),
     );
     const first = group.size;
     group.size += keys.length;
-    const values = (await group.answer) as (Uint8Array | undefined)[];
-    return values.slice(first, first + keys.length);
+    const values = (await group.answer) as Strings;
+    return values.read(encoding, first, first + keys.length);
   }
 
   /** Opens a keyspace under a number. */
@@ -163,7 +173,7 @@ export class Connection {
     try {
       const lock = (await opened) as string | undefined;
       this.#state = "open";
-      if (lock !== undefined) this.#watch(lock);
+      if (lock !== undefined) void this.#watch(lock);
     } catch (error) {
       this.#fail(error as TerraneError);
       throw error;
@@ -189,9 +199,12 @@ export class Connection {
     known.then((names) => this.listeners.learn(names)).catch(() => undefined);
   }
 
-  #watch(lock: string): void {
+  async #watch(lock: string): Promise<void> {
     this.#lifeline = new AbortController();
     const { signal } = this.#lifeline;
+    // Where storage was cleared, a new worker's locks are others than those of an old page.
+    const { held = [] } = await navigator.locks.query();
+    if (!held.some(({ name }) => name === lock)) return;
     const died = () => {
       if (!signal.aborted) this.#fail(new EngineError("the store's worker ended unexpectedly"));
     };
@@ -279,16 +292,18 @@ export class Connection {
 
   #receive(replies: Reply[]): void {
     for (const reply of replies) {
-      if (reply.id === 0 && "value" in reply) {
-        this.listeners.read(reply.value as string);
-        continue;
-      }
       const waiting = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
-      if ("value" in reply) waiting?.resolve(reply.value);
-      else waiting?.reject(fromWire(reply.error));
-      // An engine that stopped does nothing more.
-      if ("error" in reply && reply.error.code === "engine") this.#fail(fromWire(reply.error));
+      if ("error" in reply) {
+        const error = fromWire(reply.error);
+        waiting?.reject(error);
+        // An engine that stopped does nothing more.
+        if (reply.id === 0) this.#fail(error);
+      } else if (reply.id === 0) {
+        this.listeners.read(reply.value as string);
+      } else {
+        waiting?.resolve(reply.value);
+      }
     }
   }
 

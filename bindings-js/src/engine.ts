@@ -7,11 +7,12 @@
  *    opens no store any more.
  * 2. A message to itself takes its turn after those that have come before. In such turns jobs
  *    (flushes, compactions) run in slices.
- * 3. Buffered writes are synced when the interval since the first of them is over.
+ * 3. Buffered writes are synced when the interval since the first of them is over. Then, too, the
+ *    files are looked for: a browser that clears an origin's storage leaves open files as they are.
  */
 
 import init, { on_panic, Store } from "../wasm/terrane.js";
-import { EngineError, type TerraneError } from "./errors.ts";
+import { ClosedError, EngineError, NotFoundError, type TerraneError } from "./errors.ts";
 import { isWire, toError } from "./wire.ts";
 import { Place } from "./place.ts";
 import type { OpenRequest } from "./protocol.ts";
@@ -59,10 +60,12 @@ export class Engine {
   readonly #turn: MessageChannel = new MessageChannel();
   #turnAsked = false;
   readonly #syncInterval: number;
-  #syncTimer: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: TerraneError | undefined;
   /** What the owner does at each turn, before jobs. */
   onTurn: () => void = () => undefined;
+  /** Hears of a failure after which nothing more is done. */
+  onFailure: (failure: TerraneError) => void = () => undefined;
 
   private constructor(store: Store, place: Place | undefined, syncInterval: number) {
     this.#store = store;
@@ -80,7 +83,11 @@ export class Engine {
     const place = onFiles ? await Place.take(request, request.create) : undefined;
     try {
       await Promise.all([loading, place?.sweep()]);
-      const store = guard(() => Store.open(place?.handles ?? [], request.engine));
+      const { create, errorIfExists, memtableBytes, cacheBytes, policy } = request;
+      const handles = place?.handles ?? [];
+      const store = guard(() =>
+        Store.open(handles, create, errorIfExists, memtableBytes, cacheBytes, policy),
+      );
       return new Engine(store, place, request.syncInterval);
     } catch (error) {
       place?.letGo();
@@ -108,29 +115,42 @@ export class Engine {
   write(batch: Uint8Array): void {
     this.call((store) => store.write(batch));
     this.askTurn();
-    this.#syncTimer ??= setTimeout(() => {
-      try {
-        this.sync();
-      } catch {
-        // The log takes no more writes then, and the next one is told why.
-      }
-    }, this.#syncInterval);
+    this.#timer ??= setTimeout(() => this.#settle(), this.#syncInterval);
   }
 
   /** Puts every earlier write on the medium. */
   sync(): void {
-    clearTimeout(this.#syncTimer);
-    this.#syncTimer = undefined;
     this.call((store) => store.sync());
   }
 
   /** Syncs and lets go of everything; later calls are refused with `reason`. */
   close(reason: TerraneError): void {
-    if (this.#failure !== undefined) return;
+    if (this.#failure instanceof ClosedError) return;
     try {
       this.call((store) => store.close());
     } finally {
       this.#end(reason);
+    }
+  }
+
+  /** Fails if the files are gone; nothing more is done then. */
+  async verify(): Promise<void> {
+    try {
+      await this.place?.verify();
+    } catch (error) {
+      const failure = toError(error);
+      this.#end(failure);
+      throw failure;
+    }
+  }
+
+  async #settle(): Promise<void> {
+    this.#timer = undefined;
+    try {
+      this.sync();
+      await this.verify();
+    } catch {
+      // The next call is told why.
     }
   }
 
@@ -152,9 +172,10 @@ export class Engine {
   }
 
   #end(failure: TerraneError): void {
+    if (this.#failure === undefined && !(failure instanceof ClosedError)) this.onFailure(failure);
     this.#failure ??= failure;
-    clearTimeout(this.#syncTimer);
+    clearTimeout(this.#timer);
     this.#turn.port1.close();
-    this.place?.letGo();
+    this.place?.letGo(!(failure instanceof NotFoundError));
   }
 }

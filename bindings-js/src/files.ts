@@ -1,6 +1,7 @@
 /** Stores as files: bytes that leave the worker, and bytes that go into one. */
 
-import { AbortError, EngineError } from "./errors.ts";
+import { aborted } from "./abort.ts";
+import { EngineError } from "./errors.ts";
 import { refused } from "./options.ts";
 import type { OpenRequest, Operation, Reply } from "./protocol.ts";
 import { fromWire } from "./wire.ts";
@@ -50,7 +51,7 @@ export async function send(
     await stream.pipeTo(sink, signal === undefined ? {} : { signal });
   } catch (error) {
     await receiver.end(false);
-    if (signal?.aborted) throw new AbortError("the import was aborted", { cause: error });
+    if (signal?.aborted) throw aborted(signal);
     throw error;
   }
   await receiver.end(true);

@@ -60,28 +60,26 @@ export class Host {
         const { keyspace, name, create, policy } = request;
         return engine.call((store) => store.keyspace(keyspace, name, create, policy));
       }
-      case "dropKeyspace": {
-        const dropped = engine.call((store) => store.drop_keyspace(request.name));
-        engine.askTurn();
-        return dropped;
+      case "dropKeyspace":
+        return engine.call((store) => store.drop_keyspace(request.name));
+      case "trace": {
+        const { keyspace, snapshot, key } = request;
+        return engine.call((store) => store.trace(keyspace, snapshot, key));
       }
       case "levels":
         return engine.call((store) => store.levels(request.keyspace));
       case "policy":
         return engine.call((store) => store.policy(request.keyspace));
       case "setPolicy":
-        engine.call((store) => store.set_policy(request.keyspace, request.policy));
-        return engine.askTurn();
+        return engine.call((store) => store.set_policy(request.keyspace, request.policy));
       case "approximateSize":
         return engine.call((store) => store.approximate_size(request.keyspace, request.range));
       case "compactRange":
-        engine.call((store) => store.compact_range(request.keyspace, request.range));
-        return engine.askTurn();
+        return engine.call((store) => store.compact_range(request.keyspace, request.range));
       case "keyspaces":
         return engine.call((store) => store.keyspaces());
       case "flush":
-        engine.call((store) => store.flush());
-        return engine.askTurn();
+        return engine.call((store) => store.flush());
       case "sync":
         return engine.sync();
       case "stats":

@@ -1,9 +1,9 @@
 /**
- * Keys, values, ranges and batches in one buffer each, so that a message copies nothing twice.
+ * Keys, ranges and batches in one buffer each, so that a message copies nothing twice. How keys and
+ * values come back is in strings.ts.
  *
  * - A byte string is its length (unsigned 32 bits, little-endian), then its bytes.
- * - Keys are byte strings one after the other; a page is keys, or values, or both in turn.
- * - Values looked up are byte strings too, where the length 0xFFFFFFFF says that there is none.
+ * - Keys are byte strings one after the other.
  * - A range is its two ends: a byte 0 for an open one, 1 for one that is included or 2 for one that
  *   is excluded, then (not for 0) the key.
  * - A batch is as it lies in the engine's log. An operation is a byte 0 for a delete or 1 for a put,
@@ -30,7 +30,6 @@ export const MAX_BATCH_BYTES: number = 128 << 20;
 
 const DELETE = 0;
 const PUT = 1;
-const MISSING = 0xffff_ffff;
 /** The bytes that a length takes, where it is no varint. */
 const FIXED = 4;
 /** Up to here a loop over characters is faster than a call of the encoder. */
@@ -190,26 +189,9 @@ export function packRange({ gte, gt, lte, lt }: RangeOptions): Uint8Array<ArrayB
   return packer.bytes();
 }
 
-/** All byte strings of a buffer, as views; undefined for each that says that there is none. */
-export function unpack(bytes: Uint8Array): (Uint8Array | undefined)[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const strings: (Uint8Array | undefined)[] = [];
-  for (let at = 0; at < bytes.length;) {
-    const length = view.getUint32(at, true);
-    at += FIXED;
-    if (length === MISSING) {
-      strings.push(undefined);
-    } else {
-      strings.push(bytes.subarray(at, at + length));
-      at += length;
-    }
-  }
-  return strings;
-}
-
-/** Copies bytes out of a buffer, in the form that the caller wants. */
+/** Bytes in the form that the caller wants. */
 export function decode<E extends Encoding>(bytes: Uint8Array, encoding: E): Decoded<E> {
-  if (encoding === "binary") return bytes.slice() as Decoded<E>;
+  if (encoding === "binary") return bytes as Decoded<E>;
   try {
     return decoder.decode(bytes) as Decoded<E>;
   } catch (cause) {

@@ -1,6 +1,7 @@
 /** What an iteration gives of each entry, and the pages in which entries come. */
 
-import { type Decoded, decode, type Encoding, unpack } from "./packing.ts";
+import type { Decoded, Encoding } from "./packing.ts";
+import { Strings } from "./strings.ts";
 
 /** A page's size: the first is small, so that it comes soon. */
 export const FIRST_PAGE_BYTES: number = 16 << 10;
@@ -8,11 +9,11 @@ export const PAGE_BYTES: number = 256 << 10;
 /** An entry as an iteration gives it. */
 export type Entry<K extends Encoding, V extends Encoding> = [key: Decoded<K>, value: Decoded<V>];
 
-/** What an iteration gives of each entry, and how it lies in a page. */
+/** What an iteration gives of each entry, and how to read it from a page: keys, then values. */
 export interface Part<T> {
   keys: boolean;
   values: boolean;
-  read(page: Uint8Array): Iterable<T>;
+  read(page: Uint8Array): T[];
 }
 
 /** Keys alone, or values alone. */
@@ -20,9 +21,7 @@ export function single<E extends Encoding>(of: "keys" | "values", encoding: E): 
   return {
     keys: of === "keys",
     values: of === "values",
-    *read(page) {
-      for (const bytes of unpack(page)) yield decode(bytes as Uint8Array, encoding);
-    },
+    read: (page) => new Strings(page).read(encoding) as Decoded<E>[],
   };
 }
 
@@ -34,12 +33,11 @@ export function pairs<K extends Encoding, V extends Encoding>(
   return {
     keys: true,
     values: true,
-    *read(page) {
-      const strings = unpack(page) as Uint8Array[];
-      for (let i = 0; i < strings.length; i += 2) {
-        const [key, value] = [strings[i], strings[i + 1]] as [Uint8Array, Uint8Array];
-        yield [decode(key, keyEncoding), decode(value, valueEncoding)];
-      }
+    read(page) {
+      const keyList = new Strings(page);
+      const keys = keyList.read(keyEncoding) as Decoded<K>[];
+      const values = new Strings(page, keyList.end).read(valueEncoding) as Decoded<V>[];
+      return keys.map((key, at) => [key, values[at] as Decoded<V>]);
     },
   };
 }

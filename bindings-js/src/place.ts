@@ -1,6 +1,7 @@
 /** A store's place, as a worker holds it: locks, directory and open files. */
 
 import { directoryOf, isNamed, noStore, retryWhileHeld } from "./directory.ts";
+import { NotFoundError } from "./errors.ts";
 import { type Hold, hold } from "./locks.ts";
 import type { Asked } from "./protocol.ts";
 
@@ -50,8 +51,18 @@ export class Place {
     }
   }
 
-  letGo(): void {
-    letGo(this.handles);
+  /** Fails if the files are not there any more. */
+  async verify(): Promise<void> {
+    try {
+      for (const file of FILES) await this.directory.getFileHandle(file);
+    } catch (cause) {
+      throw new NotFoundError("the store's files were removed underneath it", { cause });
+    }
+  }
+
+  /** Lets go of locks and files; `close` is false for files that are gone, which may never close. */
+  letGo(close: boolean = true): void {
+    if (close) letGo(this.handles);
     this.#release();
   }
 }

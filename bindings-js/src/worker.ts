@@ -32,6 +32,8 @@ async function serve(): Promise<void> {
   busy = true;
   const replies: Reply[] = [];
   for (const request of inbox) {
+    // What it finds, the close tells.
+    if (request.op === "close") await host?.engine.verify().catch(() => undefined);
     let outcome = attempt(() => perform(request));
     if ("value" in outcome && outcome.value instanceof Promise) {
       outcome = await outcome.value.then(
@@ -51,6 +53,8 @@ async function serve(): Promise<void> {
   inbox.length = 0;
   busy = false;
   post(replies);
+  // Whatever was done may have left jobs.
+  host?.engine.askTurn();
 }
 
 /** Carries out an operation. */
@@ -74,6 +78,7 @@ function perform(operation: Operation): unknown {
 async function open(request: OpenRequest): Promise<string | undefined> {
   host = await Host.open(request, (event) => post([{ id: 0, value: event }]));
   const { engine } = host;
+  engine.onFailure = (failure) => post([{ id: 0, error: toWire(failure) }]);
   engine.onTurn = () => {
     if (unacknowledged.length > 0) acknowledge(attempt(() => engine.sync()));
   };

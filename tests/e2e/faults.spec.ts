@@ -204,3 +204,37 @@ test("without the private file system a store is refused, never kept in memory",
   });
   expect(failure).toMatchObject({ name: "UnavailableError", code: "unavailable" });
 });
+
+test("storage that is cleared underneath fails typed, and a new store works", async ({
+  browserName,
+  context,
+  origin,
+  storePage,
+}) => {
+  test.skip(browserName !== "chromium", "only Chromium's debugging protocol clears storage");
+  const page = await storePage();
+  await page.evaluate(async () => {
+    const db = await window.terrane.open("cleared");
+    await db.put("k", "v", { durability: "sync" });
+    Object.assign(window, { db });
+  });
+  const browser = await context.newCDPSession(page);
+  await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+  const found = await page.evaluate(async () => {
+    const { db } = window as unknown as { db: Awaited<ReturnType<typeof window.terrane.open>> };
+    // The browser leaves open files as they are; the store looks for them now and then.
+    const failure = await window.failure(async () => {
+      for (;;) await db.put("k", "lost", { durability: "sync" });
+    });
+    await db.close();
+    const again = await window.terrane.open("cleared");
+    const kept = await again.get("k");
+    await again.put("k", "new", { durability: "sync" });
+    const { damage } = await again.check();
+    return { failure, kept, damage, value: await again.get("k") };
+  });
+  expect(found.failure).toMatchObject({ name: "NotFoundError", code: "not-found" });
+  expect(found.kept).toBeUndefined();
+  expect(found.damage).toEqual([]);
+  expect(found.value).toBe("new");
+});

@@ -5,7 +5,8 @@ interface Window {
   failure(
     body: () => unknown,
   ): Promise<{ name: string; code: string; message: string } | undefined>;
-  /** The projects of tests/packages: `open`, and what it opened. */
+  /** The projects of tests/packages: `open`, a worker that reads a key, and what was opened. */
   openStore: typeof import("../../bindings-js/dist/index.js").open;
+  own: Worker;
   db: Awaited<ReturnType<typeof import("../../bindings-js/dist/index.js").open>>;
 }

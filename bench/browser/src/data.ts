@@ -3,7 +3,6 @@
  *
  * 1. Keys are 16 bytes: random 64-bit numbers in hexadecimal, so that neighbours share little.
  * 2. Values are 100 bytes, 48 of them random and the rest zeros, so that they compress to about half.
- *    Each follows from its key's rank and a version, and can be made again to compare with.
  */
 
 const VALUE_BYTES = 100;
@@ -40,9 +39,8 @@ export function makeKeys(count: number): Uint8Array[] {
   return [...keys].sort().map((key) => encoder.encode(key));
 }
 
-/** The value of the key of that rank in that version, in a buffer of its own. */
-export function makeValue(rank: number, version: number): Uint8Array {
-  const random = new Random(Math.imul(rank, 0x85eb_ca6b) ^ Math.imul(version, 0xc2b2_ae35));
+/** A value, in a buffer of its own. */
+export function makeValue(random: Random): Uint8Array {
   const value = new Uint8Array(VALUE_BYTES);
   const words = new DataView(value.buffer);
   for (let at = 0; at < RANDOM_BYTES; at += 4) words.setUint32(at, random.next(), true);
@@ -62,5 +60,7 @@ export function shuffled(count: number, seed: number): number[] {
 
 /** Whether two byte strings are equal. */
 export function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
 }

@@ -33,15 +33,15 @@ const REST_MILLISECONDS = 1000;
 /** A workload is timed in so many parts; the first is its warm-up. */
 const PARTS = 20;
 
-/** Keys and which version of each value is in the store. */
+/** What must be in the store. */
 class Expected {
   readonly keys: Uint8Array[];
-  readonly #versions: Uint8Array;
+  readonly #values: Uint8Array[];
   readonly #random = new Random(2);
 
   constructor(count: number) {
     this.keys = makeKeys(count);
-    this.#versions = new Uint8Array(count);
+    this.#values = [];
   }
 
   /** Ranks at random, of those that have `room` ranks from them on. */
@@ -52,22 +52,23 @@ class Expected {
 
   /** A new value for the key of that rank. */
   write(rank: number): Entry {
-    const version = ++this.#versions[rank]!;
-    return [this.keys[rank]!, makeValue(rank, version)];
+    const value = makeValue(this.#random);
+    this.#values[rank] = value;
+    return [this.keys[rank]!, value];
   }
 
   check(rank: number, value: Uint8Array | undefined): void {
-    const version = this.#versions[rank]!;
-    if (value === undefined || !equal(value, makeValue(rank, version))) {
-      throw new Error(`rank ${rank}: expected version ${version}, found ${value}`);
+    if (value === undefined || !equal(value, this.#values[rank]!)) {
+      throw new Error(`rank ${rank}: expected ${this.#values[rank]}, found ${value}`);
     }
   }
 
   /** Compares the entries of a scan that began at `rank` and was to give `count`. */
   checkScan(rank: number, count: number, found: readonly Entry[]): void {
     const wanted = Math.min(count, this.keys.length - rank);
-    if (found.length !== wanted)
+    if (found.length !== wanted) {
       throw new Error(`expected ${wanted} entries, found ${found.length}`);
+    }
     for (const [at, [key, value]] of found.entries()) {
       if (!equal(key, this.keys[rank + at]!)) throw new Error(`rank ${rank + at}: another key`);
       this.check(rank + at, value);

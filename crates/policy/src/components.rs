@@ -8,6 +8,7 @@
 //! any order.
 
 use crate::shape::TableInfo;
+use crate::sort::sort_by;
 use std::sync::Arc;
 
 /// The components of `tables`, in key order.
@@ -15,7 +16,7 @@ pub(crate) fn components<'a>(
     tables: impl IntoIterator<Item = &'a Arc<TableInfo>>,
 ) -> Vec<Vec<&'a Arc<TableInfo>>> {
     let mut tables: Vec<_> = tables.into_iter().collect();
-    tables.sort_by(|a, b| a.smallest.cmp(&b.smallest));
+    sort_by(&mut tables, |a, b| a.smallest.cmp(&b.smallest));
     let mut all: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
     let mut end: &[u8] = &[];
     for table in tables {

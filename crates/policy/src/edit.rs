@@ -12,8 +12,9 @@
 
 use crate::plan::{Destination, LevelChange};
 use crate::shape::{Level, MAX_LEVELS, Run, RunId, Shape, TableId, TableInfo};
+use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// One atomic change of a shape.
@@ -70,7 +71,7 @@ pub enum EditError {
 pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     let mut next = shape.clone();
     let mut present = drop_tables(&mut next, &edit.dropped)?;
-    let mut touched = BTreeSet::new();
+    let mut touched = Vec::new();
     for (level, run, table) in &edit.added {
         if !present.insert(table.id) {
             return Err(EditError::Present(table.id));
@@ -82,7 +83,9 @@ pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
             return Err(EditError::TooDeep { table: table.id, level: *level });
         }
         add_table(&mut next, *level, *run, table);
-        touched.insert((*level, *run));
+        if touched.last() != Some(&(*level, *run)) {
+            touched.push((*level, *run));
+        }
     }
     for (depth, level) in next.levels.iter_mut().enumerate() {
         level.runs.retain(|run| !run.tables.is_empty());
@@ -147,7 +150,7 @@ fn add_table(shape: &mut Shape, level: usize, id: RunId, table: &Arc<TableInfo>)
 }
 
 fn sort(level: usize, run: &mut Run) -> Result<(), EditError> {
-    run.tables.sort_by(|a, b| a.smallest.cmp(&b.smallest));
+    sort_by(&mut run.tables, |a, b| a.smallest.cmp(&b.smallest));
     let mut pairs = run.tables.iter().zip(run.tables.iter().skip(1));
     match pairs.find(|(first, second)| second.smallest <= first.largest) {
         None => Ok(()),

@@ -21,9 +21,9 @@ use crate::pick::Pick;
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::Policy;
+use crate::sort::sort_by;
 use crate::view::{Vertical, View};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 
 /// The lazily leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,8 +91,8 @@ impl LazyLeveled {
             .map(|level| (level, self.score(view, level)))
             .filter(|(_, score)| *score >= 1.0)
             .collect();
-        due.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let mut kept: HashSet<_> = (leveled..=last).filter(|l| view.runs(*l).len() > 1).collect();
+        sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
+        let mut kept: Vec<_> = (leveled..=last).filter(|l| view.runs(*l).len() > 1).collect();
         for (level, _) in due {
             if kept.contains(&level) || kept.contains(&(level + 1)) {
                 continue;

@@ -24,9 +24,9 @@ use crate::pick::{Cursors, Pick};
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::{Installed, Policy, Step};
+use crate::sort::sort_by;
 use crate::view::{Vertical, View};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 
 /// The leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,8 +107,8 @@ impl Leveled {
             .map(|level| (level, view.score(level)))
             .filter(|(_, score)| *score >= 1.0)
             .collect();
-        due.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let mut kept: HashSet<_> = (1..=last).filter(|l| view.runs(*l).len() > 1).collect();
+        sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
+        let mut kept: Vec<_> = (1..=last).filter(|l| view.runs(*l).len() > 1).collect();
         for (level, _) in due {
             if kept.contains(&level) || kept.contains(&(level + 1)) {
                 continue;

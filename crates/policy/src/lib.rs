@@ -27,6 +27,7 @@ pub mod plan;
 pub mod planning;
 pub mod policy;
 pub mod shape;
+pub mod sort;
 pub mod spooky;
 pub mod tiered;
 pub mod tiered_full;
@@ -37,7 +38,7 @@ pub mod validate;
 mod components;
 mod descend;
 mod groups;
-mod spelling;
+pub mod spelling;
 #[cfg(test)]
 mod tests;
 mod vertical;
@@ -59,6 +60,8 @@ pub use plan::{
 pub use planning::{KeySample, Observed, Planning, Running};
 pub use policy::{Installed, MAX_STATE, Policy, Step};
 pub use shape::{Level, Run, RunId, Shape, TableId, TableInfo};
+pub use sort::sort_by;
+pub use spelling::Misspelt;
 pub use spooky::Spooky;
 pub use tiered::Tiered;
 pub use tiered_full::TieredFull;

@@ -10,7 +10,6 @@
 use crate::policy::MAX_STATE;
 use crate::shape::{MAX_LEVELS, TableInfo};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// How a table is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,7 +98,7 @@ pub(crate) fn mix(value: u64) -> u64 {
 /// Where each level's last table to go down ended. Kept as, for each level, the level (1 byte), the
 /// length of the key (2 bytes, little-endian) and the key.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cursors(BTreeMap<u8, Vec<u8>>);
+pub(crate) struct Cursors(Vec<(u8, Vec<u8>)>);
 
 /// Keys are kept up to this length, so that the cursors of all levels fit into a state. A shortened
 /// key lies before the one it stands for: a table may then be chosen again before its turn.
@@ -108,14 +107,14 @@ const KEPT: usize = MAX_STATE / MAX_LEVELS - 3;
 impl Cursors {
     /// Reads a state; none if it is not one of these.
     pub(crate) fn read(mut state: &[u8]) -> Self {
-        let mut cursors = BTreeMap::new();
+        let mut cursors = Cursors::default();
         while let Some((&[level, low, high], rest)) = state.split_first_chunk() {
             let length = usize::from(u16::from_le_bytes([low, high]));
             let Some((key, rest)) = rest.split_at_checked(length) else { break };
-            cursors.insert(level, key.to_vec());
+            cursors.set(level, key.to_vec());
             state = rest;
         }
-        if state.is_empty() { Cursors(cursors) } else { Cursors::default() }
+        if state.is_empty() { cursors } else { Cursors::default() }
     }
 
     /// The state that keeps them.
@@ -131,12 +130,20 @@ impl Cursors {
     }
 
     pub(crate) fn of(&self, level: usize) -> Option<&[u8]> {
-        self.0.get(&u8::try_from(level).ok()?).map(Vec::as_slice)
+        let level = u8::try_from(level).ok()?;
+        self.0.iter().find(|(at, _)| *at == level).map(|(_, end)| end.as_slice())
     }
 
     pub(crate) fn advance(&mut self, level: usize, end: &[u8]) {
         if let Ok(level) = u8::try_from(level) {
-            self.0.insert(level, end.iter().take(KEPT).copied().collect());
+            self.set(level, end.iter().take(KEPT).copied().collect());
+        }
+    }
+
+    fn set(&mut self, level: u8, end: Vec<u8>) {
+        match self.0.iter_mut().find(|(at, _)| *at == level) {
+            Some((_, old)) => *old = end,
+            None => self.0.push((level, end)),
         }
     }
 }

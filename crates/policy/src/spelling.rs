@@ -1,4 +1,4 @@
-//! How options are spelt, as JSON or whatever serde writes and reads: one map.
+//! How options are spelt: one map, as JSON or whatever serde writes and reads.
 //!
 //! ```json
 //! {"policy": "leveled", "size-ratio": 10}
@@ -9,8 +9,8 @@
 //!    parameter has, and values of another kind, are refused; ranges are looked at when the policy
 //!    is built.
 //!
-//! Reading goes by the parameters' own description: code that serde derives for each policy is
-//! several times as large, and a browser has to load it.
+//! Reading goes by the parameters' own description, and the engine reads text without serde: that
+//! code is many times as large, and a browser has to load it.
 
 use crate::options::PolicyOptions;
 use crate::parameter::{Slot, Value};
@@ -18,6 +18,7 @@ use crate::pick::Pick;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
+use std::str::FromStr;
 
 /// The entry that names the policy.
 const POLICY: &str = "policy";
@@ -37,6 +38,39 @@ impl Serialize for PolicyOptions {
     }
 }
 
+/// Why a text spells no policy's options.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Misspelt(String);
+
+/// From JSON without escapes.
+impl FromStr for PolicyOptions {
+    type Err = Misspelt;
+
+    fn from_str(text: &str) -> Result<Self, Misspelt> {
+        let entries = entries(text).ok_or_else(|| "not a map of numbers and words".to_owned());
+        entries.and_then(|entries| read(&entries)).map_err(Misspelt)
+    }
+}
+
+fn entries(text: &str) -> Option<Vec<(String, Given)>> {
+    let word = |text: &str| {
+        let word = text.trim().strip_prefix('"')?.strip_suffix('"')?;
+        (!word.contains(['"', '\\'])).then(|| word.to_owned())
+    };
+    let entry = |text: &str| {
+        let (name, value) = text.split_once(':')?;
+        let given = match value.trim() {
+            "true" => Given::Switch(true),
+            "false" => Given::Switch(false),
+            value if value.starts_with('"') => Given::Word(word(value)?),
+            value => Given::Number(value.parse().ok()?),
+        };
+        Some((word(name)?, given))
+    };
+    text.trim().strip_prefix('{')?.strip_suffix('}')?.split(',').map(entry).collect()
+}
+
 impl<'de> Deserialize<'de> for PolicyOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let entries = deserializer.deserialize_map(Entries)?;
@@ -52,7 +86,13 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
     let name = name.ok_or("expected a map with the name of a policy")?;
     let mut options = PolicyOptions::named(name).ok_or_else(|| format!("no policy is {name}"))?;
     let parameters = options.parameters();
-    for (name, given) in entries.iter().filter(|(name, _)| name != POLICY) {
+    for (at, (name, given)) in entries.iter().enumerate() {
+        if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
+            return Err(format!("{name} is given twice"));
+        }
+        if name == POLICY {
+            continue;
+        }
         let slots = options.described_mut().slots();
         let mut places = parameters.iter().zip(slots);
         let Some((parameter, slot)) = places.find(|(parameter, _)| parameter.name == name) else {
@@ -130,12 +170,9 @@ impl<'de> Visitor<'de> for Entries {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut entries: Self::Value = Vec::new();
-        while let Some((name, given)) = map.next_entry()? {
-            if entries.iter().any(|(known, _)| *known == name) {
-                return Err(A::Error::custom(format_args!("{name} is given twice")));
-            }
-            entries.push((name, given));
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
         }
         Ok(entries)
     }

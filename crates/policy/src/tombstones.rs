@@ -12,8 +12,9 @@
 use crate::plan::{Destination, Group};
 use crate::planning::Running;
 use crate::shape::{Shape, TableId, TableInfo};
+use crate::sort::sort_by;
 use crate::validate::outputs;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Answers, key by key, whether one group's merge may drop a tombstone.
 #[derive(Clone, Debug)]
@@ -29,9 +30,8 @@ impl TombstoneRule {
     #[must_use]
     pub fn new(shape: &Shape, running: &Running, group: &Group) -> Self {
         let own: HashSet<TableId> = group.inputs.iter().copied().collect();
-        let tables: HashMap<TableId, &TableInfo> =
-            shape.tables().map(|(_, _, t)| (t.id, t.as_ref())).collect();
-        let inputs: Vec<_> = own.iter().filter_map(|id| tables.get(id)).collect();
+        let all = || shape.tables().map(|(_, _, t)| t.as_ref());
+        let inputs: Vec<&TableInfo> = all().filter(|t| own.contains(&t.id)).collect();
         let hull =
             inputs.iter().map(|t| &t.smallest).min().zip(inputs.iter().map(|t| &t.largest).max());
         let Some((first, last)) = hull else {
@@ -49,8 +49,8 @@ impl TombstoneRule {
         for other in running.groups() {
             let is_self = other.inputs.iter().any(|id| own.contains(id));
             if !is_self && below(other.destination) {
-                let inputs: Vec<_> =
-                    other.inputs.iter().filter_map(|id| tables.get(id).copied()).collect();
+                let theirs: HashSet<TableId> = other.inputs.iter().copied().collect();
+                let inputs: Vec<_> = all().filter(|t| theirs.contains(&t.id)).collect();
                 let promised = outputs(&other.action, &inputs);
                 ranges.extend(promised.iter().map(|o| (o.smallest, o.largest)));
             }
@@ -81,7 +81,7 @@ impl TombstoneRule {
 
 /// Joins overlapping ranges.
 fn union(mut ranges: Vec<(&[u8], &[u8])>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    ranges.sort();
+    sort_by(&mut ranges, Ord::cmp);
     let mut joined: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for (smallest, largest) in ranges {
         match joined.last_mut() {

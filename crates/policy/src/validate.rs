@@ -28,6 +28,7 @@ use crate::edit::{EditError, reshape};
 use crate::plan::{Action, Compaction, Destination, FlushPlan, Group, LevelChange, Plan};
 use crate::planning::Running;
 use crate::shape::{MAX_LEVELS, RunId, Shape, TableId, TableInfo};
+use crate::sort::sort_by;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
@@ -342,7 +343,7 @@ fn check_order(old: &[Resolved], new: &[Resolved]) -> Result<(), Refusal> {
     let mut inputs: Vec<_> = (old.iter().chain(new).enumerate())
         .flat_map(|(number, group)| group.inputs.iter().map(move |i| (number, i, group)))
         .collect();
-    inputs.sort_by(|(_, a, _), (_, b, _)| a.table.smallest.cmp(&b.table.smallest));
+    sort_by(&mut inputs, |(_, a, _), (_, b, _)| a.table.smallest.cmp(&b.table.smallest));
     let mut rest = inputs.as_slice();
     while let Some((&(number, a, group), after)) = rest.split_first() {
         rest = after;
@@ -371,7 +372,9 @@ fn check_outputs(old: &[Resolved], new: &[Resolved]) -> Result<(), Refusal> {
     let mut outputs: Vec<_> = (old.iter().chain(new))
         .flat_map(|group| group.outputs.iter().map(|output| (group.destination, output)))
         .collect();
-    outputs.sort_by_key(|(place, output)| (place.level, place.run, output.smallest));
+    sort_by(&mut outputs, |(p, a), (q, b)| {
+        (p.level, p.run, a.smallest).cmp(&(q.level, q.run, b.smallest))
+    });
     let mut pairs = outputs.iter().zip(outputs.iter().skip(1));
     match pairs.find(|((p, a), (q, b))| p == q && b.smallest <= a.largest) {
         None => Ok(()),

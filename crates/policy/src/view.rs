@@ -68,6 +68,7 @@ impl<'a> View<'a> {
         let leaving: HashSet<_> = (self.running.groups())
             .filter(|g| g.destination.level > level)
             .flat_map(|g| &g.inputs)
+            .copied()
             .collect();
         self.level(level)
             .filter(|t| !leaving.contains(&t.id))

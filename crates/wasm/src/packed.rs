@@ -1,17 +1,19 @@
 //! Keys, values, ranges and batches as they cross from JavaScript and back: one buffer each.
 //!
-//! * A byte string is its length (`u32`, little-endian), then its bytes.
-//! * Keys are byte strings one after the other; a page is keys, or values, or both in turn.
-//! * Values looked up are byte strings too; the length [`MISSING`] says that there is none.
+//! * A byte string that comes is its length (`u32`, little-endian), then its bytes; keys come one
+//!   after the other.
+//! * What goes back is lists: how many byte strings, all their lengths, then all their bytes, so that
+//!   JavaScript can make one text of many. Of a value that is not there the length is [`MISSING`]. A
+//!   page is a list of keys, or one of values, or both.
 //! * A range is its two ends: a byte 0 for an open one, 1 for one that is included or 2 for one that
 //!   is excluded, then (not for 0) the key.
 //! * A batch is as the engine encodes it, so that it can be taken over as it is; keyspaces have the
 //!   numbers that the caller gave them.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use terrane::codec::Decoder;
 use terrane::entry::Kind;
+use terrane::sorted::SortedMap;
 use terrane::{Error, Keyspace, KeyspaceId, Range, Result, WriteBatch};
 
 /// Stands for the length of a value that is not there.
@@ -52,16 +54,34 @@ impl<'a> Iterator for Strings<'a> {
     }
 }
 
-/// Appends a byte string.
-pub(crate) fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
-    // Keys and values are far shorter than 4 GiB.
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    out.extend_from_slice(bytes);
+/// Byte strings that go back together.
+#[derive(Default)]
+pub(crate) struct List {
+    lengths: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
-/// Appends that there is no value.
-pub(crate) fn put_missing(out: &mut Vec<u8>) {
-    out.extend_from_slice(&MISSING.to_le_bytes());
+impl List {
+    /// Appends a byte string, or that there is none.
+    pub(crate) fn push(&mut self, string: Option<&[u8]>) {
+        // Keys and values are far shorter than 4 GiB.
+        let length = string.map_or(MISSING, |string| string.len() as u32);
+        self.lengths.extend_from_slice(&length.to_le_bytes());
+        self.bytes.extend_from_slice(string.unwrap_or_default());
+    }
+
+    /// How many bytes the list takes.
+    pub(crate) fn size(&self) -> usize {
+        4 + self.lengths.len() + self.bytes.len()
+    }
+
+    /// Appends the list.
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        out.reserve(self.size());
+        out.extend_from_slice(&(self.lengths.len() as u32 / 4).to_le_bytes());
+        out.extend_from_slice(&self.lengths);
+        out.extend_from_slice(&self.bytes);
+    }
 }
 
 /// Reads a range.
@@ -71,7 +91,7 @@ pub(crate) fn range(bytes: &[u8]) -> Result<Range> {
 }
 
 /// Reads a batch, and gives the keyspaces that it names the engine's numbers.
-pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &BTreeMap<u32, Keyspace>) -> Result<WriteBatch> {
+pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &SortedMap<u32, Keyspace>) -> Result<WriteBatch> {
     let id = |number: KeyspaceId| {
         keyspaces.get(&number.0).map(Keyspace::id).ok_or(Error::Closed("the keyspace"))
     };
@@ -135,10 +155,7 @@ mod tests {
 
     #[test]
     fn ends_of_a_range_come_back_and_one_cut_anywhere_is_refused() {
-        let mut packed = vec![1];
-        put_string(&mut packed, b"a");
-        packed.push(2);
-        put_string(&mut packed, b"bc");
+        let packed = [&[1, 1, 0, 0, 0][..], b"a", &[2, 2, 0, 0, 0], b"bc"].concat();
         let expected =
             Range { from: Bound::Included(b"a".to_vec()), to: Bound::Excluded(b"bc".to_vec()) };
         assert_eq!(range(&packed).unwrap(), expected);

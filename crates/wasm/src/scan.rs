@@ -1,7 +1,7 @@
 //! Scans, page by page.
 
 use crate::fault::to_js;
-use crate::packed::put_string;
+use crate::packed::List;
 use terrane::{Error, Result};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -50,17 +50,23 @@ impl Scan {
     /// # Errors
     /// Damage or a failing medium; the scan is done then.
     pub fn page(&mut self, bytes: u32, keys: bool, values: bool) -> Result<Vec<u8>, JsValue> {
-        let mut page = Vec::new();
+        let [mut key_list, mut value_list] = <[List; 2]>::default();
         let walked = self.walk(|key, value| {
             if keys {
-                put_string(&mut page, key);
+                key_list.push(Some(key));
             }
             if values {
-                put_string(&mut page, value);
+                value_list.push(Some(value));
             }
-            page.len() < bytes as usize
+            key_list.size() + value_list.size() < bytes as usize
         });
         self.or_done(walked)?;
+        let mut page = Vec::with_capacity(key_list.size() + value_list.size());
+        for (wanted, list) in [(keys, key_list), (values, value_list)] {
+            if wanted {
+                list.put(&mut page);
+            }
+        }
         Ok(page)
     }
 

@@ -9,6 +9,7 @@ fn every_preset_is_found_by_its_name_and_builds() {
         assert_eq!(options.build().unwrap().name(), preset.name);
         let json = serde_json::to_string(&options).unwrap();
         assert_eq!(serde_json::from_str::<PolicyOptions>(&json).unwrap(), options);
+        assert_eq!(json.parse::<PolicyOptions>().unwrap(), options);
         for parameter in preset.parameters {
             let value = match parameter.value {
                 Value::Number { value, .. } => value.to_string(),
@@ -36,6 +37,7 @@ fn a_parameter_that_is_not_given_takes_its_default_and_an_unknown_one_is_refused
         r#"{"size-ratio": 7}"#,
     ] {
         assert!(read(wrong).is_err(), "{wrong}");
+        assert!(wrong.parse::<PolicyOptions>().is_err(), "{wrong}");
     }
 }
 
@@ -52,7 +54,8 @@ fn every_parameter_is_read_into_its_own_place() {
             };
             let json =
                 format!("{{\"{}\": {value}, \"policy\": \"{}\"}}", parameter.name, preset.name);
-            let options: PolicyOptions = serde_json::from_str(&json).unwrap();
+            let options: PolicyOptions = json.parse().unwrap();
+            assert_eq!(serde_json::from_str::<PolicyOptions>(&json).unwrap(), options);
             for (given, default) in options.parameters().iter().zip(&preset.parameters) {
                 assert_eq!(given != default, given.name == parameter.name, "{json}: {given:?}");
             }

@@ -349,7 +349,7 @@ fn refuse_policy(found: String) -> Error {
 
 /// The policy options that the catalog keeps as JSON.
 pub(super) fn policy_options(json: &str) -> Result<PolicyOptions> {
-    serde_json::from_str(json).map_err(|e| refuse_policy(format!("{json}: {e}")))
+    json.parse().map_err(|e| refuse_policy(format!("{json}: {e}")))
 }
 
 /// The policy that the catalog keeps as JSON.

@@ -7,7 +7,7 @@ use crate::read::Range;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{
-    Action, Compaction, Destination, Group, Observed, RunId, Shape, TableInfo, validate,
+    Action, Compaction, Destination, Group, Observed, RunId, Shape, TableInfo, sort_by, validate,
 };
 
 /// What became of the wish to compact a range.
@@ -96,7 +96,7 @@ impl Engine {
 /// is left out can stand between them.
 fn closure(shape: &Shape, range: &Range) -> Vec<Arc<TableInfo>> {
     let mut tables: Vec<_> = shape.tables().map(|(_, _, t)| t.clone()).collect();
-    tables.sort_by(|a, b| a.smallest.cmp(&b.smallest));
+    sort_by(&mut tables, |a, b| a.smallest.cmp(&b.smallest));
     // Components of overlapping tables, in key order; a component in the range takes part.
     let mut components: Vec<(Vec<u8>, Vec<Arc<TableInfo>>)> = Vec::new();
     for table in tables {

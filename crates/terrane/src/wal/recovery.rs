@@ -43,6 +43,7 @@ use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::File;
 use std::sync::Arc;
+use terrane_policy::sort_by;
 
 /// What a replay found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -71,7 +72,7 @@ pub fn replay(
     apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
 ) -> Result<Replayed> {
     let mut logs: Vec<_> = logs.iter().map(|(number, file)| (*number, &**file)).collect();
-    logs.sort_by_key(|(number, _)| *number);
+    sort_by(&mut logs, |(a, _), (b, _)| a.cmp(b));
     let mut replayed = Replayed { next: start, ..Replayed::default() };
     let mut claim = floor;
     let mut ends = Vec::new();

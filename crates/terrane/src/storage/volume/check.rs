@@ -6,6 +6,7 @@ use crate::storage::volume::Volume;
 use crate::storage::volume::extents::Extent;
 use crate::storage::volume::slots::damaged_slot;
 use crate::storage::volume::superblock::{RESERVED, Slot};
+use terrane_policy::sort_by;
 
 impl Volume {
     /// 1. Both superblock slots are what they should be.
@@ -35,7 +36,7 @@ impl Volume {
             let of_file = placement.extents.iter();
             extents.extend(of_file.map(|e| (placement.backing, *e, id.to_string())));
         }
-        extents.sort();
+        sort_by(&mut extents, Ord::cmp);
         for (number, backing) in self.room.backings().iter().enumerate() {
             let (len, mut end, mut before) = (backing.file.len()?, 0, "nothing".to_owned());
             for (_, extent, what) in extents.iter().filter(|(b, ..)| usize::from(*b) == number) {

@@ -402,12 +402,11 @@ impl Storage for Volume {
 
     fn files(&self) -> Result<Vec<FileId>> {
         let files = lock(&self.files);
-        let mut ids: Vec<_> = [&files.fresh, &files.live, &files.dropped]
+        let ids: SortedSet<_> = [&files.fresh, &files.live, &files.dropped]
             .iter()
             .flat_map(|m| m.keys().copied())
             .collect();
-        ids.sort();
-        Ok(ids)
+        Ok(ids.iter().copied().collect())
     }
 
     fn space(&self) -> Result<Space> {

@@ -1,0 +1,190 @@
+/** Stores on their way: to native programs and back, and to other names on the origin. */
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "./fixtures.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Runs the command line. */
+function terrane(...args: string[]): string {
+  const built = join(root, "target/debug/terrane");
+  return execFileSync(built, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+let folder: string;
+test.beforeAll(() => {
+  test.setTimeout(600_000);
+  folder = mkdtempSync(join(tmpdir(), "terrane-files-"));
+  execFileSync("cargo", ["build", "--quiet", "-p", "terrane-cli"], { cwd: root });
+});
+test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** So many rows that they fill several tables, not in order. */
+const rows = Array.from({ length: 20_000 }, (_, i) => {
+  const key = `${(i * 7919) % 20_000}`.padStart(5, "0");
+  return [key, `${key}-é-`.repeat(4)] as const;
+});
+const inOrder = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
+const asText = inOrder.map(([key, value]) => `${key}\t${value}\n`).join("");
+
+test("a native export opens in the page and equals, and the page's export natively", async ({
+  context,
+  origin,
+  storePage,
+}) => {
+  const [text, native] = [join(folder, "rows.tsv"), join(folder, "native")];
+  writeFileSync(text, rows.map(([key, value]) => `${key}\t${value}\n`).join(""));
+  terrane("load", native, text, "--format", "tsv");
+  terrane("put", native, "k", "in another", "--keyspace", "users");
+  terrane("policy", native, "tiered", "--keyspace", "users");
+  const volume = join(folder, "native.terrane");
+  terrane("export", native, volume);
+  await context.route("**/native.terrane", (route) => route.fulfill({ path: volume }));
+
+  const page = await storePage();
+  const found = await page.evaluate(async () => {
+    const { importStore, open } = window.terrane;
+    const { body } = await fetch("/native.terrane");
+    if (body === null) throw new Error("no body");
+    await importStore("native", body);
+    const db = await open("native", { create: false });
+    const lines: string[] = [];
+    for await (const [key, value] of db.entries()) lines.push(`${key}\t${value}\n`);
+    const users = db.keyspace("users", { create: false });
+    const { policy } = await users.policy();
+    const other = await users.get("k");
+    await users.put("from", "the page");
+    const { damage } = await db.check();
+    // Not all at once: a page that takes its time still gets the store as it was.
+    const stream = await db.export();
+    await db.put("later", "x");
+    const bytes = await new Response(stream).bytes();
+    let binary = "";
+    for (let at = 0; at < bytes.length; at += 0x8000) {
+      binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+    }
+    await db.sync();
+    const left: string[] = [];
+    const stores = await (await navigator.storage.getDirectory()).getDirectoryHandle("terrane");
+    const directory = await stores.getDirectoryHandle("native");
+    for await (const name of directory.keys()) left.push(name);
+    return { text: lines.join(""), policy, other, damage, exported: btoa(binary), left };
+  });
+  expect(found.text).toBe(asText);
+  expect([found.policy, found.other, found.damage]).toEqual(["tiered", "in another", []]);
+  expect(found.left.sort()).toEqual(["data", "journal", "log"]);
+
+  const [exported, back] = [join(folder, "page.terrane"), join(folder, "back")];
+  writeFileSync(exported, Buffer.from(found.exported, "base64"));
+  // As the file that it is, and imported into a directory.
+  expect(terrane("scan", exported)).toBe(asText);
+  terrane("import", exported, back);
+  terrane("check", back);
+  expect(terrane("scan", back)).toBe(asText);
+  expect(terrane("scan", back, "--keyspace", "users")).toBe("from\tthe page\nk\tin another\n");
+  expect(origin).toContain("localhost");
+});
+
+test("a checkpoint is a store of its own", async ({ storePage }) => {
+  const page = await storePage();
+  const found = await page.evaluate(async () => {
+    const { open } = window.terrane;
+    const db = await open("source");
+    const put = (_: unknown, i: number) => ({ type: "put" as const, key: `${i}`, value: "old" });
+    await db.batch(Array.from({ length: 5000 }, put));
+    await db.checkpoint("copy");
+    await db.put("1", "new");
+    const taken = await window.failure(() => db.checkpoint("copy"));
+    const own = await window.failure(() => db.checkpoint("source", { timeout: 100 }));
+    const copy = await open("copy", { create: false });
+    const held = await window.failure(() => db.checkpoint("copy", { timeout: 100 }));
+    const values = [await copy.get("1"), await copy.count(), await db.get("1")];
+    return { taken, own, held, values };
+  });
+  expect(found.taken?.code).toBe("invalid-argument");
+  expect(found.own?.code).toBe("busy");
+  expect(found.held?.code).toBe("busy");
+  expect(found.values).toEqual(["old", 5000, "new"]);
+});
+
+test("an import that fails leaves nothing, and one never replaces a store", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const found = await page.evaluate(async () => {
+    const { importStore, open } = window.terrane;
+    const db = await open("there");
+    // Random, so that every part of the file counts.
+    const value = () => crypto.getRandomValues(new Uint8Array(50_000));
+    await db.batch(["a", "b", "c"].map((key) => ({ type: "put", key, value: value() })));
+    await db.flush();
+    const whole = await new Response(await db.export()).blob();
+    const cancelled = await db.export();
+    await cancelled.cancel();
+    await db.close();
+    const signal = AbortSignal.timeout(50);
+    const stuck = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new Uint8Array(100)),
+    });
+    const failures = {
+      taken: await window.failure(() => importStore("there", whole)),
+      noise: await window.failure(() => importStore("noise", new Blob(["x".repeat(100_000)]))),
+      empty: await window.failure(() => importStore("empty", new Blob([]))),
+      cut: await window.failure(() => importStore("cut", whole.slice(0, 100_000))),
+      aborted: await window.failure(() => importStore("aborted", stuck, { signal })),
+      source: await window.failure(() => importStore("source", 7 as unknown as Blob)),
+    };
+    const names: string[] = [];
+    const root = await navigator.storage.getDirectory();
+    for await (const name of (await root.getDirectoryHandle("terrane")).keys()) names.push(name);
+    await importStore("fresh", whole);
+    const [again, fresh] = [await open("there"), await open("fresh")];
+    const options = { valueEncoding: "binary" } as const;
+    const same = String(await again.get("b", options)) === String(await fresh.get("b", options));
+    return { failures, names, same };
+  });
+  const codes = Object.fromEntries(
+    Object.entries(found.failures).map(([name, failure]) => [name, failure?.code]),
+  );
+  expect(codes).toEqual({
+    taken: "invalid-argument",
+    noise: "not-found",
+    empty: "not-found",
+    cut: "corrupt",
+    aborted: "aborted",
+    source: "invalid-argument",
+  });
+  expect(found.names).toEqual(["there"]);
+  expect(found.same).toBe(true);
+});
+
+test("every policy of the command line is one of the page, with the same parameters", async ({
+  storePage,
+}) => {
+  const presets = JSON.parse(terrane("policies", "--json")) as {
+    name: string;
+    parameters: { name: string; value: { value: unknown } }[];
+  }[];
+  const policies = presets.map(({ name, parameters }) => ({
+    policy: name,
+    ...Object.fromEntries(parameters.map(({ name, value }) => [name, value.value])),
+  }));
+  const page = await storePage();
+  const found = await page.evaluate(
+    async (names) => {
+      const db = await window.terrane.open("policies", { storage: "memory" });
+      const found: unknown[] = [];
+      for (const name of names) {
+        await db.setPolicy(name as "leveled");
+        found.push(await db.policy());
+      }
+      return found;
+    },
+    presets.map(({ name }) => name),
+  );
+  for (const [n, policy] of policies.entries()) expect(found[n]).toMatchObject(policy);
+});
