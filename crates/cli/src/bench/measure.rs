@@ -15,6 +15,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::ops::Bound;
 use std::time::{Duration, Instant};
+use terrane::read::ReadCounts;
 use terrane::{Db, Durability, Keyspace, Range, Stats};
 
 /// Operations between two looks at the store.
@@ -39,6 +40,10 @@ pub struct Report {
     pub settle_seconds: Option<f64>,
     /// Bytes of tables written for each byte of rows.
     pub write_amplification: Option<f64>,
+    /// Table blocks that a read looked into, on average.
+    pub read_amplification: Option<f64>,
+    /// What the reads did with tables.
+    pub reads: Option<ReadCounts>,
     /// Sorted runs after it, memtables counted: the most that a read may have to look at.
     pub runs: usize,
     /// Bytes taken on the medium, logs counted, after it and at most.
@@ -104,6 +109,11 @@ impl Bench<'_> {
         let amplified = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
         let seconds = tally.busy.as_secs_f64().max(1e-9);
         let written = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
+        let reads = match benchmark {
+            _ if writes => None,
+            Benchmark::SeekRandom => Some(after.scans.since(&before.scans)),
+            _ => Some(after.gets.since(&before.gets)),
+        };
         Ok(Report {
             policy: self.keyspace.policy()?.name().to_owned(),
             benchmark,
@@ -118,6 +128,8 @@ impl Bench<'_> {
                 true => amplified(written(&after) - written(&before), tally.bytes),
                 false => None,
             },
+            read_amplification: reads.and_then(|reads| amplified(reads.blocks, operations)),
+            reads,
             runs: runs(&after),
             taken_bytes: after.space.taken,
             taken_bytes_peak: tally.taken_peak,

@@ -166,7 +166,7 @@ impl<'a> Place<'a> {
 }
 
 /// The columns of the table, with their widths.
-const HEAD: [(&str, usize); 16] = [
+const HEAD: [(&str, usize); 17] = [
     ("policy", 13),
     ("benchmark", 13),
     ("op/s", 10),
@@ -179,6 +179,7 @@ const HEAD: [(&str, usize); 16] = [
     ("max", 10),
     ("settle s", 9),
     ("w-amp", 7),
+    ("r-amp", 7),
     ("runs", 5),
     ("space", 7),
     ("peak", 7),
@@ -201,6 +202,7 @@ fn line(report: &Report) -> String {
         format!("{:.0}", micros.max),
         or_dash(report.settle_seconds),
         or_dash(report.write_amplification),
+        or_dash(report.read_amplification),
         report.runs.to_string(),
         or_dash(report.space_amplification),
         or_dash(report.space_amplification_peak),

@@ -30,6 +30,11 @@ impl<C: Cursor> MergeCursor<C> {
         MergeCursor { losers: Vec::new(), sources, direction: Direction::Forward }
     }
 
+    /// The cursors, in the order in which they were given.
+    pub(super) fn into_sources(self) -> Vec<C> {
+        self.sources
+    }
+
     fn winner(&self) -> Option<&C> {
         self.losers.first().and_then(|&w| self.sources.get(w))
     }
