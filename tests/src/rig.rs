@@ -147,7 +147,13 @@ pub fn hostile(seed: u64) -> PolicyOptions {
 /// Every policy, so small that a few hundred entries fill several levels.
 #[must_use]
 pub fn small_policies() -> [PolicyOptions; 7] {
-    let (base_bytes, table_bytes, size_ratio) = (2 << 10, 1 << 10, 3);
+    sized_policies(2 << 10, 1 << 10)
+}
+
+/// Every policy, with a first level and tables of these sizes.
+#[must_use]
+pub fn sized_policies(base_bytes: u64, table_bytes: u64) -> [PolicyOptions; 7] {
+    let size_ratio = 3;
     [
         PolicyOptions::Tiered(Tiered { size_ratio: 2, base_bytes, table_bytes }),
         PolicyOptions::Leveled(Leveled {

@@ -52,7 +52,7 @@ impl Running {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Observed {
-    /// Entries written: puts and deletes.
+    /// Entries written, puts and deletes, counted when their memtable is sealed.
     pub updates: u64,
     /// Keys looked up.
     pub point_reads: u64,

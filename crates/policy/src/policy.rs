@@ -19,7 +19,7 @@ pub struct Installed<'a> {
 /// A step of a plan, which takes effect as one edit.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// A memtable became a run of level 0.
+    /// A memtable became a run of level 0. What recovery makes of the logs is neither cut nor told.
     Flush {
         /// How it was cut.
         plan: &'a FlushPlan,

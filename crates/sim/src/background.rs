@@ -72,8 +72,7 @@ impl Simulation {
         now: Time,
     ) -> Result<(), SimulationError> {
         let Reshape { change, reason } = reshape;
-        let before = self.tree.shape().clone();
-        self.tree.reshape(change)?;
+        let before = self.tree.reshape(change)?;
         self.scheduler.reshaped(&before, change);
         let keyspace = KEYSPACE;
         self.emit(now, || Event::LevelChanged { keyspace, change, reason, observed });
@@ -112,11 +111,13 @@ impl Simulation {
         self.begin(Work::Flush(plan), 0, outputs, now)
     }
 
-    fn begin_merge(&mut self, mut task: Task, now: Time) -> Result<(), SimulationError> {
+    fn begin_merge(&mut self, task: Task, now: Time) -> Result<(), SimulationError> {
         let inputs = self.tree.inputs(&task.group);
         let reads = inputs.iter().map(|t| t.info.bytes).sum();
-        let entries = inputs.iter().map(|t| &*t.entries);
-        let merged = merge(entries, Some(&mut task.tombstones));
+        let has_tombstones = inputs.iter().any(|t| t.info.tombstones > 0);
+        let mut rule =
+            has_tombstones.then(|| self.scheduler.tombstones(self.tree.shape(), &task.group));
+        let merged = merge(inputs.iter().map(|t| &*t.entries), rule.as_mut());
         let Action::Merge { cuts, table_bytes, filter_bits } = &task.group.action else {
             return Ok(());
         };
@@ -254,8 +255,7 @@ impl Simulation {
         let added = tables.iter().map(|t| (0, run, Arc::clone(&t.info))).collect();
         let bytes = tables.iter().map(|t| t.info.bytes).sum::<u64>();
         let infos: Vec<_> = tables.iter().map(|t| TableInfo::clone(&t.info)).collect();
-        let before = self.tree.shape().clone();
-        self.tree.edit(&ShapeEdit { added, dropped: Vec::new() }, tables)?;
+        let before = self.tree.edit(&ShapeEdit { added, dropped: Vec::new() }, tables)?;
         self.scheduler.flushed(&before, &plan, &infos);
         self.meters.add(|sums| {
             sums.flushes += 1;
@@ -283,8 +283,7 @@ impl Simulation {
         };
         let (level, run) = (destination.level, destination.run);
         let added = infos.iter().map(|t| (level, run, Arc::clone(t))).collect();
-        let before = self.tree.shape().clone();
-        self.tree.edit(&ShapeEdit { added, dropped: inputs.clone() }, outputs)?;
+        let before = self.tree.edit(&ShapeEdit { added, dropped: inputs.clone() }, outputs)?;
         let outputs: Vec<_> = infos.iter().map(|t| TableInfo::clone(t)).collect();
         let shapes = (&before, self.tree.shape());
         let ended = self.scheduler.installed(*compaction, group, shapes, &outputs);

@@ -125,7 +125,7 @@ impl Flash {
         let pending = entry.pending + bytes;
         entry.pending = if ends { 0 } else { pending % self.page_bytes };
         let pages = pending / self.page_bytes;
-        let rest = u64::from(ends && pending % self.page_bytes > 0);
+        let rest = u64::from(ends && !pending.is_multiple_of(self.page_bytes));
         self.write(file, pages + rest)
     }
 
@@ -190,7 +190,7 @@ impl Flash {
         Ok((unit, place))
     }
 
-    /// Steps 3: empties a unit and erases it.
+    /// Step 3: empties a unit and erases it.
     fn collect(&mut self) -> Result<(), Full> {
         let closed = (0u32..).zip(&self.units).filter(|(number, unit)| {
             unit.written == self.unit_pages && !self.open.contains(&Some(*number))

@@ -5,10 +5,11 @@
 //! costs: keys are exact, values are sizes, time is virtual, and nothing is stored.
 //!
 //! * [`Config`] says what is simulated, [`Simulation`] runs it, [`Report`] says what came out.
-//! * `workload`, `client` - what the application does. * `memory`, `tree`, `merge`, `entry` - the
-//!   store's contents. * `schedule` - the policy at work. * `job`, `background` - flushes and merges.
-//!   * `device`, `flash`, `cache`, `reads` - what time and wear they cost. * `meter`, `report`,
-//!   `trace` - what is seen of it.
+//! * `workload`, `client` - what the application does.
+//! * `memory`, `tree`, `merge`, `entry`, `live` - the store's contents.
+//! * `schedule` - the policy at work. `job`, `background` - flushes and merges.
+//! * `device`, `flash`, `cache`, `reads`, `clock` - what time and wear they cost.
+//! * `meter`, `report`, `trace` - what is seen of it.
 //!
 //! The same configuration gives the same report, byte for byte. Nothing reads a clock.
 //!
@@ -45,6 +46,7 @@ mod trace;
 mod tree;
 mod workload;
 
+pub use client::{Client, Operation};
 pub use config::{Config, SimulationError};
 pub use device::{Device, DevicePreset};
 pub use flash::FlashOptions;

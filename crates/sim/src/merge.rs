@@ -103,11 +103,11 @@ mod tests {
             let all: Vec<_> = keys.iter().map(|(k, d)| Entry::new(*k << 8, 1, *d)).collect();
             let cuts: Vec<_> = cuts.into_iter().collect();
             let tables = cut(&all, &cuts, table_bytes, SIZES);
-            prop_assert_eq!(&tables.concat() == &all, true);
+            prop_assert!(tables.concat() == all);
             let bytes = |t: &[Entry]| t.iter().map(|e| SIZES.of(*e)).sum::<u64>();
             let between = |a: &Entry, b: &Entry| {
                 let (a, b) = (a.key().to_be_bytes(), b.key().to_be_bytes());
-                cuts.iter().any(|c| &a[..] < &c[..] && &c[..] <= &b[..])
+                cuts.iter().any(|c| a[..] < c[..] && c[..] <= b[..])
             };
             for table in &tables {
                 let (_, head) = table.split_last().unwrap();

@@ -57,7 +57,6 @@ pub(crate) enum Next {
 pub(crate) struct Task {
     pub(crate) compaction: u64,
     pub(crate) group: Arc<Group>,
-    pub(crate) tombstones: TombstoneRule,
 }
 
 /// What planning may use of the store.
@@ -182,8 +181,7 @@ impl Scheduler {
             let waiting =
                 self.begun.iter_mut().find_map(|c| c.next_group().map(|group| (c.number, group)));
             if let Some((compaction, group)) = waiting {
-                let tombstones = TombstoneRule::new(situation.shape, &self.running(), &group);
-                return Some(Next::Group(Task { compaction, group, tombstones }));
+                return Some(Next::Group(Task { compaction, group }));
             }
             if !self.unplanned {
                 return None;
@@ -265,6 +263,11 @@ impl Scheduler {
             reason: c.reason.clone(),
         });
         Running { compactions: compactions.collect() }
+    }
+
+    /// Which tombstones a group that begins may drop.
+    pub(crate) fn tombstones(&self, shape: &Shape, group: &Group) -> TombstoneRule {
+        TombstoneRule::new(shape, &self.running(), group)
     }
 
     /// A step of the policy's own has taken effect.

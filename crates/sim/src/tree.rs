@@ -77,26 +77,32 @@ impl Tree {
 
     /// The tables that a group reads, newest place first and in key order within a run.
     pub(crate) fn inputs(&self, group: &Group) -> Vec<&Table> {
-        let own: HashSet<TableId> = group.inputs.iter().copied().collect();
-        let inputs = self.shape.tables().filter(|(_, _, t)| own.contains(&t.id));
+        let mut own = group.inputs.clone();
+        own.sort();
+        let inputs = self.shape.tables().filter(|(_, _, t)| own.binary_search(&t.id).is_ok());
         inputs.filter_map(|(_, _, t)| self.table(t.id)).collect()
     }
 
-    /// Makes an edit take effect; `tables` are those that it adds and that are new.
-    pub(crate) fn edit(&mut self, edit: &ShapeEdit, tables: Vec<Table>) -> Result<(), EditError> {
-        self.shape = apply(&self.shape, edit)?;
+    /// Makes an edit take effect; `tables` are those that it adds and that are new. Answers the
+    /// shape before.
+    pub(crate) fn edit(
+        &mut self,
+        edit: &ShapeEdit,
+        tables: Vec<Table>,
+    ) -> Result<Shape, EditError> {
+        let next = apply(&self.shape, edit)?;
         let kept: HashSet<TableId> = edit.added.iter().map(|(_, _, t)| t.id).collect();
         for id in edit.dropped.iter().filter(|id| !kept.contains(id)) {
             self.tables.remove(id);
         }
         self.tables.extend(tables.into_iter().map(|t| (t.info.id, t)));
-        Ok(())
+        Ok(std::mem::replace(&mut self.shape, next))
     }
 
-    /// Adds or drops a level.
-    pub(crate) fn reshape(&mut self, change: LevelChange) -> Result<(), EditError> {
-        self.shape = reshape(&self.shape, change)?;
-        Ok(())
+    /// Adds or drops a level; answers the shape before.
+    pub(crate) fn reshape(&mut self, change: LevelChange) -> Result<Shape, EditError> {
+        let next = reshape(&self.shape, change)?;
+        Ok(std::mem::replace(&mut self.shape, next))
     }
 
     /// Runs of all levels.

@@ -88,11 +88,18 @@ fn a_write_beside_a_flush_goes_into_a_memtable_that_is_still_to_be_flushed() {
         put(&keyspace, b"first", 0);
         let writer = thread::spawn({
             let keyspace = keyspace.clone();
-            move || (0..4).for_each(|n| put(&keyspace, &[n as u8], n))
+            move || {
+                for n in 0..24 {
+                    keyspace.put(&[n], &[n], Durability::Buffered).expect("room");
+                }
+            }
         });
         db.flush().expect("nothing fails");
         writer.join().expect("an answer");
         db.flush().expect("nothing fails");
-        (0..4).for_each(|n| assert_eq!(get(&keyspace, &[n as u8]), Some(n), "a write is lost"));
+        for n in 0..24 {
+            let found = keyspace.get(&[n]).expect("nothing fails");
+            assert_eq!(found, Some(vec![n]), "a write is lost");
+        }
     });
 }

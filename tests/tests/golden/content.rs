@@ -73,7 +73,7 @@ pub fn key(n: u64) -> Vec<u8> {
 
 /// Text for 64 keys in turn, which LZ4 makes shorter, then noise for 64, which it does not.
 pub fn value(n: u64, version: u64) -> Vec<u8> {
-    if n / 64 % 2 == 0 {
+    if (n / 64).is_multiple_of(2) {
         return format!("version {version} of {n}; ").repeat(1 + n as usize % 4).into_bytes();
     }
     let mut random = Random(n << 8 | version);

@@ -70,6 +70,12 @@ pub struct GetArgs {
     /// The key is given, and the value printed, in hexadecimal digits
     #[arg(long)]
     pub hex: bool,
+    /// Print, in place of the value, every step that led to it: memtables, runs, filters, blocks
+    #[arg(long)]
+    pub trace: bool,
+    /// Print the steps as one JSON object
+    #[arg(long, requires = "trace")]
+    pub json: bool,
 }
 
 /// Give a key a value, in a store and a keyspace that are created if there are none

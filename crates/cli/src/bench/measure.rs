@@ -6,6 +6,7 @@
 //! 3. After writes the compactions that are due run to their end, so that their cost counts and the
 //!    next benchmark finds the tree at rest.
 
+use super::resident;
 use super::workload::{Present, Workload};
 use crate::args::{BenchArgs, Benchmark};
 use crate::exit::{Exit, Failure};
@@ -15,6 +16,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::ops::Bound;
 use std::time::{Duration, Instant};
+use terrane::read::ReadCounts;
 use terrane::{Db, Durability, Keyspace, Range, Stats};
 
 /// Operations between two looks at the store.
@@ -39,6 +41,10 @@ pub struct Report {
     pub settle_seconds: Option<f64>,
     /// Bytes of tables written for each byte of rows.
     pub write_amplification: Option<f64>,
+    /// Table blocks that a read looked into, on average.
+    pub read_amplification: Option<f64>,
+    /// What the reads did with tables.
+    pub reads: Option<ReadCounts>,
     /// Sorted runs after it, memtables counted: the most that a read may have to look at.
     pub runs: usize,
     /// Bytes taken on the medium, logs counted, after it and at most.
@@ -49,6 +55,8 @@ pub struct Report {
     pub space_amplification_peak: Option<f64>,
     /// Writes that were told to wait.
     pub stalls: u64,
+    /// The most memory that the process had, where the system tells.
+    pub memory_bytes_peak: Option<u64>,
 }
 
 /// The time that an operation took, in microseconds.
@@ -86,6 +94,7 @@ impl Bench<'_> {
     pub fn run(&mut self, benchmark: Benchmark) -> Result<Report, Failure> {
         let writes = benchmark.writes();
         let before = self.db.stats()?;
+        resident::begin();
         let operations = match writes {
             true => self.args.num,
             false => self.args.reads.unwrap_or(self.args.num),
@@ -104,6 +113,11 @@ impl Bench<'_> {
         let amplified = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
         let seconds = tally.busy.as_secs_f64().max(1e-9);
         let written = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
+        let reads = match benchmark {
+            _ if writes => None,
+            Benchmark::SeekRandom => Some(after.scans.since(&before.scans)),
+            _ => Some(after.gets.since(&before.gets)),
+        };
         Ok(Report {
             policy: self.keyspace.policy()?.name().to_owned(),
             benchmark,
@@ -118,12 +132,15 @@ impl Bench<'_> {
                 true => amplified(written(&after) - written(&before), tally.bytes),
                 false => None,
             },
+            read_amplification: reads.and_then(|reads| amplified(reads.blocks, operations)),
+            reads,
             runs: runs(&after),
             taken_bytes: after.space.taken,
             taken_bytes_peak: tally.taken_peak,
             space_amplification: live_bytes.and_then(|live| amplified(after.space.taken, live)),
             space_amplification_peak: live_bytes.and_then(|live| amplified(tally.taken_peak, live)),
             stalls: after.stalls - before.stalls,
+            memory_bytes_peak: resident::peak(),
         })
     }
 

@@ -7,6 +7,7 @@
 //! * `workload` - keys and values. * `measure` - one benchmark.
 
 mod measure;
+mod resident;
 mod workload;
 
 use crate::args::{BenchArgs, Benchmark, Policies};
@@ -144,6 +145,7 @@ impl<'a> Place<'a> {
             create,
             memtable_bytes,
             logs_bytes_max: defaults.logs_bytes_max.max(4 * memtable_bytes),
+            memory_bytes: args.memory_mib << 20,
             cache_bytes: args.cache_mib << 20,
             ..defaults
         };
@@ -166,7 +168,7 @@ impl<'a> Place<'a> {
 }
 
 /// The columns of the table, with their widths.
-const HEAD: [(&str, usize); 16] = [
+const HEAD: [(&str, usize); 18] = [
     ("policy", 13),
     ("benchmark", 13),
     ("op/s", 10),
@@ -179,10 +181,12 @@ const HEAD: [(&str, usize); 16] = [
     ("max", 10),
     ("settle s", 9),
     ("w-amp", 7),
+    ("r-amp", 7),
     ("runs", 5),
     ("space", 7),
     ("peak", 7),
     ("stalls", 7),
+    ("MiB", 6),
 ];
 
 fn line(report: &Report) -> String {
@@ -201,10 +205,12 @@ fn line(report: &Report) -> String {
         format!("{:.0}", micros.max),
         or_dash(report.settle_seconds),
         or_dash(report.write_amplification),
+        or_dash(report.read_amplification),
         report.runs.to_string(),
         or_dash(report.space_amplification),
         or_dash(report.space_amplification_peak),
         report.stalls.to_string(),
+        report.memory_bytes_peak.map_or("-".into(), |bytes| (bytes >> 20).to_string()),
     ];
     cells.iter().zip(HEAD).map(|(cell, (_, width))| format!("{cell:>width$}")).collect()
 }

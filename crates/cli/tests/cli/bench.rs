@@ -29,9 +29,16 @@ fn each_policy_runs_each_benchmark_and_finds_what_was_written() {
         let figure = |name: &str| result[name].as_u64().unwrap();
         let found = result["found"].as_u64();
         match result["benchmark"].as_str().unwrap() {
-            "readrandom" => assert!((300..500).contains(&found.unwrap()), "{result}"),
+            "readrandom" => {
+                assert!((300..500).contains(&found.unwrap()), "{result}");
+                let blocks = result["reads"]["blocks"].as_u64().unwrap();
+                assert_eq!(result["read_amplification"], blocks as f64 / 500.0);
+            }
             "readmissing" => assert_eq!(found, Some(0)),
-            "seekrandom" => assert!((40_000..=50_000).contains(&found.unwrap()), "{result}"),
+            "seekrandom" => {
+                assert!((40_000..=50_000).contains(&found.unwrap()), "{result}");
+                assert_eq!(result["reads"]["rows"], found.unwrap());
+            }
             _ => assert_eq!((figure("operations"), found), (3000, None)),
         }
         assert!(figure("taken_bytes_peak") >= figure("taken_bytes"));

@@ -31,6 +31,29 @@ fn values_are_taken_from_standard_input_and_hexadecimal_digits_as_they_are() {
 }
 
 #[test]
+fn a_trace_tells_the_way_to_a_value_in_words_and_as_json() {
+    let place = Place::new();
+    // Each command's opening puts what the log holds into a table.
+    place.run(&["put", "db", "a", "one"]).ok();
+    place.run(&["put", "db", "b", "two"]).ok();
+    let told = place.run(&["get", "db", "a", "--trace"]).text();
+    for words in ["active memtable", "no table spans the key", "from the medium", "3 bytes"] {
+        assert!(told.contains(words), "expected {words:?} in {told}");
+    }
+    let json = place.run(&["get", "db", "a", "--trace", "--json"]).ok();
+    let trace: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let steps = trace["steps"].as_array().unwrap();
+    let names: Vec<_> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
+    let way = ["memtable", "absent", "run", "run", "filter", "block", "value"];
+    assert_eq!(names, way);
+    assert_eq!(trace["counts"]["blocks"], 1);
+    let missing = place.run(&["get", "db", "c", "--trace"]);
+    missing.fails(1, &["no key \"c\""]);
+    assert!(String::from_utf8(missing.out).unwrap().contains("0 blocks"));
+    assert_eq!(place.run(&["get", "db", "a", "--json"]).code, Some(2));
+}
+
+#[test]
 fn a_scan_keeps_to_its_bounds_and_limit() {
     let place = Place::new();
     place.run_with_input(&["load", "db", "--format", "tsv"], b"a\nb1\nb2\nb3\nc\n").ok();

@@ -52,6 +52,12 @@ impl Job {
         matches!(self.work, Work::Flush(_))
     }
 
+    /// Whether it reads and writes no table.
+    #[must_use]
+    pub fn is_light(&self) -> bool {
+        matches!(self.work, Work::Remove(_) | Work::Move { .. })
+    }
+
     /// Works for about `bytes` bytes read or written. At its end the result takes effect.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
-use crate::read::{Range, Scan};
+use crate::read::{Range, Scan, Trace};
 use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{
@@ -308,6 +308,14 @@ impl Keyspace {
         self.db.inner.engine.get(self.id, key, None)
     }
 
+    /// The value of a key, and every step that led to it: for those who study or show reads.
+    ///
+    /// # Errors
+    /// As for [`Keyspace::get`].
+    pub fn trace_get(&self, key: &[u8]) -> Result<(Option<Vec<u8>>, Trace)> {
+        self.db.inner.engine.trace_get(self.id, key, None)
+    }
+
     /// The values of several keys at one moment, in the order of the keys.
     ///
     /// # Errors
@@ -401,5 +409,13 @@ impl Keyspace {
     /// A closed store.
     pub fn scan(&self, range: Range) -> Result<Scan> {
         self.db.inner.engine.scan(self.id, range, None)
+    }
+
+    /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
+    ///
+    /// # Errors
+    /// Damage, or a failing medium.
+    pub fn trace_seek(&self, range: Range, reverse: bool) -> Result<Trace> {
+        self.db.inner.engine.trace_seek(self.id, range, reverse, None)
     }
 }

@@ -69,7 +69,7 @@ impl Engine {
         left.remove(&id);
         self.keyspaces.store(Arc::new(left));
         let view = keyspace.view.load_full();
-        let gone = std::iter::once(&view.active).chain(&view.sealed);
+        let gone = view.memtables();
         let bytes: u64 = gone.map(|memtable| memtable.bytes() as u64).sum();
         self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
         state.sealed.remove(&id);

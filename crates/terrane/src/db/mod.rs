@@ -9,7 +9,8 @@
 //! * `logs` - which log files are live, which are spare, which retire.
 //! * `install` - flushes and compactions take effect: one edit each.
 //! * `schedule` - which job is next; `planning` - what planners are told, and what becomes of their
-//!   answers; `operations` - what is asked of a keyspace, counted for them.
+//!   answers; `operations` - what is asked of a keyspace, counted for them; `pressure` - how near
+//!   writes are to a stall.
 //! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
 //! * `keyspaces` - they come, go and change their policy.
 //! * `ranges` - compactions and sizes of a range, on demand.
@@ -34,6 +35,7 @@ mod logs;
 mod open;
 mod operations;
 mod planning;
+mod pressure;
 mod ranges;
 mod reading;
 mod schedule;
@@ -45,6 +47,7 @@ mod stats;
 pub use check::CheckReport;
 pub use handle::{Db, Keyspace};
 pub use inspect::inspect;
+pub use pressure::Pressure;
 pub use schedule::Wanted;
 pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};

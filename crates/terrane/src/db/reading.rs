@@ -1,11 +1,11 @@
-//! Reading: gets, scans and the snapshots that merges must respect.
+//! Reading: gets, scans, their traces, and the snapshots that merges must respect.
 
 use super::state::{KeyspaceInner, View};
 use super::{Engine, lock};
-use crate::entry::{Kind, Seq};
+use crate::entry::{Kind, MAX_SEQ, Seq};
 use crate::error::{Error, Result};
 use crate::keyspace::KeyspaceId;
-use crate::read::{Range, Scan, Source, known_kind};
+use crate::read::{Observer, Range, ReadCounts, Scan, Source, Tally, Trace, Walk, known_kind};
 use crate::sync::atomic::Ordering;
 use crate::table::Access;
 use std::sync::Arc;
@@ -47,7 +47,23 @@ impl Engine {
         let keyspace = self.keyspace(keyspace)?;
         let watched = self.count_reads(&keyspace, 1);
         let (view, seq) = self.view(&keyspace, at);
-        get_in(&view, key, seq, watched)
+        self.get_in(&view, key, seq, watched)
+    }
+
+    /// As [`Engine::get`], with every step that led to the answer.
+    ///
+    /// # Errors
+    /// As for [`Engine::get`].
+    pub fn trace_get(
+        &self,
+        keyspace: KeyspaceId,
+        key: &[u8],
+        at: Option<Seq>,
+    ) -> Result<(Option<Vec<u8>>, Trace)> {
+        let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
+        let mut trace = Trace::at(seq);
+        let value = search(&view, key, seq, false, &mut trace)?;
+        Ok((value, trace))
     }
 
     /// The values of several keys at one moment, in the order of the keys.
@@ -63,7 +79,7 @@ impl Engine {
         let keyspace = self.keyspace(keyspace)?;
         let watched = self.count_reads(&keyspace, keys.len());
         let (view, seq) = self.view(&keyspace, at);
-        keys.iter().map(|key| get_in(&view, key, seq, watched)).collect()
+        keys.iter().map(|key| self.get_in(&view, key, seq, watched)).collect()
     }
 
     /// A walk over a range, as the keyspace is now or was at a snapshot's sequence.
@@ -74,10 +90,42 @@ impl Engine {
         let keyspace = self.keyspace(keyspace)?;
         keyspace.operations.scanned();
         let (view, seq) = self.view(&keyspace, at);
-        let memtables = std::iter::once(&view.active).chain(&view.sealed);
-        let mut sources: Vec<_> = memtables.map(|m| Source::Memtable(m.cursor())).collect();
-        sources.extend(view.tree.cursors(Access::Random).map(|c| Source::Run(Box::new(c))));
-        Ok(Scan::new(view, sources, range, seq))
+        let tally = || Tally::new(self.counters.scans.clone());
+        Ok(Scan::new(walk(view, range, seq, tally)))
+    }
+
+    /// What a scan does to show its first row, or its last where `reverse`: where each memtable and
+    /// run comes to stand, and the blocks that are read for it.
+    ///
+    /// # Errors
+    /// Damage, a failing medium, or a keyspace that was dropped.
+    pub fn trace_seek(
+        &self,
+        keyspace: KeyspaceId,
+        range: Range,
+        reverse: bool,
+        at: Option<Seq>,
+    ) -> Result<Trace> {
+        let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
+        let mut walk = walk(view, range, seq, Trace::default);
+        if reverse {
+            walk.prev()?
+        } else {
+            walk.next()?
+        };
+        let mut parts = walk.into_observers();
+        let row = parts.next();
+        let mut trace = Trace::at(seq);
+        parts.chain(row).for_each(|part| trace.append(part));
+        Ok(trace)
+    }
+
+    /// The value of a key in a view, counted.
+    fn get_in(&self, view: &View, key: &[u8], seq: Seq, watched: bool) -> Result<Option<Vec<u8>>> {
+        let mut counts = ReadCounts::default();
+        let value = search(view, key, seq, watched, &mut counts);
+        self.counters.gets.add(&counts);
+        value
     }
 
     /// Registers a snapshot at the last visible sequence.
@@ -114,14 +162,37 @@ impl Engine {
 }
 
 /// The value of a key in a view: the newest version at or below `seq`.
-fn get_in(view: &View, key: &[u8], seq: Seq, watched: bool) -> Result<Option<Vec<u8>>> {
-    for memtable in std::iter::once(&view.active).chain(&view.sealed) {
+fn search(
+    view: &View,
+    key: &[u8],
+    seq: Seq,
+    watched: bool,
+    observer: &mut impl Observer,
+) -> Result<Option<Vec<u8>>> {
+    for (place, memtable) in view.memtables().enumerate() {
+        observer.memtable(place);
         if let Some((tag, value)) = memtable.get(key, seq) {
+            observer.found(tag, value);
             return Ok((known_kind(tag)? == Kind::Put).then(|| value.to_vec()));
         }
+        observer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
-    match view.tree.get(key, seq, watched)? {
+    observer.tables();
+    match view.tree.get(key, seq, watched, observer)? {
         Some((tag, value)) => Ok((known_kind(tag)? == Kind::Put).then_some(value)),
         None => Ok(None),
     }
+}
+
+/// A walk over a view, with an observer for each part.
+fn walk<O: Observer>(view: Arc<View>, range: Range, seq: Seq, observer: impl Fn() -> O) -> Walk<O> {
+    let memtables = view.memtables().enumerate().map(|(place, memtable)| {
+        let mut observer = observer();
+        observer.memtable(place);
+        Source::Memtable(memtable.cursor(), observer)
+    });
+    let runs = view.tree.cursors(Access::Random, &observer);
+    let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
+    let whole = observer();
+    Walk::new(view, sources, range, seq, whole)
 }

@@ -3,7 +3,7 @@
 use super::handle::{Db, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
-use crate::read::{Range, Scan};
+use crate::read::{Range, Scan, Trace};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: let it go when
 /// done.
@@ -32,6 +32,14 @@ impl Snapshot {
         self.db.engine().get(keyspace.id(), key, Some(self.seq))
     }
 
+    /// The value that a key had, and every step that led to it.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn trace_get(&self, keyspace: &Keyspace, key: &[u8]) -> Result<(Option<Vec<u8>>, Trace)> {
+        self.db.engine().trace_get(keyspace.id(), key, Some(self.seq))
+    }
+
     /// The values that several keys had, in the order of the keys.
     ///
     /// # Errors
@@ -46,6 +54,14 @@ impl Snapshot {
     /// A keyspace that was dropped since.
     pub fn scan(&self, keyspace: &Keyspace, range: Range) -> Result<Scan> {
         self.db.engine().scan(keyspace.id(), range, Some(self.seq))
+    }
+
+    /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
+    ///
+    /// # Errors
+    /// Damage, a failing medium, or a keyspace that was dropped since.
+    pub fn trace_seek(&self, keyspace: &Keyspace, range: Range, reverse: bool) -> Result<Trace> {
+        self.db.engine().trace_seek(keyspace.id(), range, reverse, Some(self.seq))
     }
 }
 

@@ -26,6 +26,13 @@ pub(crate) struct View {
     pub tree: Arc<Tree>,
 }
 
+impl View {
+    /// The memtables, newest first.
+    pub fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(&self.sealed)
+    }
+}
+
 /// One keyspace of an open store.
 pub(crate) struct KeyspaceInner {
     pub id: KeyspaceId,

@@ -4,6 +4,7 @@ use super::{Engine, lock};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::keyspace::KeyspaceId;
+use crate::read::{ReadCounters, ReadCounts};
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::LiveTable;
@@ -19,6 +20,9 @@ pub(crate) struct Counters {
     pub merge_read_bytes: AtomicU64,
     pub merge_written_bytes: AtomicU64,
     pub stalls: AtomicU64,
+    pub gets: ReadCounters,
+    /// Shared with scans, which may outlive the engine.
+    pub scans: Arc<ReadCounters>,
 }
 
 impl Counters {
@@ -87,6 +91,10 @@ pub struct Stats {
     pub merge_written_bytes: u64,
     /// Writes that were told to wait.
     pub stalls: u64,
+    /// What gets did with tables.
+    pub gets: ReadCounts,
+    /// What scans did with tables; each counts when it is dropped.
+    pub scans: ReadCounts,
 }
 
 impl Engine {
@@ -103,13 +111,12 @@ impl Engine {
                 .values()
                 .map(|keyspace| {
                     let view = keyspace.view.load();
-                    let memtables = || std::iter::once(&view.active).chain(&view.sealed);
                     KeyspaceStats {
                         name: keyspace.name.clone(),
                         policy: keyspace.policy.load().name().to_owned(),
                         levels: view.tree.shape().levels.iter().map(level_stats).collect(),
-                        memtable_bytes: memtables().map(|m| m.bytes() as u64).sum(),
-                        memtable_entries: memtables().map(|m| m.entries() as u64).sum(),
+                        memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
+                        memtable_entries: view.memtables().map(|m| m.entries() as u64).sum(),
                         memtables_sealed: view.sealed.len(),
                     }
                 })
@@ -123,6 +130,8 @@ impl Engine {
             merge_read_bytes: count(&self.counters.merge_read_bytes),
             merge_written_bytes: count(&self.counters.merge_written_bytes),
             stalls: count(&self.counters.stalls),
+            gets: self.counters.gets.sums(),
+            scans: self.counters.scans.sums(),
         })
     }
 

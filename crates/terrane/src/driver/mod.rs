@@ -4,6 +4,7 @@
 //! * [`SliceDriver`]: one thread, job slices between the owner's own work (a browser worker).
 //! * [`SeededDriver`]: one thread, jobs interleaved in an order that a seed decides (tests).
 
+mod pace;
 mod seeded;
 mod slices;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,5 +1,6 @@
 //! One thread: jobs run in slices, when the owner of the thread says so.
 
+use super::pace::Pace;
 use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
 use crate::db::{Engine, Wanted};
@@ -11,53 +12,77 @@ use std::sync::Arc;
 
 /// Bytes of a slice that a waiting writer has run.
 const SLICE_BYTES: u64 = 1 << 20;
+/// Jobs without bytes that a slice takes along.
+const LIGHT_MAX: usize = 8;
 
-/// Runs jobs on the caller's thread, in slices, flushes before merges.
+/// Runs jobs on the caller's thread, in slices, flushes before merges. A write runs slices, too, in
+/// proportion to its bytes and the more the nearer it is to having to wait.
 #[derive(Default)]
 pub struct SliceDriver {
-    /// Jobs begun; the front is run first.
-    jobs: Mutex<VecDeque<Job>>,
+    state: Mutex<State>,
 }
 
-impl SliceDriver {
-    fn jobs(&self) -> MutexGuard<'_, VecDeque<Job>> {
-        lock(&self.jobs)
-    }
+#[derive(Default)]
+struct State {
+    /// Jobs begun; the front is run first.
+    jobs: VecDeque<Job>,
+    pace: Pace,
+}
 
-    /// Runs one slice; answers whether there was anything to run.
-    fn slice(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
-        let mut jobs = self.jobs();
-        if !jobs.front().is_some_and(Job::is_flush) {
-            let wanted = if jobs.is_empty() { Wanted::Any } else { Wanted::Flush };
-            if let Some(job) = engine.next_job(wanted) {
+impl State {
+    /// Runs one slice, and before it what takes no bytes; answers whether there was anything to run.
+    fn slice(&mut self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
+        for light in 0.. {
+            let jobs = &mut self.jobs;
+            if !jobs.front().is_some_and(Job::is_flush) {
+                let wanted = if jobs.is_empty() { Wanted::Any } else { Wanted::Flush };
+                if let Some(job) = engine.next_job(wanted) {
+                    jobs.push_front(job);
+                }
+            }
+            let Some(mut job) = jobs.pop_front() else { return Ok(light > 0) };
+            let whole = !job.is_light() || light == LIGHT_MAX;
+            if job.run_for(bytes)? == Progress::More {
                 jobs.push_front(job);
             }
-        }
-        let Some(mut job) = jobs.pop_front() else { return Ok(false) };
-        if job.run_for(bytes)? == Progress::More {
-            jobs.push_front(job);
+            if whole {
+                break;
+            }
         }
         Ok(true)
     }
 }
 
+impl SliceDriver {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
 impl Driver for SliceDriver {
-    fn wake(&self, _engine: &Arc<Engine>) {}
+    fn wake(&self, engine: &Arc<Engine>) {
+        let mut state = self.state();
+        let due = state.pace.due(engine);
+        if due > 0 {
+            // A failure is kept by the engine, and the next write that waits hears of it.
+            let _ = state.slice(engine, due);
+        }
+    }
 
     fn relieve(&self, engine: &Arc<Engine>) -> Result<()> {
-        if self.slice(engine, SLICE_BYTES)? { Ok(()) } else { Err(no_relief(engine)) }
+        if self.state().slice(engine, SLICE_BYTES)? { Ok(()) } else { Err(no_relief(engine)) }
     }
 
     fn settle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
-        while !done(engine) && self.slice(engine, SLICE_BYTES)? {}
+        while !done(engine) && self.state().slice(engine, SLICE_BYTES)? {}
         engine.failure().map_or(Ok(()), Err)
     }
 
     fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
-        self.slice(engine, bytes)
+        self.state().slice(engine, bytes)
     }
 
     fn stop(&self, _engine: &Arc<Engine>) {
-        self.jobs().clear();
+        self.state().jobs.clear();
     }
 }

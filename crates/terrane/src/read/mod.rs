@@ -2,15 +2,27 @@
 //!
 //! 1. A [`Cursor`] walks one sorted sequence: a memtable, a table, a run.
 //! 2. A [`MergeCursor`] makes one sequence of many.
-//! 3. A [`Scan`] shows what a reader at one sequence number sees of it.
+//! 3. A [`Scan`] walks on it and shows what a reader at one sequence number sees of it.
+//!
+//! An [`Observer`] is told what a read does: [`ReadCounts`] adds it up, a [`Trace`] keeps it.
 
+mod counts;
 mod cursor;
 mod merge;
+mod observer;
 mod scan;
 mod source;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod walk;
 
+pub use counts::ReadCounts;
+pub(crate) use counts::{ReadCounters, Tally};
 pub use cursor::Cursor;
 pub use merge::MergeCursor;
-pub(crate) use scan::known_kind;
+pub use observer::{Observer, Origin};
 pub use scan::{Range, Scan};
 pub(crate) use source::Source;
+pub use trace::{Step, Trace};
+pub(crate) use walk::{Walk, known_kind};

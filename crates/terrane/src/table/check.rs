@@ -11,7 +11,7 @@
 use super::Malformed;
 use super::block::Block;
 use super::block_cursor::BlockCursor;
-use super::cursor::{Direction, ReadAhead};
+use super::fetch::{AHEAD_BYTES_MAX, Direction, ReadAhead};
 use super::filter::key_hash;
 use super::index::Handle;
 use super::properties::Properties;
@@ -140,7 +140,8 @@ impl Checker<'_> {
         separator: &[u8],
         separator_tag: Tag,
     ) -> Result<()> {
-        let stored = self.ahead.stored(self.table, handle, Direction::Forward)?;
+        let (stored, _) =
+            self.ahead.stored(self.table, handle, Direction::Forward, AHEAD_BYTES_MAX)?;
         let block = self.table.unseal_block(stored, handle.offset, Vec::new())?;
         let mut cursor = BlockCursor::new(Arc::new(block));
         let result = self.check_entries(&mut cursor, handle, below, separator, separator_tag);

@@ -1,63 +1,61 @@
 //! Walking a table: a cursor on the index chooses the block, one on the block the entry.
 
 use super::Malformed;
-use super::block::Block;
 use super::block_cursor::BlockCursor;
-use super::index::Handle;
+use super::fetch::{Access, Direction, Fetch};
 use super::reader::Table;
 use crate::entry::Tag;
 use crate::error::Result;
-use crate::read::Cursor;
-use crate::storage::read_exact_at;
+use crate::read::{Cursor, Observer};
 use std::sync::Arc;
 
-/// How a cursor reads blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// One block at a time, through the cache: short scans.
-    Random,
-    /// Many blocks in one read, beside the cache: compactions and long scans.
-    Scan,
-}
-
-/// Bytes that a scan reads at once.
-const READ_AHEAD_BYTES: u64 = 256 << 10;
-
 /// A position in a table.
-pub struct TableCursor {
+pub struct TableCursor<O: Observer = ()> {
     table: Arc<Table>,
-    access: Access,
     index: BlockCursor,
     data: BlockCursor,
     /// The offset of the block in `data`.
     loaded: Option<u64>,
-    ahead: ReadAhead,
+    fetch: Fetch<O>,
 }
 
-/// Bytes of the file that a scan has read, whole blocks among them.
-#[derive(Default)]
-pub(super) struct ReadAhead {
-    offset: u64,
-    bytes: Vec<u8>,
-}
-
-/// Where a scan is going.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    Forward,
-    Backward,
-}
-
-impl TableCursor {
-    pub(super) fn new(table: Arc<Table>, access: Access) -> Self {
+impl<O: Observer> TableCursor<O> {
+    pub(super) fn new(table: Arc<Table>, access: Access, observer: O) -> Self {
         TableCursor {
-            access,
             index: BlockCursor::new(Arc::clone(&table.meta.index)),
             data: BlockCursor::new(Arc::default()),
             loaded: None,
-            ahead: ReadAhead::default(),
+            fetch: Fetch::new(access, observer),
             table,
         }
+    }
+
+    /// Goes over to another table, not positioned in it.
+    pub(super) fn go_over(&mut self, table: &Arc<Table>) {
+        self.leave();
+        self.fetch.observer.table(table.info().id);
+        if Arc::ptr_eq(&self.table, table) {
+            return;
+        }
+        self.table = Arc::clone(table);
+        self.index.replace(Arc::clone(&table.meta.index));
+        self.loaded = None;
+        self.fetch.leave();
+    }
+
+    /// Stands on no entry any more.
+    pub(super) fn leave(&mut self) {
+        self.data.invalidate();
+    }
+
+    /// Tells that a search came here.
+    pub(super) fn stands(&mut self) {
+        self.fetch.observer.stands(self.data.valid().then(|| self.data.key()));
+    }
+
+    /// What the observer holds.
+    pub(super) fn into_observer(self) -> O {
+        self.fetch.into_observer()
     }
 
     /// Runs a step on the index; answers its damage as the file's.
@@ -89,17 +87,7 @@ impl TableCursor {
             return Ok(true);
         }
         self.loaded = None;
-        let block = match self.access {
-            Access::Random => self.table.block(handle)?,
-            Access::Scan => {
-                // The memory of the block left serves the next.
-                let left = Arc::into_inner(self.data.replace(Arc::default()));
-                let buffer = left.map(Block::into_bytes).unwrap_or_default();
-                let stored = self.ahead.stored(&self.table, handle, direction)?;
-                Arc::new(self.table.unseal_block(stored, handle.offset, buffer)?)
-            }
-        };
-        self.data.replace(block);
+        self.fetch.load(&self.table, handle, direction, &mut self.data)?;
         self.loaded = Some(handle.offset);
         Ok(true)
     }
@@ -125,37 +113,7 @@ impl TableCursor {
     }
 }
 
-impl ReadAhead {
-    /// The block at `handle` as it is stored, with what follows it in `direction`.
-    pub(super) fn stored(
-        &mut self,
-        table: &Table,
-        handle: Handle,
-        direction: Direction,
-    ) -> Result<&[u8]> {
-        let end = handle.offset + handle.len;
-        if handle.offset < self.offset || end > self.offset + self.bytes.len() as u64 {
-            let (from, to) = match direction {
-                Direction::Forward => (handle.offset, end.max(handle.offset + READ_AHEAD_BYTES)),
-                Direction::Backward => {
-                    (handle.offset.min(end.saturating_sub(READ_AHEAD_BYTES)), end)
-                }
-            };
-            let len = to.min(table.meta.data_len) - from;
-            self.offset = from;
-            self.bytes.resize(len as usize, 0);
-            if let Err(e) = read_exact_at(table.file(), &mut self.bytes, from) {
-                self.bytes.clear();
-                return Err(e);
-            }
-        }
-        let start = (handle.offset - self.offset) as usize;
-        let stored = self.bytes.get(start..).and_then(|rest| rest.get(..handle.len as usize));
-        Ok(stored.unwrap_or_default())
-    }
-}
-
-impl Cursor for TableCursor {
+impl<O: Observer> Cursor for TableCursor<O> {
     fn seek_first(&mut self) -> Result<()> {
         self.on_index(BlockCursor::seek_first)?;
         self.enter_first()

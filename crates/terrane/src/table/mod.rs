@@ -25,6 +25,7 @@ mod block_writer;
 mod cache;
 mod check;
 mod cursor;
+mod fetch;
 pub mod filter;
 pub mod footer;
 mod index;
@@ -38,7 +39,8 @@ mod writer;
 
 pub use block_cursor::BlockCursor;
 pub use cache::BlockCache;
-pub use cursor::{Access, TableCursor};
+pub use cursor::TableCursor;
+pub use fetch::Access;
 pub use filter::key_hash;
 pub use properties::Properties;
 pub use reader::Table;

@@ -6,14 +6,16 @@
 use super::Malformed;
 use super::block::{Block, Located};
 use super::cache::BlockCache;
-use super::cursor::{Access, TableCursor};
+use super::cursor::TableCursor;
+use super::fetch::Access;
 use super::filter::{Filter, key_hash};
 use super::footer::{FOOTER_BYTES, Footer, Section, decode_directory, kind};
 use super::index::Handle;
 use super::properties::Properties;
 use super::stored::{TRAILER_BYTES, unseal, unseal_into};
-use crate::entry::{Seq, Tag};
+use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::{Corruption, Error, Result};
+use crate::read::{Observer, Origin};
 use crate::storage::{File, read_exact_at};
 use std::sync::Arc;
 use terrane_policy::TableInfo;
@@ -81,20 +83,55 @@ impl Table {
     }
 
     /// The newest version of `key` at or below sequence `at`: its tag and value.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
-        self.get_hashed(key, key_hash(key), at)
+        self.get_hashed(key, key_hash(key), at, &mut ())
     }
 
     /// As [`Table::get`], with the key's [`key_hash`] at hand: one hash serves many tables.
-    pub fn get_hashed(&self, key: &[u8], hash: u64, at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
-        if !self.may_contain(hash) {
-            return Ok(None);
+    ///
+    /// # Errors
+    /// As for [`Table::get`].
+    pub fn get_hashed(
+        &self,
+        key: &[u8],
+        hash: u64,
+        at: Seq,
+        observer: &mut impl Observer,
+    ) -> Result<Option<(Tag, Vec<u8>)>> {
+        let filter = self.meta.filter.as_ref();
+        if let Some(filter) = filter {
+            let passed = filter.may_contain(hash);
+            observer.filter(passed);
+            if !passed {
+                return Ok(None);
+            }
         }
+        let found = self.search(key, at, observer)?;
+        match &found {
+            Some((tag, value)) => observer.found(*tag, value),
+            None => observer.absent(filter.is_some(), || {
+                Ok(at < MAX_SEQ && self.search(key, MAX_SEQ, &mut ())?.is_some())
+            })?,
+        }
+        Ok(found)
+    }
+
+    /// Index and block.
+    #[inline]
+    fn search(
+        &self,
+        key: &[u8],
+        at: Seq,
+        observer: &mut impl Observer,
+    ) -> Result<Option<(Tag, Vec<u8>)>> {
         let target = Tag::at(at);
         let place = self.meta.index.lower_bound(key, target);
         let Some(place) = place.map_err(|e| self.index_damage(e))? else { return Ok(None) };
         let handle = self.handle(place.entry.value)?;
-        let block = self.block(handle)?;
+        let block = self.block(handle, observer)?;
         let found = block.lower_bound(key, target).map_err(|e| self.damage(e, handle.offset))?;
         Ok(match found {
             Some(Located { entry, same_key: true, .. }) => Some((entry.tag, entry.value.to_vec())),
@@ -105,7 +142,16 @@ impl Table {
     /// A cursor over the table.
     #[must_use]
     pub fn cursor(self: &Arc<Self>, access: Access) -> TableCursor {
-        TableCursor::new(Arc::clone(self), access)
+        self.observed(access, ())
+    }
+
+    /// A cursor that tells an observer what it does.
+    pub(super) fn observed<O: Observer>(
+        self: &Arc<Self>,
+        access: Access,
+        observer: O,
+    ) -> TableCursor<O> {
+        TableCursor::new(Arc::clone(self), access, observer)
     }
 
     /// Every damage there is: each byte of the file is read again and held against every other
@@ -133,15 +179,28 @@ impl Table {
     }
 
     /// A block, through the cache.
-    pub(super) fn block(&self, handle: Handle) -> Result<Arc<Block>> {
-        if let Some(block) = self.cache.get(self.info.id, handle.offset) {
+    fn block(&self, handle: Handle, observer: &mut impl Observer) -> Result<Arc<Block>> {
+        if let Some(block) = self.cached(handle) {
+            observer.block(handle.offset, handle.len, Origin::Cache, 0);
             return Ok(block);
         }
         let stored = read(self.file(), handle.offset, handle.len)?;
+        observer.block(handle.offset, handle.len, Origin::Medium, handle.len);
         let block = unseal(stored, self.info.id.0, handle.offset).and_then(Block::decode);
         let block = Arc::new(block.map_err(|e| self.damage(e, handle.offset))?);
-        self.cache.insert(self.info.id, handle.offset, &block);
+        self.cache(handle, &block);
         Ok(block)
+    }
+
+    /// A block, if the cache has it.
+    #[inline]
+    pub(super) fn cached(&self, handle: Handle) -> Option<Arc<Block>> {
+        self.cache.get(self.info.id, handle.offset)
+    }
+
+    /// Leaves a block in the cache.
+    pub(super) fn cache(&self, handle: Handle, block: &Arc<Block>) {
+        self.cache.insert(self.info.id, handle.offset, block);
     }
 
     /// The block stored as `stored`, in the memory of `buffer`.

@@ -3,37 +3,59 @@
 //! All versions of a user key lie in one table, so binary search over the tables' ranges finds the
 //! one table that a search begins in.
 
-use super::cursor::{Access, TableCursor};
+use super::cursor::TableCursor;
+use super::fetch::Access;
 use super::reader::Table;
 use crate::entry::Tag;
 use crate::error::Result;
-use crate::read::Cursor;
+use crate::read::{Cursor, Observer};
 use std::sync::Arc;
 
-/// A position in a run. Only the table that it stands in has a cursor.
-pub struct RunCursor {
+/// A position in a run. One cursor goes from table to table.
+pub struct RunCursor<O: Observer = ()> {
     tables: Arc<[Arc<Table>]>,
-    access: Access,
-    /// The place of a table among `tables`, and the cursor in it.
-    current: Option<(usize, TableCursor)>,
+    /// The place among `tables` of the one that the cursor is in.
+    place: usize,
+    /// None if there is no table.
+    cursor: Option<TableCursor<O>>,
 }
 
 impl RunCursor {
     /// A cursor over `tables`, which are disjoint and in key order.
     #[must_use]
     pub fn new(tables: Arc<[Arc<Table>]>, access: Access) -> Self {
-        RunCursor { tables, access, current: None }
+        RunCursor::observed(tables, access, ())
+    }
+}
+
+impl<O: Observer> RunCursor<O> {
+    /// As [`RunCursor::new`]; tells an observer what it does.
+    pub(crate) fn observed(tables: Arc<[Arc<Table>]>, access: Access, observer: O) -> Self {
+        let cursor = tables.first().map(|table| table.observed(access, observer));
+        RunCursor { tables, place: 0, cursor }
     }
 
-    /// The cursor of the table at `place`; none outside the run.
-    fn enter(&mut self, place: Option<usize>) -> Option<&mut TableCursor> {
-        let left = self.current.take();
-        let place = place.filter(|&place| place < self.tables.len())?;
-        let cursor = match left {
-            Some((at, cursor)) if at == place => cursor,
-            _ => self.tables.get(place)?.cursor(self.access),
+    /// Tells that a search came here.
+    pub(crate) fn stands(&mut self) {
+        self.cursor.iter_mut().for_each(TableCursor::stands);
+    }
+
+    /// What the observer holds; nothing if there is no table.
+    pub(crate) fn into_observer(self) -> Option<O> {
+        self.cursor.map(TableCursor::into_observer)
+    }
+
+    /// The cursor, in the table at `place`; none outside the run.
+    fn enter(&mut self, place: Option<usize>) -> Option<&mut TableCursor<O>> {
+        let cursor = self.cursor.as_mut()?;
+        let Some((place, table)) = place.and_then(|place| Some((place, self.tables.get(place)?)))
+        else {
+            cursor.leave();
+            return None;
         };
-        Some(&mut self.current.insert((place, cursor)).1)
+        self.place = place;
+        cursor.go_over(table);
+        Some(cursor)
     }
 
     /// To the first entry of the table at `place`.
@@ -47,7 +69,7 @@ impl RunCursor {
     }
 }
 
-impl Cursor for RunCursor {
+impl<O: Observer> Cursor for RunCursor<O> {
     fn seek_first(&mut self) -> Result<()> {
         self.enter_first(Some(0))
     }
@@ -73,42 +95,38 @@ impl Cursor for RunCursor {
 
     #[inline]
     fn next(&mut self) -> Result<()> {
-        let Some((place, cursor)) = &mut self.current else { return Ok(()) };
-        if !cursor.valid() {
+        let Some(cursor) = self.cursor.as_mut().filter(|cursor| cursor.valid()) else {
             return Ok(());
-        }
+        };
         cursor.next()?;
-        let next = *place + 1;
-        if cursor.valid() { Ok(()) } else { self.enter_first(Some(next)) }
+        if cursor.valid() { Ok(()) } else { self.enter_first(Some(self.place + 1)) }
     }
 
     fn prev(&mut self) -> Result<()> {
-        let Some((place, cursor)) = &mut self.current else { return Ok(()) };
-        if !cursor.valid() {
+        let Some(cursor) = self.cursor.as_mut().filter(|cursor| cursor.valid()) else {
             return Ok(());
-        }
+        };
         cursor.prev()?;
-        let before = place.checked_sub(1);
-        if cursor.valid() { Ok(()) } else { self.enter_last(before) }
+        if cursor.valid() { Ok(()) } else { self.enter_last(self.place.checked_sub(1)) }
     }
 
     #[inline]
     fn valid(&self) -> bool {
-        self.current.as_ref().is_some_and(|(_, cursor)| cursor.valid())
+        self.cursor.as_ref().is_some_and(TableCursor::valid)
     }
 
     #[inline]
     fn key(&self) -> &[u8] {
-        self.current.as_ref().map_or(&[], |(_, cursor)| cursor.key())
+        self.cursor.as_ref().map_or(&[], TableCursor::key)
     }
 
     #[inline]
     fn tag(&self) -> Tag {
-        self.current.as_ref().map_or(Tag(0), |(_, cursor)| cursor.tag())
+        self.cursor.as_ref().map_or(Tag(0), TableCursor::tag)
     }
 
     #[inline]
     fn value(&self) -> &[u8] {
-        self.current.as_ref().map_or(&[], |(_, cursor)| cursor.value())
+        self.cursor.as_ref().map_or(&[], TableCursor::value)
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
+use crate::read::Observer;
 use crate::storage::FileId;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +14,7 @@ use crate::sync::lock;
 use crate::table::{Access, RunCursor, Table, key_hash};
 use std::collections::HashMap;
 use std::sync::Arc;
-use terrane_policy::{Shape, TableId, TableInfo};
+use terrane_policy::{RunId, Shape, TableId, TableInfo};
 
 /// Files that nothing holds any more, waiting to be removed.
 #[derive(Default)]
@@ -83,6 +84,8 @@ impl Drop for LiveTable {
 
 /// A sorted run with its tables open, in key order.
 struct LiveRun {
+    level: usize,
+    id: RunId,
     tables: Arc<[Arc<Table>]>,
     /// The same, with what is known of them.
     live: Vec<Arc<LiveTable>>,
@@ -116,11 +119,13 @@ impl Tree {
             |info: &TableInfo| opened.get(&info.id).or_else(|| self.tables.get(&info.id)).cloned();
         let mut tables = HashMap::new();
         let mut runs = Vec::new();
-        for run in shape.levels.iter().flat_map(|level| &level.runs) {
+        let all = shape.levels.iter().enumerate();
+        for (level, run) in all.flat_map(|(n, level)| level.runs.iter().map(move |run| (n, run))) {
             let live: Vec<_> = run.tables.iter().filter_map(|info| find(info)).collect();
             debug_assert_eq!(live.len(), run.tables.len(), "every table of a shape is open");
             tables.extend(live.iter().map(|t| (t.table.info().id, t.clone())));
-            runs.push(LiveRun { tables: live.iter().map(|t| t.table.clone()).collect(), live });
+            let in_order = live.iter().map(|t| t.table.clone()).collect();
+            runs.push(LiveRun { level, id: run.id, tables: in_order, live });
         }
         Tree { shape, runs, tables }
     }
@@ -153,21 +158,38 @@ impl Tree {
     ///
     /// # Errors
     /// Damage or a failing medium.
-    pub fn get(&self, key: &[u8], seq: Seq, watched: bool) -> Result<Option<(Tag, Vec<u8>)>> {
+    pub fn get(
+        &self,
+        key: &[u8],
+        seq: Seq,
+        watched: bool,
+        observer: &mut impl Observer,
+    ) -> Result<Option<(Tag, Vec<u8>)>> {
         let hash = key_hash(key);
-        for live in self.runs.iter().filter_map(|run| run.table_for(key)) {
+        for run in &self.runs {
+            let live = run.table_for(key);
+            observer.run(run.level, run.id, live.map(|live| live.table.info().id));
+            let Some(live) = live else { continue };
             if watched && live.table.may_contain(hash) {
                 live.reads.fetch_add(1, Ordering::Relaxed);
             }
-            if let Some(found) = live.table.get_hashed(key, hash, seq)? {
+            if let Some(found) = live.table.get_hashed(key, hash, seq, observer)? {
                 return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
-    /// A cursor for each run, newest first.
-    pub fn cursors(&self, access: Access) -> impl Iterator<Item = RunCursor> {
-        self.runs.iter().map(move |run| RunCursor::new(run.tables.clone(), access))
+    /// A cursor for each run, newest first, with an observer of its own.
+    pub(crate) fn cursors<O: Observer>(
+        &self,
+        access: Access,
+        observer: impl Fn() -> O,
+    ) -> impl Iterator<Item = RunCursor<O>> {
+        self.runs.iter().map(move |run| {
+            let mut observer = observer();
+            observer.run(run.level, run.id, None);
+            RunCursor::observed(run.tables.clone(), access, observer)
+        })
     }
 }

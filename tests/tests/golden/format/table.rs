@@ -131,7 +131,7 @@ fn block(bytes: &[u8]) -> Vec<Item> {
 fn passes(filter: &[u8], key: &[u8]) -> bool {
     let (lines, probes) = filter.split_at(filter.len() - 1);
     let hash = checksum(key, 0);
-    let line = ((hash >> 32) * (lines.len() as u64 / 64) >> 32) as usize;
+    let line = (((hash >> 32) * (lines.len() as u64 / 64)) >> 32) as usize;
     let mut state = hash as u32;
     (0..probes[0]).all(|_| {
         let bit = (state >> 23) as usize;

@@ -1,5 +1,6 @@
 //! Tables against a sorted list of entries.
 
+mod ahead;
 mod damage;
 
 use super::block::Block;

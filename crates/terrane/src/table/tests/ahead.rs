@@ -1,0 +1,51 @@
+//! What a walk reads of the file, and when.
+
+use super::*;
+use crate::read::{Origin, Step, Trace};
+
+/// The reads of a walk over a whole table, each with the bytes it took: first, then block by block.
+fn reads(table: &Arc<Table>, backward: bool) -> Vec<u64> {
+    let mut cursor = table.observed(Access::Random, Trace::default());
+    if backward { cursor.seek_last() } else { cursor.seek_first() }.unwrap();
+    let mut entries = 0;
+    while cursor.valid() {
+        entries += 1;
+        if backward { cursor.prev() } else { cursor.next() }.unwrap();
+    }
+    assert_eq!(entries, table.info().entries);
+    let read = |step: Step| match step {
+        Step::Block { origin, read, .. } => {
+            assert_eq!(origin == Origin::Medium, read > 0);
+            Some(read)
+        }
+        _ => None,
+    };
+    cursor.into_observer().steps.into_iter().filter_map(read).collect()
+}
+
+#[test]
+fn a_walk_reads_ahead_once_it_is_long_and_little_twice() {
+    let value = |n: u32| n.to_be_bytes().iter().cycle().take(1000).copied().collect();
+    let entry = |n: u32| (n.to_be_bytes().to_vec(), Tag::new(n.into(), Kind::Put), value(n));
+    let entries: Vec<_> = (1..2000).map(entry).collect();
+    let options = TableOptions { compression: Compression::None, ..TableOptions::default() };
+    for backward in [false, true] {
+        let (file, info) = write(&entries, 7, &options);
+        let table = open(&file, &info).unwrap();
+        let blocks = reads(&table, backward);
+        let data = table.meta.data_len;
+        assert!(blocks[..4].iter().all(|read| *read < 8192), "{blocks:?}");
+        let ahead: Vec<_> = blocks[4..].iter().copied().filter(|read| *read > 0).collect();
+        // A block of which a read took a part alone is read again.
+        let twice = blocks.iter().sum::<u64>() - data;
+        assert!(twice < 8192 * ahead.len() as u64, "{twice} bytes twice");
+        let (last, whole) = ahead.split_last().unwrap();
+        let doubled = (14u32..).map(|n| (1u64 << n).min(256 << 10));
+        assert!(whole.iter().copied().eq(doubled.take(whole.len())), "{ahead:?}");
+        assert!(*last <= 256 << 10);
+        // What was read far ahead is not in the cache: the walk's beginning is.
+        let again = reads(&table, backward);
+        let cached = again.iter().take_while(|read| **read == 0).count();
+        assert!((20..200).contains(&cached), "{cached} of {} blocks are cached", blocks.len());
+    }
+}
