@@ -42,19 +42,21 @@ import { type Entry, FIRST_PAGE_BYTES, PAGE_BYTES, pairs, type Part, single } fr
 import { packPolicy, type Policy, type PolicyOptions } from "./policies.ts";
 import { type CheckReport, type Level, parse, type Stats } from "./stats.ts";
 import { Strings } from "./strings.ts";
+import type { Trace } from "./trace.ts";
 import { toError } from "./wire.ts";
 
 export type { WaitOptions } from "./abort.ts";
 export { destroy } from "./destroy.ts";
 export type { Entry } from "./parts.ts";
 export * from "./errors.ts";
-export type { Event } from "./events.ts";
+export type { Event, Observed } from "./events.ts";
 export type { BatchOperation } from "./batch.ts";
 export type { Durability, KeyspaceOptions, StoreOptions } from "./options.ts";
 export type { Bytes, Decoded, Encoding, RangeOptions } from "./packing.ts";
 export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./packing.ts";
 export type * from "./policies.ts";
 export type * from "./stats.ts";
+export type * from "./trace.ts";
 
 /** Options of a write. */
 export interface WriteOptions {
@@ -165,6 +167,15 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     for (const key of keys) packer.key(key);
     const values = core.engine.call((store) => store.get_many(keyspace, snapshot, packer.bytes()));
     return new Strings(values).read(encoding);
+  }
+
+  /** How the value of a key is found, step by step. */
+  trace(key: Bytes): Trace {
+    const { core, keyspace, snapshot } = this.scope;
+    core.key.truncate(0);
+    core.key.bareKey(key);
+    const json = core.engine.call((store) => store.trace(keyspace, snapshot, core.key.bytes()));
+    return parse(json) as Trace;
   }
 
   /**

@@ -83,8 +83,7 @@ export class Engine {
     const place = onFiles ? await Place.take(request, request.create) : undefined;
     try {
       await Promise.all([loading, place?.sweep()]);
-      const { create, engine } = request;
-      const { errorIfExists, memtableBytes, cacheBytes, policy } = engine;
+      const { create, errorIfExists, memtableBytes, cacheBytes, policy } = request;
       const handles = place?.handles ?? [];
       const store = guard(() =>
         Store.open(handles, create, errorIfExists, memtableBytes, cacheBytes, policy),

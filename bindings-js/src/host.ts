@@ -62,6 +62,10 @@ export class Host {
       }
       case "dropKeyspace":
         return engine.call((store) => store.drop_keyspace(request.name));
+      case "trace": {
+        const { keyspace, snapshot, key } = request;
+        return engine.call((store) => store.trace(keyspace, snapshot, key));
+      }
       case "levels":
         return engine.call((store) => store.levels(request.keyspace));
       case "policy":

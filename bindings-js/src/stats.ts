@@ -1,5 +1,7 @@
 /** What a store tells of itself. */
 
+import type { ReadCounts } from "./trace.ts";
+
 /** One level of a store's tree. */
 export interface LevelStats {
   /** Sorted runs. */
@@ -47,6 +49,10 @@ export interface Stats {
   mergeWrittenBytes: number;
   /** Writes that had to wait. */
   stalls: number;
+  /** What gets did with tables. */
+  gets: ReadCounts;
+  /** What iterations did with tables; each counts when it ends. */
+  scans: ReadCounts;
 }
 
 /** A table of a store: a sorted file that is never changed. */

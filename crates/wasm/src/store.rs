@@ -82,6 +82,18 @@ impl Store {
         answer(self.value(keyspace, snapshot, key))
     }
 
+    /// How the value of a key is found, step by step, as JSON.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
+    pub fn trace(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<String, JsValue> {
+        let traced = self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
+            None => keyspace.trace_get(key),
+            Some(snapshot) => snapshot.trace_get(keyspace, key),
+        });
+        json(traced.map(|(_, trace)| trace))
+    }
+
     /// The values of packed keys, packed.
     ///
     /// # Errors
