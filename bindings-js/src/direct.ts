@@ -31,9 +31,11 @@ import {
 } from "./options.ts";
 import {
   type Bytes,
+  checkLength,
   type Decoded,
   decode,
   type Encoding,
+  MAX_KEY_BYTES,
   Packer,
   packRange,
   type RangeOptions,
@@ -91,7 +93,7 @@ class Core {
   readonly name: string;
   readonly engine: Engine;
   /** Holds one key at a time. */
-  readonly key: Packer = new Packer();
+  readonly #key: Packer = new Packer();
   readonly listeners: Listeners;
   #spare: Packer | undefined = new Packer();
 
@@ -105,6 +107,17 @@ class Core {
         if (on) this.listeners.learn(store.keyspaces());
       });
     });
+  }
+
+  /** The bytes of a key, until the next call; they are the key itself where it is bytes. */
+  keyBytes(key: Bytes): Uint8Array {
+    if (key instanceof Uint8Array) {
+      checkLength("key", key.length, MAX_KEY_BYTES);
+      return key;
+    }
+    this.#key.truncate(0);
+    this.#key.bareKey(key);
+    return this.#key.bytes();
   }
 
   /** Commits what `fill` packs, which may call the store itself. */
@@ -149,9 +162,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   get<E extends Encoding = V>(key: Bytes, options: ReadOptions<E> = {}): Decoded<E> | undefined {
     const { core, keyspace, snapshot } = this.scope;
     const encoding = this.#valueEncoding(options);
-    core.key.truncate(0);
-    core.key.bareKey(key);
-    const value = core.engine.call((store) => store.get(keyspace, snapshot, core.key.bytes()));
+    const bytes = core.keyBytes(key);
+    const value = core.engine.call((store) => store.get(keyspace, snapshot, bytes));
     return value && decode(value, encoding);
   }
 

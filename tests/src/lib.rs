@@ -6,6 +6,7 @@
 //! * [`image`] - the bytes of a store at rest, and which of them matter.
 //! * [`fuzz`] - every decoder of stored bytes as a target for any bytes, with [`seeds`] that decode
 //!   and [`mend`], which makes checksums right over damage.
+//! * [`metered`] - a medium that counts what is read, written and kept.
 //! * [`crash`] - runs a workload until power is cut, and looks at what is left.
 
 pub mod crash;
@@ -13,6 +14,7 @@ pub mod fuzz;
 pub mod history;
 pub mod image;
 pub mod mend;
+pub mod metered;
 pub mod random;
 pub mod rig;
 pub mod seeds;

@@ -5,7 +5,7 @@ use crate::hostile::Hostile;
 use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
 use crate::leveled_full::LeveledFull;
-use crate::parameter::{Described, Parameter, Value};
+use crate::parameter::{Described, Parameter, Slot, Value};
 use crate::policy::Policy;
 use crate::spooky::Spooky;
 use crate::tiered::Tiered;
@@ -114,6 +114,21 @@ impl PolicyOptions {
     #[must_use]
     pub fn summary(&self) -> &'static str {
         self.described().summary()
+    }
+
+    /// The same policy at another scale: with this base and size of tables, as far as it has such
+    /// parameters.
+    #[must_use]
+    pub fn sized(mut self, base_bytes: u64, table_bytes: u64) -> Self {
+        let names: Vec<_> = self.parameters().iter().map(|p| p.name).collect();
+        for (name, slot) in names.into_iter().zip(self.described_mut().slots()) {
+            match (name, slot) {
+                (Parameter::BASE_BYTES, Slot::Number(bytes)) => *bytes = base_bytes,
+                (Parameter::TABLE_BYTES, Slot::Number(bytes)) => *bytes = table_bytes,
+                _ => {}
+            }
+        }
+        self
     }
 
     /// The parameters with their ranges and the values chosen.

@@ -76,9 +76,12 @@ impl Parameter {
         Self::number("size-ratio", meaning, (2, 64), value)
     }
 
+    /// The name of the parameter that policies with capacities have.
+    pub(crate) const BASE_BYTES: &str = "base-bytes";
+
     pub(crate) fn base_bytes(value: u64) -> Self {
         let meaning = "bytes that level 0 gathers at least before they go down";
-        Self::number("base-bytes", meaning, (1 << 10, 1 << 40), value)
+        Self::number(Self::BASE_BYTES, meaning, (1 << 10, 1 << 40), value)
     }
 
     /// The name of the parameter that every policy has.

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, Zipf};
 
 /// One operation. Keys are given as they are, numbers for those that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub enum Operation {
     /// Writes the key of this number.
     Put(u64),
     /// Deletes the key of this number.
@@ -15,13 +15,18 @@ pub(crate) enum Operation {
     /// Reads a key.
     Get(u64),
     /// Reads so many entries from a key on.
-    Scan { from: u64, entries: u64 },
+    Scan {
+        /// The key.
+        from: u64,
+        /// How many.
+        entries: u64,
+    },
     /// Reads the key of this number, then writes it.
     ReadModifyWrite(u64),
 }
 
-/// Draws the operations of a workload.
-pub(crate) struct Client {
+/// Draws the operations of a workload: an iterator over them.
+pub struct Client {
     workload: Workload,
     /// The shares of the mix, each with the sum of those up to it.
     shares: Vec<(Kind, f64)>,
@@ -43,7 +48,9 @@ struct Ranges {
 }
 
 impl Client {
-    pub(crate) fn new(workload: &Workload, seed: u64) -> Self {
+    /// The operations of a workload, from the first on.
+    #[must_use]
+    pub fn new(workload: &Workload, seed: u64) -> Self {
         let mut sum = 0.0;
         let mut shares: Vec<_> = (workload.mix.shares().into_iter())
             .filter(|(_, share)| *share > 0.0)
@@ -83,7 +90,8 @@ impl Client {
     }
 
     /// The key of a number.
-    pub(crate) fn key(&self, number: u64) -> u64 {
+    #[must_use]
+    pub fn key(&self, number: u64) -> u64 {
         match self.workload.order {
             KeyOrder::Scattered => mix(number ^ self.salt),
             KeyOrder::Ascending => {

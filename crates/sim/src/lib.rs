@@ -46,6 +46,7 @@ mod trace;
 mod tree;
 mod workload;
 
+pub use client::{Client, Operation};
 pub use config::{Config, SimulationError};
 pub use device::{Device, DevicePreset};
 pub use flash::FlashOptions;

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::driver::SliceDriver;
 use terrane::sorted::SortedMap;
 use terrane::{Db, Durability, Error, Keyspace, Options, Result, Snapshot};
-use terrane_policy::PolicyOptions;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -34,8 +33,8 @@ pub struct Store {
 #[wasm_bindgen]
 impl Store {
     /// Opens the store that lies on these handles, in the order of the volume's backing files, or
-    /// creates it if they are empty and `create` says so; without handles, one in memory. What is
-    /// left out has the browser's default.
+    /// creates it if they are empty; without handles, one in memory. What is left out has the
+    /// browser's default.
     ///
     /// # Errors
     /// Every call answers `{ code, message }`.
@@ -45,19 +44,17 @@ impl Store {
         error_if_exists: bool,
         memtable_bytes: Option<u32>,
         cache_bytes: Option<u32>,
-        chosen: Option<String>,
+        policy: Option<String>,
     ) -> Result<Store, JsValue> {
         let defaults = Options::small();
-        answer(chosen.as_deref().map(policy).transpose().and_then(|policy| {
-            let options = Options {
-                memtable_bytes: memtable_bytes.map_or(defaults.memtable_bytes, u64::from),
-                cache_bytes: cache_bytes.map_or(defaults.cache_bytes, u64::from),
-                create,
-                error_if_exists,
-                ..defaults
-            };
-            open(handles, options, policy)
-        }))
+        let options = Options {
+            create,
+            error_if_exists,
+            memtable_bytes: memtable_bytes.map_or(defaults.memtable_bytes, u64::from),
+            cache_bytes: cache_bytes.map_or(defaults.cache_bytes, u64::from),
+            ..defaults
+        };
+        answer(open(handles, options, policy))
     }
 
     /// Commits a packed batch. It is on the medium after the next [`Store::sync`].
@@ -284,20 +281,20 @@ impl Store {
 
 fn open(
     handles: Vec<FileSystemSyncAccessHandle>,
-    options: Options,
-    policy: Option<PolicyOptions>,
+    mut options: Options,
+    chosen: Option<String>,
 ) -> Result<Store> {
+    let chosen = chosen.as_deref().map(policy).transpose()?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let options = Options {
-        policy: policy.clone().unwrap_or(options.policy),
-        listener: Some(listener(number)),
-        ..options
-    };
+    options.listener = Some(listener(number));
+    if let Some(chosen) = &chosen {
+        options.policy = chosen.clone();
+    }
     let volume = Arc::new(place::volume(handles)?);
     let db = Db::open_storage(volume, options, Arc::new(SliceDriver::default()))?;
     let keyspace = db.default_keyspace();
-    if let Some(policy) = &policy {
-        choose(&keyspace, policy)?;
+    if let Some(chosen) = &chosen {
+        choose(&keyspace, chosen)?;
     }
     Ok(Store {
         number,

@@ -40,17 +40,8 @@ fn policy(json: &str) -> PolicyOptions {
 
 /// Every preset at the scale of [`small`].
 fn all_small() -> Vec<PolicyOptions> {
-    let adapted = presets().into_iter().map(|preset| {
-        let mut json = serde_json::json!({ "policy": preset.name });
-        let has = |name: &str| preset.parameters.iter().any(|p| p.name == name);
-        for (name, bytes) in [("base-bytes", 6000), ("table-bytes", 3000)] {
-            if has(name) {
-                json[name] = bytes.into();
-            }
-        }
-        serde_json::from_value(json).unwrap()
-    });
-    adapted.collect()
+    let presets = presets().into_iter().filter_map(|preset| PolicyOptions::preset(preset.name));
+    presets.map(|options| options.sized(6000, 3000)).collect()
 }
 
 /// Runs to the end and keeps the store.
