@@ -190,6 +190,15 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     return parse(json) as Trace;
   }
 
+  /** How an iteration over a range comes to its first entry, step by step. */
+  traceScan(options: RangeOptions & { reverse?: boolean | undefined } = {}): Trace {
+    const { core, keyspace, snapshot } = this.scope;
+    const { reverse = false } = options;
+    const range = packRange(options);
+    const json = core.engine.call((store) => store.trace_scan(keyspace, snapshot, range, reverse));
+    return parse(json) as Trace;
+  }
+
   /**
    * The entries of a range, in key order, as the store is at the first step; later writes do not
    * show. Leave the loop, or call `return()`, so that the store can forget that state.
