@@ -184,9 +184,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   /** How the value of a key is found, step by step. */
   trace(key: Bytes): Trace {
     const { core, keyspace, snapshot } = this.scope;
-    core.key.truncate(0);
-    core.key.bareKey(key);
-    const json = core.engine.call((store) => store.trace(keyspace, snapshot, core.key.bytes()));
+    const bytes = core.keyBytes(key);
+    const json = core.engine.call((store) => store.trace(keyspace, snapshot, bytes));
     return parse(json) as Trace;
   }
 
