@@ -2,8 +2,10 @@
  * Places keys on a line from 0 to 1, so that tables of all levels lie under one another by key.
  *
  * 1. The first and last keys of all tables cut the key space into stretches.
- * 2. A table's bytes count for the stretches that it spans, in equal parts.
- * 3. A stretch is as long as its bytes: where there is more data, there is more room.
+ * 2. A stretch that lies between the end of one table and the beginning of the next is a gap, and
+ *    takes no room.
+ * 3. A table's bytes count for the other stretches that it spans, in equal parts. A stretch is as
+ *    long as its bytes: where there is more data, there is more room.
  */
 
 import type { Level, Table } from "terrane";
@@ -30,20 +32,32 @@ export class Axis {
     this.#keys = ends
       .sort(compareKeys)
       .filter((key, i, all) => i === 0 || compareKeys(key, all[i - 1] ?? key) !== 0);
+    const spans = tables.map(({ bytes, smallest, largest }) => {
+      return { bytes, from: this.#search(smallest), to: this.#search(largest) };
+    });
+    const begins = new Set(spans.map(({ from }) => from));
+    const stops = new Set(spans.map(({ to }) => to));
+    // How many stretches that are no gaps lie before each key.
+    let room = 0;
+    const rooms = this.#keys.map((_, i) => {
+      const before = room;
+      if (begins.has(i) || stops.has(i + 1)) room += 1;
+      return before;
+    });
     // How much more each stretch has than the one before.
     const steps = new Float64Array(this.#keys.length);
-    for (const { bytes, smallest, largest } of tables) {
-      const [from, to] = [this.#search(smallest), this.#search(largest)];
+    for (const { bytes, from, to } of spans) {
       if (from === to) continue;
-      steps[from] = (steps[from] ?? 0) + bytes / (to - from);
-      steps[to] = (steps[to] ?? 0) - bytes / (to - from);
+      const part = bytes / ((rooms[to] ?? 0) - (rooms[from] ?? 0));
+      steps[from] = (steps[from] ?? 0) + part;
+      steps[to] = (steps[to] ?? 0) - part;
     }
     let [stretch, end] = [0, 0];
-    const places = Array.from(steps, (step) => {
+    const places = Array.from(steps, (step, i) => {
       const place = end;
       // What rounding leaves over is no length.
       stretch = Math.max(stretch + step, 0);
-      end += stretch;
+      if (begins.has(i) || stops.has(i + 1)) end += stretch;
       return place;
     });
     const length = places.at(-1) || 1;

@@ -2,9 +2,9 @@
 
 import type { Db } from "terrane";
 import { act } from "./store.ts";
-import { showTrace } from "./trace-view.ts";
+import { hideTrace, showTrace } from "./trace-view.ts";
 import type { TreeView } from "./tree-view.ts";
-import { element, on, toggle } from "./view.ts";
+import { element, on } from "./view.ts";
 import { time } from "./words.ts";
 
 /** Sets up the panel. */
@@ -19,8 +19,7 @@ async function look(db: Db, tree: TreeView): Promise<void> {
   const began = performance.now();
   const value = await db.get(key);
   const taken = time(performance.now() - began);
-  tree.mark(new TextEncoder().encode(key), showTrace(trace));
-  toggle("traced", true);
+  showTrace("get-trace", trace, tree, new TextEncoder().encode(key));
   const output = element("value");
   output.dataset.found = String(value !== undefined);
   output.textContent = value ?? `No such key (${taken}).`;
@@ -29,7 +28,6 @@ async function look(db: Db, tree: TreeView): Promise<void> {
 
 /** Takes away what was found. */
 export function clearGet(tree: TreeView): void {
-  tree.mark(undefined);
+  hideTrace("get-trace", tree);
   element("value").textContent = "";
-  toggle("traced", false);
 }

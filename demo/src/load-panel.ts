@@ -8,6 +8,9 @@ import { element, fillSelect, on, showFailure, toggle, write } from "./view.ts";
 import { weather } from "./weather.ts";
 import { bytes, count, plural, time } from "./words.ts";
 
+/** The rest after each batch for those who want to watch, in milliseconds. */
+const REST = 80;
+
 let loading: AbortController | undefined;
 
 const chosenFile = () => element<HTMLInputElement>("file").files?.[0];
@@ -60,7 +63,9 @@ async function run(db: Db, source: Source, format: Format, columns: Columns): Pr
   write("state", "Loading…");
   write("keys", "…");
   try {
-    const done = await load(db, source, format, columns, loading.signal, showProgress);
+    const rest = element<HTMLInputElement>("slowly").checked ? REST : 0;
+    const pace = { rest, signal: loading.signal };
+    const done = await load(db, source, format, columns, pace, showProgress);
     write("loaded", `Loaded ${plural(done.rows, "row")} in ${time(done.milliseconds)}.`);
   } catch (error) {
     if (!loading.signal.aborted) throw error;

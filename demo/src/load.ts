@@ -29,13 +29,20 @@ export async function sample(file: Blob, format: Format): Promise<Fields[]> {
   return file.size <= head ? records.concat(reader.end()) : records;
 }
 
+/** How a load goes about it. */
+export interface Pace {
+  /** Milliseconds to rest after each batch. */
+  rest: number;
+  signal: AbortSignal;
+}
+
 /** Puts a row for each record of the source; at the end all are on the medium. */
 export async function load(
   db: Db,
   source: Source,
   format: Format,
   columns: Columns,
-  signal: AbortSignal,
+  { rest, signal }: Pace,
   report: (progress: Progress) => void,
 ): Promise<Progress> {
   const start = performance.now();
@@ -69,6 +76,7 @@ export async function load(
     for (let at = 0; at < records.length; at += BATCH_ROWS) {
       signal.throwIfAborted();
       await write(records.slice(at, at + BATCH_ROWS));
+      if (rest > 0) await new Promise((rested) => setTimeout(rested, rest));
     }
   };
 

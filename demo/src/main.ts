@@ -43,7 +43,7 @@ async function loaded(db: Db): Promise<void> {
 }
 
 async function clear(): Promise<void> {
-  await clearScan();
+  await clearScan(tree);
   clearGet(tree);
   for (const id of ["loaded", "cared"]) write(id, "");
   element("log").replaceChildren();
@@ -54,7 +54,7 @@ async function clear(): Promise<void> {
 loadPanel(loaded);
 policyPanel();
 getPanel(tree);
-scanPanel();
+scanPanel(tree);
 carePanel(clear);
 on("retry", "click", () => (isOpen() ? showFailure(undefined) : void start()));
 void start();

@@ -1,9 +1,11 @@
 /** The compaction policy: which there are, the one the store has, and its parameters. */
 
 import type { Db, PolicyOptions } from "terrane";
-import { type PolicyName, presets, summaries } from "./presets.ts";
+import { choices, type PolicyName, presets, summaries } from "./presets.ts";
 import { act } from "./store.ts";
 import { element, fillSelect, on, write } from "./view.ts";
+
+type Parameter = number | string | boolean;
 
 const select = () => element<HTMLSelectElement>("policy");
 
@@ -38,25 +40,30 @@ function offer({ policy, ...parameters }: PolicyOptions): void {
 }
 
 /** The field of a parameter, by the kind of its value. */
-function field(name: string, value: number | string | boolean): HTMLInputElement {
-  const input = document.createElement("input");
-  input.name = name;
-  if (typeof value === "boolean") {
-    input.type = "checkbox";
-    input.checked = value;
-  } else {
-    input.value = String(value);
-    input.inputMode = typeof value === "number" ? "numeric" : "text";
-    input.dataset.kind = typeof value;
+function field(name: string, value: Parameter): HTMLElement {
+  if (typeof value === "string") {
+    const select = document.createElement("select");
+    select.append(...(choices[name] ?? [value]).map((word) => new Option(word)));
+    select.value = value;
+    return Object.assign(select, { name });
   }
-  return input;
+  const input = document.createElement("input");
+  if (typeof value === "boolean")
+    return Object.assign(input, { name, type: "checkbox", checked: value });
+  return Object.assign(input, { name, value: String(value), inputMode: "numeric" });
+}
+
+/** What a field says. */
+function read(field: HTMLInputElement | HTMLSelectElement): Parameter {
+  if (field instanceof HTMLSelectElement) return field.value;
+  return field.type === "checkbox" ? field.checked : Number(field.value);
 }
 
 async function change(db: Db): Promise<void> {
-  const parameters = [...element("parameters").getElementsByTagName("input")].map((input) => {
-    if (input.type === "checkbox") return [input.name, input.checked];
-    return [input.name, input.dataset.kind === "number" ? Number(input.value) : input.value];
-  });
+  const fields = element("parameters").querySelectorAll<HTMLInputElement | HTMLSelectElement>(
+    "input, select",
+  );
+  const parameters = Array.from(fields, (field) => [field.name, read(field)]);
   // The engine says which parameter is not as it should be.
   const policy = { policy: select().value, ...Object.fromEntries(parameters) } as PolicyOptions;
   await db.setPolicy(policy);

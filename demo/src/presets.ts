@@ -3,7 +3,7 @@
  * has, so that some megabytes make a tree of several levels.
  */
 
-import type { PolicyOptions } from "terrane";
+import type { Leveled, PolicyOptions } from "terrane";
 
 /** The name of a policy. */
 export type PolicyName = PolicyOptions["policy"];
@@ -19,6 +19,11 @@ export const presets: { [N in PolicyName]: PolicyOptions & { policy: N } } = {
   "lazy-leveled": { policy: "lazy-leveled", ...small },
   universal: { policy: "universal", "table-bytes": small["table-bytes"] },
   spooky: { policy: "spooky", ...small },
+};
+
+/** The words that a parameter may be. */
+export const choices: Record<string, readonly string[]> = {
+  pick: ["least-overlap", "oldest", "round-robin", "random"] satisfies Leveled["pick"][],
 };
 
 /** What each does, in one sentence. */

@@ -1,7 +1,9 @@
 /** Scanning a range, page by page. */
 
-import type { Db, Entry } from "terrane";
+import type { Db, Entry, Trace } from "terrane";
 import { act } from "./store.ts";
+import { hideTrace, showTrace } from "./trace-view.ts";
+import type { TreeView } from "./tree-view.ts";
 import { element, on, toggle, write } from "./view.ts";
 import { plural, time } from "./words.ts";
 
@@ -11,28 +13,39 @@ type Text = Entry<"utf8", "utf8">;
 let scan: AsyncGenerator<Text, void> | undefined;
 
 /** Sets up the panel. */
-export function scanPanel(): void {
-  on("scan", "submit", () => act(begin));
+export function scanPanel(tree: TreeView): void {
+  on("scan", "submit", () => act((db) => begin(db, tree)));
   on("more", "click", () => act(proceed));
 }
 
 /** Ends the scan and takes its entries away. */
-export async function clearScan(): Promise<void> {
+export async function clearScan(tree: TreeView): Promise<void> {
   await scan?.return();
   scan = undefined;
   write("scanned", "");
   element("entries").replaceChildren();
   toggle("more", false);
   toggle("found", false);
+  hideTrace("scan-trace", tree);
 }
 
-async function begin(db: Db): Promise<void> {
-  await clearScan();
+async function begin(db: Db, tree: TreeView): Promise<void> {
+  await clearScan(tree);
   const input = (id: string) => element<HTMLInputElement>(id);
   const [from, to] = [input("scan-from").value, input("scan-to").value];
   const bounds = { ...(from !== "" && { gte: from }), ...(to !== "" && { lte: to }) };
-  scan = db.entries({ ...bounds, reverse: input("scan-reverse").checked });
+  const range = { ...bounds, reverse: input("scan-reverse").checked };
+  // Before the scan, which would leave its blocks in the cache.
+  const trace = await db.traceScan(range);
+  showTrace("scan-trace", trace, tree, firstKey(trace));
+  scan = db.entries(range);
   await proceed();
+}
+
+/** The key of the first entry, if there is one. */
+function firstKey({ steps }: Trace): Uint8Array | undefined {
+  const last = steps.at(-1);
+  return last?.step === "row" ? last.key : undefined;
 }
 
 async function proceed(): Promise<void> {

@@ -19,7 +19,7 @@ const [LABEL, TABLE, GAP, REST] = [20, 13, 3, 12];
 const FRESH_TIME = 1500;
 const FADE_TIME = 400;
 
-/** What a get did with a table. */
+/** What a read did with a table. */
 export type Visit = "spared" | "searched" | "found";
 
 /** The picture in `#tree`. */
@@ -32,6 +32,7 @@ export class TreeView {
     this.#describe(table),
   );
   #axis: Axis = new Axis([]);
+  #key: Uint8Array | undefined;
 
   /** Shows the levels as they are now. */
   draw({ levels, fresh }: Pick<Picture, "levels" | "fresh">): void {
@@ -61,18 +62,24 @@ export class TreeView {
     const text = levels.map((level, depth) => levelText(depth, level)).join("; ");
     this.#svg.setAttribute("aria-label", `The tree, newest data first. ${text}`);
     this.#cursor.rows = rows;
+    this.#drawLine();
   }
 
-  /** Marks where a key lies and what a get of it did with tables; undefined takes it away. */
+  /** Marks where a key lies and what a read of it did with tables; undefined takes it away. */
   mark(key: Uint8Array | undefined, visits: Map<number, Visit> = new Map()): void {
     for (const [id, rectangle] of this.#tables) {
       const visit = visits.get(id);
       if (visit === undefined) rectangle.removeAttribute("data-visit");
       else rectangle.setAttribute("data-visit", visit);
     }
-    this.#line.toggleAttribute("data-shown", key !== undefined);
-    if (key === undefined) return;
-    const x = percent(this.#axis.place(key));
+    this.#key = key;
+    this.#drawLine();
+  }
+
+  #drawLine(): void {
+    this.#line.toggleAttribute("data-shown", this.#key !== undefined);
+    if (this.#key === undefined) return;
+    const x = percent(this.#axis.place(this.#key));
     for (const [name, value] of Object.entries({ x1: x, x2: x, y1: "0", y2: "100%" })) {
       this.#line.setAttribute(name, value);
     }

@@ -41,7 +41,7 @@ export const weather: Source = {
   },
 };
 
-/** The readings of one hour: `oslo/2026-01-01T00`, `-03.1 C, 81 %, 1009 hPa`. */
+/** The readings of one hour: `oslo/2026-01-01T00`, ` -3.1 C, 81 %, 1009 hPa`. */
 function hourOf(hour: number): string {
   const time = new Date(START + hour * HOUR).toISOString().slice(0, 13);
   return stations.map((name, i) => `${name}/${time}\t${reading(i, hour)}\n`).join("");
@@ -52,11 +52,9 @@ function reading(station: number, hour: number): string {
   const day = Math.cos((2 * Math.PI * (hour - 14)) / 24);
   const front = Math.sin(hour / 41 + station * 1.7) * Math.sin(hour / 97 + station);
   const celsius = 8 + (station % 17) - 9 * year + 4 * day + 5 * front;
-  const sign = celsius < 0 ? "-" : "+";
-  const degrees = Math.abs(celsius).toFixed(1).padStart(4, "0");
-  const humidity = Math.round(65 - 4 * day - 20 * front);
-  const pressure = Math.round(1013 + 14 * front)
-    .toString()
-    .padStart(4, "0");
-  return `${sign}${degrees} C, ${humidity} %, ${pressure} hPa`;
+  const humidity = 65 - 4 * day - 20 * front;
+  const pressure = 1013 + 14 * front;
+  const column = (value: number, digits: number, width: number) =>
+    value.toFixed(digits).padStart(width);
+  return `${column(celsius, 1, 5)} C, ${column(humidity, 0, 2)} %, ${column(pressure, 0, 4)} hPa`;
 }

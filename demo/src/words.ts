@@ -15,7 +15,7 @@ export function plural(value: number, noun: string, nouns: string = `${noun}s`):
 
 /** How many times. */
 export function factor(value: number): string {
-  return `${short.format(value)}×`;
+  return `${value.toFixed(1)}×`;
 }
 
 /** A key, cut short; bytes that are not text show as such. */
