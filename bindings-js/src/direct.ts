@@ -184,9 +184,17 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   /** How the value of a key is found, step by step. */
   trace(key: Bytes): Trace {
     const { core, keyspace, snapshot } = this.scope;
-    core.key.truncate(0);
-    core.key.bareKey(key);
-    const json = core.engine.call((store) => store.trace(keyspace, snapshot, core.key.bytes()));
+    const bytes = core.keyBytes(key);
+    const json = core.engine.call((store) => store.trace(keyspace, snapshot, bytes));
+    return parse(json) as Trace;
+  }
+
+  /** How an iteration over a range comes to its first entry, step by step. */
+  traceScan(options: RangeOptions & { reverse?: boolean | undefined } = {}): Trace {
+    const { core, keyspace, snapshot } = this.scope;
+    const { reverse = false } = options;
+    const range = packRange(options);
+    const json = core.engine.call((store) => store.trace_scan(keyspace, snapshot, range, reverse));
     return parse(json) as Trace;
   }
 

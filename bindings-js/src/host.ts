@@ -66,6 +66,10 @@ export class Host {
         const { keyspace, snapshot, key } = request;
         return engine.call((store) => store.trace(keyspace, snapshot, key));
       }
+      case "traceScan": {
+        const { keyspace, snapshot, range, reverse } = request;
+        return engine.call((store) => store.trace_scan(keyspace, snapshot, range, reverse));
+      }
       case "levels":
         return engine.call((store) => store.levels(request.keyspace));
       case "policy":

@@ -66,6 +66,8 @@ export type Operation =
   | { op: "levels" | "policy"; keyspace: number }
   /** How the value of a key is found. */
   | { op: "trace"; keyspace: number; snapshot: number; key: Uint8Array }
+  /** How a scan comes to its first entry. */
+  | { op: "traceScan"; keyspace: number; snapshot: number; range: Uint8Array; reverse: boolean }
   | { op: "setPolicy"; keyspace: number; policy: string }
   | { op: "approximateSize" | "compactRange"; keyspace: number; range: Uint8Array }
   | { op: "keyspaces" | "flush" | "sync" | "stats" | "check" }

@@ -89,6 +89,15 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     return parse((await this.run(options, () => connection.call(operation))) as string) as Trace;
   }
 
+  /** How an iteration over a range comes to its first entry, step by step. */
+  async traceScan(options: RangeOptions & WaitOptions & { reverse?: boolean | undefined } = {}): Promise<Trace> {
+    const { connection, keyspace, snapshot } = this.scope;
+    const { reverse = false } = options;
+    const range = packRange(options);
+    const operation = { op: "traceScan", keyspace, snapshot, range, reverse } as const;
+    return parse((await this.run(options, () => connection.call(operation))) as string) as Trace;
+  }
+
   /**
    * The entries of a range, in key order, as the store is at the first step; later writes do not
    * show. Leave the loop, or call `return()`, so that the store can forget that state.

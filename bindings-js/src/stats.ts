@@ -105,11 +105,14 @@ export interface CheckReport {
   damage: Damage[];
 }
 
+/** The fields that hold keys. */
+const KEYS: ReadonlySet<string> = new Set(["smallest", "largest", "key"]);
+
 /** Reads the engine's JSON, whose names have underscores and whose keys are lists of bytes. */
 export function parse(json: string): unknown {
   return JSON.parse(json, (name, value: unknown) => {
     if (typeof value !== "object" || value === null) return value;
-    if (name === "smallest" || name === "largest") return Uint8Array.from(value as number[]);
+    if (KEYS.has(name)) return Uint8Array.from(value as number[]);
     if (Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, field]) => [camel(name), field]));
   });

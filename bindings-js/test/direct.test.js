@@ -151,6 +151,15 @@ test("a trace tells where a get looked, and what it found", async (context) => {
   assert.equal(found.counts.blocks, 1);
   assert.equal(db.trace("none").steps.find(({ step }) => step === "run").table, null);
   snapshot.release();
+  const bytes = (text) => new TextEncoder().encode(text);
+  const scanned = db.traceScan({ lt: "00003", reverse: true });
+  assert.deepEqual(scanned.steps.at(-1), { step: "row", key: bytes("00002"), bytes: 100 });
+  const stands = db.traceScan({ gte: "00001" }).steps.filter(({ step }) => step === "stands");
+  assert.deepEqual(stands, [
+    { step: "stands", key: bytes("00001") },
+    { step: "stands", key: bytes("00001") },
+  ]);
+  assert.throws(() => db.traceScan({ gt: "a", gte: "a" }), { code: "invalid-argument" });
 });
 
 test("events say what the engine does while somebody listens", async (context) => {

@@ -91,6 +91,23 @@ impl Store {
         json(traced.map(|(_, trace)| trace))
     }
 
+    /// How a scan of a packed range comes to its first entry, step by step, as JSON.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
+    pub fn trace_scan(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        within: &[u8],
+        reverse: bool,
+    ) -> Result<String, JsValue> {
+        json(self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
+            None => keyspace.trace_seek(range(within)?, reverse),
+            Some(snapshot) => snapshot.trace_seek(keyspace, range(within)?, reverse),
+        }))
+    }
+
     /// The values of packed keys, packed.
     ///
     /// # Errors
