@@ -92,7 +92,7 @@ impl Outcome {
 /// # Errors
 /// A simulation that failed.
 pub fn over_time(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let (buffer_entries, buffers) = if scale == Scale::Ci { (32, 1500) } else { (64, 15_000) };
+    let (buffer_entries, buffers) = if scale == Scale::Ci { (32, 1500) } else { (32, 15_000) };
     let store = Store { buffer_entries };
     let drive = Drive { store, buffers };
     let mut figure = Figure {

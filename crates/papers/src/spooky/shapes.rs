@@ -16,7 +16,7 @@ pub const MERGES: [(&str, u64); 2] = [("full", 0), ("spooky", 2)];
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let (buffer_entries, buffers) = if scale == Scale::Ci { (24, 500) } else { (128, 3500) };
+    let (buffer_entries, buffers) = if scale == Scale::Ci { (24, 500) } else { (56, 3500) };
     let store = Store { buffer_entries };
     let mut figure = Figure {
         id: "figure-14",

@@ -35,7 +35,7 @@ fn workload(store: Store, buffers: u64, name: &str) -> Workload {
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let (buffer_entries, buffers) = if scale == Scale::Ci { (24, 1000) } else { (128, 3500) };
+    let (buffer_entries, buffers) = if scale == Scale::Ci { (24, 1000) } else { (56, 3500) };
     let store = Store { buffer_entries };
     let mut figure = Figure {
         id: "figure-13g",
