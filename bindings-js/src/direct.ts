@@ -31,9 +31,11 @@ import {
 } from "./options.ts";
 import {
   type Bytes,
+  checkLength,
   type Decoded,
   decode,
   type Encoding,
+  MAX_KEY_BYTES,
   Packer,
   packRange,
   type RangeOptions,
@@ -42,19 +44,21 @@ import { type Entry, FIRST_PAGE_BYTES, PAGE_BYTES, pairs, type Part, single } fr
 import { packPolicy, type Policy, type PolicyOptions } from "./policies.ts";
 import { type CheckReport, type Level, parse, type Stats } from "./stats.ts";
 import { Strings } from "./strings.ts";
+import type { Trace } from "./trace.ts";
 import { toError } from "./wire.ts";
 
 export type { WaitOptions } from "./abort.ts";
 export { destroy } from "./destroy.ts";
 export type { Entry } from "./parts.ts";
 export * from "./errors.ts";
-export type { Event } from "./events.ts";
+export type { Event, Observed } from "./events.ts";
 export type { BatchOperation } from "./batch.ts";
 export type { Durability, KeyspaceOptions, StoreOptions } from "./options.ts";
 export type { Bytes, Decoded, Encoding, RangeOptions } from "./packing.ts";
 export { MAX_KEY_BYTES, MAX_VALUE_BYTES } from "./packing.ts";
 export type * from "./policies.ts";
 export type * from "./stats.ts";
+export type * from "./trace.ts";
 
 /** Options of a write. */
 export interface WriteOptions {
@@ -89,7 +93,7 @@ class Core {
   readonly name: string;
   readonly engine: Engine;
   /** Holds one key at a time. */
-  readonly key: Packer = new Packer();
+  readonly #key: Packer = new Packer();
   readonly listeners: Listeners;
   #spare: Packer | undefined = new Packer();
 
@@ -103,6 +107,17 @@ class Core {
         if (on) this.listeners.learn(store.keyspaces());
       });
     });
+  }
+
+  /** The bytes of a key, until the next call; they are the key itself where it is bytes. */
+  keyBytes(key: Bytes): Uint8Array {
+    if (key instanceof Uint8Array) {
+      checkLength("key", key.length, MAX_KEY_BYTES);
+      return key;
+    }
+    this.#key.truncate(0);
+    this.#key.bareKey(key);
+    return this.#key.bytes();
   }
 
   /** Commits what `fill` packs, which may call the store itself. */
@@ -147,9 +162,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   get<E extends Encoding = V>(key: Bytes, options: ReadOptions<E> = {}): Decoded<E> | undefined {
     const { core, keyspace, snapshot } = this.scope;
     const encoding = this.#valueEncoding(options);
-    core.key.truncate(0);
-    core.key.bareKey(key);
-    const value = core.engine.call((store) => store.get(keyspace, snapshot, core.key.bytes()));
+    const bytes = core.keyBytes(key);
+    const value = core.engine.call((store) => store.get(keyspace, snapshot, bytes));
     return value && decode(value, encoding);
   }
 
@@ -165,6 +179,23 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     for (const key of keys) packer.key(key);
     const values = core.engine.call((store) => store.get_many(keyspace, snapshot, packer.bytes()));
     return new Strings(values).read(encoding);
+  }
+
+  /** How the value of a key is found, step by step. */
+  trace(key: Bytes): Trace {
+    const { core, keyspace, snapshot } = this.scope;
+    const bytes = core.keyBytes(key);
+    const json = core.engine.call((store) => store.trace(keyspace, snapshot, bytes));
+    return parse(json) as Trace;
+  }
+
+  /** How an iteration over a range comes to its first entry, step by step. */
+  traceScan(options: RangeOptions & { reverse?: boolean | undefined } = {}): Trace {
+    const { core, keyspace, snapshot } = this.scope;
+    const { reverse = false } = options;
+    const range = packRange(options);
+    const json = core.engine.call((store) => store.trace_scan(keyspace, snapshot, range, reverse));
+    return parse(json) as Trace;
   }
 
   /**

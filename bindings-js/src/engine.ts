@@ -83,7 +83,11 @@ export class Engine {
     const place = onFiles ? await Place.take(request, request.create) : undefined;
     try {
       await Promise.all([loading, place?.sweep()]);
-      const store = guard(() => Store.open(place?.handles ?? [], request.engine));
+      const { create, errorIfExists, memtableBytes, cacheBytes, policy } = request;
+      const handles = place?.handles ?? [];
+      const store = guard(() =>
+        Store.open(handles, create, errorIfExists, memtableBytes, cacheBytes, policy),
+      );
       return new Engine(store, place, request.syncInterval);
     } catch (error) {
       place?.letGo();

@@ -5,21 +5,47 @@ import { ClosedError, type TerraneError } from "./errors.ts";
 import type { PolicyOptions } from "./policies.ts";
 import { parse, type Table } from "./stats.ts";
 
+/** What had been asked of a keyspace, as its policy was told. */
+export interface Observed {
+  updates: number;
+  "point-reads": number;
+  "range-reads": number;
+  /** Reads by the number of the table. */
+  "table-reads": Record<string, number>;
+}
+
 /** Something that the engine did. Keyspaces go by their names. */
 export type Event =
   | { type: "keyspace-created" | "keyspace-dropped"; keyspace: string }
   | { type: "policy-changed"; keyspace: string; policy: Required<PolicyOptions> }
   /** A memtable was closed for writing and waits for its flush. */
   | { type: "memtable-sealed"; keyspace: string; bytes: number; through: number }
-  /** A memtable became a run of level 0. */
-  | { type: "flushed"; keyspace: string; run: number; table: Table; through: number }
+  /** A memtable became a run of level 0; `reason` says why it was cut into several tables. */
+  | {
+      type: "flushed";
+      keyspace: string;
+      run: number;
+      tables: Table[];
+      reason: string;
+      through: number;
+    }
   /** A compaction of so many groups of tables began; `reason` is the policy's, in words. */
   | {
       type: "compaction-begun";
       keyspace: string;
       compaction: number;
       groups: number;
+      order: "parallel" | "sequential";
       reason: string;
+      observed: Observed;
+    }
+  /** A level came or went: runs were relabelled, and nothing was rewritten. */
+  | {
+      type: "level-changed";
+      keyspace: string;
+      change: { add: number } | { drop: number };
+      reason: string;
+      observed: Observed;
     }
   | { type: "merge-progress"; compaction: number; readBytes: number; totalBytes: number }
   /** The tables `inputs` of a group were replaced by `outputs`; moved ones are the same. */

@@ -62,6 +62,14 @@ export class Host {
       }
       case "dropKeyspace":
         return engine.call((store) => store.drop_keyspace(request.name));
+      case "trace": {
+        const { keyspace, snapshot, key } = request;
+        return engine.call((store) => store.trace(keyspace, snapshot, key));
+      }
+      case "traceScan": {
+        const { keyspace, snapshot, range, reverse } = request;
+        return engine.call((store) => store.trace_scan(keyspace, snapshot, range, reverse));
+      }
       case "levels":
         return engine.call((store) => store.levels(request.keyspace));
       case "policy":

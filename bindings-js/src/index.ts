@@ -6,7 +6,7 @@ export type { Db, Keyspace, Snapshot } from "./db.ts";
 export { destroy } from "./destroy.ts";
 export type { Entry } from "./parts.ts";
 export * from "./errors.ts";
-export type { Event } from "./events.ts";
+export type { Event, Observed } from "./events.ts";
 export { importStore, type OpenOptions, open } from "./open.ts";
 export type {
   Durability,
@@ -29,3 +29,4 @@ export type {
   Stats,
   Table,
 } from "./stats.ts";
+export type * from "./trace.ts";

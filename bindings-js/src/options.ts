@@ -111,13 +111,10 @@ export function toRequest<K extends Encoding, V extends Encoding>(
     create: checkSwitch("create", create),
     syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),
     wasm: typeof wasm === "string" || wasm instanceof URL ? resolve(wasm) : wasm,
-    engine: JSON.stringify({
-      create,
-      errorIfExists: checkSwitch("errorIfExists", errorIfExists),
-      policy: policy === undefined ? undefined : JSON.parse(packPolicy(policy)),
-      memtableBytes: checkBytes("memtableBytes", options.memtableBytes, LEAST_MEMTABLE_BYTES),
-      cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
-    }),
+    errorIfExists: checkSwitch("errorIfExists", errorIfExists),
+    memtableBytes: checkBytes("memtableBytes", options.memtableBytes, LEAST_MEMTABLE_BYTES),
+    cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
+    policy: policy === undefined ? undefined : packPolicy(policy),
   };
 }
 

@@ -71,8 +71,18 @@ export interface Universal {
   "table-bytes"?: number;
 }
 
+/** Full merges above, and below merges of perfectly overlapping files. */
+export interface Spooky extends Sizes, Level0 {
+  policy: "spooky";
+  /** How many levels lie below the one that dividing merges write. */
+  "levels-below"?: number;
+  /** How many of the largest levels are leveled. */
+  "leveled-levels"?: number;
+}
+
 /** A policy with its parameters; what is left out has its default. */
-export type PolicyOptions = Leveled | LeveledFull | Tiered | TieredFull | LazyLeveled | Universal;
+export type PolicyOptions =
+  Leveled | LeveledFull | Tiered | TieredFull | LazyLeveled | Universal | Spooky;
 
 /** A policy, by its name alone or with parameters. */
 export type Policy = PolicyOptions["policy"] | PolicyOptions;

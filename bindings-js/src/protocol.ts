@@ -28,8 +28,12 @@ export interface OpenRequest extends Asked {
   syncInterval: number;
   /** The module or where it lies, if not beside the worker. */
   wasm: string | WebAssembly.Module | undefined;
-  /** Options of the engine, as JSON. */
-  engine: string;
+  /** Whether to refuse a store that is there. */
+  errorIfExists: boolean;
+  /** Options of the engine, with defaults of its own; the policy is JSON. */
+  memtableBytes: number | undefined;
+  cacheBytes: number | undefined;
+  policy: string | undefined;
 }
 
 /** Which entries a scan gives. No limit is Infinity. */
@@ -60,6 +64,10 @@ export type Operation =
   | { op: "keyspace"; keyspace: number; name: string; create: boolean; policy: string | undefined }
   | { op: "dropKeyspace"; name: string }
   | { op: "levels" | "policy"; keyspace: number }
+  /** How the value of a key is found. */
+  | { op: "trace"; keyspace: number; snapshot: number; key: Uint8Array }
+  /** How a scan comes to its first entry. */
+  | { op: "traceScan"; keyspace: number; snapshot: number; range: Uint8Array; reverse: boolean }
   | { op: "setPolicy"; keyspace: number; policy: string }
   | { op: "approximateSize" | "compactRange"; keyspace: number; range: Uint8Array }
   | { op: "keyspaces" | "flush" | "sync" | "stats" | "check" }

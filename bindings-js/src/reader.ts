@@ -8,11 +8,14 @@ import {
   type Bytes,
   type Decoded,
   type Encoding,
+  Packer,
   packRange,
   type RangeOptions,
 } from "./packing.ts";
 import { type Entry, pairs, type Part, single } from "./parts.ts";
 import type { ScanRequest } from "./protocol.ts";
+import { parse } from "./stats.ts";
+import type { Trace } from "./trace.ts";
 
 /** Options of a read. */
 export interface ReadOptions<V extends Encoding> extends WaitOptions {
@@ -75,6 +78,24 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     const { valueEncoding } = toEncodings<K, E>(options, this.scope);
     const lookup = () => connection.lookup(keyspace, snapshot, keys, valueEncoding);
     return await this.run(options, lookup);
+  }
+
+  /** How the value of a key is found, step by step. */
+  async trace(key: Bytes, options: WaitOptions = {}): Promise<Trace> {
+    const { connection, keyspace, snapshot } = this.scope;
+    const packer = new Packer();
+    packer.bareKey(key);
+    const operation = { op: "trace", keyspace, snapshot, key: packer.bytes() } as const;
+    return parse((await this.run(options, () => connection.call(operation))) as string) as Trace;
+  }
+
+  /** How an iteration over a range comes to its first entry, step by step. */
+  async traceScan(options: RangeOptions & WaitOptions & { reverse?: boolean | undefined } = {}): Promise<Trace> {
+    const { connection, keyspace, snapshot } = this.scope;
+    const { reverse = false } = options;
+    const range = packRange(options);
+    const operation = { op: "traceScan", keyspace, snapshot, range, reverse } as const;
+    return parse((await this.run(options, () => connection.call(operation))) as string) as Trace;
   }
 
   /**

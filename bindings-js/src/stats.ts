@@ -1,5 +1,7 @@
 /** What a store tells of itself. */
 
+import type { ReadCounts } from "./trace.ts";
+
 /** One level of a store's tree. */
 export interface LevelStats {
   /** Sorted runs. */
@@ -47,6 +49,10 @@ export interface Stats {
   mergeWrittenBytes: number;
   /** Writes that had to wait. */
   stalls: number;
+  /** What gets did with tables. */
+  gets: ReadCounts;
+  /** What iterations did with tables; each counts when it ends. */
+  scans: ReadCounts;
 }
 
 /** A table of a store: a sorted file that is never changed. */
@@ -99,11 +105,14 @@ export interface CheckReport {
   damage: Damage[];
 }
 
+/** The fields that hold keys. */
+const KEYS: ReadonlySet<string> = new Set(["smallest", "largest", "key"]);
+
 /** Reads the engine's JSON, whose names have underscores and whose keys are lists of bytes. */
 export function parse(json: string): unknown {
   return JSON.parse(json, (name, value: unknown) => {
     if (typeof value !== "object" || value === null) return value;
-    if (name === "smallest" || name === "largest") return Uint8Array.from(value as number[]);
+    if (KEYS.has(name)) return Uint8Array.from(value as number[]);
     if (Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, field]) => [camel(name), field]));
   });

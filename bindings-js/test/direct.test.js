@@ -136,6 +136,32 @@ test("levels, sizes and figures tell of the same tables", async (context) => {
   assert.deepEqual(db.check().damage, []);
 });
 
+test("a trace tells where a get looked, and what it found", async (context) => {
+  const db = await store(context);
+  db.batch(rows(1000));
+  db.flush();
+  const snapshot = db.snapshot();
+  db.delete("00001");
+  const steps = (trace) => trace.steps.map(({ step }) => step);
+  assert.deepEqual(steps(db.trace("00001")), ["memtable", "tombstone"]);
+  const found = snapshot.trace("00001");
+  assert.equal(steps(found)[0], "memtable");
+  assert.deepEqual(steps(found).slice(-2), ["block", "value"]);
+  assert.equal(found.steps.at(-1).bytes, 100);
+  assert.equal(found.counts.blocks, 1);
+  assert.equal(db.trace("none").steps.find(({ step }) => step === "run").table, null);
+  snapshot.release();
+  const bytes = (text) => new TextEncoder().encode(text);
+  const scanned = db.traceScan({ lt: "00003", reverse: true });
+  assert.deepEqual(scanned.steps.at(-1), { step: "row", key: bytes("00002"), bytes: 100 });
+  const stands = db.traceScan({ gte: "00001" }).steps.filter(({ step }) => step === "stands");
+  assert.deepEqual(stands, [
+    { step: "stands", key: bytes("00001") },
+    { step: "stands", key: bytes("00001") },
+  ]);
+  assert.throws(() => db.traceScan({ gt: "a", gte: "a" }), { code: "invalid-argument" });
+});
+
 test("events say what the engine does while somebody listens", async (context) => {
   const db = await store(context);
   const users = db.keyspace("users");
@@ -147,9 +173,9 @@ test("events say what the engine does while somebody listens", async (context) =
   db.flush();
   const seen = [(await first).value];
   while (seen.at(-1).type !== "flushed") seen.push((await events.next()).value);
-  const { keyspace, table } = seen.at(-1);
-  assert.deepEqual([keyspace, table.entries], ["users", 1]);
-  assert.deepEqual(table.smallest, new TextEncoder().encode("k"));
+  const { keyspace, tables } = seen.at(-1);
+  assert.deepEqual([keyspace, tables.length, tables[0].entries], ["users", 1, 1]);
+  assert.deepEqual(tables[0].smallest, new TextEncoder().encode("k"));
   const waiting = events.next();
   db.close();
   while (!(await waiting).done && !(await events.next()).done);

@@ -1,5 +1,5 @@
 /**
- * Loads a file into a store: reads ahead while batches are written, and says how it goes.
+ * Loads text into a store: reads ahead while batches are written, and says how it goes.
  */
 
 import type { Db } from "terrane";
@@ -8,6 +8,9 @@ import { type Columns, type Fields, type Format, NUMBER, readerOf } from "./rows
 /** Rows of a batch, and batches on their way at once. */
 const BATCH_ROWS = 2000;
 const BATCHES_IN_FLIGHT = 3;
+
+/** Text that is loaded: a file, or what reads like one. */
+export type Source = Pick<Blob, "size" | "stream">;
 
 /** How far a load is. */
 export interface Progress {
@@ -26,17 +29,24 @@ export async function sample(file: Blob, format: Format): Promise<Fields[]> {
   return file.size <= head ? records.concat(reader.end()) : records;
 }
 
-/** Puts a row for each record of the file; at the end all are on the medium. */
+/** How a load goes about it. */
+export interface Pace {
+  /** Milliseconds to rest after each batch. */
+  rest: number;
+  signal: AbortSignal;
+}
+
+/** Puts a row for each record of the source; at the end all are on the medium. */
 export async function load(
   db: Db,
-  file: Blob,
+  source: Source,
   format: Format,
   columns: Columns,
-  signal: AbortSignal,
+  { rest, signal }: Pace,
   report: (progress: Progress) => void,
 ): Promise<Progress> {
   const start = performance.now();
-  const progress: Progress = { rows: 0, bytes: 0, totalBytes: file.size, milliseconds: 0 };
+  const progress: Progress = { rows: 0, bytes: 0, totalBytes: source.size, milliseconds: 0 };
   const reader = readerOf(format);
   const flying: Promise<void>[] = [];
   let number = 0;
@@ -66,11 +76,12 @@ export async function load(
     for (let at = 0; at < records.length; at += BATCH_ROWS) {
       signal.throwIfAborted();
       await write(records.slice(at, at + BATCH_ROWS));
+      if (rest > 0) await new Promise((rested) => setTimeout(rested, rest));
     }
   };
 
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  const chunks = file.stream().getReader();
+  const chunks = source.stream().getReader();
   for (let done = false; !done;) {
     const chunk = await chunks.read();
     done = chunk.done;

@@ -1,13 +1,10 @@
-/** What the page shows: elements by id, the store's figures, and results. */
-
-import type { Stats } from "terrane";
-import { bytes, count, plural } from "./words.ts";
+/** The page's elements, by id. */
 
 /** The element of that id, which index.html has. */
-export function element<T extends HTMLElement = HTMLElement>(id: string): T {
+export function element<T extends Element = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`index.html has no #${id}`);
-  return found as T;
+  return found as Element as T;
 }
 
 /** Shows or hides. */
@@ -29,57 +26,18 @@ export function showFailure(error: unknown): void {
   if (paragraph !== undefined) paragraph.textContent = text;
 }
 
-/** Shows the store's figures and its levels, as strata from the newest data down. */
-export function showStats(stats: Stats): void {
-  const [keyspace] = stats.keyspaces;
-  if (keyspace === undefined) return;
-  const { levels, memtableBytes } = keyspace;
-  write("size", bytes(stats.space.taken));
-  write("memory", bytes(memtableBytes));
-  write("tables", count(levels.reduce((sum, level) => sum + level.tables, 0)));
-  const largest = Math.max(...levels.map((level) => level.bytes), 1);
-  element("levels").replaceChildren(
-    ...levels.map((level, depth) => {
-      const stratum = document.createElement("li");
-      const bar = document.createElement("span");
-      const share = level.bytes / largest;
-      bar.className = "bar";
-      // The least share still shows.
-      bar.style.setProperty("--share", String(share === 0 ? 0 : Math.max(share, 0.005)));
-      bar.style.setProperty("--depth", String(depth / Math.max(levels.length - 1, 1)));
-      const text = document.createElement("span");
-      const what =
-        level.tables === 0
-          ? "empty"
-          : `${bytes(level.bytes)} in ${plural(level.tables, "table")}, ${plural(level.runs, "run")}`;
-      text.textContent = `Level ${depth}: ${what}`;
-      stratum.append(text, bar);
-      return stratum;
-    }),
-  );
-}
-
-/** Adds entries to the table of a scan. */
-export function showEntries(entries: [string, string][]): void {
-  element("entries").append(
-    ...entries.map((entry) => {
-      const row = document.createElement("tr");
-      row.append(
-        ...entry.map((text) => {
-          const cell = document.createElement("td");
-          cell.textContent = text;
-          return cell;
-        }),
-      );
-      return row;
-    }),
-  );
-}
-
 /** Fills a choice; keeps what was chosen if it is still there. */
 export function fillSelect(id: string, options: [value: string, text: string][]): void {
   const select = element<HTMLSelectElement>(id);
   const chosen = select.value;
   select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
   if (options.some(([value]) => value === chosen)) select.value = chosen;
+}
+
+/** Has something done at an event, instead of what the browser would do. */
+export function on(id: string, event: string, body: () => void): void {
+  element(id).addEventListener(event, (happened) => {
+    happened.preventDefault();
+    body();
+  });
 }

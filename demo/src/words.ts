@@ -9,8 +9,19 @@ export function count(value: number): string {
 }
 
 /** A count and its noun. */
-export function plural(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+export function plural(value: number, noun: string, nouns: string = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : nouns}`;
+}
+
+/** How many times. */
+export function factor(value: number): string {
+  return `${value.toFixed(1)}×`;
+}
+
+/** A key, cut short; bytes that are not text show as such. */
+export function keyText(key: Uint8Array): string {
+  const text = new TextDecoder().decode(key.subarray(0, 40));
+  return key.length > 40 ? `${text}…` : text;
 }
 
 /** Bytes, in the unit that fits. */

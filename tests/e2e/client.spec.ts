@@ -164,8 +164,10 @@ test("events tell what the engine does, with reasons, and levels show it", async
     const levels = await db.levels();
     listening.abort();
     const size = await db.approximateSize();
+    const [first] = (await db.levels()).flatMap((level) => level.runs[0]?.tables ?? []);
+    const trace = await db.trace(first?.smallest ?? "none");
     const { keyspaces } = await db.stats();
-    return { seen, levels, ended: await ended, size, stats: keyspaces[0]?.levels };
+    return { seen, levels, trace, ended: await ended, size, stats: keyspaces[0]?.levels };
   });
   const types = new Set(found.seen.map((event) => event.type));
   for (const type of ["memtable-sealed", "flushed", "compaction-begun", "group-installed"]) {
@@ -181,6 +183,9 @@ test("events tell what the engine does, with reasons, and levels show it", async
   expect(found.stats?.map((level) => level.tables)).toEqual(
     found.levels.map((level) => level.runs.reduce((sum, run) => sum + run.tables.length, 0)),
   );
+  expect(found.trace.steps[0]).toEqual({ step: "memtable", place: 0 });
+  expect(found.trace.steps.at(-1)).toMatchObject({ step: "value", bytes: 36 * 4 });
+  expect(found.trace.counts.blocks).toBeGreaterThan(0);
   expect(found.ended).toMatchObject({ name: "AbortError", code: "aborted" });
 });
 

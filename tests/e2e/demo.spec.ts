@@ -34,7 +34,7 @@ async function openDemo(page: Page, origin: string): Promise<void> {
 
 async function loadFile(page: Page, path: string): Promise<void> {
   await page.locator("#file").setInputFiles(path);
-  await page.getByRole("button", { name: "Load" }).click();
+  await page.getByRole("button", { name: "Load", exact: true }).click();
   await expect(page.locator("#loaded")).toContainText("Loaded", { timeout: 110_000 });
 }
 
@@ -103,7 +103,7 @@ test("a load that a reload cuts leaves the file's first lines, and can be done a
   let before = 0;
   for (const pause of [40, 120, 200]) {
     await page.locator("#file").setInputFiles(path);
-    await page.getByRole("button", { name: "Load" }).click();
+    await page.getByRole("button", { name: "Load", exact: true }).click();
     await expect(page.locator("#rate")).toContainText("rows/s");
     await page.waitForTimeout(pause);
     await page.reload();
@@ -117,6 +117,151 @@ test("a load that a reload cuts leaves the file's first lines, and can be done a
   expect(before).toBeGreaterThan(0);
   await loadFile(page, path);
   await expect.poll(keys).toBe(names.length);
+});
+
+/** Loads the readings that come with the page. */
+async function loadWeather(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "weather readings" }).click();
+  await expect(page.locator("#loaded")).toContainText("Loaded 300,000 rows", { timeout: 110_000 });
+  await expect(page.locator("#state")).toContainText("All keys read");
+}
+
+/** The numbers of the tables that the picture shows, once it rests. */
+async function drawnTables(page: Page): Promise<string[]> {
+  const rectangles = page.locator("#tree .table:not([data-origin])");
+  let before = -1;
+  await expect
+    .poll(async () => {
+      const now = await rectangles.count();
+      const moving = await page.locator("#tree [data-origin]").count();
+      const rests = now === before && moving === 0;
+      before = now;
+      return rests;
+    })
+    .toBe(true);
+  const ids = await rectangles.evaluateAll((all) => all.map((one) => one.getAttribute("data-id")));
+  return ids.map(String).sort();
+}
+
+test("the tree shows every table while readings are loaded, and again after a reload", async ({
+  context,
+  origin,
+  storePage,
+}) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  await expect(page.locator("#tree")).toHaveAttribute("aria-label", /newest data first/);
+  await page.getByRole("button", { name: "weather readings" }).click();
+  await expect(page.locator("#tree [data-origin=flushed]")).not.toHaveCount(0);
+  await expect(page.locator("#tree [data-origin=merged]")).not.toHaveCount(0, { timeout: 60_000 });
+  await expect(page.locator("#loaded")).toContainText("Loaded 300,000 rows", { timeout: 110_000 });
+  await expect(page.locator("#keys")).toHaveText("300,000");
+  await expect(page.locator("#amplification")).toHaveText(/^\d+\.\d×$/);
+  await expect(page.locator("#usage")).toContainText("MiB for this site");
+  const log = page.locator("#log li");
+  await expect(log.filter({ hasText: "Flushed" })).not.toHaveCount(0);
+  await expect(log.filter({ hasText: /^Merged \d+ tables? into/ })).not.toHaveCount(0);
+  await expect(log.filter({ hasText: /level 0 has .* runs/ })).not.toHaveCount(0);
+  // The last writes reach a table when the store is opened anew.
+  await page.reload();
+  await expect(page.locator("#state")).toContainText("All keys read");
+  const drawn = await drawnTables(page);
+  await expect(page.locator("#tables")).toHaveText(String(drawn.length));
+  expect(await lookUp(page, "oslo/2026-05-17T12")).toMatch(/^ *[-\d.]+ C, \d+ %, +\d+ hPa$/);
+  await page.close();
+
+  const other = await storePage();
+  const tables = await other.evaluate(async () => {
+    const db = await window.terrane.open("demo");
+    const levels = await db.levels();
+    return levels.flatMap(({ runs }) => runs.flatMap((run) => run.tables.map(({ id }) => `${id}`)));
+  });
+  expect(drawn).toEqual(tables.sort());
+});
+
+test("a read shows its way through the tree, in words and in the picture", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  await loadWeather(page);
+  await drawnTables(page);
+  await lookUp(page, "zagreb/2026-03-01T06");
+  const end = page.locator("#get-trace li").last();
+  await expect(end).toContainText(
+    /the filter lets it pass; a block of .* from the .*; found, \d+ bytes/,
+  );
+  const named = /table (\d+)/.exec((await end.textContent()) ?? "")?.[1];
+  await expect(page.locator("#tree [data-visit=found]")).toHaveAttribute("data-id", String(named));
+  await expect(page.locator("#tree .key")).toBeVisible();
+  await lookUp(page, "zagreb/none");
+  await expect(page.locator("#tree [data-visit=found]")).toHaveCount(0);
+  await expect(page.locator("#get-trace li").last()).toContainText(/says no|not there|spans/);
+
+  await page.getByLabel("From").fill("oslo/2026-05-17");
+  await page.getByRole("button", { name: "Scan" }).click();
+  await expect(page.locator("#entries td").first()).toHaveText("oslo/2026-05-17T00");
+  const first = page.locator("#scan-trace li").filter({ hasText: "this is the first entry" });
+  await expect(first).toContainText("stands on oslo/2026-05-17T00");
+  await expect(page.locator("#tree [data-visit=found]")).toHaveCount(1);
+});
+
+test("the policy is switched with its parameters, and stays over a reload", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  const now = page.locator("#policy-now");
+  await expect(now).toHaveText("The store has leveled.");
+  await page.getByLabel("Policy", { exact: true }).selectOption("tiered");
+  await page.getByLabel("size-ratio").fill("1");
+  await page.getByRole("button", { name: "Switch" }).click();
+  await expect(page.getByRole("alert")).toContainText("size-ratio");
+  await expect(now).toHaveText("The store has leveled.");
+  await page.getByLabel("size-ratio").fill("3");
+  await page.getByRole("button", { name: "Switch" }).click();
+  await expect(now).toHaveText("The store has tiered.");
+  await expect(page.getByRole("alert")).toBeHidden();
+  await expect(page.locator("#log")).toContainText("The policy is tiered now");
+  await loadWeather(page);
+  await expect(page.locator("#log")).toContainText(/of 3 runs: all become one run/);
+  await page.reload();
+  await expect(now).toHaveText("The store has tiered.");
+  await expect(page.getByLabel("size-ratio")).toHaveValue("3");
+});
+
+test("tables are reached by the keyboard, and small screens are not left sideways", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 320, height: 640 });
+  await openDemo(page, origin);
+  await loadWeather(page);
+  await drawnTables(page);
+  const detail = page.locator("#table-detail");
+  await page.locator("#tree").focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(detail).toContainText(/^Table \d+: .* entries, accra/);
+  await page.keyboard.press("ArrowRight");
+  await expect(detail).not.toContainText(", accra/2026-01-01T00 to");
+  await page.keyboard.press("Escape");
+  await expect(detail).toBeEmpty();
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width).toBeLessThanOrEqual(320);
+});
+
+test("a slow load can be stopped, and what it wrote stays", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  await page.getByLabel("Slowly, to watch").check();
+  await page.getByRole("button", { name: "weather readings" }).click();
+  await expect(page.locator("#rate")).toContainText("rows/s");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await expect(page.locator("#loaded")).toContainText("Stopped");
+  await expect(page.locator("#keys")).toHaveText(/^\d{1,2},000$|^1\d\d,000$/);
 });
 
 test("columns of TSV, CSV and NDJSON become keys and values", async ({ context, origin }) => {
@@ -161,7 +306,7 @@ test("a file that is not text is refused, and the page goes on", async ({ contex
   const path = join(folder, "noise.txt");
   writeFileSync(path, Buffer.from([0x61, 0x0a, 0xff, 0xfe, 0x0a]));
   await page.locator("#file").setInputFiles(path);
-  await page.getByRole("button", { name: "Load" }).click();
+  await page.getByRole("button", { name: "Load", exact: true }).click();
   await expect(page.getByRole("alert")).toContainText("not text in UTF-8");
   await loadFile(page, file("fine.txt", "a\nb\n"));
   await expect(page.locator("#keys")).toHaveText("2");

@@ -54,7 +54,11 @@ export function text(report: Report): string {
 
 function table(place: string, names: string[], rows: Row[]): string[] {
   const [first = "", ...others] = names;
-  const heads = [`from the ${place}, per second`, ...names, ...others.map((name) => `/ ${name}`)];
+  const heads = [
+    `${place === "page" ? "from the page" : "inside the worker"}, per second`,
+    ...names,
+    ...others.map((name) => `/ ${name}`),
+  ];
   const body = rows
     .filter((row) => row.place === place)
     .map(({ workload, perSecond }) => {

@@ -9,7 +9,7 @@
  * 4. The report has medians over the rounds, and ratios of medians; `--json FILE` keeps all figures.
  */
 
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,9 +18,20 @@ import { chromium, type Page } from "playwright-core";
 import { preview } from "vite";
 import { loads, machine, type Report, type Row, text } from "./report.ts";
 
-const NAMES = ["terrane", "indexeddb", "sqlite"];
-const PLACES = ["page", "worker"];
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** What each contender is and how it is set. */
+const CONTENDERS: Record<string, string> = {
+  terrane:
+    `${version("terrane")}, from the page its client, inside a worker terrane/worker; ` +
+    'durability "buffered", binary keys and values, 16 MiB of cache',
+  indexeddb: 'durability "relaxed", explicit commit, out-of-line binary keys',
+  sqlite:
+    `${version("@sqlite.org/sqlite-wasm")}, opfs-sahpool, from the page behind a thin message ` +
+    "layer; locking_mode EXCLUSIVE, WAL, synchronous NORMAL, WITHOUT ROWID with a BLOB key, " +
+    "prepared statements, 16 MiB of cache",
+};
+const NAMES = Object.keys(CONTENDERS);
+const PLACES = ["page", "worker"];
 
 const { values: options } = parseArgs({
   options: {
@@ -80,9 +91,7 @@ try {
 
 async function compare(page: Page): Promise<Report> {
   const before = loads();
-  const version = (await page.evaluate("navigator.userAgent")) as string;
-  const contenders: Record<string, string> = {};
-  for (const name of NAMES) contenders[name] = await call(page, "describe", name);
+  const agent = (await page.evaluate("navigator.userAgent")) as string;
   for (const place of PLACES) {
     for (const name of NAMES) await call(page, "run", place, name, scaleOf(scale.entries / 10));
   }
@@ -104,14 +113,20 @@ async function compare(page: Page): Promise<Report> {
   }
   return {
     date: new Date().toISOString(),
-    browser: version.match(/Chrome\/\S+/)?.[0] ?? version,
+    browser: agent.match(/Chrome\/\S+/)?.[0] ?? agent,
     machine: machine(),
     load: { before, after: loads() },
-    contenders,
+    contenders: CONTENDERS,
     rounds,
     scale,
     rows: [...rows.values()],
   };
+}
+
+/** The version of a package, as its own manifest says. */
+function version(name: string): string {
+  const manifest = join(ROOT, "node_modules", name, "package.json");
+  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }
 
 /** Calls one of the functions that the page has on its window. */

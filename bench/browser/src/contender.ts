@@ -24,8 +24,6 @@ export interface Store {
 
 /** A way to store things. */
 export interface Contender {
-  /** What it is and how it is set, in words. */
-  describe(): Answer<string>;
   /** Opens an empty store: what an earlier run left is deleted first. */
   open(): Promise<Store>;
 }

@@ -12,7 +12,6 @@ export type Place = "page" | "worker";
 
 /** SQLite's files can be had in a worker alone; the page asks that worker. */
 const sqlite: Contender = {
-  describe: () => ask(workerOf("sqlite"), { what: "describe", name: "sqlite" }) as Promise<string>,
   async open() {
     const worker = startWorker();
     await ask(worker, { what: "answer", name: "sqlite" });
@@ -33,7 +32,6 @@ const onPage: Record<Name, Contender> = { terrane, indexeddb: indexedDb, sqlite 
 const workers = new Map<Name, Worker>();
 
 const bench = {
-  describe: async (name: Name): Promise<string> => await onPage[name].describe(),
   async run(place: Place, name: Name, scale: Scale): Promise<Speeds> {
     if (place === "worker") {
       return (await ask(workerOf(name), { what: "run", name, scale })) as Speeds;

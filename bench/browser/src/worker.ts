@@ -9,9 +9,7 @@ import { run, type Scale } from "./workloads.ts";
 declare const self: DedicatedWorkerGlobalScope;
 
 /** What the page asks for. */
-export type Task = { name: Name } & (
-  { what: "describe" } | { what: "run"; scale: Scale } | { what: "answer" }
-);
+export type Task = { name: Name } & ({ what: "run"; scale: Scale } | { what: "answer" });
 
 /** How it went. */
 export type Outcome = { value: unknown } | { error: string };
@@ -28,7 +26,6 @@ self.onmessage = async ({ data: task }: MessageEvent<Task>) => {
 
 async function perform(task: Task): Promise<unknown> {
   const contender = await load(task.name);
-  if (task.what === "describe") return await contender.describe();
   const store = await contender.open();
   if (task.what === "answer") return answerFor(store, self);
   const speeds = await run(store, task.scale);

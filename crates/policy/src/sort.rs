@@ -43,7 +43,7 @@ mod tests {
             let mut sorted: Vec<_> = keys.into_iter().enumerate().collect();
             let mut expected = sorted.clone();
             sort_by(&mut sorted, |(_, a), (_, b)| a.cmp(b));
-            expected.sort_by(|(_, a), (_, b)| a.cmp(b));
+            expected.sort_by_key(|(_, key)| *key);
             prop_assert_eq!(sorted, expected);
         }
     }

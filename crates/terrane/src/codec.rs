@@ -1,6 +1,7 @@
 //! Reading and writing of integers and byte strings: little-endian words and LEB128 varints.
 
 /// Appends `value` as a varint: seven bits a byte, least significant first.
+#[inline]
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

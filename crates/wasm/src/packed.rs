@@ -10,10 +10,10 @@
 //! * A batch is as the engine encodes it, so that it can be taken over as it is; keyspaces have the
 //!   numbers that the caller gave them.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use terrane::codec::Decoder;
 use terrane::entry::Kind;
+use terrane::sorted::SortedMap;
 use terrane::{Error, Keyspace, KeyspaceId, Range, Result, WriteBatch};
 
 /// Stands for the length of a value that is not there.
@@ -91,7 +91,7 @@ pub(crate) fn range(bytes: &[u8]) -> Result<Range> {
 }
 
 /// Reads a batch, and gives the keyspaces that it names the engine's numbers.
-pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &BTreeMap<u32, Keyspace>) -> Result<WriteBatch> {
+pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &SortedMap<u32, Keyspace>) -> Result<WriteBatch> {
     let id = |number: KeyspaceId| {
         keyspaces.get(&number.0).map(Keyspace::id).ok_or(Error::Closed("the keyspace"))
     };

@@ -7,29 +7,16 @@ use crate::listen::{listen, listener};
 use crate::packed::{List, Strings, batch, range};
 use crate::scan::Scan;
 use crate::tree::{choose, policy};
-use crate::{answer, json, place, refused};
+use crate::{answer, json, place};
 use js_sys::Function;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::driver::SliceDriver;
+use terrane::sorted::SortedMap;
 use terrane::{Db, Durability, Error, Keyspace, Options, Result, Snapshot};
-use terrane_policy::PolicyOptions;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
-
-/// What a page may choose, as JSON; what is left out has the browser's default.
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Choices {
-    memtable_bytes: Option<u64>,
-    cache_bytes: Option<u64>,
-    #[serde(default)]
-    error_if_exists: bool,
-    create: bool,
-    policy: Option<PolicyOptions>,
-}
 
 /// Numbers the stores of this module.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -39,19 +26,35 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 pub struct Store {
     number: u32,
     db: Db,
-    keyspaces: BTreeMap<u32, Keyspace>,
-    snapshots: BTreeMap<u32, Snapshot>,
+    keyspaces: SortedMap<u32, Keyspace>,
+    snapshots: SortedMap<u32, Snapshot>,
 }
 
 #[wasm_bindgen]
 impl Store {
     /// Opens the store that lies on these handles, in the order of the volume's backing files, or
-    /// creates it if they are empty; without handles, one in memory.
+    /// creates it if they are empty; without handles, one in memory. What is left out has the
+    /// browser's default.
     ///
     /// # Errors
     /// Every call answers `{ code, message }`.
-    pub fn open(handles: Vec<FileSystemSyncAccessHandle>, options: &str) -> Result<Store, JsValue> {
-        answer(open(handles, options))
+    pub fn open(
+        handles: Vec<FileSystemSyncAccessHandle>,
+        create: bool,
+        error_if_exists: bool,
+        memtable_bytes: Option<u32>,
+        cache_bytes: Option<u32>,
+        policy: Option<String>,
+    ) -> Result<Store, JsValue> {
+        let defaults = Options::small();
+        let options = Options {
+            create,
+            error_if_exists,
+            memtable_bytes: memtable_bytes.map_or(defaults.memtable_bytes, u64::from),
+            cache_bytes: cache_bytes.map_or(defaults.cache_bytes, u64::from),
+            ..defaults
+        };
+        answer(open(handles, options, policy))
     }
 
     /// Commits a packed batch. It is on the medium after the next [`Store::sync`].
@@ -74,6 +77,35 @@ impl Store {
         key: &[u8],
     ) -> Result<Option<Vec<u8>>, JsValue> {
         answer(self.value(keyspace, snapshot, key))
+    }
+
+    /// How the value of a key is found, step by step, as JSON.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
+    pub fn trace(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<String, JsValue> {
+        let traced = self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
+            None => keyspace.trace_get(key),
+            Some(snapshot) => snapshot.trace_get(keyspace, key),
+        });
+        json(traced.map(|(_, trace)| trace))
+    }
+
+    /// How a scan of a packed range comes to its first entry, step by step, as JSON.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
+    pub fn trace_scan(
+        &self,
+        keyspace: u32,
+        snapshot: u32,
+        within: &[u8],
+        reverse: bool,
+    ) -> Result<String, JsValue> {
+        json(self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
+            None => keyspace.trace_seek(range(within)?, reverse),
+            Some(snapshot) => snapshot.trace_seek(keyspace, range(within)?, reverse),
+        }))
     }
 
     /// The values of packed keys, packed.
@@ -264,25 +296,27 @@ impl Store {
     }
 }
 
-fn open(handles: Vec<FileSystemSyncAccessHandle>, options: &str) -> Result<Store> {
-    let choices: Choices = serde_json::from_str(options)
-        .map_err(|e| refused("options", "the engine's options", e.to_string()))?;
+fn open(
+    handles: Vec<FileSystemSyncAccessHandle>,
+    mut options: Options,
+    chosen: Option<String>,
+) -> Result<Store> {
+    let chosen = chosen.as_deref().map(policy).transpose()?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let defaults = Options::small();
-    let options = Options {
-        memtable_bytes: choices.memtable_bytes.unwrap_or(defaults.memtable_bytes),
-        cache_bytes: choices.cache_bytes.unwrap_or(defaults.cache_bytes),
-        create: choices.create,
-        error_if_exists: choices.error_if_exists,
-        policy: choices.policy.clone().unwrap_or(defaults.policy),
-        listener: Some(listener(number)),
-        ..defaults
-    };
+    options.listener = Some(listener(number));
+    if let Some(chosen) = &chosen {
+        options.policy = chosen.clone();
+    }
     let volume = Arc::new(place::volume(handles)?);
     let db = Db::open_storage(volume, options, Arc::new(SliceDriver::default()))?;
     let keyspace = db.default_keyspace();
-    if let Some(chosen) = &choices.policy {
+    if let Some(chosen) = &chosen {
         choose(&keyspace, chosen)?;
     }
-    Ok(Store { number, db, keyspaces: [(0, keyspace)].into(), snapshots: BTreeMap::new() })
+    Ok(Store {
+        number,
+        db,
+        keyspaces: SortedMap::from_iter([(0, keyspace)]),
+        snapshots: SortedMap::default(),
+    })
 }

@@ -4,14 +4,14 @@ use crate::packed::range;
 use crate::store::Store;
 use crate::{answer, json, refused};
 use terrane::{Keyspace, Result};
-use terrane_policy::PolicyOptions;
+use terrane_policy::{Misspelt, PolicyOptions};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Reads a policy's options.
 pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     let expected = "a policy that this release knows, with its parameters";
-    serde_json::from_str(json).map_err(|e| refused("policy", expected, e.to_string()))
+    json.parse().map_err(|e: Misspelt| refused("policy", expected, e.to_string()))
 }
 
 /// Gives a keyspace a policy, unless it has it.

@@ -18,7 +18,7 @@ pub fn explore(orders: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
         Runner::new(ReplayScheduler::new_from_encoded(&schedule), config).run(body);
         return;
     }
-    let half = orders / 2 * if full() { 50 } else { 1 };
+    let half = orders / 2 * if full() { 10 } else { 1 };
     Runner::new(RandomScheduler::new_from_seed(1, half), config.clone()).run(body.clone());
     Runner::new(PctScheduler::new_from_seed(2, 3, half), config).run(body);
 }

@@ -14,7 +14,6 @@ interface Records {
 }
 
 export const indexedDb: Contender = {
-  describe: () => 'durability "relaxed", explicit commit, out-of-line binary keys',
   async open() {
     await answer(indexedDB.deleteDatabase(NAME));
     const opening = indexedDB.open(NAME);

@@ -16,13 +16,6 @@ const sqlite3 = sqlite3InitModule();
 let pool: Promise<SAHPoolUtil> | undefined;
 
 export const sqlite: Contender = {
-  async describe() {
-    const { version } = await sqlite3;
-    return (
-      `${version.libVersion}, opfs-sahpool, locking_mode EXCLUSIVE, WAL, synchronous NORMAL, ` +
-      "WITHOUT ROWID with a BLOB key, prepared statements"
-    );
-  },
   async open() {
     pool ??= (await sqlite3).installOpfsSAHPoolVfs({ directory: DIRECTORY });
     const files = await pool;

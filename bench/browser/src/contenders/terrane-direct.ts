@@ -6,7 +6,6 @@ import { CACHE_BYTES, type Contender, type Store } from "../contender.ts";
 const NAME = "comparison-direct";
 
 export const terraneDirect: Contender = {
-  describe: () => 'terrane/worker, durability "buffered", binary keys and values',
   async open() {
     await destroy(NAME);
     const binary = { keyEncoding: "binary", valueEncoding: "binary" } as const;

@@ -6,7 +6,6 @@ import { CACHE_BYTES, type Contender, type Entry, type Store } from "../contende
 const NAME = "comparison";
 
 export const terrane: Contender = {
-  describe: () => 'durability "buffered", binary keys and values',
   async open() {
     await destroy(NAME);
     return store(

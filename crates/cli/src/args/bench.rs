@@ -60,6 +60,9 @@ pub struct BenchArgs {
     /// MiB of the block cache
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = value_parser!(u64).range(0..=1 << 20))]
     pub cache_mib: u64,
+    /// MiB of the store's memory budget, of which memtables and the cache take a part
+    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = value_parser!(u64).range(1..=1 << 20))]
+    pub memory_mib: u64,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

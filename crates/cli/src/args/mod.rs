@@ -57,7 +57,7 @@ pub enum Command {
     Export(ExportArgs),
     Import(ImportArgs),
     Bench(BenchArgs),
-    Simulate(SimulateArgs),
+    Simulate(Box<SimulateArgs>),
 }
 
 // A keyspace of a store.

@@ -15,7 +15,7 @@ use terrane_sim::{Device, FlashOptions, Workload};
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct SimulateArgs {
-    /// The compaction policy: a preset, whose base and table size follow the buffer, or JSON
+    /// The compaction policy: a preset, whose sizes grow with the buffer, or JSON
     #[arg(long, value_name = POLICY, value_parser = chosen_policy)]
     pub policy: Option<ChosenPolicy>,
     /// What the application does: a name, or JSON

@@ -6,6 +6,7 @@
 //! 3. After writes the compactions that are due run to their end, so that their cost counts and the
 //!    next benchmark finds the tree at rest.
 
+use super::resident;
 use super::workload::{Present, Workload};
 use crate::args::{BenchArgs, Benchmark};
 use crate::exit::{Exit, Failure};
@@ -54,6 +55,8 @@ pub struct Report {
     pub space_amplification_peak: Option<f64>,
     /// Writes that were told to wait.
     pub stalls: u64,
+    /// The most memory that the process had, where the system tells.
+    pub memory_bytes_peak: Option<u64>,
 }
 
 /// The time that an operation took, in microseconds.
@@ -91,6 +94,7 @@ impl Bench<'_> {
     pub fn run(&mut self, benchmark: Benchmark) -> Result<Report, Failure> {
         let writes = benchmark.writes();
         let before = self.db.stats()?;
+        resident::begin();
         let operations = match writes {
             true => self.args.num,
             false => self.args.reads.unwrap_or(self.args.num),
@@ -136,6 +140,7 @@ impl Bench<'_> {
             space_amplification: live_bytes.and_then(|live| amplified(after.space.taken, live)),
             space_amplification_peak: live_bytes.and_then(|live| amplified(tally.taken_peak, live)),
             stalls: after.stalls - before.stalls,
+            memory_bytes_peak: resident::peak(),
         })
     }
 

@@ -7,6 +7,7 @@
 //! * `workload` - keys and values. * `measure` - one benchmark.
 
 mod measure;
+mod resident;
 mod workload;
 
 use crate::args::{BenchArgs, Benchmark, Policies};
@@ -144,6 +145,7 @@ impl<'a> Place<'a> {
             create,
             memtable_bytes,
             logs_bytes_max: defaults.logs_bytes_max.max(4 * memtable_bytes),
+            memory_bytes: args.memory_mib << 20,
             cache_bytes: args.cache_mib << 20,
             ..defaults
         };
@@ -166,7 +168,7 @@ impl<'a> Place<'a> {
 }
 
 /// The columns of the table, with their widths.
-const HEAD: [(&str, usize); 17] = [
+const HEAD: [(&str, usize); 18] = [
     ("policy", 13),
     ("benchmark", 13),
     ("op/s", 10),
@@ -184,6 +186,7 @@ const HEAD: [(&str, usize); 17] = [
     ("space", 7),
     ("peak", 7),
     ("stalls", 7),
+    ("MiB", 6),
 ];
 
 fn line(report: &Report) -> String {
@@ -207,6 +210,7 @@ fn line(report: &Report) -> String {
         or_dash(report.space_amplification),
         or_dash(report.space_amplification_peak),
         report.stalls.to_string(),
+        report.memory_bytes_peak.map_or("-".into(), |bytes| (bytes >> 20).to_string()),
     ];
     cells.iter().zip(HEAD).map(|(cell, (_, width))| format!("{cell:>width$}")).collect()
 }

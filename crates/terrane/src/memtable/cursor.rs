@@ -63,18 +63,22 @@ impl Cursor for MemtableCursor {
         Ok(())
     }
 
+    #[inline]
     fn valid(&self) -> bool {
         self.at.is_some()
     }
 
+    #[inline]
     fn key(&self) -> &[u8] {
         self.node().map_or(&[], Node::key)
     }
 
+    #[inline]
     fn tag(&self) -> Tag {
         self.node().map_or(Tag(0), Node::tag)
     }
 
+    #[inline]
     fn value(&self) -> &[u8] {
         self.node().map_or(&[], Node::value)
     }

@@ -94,6 +94,7 @@ impl<'a> Node<'a> {
         header
     }
 
+    #[inline]
     pub(super) fn tag(self) -> Tag {
         self.header().tag
     }
@@ -104,6 +105,7 @@ impl<'a> Node<'a> {
         unsafe { slice::from_raw_parts(self.0.add(1).cast().as_ptr(), self.header().height.into()) }
     }
 
+    #[inline]
     pub(super) fn key(self) -> &'a [u8] {
         let header = self.header();
         // SAFETY: by the invariant `key_len` bytes follow the links.
@@ -113,6 +115,7 @@ impl<'a> Node<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn value(self) -> &'a [u8] {
         let key = self.key();
         // SAFETY: by the invariant `value_len` bytes follow the key. The pointer is made from the
@@ -129,6 +132,7 @@ impl<'a> Node<'a> {
         unsafe { follow(self.links(), 0) }
     }
 
+    #[inline]
     fn lies_before(self, key: &[u8], tag: Tag) -> bool {
         compare(self.key(), self.tag(), key, tag) == Order::Less
     }
@@ -309,6 +313,7 @@ impl SkipList {
     }
 
     /// The first node at or after (`key`, `tag`).
+    #[inline]
     pub(super) fn at_or_after(&self, key: &[u8], tag: Tag) -> Option<Node<'_>> {
         self.search(key, tag, |_, _| ()).1
     }

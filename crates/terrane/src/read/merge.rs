@@ -35,11 +35,13 @@ impl<C: Cursor> MergeCursor<C> {
         self.sources
     }
 
+    #[inline]
     fn winner(&self) -> Option<&C> {
         self.losers.first().and_then(|&w| self.sources.get(w))
     }
 
     /// Whether source `a` comes before source `b` in the current direction.
+    #[inline]
     fn beats(&self, a: usize, b: usize) -> bool {
         let live = |i: usize| self.sources.get(i).filter(|c| c.valid());
         match (live(a), live(b)) {
@@ -187,18 +189,22 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
         self.step()
     }
 
+    #[inline]
     fn valid(&self) -> bool {
         self.winner().is_some_and(C::valid)
     }
 
+    #[inline]
     fn key(&self) -> &[u8] {
         self.winner().map_or(&[], C::key)
     }
 
+    #[inline]
     fn tag(&self) -> Tag {
         self.winner().map_or(Tag(0), C::tag)
     }
 
+    #[inline]
     fn value(&self) -> &[u8] {
         self.winner().map_or(&[], C::value)
     }

@@ -64,21 +64,27 @@ impl<O: Observer> Cursor for Source<O> {
         self.stands();
         Ok(())
     }
+    #[inline]
     fn next(&mut self) -> Result<()> {
         each!(self, c => c.next())
     }
+    #[inline]
     fn prev(&mut self) -> Result<()> {
         each!(self, c => c.prev())
     }
+    #[inline]
     fn valid(&self) -> bool {
         each!(self, c => c.valid())
     }
+    #[inline]
     fn key(&self) -> &[u8] {
         each!(self, c => c.key())
     }
+    #[inline]
     fn tag(&self) -> Tag {
         each!(self, c => c.tag())
     }
+    #[inline]
     fn value(&self) -> &[u8] {
         each!(self, c => c.value())
     }

@@ -1,0 +1,55 @@
+/** What the engine did and why, in words, the latest first. */
+
+import type { Event } from "terrane";
+import { element } from "./view.ts";
+import { bytes, plural } from "./words.ts";
+
+const LINES = 60;
+
+/** Adds events to `#log`. */
+export function showEvents(events: Event[]): void {
+  const log = element("log");
+  const lines = events.flatMap(describe).slice(-LINES);
+  log.prepend(
+    ...lines.toReversed().map(([kind, text]) => {
+      const line = document.createElement("li");
+      line.dataset.kind = kind;
+      line.textContent = text;
+      return line;
+    }),
+  );
+  while (log.childElementCount > LINES) log.lastElementChild?.remove();
+}
+
+/** What is worth a line, and of what kind it is. */
+function describe(event: Event): [kind: string, text: string][] {
+  switch (event.type) {
+    case "flushed": {
+      const size = bytes(event.tables.reduce((sum, { bytes }) => sum + bytes, 0));
+      const why = event.reason === "" ? "" : `: ${event.reason}`;
+      return [["flushed", `Flushed ${size} to ${plural(event.tables.length, "table")}${why}`]];
+    }
+    case "compaction-begun":
+      return [["plan", event.reason]];
+    case "group-installed": {
+      const [from, to] = [event.inputs.length, event.outputs.length];
+      return event.moved
+        ? [["moved", `Moved ${plural(from, "table")} to level ${event.level}, nothing rewritten`]]
+        : [["merged", `Merged ${plural(from, "table")} into ${to}, in level ${event.level}`]];
+    }
+    case "level-changed":
+      return [["plan", event.reason]];
+    case "policy-changed":
+      return [["plan", `The policy is ${event.policy.policy} now`]];
+    case "plan-refused":
+      return [["bad", `A plan was refused: ${event.why}`]];
+    case "job-failed":
+      return [["bad", `A job failed: ${event.error}`]];
+    case "stalled":
+      return [["bad", `A write waited for ${STALLS[event.reason]}`]];
+    default:
+      return [];
+  }
+}
+
+const STALLS = { memtables: "a flush", level0: "room in level 0" };

@@ -1,0 +1,39 @@
+/** The page's one store, which every panel shares. */
+
+import { type Db, destroy, open } from "terrane";
+import { presets } from "./presets.ts";
+import { showFailure } from "./view.ts";
+
+const NAME = "demo";
+/** Small, so that a load makes many runs. */
+const MEMTABLE_BYTES = 1 << 20;
+
+let db: Db | undefined;
+
+/** Opens the store; a new one gets a policy whose tree fits a screen. */
+export async function openStore(): Promise<Db> {
+  const opened = await open(NAME, { memtableBytes: MEMTABLE_BYTES });
+  const { lastSequence } = await opened.stats();
+  if (lastSequence === 0) await opened.setPolicy(presets.leveled);
+  db = opened;
+  return opened;
+}
+
+/** Whether the store is open. */
+export function isOpen(): boolean {
+  return db !== undefined;
+}
+
+/** Runs what a visitor asked for; what fails is shown. */
+export function act(body: (db: Db) => Promise<void>): void {
+  if (db === undefined) return;
+  showFailure(undefined);
+  body(db).catch(showFailure);
+}
+
+/** Closes the store and removes all it holds. */
+export async function destroyStore(): Promise<void> {
+  await db?.close();
+  db = undefined;
+  await destroy(NAME);
+}

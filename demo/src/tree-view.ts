@@ -1,0 +1,156 @@
+/**
+ * The tree as a picture: a row for each run, the newest on top, and in it the tables, one below
+ * another by key. The fuller of bytes a table is for its length, the darker it is.
+ *
+ * A table keeps its rectangle while it lives, so that one that moves is seen to move.
+ */
+
+import type { Level, Table } from "terrane";
+import { Axis } from "./axis.ts";
+import { TableCursor } from "./table-cursor.ts";
+import { element } from "./view.ts";
+import type { Origin, Picture } from "./watch.ts";
+import { bytes, keyText, plural } from "./words.ts";
+
+const SVG = "http://www.w3.org/2000/svg";
+/** Heights, in pixels. */
+const [LABEL, TABLE, GAP, REST] = [20, 13, 3, 12];
+/** How long a table shows where it came from, and one that is gone fades, in milliseconds. */
+const FRESH_TIME = 1500;
+const FADE_TIME = 400;
+
+/** What a read did with a table. */
+export type Visit = "spared" | "searched" | "found";
+
+/** The picture in `#tree`. */
+export class TreeView {
+  readonly #svg: Element = element("tree");
+  readonly #line: Element = this.#add("line", "key");
+  readonly #tables: Map<number, Element> = new Map();
+  readonly #labels: Element[] = [];
+  readonly #cursor: TableCursor = new TableCursor(this.#svg, this.#tables, (table) =>
+    this.#describe(table),
+  );
+  #axis: Axis = new Axis([]);
+  #key: Uint8Array | undefined;
+
+  /** Shows the levels as they are now. */
+  draw({ levels, fresh }: Pick<Picture, "levels" | "fresh">): void {
+    this.#axis = new Axis(levels);
+    const total = sum(levels.flatMap(({ runs }) => runs.flatMap(({ tables }) => tables)));
+    const alive = new Set<number>();
+    const rows: Table[][] = [];
+    let y = 0;
+    levels.forEach((level, depth) => {
+      this.#label(depth, y, levelText(depth, level));
+      y += LABEL;
+      for (const { tables } of level.runs) {
+        rows.push(tables);
+        for (const table of tables) {
+          alive.add(table.id);
+          this.#place(table, y, depth / Math.max(levels.length - 1, 1), total);
+          const origin = fresh.get(table.id);
+          if (origin !== undefined) this.#light(table.id, origin);
+        }
+        y += TABLE + GAP;
+      }
+      y += REST;
+    });
+    for (const label of this.#labels.splice(levels.length)) label.remove();
+    for (const [id, rectangle] of this.#tables) if (!alive.has(id)) this.#fade(id, rectangle);
+    this.#svg.setAttribute("height", String(Math.max(y - REST, 0)));
+    const text = levels.map((level, depth) => levelText(depth, level)).join("; ");
+    this.#svg.setAttribute("aria-label", `The tree, newest data first. ${text}`);
+    this.#cursor.rows = rows;
+    this.#drawLine();
+  }
+
+  /** Marks where a key lies and what a read of it did with tables; undefined takes it away. */
+  mark(key: Uint8Array | undefined, visits: Map<number, Visit> = new Map()): void {
+    for (const [id, rectangle] of this.#tables) {
+      const visit = visits.get(id);
+      if (visit === undefined) rectangle.removeAttribute("data-visit");
+      else rectangle.setAttribute("data-visit", visit);
+    }
+    this.#key = key;
+    this.#drawLine();
+  }
+
+  #drawLine(): void {
+    this.#line.toggleAttribute("data-shown", this.#key !== undefined);
+    if (this.#key === undefined) return;
+    const x = percent(this.#axis.place(this.#key));
+    for (const [name, value] of Object.entries({ x1: x, x2: x, y1: "0", y2: "100%" })) {
+      this.#line.setAttribute(name, value);
+    }
+    // Above the tables that came since.
+    this.#svg.append(this.#line);
+  }
+
+  #label(depth: number, y: number, text: string): void {
+    const label = (this.#labels[depth] ??= this.#add("text", "level"));
+    label.setAttribute("y", String(y + LABEL - 7));
+    label.textContent = text;
+  }
+
+  #place(table: Table, y: number, depth: number, total: number): void {
+    const { start, length } = this.#axis.span(table);
+    const rectangle = this.#rectangle(table);
+    // Of a table that has its stretch alone, 1.
+    const fullness = Math.min(table.bytes / Math.max(length * total, 1), 1);
+    Object.assign(rectangle.style, { x: percent(start), y: `${y}px`, width: percent(length) });
+    rectangle.style.setProperty("--depth", depth.toFixed(3));
+    rectangle.style.setProperty("--fullness", fullness.toFixed(3));
+  }
+
+  #rectangle({ id }: Table): SVGElement {
+    const known = this.#tables.get(id);
+    if (known !== undefined) return known as SVGElement;
+    const rectangle = this.#add("rect", "table");
+    rectangle.setAttribute("height", String(TABLE));
+    rectangle.setAttribute("data-id", String(id));
+    this.#tables.set(id, rectangle);
+    return rectangle;
+  }
+
+  #light(id: number, origin: Origin): void {
+    const rectangle = this.#tables.get(id);
+    rectangle?.setAttribute("data-origin", origin);
+    setTimeout(() => rectangle?.removeAttribute("data-origin"), FRESH_TIME);
+  }
+
+  #fade(id: number, rectangle: Element): void {
+    this.#tables.delete(id);
+    rectangle.setAttribute("data-origin", "gone");
+    setTimeout(() => rectangle.remove(), FADE_TIME);
+  }
+
+  #describe(table: Table | undefined): void {
+    element("table-detail").textContent =
+      table === undefined
+        ? ""
+        : `Table ${table.id}: ${bytes(table.bytes)}, ${plural(table.entries, "entry", "entries")}` +
+          `, ${keyText(table.smallest)} to ${keyText(table.largest)}`;
+  }
+
+  #add(name: "line" | "rect" | "text", kind: string): SVGElement {
+    const added = document.createElementNS(SVG, name);
+    added.setAttribute("class", kind);
+    return this.#svg.appendChild(added);
+  }
+}
+
+function levelText(depth: number, { runs }: Level): string {
+  const tables = runs.flatMap((run) => run.tables);
+  if (tables.length === 0) return `Level ${depth}: empty`;
+  const shape = `${plural(tables.length, "table")}, ${plural(runs.length, "run")}`;
+  return `Level ${depth}: ${bytes(sum(tables))} in ${shape}`;
+}
+
+function sum(tables: Table[]): number {
+  return tables.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function percent(part: number): string {
+  return `${(part * 100).toFixed(3)}%`;
+}
