@@ -38,7 +38,15 @@ const launches = {
   // Over WebDriver BiDi, which needs no Firefox of Playwright's own.
   firefox: {
     type: firefox,
-    options: { ...at("TERRANE_FIREFOX", "/usr/bin/firefox-esr"), channel: "moz-firefox" },
+    options: {
+      ...at("TERRANE_FIREFOX", "/usr/bin/firefox-esr"),
+      channel: "moz-firefox",
+      // A visitor who is asked whether storage may persist says yes.
+      firefoxUserPrefs: {
+        "dom.storageManager.prompt.testing": true,
+        "dom.storageManager.prompt.testing.allow": true,
+      },
+    },
   },
 };
 

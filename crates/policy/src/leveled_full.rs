@@ -4,11 +4,12 @@
 //!
 //! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
 //!    the newest are merged there, also beside a merge further down.
-//! 2. When those runs hold B bytes, or a level above L is over its capacity, or one has several
+//! 2. **Level L at its capacity** becomes level L+1 as it is; its old place is empty. This goes first:
+//!    where writes never pause, runs wait in level 0 after each merge.
+//! 3. When those runs hold B bytes, or a level above L is over its capacity, or one has several
 //!    runs, everything above and in level q is merged into q: the smallest level that can hold it
 //!    all (else L), and not above what is to be mended. A level that would overflow next is so
 //!    emptied by the same merge, instead of by one more: preempted.
-//! 3. **Level L at its capacity** becomes level L+1 as it is; its old place is empty.
 
 use crate::groups::bring;
 use crate::parameter::{Described, Parameter, Slot};
@@ -62,11 +63,11 @@ impl Policy for LeveledFull {
         };
         let view = View::new(rule, planning);
         view.gather()
-            .or_else(|| if view.is_idle() { merge(&view).or_else(|| view.deepen()) } else { None })
+            .or_else(|| if view.is_idle() { view.deepen().or_else(|| merge(&view)) } else { None })
     }
 }
 
-/// Step 2.
+/// Step 3.
 fn merge(view: &View) -> Option<Plan> {
     let last = view.last();
     let over = (1..last).rfind(|l| view.bytes(*l) > view.capacity(*l)).map(|l| l + 1);

@@ -6,12 +6,13 @@
 //!
 //! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
 //!    the newest are merged there, also beside a merge further down.
-//! 2. When those runs hold B bytes, or a level has more runs or bytes than it may, everything above
+//! 2. **A single run in L at its capacity** becomes level L+1 as it is. This goes first: where writes
+//!    never pause, runs wait in level 0 after each merge.
+//! 3. When those runs hold B bytes, or a level has more runs or bytes than it may, everything above
 //!    level q becomes one new run of q: the smallest level that can hold it beside what is there,
 //!    below every level that has too much.
-//! 3. When no level can, the whole tree becomes one run of the deepest, L: data that overwrites old
+//! 4. When no level can, the whole tree becomes one run of the deepest, L: data that overwrites old
 //!    data makes the tree no deeper.
-//! 4. **A single run in L at its capacity** becomes level L+1 as it is.
 
 use crate::groups::bring;
 use crate::parameter::{Described, Parameter, Slot};
@@ -57,13 +58,13 @@ impl Policy for TieredFull {
         };
         let view = View::new(rule, planning);
         view.gather().or_else(|| {
-            if view.is_idle() { self.merge(&view).or_else(|| view.deepen()) } else { None }
+            if view.is_idle() { view.deepen().or_else(|| self.merge(&view)) } else { None }
         })
     }
 }
 
 impl TieredFull {
-    /// Steps 2 and 3.
+    /// Steps 3 and 4.
     fn merge(&self, view: &View) -> Option<Plan> {
         let last = view.last();
         let runs = |level: usize| view.runs(level).len() as u64;

@@ -60,12 +60,31 @@ impl View<'_> {
             })
             .map(|(_, run)| run)
             .collect();
+        self.merge_runs(&block, why)
+    }
+
+    /// Merges, where writes go on while runs must wait, the newest neighbours of like size in level
+    /// 0, as many as are worth it. What waits is so bounded by the number of runs: were they merged
+    /// whatever their sizes, a level without a capacity would take in all that is written.
+    pub(crate) fn merge_alike_in_level0(&self, why: &str) -> Option<Plan> {
+        let width = usize::try_from(self.rule.level0_runs.max(LIGHT_RUNS)).ok()?;
+        let alike = self.runs(0).windows(width).find(|runs| {
+            let sizes = || runs.iter().map(Run::bytes);
+            let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+            let held = runs.iter().flat_map(|run| &run.tables).any(|t| self.is_held(t));
+            !held && most <= least.saturating_mul(2)
+        });
+        self.merge_runs(&alike?.iter().collect::<Vec<_>>(), why)
+    }
+
+    /// Merges neighbours of level 0 where the newest of them stands.
+    fn merge_runs(&self, block: &[&Run], why: &str) -> Option<Plan> {
         if block.len() < 2 {
             return None;
         }
         let destination = Destination { level: 0, run: block.first()?.id };
         let reason = format!(
-            "level 0 has {} but {why}: the newest {} are merged in place",
+            "level 0 has {} but {why}: {} of them are merged in place",
             count(self.runs(0).len(), "run"),
             block.len(),
         );

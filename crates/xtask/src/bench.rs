@@ -1,4 +1,5 @@
-//! Benchmarks: of the engine on this machine, and beside other stores in a browser.
+//! What is measured: the engine on this machine, beside other stores in a browser, and in simulation
+//! beside the papers.
 
 use crate::browser::CHROMIUM;
 use crate::node::{self, COMPARISON};
@@ -14,6 +15,17 @@ use std::process::Command;
 pub fn native(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let mut cargo = workspace.cargo(&["bench", "--package", "terrane-bench", "--"]);
     cargo.args(arguments);
+    show(cargo)
+}
+
+/// Simulates the figures of the papers; the reports go to `docs/papers`.
+///
+/// # Errors
+/// When the simulator cannot be built, or fails.
+pub fn papers(workspace: &Workspace, scale: &str) -> Result<()> {
+    let package = ["run", "--release", "--package", "terrane-papers", "--"];
+    let mut cargo = workspace.cargo(&package);
+    cargo.args(["--scale", scale, "--out"]).arg(workspace.path("docs/papers"));
     show(cargo)
 }
 

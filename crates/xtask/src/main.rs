@@ -73,6 +73,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Simulate the figures of the papers and write their reports under docs/papers
+    Papers {
+        /// How much is simulated: ci takes about a minute, full about a quarter of an hour
+        #[arg(long, default_value = "ci", value_parser = ["ci", "full"])]
+        scale: String,
+    },
     /// Install everything that the other commands need
     Setup,
     /// Show what is installed, what is wanted and how to get what is missing
@@ -100,6 +106,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Bench { browser: true, arguments } => bench::browser(&workspace, &arguments)?,
         Command::Bench { browser: false, arguments } => bench::native(&workspace, &arguments)?,
+        Command::Papers { scale } => bench::papers(&workspace, &scale)?,
         Command::Setup => setup::ensure_all(&workspace)?,
         Command::Doctor => return doctor::run(&workspace),
     }

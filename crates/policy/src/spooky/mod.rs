@@ -16,8 +16,8 @@
 //! 3. **Levels** (`levels.rs`). L at its capacity becomes L+1 as it is; L that would fit the level
 //!    above it, when all from X to there is empty, becomes that one.
 //! 4. **At once** runs at most one partitioned merge, of which one group at a time, one merge down
-//!    to at most X-1, and one within level 0, where runs gather while a merge keeps them waiting. A
-//!    dividing merge is one of the second kind, and never runs beside a partitioned one.
+//!    to at most X-1, and one within level 0, of runs of like size while a merge keeps them waiting.
+//!    A dividing merge is one of the second kind, and never runs beside a partitioned one.
 //!
 //! The G largest levels are leveled, those above tiered: there what comes from above is a new run.
 //! With X = L this is the full merge of [`crate::leveled_full`] and [`crate::tiered_full`].

@@ -81,14 +81,14 @@ impl<'a> Tree<'a> {
             || self.running().any(|g| (1..self.divided).contains(&g.destination.level))
     }
 
-    /// Merges within level 0: runs of few bytes, or runs that must wait for a merge.
+    /// Merges within level 0: runs of few bytes, or runs of like size that must wait for a merge.
     pub fn gather(&self) -> Option<Plan> {
         if self.running().any(|g| g.destination.level == 0) {
             return None;
         }
         let waits = self.view.admits() && (self.is_lower_busy() || self.is_upper_busy());
         if waits {
-            self.view.merge_in_level0("a merge below keeps them waiting")
+            self.view.merge_alike_in_level0("a merge below keeps them waiting")
         } else {
             self.view.gather()
         }

@@ -403,6 +403,18 @@ fn overwriting_the_same_keys_adds_no_level_to_either_tree() {
 }
 
 #[test]
+fn full_merges_add_a_level_at_capacity_although_runs_wait_in_level_0() {
+    for policy in [&LEVELED_FULL as &dyn Policy, &TIERED_FULL] {
+        let mut model = Model::default();
+        model.write(1, 1, 0..36);
+        model.write(0, 2, 0..12);
+        let running = Running::default();
+        let plan = propose(policy, &model.shape, &[], &running, model.fresh(&running));
+        assert!(matches!(plan, Some(Plan::Reshape(_))), "{}: {plan:?}", policy.name());
+    }
+}
+
+#[test]
 fn leveling_sends_down_the_table_that_overlaps_least() {
     let mut model = Model::default();
     for key in (0..60).step_by(6) {

@@ -272,3 +272,20 @@ fn runs_that_a_merge_keeps_waiting_are_merged_within_level_0_one_merge_at_a_time
     }
     assert_eq!(plan_beside(&SPOOKY, &model, &running), None);
 }
+
+#[test]
+fn runs_of_unlike_size_are_not_merged_in_level_0_however_long_a_merge_below_takes() {
+    let mut model = figure_5();
+    model.write(0, 2, (0..100).step_by(4));
+    let Some(Plan::Compact(dividing)) = next(&SPOOKY, &model) else { panic!("level 0 is due") };
+    let running = Running { compactions: vec![dividing] };
+    for (run, keys) in [(10, 90), (11, 40), (12, 16), (13, 7), (14, 7), (15, 7)] {
+        model.write(0, run, 0..keys);
+        assert_eq!(plan_beside(&SPOOKY, &model, &running), None);
+    }
+    model.write(0, 16, 0..7);
+    let Some(Plan::Compact(within)) = plan_beside(&SPOOKY, &model, &running) else {
+        panic!("four alike wait")
+    };
+    assert_eq!(within.groups[0].inputs.len(), 4);
+}

@@ -313,6 +313,7 @@ impl SkipList {
     }
 
     /// The first node at or after (`key`, `tag`).
+    #[inline]
     pub(super) fn at_or_after(&self, key: &[u8], tag: Tag) -> Option<Node<'_>> {
         self.search(key, tag, |_, _| ()).1
     }

@@ -49,6 +49,7 @@ impl Hasher for Mix {
         self.0 = product as u64 ^ (product >> 64) as u64;
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }

@@ -93,6 +93,7 @@ struct LiveRun {
 
 impl LiveRun {
     /// The one table whose key range holds `key`.
+    #[inline]
     fn table_for(&self, key: &[u8]) -> Option<&LiveTable> {
         let at = self.tables.partition_point(|t| t.info().largest.as_slice() < key);
         let table = self.tables.get(at)?;

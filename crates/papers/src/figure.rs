@@ -1,0 +1,105 @@
+//! A figure of a paper, and what we found instead.
+
+use serde::Serialize;
+
+/// Where the number beside ours is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Measured by the authors, and stated in their text.
+    Measured,
+    /// One of the paper's equations.
+    Equation,
+    /// Neither: a number of ours alone.
+    None,
+}
+
+/// One number of ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What was simulated.
+    pub case: String,
+    /// What was measured of it.
+    pub measure: &'static str,
+    /// What came out.
+    pub ours: f64,
+    /// The paper's number.
+    pub paper: Option<f64>,
+    /// Ours over the paper's.
+    pub ratio: Option<f64>,
+    /// What kind of number the paper's is.
+    pub source: Source,
+}
+
+/// A line of a plot.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// What it shows.
+    pub name: String,
+    /// Its points, by x.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Lines over one another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plot {
+    /// What x is, with its unit.
+    pub x: &'static str,
+    /// What y is, with its unit.
+    pub y: &'static str,
+    /// The lines.
+    pub curves: Vec<Curve>,
+}
+
+/// A figure of a paper.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Its name, of which files are named.
+    pub id: &'static str,
+    /// Which it is, and what it shows.
+    pub title: &'static str,
+    /// What the paper says.
+    pub claim: &'static str,
+    /// What is simulated here, and how that differs from what the paper did.
+    pub setting: String,
+    /// Our numbers.
+    pub rows: Vec<Row>,
+    /// Its curves.
+    pub plots: Vec<Plot>,
+}
+
+impl Figure {
+    /// Adds a number of ours alone.
+    pub(crate) fn found(&mut self, case: &str, measure: &'static str, ours: f64) {
+        let (paper, ratio, source) = (None, None, Source::None);
+        self.rows.push(Row { case: case.to_owned(), measure, ours, paper, ratio, source });
+    }
+
+    /// Adds a number that the paper has, too.
+    pub(crate) fn beside(
+        &mut self,
+        case: &str,
+        measure: &'static str,
+        ours: f64,
+        (source, paper): (Source, f64),
+    ) {
+        let (case, ratio) = (case.to_owned(), Some(ours / paper));
+        self.rows.push(Row { case, measure, ours, paper: Some(paper), ratio, source });
+    }
+
+    /// Our number of this case and measure.
+    #[must_use]
+    pub fn number(&self, case: &str, measure: &str) -> Option<f64> {
+        self.rows.iter().find(|r| r.case == case && r.measure == measure).map(|r| r.ours)
+    }
+}
+
+impl Plot {
+    /// Adds a point to the curve of this name.
+    pub(crate) fn point(&mut self, name: &str, at: (f64, f64)) {
+        match self.curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.points.push(at),
+            None => self.curves.push(Curve { name: name.to_owned(), points: vec![at] }),
+        }
+    }
+}

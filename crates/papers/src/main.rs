@@ -1,0 +1,44 @@
+//! Writes the reports; `cargo xtask papers` runs it.
+
+use clap::{Parser, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use terrane_papers::{PapersError, Scale, spooky, write};
+
+#[derive(Parser)]
+#[command(name = "terrane-papers", about = "Simulates the figures of the papers")]
+struct Arguments {
+    /// How much is simulated
+    #[arg(long, value_enum, default_value = "ci")]
+    scale: ScaleName,
+    /// The folder of the reports, one folder a paper
+    #[arg(long, default_value = "docs/papers")]
+    out: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ScaleName {
+    /// Seconds
+    Ci,
+    /// Minutes
+    Full,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), PapersError> {
+    let scale = match arguments.scale {
+        ScaleName::Ci => Scale::Ci,
+        ScaleName::Full => Scale::Full,
+    };
+    let figures = spooky::figures(scale, &mut |what| eprintln!("{what}"))?;
+    write(&arguments.out.join("spooky"), spooky::TITLE, scale, &figures)
+}

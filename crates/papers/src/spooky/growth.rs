@@ -1,0 +1,204 @@
+//! Write and space amplification as the data grows, and as T does.
+//!
+//! So many buffers of unique random keys are loaded, then as many of uniform updates; each comes to
+//! rest before the next, and one partitioned group is in flight at a time.
+
+use super::{Store, equations, simulate};
+use crate::figure::{Figure, Plot, Source};
+use crate::{PapersError, Scale};
+use terrane_policy::PolicyOptions;
+use terrane_sim::{Mix, Workload};
+
+/// Loads, and updates of any key after it.
+pub const PHASES: [&str; 2] = ["load", "updates"];
+/// Bytes that merges wrote for each byte of the user's.
+pub const WRITES: &str = "write amp";
+/// The most space that tables took, over the data.
+pub const PEAK: &str = "peak space amp";
+/// The most files there were.
+pub const FILES: &str = "files";
+/// What Spooky writes beyond full merges.
+pub const DIFFERENCE: &str = "write amp, less that of full";
+
+const SETTING: &str = "the machine is given all the time it needs between buffers; level 0 goes \
+    down after each; write amplification is that of merges alone. L of the equations is \
+    ceil(log_T(N/B)). A file of X that reaches an empty level below is moved there, where the paper \
+    rewrites it; with X = L-2 that saves 1/T of the 1 that Spooky writes beyond full merges.";
+
+/// So many keys are loaded, however many buffers that is: with fewer, the files of X hold only a few
+/// keys for each file of L, and many of those are left as they are, which would flatter Spooky.
+fn keys(scale: Scale) -> u64 {
+    if scale == Scale::Ci { 20_000 } else { 200_000 }
+}
+
+/// The numbers of buffers of figure 6 A.
+#[must_use]
+pub fn sizes(scale: Scale) -> &'static [u64] {
+    match scale {
+        Scale::Ci => &[500, 2000],
+        Scale::Full => &[500, 1000, 1500, 2000, 2500, 3000, 3500, 5000],
+    }
+}
+
+/// The size ratios of figure 6 B.
+#[must_use]
+pub fn ratios(scale: Scale) -> &'static [u64] {
+    if scale == Scale::Ci { &[3, 6] } else { &[2, 3, 4, 5, 6, 7, 8, 9, 10] }
+}
+
+/// The number of buffers of figure 6 B.
+#[must_use]
+pub fn size_of_ratios(scale: Scale) -> u64 {
+    if scale == Scale::Ci { 1000 } else { 3500 }
+}
+
+/// A way to merge, and what the equations say of it.
+struct Design {
+    name: &'static str,
+    policy: fn(Store, u64) -> PolicyOptions,
+    writes: fn(f64, u64) -> f64,
+    space: fn(u64) -> f64,
+}
+
+const FULL: Design = Design {
+    name: "full",
+    policy: |store, ratio| store.full(ratio),
+    writes: equations::full_writes,
+    space: equations::full_space,
+};
+const PARTIAL: Design = Design {
+    name: "partial",
+    policy: |store, ratio| store.partial(ratio),
+    writes: equations::partial_writes,
+    space: equations::partial_space,
+};
+const SPOOKY: Design = Design {
+    name: "spooky",
+    policy: |store, ratio| store.spooky(ratio, 2, 64),
+    writes: equations::spooky_writes,
+    space: |ratio| equations::spooky_space(ratio, 2),
+};
+const SPOOKY_1: Design = Design {
+    name: "spooky X=L-1",
+    policy: |store, ratio| store.spooky(ratio, 1, 64),
+    writes: equations::spooky_writes,
+    space: |ratio| equations::spooky_space(ratio, 1),
+};
+const SPOOKY_3: Design = Design {
+    name: "spooky X=L-3",
+    policy: |store, ratio| store.spooky(ratio, 3, 64),
+    writes: equations::spooky_writes,
+    space: |ratio| equations::spooky_space(ratio, 3),
+};
+
+/// A load of so many buffers, then as many of uniform updates.
+pub(super) fn uniform(store: Store, buffers: u64) -> Workload {
+    let load = buffers * store.buffer_entries;
+    let mix = Mix { update: 1.0, ..Mix::default() };
+    Workload { load, operations: load, mix, ..Workload::default() }
+}
+
+/// The case of a figure's row.
+#[must_use]
+pub fn case(x: &str, at: u64, design: &str) -> String {
+    format!("{x} = {at}, {design}")
+}
+
+/// Adds what a design does at one point of the x axis.
+fn measure(
+    figure: &mut Figure,
+    scale: Scale,
+    design: &Design,
+    (x, at): (&str, u64),
+    (buffers, ratio): (u64, u64),
+) -> Result<(), PapersError> {
+    let case = case(x, at, design.name);
+    let store = Store { buffer_entries: keys(scale) / buffers };
+    let config = store.at_rest((design.policy)(store, ratio), uniform(store, buffers));
+    let report = simulate(&case, config)?;
+    let levels = equations::levels(buffers, ratio);
+    let (writes, space) = ((design.writes)(levels, ratio), (design.space)(ratio));
+    let [by_load, by_updates, peaks] = figure.plots.as_mut_slice() else { return Ok(()) };
+    let x = at as f64;
+    for (phase, plot) in report.phases.iter().zip([by_load, by_updates]) {
+        plot.point(design.name, (x, phase.figures.write_amp_compaction));
+        plot.point(&format!("{}, equation", design.name), (x, writes));
+    }
+    peaks.point(design.name, (x, report.whole.space_amp_peak));
+    peaks.point(&format!("{}, equation", design.name), (x, space));
+    for (name, phase) in PHASES.iter().zip(&report.phases) {
+        let ours = phase.figures.write_amp_compaction;
+        figure.beside(&format!("{case}, {name}"), WRITES, ours, (Source::Equation, writes));
+    }
+    figure.beside(&case, PEAK, report.whole.space_amp_peak, (Source::Equation, space));
+    figure.found(&case, FILES, report.whole.files_open_max as f64);
+    Ok(())
+}
+
+/// Adds what Spooky writes beyond full merges at one point.
+fn subtract(figure: &mut Figure, x: &str, at: u64) {
+    for phase in PHASES {
+        let of = |design| figure.number(&format!("{}, {phase}", case(x, at, design)), WRITES);
+        if let (Some(spooky), Some(full)) = (of(SPOOKY.name), of(FULL.name)) {
+            let case = format!("{}, {phase}", case(x, at, SPOOKY.name));
+            figure.beside(&case, DIFFERENCE, spooky - full, (Source::Equation, 1.0));
+        }
+    }
+}
+
+fn plots(x: &'static str) -> Vec<Plot> {
+    let y = ["write amp of the load", "write amp of the updates", PEAK];
+    y.map(|y| Plot { x, y, curves: Vec::new() }).into()
+}
+
+/// Figure 6 A, with Spooky beside, and 14 D: T = 5, and more and more buffers.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn over_data(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    let mut figure = Figure {
+        id: "figure-6a",
+        title: "Figure 6 A and 14 D: amplification as the data grows",
+        claim: "Full merges write less than partial ones at every size; Spooky writes one more than \
+                full merges. With X from L-1 to L-3 less space is needed and more files are open.",
+        setting: format!("T = 5, {} keys; {SETTING}", keys(scale)),
+        rows: Vec::new(),
+        plots: plots("N/B"),
+    };
+    let all = [&FULL, &PARTIAL, &SPOOKY, &SPOOKY_1, &SPOOKY_3];
+    // The last wants more keys than a test can afford.
+    let designs = if scale == Scale::Ci { &all[..4] } else { &all[..] };
+    for &buffers in sizes(scale) {
+        for design in designs {
+            progress(&format!("figure 6 A, N/B = {buffers}, {}", design.name));
+            measure(&mut figure, scale, design, ("N/B", buffers), (buffers, 5))?;
+        }
+        subtract(&mut figure, "N/B", buffers);
+    }
+    Ok(figure)
+}
+
+/// Figure 6 B, with Spooky beside: so many buffers, and greater and greater T.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn over_ratio(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    let buffers = size_of_ratios(scale);
+    let mut figure = Figure {
+        id: "figure-6b",
+        title: "Figure 6 B: amplification over size ratios",
+        claim: "Full merges write in proportion to T; partial ones have a least write-amp, since \
+                with smaller T more of each merge is superfluous.",
+        setting: format!("N/B = {buffers}, {} keys; {SETTING}", keys(scale)),
+        rows: Vec::new(),
+        plots: plots("T"),
+    };
+    for &ratio in ratios(scale) {
+        for design in [&FULL, &PARTIAL, &SPOOKY] {
+            progress(&format!("figure 6 B, T = {ratio}, {}", design.name));
+            measure(&mut figure, scale, design, ("T", ratio), (buffers, ratio))?;
+        }
+        subtract(&mut figure, "T", ratio);
+    }
+    Ok(figure)
+}

@@ -1,0 +1,140 @@
+//! Dayan, Weiss, Dashevsky, Pan, Bortnikov, Twitto: "Spooky: Granulating LSM-Tree Compactions
+//! Correctly", PVLDB 15(11), 2022.
+//!
+//! * [`growth`] - figure 6 and figure 14 D: write and space amplification as the data or T grows.
+//! * [`shapes`] - figure 14 A-C: lazy leveling and tiering.
+//! * [`skew`] - figure 13 G-H: updates that favour some keys.
+//! * [`flash`] - figures 13 A-D and 1: with the garbage collection of flash.
+//!
+//! The paper's store has buffers of 64 MB and entries of 528 bytes. Here an entry stands for many:
+//! what matters is how many buffers there are, and how large files, erase units and requests are in
+//! buffers. All of that is kept; times are those of a machine slower by as much as the store is
+//! smaller.
+
+pub mod equations;
+pub mod flash;
+pub mod growth;
+pub mod shapes;
+pub mod skew;
+
+use crate::{Figure, PapersError, Scale};
+use terrane_policy::{Leveled, LeveledFull, PolicyOptions, Spooky};
+use terrane_sim::{Config, Device, Report, Simulation, Workload};
+
+/// What the report is called.
+pub const TITLE: &str = "Spooky (PVLDB 15(11), 2022)";
+
+/// All figures; `progress` hears what is simulated next.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn figures(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Vec<Figure>, PapersError> {
+    Ok(vec![
+        growth::over_data(scale, progress)?,
+        growth::over_ratio(scale, progress)?,
+        shapes::figure(scale, progress)?,
+        skew::figure(scale, progress)?,
+        flash::over_time(scale, progress)?,
+        flash::over_utilisation(scale, progress)?,
+    ])
+}
+
+/// Bytes of an entry, as in the paper: 16 of key, 512 of value.
+const ENTRY: u64 = 528;
+
+/// The paper's buffer.
+const PAPER_BUFFER: u64 = 64 << 20;
+
+/// A store whose buffer holds so many entries.
+#[derive(Clone, Copy)]
+struct Store {
+    buffer_entries: u64,
+}
+
+impl Store {
+    fn buffer(self) -> u64 {
+        self.buffer_entries * ENTRY
+    }
+
+    /// B, a little below a buffer: one that lost some overwritten entries is still a buffer.
+    fn base(self) -> u64 {
+        self.buffer() - self.buffer() / 16
+    }
+
+    /// Full, preemptive merges.
+    fn full(self, size_ratio: u64) -> PolicyOptions {
+        let (base_bytes, table_bytes) = (self.base(), UNBOUNDED);
+        PolicyOptions::LeveledFull(LeveledFull {
+            size_ratio,
+            base_bytes,
+            table_bytes,
+            level0_runs: 1,
+            adapt: true,
+        })
+    }
+
+    /// Partial merges of the file that overlaps least; files are as large as a buffer.
+    fn partial(self, size_ratio: u64) -> PolicyOptions {
+        let (base_bytes, table_bytes) = (self.base(), self.buffer());
+        let level0_runs = 1;
+        PolicyOptions::Leveled(Leveled {
+            size_ratio,
+            base_bytes,
+            table_bytes,
+            level0_runs,
+            ..Leveled::default()
+        })
+    }
+
+    /// Spooky with X that many levels above L, and the G largest levels leveled.
+    fn spooky(self, size_ratio: u64, levels_below: u64, leveled_levels: u64) -> PolicyOptions {
+        PolicyOptions::Spooky(Spooky {
+            size_ratio,
+            base_bytes: self.base(),
+            table_bytes: UNBOUNDED,
+            level0_runs: 1,
+            levels_below,
+            leveled_levels,
+        })
+    }
+
+    /// The paper's machine, as much slower as the store is smaller.
+    fn device(self) -> Device {
+        let factor = PAPER_BUFFER as f64 / self.buffer() as f64;
+        let device = Device::default();
+        Device {
+            read_speed: device.read_speed / factor,
+            write_speed: device.write_speed / factor,
+            request_bytes: (device.request_bytes as f64 / factor) as u64,
+            merge_nanos_per_byte: device.merge_nanos_per_byte * factor,
+            write_micros: device.write_micros * factor,
+            read_micros: device.read_micros * factor,
+            ..device
+        }
+    }
+
+    /// A store that is written to as fast as it can bear.
+    fn config(self, policy: PolicyOptions, workload: Workload) -> Config {
+        Config {
+            policy,
+            buffer_bytes: self.buffer(),
+            device: self.device(),
+            window: u64::MAX >> 12,
+            workload,
+            ..Config::default()
+        }
+    }
+
+    /// A store that comes to rest after each buffer, as the paper's equations have it.
+    fn at_rest(self, policy: PolicyOptions, workload: Workload) -> Config {
+        Config { rate: 1e-3, log: false, ..self.config(policy, workload) }
+    }
+}
+
+/// Files of any size.
+const UNBOUNDED: u64 = 1 << 40;
+
+fn simulate(case: &str, config: Config) -> Result<Report, PapersError> {
+    let run = Simulation::new(config).and_then(Simulation::run);
+    run.map_err(|why| PapersError::Simulation { case: case.to_owned(), why })
+}

@@ -1,0 +1,44 @@
+//! Spooky beside full merges under leveling, lazy leveling and tiering.
+
+use super::growth::{PEAK, WRITES, uniform};
+use super::{Store, simulate};
+use crate::figure::Figure;
+use crate::{PapersError, Scale};
+
+/// The merge policies, with G.
+pub const POLICIES: [(&str, u64); 3] = [("leveled", 64), ("lazy leveled", 1), ("tiered", 0)];
+
+/// The ways to merge, with L - X.
+pub const MERGES: [(&str, u64); 2] = [("full", 0), ("spooky", 2)];
+
+/// Figure 14 A-C.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    let (buffer_entries, buffers) = if scale == Scale::Ci { (24, 500) } else { (56, 3500) };
+    let store = Store { buffer_entries };
+    let mut figure = Figure {
+        id: "figure-14",
+        title: "Figure 14 A-C: lazy leveling and tiering",
+        claim: "Relative to full merges Spooky needs much less space under any merge policy, and \
+                hardly writes more; tiered policies write less than leveled ones.",
+        setting: format!(
+            "T = 5, {buffers} buffers of {buffer_entries} entries (the paper: 250 GB, about 3900 \
+             buffers), loaded, then as many of uniform updates; the store comes to rest after each."
+        ),
+        rows: Vec::new(),
+        plots: Vec::new(),
+    };
+    for (policy, leveled) in POLICIES {
+        for (merge, below) in MERGES {
+            let case = format!("{policy}, {merge}");
+            progress(&format!("figure 14, {case}"));
+            let options = store.spooky(5, below, leveled);
+            let whole = simulate(&case, store.at_rest(options, uniform(store, buffers)))?.whole;
+            figure.found(&case, WRITES, whole.write_amp_compaction);
+            figure.found(&case, PEAK, whole.space_amp_peak);
+        }
+    }
+    Ok(figure)
+}

@@ -1,0 +1,99 @@
+//! Updates that favour some keys: what is written, and which files are left as they are.
+//!
+//! A file of the largest level is *left* by a partitioned merge into that level if it is there
+//! before and after. The store comes to rest after each buffer, so that a look at the tree between
+//! two buffers shows each such merge.
+
+use super::Store;
+use super::growth::WRITES;
+use crate::figure::Figure;
+use crate::{PapersError, Scale};
+use std::collections::HashSet;
+use terrane_policy::{PolicyOptions, Shape, TableId};
+use terrane_sim::{Choice, Config, KeyOrder, Mix, Simulation, Workload};
+
+/// Share of the largest level's files that merges into it left as they were.
+pub const LEFT: &str = "files left, share";
+
+/// The workloads: hot keys anywhere, as in the paper, and hot keys side by side.
+pub const WORKLOADS: [&str; 2] = ["hot keys anywhere", "hot keys side by side"];
+
+fn workload(store: Store, buffers: u64, name: &str) -> Workload {
+    let load = buffers * store.buffer_entries;
+    // They move four times, as every two hours of ten.
+    let (order, choice) = if name == WORKLOADS[0] {
+        (KeyOrder::Scattered, Choice::Zipf { exponent: 1.0, move_every: load / 5 })
+    } else {
+        (KeyOrder::Ascending, Choice::Latest { exponent: 1.5 })
+    };
+    let mix = Mix { update: 1.0, ..Mix::default() };
+    Workload { load, operations: load, mix, order, choice, ..Workload::default() }
+}
+
+/// Figure 13 G, and what figure 11 A tells.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    let (buffer_entries, buffers) = if scale == Scale::Ci { (24, 1000) } else { (56, 3500) };
+    let store = Store { buffer_entries };
+    let mut figure = Figure {
+        id: "figure-13g",
+        title: "Figures 13 G and 11 A: skewed updates",
+        claim: "With Zipf updates whose hot keys move, Spooky writes less than partial merges; files \
+                of the largest level over which nothing newer lies are not rewritten.",
+        setting: format!(
+            "T = 5, {buffers} buffers of {buffer_entries} entries loaded, then as many of updates, \
+             Zipf with exponent 1, hot keys anywhere and other ones after each fifth; and updates \
+             that favour the greatest keys, exponent 1.5, after a load in order. The store comes to \
+             rest after each buffer; the write amp is that of merges during the updates."
+        ),
+        rows: Vec::new(),
+        plots: Vec::new(),
+    };
+    let designs: [(&str, PolicyOptions); 3] = [
+        ("full", store.full(5)),
+        ("partial", store.partial(5)),
+        ("spooky", store.spooky(5, 2, 64)),
+    ];
+    for name in WORKLOADS {
+        for (design, policy) in &designs {
+            let case = format!("{name}, {design}");
+            progress(&format!("figure 13 G, {case}"));
+            let config = store.at_rest(policy.clone(), workload(store, buffers, name));
+            let (writes, left) = run(&case, config, store.buffer_entries)?;
+            figure.found(&case, WRITES, writes);
+            if *design == "spooky" {
+                figure.found(&case, LEFT, left);
+            }
+        }
+    }
+    Ok(figure)
+}
+
+/// What merges wrote for a byte of the updates, and the share of files that were left.
+fn run(case: &str, config: Config, buffer: u64) -> Result<(f64, f64), PapersError> {
+    let load = config.workload.load;
+    let failed = |why| PapersError::Simulation { case: case.to_owned(), why };
+    let mut simulation = Simulation::new(config).map_err(failed)?;
+    simulation.advance(load).map_err(failed)?;
+    let mut before = largest(simulation.shape());
+    let (mut there, mut left) = (0, 0);
+    while simulation.advance(buffer).map_err(failed)? {
+        let now = largest(simulation.shape());
+        if now != before {
+            there += before.len();
+            left += before.intersection(&now).count();
+        }
+        before = now;
+    }
+    let report = simulation.report();
+    let updates = report.phases.iter().find(|phase| phase.name == "operations");
+    let writes = updates.map_or(0.0, |phase| phase.figures.write_amp_compaction);
+    Ok((writes, left as f64 / f64::from(u32::try_from(there.max(1)).unwrap_or(u32::MAX))))
+}
+
+/// The files of the largest level.
+fn largest(shape: &Shape) -> HashSet<TableId> {
+    shape.levels.last().into_iter().flat_map(|level| level.tables()).map(|t| t.id).collect()
+}

@@ -1,0 +1,110 @@
+//! The figures of the Spooky paper at the small scale: orders and inequalities, no values.
+
+use terrane_papers::spooky::{flash, growth, shapes, skew};
+use terrane_papers::{Figure, PapersError, Row, Scale};
+
+type Made = fn(Scale, &mut dyn FnMut(&str)) -> Result<Figure, PapersError>;
+
+fn figure(make: Made) -> Figure {
+    make(Scale::Ci, &mut |_| ()).unwrap()
+}
+
+fn row<'a>(figure: &'a Figure, case: &str, measure: &str) -> &'a Row {
+    let mut rows = figure.rows.iter();
+    rows.find(|r| r.case == case && r.measure == measure)
+        .unwrap_or_else(|| panic!("no {measure} of {case}"))
+}
+
+fn number(figure: &Figure, case: &str, measure: &str) -> f64 {
+    row(figure, case, measure).ours
+}
+
+/// Full merges write less than Spooky, and partial ones more; Spooky's peak is below that of full
+/// merges, and at most a tenth above its equation. Answers what Spooky writes beyond full merges.
+fn check_point(figure: &Figure, x: &str, at: u64) -> [f64; 2] {
+    let case = |design: &str| growth::case(x, at, design);
+    let peak = |design: &str| number(figure, &case(design), growth::PEAK);
+    assert!(peak("spooky") < peak("full"), "{x} = {at}");
+    let spooky = row(figure, &case("spooky"), growth::PEAK);
+    assert!(spooky.ratio.unwrap() <= 1.1, "{spooky:?}");
+    growth::PHASES.map(|phase| {
+        let writes = |design| number(figure, &format!("{}, {phase}", case(design)), growth::WRITES);
+        let (full, spooky, partial) = (writes("full"), writes("spooky"), writes("partial"));
+        assert!(
+            full < spooky && spooky < partial,
+            "{x} = {at}, {phase}: {full} {spooky} {partial}"
+        );
+        spooky - full
+    })
+}
+
+#[test]
+fn at_every_size_spooky_writes_about_one_more_than_full_merges_and_needs_little_more_space() {
+    let figure = figure(growth::over_data);
+    for &buffers in growth::sizes(Scale::Ci) {
+        for more in check_point(&figure, "N/B", buffers) {
+            assert!((0.7..=1.3).contains(&more), "N/B = {buffers}: {more}");
+        }
+        let peak = |design| number(&figure, &growth::case("N/B", buffers, design), growth::PEAK);
+        assert!(peak("partial") < peak("spooky"), "N/B = {buffers}");
+        assert!(peak("spooky") < peak("spooky X=L-1"), "N/B = {buffers}");
+    }
+}
+
+/// The paper has 1; but what reaches an empty level is moved here, which saves 1/T of it.
+#[test]
+fn at_every_size_ratio_spooky_writes_one_less_its_moves_more_than_full_merges() {
+    let figure = figure(growth::over_ratio);
+    for &ratio in growth::ratios(Scale::Ci) {
+        for more in check_point(&figure, "T", ratio) {
+            let expected = 1.0 - 1.0 / ratio as f64;
+            assert!((more - expected).abs() <= 0.3, "T = {ratio}: {more}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn under_every_merge_policy_spooky_needs_much_less_space_than_full_merges_at_little_more_writing() {
+    let figure = figure(shapes::figure);
+    let of = |policy: &str, merge: &str, what| number(&figure, &format!("{policy}, {merge}"), what);
+    for (policy, _) in shapes::POLICIES {
+        let saved = of(policy, "full", growth::PEAK) - of(policy, "spooky", growth::PEAK);
+        assert!(saved > 0.5, "{policy}: {saved}");
+        let more = of(policy, "spooky", growth::WRITES) - of(policy, "full", growth::WRITES);
+        assert!((0.0..=1.3).contains(&more), "{policy}: {more}");
+    }
+    let writes = shapes::POLICIES.map(|(policy, _)| of(policy, "spooky", growth::WRITES));
+    assert!(writes.is_sorted_by(|a, b| a > b), "{writes:?}");
+}
+
+#[test]
+fn with_skew_spooky_writes_less_than_partial_merges_and_leaves_files_without_newer_data() {
+    let figure = figure(skew::figure);
+    let [anywhere, side_by_side] = skew::WORKLOADS;
+    let of = |name: &str, design: &str, what| number(&figure, &format!("{name}, {design}"), what);
+    let writes = |design| of(anywhere, design, growth::WRITES);
+    assert!(writes("spooky") < writes("partial"));
+    assert!(of(side_by_side, "spooky", skew::LEFT) > 0.25);
+}
+
+#[test]
+fn on_flash_spooky_holds_what_full_merges_cannot_and_costs_less_collection_than_partial_ones() {
+    let figure = figure(flash::over_time);
+    let of = |case, what| number(&figure, case, what);
+    assert_eq!(of("full, 644 GB", flash::FITS), 0.0);
+    assert!(of("full, 369 GB", flash::COLLECTION) < 1.05);
+    for what in [flash::TREE, flash::COLLECTION, flash::TOTAL] {
+        let (spooky, partial) = (of("spooky, 644 GB", what), of("partial, 644 GB", what));
+        assert!(spooky < partial, "{what}: {spooky}, {partial}");
+    }
+    assert!(of("partial over spooky, 644 GB", flash::EXTRA) >= 2.0);
+}
+
+#[test]
+fn full_merges_use_at_most_half_of_a_flash_device_and_spooky_more_at_less_cost_than_partial_ones() {
+    let figure = figure(flash::over_utilisation);
+    let of = |case, what| number(&figure, case, what);
+    assert_eq!(of("40 %, full", flash::FITS), 1.0);
+    assert_eq!(of("70 %, full", flash::FITS), 0.0);
+    assert!(of("70 %, spooky", flash::TOTAL) < of("70 %, partial", flash::TOTAL));
+}
