@@ -12,8 +12,6 @@ mod figure;
 mod page;
 mod plot;
 pub mod spooky;
-#[cfg(test)]
-mod tests;
 
 pub use figure::{Curve, Figure, Plot, Row, Source};
 pub use page::write;

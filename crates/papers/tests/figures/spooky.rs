@@ -1,7 +1,7 @@
 //! The figures of the Spooky paper at the small scale: orders and inequalities, no values.
 
-use crate::spooky::{flash, growth, shapes, skew};
-use crate::{Figure, PapersError, Row, Scale};
+use terrane_papers::spooky::{flash, growth, shapes, skew};
+use terrane_papers::{Figure, PapersError, Row, Scale};
 
 type Made = fn(Scale, &mut dyn FnMut(&str)) -> Result<Figure, PapersError>;
 
