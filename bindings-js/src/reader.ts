@@ -90,7 +90,9 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   }
 
   /** How an iteration over a range comes to its first entry, step by step. */
-  async traceScan(options: RangeOptions & WaitOptions & { reverse?: boolean | undefined } = {}): Promise<Trace> {
+  async traceScan(
+    options: RangeOptions & WaitOptions & { reverse?: boolean | undefined } = {},
+  ): Promise<Trace> {
     const { connection, keyspace, snapshot } = this.scope;
     const { reverse = false } = options;
     const range = packRange(options);

@@ -8,7 +8,6 @@ import { bytes, count, keyText, plural } from "./words.ts";
 
 /** A place that a read looked into, and what was found there. */
 interface Place {
-  kind: "memtable" | "run";
   name: string;
   tables: number[];
   visit: Visit;
@@ -57,25 +56,25 @@ function toItem({ name, found, visit }: Place): HTMLElement {
 function toPlaces(steps: Step[]): Place[] {
   const places: Place[] = [];
   for (const step of steps) {
-    const begun = begin(step);
-    if (begun !== undefined) {
-      places.push({ ...begun, tables: [], visit: "searched", found: [], stands: null });
+    const name = begin(step);
+    if (name !== undefined) {
+      places.push({ name, tables: [], visit: "searched", found: [], stands: null });
     }
     const place = places.at(-1);
     if (step.step === "row") end(places, step);
     else if (place !== undefined) take(place, step);
   }
+  // A run without a table for the key ends where it begins.
+  for (const { found } of places) if (found.length === 0) found.push("no table spans the key");
   return places;
 }
 
-/** The place that a step begins. */
-function begin(step: Step): Pick<Place, "kind" | "name"> | undefined {
-  if (step.step === "run") {
-    return { kind: "run", name: `Level ${step.level}, run ${step.run}` };
+/** The name of the place that a step begins. */
+function begin(step: Step): string | undefined {
+  if (step.step === "memtable") {
+    return step.place === 0 ? "Memtable" : `Memtable ${step.place} that waits`;
   }
-  if (step.step !== "memtable") return undefined;
-  const name = step.place === 0 ? "Memtable" : `Memtable ${step.place} that waits`;
-  return { kind: "memtable", name };
+  return step.step === "run" ? `Level ${step.level}, run ${step.run}` : undefined;
 }
 
 /** The first entry is of the newest place that stands on it. */
@@ -116,7 +115,7 @@ function take(place: Place, step: Step): void {
     case "absent":
       // A filter that says no has said it.
       if (place.visit === "spared") return;
-      place.found.push(absence(place, step.falsePositive));
+      place.found.push(step.falsePositive ? "not there, the filter was wrong" : "not there");
       return;
     case "stands":
       place.stands = step.key;
@@ -124,11 +123,6 @@ function take(place: Place, step: Step): void {
       return;
     default:
   }
-}
-
-function absence({ kind, tables }: Place, falsePositive: boolean): string {
-  if (kind === "run" && tables.length === 0) return "no table spans the key";
-  return falsePositive ? "not there, the filter was wrong" : "not there";
 }
 
 function enter(place: Place, table: number): void {

@@ -1,6 +1,6 @@
 /**
  * The tree as a picture: a row for each run, the newest on top, and in it the tables, one below
- * another by key. The fuller of bytes a table is for its length, the darker it is.
+ * another by key. The fuller of bytes a table is for its length, the stronger its colour.
  *
  * A table keeps its rectangle while it lives, so that one that moves is seen to move.
  */
@@ -36,6 +36,7 @@ export class TreeView {
 
   /** Shows the levels as they are now. */
   draw({ levels, fresh }: Pick<Picture, "levels" | "fresh">): void {
+    element("tree-empty").hidden = levels.length > 0;
     this.#axis = new Axis(levels);
     const total = sum(levels.flatMap(({ runs }) => runs.flatMap(({ tables }) => tables)));
     const alive = new Set<number>();

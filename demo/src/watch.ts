@@ -9,7 +9,7 @@
 import type { Db, Event, Level, Stats } from "terrane";
 
 /** The least time from one picture to the next, in milliseconds. */
-const INTERVAL = 120;
+const INTERVAL = 200;
 /** The most events that are kept for a picture; a page in the background shows none. */
 const EVENTS_KEPT = 200;
 

@@ -28,14 +28,14 @@ const SETTING: &str = "the machine is given all the time it needs between buffer
 /// So many keys are loaded, however many buffers that is: with fewer, the files of X hold only a few
 /// keys for each file of L, and many of those are left as they are, which would flatter Spooky.
 fn keys(scale: Scale) -> u64 {
-    if scale == Scale::Ci { 20_000 } else { 200_000 }
+    if scale == Scale::Ci { 40_000 } else { 200_000 }
 }
 
 /// The numbers of buffers of figure 6 A.
 #[must_use]
 pub fn sizes(scale: Scale) -> &'static [u64] {
     match scale {
-        Scale::Ci => &[500, 2000],
+        Scale::Ci => &[500, 1000],
         Scale::Full => &[500, 1000, 1500, 2000, 2500, 3000, 3500, 5000],
     }
 }

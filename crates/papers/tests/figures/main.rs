@@ -1,0 +1,4 @@
+//! The papers' figures at the small scale.
+
+#[cfg(test)]
+mod spooky;
