@@ -21,10 +21,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Instructions that every supported browser has had for years and Rust does not yet use by itself;
-/// and less code for nearly the same speed: what is not marked to be inlined seldom is, and loops
-/// stay as they are written.
+/// and a little less code at the same speed: loops stay as they are written, and what is not marked
+/// to be inlined is less often. A threshold of 50 saves 20 kB more, and reads take a tenth longer.
 const RUSTFLAGS: &str = "-C target-feature=+simd128,+bulk-memory -C no-vectorize-loops \
-    -C no-vectorize-slp -C llvm-args=-inline-threshold=50 -C llvm-args=-unroll-threshold=20";
+    -C no-vectorize-slp -C llvm-args=-inline-threshold=120";
 
 /// Which instructions wasm-opt may meet and write: those that Rust and [`RUSTFLAGS`] use.
 const WASM_OPT_FLAGS: [&str; 9] = [
