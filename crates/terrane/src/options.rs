@@ -37,8 +37,9 @@ pub struct Options {
     /// Runs in level 0 at which writes wait for a compaction.
     pub level0_runs_max: usize,
     /// Memory in all, in bytes: half of it for memtables, the rest for the indexes and filters of
-    /// open tables and, as far as they leave room, for the block cache. Merges and reads under way
-    /// take some beside it, about 1 MiB each for every input of a merge.
+    /// open tables and, as far as they leave room, for the block cache. Beside it stand what is
+    /// under way: about 1 MiB for each input of a merge, and the indexes and filters of its outputs,
+    /// some 2% of their bytes, until they take the place of the inputs.
     pub memory_bytes: u64,
     /// The most that the block cache takes of it, in bytes; 0 for no cache.
     pub cache_bytes: u64,
