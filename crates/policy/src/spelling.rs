@@ -12,7 +12,7 @@
 //! Reading goes by the parameters' own description, and the engine reads text without serde: that
 //! code is many times as large, and a browser has to load it.
 
-use crate::options::PolicyOptions;
+use crate::options::{PolicyOptions, presets};
 use crate::parameter::{Slot, Value};
 use crate::pick::Pick;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -84,7 +84,10 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         _ => None,
     });
     let name = name.ok_or("expected a map with the name of a policy")?;
-    let mut options = PolicyOptions::named(name).ok_or_else(|| format!("no policy is {name}"))?;
+    let mut options = PolicyOptions::named(name).ok_or_else(|| {
+        let known: Vec<_> = presets().iter().map(|preset| preset.name).collect();
+        format!("no policy is `{name}`, expected {}", known.join(", "))
+    })?;
     let parameters = options.parameters();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
@@ -97,7 +100,7 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         let mut places = parameters.iter().zip(slots);
         let Some((parameter, slot)) = places.find(|(parameter, _)| parameter.name == name) else {
             let known: Vec<_> = parameters.iter().map(|parameter| parameter.name).collect();
-            return Err(format!("no parameter is {name}, expected {}", known.join(", ")));
+            return Err(format!("no parameter is `{name}`, expected {}", known.join(", ")));
         };
         if !take(slot, given) {
             let expected = match parameter.value {
