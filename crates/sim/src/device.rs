@@ -75,7 +75,7 @@ impl Device {
             preset(
                 "spooky",
                 "Dayan et al., Spooky, PVLDB 15(11), section 6: Samsung MZ1L2960HCJR (PM9A3, 960 \
-                 GB); speeds of its data sheet",
+                 GB); speeds about its maker's",
                 Device::default(),
             ),
             preset(
@@ -91,7 +91,7 @@ impl Device {
             ),
             preset(
                 "ptierdb",
-                "PTierDB, section 5: Intel D3-S4510, 480 GB; speeds of its data sheet",
+                "PTierDB, section 5: Intel D3-S4510, 480 GB; speeds about its maker's",
                 machine(560.0e6, 490.0e6, 110.0),
             ),
             preset(
