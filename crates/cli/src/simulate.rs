@@ -116,15 +116,9 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
 /// still one of about B.
 fn with_buffer(options: &PolicyOptions, buffer_bytes: u64) -> PolicyOptions {
     const BASE_BYTES: u64 = 4 << 20;
-    let Ok(mut value) = serde_json::to_value(options) else { return options.clone() };
-    if let Some(base) = value.get_mut("base-bytes") {
-        *base = (buffer_bytes - buffer_bytes / 16).into();
-    }
-    if let Some(table) = value.get_mut("table-bytes") {
-        let bytes = u128::from(table.as_u64().unwrap_or(0)) * u128::from(buffer_bytes);
-        *table = u64::try_from(bytes / u128::from(BASE_BYTES)).unwrap_or(u64::MAX).into();
-    }
-    serde_json::from_value(value).unwrap_or_else(|_| options.clone())
+    let table_bytes = u128::from(options.table_bytes()) * u128::from(buffer_bytes);
+    let table_bytes = u64::try_from(table_bytes / u128::from(BASE_BYTES)).unwrap_or(u64::MAX);
+    options.clone().sized(buffer_bytes - buffer_bytes / 16, table_bytes)
 }
 
 /// Where events go.
