@@ -14,7 +14,7 @@
 
 use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
-use crate::parameter::{Described, Parameter, Slot};
+use crate::parameter::{Described, Tuned};
 use crate::pick::{Pick, mix};
 use crate::plan::{
     Action, Compaction, Destination, FlushPlan, Group, LevelChange, Order, Plan, Reshape,
@@ -24,7 +24,6 @@ use crate::policy::{Installed, Policy, Step};
 use crate::shape::{RunId, Shape, TableId, TableInfo};
 use crate::tiered::Tiered;
 use crate::universal::Universal;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Runs in level 0 from which on something is always proposed.
@@ -34,8 +33,7 @@ const PILE: usize = 4;
 const DEPTH: usize = 8;
 
 /// The hostile policy.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hostile {
     /// What proposals are drawn from.
     pub seed: u64,
@@ -103,12 +101,8 @@ impl Described for Hostile {
         "Proposes anything, legal or not, to test what must withstand it."
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![Parameter::number("seed", "what is drawn from", (0, u64::MAX), self.seed)]
-    }
-
-    fn slots(&mut self) -> Vec<Slot<'_>> {
-        vec![Slot::Number(&mut self.seed)]
+    fn tuning(&mut self) -> Vec<Tuned<'_>> {
+        vec![Tuned::number("seed", "what is drawn from", (0, u64::MAX), &mut self.seed)]
     }
 }
 

@@ -16,18 +16,16 @@
 //!    * **A leveled level above L, over its capacity**, sends down the table that overlaps least.
 //!    * **Level L at its capacity** becomes level L+1 as it is; level L-G+1 is tiered from then on.
 
-use crate::parameter::{Described, Parameter, Slot};
+use crate::parameter::{Described, Tuned};
 use crate::pick::Pick;
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::Policy;
 use crate::sort::sort_by;
 use crate::view::{Vertical, View};
-use serde::{Deserialize, Serialize};
 
 /// The lazily leveled policy and its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LazyLeveled {
     /// T: the factor between capacities, and the runs that fill a tiered level.
     pub size_ratio: u64,
@@ -128,30 +126,19 @@ impl Described for LazyLeveled {
          nearly the space of leveling."
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
+    fn tuning(&mut self) -> Vec<Tuned<'_>> {
         vec![
-            Parameter::size_ratio(self.size_ratio),
-            Parameter::base_bytes(self.base_bytes),
-            Parameter::table_bytes(self.table_bytes),
-            Parameter::level0_runs(self.level0_runs),
-            Parameter::adapt(self.adapt),
-            Parameter::number(
+            Tuned::size_ratio(&mut self.size_ratio),
+            Tuned::base_bytes(&mut self.base_bytes),
+            Tuned::table_bytes(&mut self.table_bytes),
+            Tuned::level0_runs(&mut self.level0_runs),
+            Tuned::adapt(&mut self.adapt),
+            Tuned::number(
                 "leveled-levels",
                 "how many of the largest levels are leveled",
                 (1, 64),
-                self.leveled_levels,
+                &mut self.leveled_levels,
             ),
-        ]
-    }
-
-    fn slots(&mut self) -> Vec<Slot<'_>> {
-        vec![
-            Slot::Number(&mut self.size_ratio),
-            Slot::Number(&mut self.base_bytes),
-            Slot::Number(&mut self.table_bytes),
-            Slot::Number(&mut self.level0_runs),
-            Slot::Switch(&mut self.adapt),
-            Slot::Number(&mut self.leveled_levels),
         ]
     }
 }

@@ -19,18 +19,16 @@
 //!    * **Level L at its capacity** becomes level L+1 as it is, when capacities adapt; its old place
 //!      is empty. With fixed capacities it sends tables down like any other.
 
-use crate::parameter::{Described, Parameter, Slot, Value};
+use crate::parameter::{Described, Slot, Tuned};
 use crate::pick::{Cursors, Pick};
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::{Installed, Policy, Step};
 use crate::sort::sort_by;
 use crate::view::{Vertical, View};
-use serde::{Deserialize, Serialize};
 
 /// The leveled policy and its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leveled {
     /// T: the factor between capacities.
     pub size_ratio: u64,
@@ -133,36 +131,24 @@ impl Described for Leveled {
          lost, for more writing."
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
+    fn tuning(&mut self) -> Vec<Tuned<'_>> {
         vec![
-            Parameter::size_ratio(self.size_ratio),
-            Parameter::base_bytes(self.base_bytes),
-            Parameter::table_bytes(self.table_bytes),
-            Parameter::level0_runs(self.level0_runs),
-            Parameter::adapt(self.adapt),
-            Parameter {
+            Tuned::size_ratio(&mut self.size_ratio),
+            Tuned::base_bytes(&mut self.base_bytes),
+            Tuned::table_bytes(&mut self.table_bytes),
+            Tuned::level0_runs(&mut self.level0_runs),
+            Tuned::adapt(&mut self.adapt),
+            Tuned {
                 name: "pick",
                 meaning: "which table of a level over its capacity goes down",
-                value: Value::Choice { among: &Pick::NAMES, value: self.pick.name() },
+                slot: Slot::Pick(&mut self.pick),
             },
-            Parameter::number(
+            Tuned::number(
                 "seed",
                 "what random picks are drawn from",
                 (0, (1 << 53) - 1),
-                self.seed,
+                &mut self.seed,
             ),
-        ]
-    }
-
-    fn slots(&mut self) -> Vec<Slot<'_>> {
-        vec![
-            Slot::Number(&mut self.size_ratio),
-            Slot::Number(&mut self.base_bytes),
-            Slot::Number(&mut self.table_bytes),
-            Slot::Number(&mut self.level0_runs),
-            Slot::Switch(&mut self.adapt),
-            Slot::Pick(&mut self.pick),
-            Slot::Number(&mut self.seed),
         ]
     }
 }

@@ -12,17 +12,15 @@
 //!    emptied by the same merge, instead of by one more: preempted.
 
 use crate::groups::bring;
-use crate::parameter::{Described, Parameter, Slot};
+use crate::parameter::{Described, Tuned};
 use crate::plan::{Compaction, Plan};
 use crate::planning::Planning;
 use crate::policy::Policy;
 use crate::view::{Vertical, View};
 use crate::words::{count, size};
-use serde::{Deserialize, Serialize};
 
 /// The fully leveled policy and its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeveledFull {
     /// T: the factor between capacities.
     pub size_ratio: u64,
@@ -101,23 +99,13 @@ impl Described for LeveledFull {
          than table by table, for much space while it lasts."
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
+    fn tuning(&mut self) -> Vec<Tuned<'_>> {
         vec![
-            Parameter::size_ratio(self.size_ratio),
-            Parameter::base_bytes(self.base_bytes),
-            Parameter::table_bytes(self.table_bytes),
-            Parameter::level0_runs(self.level0_runs),
-            Parameter::adapt(self.adapt),
-        ]
-    }
-
-    fn slots(&mut self) -> Vec<Slot<'_>> {
-        vec![
-            Slot::Number(&mut self.size_ratio),
-            Slot::Number(&mut self.base_bytes),
-            Slot::Number(&mut self.table_bytes),
-            Slot::Number(&mut self.level0_runs),
-            Slot::Switch(&mut self.adapt),
+            Tuned::size_ratio(&mut self.size_ratio),
+            Tuned::base_bytes(&mut self.base_bytes),
+            Tuned::table_bytes(&mut self.table_bytes),
+            Tuned::level0_runs(&mut self.level0_runs),
+            Tuned::adapt(&mut self.adapt),
         ]
     }
 }

@@ -5,7 +5,7 @@ use crate::hostile::Hostile;
 use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
 use crate::leveled_full::LeveledFull;
-use crate::parameter::{Described, Parameter, Slot, Value};
+use crate::parameter::{Described, Parameter, Slot, Tuned, Value};
 use crate::policy::Policy;
 use crate::spooky::Spooky;
 use crate::tiered::Tiered;
@@ -103,7 +103,7 @@ impl PolicyOptions {
     /// Bytes at which it closes a table.
     #[must_use]
     pub fn table_bytes(&self) -> u64 {
-        let named = self.parameters().into_iter().find(|p| p.name == Parameter::TABLE_BYTES);
+        let named = self.parameters().into_iter().find(|p| p.name == Tuned::TABLE_BYTES);
         match named.map(|parameter| parameter.value) {
             Some(Value::Number { value, .. }) => value,
             _ => u64::MAX,
@@ -120,11 +120,10 @@ impl PolicyOptions {
     /// parameters.
     #[must_use]
     pub fn sized(mut self, base_bytes: u64, table_bytes: u64) -> Self {
-        let names: Vec<_> = self.parameters().iter().map(|p| p.name).collect();
-        for (name, slot) in names.into_iter().zip(self.described_mut().slots()) {
+        for Tuned { name, slot, .. } in self.tuning() {
             match (name, slot) {
-                (Parameter::BASE_BYTES, Slot::Number(bytes)) => *bytes = base_bytes,
-                (Parameter::TABLE_BYTES, Slot::Number(bytes)) => *bytes = table_bytes,
+                (Tuned::BASE_BYTES, Slot::Number { value, .. }) => *value = base_bytes,
+                (Tuned::TABLE_BYTES, Slot::Number { value, .. }) => *value = table_bytes,
                 _ => {}
             }
         }
@@ -134,7 +133,7 @@ impl PolicyOptions {
     /// The parameters with their ranges and the values chosen.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
-        self.described().parameters()
+        self.clone().tuning().iter().map(Tuned::parameter).collect()
     }
 
     /// Makes the policy; refuses a parameter outside its range.
@@ -150,12 +149,12 @@ impl PolicyOptions {
         Ok(each!(self.clone(), policy => Box::new(policy)))
     }
 
-    pub(crate) fn described(&self) -> &dyn Described {
+    fn described(&self) -> &dyn Described {
         each!(self, policy => policy)
     }
 
-    pub(crate) fn described_mut(&mut self) -> &mut dyn Described {
-        each!(self, policy => policy)
+    pub(crate) fn tuning(&mut self) -> Vec<Tuned<'_>> {
+        each!(self, policy => policy.tuning())
     }
 }
 

@@ -9,16 +9,20 @@ pub(crate) trait Described: Policy {
     /// What it does, in one sentence.
     fn summary(&self) -> &'static str;
 
-    /// Its parameters, with the values chosen.
-    fn parameters(&self) -> Vec<Parameter>;
-
-    /// Where the values lie, in the order of the parameters.
-    fn slots(&mut self) -> Vec<Slot<'_>>;
+    /// What it is tuned by, and where the values lie.
+    fn tuning(&mut self) -> Vec<Tuned<'_>>;
 }
 
-/// Where the value of a parameter lies.
+/// A parameter of a policy at hand.
+pub(crate) struct Tuned<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: &'static str,
+    pub(crate) slot: Slot<'a>,
+}
+
+/// Where the value of a parameter lies, and what it may be.
 pub(crate) enum Slot<'a> {
-    Number(&'a mut u64),
+    Number { least: u64, most: u64, value: &'a mut u64 },
     Switch(&'a mut bool),
     Pick(&'a mut Pick),
 }
@@ -61,44 +65,56 @@ pub enum Value {
     },
 }
 
-impl Parameter {
+impl<'a> Tuned<'a> {
+    /// The parameter with the value that it has.
+    pub(crate) fn parameter(&self) -> Parameter {
+        let value = match &self.slot {
+            Slot::Number { least, most, value } => {
+                Value::Number { least: *least, most: *most, value: **value }
+            }
+            Slot::Switch(value) => Value::Switch { value: **value },
+            Slot::Pick(value) => Value::Choice { among: &Pick::NAMES, value: value.name() },
+        };
+        Parameter { name: self.name, meaning: self.meaning, value }
+    }
+
     pub(crate) fn number(
         name: &'static str,
         meaning: &'static str,
         (least, most): (u64, u64),
-        value: u64,
+        value: &'a mut u64,
     ) -> Self {
-        Parameter { name, meaning, value: Value::Number { least, most, value } }
+        Tuned { name, meaning, slot: Slot::Number { least, most, value } }
     }
 
-    pub(crate) fn size_ratio(value: u64) -> Self {
+    pub(crate) fn size_ratio(value: &'a mut u64) -> Self {
         let meaning = "how many times the capacity of a level is that of the level above";
         Self::number("size-ratio", meaning, (2, 64), value)
     }
 
     /// The name of the parameter that policies with capacities have.
-    pub(crate) const BASE_BYTES: &str = "base-bytes";
+    pub(crate) const BASE_BYTES: &'static str = "base-bytes";
 
-    pub(crate) fn base_bytes(value: u64) -> Self {
+    pub(crate) fn base_bytes(value: &'a mut u64) -> Self {
         let meaning = "bytes that level 0 gathers at least before they go down";
         Self::number(Self::BASE_BYTES, meaning, (1 << 10, 1 << 40), value)
     }
 
     /// The name of the parameter that every policy has.
-    pub(crate) const TABLE_BYTES: &str = "table-bytes";
+    pub(crate) const TABLE_BYTES: &'static str = "table-bytes";
 
-    pub(crate) fn table_bytes(value: u64) -> Self {
+    pub(crate) fn table_bytes(value: &'a mut u64) -> Self {
         let meaning = "bytes at which a table is closed";
         Self::number(Self::TABLE_BYTES, meaning, (1 << 10, 1 << 40), value)
     }
 
-    pub(crate) fn level0_runs(value: u64) -> Self {
+    pub(crate) fn level0_runs(value: &'a mut u64) -> Self {
         let meaning = "runs that wait in level 0 before they are merged";
         Self::number("level0-runs", meaning, (1, 64), value)
     }
 
-    pub(crate) fn adapt(value: bool) -> Self {
+    pub(crate) fn adapt(value: &'a mut bool) -> Self {
         let meaning = "whether capacities follow what the deepest level holds";
-        Parameter { name: "adapt", meaning, value: Value::Switch { value } }
+        Tuned { name: "adapt", meaning, slot: Slot::Switch(value) }
     }
 }

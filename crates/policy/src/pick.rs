@@ -9,11 +9,9 @@
 
 use crate::policy::MAX_STATE;
 use crate::shape::{MAX_LEVELS, TableInfo};
-use serde::{Deserialize, Serialize};
 
 /// How a table is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pick {
     /// The table that overlaps least below, for its size.
     #[default]

@@ -88,7 +88,7 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         let known: Vec<_> = presets().iter().map(|preset| preset.name).collect();
         format!("no policy is `{name}`, expected {}", known.join(", "))
     })?;
-    let parameters = options.parameters();
+    let mut tuning = options.tuning();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
             return Err(format!("{name} is given twice"));
@@ -96,17 +96,15 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         if name == POLICY {
             continue;
         }
-        let slots = options.described_mut().slots();
-        let mut places = parameters.iter().zip(slots);
-        let Some((parameter, slot)) = places.find(|(parameter, _)| parameter.name == name) else {
-            let known: Vec<_> = parameters.iter().map(|parameter| parameter.name).collect();
+        let Some(tuned) = tuning.iter_mut().find(|tuned| tuned.name == name) else {
+            let known: Vec<_> = tuning.iter().map(|tuned| tuned.name).collect();
             return Err(format!("no parameter is `{name}`, expected {}", known.join(", ")));
         };
-        if !take(slot, given) {
-            let expected = match parameter.value {
-                Value::Number { least, most, .. } => format!("{least} to {most}"),
-                Value::Switch { .. } => "true or false".to_owned(),
-                Value::Choice { among, .. } => among.join(", "),
+        if !take(&mut tuned.slot, given) {
+            let expected = match &tuned.slot {
+                Slot::Number { least, most, .. } => format!("{least} to {most}"),
+                Slot::Switch(_) => "true or false".to_owned(),
+                Slot::Pick(_) => Pick::NAMES.join(", "),
             };
             return Err(format!("{name}: expected {expected}"));
         }
@@ -115,12 +113,12 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
 }
 
 /// Lays a value into its slot, if it is of the right kind.
-fn take(slot: Slot<'_>, given: &Given) -> bool {
+fn take(slot: &mut Slot<'_>, given: &Given) -> bool {
     match (slot, given) {
-        (Slot::Number(slot), Given::Number(value)) => *slot = *value,
-        (Slot::Switch(slot), Given::Switch(value)) => *slot = *value,
-        (Slot::Pick(slot), Given::Word(word)) => match Pick::named(word) {
-            Some(pick) => *slot = pick,
+        (Slot::Number { value, .. }, Given::Number(number)) => **value = *number,
+        (Slot::Switch(value), Given::Switch(switch)) => **value = *switch,
+        (Slot::Pick(value), Given::Word(word)) => match Pick::named(word) {
+            Some(pick) => **value = pick,
             None => return false,
         },
         _ => return false,

@@ -15,17 +15,15 @@
 //! down, a level of too many is merged.
 
 use crate::descend::descend;
-use crate::parameter::{Described, Parameter, Slot};
+use crate::parameter::{Described, Tuned};
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
 use crate::planning::Planning;
 use crate::policy::Policy;
 use crate::view::{Vertical, View};
 use crate::words::{count, size};
-use serde::{Deserialize, Serialize};
 
 /// The tiered policy and its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tiered {
     /// T: runs that fill a level, and the factor between capacities.
     pub size_ratio: u64,
@@ -115,19 +113,11 @@ impl Described for Tiered {
          read and more space."
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
+    fn tuning(&mut self) -> Vec<Tuned<'_>> {
         vec![
-            Parameter::size_ratio(self.size_ratio),
-            Parameter::base_bytes(self.base_bytes),
-            Parameter::table_bytes(self.table_bytes),
-        ]
-    }
-
-    fn slots(&mut self) -> Vec<Slot<'_>> {
-        vec![
-            Slot::Number(&mut self.size_ratio),
-            Slot::Number(&mut self.base_bytes),
-            Slot::Number(&mut self.table_bytes),
+            Tuned::size_ratio(&mut self.size_ratio),
+            Tuned::base_bytes(&mut self.base_bytes),
+            Tuned::table_bytes(&mut self.table_bytes),
         ]
     }
 }

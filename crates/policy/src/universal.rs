@@ -16,17 +16,15 @@
 //! nothing move. A shape of any other policy is a stack as it is.
 
 use crate::groups::{Target, bring};
-use crate::parameter::{Described, Parameter, Slot};
+use crate::parameter::{Described, Tuned};
 use crate::plan::{Compaction, Destination, Plan};
 use crate::planning::{Planning, Running};
 use crate::policy::Policy;
 use crate::shape::{Run, Shape};
 use crate::words::{count, size};
-use serde::{Deserialize, Serialize};
 
 /// The universal policy and its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Universal {
     /// Runs that stand before anything is merged.
     pub run_trigger: u64,
@@ -188,51 +186,40 @@ impl Described for Universal {
          much space while everything is merged."
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
+    fn tuning(&mut self) -> Vec<Tuned<'_>> {
         let unlimited = u64::from(u32::MAX);
         vec![
-            Parameter::number(
+            Tuned::number(
                 "run-trigger",
                 "runs that stand before anything is merged",
                 (2, 64),
-                self.run_trigger,
+                &mut self.run_trigger,
             ),
-            Parameter::number(
+            Tuned::number(
                 "size-ratio-percent",
                 "by how much a run may be larger than all newer ones to be merged with them",
                 (0, 1000),
-                self.size_ratio_percent,
+                &mut self.size_ratio_percent,
             ),
-            Parameter::number(
+            Tuned::number(
                 "min-merge-width",
                 "the least number of runs merged for the size ratio",
                 (2, unlimited),
-                self.min_merge_width,
+                &mut self.min_merge_width,
             ),
-            Parameter::number(
+            Tuned::number(
                 "max-merge-width",
                 "the greatest number of runs merged for the size ratio or the count",
                 (2, unlimited),
-                self.max_merge_width,
+                &mut self.max_merge_width,
             ),
-            Parameter::number(
+            Tuned::number(
                 "space-percent",
                 "weight of all runs but the oldest, in percent of it, that merges them all",
                 (1, 10_000),
-                self.space_percent,
+                &mut self.space_percent,
             ),
-            Parameter::table_bytes(self.table_bytes),
-        ]
-    }
-
-    fn slots(&mut self) -> Vec<Slot<'_>> {
-        vec![
-            Slot::Number(&mut self.run_trigger),
-            Slot::Number(&mut self.size_ratio_percent),
-            Slot::Number(&mut self.min_merge_width),
-            Slot::Number(&mut self.max_merge_width),
-            Slot::Number(&mut self.space_percent),
-            Slot::Number(&mut self.table_bytes),
+            Tuned::table_bytes(&mut self.table_bytes),
         ]
     }
 }

@@ -31,16 +31,14 @@ mod partition;
 mod tree;
 mod upper;
 
-use crate::parameter::{Described, Parameter, Slot};
+use crate::parameter::{Described, Tuned};
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::Policy;
-use serde::{Deserialize, Serialize};
 use tree::Tree;
 
 /// The Spooky policy and its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spooky {
     /// T: the factor between capacities, and the runs of a tiered level.
     pub size_ratio: u64,
@@ -90,35 +88,24 @@ impl Described for Spooky {
          the writing of full merges at nearly the space of small ones."
     }
 
-    fn parameters(&self) -> Vec<Parameter> {
+    fn tuning(&mut self) -> Vec<Tuned<'_>> {
         vec![
-            Parameter::size_ratio(self.size_ratio),
-            Parameter::base_bytes(self.base_bytes),
-            Parameter::table_bytes(self.table_bytes),
-            Parameter::level0_runs(self.level0_runs),
-            Parameter::number(
+            Tuned::size_ratio(&mut self.size_ratio),
+            Tuned::base_bytes(&mut self.base_bytes),
+            Tuned::table_bytes(&mut self.table_bytes),
+            Tuned::level0_runs(&mut self.level0_runs),
+            Tuned::number(
                 "levels-below",
                 "how many levels lie below the one that is cut at the files of the largest",
                 (0, 8),
-                self.levels_below,
+                &mut self.levels_below,
             ),
-            Parameter::number(
+            Tuned::number(
                 "leveled-levels",
                 "how many of the largest levels are leveled",
                 (0, 64),
-                self.leveled_levels,
+                &mut self.leveled_levels,
             ),
-        ]
-    }
-
-    fn slots(&mut self) -> Vec<Slot<'_>> {
-        vec![
-            Slot::Number(&mut self.size_ratio),
-            Slot::Number(&mut self.base_bytes),
-            Slot::Number(&mut self.table_bytes),
-            Slot::Number(&mut self.level0_runs),
-            Slot::Number(&mut self.levels_below),
-            Slot::Number(&mut self.leveled_levels),
         ]
     }
 }
