@@ -3,15 +3,18 @@
 //! 1. A [`Shape`] is an immutable picture of one keyspace's tree: levels of runs of tables. An
 //!    [`edit`] makes the next one.
 //! 2. A [`Policy`] looks at a shape, at what is already running and at what was read and written
-//!    ([`Planning`]), and proposes a [`Plan`]. It is chosen through [`PolicyOptions`]. One policy is one module that opens with its rule; the
-//!    vertical ones share what they see (`view.rs`) and their steps (`vertical.rs`).
+//!    ([`Planning`]), and proposes a [`Plan`]. It is chosen through [`PolicyOptions`]. One policy is
+//!    one module that opens with its rule; the vertical ones share what they see (`view.rs`) and
+//!    their steps (`vertical.rs`).
 //! 3. The [`mod@validate`] module refuses every plan that could lose or resurrect data, so that a
-//!    wrong policy can only waste work; [`fallback()`] is what is done instead.
+//!    wrong policy can only waste work; [`fallback()`] is what is done instead. Both stand behind
+//!    [`ask()`], by which whoever drives a policy gets its plans.
 //! 4. A [`TombstoneRule`] says which tombstones a group's merge may drop.
 //!
 //! Nothing here knows of storage, threads or clocks: the same policy object drives the engine on
 //! disk, in a browser and in the simulator.
 
+pub mod asking;
 pub mod edit;
 pub mod fallback;
 pub mod histogram;
@@ -45,6 +48,7 @@ mod vertical;
 mod view;
 mod words;
 
+pub use asking::{Answer, READS_BETWEEN, ask};
 pub use edit::{EditError, ShapeEdit, apply, reshape};
 pub use fallback::fallback;
 pub use histogram::{Histogram, HistogramPoint};

@@ -101,6 +101,15 @@ pub enum Order {
     Sequential,
 }
 
+impl Order {
+    /// Whether another group may begin, of a compaction of which `open` are not installed and
+    /// `waiting` of these have not begun.
+    #[must_use]
+    pub fn lets_begin(self, waiting: usize, open: usize) -> bool {
+        self == Order::Parallel || waiting == open
+    }
+}
+
 /// One unit of a compaction: it reads its inputs, writes into one run, and installs as one edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {

@@ -2,10 +2,7 @@
 //!
 //! It does what the engine does, in the engine's order:
 //! 1. Groups of compactions that have begun are handed out first.
-//! 2. Then the policy is asked, once for each change of the tree, and the validator asked about its
-//!    answer. After two refusals in a row the fallback is taken instead.
-//! 3. Where writes wait for level 0, nothing is under way and the policy is content, the fallback is
-//!    taken, too.
+//! 2. Then the policy is asked, once for each change of the tree (`terrane_policy::asking`).
 
 use crate::entry::Entry;
 use crate::trace::{Event, KEYSPACE};
@@ -13,13 +10,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::policy::{Installed, MAX_STATE};
 use terrane_policy::{
-    BadOption, Compaction, FlushPlan, Group, KeySample, LevelChange, Observed, Order, Plan,
-    Planning, Policy, PolicyOptions, Reshape, RunId, Running, Shape, Step, TableId, TableInfo,
-    TombstoneRule, fallback, validate_flush, validate_plan,
+    Answer, BadOption, Compaction, FlushPlan, Group, KeySample, LevelChange, Observed, Order, Plan,
+    Planning, Policy, PolicyOptions, READS_BETWEEN, Reshape, RunId, Running, Shape, Step, TableId,
+    TableInfo, TombstoneRule, ask, validate_flush,
 };
-
-/// Point reads after which a policy that watches reads is asked for a plan, as in the engine.
-const READS_BETWEEN: u64 = 1024;
 
 /// Keys of a memtable that the planner of its flush is shown.
 const SAMPLE_KEYS: usize = 256;
@@ -40,8 +34,8 @@ struct Begun {
 impl Begun {
     /// The next group, unless another goes first.
     fn next_group(&mut self) -> Option<Arc<Group>> {
-        let waits = self.order == Order::Sequential && self.waiting.len() < self.open.len();
-        if waits { None } else { self.waiting.pop_front() }
+        let may = self.order.lets_begin(self.waiting.len(), self.open.len());
+        may.then(|| self.waiting.pop_front()).flatten()
     }
 }
 
@@ -198,32 +192,22 @@ impl Scheduler {
 
     /// Asks the policy once.
     fn plan(&mut self, situation: &mut Situation) -> Planned {
-        let (running, trusted) = (self.running(), self.refused < 2);
-        let shape = situation.shape;
-        let own = trusted.then(|| self.policy.plan(&self.planning(situation, &running))).flatten();
-        let is_own = own.is_some();
-        if !trusted {
-            self.refused = 0;
-        }
-        let plan = own.or_else(|| {
-            let waits = shape.levels.first().is_some_and(|l| l.runs.len() >= self.level0_runs_max);
-            let helps = !trusted || waits && self.begun.is_empty();
-            let fresh = RunId(*situation.last_id + 1);
-            helps.then(|| fallback(shape, &running, fresh)).flatten()
-        });
-        let Some(plan) = plan else { return Planned::Nothing };
-        if let Err(refusal) = validate_plan(shape, &running, &plan) {
-            self.refused += 1;
-            situation.refuse(refusal.to_string());
-            return Planned::Again;
-        }
-        if is_own {
-            self.refused = 0;
-        }
+        let (running, mut refused) = (self.running(), self.refused);
+        let planning = self.planning(situation, &running);
+        let answer = ask(&*self.policy, &planning, self.level0_runs_max, &mut refused);
+        self.refused = refused;
+        let (plan, own) = match answer {
+            Answer::Nothing => return Planned::Nothing,
+            Answer::Refused(refusal) => {
+                situation.refuse(refusal.to_string());
+                return Planned::Again;
+            }
+            Answer::Plan { plan, own } => (plan, own),
+        };
         let observed = std::mem::take(&mut self.observed);
         match plan {
             Plan::Compact(compaction) => {
-                self.begin(situation, compaction, is_own, observed);
+                self.begin(situation, compaction, own, observed);
                 Planned::Again
             }
             Plan::Reshape(reshape) => Planned::Reshape(reshape, observed),

@@ -6,10 +6,7 @@
 
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::version::Tree;
-use terrane_policy::{Observed, Policy};
-
-/// Point reads after which a policy that watches reads is asked for a plan.
-const READS_BETWEEN: u64 = 1024;
+use terrane_policy::{Observed, Policy, READS_BETWEEN};
 
 /// Counts of one keyspace.
 #[derive(Default)]

@@ -1,9 +1,7 @@
 //! Planning: what planners are told, and what becomes of their answers.
 //!
 //! 1. A planner is told the shape, what it remembers, what runs and what was asked of the keyspace.
-//! 2. The validator admits or refuses its answer. A policy that is refused twice in a row falls back
-//!    to a plan that is always legal, so it cannot bring the tree to a standstill; and so it does
-//!    where it is content with more runs than writes are let on with.
+//! 2. Its answer is admitted, refused or replaced as `terrane_policy::asking` says.
 //! 3. The groups of a compaction wait for jobs. A change of levels is one job, and until that is
 //!    done the planner is not asked.
 //! 4. Where a flush is cut is asked when its job begins; cuts that are refused are left out.
@@ -15,8 +13,8 @@ use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use std::sync::Arc;
 use terrane_policy::{
-    Compaction, FlushPlan, KeySample, Observed, Plan, Planning, Policy, RunId, Shape, fallback,
-    validate_flush, validate_plan,
+    Answer, Compaction, FlushPlan, KeySample, Observed, Plan, Planning, Policy, RunId, ask,
+    validate_flush,
 };
 
 /// What a planner's answer led to.
@@ -45,34 +43,25 @@ impl Engine {
         let observed = keyspace.operations.observed(&tree);
         let fresh = RunId(state.next_id);
         let policy = keyspace.policy.load_full();
-        let trusted = state.refused.get(&id).copied().unwrap_or(0) < 2;
-        let own = trusted.then(|| {
-            let remembered =
-                state.catalog.keyspaces.get(&id).map_or(&[][..], |record| &record.policy_state);
-            let (running, observed) = (&running, &observed);
-            policy.plan(&Planning { shape, state: remembered, running, observed, fresh })
-        });
-        let (plan, planner) = match own.flatten() {
-            Some(plan) => (plan, Some(policy.clone())),
-            None => {
-                if !trusted {
-                    state.refused.remove(&id);
-                }
-                // Writes must not wait for ever.
-                let stalling = running.compactions.is_empty() && self.is_stalling(shape);
-                let legal = (!trusted || stalling).then(|| fallback(shape, &running, fresh));
-                let Some(plan) = legal.flatten() else { return Planned::Nothing };
-                (plan, None)
-            }
-        };
-        if let Err(refusal) = validate_plan(shape, &running, &plan) {
-            state.refused.update(id, |times| *times += 1);
-            self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
-            return Planned::Refused;
-        }
-        if planner.is_some() {
+        let mut refused = state.refused.get(&id).copied().unwrap_or(0);
+        let remembered =
+            state.catalog.keyspaces.get(&id).map_or(&[][..], |record| &record.policy_state);
+        let planning =
+            Planning { shape, state: remembered, running: &running, observed: &observed, fresh };
+        let answer = ask(&**policy, &planning, self.options.level0_runs_max, &mut refused);
+        if refused == 0 {
             state.refused.remove(&id);
+        } else {
+            state.refused.insert(id, refused);
         }
+        let (plan, planner) = match answer {
+            Answer::Nothing => return Planned::Nothing,
+            Answer::Refused(refusal) => {
+                self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+                return Planned::Refused;
+            }
+            Answer::Plan { plan, own } => (plan, own.then(|| policy.clone())),
+        };
         keyspace.operations.told(&observed, &tree);
         match plan {
             Plan::Compact(compaction) => {
@@ -84,11 +73,6 @@ impl Engine {
                 Planned::Reshape
             }
         }
-    }
-
-    fn is_stalling(&self, shape: &Shape) -> bool {
-        let level0 = shape.levels.first();
-        level0.is_some_and(|level0| level0.runs.len() >= self.options.level0_runs_max)
     }
 
     /// Makes a plan that was admitted ready for jobs; answers its number. `planner` made it, or

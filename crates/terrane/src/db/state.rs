@@ -105,8 +105,8 @@ pub(crate) struct RunningCompaction {
 impl RunningCompaction {
     /// The next group for a job, if one may begin.
     pub fn next_group(&mut self) -> Option<Group> {
-        let waits = self.order == Order::Sequential && self.waiting.len() < self.open.len();
-        if waits { None } else { self.waiting.pop_front() }
+        let may = self.order.lets_begin(self.waiting.len(), self.open.len());
+        may.then(|| self.waiting.pop_front()).flatten()
     }
 
     /// These groups of it, as a plan.
