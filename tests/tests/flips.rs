@@ -118,7 +118,7 @@ impl Said {
     /// Takes down an error, which must name damage.
     fn error(&self, e: Error) -> Result<(), String> {
         let names_damage =
-            matches!(e, Error::Corrupt(_) | Error::NewerFormat { .. } | Error::NoStore { .. });
+            matches!(e, Error::Corrupt(_) | Error::NewerFormat(_) | Error::NoStore(_));
         if !names_damage {
             return Err(format!("an error that names no damage: {e}"));
         }

@@ -221,7 +221,7 @@ impl Run {
 fn is_of_a_medium(error: &Error) -> bool {
     match error {
         Error::Poisoned(cause) => is_of_a_medium(cause),
-        other => matches!(other, Error::Io { .. } | Error::NoSpace { .. } | Error::Short { .. }),
+        other => matches!(other, Error::Io(_) | Error::NoSpace(_) | Error::Short(_)),
     }
 }
 

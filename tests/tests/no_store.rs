@@ -17,7 +17,7 @@ fn open(place: &Path, create: bool) -> Result<Db, Error> {
 fn a_missing_directory_is_no_store_and_is_not_made_unasked() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("store");
-    assert!(matches!(open(&place, false), Err(Error::NoStore { .. })));
+    assert!(matches!(open(&place, false), Err(Error::NoStore(_))));
     assert!(!place.exists());
     open(&place, true).unwrap().close().unwrap();
     open(&place, false).unwrap();
@@ -26,7 +26,7 @@ fn a_missing_directory_is_no_store_and_is_not_made_unasked() {
 #[test]
 fn an_empty_directory_is_no_store_unless_one_is_to_be_created() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(matches!(open(dir.path(), false), Err(Error::NoStore { .. })));
+    assert!(matches!(open(dir.path(), false), Err(Error::NoStore(_))));
     open(dir.path(), true).unwrap();
 }
 
@@ -35,10 +35,10 @@ fn a_directory_of_other_files_is_no_store_and_stays_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("letter.txt"), "dear reader").unwrap();
     for create in [false, true] {
-        let Err(Error::NoStore { why, .. }) = open(dir.path(), create) else {
+        let Err(Error::NoStore(missing)) = open(dir.path(), create) else {
             panic!("letters are no store")
         };
-        assert!(why.contains("letter.txt"), "{why}");
+        assert!(missing.why.contains("letter.txt"), "{missing}");
     }
     assert_eq!(fs::read(dir.path().join("letter.txt")).unwrap(), b"dear reader");
     let names = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name());
@@ -51,7 +51,7 @@ fn a_file_is_no_store() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("file");
     fs::write(&place, "bytes").unwrap();
-    assert!(matches!(open(&place, false), Err(Error::NoStore { .. })));
+    assert!(matches!(open(&place, false), Err(Error::NoStore(_))));
     assert!(open(&place, true).is_err());
     assert_eq!(fs::read(&place).unwrap(), b"bytes");
 }
@@ -62,7 +62,7 @@ fn a_file_of_something_else_is_no_volume() {
         let rig = Rig::new(kind);
         let file = rig.medium.create(kind.backings()[0]).unwrap();
         file.write_at(&[b'x'; 20_000], 0).unwrap();
-        assert!(matches!(rig.open(tiny(), 0), Err(Error::NoStore { .. })));
+        assert!(matches!(rig.open(tiny(), 0), Err(Error::NoStore(_))));
         assert_eq!(file.len().unwrap(), 20_000);
     }
 }
@@ -74,7 +74,7 @@ fn a_store_that_is_there_is_refused_where_a_new_one_is_wanted() {
     let db = Db::open(dir.path(), new()).unwrap();
     db.default_keyspace().put(b"key", b"value", Durability::Sync).unwrap();
     db.close().unwrap();
-    assert!(matches!(Db::open(dir.path(), new()), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(Db::open(dir.path(), new()), Err(Error::InvalidArgument(_))));
     let db = open(dir.path(), false).unwrap();
     assert_eq!(db.default_keyspace().get(b"key").unwrap(), Some(b"value".to_vec()));
 }
@@ -108,8 +108,8 @@ fn a_store_of_a_later_release_is_refused_by_name() {
                 raise_format(&mut later, kind, of, raise);
                 let rig = Rig::over(kind, std::sync::Arc::new(later.medium()));
                 match rig.open(tiny(), 0) {
-                    Err(Error::NewerFormat { found, supported, .. }) => {
-                        assert_ne!(found, supported)
+                    Err(Error::NewerFormat(newer)) => {
+                        assert_ne!(newer.found, newer.supported)
                     }
                     Err(e) => panic!("{kind:?}, {of:?}: {e}"),
                     Ok(_) => panic!("{kind:?}, {of:?}: a later format is read"),

@@ -10,7 +10,7 @@ const PLACE: &str = "TERRANE_TEST_PLACE";
 
 fn holder(place: &Path) -> String {
     match Db::open(place, Options::default()) {
-        Err(Error::Busy { holder, .. }) => holder,
+        Err(Error::Busy(busy)) => busy.holder,
         Err(e) => panic!("the store is open, but: {e}"),
         Ok(_) => panic!("the store is open twice"),
     }

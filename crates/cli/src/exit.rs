@@ -84,9 +84,9 @@ impl From<Error> for Failure {
 
 fn exit(error: &Error) -> Exit {
     match error {
-        Error::InvalidArgument { .. } => Exit::Input,
-        Error::NoStore { .. } | Error::NewerFormat { .. } => Exit::NoStore,
-        Error::Busy { .. } => Exit::InUse,
+        Error::InvalidArgument(_) => Exit::Input,
+        Error::NoStore(_) | Error::NewerFormat(_) => Exit::NoStore,
+        Error::Busy(_) => Exit::InUse,
         Error::Corrupt(_) => Exit::Damage,
         Error::Poisoned(cause) => exit(cause),
         _ => Exit::Io,
@@ -100,14 +100,14 @@ mod tests {
 
     #[test]
     fn a_log_closed_by_a_full_disk_exits_as_a_full_disk_does() {
-        let full = Error::NoSpace { file: "000001.log".into(), wanted: 512 };
+        let full = Error::no_space("000001.log", 512);
         assert_eq!(exit(&full), Exit::Io);
         assert_eq!(exit(&Error::Poisoned(Box::new(full))), Exit::Io);
-        let denied = Error::Io {
+        let denied = Error::Io(Box::new(terrane::Refused {
             action: "open",
             file: "LOCK".into(),
             source: Arc::new(io::ErrorKind::PermissionDenied.into()),
-        };
+        }));
         assert_eq!(exit(&denied), Exit::Io);
     }
 }

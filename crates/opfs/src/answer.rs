@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_quota_exception_becomes_no_space() {
         let error = thrown("write", "data", 4096, "QuotaExceededError", "full");
-        assert!(matches!(error, Error::NoSpace { wanted: 4096, .. }), "{error}");
+        assert!(matches!(&error, Error::NoSpace(full) if full.wanted == 4096), "{error}");
         let error = thrown("sync", "data", 0, "InvalidStateError", "gone");
         assert_eq!(error.to_string(), "could not sync data: InvalidStateError: gone");
     }

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use terrane::storage::File;
-use terrane::{Error, Result};
+use terrane::{Closed, Error, Result};
 use wasm_bindgen::JsValue;
 use web_sys::{FileSystemReadWriteOptions, FileSystemSyncAccessHandle};
 
@@ -48,7 +48,7 @@ impl OpfsFile {
         body: impl FnOnce(&FileSystemSyncAccessHandle) -> Result<T, JsValue>,
     ) -> Result<T> {
         HANDLES.with_borrow(|handles| {
-            let handle = handles.get(&self.number).ok_or(Error::Closed("the file's handle"))?;
+            let handle = handles.get(&self.number).ok_or(Error::Closed(Closed::File))?;
             body(handle).map_err(|e| {
                 thrown(action, &self.name, wanted, &text(&e, "name"), &text(&e, "message"))
             })
@@ -56,8 +56,7 @@ impl OpfsFile {
     }
 
     fn nonsense(&self, action: &'static str, offset: u64, expected: usize, found: i64) -> Error {
-        let file = self.name.clone();
-        Error::Short { action, file, offset, expected: expected as u64, found }
+        Error::short(action, &self.name, offset, expected as u64, found)
     }
 }
 
@@ -98,7 +97,7 @@ impl File for OpfsFile {
         match Count::of(answer, asked) {
             Count::Moved(count) if count == asked => Ok(count),
             Count::Moved(count) => Err(self.nonsense("write", offset, asked, count as i64)),
-            Count::NoSpace => Err(Error::NoSpace { file: self.name.clone(), wanted: asked as u64 }),
+            Count::NoSpace => Err(Error::no_space(&self.name, asked as u64)),
             Count::Nonsense(found) => Err(self.nonsense("write", offset, asked, found)),
         }
     }

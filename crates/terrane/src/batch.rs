@@ -50,11 +50,11 @@ impl WriteBatch {
     fn push(&mut self, kind: Kind, keyspace: KeyspaceId, key: &[u8], value: &[u8]) -> Result<()> {
         let after = self.bytes.len() + HEAD_BYTES + key.len() + value.len();
         if after > MAX_BATCH_BYTES {
-            return Err(Error::InvalidArgument {
-                what: "batch",
-                expected: format!("at most {MAX_BATCH_BYTES} bytes"),
-                found: format!("{after} bytes"),
-            });
+            return Err(Error::invalid(
+                "batch",
+                format_args!("at most {MAX_BATCH_BYTES} bytes"),
+                format_args!("{after} bytes"),
+            ));
         }
         self.bytes.push(kind as u8);
         put_varint(&mut self.bytes, u64::from(keyspace.0));
@@ -79,10 +79,12 @@ impl WriteBatch {
     /// # Errors
     /// [`Error::InvalidArgument`] where the bytes are no batch, or an entry is over its limit.
     pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
-        let refuse = |found: String| Error::InvalidArgument {
-            what: "batch",
-            expected: format!("an encoded batch of at most {MAX_BATCH_BYTES} bytes"),
-            found,
+        let refuse = |found: String| {
+            Error::invalid(
+                "batch",
+                format_args!("an encoded batch of at most {MAX_BATCH_BYTES} bytes"),
+                found,
+            )
         };
         if bytes.len() > MAX_BATCH_BYTES {
             return Err(refuse(format!("{} bytes", bytes.len())));

@@ -78,11 +78,11 @@ pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
 /// Refuses a key or value over its limit.
 pub fn check_limits(key: &[u8], value: &[u8]) -> Result<()> {
     let refuse = |what, limit: usize, found: usize| {
-        Err(Error::InvalidArgument {
+        Err(Error::invalid(
             what,
-            expected: format!("at most {limit} bytes"),
-            found: format!("{found} bytes"),
-        })
+            format_args!("at most {limit} bytes"),
+            format_args!("{found} bytes"),
+        ))
     };
     if key.len() > MAX_KEY_BYTES {
         return refuse("key", MAX_KEY_BYTES, key.len());

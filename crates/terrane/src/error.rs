@@ -5,90 +5,153 @@ use std::{fmt, io, sync::Arc};
 /// The result of a call to the store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. Cheap to clone: one failed sync answers every writer of its group.
+/// Why a call failed. What a variant tells lies behind a
+/// pointer, so that a call that succeeds does not carry the room for it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The medium refused an operation.
-    #[error("could not {action} {file}: {source}")]
-    Io {
-        /// The operation, as a verb: "read", "write", "sync".
-        action: &'static str,
-        /// The file, as the medium names it.
-        file: String,
-        /// What the operating system or browser said.
-        source: Arc<io::Error>,
-    },
+    #[error("{0}")]
+    Io(Box<Refused>),
     /// The medium is full, or the quota is reached.
-    #[error("no space left for {file}: {wanted} more bytes are needed")]
-    NoSpace {
-        /// The file that could not grow.
-        file: String,
-        /// How many bytes were to be written.
-        wanted: u64,
-    },
+    #[error("{0}")]
+    NoSpace(Box<NoSpace>),
     /// A read or write moved fewer bytes than it was given.
-    #[error("short {action} of {file} at {offset}: expected {expected} bytes, moved {found}")]
-    Short {
-        /// "read" or "write".
-        action: &'static str,
-        /// The file.
-        file: String,
-        /// Where in the file, in bytes.
-        offset: u64,
-        /// Bytes asked for.
-        expected: u64,
-        /// Bytes moved; negative where the medium answered so.
-        found: i64,
-    },
+    #[error("{0}")]
+    Short(Box<Short>),
     /// Stored bytes are not what was written.
     #[error("{0}")]
-    Corrupt(Corruption),
+    Corrupt(Box<Corruption>),
     /// There is no store at the place given, and none was to be created.
-    #[error("{place} holds no Terrane store: {why}")]
-    NoStore {
-        /// The directory, file or OPFS name.
-        place: String,
-        /// What was found instead.
-        why: String,
-    },
+    #[error("{0}")]
+    NoStore(Box<NoStore>),
     /// The store was written by a later release.
-    #[error("{file} has format {found}, and this release reads up to {supported}")]
-    NewerFormat {
-        /// The file that says so.
-        file: String,
-        /// The version, or the unknown required feature bits.
-        found: String,
-        /// What this release knows.
-        supported: String,
-    },
+    #[error("{0}")]
+    NewerFormat(Box<NewerFormat>),
     /// Another process, tab or worker holds the store.
-    #[error("{place} is in use by {holder}")]
-    Busy {
-        /// The store.
-        place: String,
-        /// Who holds it, as far as it said.
-        holder: String,
-    },
+    #[error("{0}")]
+    Busy(Box<Busy>),
     /// An argument is outside its limits.
-    #[error("{what}: expected {expected}, found {found}")]
-    InvalidArgument {
-        /// The argument.
-        what: &'static str,
-        /// What is allowed.
-        expected: String,
-        /// What was given.
-        found: String,
-    },
+    #[error("{0}")]
+    InvalidArgument(Box<InvalidArgument>),
     /// A write must wait until compaction or a flush has caught up; a driver runs jobs and retries.
     #[error("writes are stalled: {0}")]
     Stalled(Stall),
     /// An earlier write to the log failed: what it left there is unknown. Reopen the store.
     #[error("the log is closed after a failed write ({0}); reopen the store")]
     Poisoned(Box<Error>),
-    /// The store, or the keyspace, is closed or dropped.
+    /// What was called is closed, or dropped.
     #[error("{0} is closed")]
-    Closed(&'static str),
+    Closed(Closed),
+}
+
+/// What is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// The store.
+    Store,
+    /// A keyspace that was dropped.
+    Keyspace,
+    /// A snapshot.
+    Snapshot,
+    /// A handle of a file.
+    File,
+    /// The thread that led a group of writes: what became of them is not known.
+    Leader,
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Closed::Store => "the store",
+            Closed::Keyspace => "the keyspace",
+            Closed::Snapshot => "the snapshot",
+            Closed::File => "the file's handle",
+            Closed::Leader => "the thread that led this write",
+        })
+    }
+}
+
+/// What a medium said.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("could not {action} {file}: {source}")]
+pub struct Refused {
+    /// The operation, as a verb: "read", "write", "sync".
+    pub action: &'static str,
+    /// The file, as the medium names it.
+    pub file: String,
+    /// What the operating system or browser said.
+    pub source: Arc<io::Error>,
+}
+
+/// What did not fit.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("no space left for {file}: {wanted} more bytes are needed")]
+pub struct NoSpace {
+    /// The file that could not grow.
+    pub file: String,
+    /// How many bytes were to be written.
+    pub wanted: u64,
+}
+
+/// What was read or written in part.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("short {action} of {file} at {offset}: expected {expected} bytes, moved {found}")]
+pub struct Short {
+    /// "read" or "write".
+    pub action: &'static str,
+    /// The file.
+    pub file: String,
+    /// Where in the file, in bytes.
+    pub offset: u64,
+    /// Bytes asked for.
+    pub expected: u64,
+    /// Bytes moved; negative where the medium answered so.
+    pub found: i64,
+}
+
+/// Where a store was expected.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{place} holds no Terrane store: {why}")]
+pub struct NoStore {
+    /// The directory, file or OPFS name.
+    pub place: String,
+    /// What was found instead.
+    pub why: String,
+}
+
+/// What a later release wrote.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{file} has format {found}, and this release reads up to {supported}")]
+pub struct NewerFormat {
+    /// The file that says so.
+    pub file: String,
+    /// The version, or the unknown required feature bits.
+    pub found: String,
+    /// What this release knows.
+    pub supported: String,
+}
+
+/// Who holds a store.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{place} is in use by {holder}")]
+pub struct Busy {
+    /// The store.
+    pub place: String,
+    /// Who holds it, as far as it said.
+    pub holder: String,
+}
+
+/// An argument that was not taken.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{what}: expected {expected}, found {found}")]
+pub struct InvalidArgument {
+    /// The argument.
+    pub what: &'static str,
+    /// What is allowed.
+    pub expected: String,
+    /// What was given.
+    pub found: String,
 }
 
 /// Why writes wait.
@@ -126,31 +189,102 @@ pub struct Corruption {
 
 impl Corruption {
     /// Damage in `file` at `offset`.
+    #[cold]
     pub fn new(
-        file: impl Into<String>,
+        file: impl AsRef<str>,
         offset: u64,
-        expected: impl Into<String>,
-        found: impl Into<String>,
+        expected: impl fmt::Display,
+        found: impl fmt::Display,
     ) -> Self {
-        Corruption { file: file.into(), offset, expected: expected.into(), found: found.into() }
+        damage(file.as_ref(), offset, &expected, &found)
     }
 }
 
+/// Here alone the sentences are written: what finds damage stays small.
+#[inline(never)]
+fn damage(
+    file: &str,
+    offset: u64,
+    expected: &dyn fmt::Display,
+    found: &dyn fmt::Display,
+) -> Corruption {
+    let (expected, found) = (expected.to_string(), found.to_string());
+    Corruption { file: file.to_owned(), offset, expected, found }
+}
+
 impl From<Corruption> for Error {
-    fn from(c: Corruption) -> Self {
-        Error::Corrupt(c)
+    fn from(damage: Corruption) -> Self {
+        Error::Corrupt(Box::new(damage))
     }
 }
 
 impl Error {
     /// Wraps what the operating system said of `action` on `file`; a full disk or quota becomes
     /// [`Error::NoSpace`] (with `wanted` bytes).
+    #[cold]
     pub fn io(action: &'static str, file: &str, wanted: u64, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Error::NoSpace { file: file.to_owned(), wanted }
+                Error::no_space(file, wanted)
             }
-            _ => Error::Io { action, file: file.to_owned(), source: Arc::new(source) },
+            _ => {
+                let source = Arc::new(source);
+                Error::Io(Box::new(Refused { action, file: file.to_owned(), source }))
+            }
         }
     }
+
+    /// `file` could not grow by `wanted` bytes.
+    #[cold]
+    #[inline(never)]
+    pub fn no_space(file: &str, wanted: u64) -> Self {
+        Error::NoSpace(Box::new(NoSpace { file: file.to_owned(), wanted }))
+    }
+
+    /// `what` is to be `expected`, and is `found`.
+    #[cold]
+    pub fn invalid(
+        what: &'static str,
+        expected: impl fmt::Display,
+        found: impl fmt::Display,
+    ) -> Self {
+        invalid(what, &expected, &found)
+    }
+
+    /// `action` moved `found` of `expected` bytes.
+    #[cold]
+    #[inline(never)]
+    pub fn short(action: &'static str, file: &str, offset: u64, expected: u64, found: i64) -> Self {
+        Error::Short(Box::new(Short { action, file: file.to_owned(), offset, expected, found }))
+    }
+
+    /// `file` has a format that this release, which reads up to `supported`, does not know.
+    #[cold]
+    pub(crate) fn newer_format(
+        file: &str,
+        found: impl fmt::Display,
+        supported: impl fmt::Display,
+    ) -> Self {
+        let (found, supported) = (found.to_string(), supported.to_string());
+        Error::NewerFormat(Box::new(NewerFormat { file: file.to_owned(), found, supported }))
+    }
+
+    /// `holder` has `place`.
+    #[cold]
+    pub(crate) fn busy(place: String, holder: String) -> Self {
+        Error::Busy(Box::new(Busy { place, holder }))
+    }
+
+    /// `place` holds no store: `why`.
+    #[cold]
+    #[inline(never)]
+    pub fn no_store(place: impl Into<String>, why: impl Into<String>) -> Self {
+        Error::NoStore(Box::new(NoStore { place: place.into(), why: why.into() }))
+    }
+}
+
+#[inline(never)]
+fn invalid(what: &'static str, expected: &dyn fmt::Display, found: &dyn fmt::Display) -> Error {
+    let (expected, found) = (expected.to_string(), found.to_string());
+    Error::InvalidArgument(Box::new(InvalidArgument { what, expected, found }))
 }

@@ -45,7 +45,10 @@ pub mod wal;
 
 pub use batch::WriteBatch;
 pub use db::{CheckReport, Db, Engine, Keyspace, Snapshot, Stats};
-pub use error::{Corruption, Error, Result, Stall};
+pub use error::{
+    Busy, Closed, Corruption, Error, InvalidArgument, NewerFormat, NoSpace, NoStore, Refused,
+    Result, Short, Stall,
+};
 pub use event::Event;
 pub use keyspace::KeyspaceId;
 pub use options::{Durability, Options};

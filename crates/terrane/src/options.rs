@@ -83,11 +83,7 @@ impl Options {
             ("level0_runs_max", self.level0_runs_max as u64),
         ];
         match bounds.into_iter().find(|(_, bound)| *bound == 0) {
-            Some((what, _)) => Err(Error::InvalidArgument {
-                what,
-                expected: "at least 1".into(),
-                found: "0".into(),
-            }),
+            Some((what, _)) => Err(Error::invalid(what, "at least 1", "0")),
             None => Ok(()),
         }
     }

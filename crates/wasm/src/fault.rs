@@ -7,12 +7,12 @@ use wasm_bindgen::JsValue;
 /// The stable name of the kind of an error; the npm package has a class for each.
 fn code(error: &Error) -> &'static str {
     match error {
-        Error::NoSpace { .. } => "quota",
+        Error::NoSpace(_) => "quota",
         Error::Corrupt(_) => "corrupt",
-        Error::NoStore { .. } => NOT_FOUND,
-        Error::NewerFormat { .. } => "newer-format",
-        Error::Busy { .. } => "busy",
-        Error::InvalidArgument { .. } => "invalid-argument",
+        Error::NoStore(_) => NOT_FOUND,
+        Error::NewerFormat(_) => "newer-format",
+        Error::Busy(_) => "busy",
+        Error::InvalidArgument(_) => "invalid-argument",
         Error::Poisoned(cause) => code(cause),
         Error::Closed(_) => "closed",
         _ => "io",
@@ -48,12 +48,13 @@ fn set(object: &JsValue, name: &str, value: &JsValue) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use terrane::Closed;
 
     #[test]
     fn a_poisoned_log_answers_with_what_poisoned_it() {
-        let full = Error::NoSpace { file: "log".to_owned(), wanted: 1 };
+        let full = Error::no_space("log", 1);
         assert_eq!(code(&full), "quota");
         assert_eq!(code(&Error::Poisoned(Box::new(full))), "quota");
-        assert_eq!(code(&Error::Closed("the store")), "closed");
+        assert_eq!(code(&Error::Closed(Closed::Store)), "closed");
     }
 }

@@ -38,5 +38,5 @@ fn json(result: Result<impl serde::Serialize>) -> Result<String, JsValue> {
 }
 
 fn refused(what: &'static str, expected: &str, found: String) -> Error {
-    Error::InvalidArgument { what, expected: expected.to_owned(), found }
+    Error::invalid(what, expected.to_owned(), found)
 }

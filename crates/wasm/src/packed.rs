@@ -14,7 +14,7 @@ use std::ops::Bound;
 use terrane::codec::Decoder;
 use terrane::entry::Kind;
 use terrane::sorted::SortedMap;
-use terrane::{Error, Keyspace, KeyspaceId, Range, Result, WriteBatch};
+use terrane::{Closed, Error, Keyspace, KeyspaceId, Range, Result, WriteBatch};
 
 /// Stands for the length of a value that is not there.
 const MISSING: u32 = u32::MAX;
@@ -93,7 +93,7 @@ pub(crate) fn range(bytes: &[u8]) -> Result<Range> {
 /// Reads a batch, and gives the keyspaces that it names the engine's numbers.
 pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &SortedMap<u32, Keyspace>) -> Result<WriteBatch> {
     let id = |number: KeyspaceId| {
-        keyspaces.get(&number.0).map(Keyspace::id).ok_or(Error::Closed("the keyspace"))
+        keyspaces.get(&number.0).map(Keyspace::id).ok_or(Error::Closed(Closed::Keyspace))
     };
     translate(WriteBatch::from_encoded(bytes)?, id)
 }
@@ -123,7 +123,7 @@ fn translate(
 }
 
 fn malformed(expected: &str, found: String) -> Error {
-    Error::InvalidArgument { what: "packed bytes", expected: expected.to_owned(), found }
+    Error::invalid("packed bytes", expected.to_owned(), found)
 }
 
 #[cfg(test)]
@@ -138,7 +138,7 @@ mod tests {
         let id = |number: KeyspaceId| match number.0 {
             0 => Ok(KeyspaceId(0)),
             1 => Ok(KeyspaceId(300)),
-            _ => Err(Error::Closed("the keyspace")),
+            _ => Err(Error::Closed(Closed::Keyspace)),
         };
         let batch = translate(packed, id).unwrap();
         let found: Vec<_> = batch.iter().collect();

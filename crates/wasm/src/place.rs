@@ -50,7 +50,7 @@ pub(crate) fn bytes(db: &Db) -> Result<Vec<u8>> {
     copy(db, &over(vec![file.clone()])?)?;
     let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
-    let full = |_| Error::NoSpace { file: file.name().to_owned(), wanted: len as u64 };
+    let full = |_| Error::no_space(file.name(), len as u64);
     bytes.try_reserve_exact(len).map_err(full)?;
     bytes.resize(len, 0);
     read_exact_at(&*file, &mut bytes, 0)?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::driver::SliceDriver;
 use terrane::sorted::SortedMap;
-use terrane::{Db, Durability, Error, Keyspace, Options, Result, Snapshot};
+use terrane::{Closed, Db, Durability, Error, Keyspace, Options, Result, Snapshot};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -266,14 +266,14 @@ impl Store {
 impl Store {
     /// The keyspace of that number.
     pub(crate) fn of(&self, number: u32) -> Result<&Keyspace> {
-        self.keyspaces.get(&number).ok_or(Error::Closed("the keyspace"))
+        self.keyspaces.get(&number).ok_or(Error::Closed(Closed::Keyspace))
     }
 
     /// The snapshot of that number; none for 0.
     fn held(&self, number: u32) -> Result<Option<&Snapshot>> {
         match number {
             0 => Ok(None),
-            _ => self.snapshots.get(&number).map(Some).ok_or(Error::Closed("the snapshot")),
+            _ => self.snapshots.get(&number).map(Some).ok_or(Error::Closed(Closed::Snapshot)),
         }
     }
 

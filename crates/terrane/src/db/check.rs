@@ -58,7 +58,7 @@ impl Engine {
         // Every record was written whole, synced or not, so all of them must be readable.
         match replay(&logs, start, writer.next - 1, &mut |_, _| Ok(())) {
             Ok(replayed) => report.log_records += replayed.records,
-            Err(Error::Corrupt(damage)) => report.damage.push(damage),
+            Err(Error::Corrupt(damage)) => report.damage.push(*damage),
             Err(e) => return Err(e),
         }
         Ok(())

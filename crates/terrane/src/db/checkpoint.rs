@@ -24,11 +24,11 @@ impl Engine {
     /// [`Error::InvalidArgument`] if the target holds a store, damage, or a failing medium.
     pub fn checkpoint(&self, target: &dyn Storage) -> Result<()> {
         if target.recover()?.is_some() {
-            return Err(Error::InvalidArgument {
-                what: "place of a checkpoint",
-                expected: "no store there yet".into(),
-                found: format!("one in {}", target.name()),
-            });
+            return Err(Error::invalid(
+                "place of a checkpoint",
+                "no store there yet",
+                format_args!("one in {}", target.name()),
+            ));
         }
         let mut added = Vec::new();
         let (catalog, views) = self.freeze(target, &mut added)?;

@@ -14,7 +14,7 @@ use super::state::{Keyspaces, SealedLog};
 use super::{Engine, lock};
 use crate::batch::WriteBatch;
 use crate::entry::{MAX_SEQ, Seq, Tag};
-use crate::error::{Corruption, Error, Result, Stall};
+use crate::error::{Closed, Corruption, Error, Result, Stall};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
@@ -103,11 +103,11 @@ impl Engine {
         let first = writer.next;
         let last = first + entries - 1;
         if last > MAX_SEQ {
-            return Err(Error::InvalidArgument {
-                what: "sequence number",
-                expected: format!("at most {MAX_SEQ} entries in the life of a store"),
-                found: last.to_string(),
-            });
+            return Err(Error::invalid(
+                "sequence number",
+                format_args!("at most {MAX_SEQ} entries in the life of a store"),
+                last,
+            ));
         }
         let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
         let bytes: usize = parts.iter().map(|p| p.len()).sum();
@@ -115,7 +115,7 @@ impl Engine {
             self.rotate_log(&mut writer, bytes)?;
         }
         let synced = writer.synced;
-        let log = writer.log.as_mut().ok_or(Error::Closed("the store"))?;
+        let log = writer.log.as_mut().ok_or(Error::Closed(Closed::Store))?;
         if let Err(e) = log.append(first, synced, &parts) {
             writer.poisoned = Some(e.clone());
             return Err(e);
@@ -147,7 +147,7 @@ impl Engine {
             return Err(Error::Poisoned(Box::new(cause.clone())));
         }
         for id in batches.iter().flat_map(|b| b.keyspaces()) {
-            let keyspace = keyspaces.get(id).ok_or(Error::Closed("the keyspace"))?;
+            let keyspace = keyspaces.get(id).ok_or(Error::Closed(Closed::Keyspace))?;
             let view = keyspace.view.load();
             if view.sealed.len() >= self.options.memtables_max {
                 return Err(self.stalled(Stall::Memtables));
@@ -212,7 +212,7 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
         let memtable = match &current {
             Some((held, memtable)) if *held == id => memtable,
             _ => {
-                let keyspace = keyspaces.get(&id).ok_or(Error::Closed("the keyspace"))?;
+                let keyspace = keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
                 &current.insert((id, keyspace.view.load().active.clone())).1
             }
         };

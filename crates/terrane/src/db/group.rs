@@ -10,7 +10,7 @@
 use super::{Engine, lock};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
-use crate::error::{Error, Result};
+use crate::error::{Closed, Error, Result};
 use crate::options::Durability;
 use crate::sorted::SortedMap;
 use crate::sync::{Condvar, Mutex};
@@ -81,8 +81,7 @@ struct Lead<'a> {
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        let failed =
-            || vec![Err(Error::Closed("the thread that led this write")); self.group.len()];
+        let failed = || vec![Err(Error::Closed(Closed::Leader)); self.group.len()];
         let results = self.results.take().unwrap_or_else(failed);
         let mut queue = lock(&self.on.queue);
         queue.led = false;
@@ -111,7 +110,7 @@ fn take_group(waiting: &mut Vec<Ticket>) -> Vec<Ticket> {
 /// Commits a group. A batch that cannot be taken must not fail its neighbours: they go alone then.
 fn commit_group(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Vec<Result<()>> {
     match commit(engine, driver, group) {
-        Err(Error::Closed(_) | Error::InvalidArgument { .. }) if group.len() > 1 => {
+        Err(Error::Closed(_) | Error::InvalidArgument(_)) if group.len() > 1 => {
             group.iter().map(|t| commit(engine, driver, std::slice::from_ref(t))).collect()
         }
         result => vec![result; group.len()],

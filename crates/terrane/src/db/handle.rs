@@ -7,7 +7,7 @@ use super::snapshot::Snapshot;
 use super::{CheckReport, Engine, Stats};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
-use crate::error::{Error, Result};
+use crate::error::{Closed, Error, Result};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Range, Scan, Trace};
@@ -187,7 +187,7 @@ impl Db {
         let through = engine.seal_all()?;
         driver.settle(engine, &|engine| engine.flushed(through))?;
         // A driver that is told to stop leaves work undone.
-        if engine.flushed(through) { Ok(()) } else { Err(Error::Closed("the store")) }
+        if engine.flushed(through) { Ok(()) } else { Err(Error::Closed(Closed::Store)) }
     }
 
     /// Runs every job that is ready, and those that follow from them, until the tree is at rest.
@@ -266,7 +266,7 @@ fn hold(path: &std::path::Path, create: bool) -> Result<(Directory, StoreLock)> 
             Some(other) => format!("it has no file of one, but {other}"),
             None => "it is empty".to_owned(),
         };
-        return Err(Error::NoStore { place, why });
+        return Err(Error::no_store(place, why));
     }
     let lock = medium.lock(&program())?;
     Ok((Directory::open(Arc::new(medium))?, lock))

@@ -41,9 +41,8 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
 }
 
 fn read_catalog(storage: &dyn Storage, report: &mut CheckReport) -> Result<Catalog> {
-    let recovered = storage
-        .recover()?
-        .ok_or_else(|| Error::NoStore { place: storage.name(), why: "it is empty".to_owned() })?;
+    let recovered =
+        storage.recover()?.ok_or_else(|| Error::no_store(storage.name(), "it is empty"))?;
     report.repairable = recovered.repaired;
     let mut catalog = Catalog::default();
     for (record, edit) in recovered.edits.iter().enumerate() {
@@ -91,7 +90,7 @@ impl CheckReport {
         let Error::Corrupt(damage) = error else { return Err(error) };
         let known = |d: &Corruption| d.file == damage.file && d.found == damage.found;
         if !self.damage.iter().any(known) {
-            self.damage.push(damage);
+            self.damage.push(*damage);
         }
         Ok(())
     }
@@ -161,6 +160,6 @@ mod tests {
     #[test]
     fn an_empty_place_is_no_store() {
         let medium = FaultMedium::new(Arc::new(MemoryMedium::default())).unwrap();
-        assert!(matches!(inspect(&*storage(&medium)), Err(Error::NoStore { .. })));
+        assert!(matches!(inspect(&*storage(&medium)), Err(Error::NoStore(_))));
     }
 }

@@ -3,7 +3,7 @@
 use super::open::{build_policy, policy_json, policy_options};
 use super::state::Keyspaces;
 use super::{Engine, lock};
-use crate::error::{Error, Result};
+use crate::error::{Closed, Error, Result};
 use crate::event::Event;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::storage::FileId;
@@ -23,10 +23,8 @@ impl Engine {
             return Ok(id);
         }
         let fresh = state.fresh_id();
-        let id = KeyspaceId(u32::try_from(fresh).map_err(|_| Error::InvalidArgument {
-            what: "keyspace",
-            expected: "fewer than 2^32 numbers in the life of a store".into(),
-            found: fresh.to_string(),
+        let id = KeyspaceId(u32::try_from(fresh).map_err(|_| {
+            Error::invalid("keyspace", "fewer than 2^32 numbers in the life of a store", fresh)
         })?);
         let policy = policy_json(&self.options.policy);
         let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
@@ -48,11 +46,11 @@ impl Engine {
     /// [`Error::InvalidArgument`] for the default keyspace, or a failing medium.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         if name == DEFAULT_KEYSPACE {
-            return Err(Error::InvalidArgument {
-                what: "keyspace to drop",
-                expected: "any but the default one".into(),
-                found: name.to_owned(),
-            });
+            return Err(Error::invalid(
+                "keyspace to drop",
+                "any but the default one",
+                name.to_owned(),
+            ));
         }
         // No commit is under way, whose entries would be added to the memory in use after they were
         // subtracted with their memtable.
@@ -88,7 +86,7 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn policy(&self, id: KeyspaceId) -> Result<PolicyOptions> {
         let state = lock(&self.state);
-        let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed("the keyspace"))?;
+        let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
         policy_options(&record.policy)
     }
 
@@ -102,7 +100,7 @@ impl Engine {
         let built = build_policy(&json)?;
         let mut state = self.open_state()?;
         let keyspace = self.keyspaces.load().get(&id).cloned();
-        let keyspace = keyspace.ok_or(Error::Closed("the keyspace"))?;
+        let keyspace = keyspace.ok_or(Error::Closed(Closed::Keyspace))?;
         let shape = keyspace.view.load().tree.shape().clone();
         let changes = vec![
             Change::SetPolicy { keyspace: id, policy: json },

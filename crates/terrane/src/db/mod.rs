@@ -55,7 +55,7 @@ pub use stats::{KeyspaceStats, LevelStats, Stats};
 pub(crate) use state::View;
 
 use crate::entry::Seq;
-use crate::error::{Error, Result};
+use crate::error::{Closed, Error, Result};
 use crate::event::Event;
 use crate::options::Options;
 use crate::sorted::SortedMap;
@@ -161,6 +161,6 @@ impl Engine {
     /// Refuses calls on a closed store.
     fn open_state(&self) -> Result<MutexGuard<'_, State>> {
         let state = lock(&self.state);
-        if state.closed { Err(Error::Closed("the store")) } else { Ok(state) }
+        if state.closed { Err(Error::Closed(Closed::Store)) } else { Ok(state) }
     }
 }

@@ -57,14 +57,14 @@ impl Engine {
         let fresh = recovered.is_none();
         if fresh && !options.create {
             let why = "it is empty".to_owned();
-            return Err(Error::NoStore { place: storage.name(), why });
+            return Err(Error::no_store(storage.name(), why));
         }
         if !fresh && options.error_if_exists {
-            return Err(Error::InvalidArgument {
-                what: "place of a new store",
-                expected: "no store there yet".into(),
-                found: format!("one in {}", storage.name()),
-            });
+            return Err(Error::invalid(
+                "place of a new store",
+                "no store there yet",
+                format_args!("one in {}", storage.name()),
+            ));
         }
         let recovered = recovered.unwrap_or_default();
         let mut catalog = Catalog::default();
@@ -215,7 +215,7 @@ impl Engine {
     ) -> Result<()> {
         for (seq, entry) in (first..).zip(batch::decode(payload)) {
             let (kind, id, key, value) = entry.map_err(|damage| {
-                Corruption::new("log", 0, "a sound batch", format!("{damage:?}"))
+                Corruption::new("log", 0, "a sound batch", format_args!("{damage:?}"))
             })?;
             // A keyspace that was dropped has no record, and its entries go with it.
             let Some(record) = catalog.keyspaces.get(&id) else { continue };
@@ -343,8 +343,8 @@ impl Engine {
 }
 
 fn refuse_policy(found: String) -> Error {
-    let expected = "a policy that this release knows, its parameters in range".into();
-    Error::InvalidArgument { what: "policy", expected, found }
+    let expected = "a policy that this release knows, its parameters in range";
+    Error::invalid("policy", expected, found)
 }
 
 /// The policy options that the catalog keeps as JSON.

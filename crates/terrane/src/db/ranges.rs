@@ -1,7 +1,7 @@
 //! Ranges on demand: their size, and their compaction into one run.
 
 use super::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Range;
 use std::ops::Bound;
@@ -27,7 +27,7 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn approximate_size(&self, keyspace: KeyspaceId, range: &Range) -> Result<u64> {
         let keyspaces = self.keyspaces.load();
-        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed("the keyspace"))?;
+        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
         let tree = keyspace.view.load().tree.clone();
         Ok(tree
             .tables()
@@ -50,7 +50,7 @@ impl Engine {
     pub(crate) fn compact_range(&self, id: KeyspaceId, range: &Range) -> Result<RangeCompaction> {
         let mut state = self.open_state()?;
         state.failed = None;
-        let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed("the keyspace"))?;
+        let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
         let table_bytes = super::open::policy_options(&record.policy)?.table_bytes();
         let shape = record.shape.clone();
         let inputs = closure(&shape, range);
@@ -73,11 +73,7 @@ impl Engine {
             let running = state.compactions.iter().find(|c| c.keyspace == id);
             return match running {
                 Some(running) => Ok(RangeCompaction::Later(running.number)),
-                None => Err(Error::InvalidArgument {
-                    what: "range",
-                    expected: "a range that can be compacted".into(),
-                    found: refusal.to_string(),
-                }),
+                None => Err(Error::invalid("range", "a range that can be compacted", refusal)),
             };
         }
         let number = self.begin(&mut state, id, compaction, None, Observed::default());

@@ -3,7 +3,7 @@
 use super::state::{KeyspaceInner, View};
 use super::{Engine, lock};
 use crate::entry::{Kind, MAX_SEQ, Seq};
-use crate::error::{Error, Result};
+use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::{Observer, Range, ReadCounts, Scan, Source, Tally, Trace, Walk, known_kind};
 use crate::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
         let found = self.keyspaces.load().get(&id).cloned();
-        found.map_or_else(|| self.open_state().and(Err(Error::Closed("the keyspace"))), Ok)
+        found.map_or_else(|| self.open_state().and(Err(Error::Closed(Closed::Keyspace))), Ok)
     }
 
     /// A view of the keyspace and the sequence to read it at: that of a snapshot, or the last

@@ -2,7 +2,7 @@
 
 use super::{Engine, lock};
 use crate::entry::Seq;
-use crate::error::{Error, Result};
+use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::{ReadCounters, ReadCounts};
 use crate::storage::Space;
@@ -141,7 +141,7 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn shape(&self, keyspace: KeyspaceId) -> Result<Arc<Shape>> {
         let keyspaces = self.keyspaces.load();
-        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed("the keyspace"))?;
+        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
         Ok(keyspace.view.load().tree.shape().clone())
     }
 

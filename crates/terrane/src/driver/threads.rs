@@ -5,7 +5,7 @@
 use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
 use crate::db::{Engine, Wanted};
-use crate::error::{Error, Result};
+use crate::error::{Closed, Error, Result};
 use crate::sync::{Condvar, Mutex, MutexGuard, Pool, lock, spawn, wait_at_most};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
@@ -160,7 +160,7 @@ impl Driver for ThreadDriver {
         let mut state = self.shared.state();
         while state.ended == ended {
             if state.stopping {
-                return Err(Error::Closed("the store"));
+                return Err(Error::Closed(Closed::Store));
             }
             if state.merges + state.flushes == 0 {
                 return Err(no_relief(engine));

@@ -161,10 +161,10 @@ impl Directory {
         }
         match names.iter().find(|n| ![LOCK, CURRENT_TEMP].contains(&n.as_str())) {
             None => Ok(None),
-            Some(other) => Err(Error::NoStore {
-                place: self.medium.place(),
-                why: format!("it has no file {CURRENT}, but {other}"),
-            }),
+            Some(other) => Err(Error::no_store(
+                self.medium.place(),
+                format!("it has no file {CURRENT}, but {other}"),
+            )),
         }
     }
 
@@ -253,11 +253,7 @@ impl Directory {
         }
         let live = lock(&self.live);
         if let Some(id) = commit.dropped.iter().find(|id| !live.contains_key(id)) {
-            return Err(Error::InvalidArgument {
-                what: "file to drop",
-                expected: "one that a commit named".to_owned(),
-                found: id.to_string(),
-            });
+            return Err(Error::invalid("file to drop", "one that a commit named", id));
         }
         Ok(Record { placed, dropped: commit.dropped.to_vec(), edit: Some(commit.edit) })
     }
@@ -320,11 +316,7 @@ impl Storage for Directory {
             self.start(&mut lock(&self.head))?;
         }
         if lock(&self.live).contains_key(&id) {
-            return Err(Error::InvalidArgument {
-                what: "file to create",
-                expected: "a number never used".to_owned(),
-                found: id.to_string(),
-            });
+            return Err(Error::invalid("file to create", "a number never used", id));
         }
         let file = self.medium.create(&id.to_string())?;
         self.names_changed.store(true, Ordering::Release);
@@ -381,11 +373,11 @@ impl Storage for Directory {
     fn remove(&self, id: FileId) -> Result<()> {
         let mut head = lock(&self.head);
         if lock(&self.live).contains_key(&id) {
-            return Err(Error::InvalidArgument {
-                what: "file to remove",
-                expected: "one that a commit dropped, or that none named".to_owned(),
-                found: id.to_string(),
-            });
+            return Err(Error::invalid(
+                "file to remove",
+                "one that a commit dropped, or that none named",
+                id,
+            ));
         }
         if head.in_doubt.contains(&id) {
             head.removed_in_doubt.insert(id);
@@ -393,7 +385,7 @@ impl Storage for Directory {
         }
         match self.medium.remove(&id.to_string()) {
             // Done already, perhaps by a call that was answered with an error.
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+            Err(Error::Io(refused)) if refused.source.kind() == ErrorKind::NotFound => Ok(()),
             other => other,
         }
     }
@@ -434,7 +426,7 @@ impl Storage for Directory {
                 let expected = format!("generation {}", journal.generation());
                 damage.push(Corruption::new(CURRENT, 0, expected, found.to_string()));
             }
-            Err(Error::Corrupt(c)) => damage.push(c),
+            Err(Error::Corrupt(c)) => damage.push(*c),
             Err(e) => return Err(e),
         }
         damage.extend(journal.check()?);
@@ -442,13 +434,13 @@ impl Storage for Directory {
         for (id, len) in lock(&self.live).iter() {
             let name = id.to_string();
             if !names.contains(&name) {
-                damage.push(Corruption::new(name, 0, format!("{len} bytes"), "no such file"));
+                damage.push(Corruption::new(name, 0, format_args!("{len} bytes"), "no such file"));
                 continue;
             }
             let found = self.medium.open(&name)?.len()?;
             if found < *len {
                 let found = format!("{found} before the end of the file");
-                damage.push(Corruption::new(name, 0, format!("{len} bytes"), found));
+                damage.push(Corruption::new(name, 0, format_args!("{len} bytes"), found));
             }
         }
         Ok(damage)

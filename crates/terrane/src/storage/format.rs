@@ -28,11 +28,11 @@ impl Format {
         if self.version <= VERSION && unknown == 0 {
             return Ok(());
         }
-        Err(Error::NewerFormat {
-            file: file.to_owned(),
-            found: format!("version {}, required features {:#x}", self.version, self.required),
-            supported: format!("version {VERSION}, required features {KNOWN_REQUIRED:#x}"),
-        })
+        Err(Error::newer_format(
+            file,
+            format_args!("version {}, required features {:#x}", self.version, self.required),
+            format_args!("version {VERSION}, required features {KNOWN_REQUIRED:#x}"),
+        ))
     }
 
     /// Its bytes: three words.

@@ -152,7 +152,7 @@ impl Journal {
         let bytes = read_region(&*self.file, self.base, self.capacity)?;
         let scan = match scan(&bytes, self.generation, name, self.base) {
             Ok(scan) => scan,
-            Err(Error::Corrupt(damage)) => return Ok(vec![damage]),
+            Err(Error::Corrupt(damage)) => return Ok(vec![*damage]),
             Err(e) => return Err(e),
         };
         let mut damage = scan.repaired;
@@ -166,8 +166,8 @@ impl Journal {
             damage.push(Corruption::new(
                 name,
                 at,
-                format!("{} records", self.index),
-                format!("{found} that are whole"),
+                format_args!("{} records", self.index),
+                format_args!("{found} that are whole"),
             ));
         }
         Ok(damage)
@@ -176,7 +176,7 @@ impl Journal {
 
 /// Grows `bytes` with zeros to `len`, if memory can be had.
 fn fill(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
-    let full = || Error::NoSpace { file: file.to_owned(), wanted: len };
+    let full = || Error::no_space(file, len);
     let len = usize::try_from(len).map_err(|_| full())?;
     bytes.try_reserve_exact(len.saturating_sub(bytes.len())).map_err(|_| full())?;
     bytes.resize(len, 0);
@@ -185,10 +185,8 @@ fn fill(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
 
 /// The generation after `last`.
 pub(crate) fn next_generation(last: u64) -> Result<u64> {
-    last.checked_add(1).ok_or_else(|| Error::InvalidArgument {
-        what: "journal generation",
-        expected: format!("less than {}", u64::MAX),
-        found: last.to_string(),
+    last.checked_add(1).ok_or_else(|| {
+        Error::invalid("journal generation", format_args!("less than {}", u64::MAX), last)
     })
 }
 
@@ -211,10 +209,12 @@ fn seed(generation: u64, index: u64) -> u64 {
 
 /// A record: two frames.
 fn encode(payload: &[u8], generation: u64, index: u64) -> Result<Vec<u8>> {
-    let len = u32::try_from(payload.len()).map_err(|_| Error::InvalidArgument {
-        what: "journal record",
-        expected: format!("at most {} bytes", u32::MAX),
-        found: format!("{} bytes", payload.len()),
+    let len = u32::try_from(payload.len()).map_err(|_| {
+        Error::invalid(
+            "journal record",
+            format_args!("at most {} bytes", u32::MAX),
+            format_args!("{} bytes", payload.len()),
+        )
     })?;
     let size = frame_size(payload.len());
     let mut body = Vec::with_capacity(size);
@@ -343,7 +343,7 @@ fn region_payload<'a>(payload: &'a [u8], len: usize, file: &str, base: u64) -> R
     let capacity = d.u64().ok_or_else(malformed)?;
     if capacity > len as u64 {
         let expected = format!("a journal of {capacity} bytes");
-        return Err(Corruption::new(file, base, expected, format!("{len} bytes")).into());
+        return Err(Corruption::new(file, base, expected, format_args!("{len} bytes")).into());
     }
     Ok(d.rest())
 }

@@ -129,8 +129,8 @@ pub fn read_exact_at(file: &dyn File, buf: &mut [u8], offset: u64) -> Result<()>
     Err(Corruption::new(
         file.name(),
         offset,
-        format!("{} bytes", buf.len()),
-        format!("{found} before the end of the file"),
+        format_args!("{} bytes", buf.len()),
+        format_args!("{found} before the end of the file"),
     )
     .into())
 }
@@ -141,13 +141,8 @@ pub fn write_all_at(file: &dyn File, buf: &[u8], offset: u64) -> Result<()> {
     if found == buf.len() {
         return Ok(());
     }
-    Err(Error::Short {
-        action: "write",
-        file: file.name().to_owned(),
-        offset,
-        expected: buf.len() as u64,
-        found: i64::try_from(found).unwrap_or(i64::MAX),
-    })
+    let found = i64::try_from(found).unwrap_or(i64::MAX);
+    Err(Error::short("write", file.name(), offset, buf.len() as u64, found))
 }
 
 /// One record of the journal, as the engine gives it.

@@ -89,7 +89,7 @@ impl Checker<'_> {
     /// as such.
     fn report(&mut self, error: Error) {
         self.found.push(match error {
-            Error::Corrupt(corruption) => corruption,
+            Error::Corrupt(corruption) => *corruption,
             e => {
                 let file = self.table.file().name();
                 Corruption::new(file, 0, "a table that can be read", e.to_string())

@@ -88,18 +88,16 @@ impl Footer {
             let expected = format!("checksum {:016x}", fields.sum);
             return Err(damage(0, expected, format!("{sum:016x}")));
         }
-        let newer = |found: String, supported: String| {
-            Err(Error::NewerFormat { file: file.to_owned(), found, supported })
-        };
         if fields.version > FORMAT_VERSION {
-            return newer(fields.version.to_string(), FORMAT_VERSION.to_string());
+            return Err(Error::newer_format(file, fields.version, FORMAT_VERSION));
         }
         let unknown = fields.required & !KNOWN_FEATURES;
         if unknown != 0 {
-            return newer(
-                format!("required features {unknown:#x}"),
-                format!("features {KNOWN_FEATURES:#x}"),
-            );
+            return Err(Error::newer_format(
+                file,
+                format_args!("required features {unknown:#x}"),
+                format_args!("features {KNOWN_FEATURES:#x}"),
+            ));
         }
         let footer = fields.footer;
         let whole = footer.file_len();
@@ -238,8 +236,7 @@ mod tests {
 
     #[test]
     fn a_later_version_or_required_feature_is_named_and_an_optional_one_is_not() {
-        let newer =
-            |bytes| matches!(Footer::decode(&bytes, "t", 1600), Err(Error::NewerFormat { .. }));
+        let newer = |bytes| matches!(Footer::decode(&bytes, "t", 1600), Err(Error::NewerFormat(_)));
         assert!(newer(altered(36, &[2, 0])));
         assert!(newer(altered(28, &[0, 0, 0, 0x80])));
         assert_eq!(Footer::decode(&altered(32, &[1, 0, 0, 0]), "t", 1600).unwrap(), FOOTER);

@@ -297,7 +297,7 @@ impl Meta {
 /// Reads `len` bytes, which lie within the file.
 fn read(file: &dyn File, offset: u64, len: u64) -> Result<Vec<u8>> {
     let len = usize::try_from(len).map_err(|_| {
-        Corruption::new(file.name(), offset, "a part that fits memory", format!("{len} bytes"))
+        Corruption::new(file.name(), offset, "a part that fits memory", format_args!("{len} bytes"))
     })?;
     let mut bytes = vec![0; len];
     read_exact_at(file, &mut bytes, offset)?;

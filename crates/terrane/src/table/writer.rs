@@ -151,11 +151,7 @@ impl TableWriter {
     /// [`Error::InvalidArgument`] for a table without entries; what the file answers to a write.
     pub fn finish(mut self) -> Result<TableInfo> {
         if self.properties.entries == 0 {
-            return Err(Error::InvalidArgument {
-                what: "table",
-                expected: "one entry or more".to_owned(),
-                found: "none".to_owned(),
-            });
+            return Err(Error::invalid("table", "one entry or more", "none"));
         }
         if self.block.entries() > 0 {
             self.close_block()?;
@@ -229,11 +225,11 @@ impl TableWriter {
         self.properties.blocks += 1;
         self.histogram.block(&self.last_key, end);
         if self.index.len() > MAX_INDEX_BYTES {
-            return Err(Error::InvalidArgument {
-                what: "table",
-                expected: format!("an index of at most {MAX_INDEX_BYTES} bytes"),
-                found: format!("{}", self.index.len()),
-            });
+            return Err(Error::invalid(
+                "table",
+                format_args!("an index of at most {MAX_INDEX_BYTES} bytes"),
+                format_args!("{}", self.index.len()),
+            ));
         }
         if self.pending.len() >= WRITE_BYTES { self.write_pending() } else { Ok(()) }
     }
@@ -261,10 +257,10 @@ impl TableWriter {
     #[cold]
     fn out_of_order(&self, key: &[u8], tag: Tag) -> Error {
         let name = |key: &[u8], tag: Tag| format!("{} at {}", key.escape_ascii(), tag.seq());
-        Error::InvalidArgument {
-            what: "entry",
-            expected: format!("one after {}", name(&self.last_key, self.last_tag)),
-            found: name(key, tag),
-        }
+        Error::invalid(
+            "entry",
+            format_args!("one after {}", name(&self.last_key, self.last_tag)),
+            name(key, tag),
+        )
     }
 }

@@ -151,7 +151,7 @@ impl Edit {
             Corruption::new(
                 "manifest",
                 at as u64,
-                format!("a well-formed edit in journal record {record}"),
+                format_args!("a well-formed edit in journal record {record}"),
                 found,
             )
         };
@@ -162,11 +162,11 @@ impl Edit {
                 Decoded::Change(change) if b.is_empty() => changes.push(change),
                 Decoded::Unknown if tag >= OPTIONAL => {}
                 Decoded::Unknown => {
-                    return Err(Error::NewerFormat {
-                        file: "manifest".into(),
-                        found: format!("a change of kind {tag}"),
-                        supported: format!("kind {LEVELS}"),
-                    });
+                    return Err(Error::newer_format(
+                        "manifest",
+                        format_args!("a change of kind {tag}"),
+                        format_args!("kind {LEVELS}"),
+                    ));
                 }
                 Decoded::Change(_) | Decoded::Malformed => {
                     return Err(damage(&d, &format!("a malformed change of kind {tag}")).into());
@@ -403,7 +403,7 @@ mod tests {
         bytes.extend([200, 2, 1, 1]);
         assert_eq!(Edit::decode(&bytes, 0).unwrap(), sample());
         bytes.extend([100, 0]);
-        assert!(matches!(Edit::decode(&bytes, 0), Err(Error::NewerFormat { .. })));
+        assert!(matches!(Edit::decode(&bytes, 0), Err(Error::NewerFormat(_))));
     }
 
     #[test]

@@ -75,14 +75,14 @@ impl LogWriter {
         self.usable()?;
         let payload: usize = batches.iter().map(|batch| batch.len()).sum();
         if payload == 0 || !self.fits(payload) {
-            return Err(Error::InvalidArgument {
-                what: "log record",
-                expected: format!(
+            return Err(Error::invalid(
+                "log record",
+                format_args!(
                     "1 to {MAX_BATCH_BYTES} bytes of payload that fit the {} bytes left",
                     self.capacity - self.end
                 ),
-                found: format!("{payload} bytes"),
-            });
+                format_args!("{payload} bytes"),
+            ));
         }
         let size = record_bytes(payload);
         self.record.clear();

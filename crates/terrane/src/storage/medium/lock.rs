@@ -33,7 +33,7 @@ impl StoreLock {
             Err(TryLockError::Error(e)) => return Err(io("lock")(e)),
             Err(TryLockError::WouldBlock) => {
                 let place = dir.display().to_string();
-                return Err(Error::Busy { place, holder: holder(&file) });
+                return Err(Error::busy(place, holder(&file)));
             }
         }
         file.set_len(0).map_err(io("write"))?;

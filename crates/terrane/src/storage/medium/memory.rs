@@ -73,7 +73,7 @@ impl MemoryFile {
     /// Grows `bytes` to `len`, with zeros; memory that cannot be had is a full medium.
     fn grow(&self, bytes: &mut Vec<u8>, len: u64) -> Result<()> {
         let more = len.saturating_sub(bytes.len() as u64);
-        let full = || Error::NoSpace { file: self.name.clone(), wanted: more };
+        let full = || Error::no_space(&self.name, more);
         bytes.try_reserve(usize::try_from(more).map_err(|_| full())?).map_err(|_| full())?;
         bytes.resize(usize::try_from(len).map_err(|_| full())?, 0);
         Ok(())
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_write_beyond_all_memory_is_a_full_medium() {
         let file = MemoryMedium::new().create("a").unwrap();
-        assert!(matches!(file.write_at(b"x", u64::MAX - 4), Err(Error::NoSpace { .. })));
-        assert!(matches!(file.set_len(u64::MAX), Err(Error::NoSpace { .. })));
+        assert!(matches!(file.write_at(b"x", u64::MAX - 4), Err(Error::NoSpace(_))));
+        assert!(matches!(file.set_len(u64::MAX), Err(Error::NoSpace(_))));
     }
 }

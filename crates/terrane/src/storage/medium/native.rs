@@ -46,9 +46,9 @@ impl NativeMedium {
                 let dir = std::path::absolute(dir).map_err(|e| Error::io("open", &place, 0, e))?;
                 Ok(NativeMedium { dir, handles: Arc::new(Handles::new(most)) })
             }
-            Ok(_) => Err(Error::NoStore { place, why: "it is not a directory".to_owned() }),
+            Ok(_) => Err(Error::no_store(place, "it is not a directory")),
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                Err(Error::NoStore { place, why: "there is no such directory".to_owned() })
+                Err(Error::no_store(place, "there is no such directory"))
             }
             Err(e) => Err(Error::io("open", &place, 0, e)),
         }
@@ -100,7 +100,7 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {
             let why = "there is no such file".to_owned();
-            return Err(Error::NoStore { place: name, why });
+            return Err(Error::no_store(name, why));
         }
         opened => opened.map_err(|e| Error::io("open", &name, 0, e))?,
     };
@@ -108,7 +108,7 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
         Ok(Ok(())) => Ok(Arc::new(NativeFile { name, handle, handles })),
         // There is no room in the file for its holder's name.
         Ok(Err(fs::TryLockError::WouldBlock)) => {
-            Err(Error::Busy { place: name, holder: "another process".to_owned() })
+            Err(Error::busy(name, "another process".to_owned()))
         }
         Ok(Err(fs::TryLockError::Error(e))) | Err(e) => Err(Error::io("lock", &name, 0, e)),
     }

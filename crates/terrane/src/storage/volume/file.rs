@@ -165,7 +165,7 @@ impl VolumeFile {
             let step = capacity.clamp(FIRST_STEP, LAST_STEP);
             let allocate = |total| self.room.allocate(self.backing, total, LEAST_EXTENT);
             let more = match allocate(needed.max(step)) {
-                Err(Error::NoSpace { .. }) if needed < step => allocate(needed)?,
+                Err(Error::NoSpace(_)) if needed < step => allocate(needed)?,
                 other => other?,
             };
             body.extents.extend(more);
@@ -191,7 +191,7 @@ impl VolumeFile {
             return Ok(());
         }
         let found = i64::try_from(found).unwrap_or(i64::MAX);
-        Err(Error::Short { action, file: self.name.clone(), offset, expected, found })
+        Err(Error::short(action, &self.name, offset, expected, found))
     }
 
     /// Copies up to `limit` bytes of this sealed file from `offset` into `to`, which has the same
@@ -245,11 +245,11 @@ impl File for VolumeFile {
         let mut growing = lock(&self.growing);
         match self.sealed.get() {
             Some(body) if body.len == len => Ok(()),
-            Some(body) => Err(Error::InvalidArgument {
-                what: "length of a file that a commit named",
-                expected: format!("{} bytes", body.len),
-                found: format!("{len} bytes"),
-            }),
+            Some(body) => Err(Error::invalid(
+                "length of a file that a commit named",
+                format_args!("{} bytes", body.len),
+                format_args!("{len} bytes"),
+            )),
             None => {
                 self.reach(&mut growing, len)?;
                 self.fill(&mut growing, len)?;

@@ -111,11 +111,11 @@ impl Volume {
     /// [`Error::InvalidArgument`] for any other number of backings.
     pub fn open(backings: Vec<Arc<dyn File>>, options: VolumeOptions) -> Result<Volume> {
         if backings.is_empty() || backings.len() > MAX_BACKINGS {
-            return Err(Error::InvalidArgument {
-                what: "backing files of a volume",
-                expected: format!("1 to {MAX_BACKINGS}"),
-                found: backings.len().to_string(),
-            });
+            return Err(Error::invalid(
+                "backing files of a volume",
+                format_args!("1 to {MAX_BACKINGS}"),
+                backings.len(),
+            ));
         }
         Ok(Volume {
             room: Arc::new(Room::new(backings, &options)),
@@ -172,9 +172,13 @@ impl Volume {
         let Ok(backing) = self.room.backing(number) else {
             let name = self.backing0()?.name();
             let found = format!("backing {number}");
-            return Err(
-                Corruption::new(name, 0, format!("a backing that holds {what}"), found).into()
-            );
+            return Err(Corruption::new(
+                name,
+                0,
+                format_args!("a backing that holds {what}"),
+                found,
+            )
+            .into());
         };
         let mut free = lock(&backing.free);
         if free.reserve(extent) {
@@ -198,7 +202,7 @@ impl Volume {
         let room: u128 = placement.extents.iter().map(|e| u128::from(e.len)).sum();
         if room < u128::from(placement.len) {
             let expected = format!("extents for {} bytes", placement.len);
-            return Err(Corruption::new(what, 0, expected, format!("for {room}")).into());
+            return Err(Corruption::new(what, 0, expected, format_args!("for {room}")).into());
         }
         Ok(())
     }
@@ -206,11 +210,7 @@ impl Volume {
     /// Seals the files that a commit adds, and says where all that it names lie.
     fn record<'a>(&self, commit: &Commit<'a>) -> Result<Record<'a>> {
         let files = lock(&self.files);
-        let unknown = |what, id: &FileId| Error::InvalidArgument {
-            what,
-            expected: "a file of this state".to_owned(),
-            found: id.to_string(),
-        };
+        let unknown = |what, id: &FileId| Error::invalid(what, "a file of this state", id);
         let mut added = Vec::new();
         for id in commit.added {
             added.push((id, files.fresh.get(id).ok_or_else(|| unknown("file to name", id))?));
@@ -344,11 +344,7 @@ impl Storage for Volume {
         });
         let mut files = lock(&self.files);
         if files.live.contains_key(&id) || files.dropped.contains_key(&id) {
-            return Err(Error::InvalidArgument {
-                what: "file to create",
-                expected: "a number never used".to_owned(),
-                found: id.to_string(),
-            });
+            return Err(Error::invalid("file to create", "a number never used", id));
         }
         files.fresh.insert(id, file.clone());
         Ok(file)
@@ -385,11 +381,11 @@ impl Storage for Volume {
         let mut head = lock(&self.head);
         let mut files = lock(&self.files);
         if files.live.contains_key(&id) {
-            return Err(Error::InvalidArgument {
-                what: "file to remove",
-                expected: "one that a commit dropped, or that none named".to_owned(),
-                found: id.to_string(),
-            });
+            return Err(Error::invalid(
+                "file to remove",
+                "one that a commit dropped, or that none named",
+                id,
+            ));
         }
         if head.in_doubt.contains(&id) {
             head.removed_in_doubt.insert(id);

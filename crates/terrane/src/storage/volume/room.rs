@@ -36,10 +36,12 @@ impl Room {
 
     /// A backing by number.
     pub(super) fn backing(&self, number: u8) -> Result<&Backing> {
-        self.backings.get(usize::from(number)).ok_or_else(|| Error::InvalidArgument {
-            what: "backing file",
-            expected: format!("one of {}", self.backings.len()),
-            found: format!("number {number}"),
+        self.backings.get(usize::from(number)).ok_or_else(|| {
+            Error::invalid(
+                "backing file",
+                format_args!("one of {}", self.backings.len()),
+                format_args!("number {number}"),
+            )
         })
     }
 
@@ -79,7 +81,7 @@ impl Room {
         let stepped = needed.max(end.saturating_add(self.step(end)));
         let grow = |to| backing.file.set_len(to).map(|()| to);
         let end = match grow(stepped) {
-            Err(Error::NoSpace { .. }) if needed < stepped => grow(needed)?,
+            Err(Error::NoSpace(_)) if needed < stepped => grow(needed)?,
             other => other?,
         };
         backing.set_grown();
@@ -121,5 +123,5 @@ impl Room {
 }
 
 fn too_long(backing: &Backing) -> Error {
-    Error::NoSpace { file: backing.file.name().to_owned(), wanted: u64::MAX }
+    Error::no_space(backing.file.name(), u64::MAX)
 }

@@ -75,18 +75,18 @@ impl Volume {
                 return Ok(None);
             }
             let why = format!("{name} does not begin with a superblock");
-            return Err(Error::NoStore { place: self.name.clone(), why });
+            return Err(Error::no_store(self.name.clone(), why));
         };
         newest.format.check(&name)?;
         if newest.generation == 0 {
             return Ok(None);
         }
         if newest.backings as usize != self.room.backings().len() {
-            return Err(Error::InvalidArgument {
-                what: "backing files of a volume",
-                expected: newest.backings.to_string(),
-                found: self.room.backings().len().to_string(),
-            });
+            return Err(Error::invalid(
+                "backing files of a volume",
+                newest.backings,
+                self.room.backings().len(),
+            ));
         }
         for (n, slot) in slots.iter().enumerate() {
             let behind = matches!(slot, Slot::Valid(s) if s.generation < newest.generation);

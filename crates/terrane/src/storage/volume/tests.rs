@@ -78,8 +78,8 @@ fn logs_and_tables_lie_in_backings_of_their_own() {
     let log = FileId::log(9);
     let file = volume.create(log, 10_000).unwrap();
     assert_eq!(file.len().unwrap(), 10_000);
-    assert!(matches!(file.write_at(&[0; 10], 9_995), Err(Error::Short { found: 5, .. })));
-    assert!(matches!(file.set_len(1), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(file.write_at(&[0; 10], 9_995), Err(Error::Short(short)) if short.found == 5));
+    assert!(matches!(file.set_len(1), Err(Error::InvalidArgument(_))));
     commit(&volume, b"log", &[log], &[]).unwrap();
     let places: Vec<_> =
         (0..4).map(|n| extents(&volume, table(&volume, n, 5000, 1)).backing).collect();
@@ -99,7 +99,7 @@ fn a_table_grows_into_the_last_bytes_of_a_full_medium() {
     for at in (0..whole).step_by(4096) {
         write_all_at(&*file, &[2; 4096], at as u64).unwrap();
     }
-    assert!(matches!(file.write_at(&[2], whole as u64), Err(Error::NoSpace { .. })));
+    assert!(matches!(file.write_at(&[2], whole as u64), Err(Error::NoSpace(_))));
     assert!(holds(&*file, whole, 2));
 }
 
@@ -185,19 +185,19 @@ fn what_is_no_volume_or_not_all_of_it_is_refused() {
     let file = medium.create("backing.0").unwrap();
     for content in [&b"a letter"[..], &[0; 9000]] {
         file.write_at(content, 0).unwrap();
-        assert!(matches!(open(&medium, 1).recover(), Err(Error::NoStore { .. })));
+        assert!(matches!(open(&medium, 1).recover(), Err(Error::NoStore(_))));
         file.set_len(0).unwrap();
     }
     assert!(Volume::open(Vec::new(), VolumeOptions::default()).is_err());
     let volume = new(&medium, 2);
     table(&volume, 1, 100_000, 1);
-    assert!(matches!(open(&medium, 1).recover(), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(open(&medium, 1).recover(), Err(Error::InvalidArgument(_))));
     let newer = Superblock {
         format: Format { required: 4, ..Format::CURRENT },
         ..volume.superblock(99, Extent { offset: 0, len: 0 })
     };
     volume.write_slot(0, &newer).unwrap();
-    assert!(matches!(open(&medium, 2).recover(), Err(Error::NewerFormat { .. })));
+    assert!(matches!(open(&medium, 2).recover(), Err(Error::NewerFormat(_))));
 }
 
 #[test]

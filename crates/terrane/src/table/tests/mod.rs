@@ -339,14 +339,14 @@ fn entries_out_of_order_and_empty_tables_are_refused() {
         let mut writer =
             TableWriter::new(Arc::new(MemFile::default()), TableId(1), &TableOptions::default());
         writer.add(b"b", put(5), b"").unwrap();
-        assert!(matches!(writer.add(key, tag, b""), Err(Error::InvalidArgument { .. })));
+        assert!(matches!(writer.add(key, tag, b""), Err(Error::InvalidArgument(_))));
         writer.add(b"b", put(4), b"").unwrap();
         assert_eq!(writer.last_key(), b"b");
         assert_eq!(writer.finish().unwrap().entries, 2);
     }
     let empty =
         TableWriter::new(Arc::new(MemFile::default()), TableId(1), &TableOptions::default());
-    assert!(matches!(empty.finish(), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(empty.finish(), Err(Error::InvalidArgument(_))));
 }
 
 /// `count` entries of 16-byte keys and values of which half compresses.
