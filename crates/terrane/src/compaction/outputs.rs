@@ -120,6 +120,7 @@ mod tests {
     use super::*;
     use crate::driver::SliceDriver;
     use crate::entry::Kind;
+    use crate::read::Observer;
     use crate::storage::Directory;
     use crate::storage::medium::MemoryMedium;
     use crate::{Db, Options};
@@ -165,7 +166,12 @@ mod tests {
             write(&mut outputs, db.engine());
             let table = outputs.finished()[0].table().clone();
             (1000..2000u64)
-                .filter(|n| table.may_contain(crate::table::key_hash(&n.to_le_bytes())))
+                .filter(|n| {
+                    table.may_contain(
+                        crate::table::key_hash(&n.to_le_bytes()),
+                        &mut Observer::default(),
+                    )
+                })
                 .count()
         };
         assert_eq!(with(Some(0)), 1000, "no filter, all may be there");

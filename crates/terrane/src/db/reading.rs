@@ -5,7 +5,7 @@ use super::{Engine, lock};
 use crate::entry::{Kind, MAX_SEQ, Seq};
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
-use crate::read::{Observer, Range, ReadCounts, Scan, Source, Tally, Trace, Walk, known_kind};
+use crate::read::{Observer, Range, Scan, Source, Trace, Walk, known_kind};
 use crate::sync::atomic::Ordering;
 use crate::table::Access;
 use std::sync::Arc;
@@ -61,8 +61,10 @@ impl Engine {
         at: Option<Seq>,
     ) -> Result<(Option<Vec<u8>>, Trace)> {
         let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
+        let mut observer = Observer::tracing();
+        let value = search(&view, key, seq, false, &mut observer)?;
         let mut trace = Trace::at(seq);
-        let value = search(&view, key, seq, false, &mut trace)?;
+        trace.append(observer);
         Ok((value, trace))
     }
 
@@ -90,8 +92,8 @@ impl Engine {
         let keyspace = self.keyspace(keyspace)?;
         keyspace.operations.scanned();
         let (view, seq) = self.view(&keyspace, at);
-        let tally = || Tally::new(self.counters.scans.clone());
-        Ok(Scan::new(walk(view, range, seq, tally)))
+        let counting = || Observer::adding_to(self.counters.scans.clone());
+        Ok(Scan::new(walk(view, range, seq, counting)))
     }
 
     /// What a scan does to show its first row, or its last where `reverse`: where each memtable and
@@ -107,7 +109,7 @@ impl Engine {
         at: Option<Seq>,
     ) -> Result<Trace> {
         let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
-        let mut walk = walk(view, range, seq, Trace::default);
+        let mut walk = walk(view, range, seq, Observer::tracing);
         if reverse {
             walk.prev()?
         } else {
@@ -122,9 +124,9 @@ impl Engine {
 
     /// The value of a key in a view, counted.
     fn get_in(&self, view: &View, key: &[u8], seq: Seq, watched: bool) -> Result<Option<Vec<u8>>> {
-        let mut counts = ReadCounts::default();
-        let value = search(view, key, seq, watched, &mut counts);
-        self.counters.gets.add(&counts);
+        let mut observer = Observer::default();
+        let value = search(view, key, seq, watched, &mut observer);
+        self.counters.gets.add(observer.counts());
         value
     }
 
@@ -167,7 +169,7 @@ fn search(
     key: &[u8],
     seq: Seq,
     watched: bool,
-    observer: &mut impl Observer,
+    observer: &mut Observer,
 ) -> Result<Option<Vec<u8>>> {
     for (place, memtable) in view.memtables().enumerate() {
         observer.memtable(place);
@@ -185,7 +187,7 @@ fn search(
 }
 
 /// A walk over a view, with an observer for each part.
-fn walk<O: Observer>(view: Arc<View>, range: Range, seq: Seq, observer: impl Fn() -> O) -> Walk<O> {
+fn walk(view: Arc<View>, range: Range, seq: Seq, observer: impl Fn() -> Observer) -> Walk {
     let memtables = view.memtables().enumerate().map(|(place, memtable)| {
         let mut observer = observer();
         observer.memtable(place);

@@ -3,10 +3,7 @@
 //! An operation counts in plain integers. At its end each figure that is not zero is one relaxed
 //! addition; what memtables answer alone costs none.
 
-use super::{Observer, Origin};
-use crate::error::Result;
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::Arc;
 
 /// What reads did with tables. Divided by operations, this is their read amplification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -82,32 +79,6 @@ impl ReadCounts {
     }
 }
 
-impl Observer for ReadCounts {
-    #[inline]
-    fn tables(&mut self) {
-        self.operations += 1;
-    }
-    #[inline]
-    fn filter(&mut self, passed: bool) {
-        self.filter_negatives += u64::from(!passed);
-    }
-    #[inline]
-    fn block(&mut self, _offset: u64, _len: u64, origin: Origin, read: u64) {
-        self.blocks += 1;
-        self.blocks_cached += u64::from(origin == Origin::Cache);
-        self.bytes_read += read;
-    }
-    #[inline]
-    fn absent(&mut self, filtered: bool, _newer: impl FnOnce() -> Result<bool>) -> Result<()> {
-        self.filter_false_positives += u64::from(filtered);
-        Ok(())
-    }
-    #[inline]
-    fn row(&mut self, _key: &[u8], _value: &[u8]) {
-        self.rows += 1;
-    }
-}
-
 /// Counts of operations that have ended, on a cache line that nothing else shares.
 #[derive(Default)]
 #[repr(align(128))]
@@ -127,38 +98,5 @@ impl ReadCounters {
     /// The sums.
     pub fn sums(&self) -> ReadCounts {
         ReadCounts::of(self.0.each_ref().map(|total| total.load(Relaxed)))
-    }
-}
-
-/// Counts that are added to the sums when the part of a scan that counts them ends.
-pub(crate) struct Tally {
-    counts: ReadCounts,
-    sums: Arc<ReadCounters>,
-}
-
-impl Tally {
-    /// Nothing counted yet.
-    pub fn new(sums: Arc<ReadCounters>) -> Self {
-        Tally { counts: ReadCounts::default(), sums }
-    }
-}
-
-impl Drop for Tally {
-    fn drop(&mut self) {
-        self.sums.add(&self.counts);
-    }
-}
-
-impl Observer for Tally {
-    fn tables(&mut self) {
-        self.counts.tables();
-    }
-    #[inline]
-    fn block(&mut self, offset: u64, len: u64, origin: Origin, read: u64) {
-        self.counts.block(offset, len, origin, read);
-    }
-    #[inline]
-    fn row(&mut self, key: &[u8], value: &[u8]) {
-        self.counts.row(key, value);
     }
 }

@@ -4,7 +4,8 @@
 //! 2. A [`MergeCursor`] makes one sequence of many.
 //! 3. A [`Scan`] walks on it and shows what a reader at one sequence number sees of it.
 //!
-//! An [`Observer`] is told what a read does: [`ReadCounts`] adds it up, a [`Trace`] keeps it.
+//! An [`Observer`] is told what a read does: it counts ([`ReadCounts`]), and keeps the steps of a
+//! [`Trace`].
 
 mod counts;
 mod cursor;
@@ -17,8 +18,8 @@ mod tests;
 mod trace;
 mod walk;
 
+pub(crate) use counts::ReadCounters;
 pub use counts::ReadCounts;
-pub(crate) use counts::{ReadCounters, Tally};
 pub use cursor::Cursor;
 pub use merge::MergeCursor;
 pub use observer::{Observer, Origin};

@@ -1,13 +1,13 @@
-//! What a read does, told step by step to whoever wants to know.
+//! What a read does, told step by step to one who counts and, for a [`Trace`](super::Trace), keeps
+//! each step.
 //!
-//! Reads are generic over their [`Observer`], so that a step that nobody looks at costs nothing:
-//!
-//! * `()` wants to know nothing: compactions, checks.
-//! * [`ReadCounts`](super::ReadCounts) counts, for the store's figures.
-//! * [`Trace`](super::Trace) keeps every step.
+//! It is one type, not a parameter of everything that reads: code for each kind of observer would
+//! be in the browser's module several times, and counting costs less than a block search by far.
 
-use crate::entry::Tag;
+use super::{ReadCounters, ReadCounts, Step};
+use crate::entry::{Kind, Tag};
 use crate::error::Result;
+use std::sync::Arc;
 use terrane_policy::{RunId, TableId};
 
 /// Where a block came from.
@@ -22,36 +22,136 @@ pub enum Origin {
     Medium,
 }
 
-/// Is told what a read does, in the order in which it does it. What is not implemented does
-/// nothing, and is not there after compilation.
-pub trait Observer: Send {
+/// Is told what a read does, in the order in which it does it.
+#[derive(Default)]
+pub struct Observer {
+    counts: ReadCounts,
+    /// Each step, where they are wanted.
+    steps: Option<Vec<Step>>,
+    /// Where the counts are added when what they count has ended.
+    sums: Option<Arc<ReadCounters>>,
+}
+
+impl Observer {
+    /// One that adds its counts to `sums` at its end.
+    pub(crate) fn adding_to(sums: Arc<ReadCounters>) -> Self {
+        Observer { counts: ReadCounts::default(), steps: None, sums: Some(sums) }
+    }
+
+    /// One that keeps every step.
+    pub(crate) fn tracing() -> Self {
+        Observer { counts: ReadCounts::default(), steps: Some(Vec::new()), sums: None }
+    }
+
+    /// What was counted so far.
+    pub(crate) fn counts(&self) -> &ReadCounts {
+        &self.counts
+    }
+
+    /// The steps, if they were kept.
+    pub(crate) fn take_steps(&mut self) -> Vec<Step> {
+        self.steps.take().unwrap_or_default()
+    }
+
+    /// Keeps a step, if any is wanted.
+    #[inline]
+    fn step(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(step());
+        }
+    }
+
     /// The operation goes on to tables: no memtable answered a get, or a scan is placed.
-    fn tables(&mut self) {}
+    #[inline]
+    pub(crate) fn tables(&mut self) {
+        self.counts.operations += 1;
+    }
+
     /// A memtable is searched: 0 is the active one, then come the sealed ones, newest first.
-    fn memtable(&mut self, _place: usize) {}
+    #[inline]
+    pub(crate) fn memtable(&mut self, place: usize) {
+        self.step(|| Step::Memtable { place });
+    }
+
     /// A run is searched: the one table of it whose key range holds the key, if any does.
-    fn run(&mut self, _level: usize, _run: RunId, _table: Option<TableId>) {}
+    #[inline]
+    pub(crate) fn run(&mut self, level: usize, run: RunId, table: Option<TableId>) {
+        self.step(|| Step::Run { level, run, table });
+    }
+
     /// A scan goes over to this table of its run.
-    fn table(&mut self, _table: TableId) {}
+    #[inline]
+    pub(crate) fn table(&mut self, table: TableId) {
+        self.step(|| Step::Table { table });
+    }
+
     /// A table's filter let the key pass, or said that it is surely absent.
-    fn filter(&mut self, _passed: bool) {}
+    #[inline]
+    pub(crate) fn filter(&mut self, passed: bool) {
+        self.counts.filter_negatives += u64::from(!passed);
+        self.step(|| Step::Filter { may_contain: passed });
+    }
+
     /// A block of `len` stored bytes at `offset` of its table is looked into; `read` bytes were
     /// read from the medium for it.
-    fn block(&mut self, _offset: u64, _len: u64, _origin: Origin, _read: u64) {}
+    #[inline]
+    pub(crate) fn block(&mut self, offset: u64, len: u64, origin: Origin, read: u64) {
+        self.counts.blocks += 1;
+        self.counts.blocks_cached += u64::from(origin == Origin::Cache);
+        self.counts.bytes_read += read;
+        self.step(|| Step::Block { offset, bytes: len, origin, read });
+    }
+
     /// The newest version that the reader may see was found.
-    fn found(&mut self, _tag: Tag, _value: &[u8]) {}
+    #[inline]
+    pub(crate) fn found(&mut self, tag: Tag, value: &[u8]) {
+        let sequence = tag.seq();
+        self.step(|| match tag.kind() {
+            Some(Kind::Delete) => Step::Tombstone { sequence },
+            _ => Step::Value { sequence, bytes: value.len() as u64 },
+        });
+    }
+
     /// The memtable or table has no version that the reader may see, though its filter let the key
-    /// pass where `filtered`. `newer` finds out whether it has newer ones.
+    /// pass where `filtered`. `newer` finds out whether it has newer ones; it is asked for a trace.
     ///
     /// # Errors
     /// Those of `newer`.
-    fn absent(&mut self, _filtered: bool, _newer: impl FnOnce() -> Result<bool>) -> Result<()> {
+    #[inline]
+    pub(crate) fn absent(
+        &mut self,
+        filtered: bool,
+        newer: impl FnOnce() -> Result<bool>,
+    ) -> Result<()> {
+        if let Some(steps) = &mut self.steps
+            && newer()?
+        {
+            steps.push(Step::Newer);
+            return Ok(());
+        }
+        self.counts.filter_false_positives += u64::from(filtered);
+        self.step(|| Step::Absent { false_positive: filtered });
         Ok(())
     }
+
     /// A memtable or run came to stand on this key; on none where it has nothing in that direction.
-    fn stands(&mut self, _key: Option<&[u8]>) {}
+    #[inline]
+    pub(crate) fn stands(&mut self, key: Option<&[u8]>) {
+        self.step(|| Step::Stands { key: key.map(<[u8]>::to_vec) });
+    }
+
     /// A scan shows a row.
-    fn row(&mut self, _key: &[u8], _value: &[u8]) {}
+    #[inline]
+    pub(crate) fn row(&mut self, key: &[u8], value: &[u8]) {
+        self.counts.rows += 1;
+        self.step(|| Step::Row { key: key.to_vec(), bytes: value.len() as u64 });
+    }
 }
 
-impl Observer for () {}
+impl Drop for Observer {
+    fn drop(&mut self) {
+        if let Some(sums) = &self.sums {
+            sums.add(&self.counts);
+        }
+    }
+}

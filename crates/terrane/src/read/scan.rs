@@ -1,6 +1,6 @@
 //! Scans: the live keys of a range, in either direction.
 
-use super::{Tally, Walk};
+use super::Walk;
 use crate::error::Result;
 use std::ops::Bound;
 
@@ -57,11 +57,11 @@ impl Range {
 ///
 /// A scan pins what it reads: drop it when done. What it cost is in the store's figures then.
 pub struct Scan {
-    walk: Walk<Tally>,
+    walk: Walk,
 }
 
 impl Scan {
-    pub(crate) fn new(walk: Walk<Tally>) -> Self {
+    pub(crate) fn new(walk: Walk) -> Self {
         Scan { walk }
     }
 

@@ -7,16 +7,16 @@ use crate::memtable::MemtableCursor;
 use crate::table::RunCursor;
 
 /// A memtable or a sorted run.
-pub(crate) enum Source<O: Observer> {
+pub(crate) enum Source {
     /// Entries in memory, and who is told what is done with them.
-    Memtable(MemtableCursor, O),
+    Memtable(MemtableCursor, Observer),
     /// Entries in tables. Boxed: it carries block state.
-    Run(Box<RunCursor<O>>),
+    Run(Box<RunCursor>),
 }
 
-impl<O: Observer> Source<O> {
+impl Source {
     /// Who is told what the cursor does; nobody where a run has no table.
-    pub fn into_observer(self) -> Option<O> {
+    pub fn into_observer(self) -> Option<Observer> {
         match self {
             Source::Memtable(_, observer) => Some(observer),
             Source::Run(cursor) => cursor.into_observer(),
@@ -43,7 +43,7 @@ macro_rules! each {
     };
 }
 
-impl<O: Observer> Cursor for Source<O> {
+impl Cursor for Source {
     fn seek_first(&mut self) -> Result<()> {
         each!(self, c => c.seek_first())?;
         self.stands();

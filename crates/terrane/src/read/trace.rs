@@ -6,8 +6,7 @@
 //! `memtable` and `run` begin a part; the steps up to the next of them say what was found there.
 
 use super::{Observer, Origin, ReadCounts};
-use crate::entry::{Kind, Seq, Tag};
-use crate::error::Result;
+use crate::entry::Seq;
 use terrane_policy::{RunId, TableId};
 
 /// One step of a read.
@@ -101,63 +100,9 @@ impl Trace {
         Trace { sequence, ..Trace::default() }
     }
 
-    /// Appends what another part of the same read did.
-    pub(crate) fn append(&mut self, part: Trace) {
-        self.steps.extend(part.steps);
-        self.counts = self.counts.plus(&part.counts);
-    }
-}
-
-impl Observer for Trace {
-    fn tables(&mut self) {
-        self.counts.tables();
-    }
-
-    fn memtable(&mut self, place: usize) {
-        self.steps.push(Step::Memtable { place });
-    }
-
-    fn run(&mut self, level: usize, run: RunId, table: Option<TableId>) {
-        self.steps.push(Step::Run { level, run, table });
-    }
-
-    fn table(&mut self, table: TableId) {
-        self.steps.push(Step::Table { table });
-    }
-
-    fn filter(&mut self, passed: bool) {
-        self.counts.filter(passed);
-        self.steps.push(Step::Filter { may_contain: passed });
-    }
-
-    fn block(&mut self, offset: u64, len: u64, origin: Origin, read: u64) {
-        self.counts.block(offset, len, origin, read);
-        self.steps.push(Step::Block { offset, bytes: len, origin, read });
-    }
-
-    fn found(&mut self, tag: Tag, value: &[u8]) {
-        let sequence = tag.seq();
-        self.steps.push(match tag.kind() {
-            Some(Kind::Delete) => Step::Tombstone { sequence },
-            _ => Step::Value { sequence, bytes: value.len() as u64 },
-        });
-    }
-
-    fn absent(&mut self, filtered: bool, newer: impl FnOnce() -> Result<bool>) -> Result<()> {
-        if newer()? {
-            self.steps.push(Step::Newer);
-            return Ok(());
-        }
-        self.steps.push(Step::Absent { false_positive: filtered });
-        self.counts.absent(filtered, || Ok(false))
-    }
-
-    fn stands(&mut self, key: Option<&[u8]>) {
-        self.steps.push(Step::Stands { key: key.map(<[u8]>::to_vec) });
-    }
-
-    fn row(&mut self, key: &[u8], value: &[u8]) {
-        self.counts.row(key, value);
-        self.steps.push(Step::Row { key: key.to_vec(), bytes: value.len() as u64 });
+    /// Appends what a part of the read did.
+    pub(crate) fn append(&mut self, mut part: Observer) {
+        self.steps.extend(part.take_steps());
+        self.counts = self.counts.plus(part.counts());
     }
 }

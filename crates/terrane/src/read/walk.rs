@@ -27,8 +27,8 @@ enum State {
 }
 
 /// A walk over the live keys of a range, in either direction.
-pub(crate) struct Walk<O: Observer> {
-    merge: MergeCursor<Source<O>>,
+pub(crate) struct Walk {
+    merge: MergeCursor<Source>,
     range: Range,
     seq: Seq,
     state: State,
@@ -37,19 +37,19 @@ pub(crate) struct Walk<O: Observer> {
     /// The value found on the way back.
     value: Vec<u8>,
     /// Is told of the walk as a whole; each source has its own.
-    observer: O,
+    observer: Observer,
     /// Keeps the tables' files alive; after `merge`, so that it drops last.
     _view: Arc<View>,
 }
 
-impl<O: Observer> Walk<O> {
+impl Walk {
     /// A walk over what `sources` hold, newest first.
     pub fn new(
         view: Arc<View>,
-        sources: Vec<Source<O>>,
+        sources: Vec<Source>,
         range: Range,
         seq: Seq,
-        observer: O,
+        observer: Observer,
     ) -> Self {
         let merge = MergeCursor::new(sources);
         let (state, key, value) = (State::Fresh, Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ impl<O: Observer> Walk<O> {
     }
 
     /// What the observers of the whole and of the sources hold, in this order.
-    pub fn into_observers(self) -> impl Iterator<Item = O> {
+    pub fn into_observers(self) -> impl Iterator<Item = Observer> {
         let sources = self.merge.into_sources().into_iter().filter_map(Source::into_observer);
         std::iter::once(self.observer).chain(sources)
     }

@@ -8,6 +8,8 @@
 //! * `--cfg loom`: every order, and every value that the memory model lets a load find, for what is
 //!   taken from `lock_free`: the memtable.
 
+#[cfg(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics"))))]
+mod locked;
 #[cfg(not(shuttle))]
 mod native;
 #[cfg(shuttle)]

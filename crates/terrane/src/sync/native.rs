@@ -1,5 +1,8 @@
 //! The primitives of a product build.
 
+#[cfg(all(target_arch = "wasm32", not(target_feature = "atomics")))]
+pub(crate) use super::locked::ArcSwap;
+#[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub(crate) use arc_swap::ArcSwap;
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, atomic};
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,36 +1,12 @@
 //! Under shuttle: each use of a lock, an atomic or a swapped pointer may be where another thread
 //! goes on.
 
+pub(crate) use super::locked::ArcSwap;
 pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, RwLock, atomic};
 
 use shuttle::rand::{Rng, thread_rng};
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
-
-/// A pointer that is read and replaced as a whole.
-pub(crate) struct ArcSwap<T>(RwLock<Arc<T>>);
-
-impl<T> ArcSwap<T> {
-    pub fn from_pointee(value: T) -> Self {
-        ArcSwap(RwLock::new(Arc::new(value)))
-    }
-
-    pub fn load_full(&self) -> Arc<T> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub fn load(&self) -> Arc<T> {
-        self.load_full()
-    }
-
-    pub fn store(&self, value: Arc<T>) {
-        let mut place = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *place, value);
-        drop(place);
-        // What goes with it may take locks.
-        drop(before);
-    }
-}
 
 /// A thread for each job: the driver bounds how many there are.
 pub(crate) struct Pool;

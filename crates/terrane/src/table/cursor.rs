@@ -10,17 +10,17 @@ use crate::read::{Cursor, Observer};
 use std::sync::Arc;
 
 /// A position in a table.
-pub struct TableCursor<O: Observer = ()> {
+pub struct TableCursor {
     table: Arc<Table>,
     index: BlockCursor,
     data: BlockCursor,
     /// The offset of the block in `data`.
     loaded: Option<u64>,
-    fetch: Fetch<O>,
+    fetch: Fetch,
 }
 
-impl<O: Observer> TableCursor<O> {
-    pub(super) fn new(table: Arc<Table>, access: Access, observer: O) -> Self {
+impl TableCursor {
+    pub(super) fn new(table: Arc<Table>, access: Access, observer: Observer) -> Self {
         TableCursor {
             index: BlockCursor::new(Arc::clone(&table.meta.index)),
             data: BlockCursor::new(Arc::default()),
@@ -54,7 +54,7 @@ impl<O: Observer> TableCursor<O> {
     }
 
     /// What the observer holds.
-    pub(super) fn into_observer(self) -> O {
+    pub(super) fn into_observer(self) -> Observer {
         self.fetch.into_observer()
     }
 
@@ -113,7 +113,7 @@ impl<O: Observer> TableCursor<O> {
     }
 }
 
-impl<O: Observer> Cursor for TableCursor<O> {
+impl Cursor for TableCursor {
     fn seek_first(&mut self) -> Result<()> {
         self.on_index(BlockCursor::seek_first)?;
         self.enter_first()

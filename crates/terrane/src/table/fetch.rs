@@ -41,9 +41,9 @@ pub(super) enum Direction {
 }
 
 /// Gets blocks for one cursor.
-pub(super) struct Fetch<O> {
+pub(super) struct Fetch {
     access: Access,
-    pub observer: O,
+    pub observer: Observer,
     ahead: ReadAhead,
     /// The bounds of the last block, in the file.
     last: Option<(u64, u64)>,
@@ -60,14 +60,14 @@ pub(super) struct ReadAhead {
     bytes: Vec<u8>,
 }
 
-impl<O: Observer> Fetch<O> {
-    pub fn new(access: Access, observer: O) -> Self {
+impl Fetch {
+    pub fn new(access: Access, observer: Observer) -> Self {
         let ahead = ReadAhead::default();
         Fetch { access, observer, ahead, last: None, walked: 0, reach: AHEAD_BYTES_MIN }
     }
 
     /// What the observer holds.
-    pub fn into_observer(self) -> O {
+    pub fn into_observer(self) -> Observer {
         self.observer
     }
 

@@ -75,45 +75,43 @@ impl Table {
             + self.meta.filter.as_ref().map_or(0, Filter::memory)
     }
 
-    /// Whether the filter lets a key with this [`key_hash`] pass; `false` is certain.
-    #[inline]
-    #[must_use]
-    pub fn may_contain(&self, hash: u64) -> bool {
-        self.meta.filter.as_ref().is_none_or(|filter| filter.may_contain(hash))
-    }
-
     /// The newest version of `key` at or below sequence `at`: its tag and value.
     ///
     /// # Errors
     /// Damage or a failing medium.
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
-        self.get_hashed(key, key_hash(key), at, &mut ())
+        let observer = &mut Observer::default();
+        if self.may_contain(key_hash(key), observer) {
+            self.find(key, at, observer)
+        } else {
+            Ok(None)
+        }
     }
 
-    /// As [`Table::get`], with the key's [`key_hash`] at hand: one hash serves many tables.
+    /// Whether the filter lets a key with this [`key_hash`] pass; `false` is certain.
+    #[inline]
+    pub(crate) fn may_contain(&self, hash: u64, observer: &mut Observer) -> bool {
+        let Some(filter) = &self.meta.filter else { return true };
+        let passed = filter.may_contain(hash);
+        observer.filter(passed);
+        passed
+    }
+
+    /// As [`Table::get`], for a key that the filter let pass.
     ///
     /// # Errors
     /// As for [`Table::get`].
-    pub fn get_hashed(
+    pub(crate) fn find(
         &self,
         key: &[u8],
-        hash: u64,
         at: Seq,
-        observer: &mut impl Observer,
+        observer: &mut Observer,
     ) -> Result<Option<(Tag, Vec<u8>)>> {
-        let filter = self.meta.filter.as_ref();
-        if let Some(filter) = filter {
-            let passed = filter.may_contain(hash);
-            observer.filter(passed);
-            if !passed {
-                return Ok(None);
-            }
-        }
         let found = self.search(key, at, observer)?;
         match &found {
             Some((tag, value)) => observer.found(*tag, value),
-            None => observer.absent(filter.is_some(), || {
-                Ok(at < MAX_SEQ && self.search(key, MAX_SEQ, &mut ())?.is_some())
+            None => observer.absent(self.meta.filter.is_some(), || {
+                Ok(at < MAX_SEQ && self.search(key, MAX_SEQ, &mut Observer::default())?.is_some())
             })?,
         }
         Ok(found)
@@ -125,7 +123,7 @@ impl Table {
         &self,
         key: &[u8],
         at: Seq,
-        observer: &mut impl Observer,
+        observer: &mut Observer,
     ) -> Result<Option<(Tag, Vec<u8>)>> {
         let target = Tag::at(at);
         let place = self.meta.index.lower_bound(key, target);
@@ -142,15 +140,11 @@ impl Table {
     /// A cursor over the table.
     #[must_use]
     pub fn cursor(self: &Arc<Self>, access: Access) -> TableCursor {
-        self.observed(access, ())
+        self.observed(access, Observer::default())
     }
 
     /// A cursor that tells an observer what it does.
-    pub(super) fn observed<O: Observer>(
-        self: &Arc<Self>,
-        access: Access,
-        observer: O,
-    ) -> TableCursor<O> {
+    pub(super) fn observed(self: &Arc<Self>, access: Access, observer: Observer) -> TableCursor {
         TableCursor::new(Arc::clone(self), access, observer)
     }
 
@@ -179,7 +173,7 @@ impl Table {
     }
 
     /// A block, through the cache.
-    fn block(&self, handle: Handle, observer: &mut impl Observer) -> Result<Arc<Block>> {
+    fn block(&self, handle: Handle, observer: &mut Observer) -> Result<Arc<Block>> {
         if let Some(block) = self.cached(handle) {
             observer.block(handle.offset, handle.len, Origin::Cache, 0);
             return Ok(block);

@@ -12,25 +12,23 @@ use crate::read::{Cursor, Observer};
 use std::sync::Arc;
 
 /// A position in a run. One cursor goes from table to table.
-pub struct RunCursor<O: Observer = ()> {
+pub struct RunCursor {
     tables: Arc<[Arc<Table>]>,
     /// The place among `tables` of the one that the cursor is in.
     place: usize,
     /// None if there is no table.
-    cursor: Option<TableCursor<O>>,
+    cursor: Option<TableCursor>,
 }
 
 impl RunCursor {
     /// A cursor over `tables`, which are disjoint and in key order.
     #[must_use]
     pub fn new(tables: Arc<[Arc<Table>]>, access: Access) -> Self {
-        RunCursor::observed(tables, access, ())
+        RunCursor::observed(tables, access, Observer::default())
     }
-}
 
-impl<O: Observer> RunCursor<O> {
     /// As [`RunCursor::new`]; tells an observer what it does.
-    pub(crate) fn observed(tables: Arc<[Arc<Table>]>, access: Access, observer: O) -> Self {
+    pub(crate) fn observed(tables: Arc<[Arc<Table>]>, access: Access, observer: Observer) -> Self {
         let cursor = tables.first().map(|table| table.observed(access, observer));
         RunCursor { tables, place: 0, cursor }
     }
@@ -41,12 +39,12 @@ impl<O: Observer> RunCursor<O> {
     }
 
     /// What the observer holds; nothing if there is no table.
-    pub(crate) fn into_observer(self) -> Option<O> {
+    pub(crate) fn into_observer(self) -> Option<Observer> {
         self.cursor.map(TableCursor::into_observer)
     }
 
     /// The cursor, in the table at `place`; none outside the run.
-    fn enter(&mut self, place: Option<usize>) -> Option<&mut TableCursor<O>> {
+    fn enter(&mut self, place: Option<usize>) -> Option<&mut TableCursor> {
         let cursor = self.cursor.as_mut()?;
         let Some((place, table)) = place.and_then(|place| Some((place, self.tables.get(place)?)))
         else {
@@ -69,7 +67,7 @@ impl<O: Observer> RunCursor<O> {
     }
 }
 
-impl<O: Observer> Cursor for RunCursor<O> {
+impl Cursor for RunCursor {
     fn seek_first(&mut self) -> Result<()> {
         self.enter_first(Some(0))
     }

@@ -164,17 +164,20 @@ impl Tree {
         key: &[u8],
         seq: Seq,
         watched: bool,
-        observer: &mut impl Observer,
+        observer: &mut Observer,
     ) -> Result<Option<(Tag, Vec<u8>)>> {
         let hash = key_hash(key);
         for run in &self.runs {
             let live = run.table_for(key);
             observer.run(run.level, run.id, live.map(|live| live.table.info().id));
             let Some(live) = live else { continue };
-            if watched && live.table.may_contain(hash) {
+            if !live.table.may_contain(hash, observer) {
+                continue;
+            }
+            if watched {
                 live.reads.fetch_add(1, Ordering::Relaxed);
             }
-            if let Some(found) = live.table.get_hashed(key, hash, seq, observer)? {
+            if let Some(found) = live.table.find(key, seq, observer)? {
                 return Ok(Some(found));
             }
         }
@@ -182,11 +185,11 @@ impl Tree {
     }
 
     /// A cursor for each run, newest first, with an observer of its own.
-    pub(crate) fn cursors<O: Observer>(
+    pub(crate) fn cursors(
         &self,
         access: Access,
-        observer: impl Fn() -> O,
-    ) -> impl Iterator<Item = RunCursor<O>> {
+        observer: impl Fn() -> Observer,
+    ) -> impl Iterator<Item = RunCursor> {
         self.runs.iter().map(move |run| {
             let mut observer = observer();
             observer.run(run.level, run.id, None);

@@ -1,11 +1,11 @@
 //! What a walk reads of the file, and when.
 
 use super::*;
-use crate::read::{Origin, Step, Trace};
+use crate::read::{Observer, Origin, Step};
 
 /// The reads of a walk over a whole table, each with the bytes it took: first, then block by block.
 fn reads(table: &Arc<Table>, backward: bool) -> Vec<u64> {
-    let mut cursor = table.observed(Access::Random, Trace::default());
+    let mut cursor = table.observed(Access::Random, Observer::tracing());
     if backward { cursor.seek_last() } else { cursor.seek_first() }.unwrap();
     let mut entries = 0;
     while cursor.valid() {
@@ -20,7 +20,7 @@ fn reads(table: &Arc<Table>, backward: bool) -> Vec<u64> {
         }
         _ => None,
     };
-    cursor.into_observer().steps.into_iter().filter_map(read).collect()
+    cursor.into_observer().take_steps().into_iter().filter_map(read).collect()
 }
 
 #[test]
