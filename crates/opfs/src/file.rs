@@ -9,8 +9,8 @@
 use crate::answer::{Count, thrown};
 use js_sys::Reflect;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use terrane::sorted::SortedMap;
 use terrane::storage::File;
 use terrane::{Closed, Error, Result};
 use wasm_bindgen::JsValue;
@@ -19,7 +19,7 @@ use web_sys::{FileSystemReadWriteOptions, FileSystemSyncAccessHandle};
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    static HANDLES: RefCell<HashMap<u64, FileSystemSyncAccessHandle>> = RefCell::default();
+    static HANDLES: RefCell<SortedMap<u64, FileSystemSyncAccessHandle>> = RefCell::default();
     // One options object serves every call: calls do not overlap.
     static AT: FileSystemReadWriteOptions = FileSystemReadWriteOptions::new();
 }

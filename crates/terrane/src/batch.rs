@@ -91,8 +91,7 @@ impl WriteBatch {
         }
         let mut batch = WriteBatch::new();
         for entry in decode(&bytes) {
-            let (_, keyspace, key, value) =
-                entry.map_err(|damage| refuse(format!("{damage:?}")))?;
+            let (_, keyspace, key, value) = entry.map_err(|damage| refuse(damage.to_string()))?;
             check_limits(key, value)?;
             batch.entries += 1;
             batch.names(keyspace);

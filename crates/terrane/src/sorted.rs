@@ -2,9 +2,10 @@
 //!
 //! They hold what is few (keyspaces, snapshots) or comes nearly in order (files by their number). A
 //! lookup is a binary search; an insertion or removal moves what lies behind, so it is cheap at the
-//! end. A B-tree is some KiB of code for each type that it holds, which a browser would download.
+//! end; many come in at once by sorting them. A B-tree is some KiB of code for each type that it holds, which a browser would download.
 
 use std::slice;
+use terrane_policy::sort_by;
 
 /// A map from `K` to `V`, in the order of the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ impl<K, V> Default for SortedMap<K, V> {
     }
 }
 
-impl<K: Ord + Copy, V> SortedMap<K, V> {
+impl<K: Ord, V> SortedMap<K, V> {
     /// Where the key is, or where it would be.
     fn find(&self, key: &K) -> Result<usize, usize> {
         match self.entries.last() {
@@ -113,7 +114,7 @@ impl<K: Ord + Copy, V> SortedMap<K, V> {
     }
 }
 
-impl<K: Ord + Copy, V: Default> SortedMap<K, V> {
+impl<K: Ord, V: Default> SortedMap<K, V> {
     /// Does something with the value of a key, which begins as the default if it is not there.
     pub fn update<R>(&mut self, key: K, change: impl FnOnce(&mut V) -> R) -> R {
         let at = self.find(&key).unwrap_or_else(|at| {
@@ -149,7 +150,7 @@ impl<K, V> IntoIterator for SortedMap<K, V> {
     }
 }
 
-impl<K: Ord + Copy, V> Extend<(K, V)> for SortedMap<K, V> {
+impl<K: Ord, V> Extend<(K, V)> for SortedMap<K, V> {
     fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, entries: T) {
         for (key, value) in entries {
             self.insert(key, value);
@@ -157,11 +158,16 @@ impl<K: Ord + Copy, V> Extend<(K, V)> for SortedMap<K, V> {
     }
 }
 
-impl<K: Ord + Copy, V> FromIterator<(K, V)> for SortedMap<K, V> {
+impl<K: Ord, V> FromIterator<(K, V)> for SortedMap<K, V> {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(entries: T) -> Self {
-        let mut map = SortedMap::default();
-        map.extend(entries);
-        map
+        let mut entries: Vec<(K, V)> = entries.into_iter().collect();
+        if !entries.is_sorted_by(|(a, _), (b, _)| a < b) {
+            // Of equal keys the last stays, as if they were inserted one after another.
+            entries.reverse();
+            sort_by(&mut entries, |(a, _), (b, _)| a.cmp(b));
+            entries.dedup_by(|(a, _), (b, _)| a == b);
+        }
+        SortedMap { entries }
     }
 }
 
@@ -177,7 +183,7 @@ impl<K> Default for SortedSet<K> {
     }
 }
 
-impl<K: Ord + Copy> SortedSet<K> {
+impl<K: Ord> SortedSet<K> {
     /// Whether `key` is a member.
     #[must_use]
     pub fn contains(&self, key: &K) -> bool {
@@ -211,17 +217,15 @@ impl<K: Ord + Copy> SortedSet<K> {
     }
 }
 
-impl<K: Ord + Copy> Extend<K> for SortedSet<K> {
+impl<K: Ord> Extend<K> for SortedSet<K> {
     fn extend<T: IntoIterator<Item = K>>(&mut self, keys: T) {
         keys.into_iter().for_each(|key| self.insert(key));
     }
 }
 
-impl<K: Ord + Copy> FromIterator<K> for SortedSet<K> {
+impl<K: Ord> FromIterator<K> for SortedSet<K> {
     fn from_iter<T: IntoIterator<Item = K>>(keys: T) -> Self {
-        let mut set = SortedSet::default();
-        set.extend(keys);
-        set
+        SortedSet { members: keys.into_iter().map(|key| (key, ())).collect() }
     }
 }
 

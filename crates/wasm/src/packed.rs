@@ -35,7 +35,12 @@ impl<'a> Strings<'a> {
             Some(0) => Bound::Unbounded,
             Some(1) => Bound::Included(self.string()?.to_vec()),
             Some(2) => Bound::Excluded(self.string()?.to_vec()),
-            found => return Err(malformed("an end of a range, 0 to 2", format!("{found:?}"))),
+            found => {
+                return Err(malformed(
+                    "an end of a range, 0 to 2",
+                    found.map_or_else(|| "none".to_owned(), |kind| kind.to_string()),
+                ));
+            }
         })
     }
 

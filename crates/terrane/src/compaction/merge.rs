@@ -96,8 +96,8 @@ impl Merge {
 
     /// The bytes of tables that the entries read so far take.
     fn read_bytes(&self) -> u64 {
-        let (read, of) = (u128::from(self.read_entries), u128::from(self.total_entries.max(1)));
-        u64::try_from(u128::from(self.total_bytes) * read / of).unwrap_or(self.total_bytes)
+        let share = self.read_entries as f64 / self.total_entries.max(1) as f64;
+        (self.total_bytes as f64 * share) as u64
     }
 
     /// One cursor for each run that has inputs, newest first, merged.

@@ -180,12 +180,12 @@ impl Engine {
         let log = match LogWriter::begin(next.file.clone(), next.number, capacity) {
             Ok(log) => log,
             Err(e) => {
-                state.spare_logs.push_front(next);
+                state.spare_logs.insert(0, next);
                 return Err(e);
             }
         };
         let Some(full) = writer.log.replace(log) else { return Ok(()) };
-        state.sealed_logs.push_back(SealedLog {
+        state.sealed_logs.push(SealedLog {
             number: full.number(),
             file_number: std::mem::replace(&mut writer.log_file, next.file_number),
             file: full.file().clone(),

@@ -74,7 +74,7 @@ fn inspect_logs(storage: &dyn Storage, catalog: &Catalog, report: &mut CheckRepo
         batch::decode(payload).try_for_each(|entry| match entry {
             Ok(_) => Ok(()),
             Err(damage) => {
-                let found = format!("{damage:?}");
+                let found = damage.to_string();
                 Err(Corruption::new("log", 0, "a sound batch", found).into())
             }
         })

@@ -54,7 +54,7 @@ impl Engine {
         let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
         let written = |s: &super::state::Sealed| matches!(s.status, FlushStatus::Written { .. });
         let at = if Rule::FlushOrder.holds() {
-            queue.front().filter(|s| written(s)).map(|_| 0)
+            queue.first().filter(|s| written(s)).map(|_| 0)
         } else {
             queue.iter().position(written)
         };
@@ -81,7 +81,7 @@ impl Engine {
         let retired = self.retire_logs(state, &memtable, &mut changes);
         self.commit_edit(state, changes, &added, &retired.dropped)?;
 
-        state.sealed.get_mut(&id).and_then(|queue| queue.remove(at));
+        state.sealed.update(id, |queue| drop(queue.remove(at)));
         state.sealed_logs.drain(..retired.logs);
         // Where this fails, the next recovery says that it discards a header, and no more.
         retired.spares.iter().for_each(|log| drop(erase(&*log.file)));

@@ -55,10 +55,8 @@ impl Engine {
 
     /// The file for the next log: a spare, or a new one of `capacity` bytes.
     pub(super) fn open_log(&self, state: &mut State, capacity: u64) -> Result<SpareLog> {
-        if capacity == self.options.log_bytes
-            && let Some(spare) = state.spare_logs.pop_front()
-        {
-            return Ok(spare);
+        if capacity == self.options.log_bytes && !state.spare_logs.is_empty() {
+            return Ok(state.spare_logs.remove(0));
         }
         let number = state.fresh_id();
         let id = FileId::log(number);

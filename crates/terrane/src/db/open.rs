@@ -23,6 +23,7 @@ use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::read::Cursor;
 use crate::sorted::SortedMap;
+use crate::sorted::SortedSet;
 use crate::storage::{FileId, Recovered, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
@@ -30,7 +31,6 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::{BlockCache, Table};
 use crate::version::{Catalog, Change, Edit, Graveyard, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::{LogWriter, replay};
-use std::collections::HashSet;
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, RunId, TableInfo};
 
@@ -214,9 +214,8 @@ impl Engine {
         payload: &[u8],
     ) -> Result<()> {
         for (seq, entry) in (first..).zip(batch::decode(payload)) {
-            let (kind, id, key, value) = entry.map_err(|damage| {
-                Corruption::new("log", 0, "a sound batch", format_args!("{damage:?}"))
-            })?;
+            let (kind, id, key, value) =
+                entry.map_err(|damage| Corruption::new("log", 0, "a sound batch", damage))?;
             // A keyspace that was dropped has no record, and its entries go with it.
             let Some(record) = catalog.keyspaces.get(&id) else { continue };
             if seq <= record.flushed {
@@ -301,8 +300,9 @@ impl Engine {
     fn remove_strays(&self) -> Result<()> {
         let catalog = lock(&self.state).catalog.clone();
         let tables = catalog.keyspaces.values().flat_map(|k| k.shape.tables());
-        let mut named: HashSet<_> = tables.map(|(_, _, info)| FileId::table(info.id.0)).collect();
-        named.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
+        let tables = tables.map(|(_, _, info)| FileId::table(info.id.0));
+        let logs = catalog.logs.iter().map(|log| FileId::log(log.file));
+        let named: SortedSet<_> = tables.chain(logs).collect();
         for file in self.storage.files()? {
             if !named.contains(&file) {
                 self.storage.remove(file)?;

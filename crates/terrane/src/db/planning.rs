@@ -103,7 +103,7 @@ impl Engine {
             keyspace: id,
             planner,
             several: plan.groups.len() > 1,
-            waiting: plan.groups.iter().cloned().collect(),
+            waiting: plan.groups.clone(),
             open: plan.groups,
             order: plan.order,
             reason: plan.reason,

@@ -102,7 +102,7 @@ impl Engine {
         keyspace.operations.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
         let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
-        state.sealed.update(id, |queue| queue.push_back(waiting));
+        state.sealed.update(id, |queue| queue.push(waiting));
         // A new flush is a new chance for work that failed.
         state.failed = None;
         self.work_came();

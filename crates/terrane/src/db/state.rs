@@ -9,7 +9,6 @@ use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::File;
 use crate::sync::ArcSwap;
 use crate::version::{Catalog, Change, LiveTable, Tree};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::{
     Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, validate,
@@ -97,7 +96,7 @@ pub(crate) struct RunningCompaction {
     /// Whether it began with more groups than one, so that the journal tells what is left of it.
     pub several: bool,
     /// Groups that no job has taken.
-    pub waiting: VecDeque<Group>,
+    pub waiting: Vec<Group>,
     /// Groups that are neither installed nor abandoned; those that wait are among them.
     pub open: Vec<Group>,
 }
@@ -106,7 +105,7 @@ impl RunningCompaction {
     /// The next group for a job, if one may begin.
     pub fn next_group(&mut self) -> Option<Group> {
         let may = self.order.lets_begin(self.waiting.len(), self.open.len());
-        may.then(|| self.waiting.pop_front()).flatten()
+        (may && !self.waiting.is_empty()).then(|| self.waiting.remove(0))
     }
 
     /// These groups of it, as a plan.
@@ -129,11 +128,11 @@ pub(crate) struct PendingReshape {
 pub(crate) struct State {
     pub catalog: Catalog,
     pub next_id: u64,
-    pub sealed: SortedMap<KeyspaceId, VecDeque<Sealed>>,
+    pub sealed: SortedMap<KeyspaceId, Vec<Sealed>>,
     pub compactions: Vec<RunningCompaction>,
     pub reshapes: SortedMap<KeyspaceId, PendingReshape>,
-    pub sealed_logs: VecDeque<SealedLog>,
-    pub spare_logs: VecDeque<SpareLog>,
+    pub sealed_logs: Vec<SealedLog>,
+    pub spare_logs: Vec<SpareLog>,
     /// Plans refused in a row, by keyspace; at two the planner falls back.
     pub refused: SortedMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their planner last said that nothing is to do.
@@ -171,7 +170,7 @@ impl State {
                     order: plan.order,
                     reason: plan.reason.clone(),
                     several: true,
-                    waiting: plan.groups.iter().cloned().collect(),
+                    waiting: plan.groups.clone(),
                     open: plan.groups,
                 });
             } else {

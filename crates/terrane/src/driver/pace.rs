@@ -42,10 +42,12 @@ fn toll(written: u64, Pressure { filled, room }: Pressure) -> u64 {
     let most = written.saturating_mul(TOLL_MAX);
     let left = room.saturating_sub(filled);
     let over_half = filled.saturating_sub(left);
-    let owed = u128::from(written) * u128::from(STEEPNESS);
-    let product = owed.saturating_mul(over_half.into());
-    let due = product.checked_div(2 * u128::from(left)).and_then(|due| u64::try_from(due).ok());
-    due.map_or(most, |due| due.min(most))
+    if left == 0 {
+        return most;
+    }
+    // A share of the room: what rounding takes does not matter, and the product may pass 64 bits.
+    let steep = STEEPNESS as f64 * over_half as f64 / (2.0 * left as f64);
+    ((written as f64 * steep) as u64).min(most)
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::db::{Engine, Wanted};
 use crate::error::Result;
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes of a slice that a waiting writer has run.
@@ -24,8 +23,8 @@ pub struct SliceDriver {
 
 #[derive(Default)]
 struct State {
-    /// Jobs begun; the front is run first.
-    jobs: VecDeque<Job>,
+    /// Jobs begun; the last is run first.
+    jobs: Vec<Job>,
     pace: Pace,
 }
 
@@ -34,16 +33,16 @@ impl State {
     fn slice(&mut self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
         for light in 0.. {
             let jobs = &mut self.jobs;
-            if !jobs.front().is_some_and(Job::is_flush) {
+            if !jobs.last().is_some_and(Job::is_flush) {
                 let wanted = if jobs.is_empty() { Wanted::Any } else { Wanted::Flush };
                 if let Some(job) = engine.next_job(wanted) {
-                    jobs.push_front(job);
+                    jobs.push(job);
                 }
             }
-            let Some(mut job) = jobs.pop_front() else { return Ok(light > 0) };
+            let Some(mut job) = jobs.pop() else { return Ok(light > 0) };
             let whole = !job.is_light() || light == LIGHT_MAX;
             if job.run_for(bytes)? == Progress::More {
-                jobs.push_front(job);
+                jobs.push(job);
             }
             if whole {
                 break;

@@ -49,6 +49,7 @@ pub use stored::Compression;
 pub use writer::TableWriter;
 
 use crate::error::Corruption;
+use std::fmt::Display;
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,30 +68,44 @@ impl Default for TableOptions {
     }
 }
 
-/// Bytes that do not decode: where among them, what was expected, what was found.
+/// Bytes that do not decode. Behind a pointer, since every step of a cursor may answer it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
+pub struct Malformed(Box<Fault>);
+
+/// Where among the bytes, what was expected there, what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
     /// Offset in the bytes that were to be decoded (after decompression).
-    pub at: usize,
+    at: usize,
     /// What sound bytes hold there.
-    pub expected: String,
+    expected: String,
     /// What these hold.
-    pub found: String,
+    found: String,
 }
 
 impl Malformed {
     #[cold]
-    fn new(at: usize, expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Malformed { at, expected: expected.into(), found: found.into() }
+    fn new(at: usize, expected: impl Display, found: impl Display) -> Self {
+        Malformed::told(at, &expected, &found)
+    }
+
+    /// Here alone the sentences are written.
+    #[inline(never)]
+    fn told(at: usize, expected: &dyn Display, found: &dyn Display) -> Self {
+        let (expected, found) = (expected.to_string(), found.to_string());
+        Malformed(Box::new(Fault { at, expected, found }))
     }
 
     /// Names the file, and the offset in it of the part that did not decode.
     #[cold]
     fn within(self, file: &str, offset: u64) -> Corruption {
-        let found = match self.at {
-            0 => self.found,
-            at => format!("{} ({at} bytes into this part)", self.found),
-        };
-        Corruption::new(file, offset, self.expected, found)
+        let Fault { at, expected, found } = *self.0;
+        match at {
+            0 => Corruption::new(file, offset, expected, found),
+            at => {
+                let found = format_args!("{found} ({at} bytes into this part)");
+                Corruption::new(file, offset, expected, found)
+            }
+        }
     }
 }

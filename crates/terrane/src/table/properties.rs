@@ -226,7 +226,7 @@ mod tests {
         put_bytes(&mut stored, b"from the future");
         assert_eq!(Properties::decode(&stored).unwrap(), sample());
         assert!(Properties::decode(&stored[..stored.len() - 1]).is_err());
-        assert_eq!(Properties::decode(&stored[4..]).unwrap_err().expected, "field 1");
+        assert_eq!(Properties::decode(&stored[4..]).unwrap_err().0.expected, "field 1");
     }
 
     #[test]

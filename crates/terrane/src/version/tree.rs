@@ -7,12 +7,12 @@
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::read::Observer;
+use crate::sorted::SortedMap;
 use crate::storage::FileId;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::table::{Access, RunCursor, Table, key_hash};
-use std::collections::HashMap;
 use std::sync::Arc;
 use terrane_policy::{RunId, Shape, TableId, TableInfo};
 
@@ -107,27 +107,27 @@ pub struct Tree {
     shape: Arc<Shape>,
     /// Runs newest first, over all levels.
     runs: Vec<LiveRun>,
-    tables: HashMap<TableId, Arc<LiveTable>>,
+    tables: SortedMap<TableId, Arc<LiveTable>>,
 }
 
 impl Tree {
     /// The tree of `shape`: every table is in `opened` or in this tree.
     #[must_use]
     pub fn next(&self, shape: Arc<Shape>, opened: &[Arc<LiveTable>]) -> Tree {
-        let opened: HashMap<TableId, Arc<LiveTable>> =
+        let opened: SortedMap<TableId, Arc<LiveTable>> =
             opened.iter().map(|t| (t.table.info().id, t.clone())).collect();
         let find =
             |info: &TableInfo| opened.get(&info.id).or_else(|| self.tables.get(&info.id)).cloned();
-        let mut tables = HashMap::new();
-        let mut runs = Vec::new();
+        let mut runs: Vec<LiveRun> = Vec::new();
         let all = shape.levels.iter().enumerate();
         for (level, run) in all.flat_map(|(n, level)| level.runs.iter().map(move |run| (n, run))) {
             let live: Vec<_> = run.tables.iter().filter_map(|info| find(info)).collect();
             debug_assert_eq!(live.len(), run.tables.len(), "every table of a shape is open");
-            tables.extend(live.iter().map(|t| (t.table.info().id, t.clone())));
             let in_order = live.iter().map(|t| t.table.clone()).collect();
             runs.push(LiveRun { level, id: run.id, tables: in_order, live });
         }
+        let tables = runs.iter().flat_map(|run| &run.live);
+        let tables = tables.map(|t| (t.table.info().id, t.clone())).collect();
         Tree { shape, runs, tables }
     }
 

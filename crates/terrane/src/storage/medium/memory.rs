@@ -1,19 +1,20 @@
 //! Files in memory: a store that ends with its process, and the ground that tests stand on.
 
 use crate::error::{Error, Result};
+use crate::sorted::SortedMap;
 use crate::storage::medium::Medium;
 use crate::storage::{File, lock};
 use crate::sync::{Mutex, RwLock};
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::{Arc, PoisonError};
 
 /// Named files in memory. Clones share them. A removed file lives on behind its open handles.
 #[derive(Clone, Default)]
 pub struct MemoryMedium {
-    files: Arc<Mutex<BTreeMap<String, Bytes>>>,
+    files: Arc<Mutex<SortedMap<Name, Bytes>>>,
 }
 
+type Name = Arc<str>;
 type Bytes = Arc<RwLock<Vec<u8>>>;
 
 impl MemoryMedium {
@@ -35,28 +36,29 @@ impl Medium for MemoryMedium {
 
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {
         let bytes = Bytes::default();
-        lock(&self.files).insert(name.to_owned(), bytes.clone());
+        lock(&self.files).insert(name.into(), bytes.clone());
         Ok(Arc::new(MemoryFile { name: name.to_owned(), bytes }))
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn File>> {
-        let bytes = lock(&self.files).get(name).cloned().ok_or_else(|| missing("open", name))?;
+        let bytes =
+            lock(&self.files).get(&name.into()).cloned().ok_or_else(|| missing("open", name))?;
         Ok(Arc::new(MemoryFile { name: name.to_owned(), bytes }))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        lock(&self.files).remove(name).map(drop).ok_or_else(|| missing("remove", name))
+        lock(&self.files).remove(&name.into()).map(drop).ok_or_else(|| missing("remove", name))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let mut files = lock(&self.files);
-        let bytes = files.remove(from).ok_or_else(|| missing("rename", from))?;
-        files.insert(to.to_owned(), bytes);
+        let bytes = files.remove(&from.into()).ok_or_else(|| missing("rename", from))?;
+        files.insert(to.into(), bytes);
         Ok(())
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        Ok(lock(&self.files).keys().cloned().collect())
+        Ok(lock(&self.files).keys().map(|name| name.to_string()).collect())
     }
 
     fn sync_names(&self) -> Result<()> {

@@ -199,8 +199,8 @@ impl Volume {
         for extent in &placement.extents {
             self.claim(placement.backing, *extent, &what)?;
         }
-        let room: u128 = placement.extents.iter().map(|e| u128::from(e.len)).sum();
-        if room < u128::from(placement.len) {
+        let room = placement.extents.iter().fold(0, |room: u64, e| room.saturating_add(e.len));
+        if room < placement.len {
             let expected = format!("extents for {} bytes", placement.len);
             return Err(Corruption::new(what, 0, expected, format_args!("for {room}")).into());
         }
