@@ -10,9 +10,9 @@
 
 use crate::components::components;
 use crate::descend::descend;
+use crate::names::Names;
 use crate::plan::{Action, Destination, Group};
-use crate::shape::{TableId, TableInfo};
-use std::collections::HashSet;
+use crate::shape::TableInfo;
 use std::sync::Arc;
 
 /// The run that tables are brought into.
@@ -73,11 +73,11 @@ fn parts<'a>(
     there: &'a [Arc<TableInfo>],
     join_bytes: u64,
 ) -> Vec<Vec<&'a Arc<TableInfo>>> {
-    let stays: HashSet<TableId> = there.iter().map(|t| t.id).collect();
+    let stays: Names = there.iter().map(|t| t.id).collect();
     let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
     let mut adjacent = false;
     for part in components(coming.into_iter().chain(there)) {
-        if part.iter().all(|t| stays.contains(&t.id)) {
+        if part.iter().all(|t| stays.contains(t.id)) {
             adjacent = false;
             continue;
         }

@@ -77,10 +77,8 @@ impl Tree {
 
     /// The tables that a group reads, newest place first and in key order within a run.
     pub(crate) fn inputs(&self, group: &Group) -> Vec<&Table> {
-        let mut own = group.inputs.clone();
-        own.sort();
-        let inputs = self.shape.tables().filter(|(_, _, t)| own.binary_search(&t.id).is_ok());
-        inputs.filter_map(|(_, _, t)| self.table(t.id)).collect()
+        let inputs = self.shape.find(group.inputs.iter().copied());
+        inputs.into_iter().filter_map(|placed| self.table(placed.table.id)).collect()
     }
 
     /// Makes an edit take effect; `tables` are those that it adds and that are new. Answers the
