@@ -78,6 +78,8 @@ export interface Spooky extends Sizes, Level0 {
   "levels-below"?: number;
   /** How many of the largest levels are leveled. */
   "leveled-levels"?: number;
+  /** Whether a file that comes alone to a level below that one is moved, not rewritten. */
+  moves?: boolean;
 }
 
 /** A policy with its parameters; what is left out has its default. */

@@ -26,6 +26,8 @@ pub(crate) struct Target<'a> {
     pub(crate) bottom: bool,
     /// Size at which a table is closed, in bytes.
     pub(crate) table_bytes: u64,
+    /// Whether a table that comes alone is moved, not rewritten.
+    pub(crate) moves: bool,
 }
 
 /// The groups that bring the tables of `coming` into the target.
@@ -44,14 +46,14 @@ pub(crate) fn bring_cut<'a>(
     join_bytes: u64,
     cuts: impl Fn(&[&Arc<TableInfo>]) -> Vec<Vec<u8>>,
 ) -> Vec<Group> {
-    let Target { destination, there, bottom, table_bytes } = target;
+    let Target { destination, there, bottom, table_bytes, moves: may_move } = target;
     let mut moves = Vec::new();
     let mut merges = Vec::new();
     for part in parts(coming, there, join_bytes) {
         let inputs: Vec<_> = part.iter().map(|t| t.id).collect();
         let cuts = cuts(&part);
         let action = match part.as_slice() {
-            [alone] if cuts.is_empty() => {
+            [alone] if cuts.is_empty() && may_move => {
                 descend(std::slice::from_ref(*alone), bottom, table_bytes)
             }
             _ => Action::Merge { cuts, table_bytes, filter_bits: None },

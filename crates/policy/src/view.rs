@@ -151,7 +151,7 @@ impl<'a> View<'a> {
         let level = destination.level;
         let is_alone = self.runs(level).len() == there.len().min(1);
         let bottom = level > self.last() || level == self.last() && is_alone;
-        Target { destination, there, bottom, table_bytes: self.rule.table_bytes }
+        Target { destination, there, bottom, table_bytes: self.rule.table_bytes, moves: true }
     }
 
     pub(crate) fn merge(&self) -> Action {
