@@ -2,6 +2,7 @@
 
 use crate::entry::{Entry, Sizes};
 use std::collections::{HashMap, HashSet};
+use std::f64::consts::LN_2;
 use std::sync::Arc;
 use terrane_policy::{
     EditError, Group, Histogram, HistogramPoint, LevelChange, Shape, ShapeEdit, TableId, TableInfo,
@@ -56,7 +57,7 @@ fn histogram(entries: &[Entry], sizes: Sizes) -> Histogram {
 
 /// The false positives of a Bloom filter with the best number of probes: `2^(-bits * ln 2)`.
 fn rate(bits_per_key: f64) -> f64 {
-    (-bits_per_key * std::f64::consts::LN_2.powi(2)).exp()
+    libm::exp(-bits_per_key * LN_2 * LN_2)
 }
 
 /// The tree of the store.
