@@ -11,7 +11,7 @@
  *    files are looked for: a browser that clears an origin's storage leaves open files as they are.
  */
 
-import init, { on_panic, Store } from "../wasm/terrane.js";
+import { initSync, on_panic, Store } from "../wasm/terrane.js";
 import { ClosedError, EngineError, NotFoundError, type TerraneError } from "./errors.ts";
 import { isWire, toError } from "./wire.ts";
 import { Place } from "./place.ts";
@@ -25,17 +25,38 @@ let panic: string | undefined;
 /** Why this worker opens no store any more. */
 let trapped: EngineError | undefined;
 
+/** The module, once it was started. */
+let started: Promise<void> | undefined;
+
 /** Loads the module, once. */
 export async function load(wasm: OpenRequest["wasm"]): Promise<void> {
   if (trapped !== undefined) throw trapped;
+  started ??= start(wasm);
   try {
-    await init(wasm === undefined ? undefined : { module_or_path: wasm });
+    await started;
   } catch (cause) {
+    started = undefined;
     throw new EngineError(`the engine could not be loaded: ${cause}`, { cause });
   }
+}
+
+async function start(wasm: OpenRequest["wasm"]): Promise<void> {
+  initSync({ module: wasm instanceof WebAssembly.Module ? wasm : await compile(wasm) });
   on_panic((message: string) => {
     panic = message;
   });
+}
+
+/** Fetches the module; bundlers look for exactly this expression. */
+async function compile(
+  url: string | URL = new URL("terrane_bg.wasm", import.meta.url),
+): Promise<WebAssembly.Module> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${response.status} ${response.statusText} at ${url}`);
+  // A browser compiles what comes only from a server that says what it is.
+  const isNamed = response.headers.get("content-type") === "application/wasm";
+  if (isNamed) return WebAssembly.compileStreaming(response);
+  return WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** Runs what calls the module; what it throws becomes an error of this package. */
@@ -59,6 +80,8 @@ export class Engine {
   readonly place: Place | undefined;
   readonly #turn: MessageChannel = new MessageChannel();
   #turnAsked = false;
+  /** Those who wait for a turn. */
+  #waiting: (() => void)[] = [];
   readonly #syncInterval: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: TerraneError | undefined;
@@ -161,6 +184,12 @@ export class Engine {
     this.#turn.port2.postMessage(undefined);
   }
 
+  /** Waits until others have had their turn, and this store's jobs a slice. */
+  turn(): Promise<void> {
+    this.askTurn();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
   #takeTurn(): void {
     this.#turnAsked = false;
     this.onTurn();
@@ -169,6 +198,11 @@ export class Engine {
     } catch {
       // A job that failed is tried again when the engine sees fit; the write that needs it fails.
     }
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 
   #end(failure: TerraneError): void {
@@ -176,6 +210,7 @@ export class Engine {
     this.#failure ??= failure;
     clearTimeout(this.#timer);
     this.#turn.port1.close();
+    this.#wake();
     this.place?.letGo(!(failure instanceof NotFoundError));
   }
 }

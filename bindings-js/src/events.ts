@@ -3,7 +3,7 @@
 import { abortable, type WaitOptions } from "./abort.ts";
 import { ClosedError, type TerraneError } from "./errors.ts";
 import type { PolicyOptions } from "./policies.ts";
-import { parse, type Table } from "./stats.ts";
+import { parse, parseNames, type Table } from "./stats.ts";
 
 /** What had been asked of a keyspace, as its policy was told. */
 export interface Observed {
@@ -102,12 +102,12 @@ export class Listeners {
 
   /** Takes the engine's list of keyspaces. */
   learn(json: string): void {
-    for (const [id, name] of JSON.parse(json) as [number, string][]) this.#names.set(id, name);
+    for (const [id, name] of parseNames(json)) this.#names.set(id, name);
   }
 
   /** Tells an event of the engine. */
   read(json: string): void {
-    const event = parse(json) as { type: string; keyspace?: number | string; name?: string };
+    const event = parse<{ type: string; keyspace?: number | string; name?: string }>(json);
     if (typeof event.keyspace === "number") {
       if (event.name !== undefined) this.#names.set(event.keyspace, event.name);
       event.keyspace = this.#names.get(event.keyspace) ?? String(event.keyspace);

@@ -44,6 +44,11 @@ export class Place {
     }
   }
 
+  /** Whether nothing was ever written to it. */
+  get isEmpty(): boolean {
+    return this.handles.every((handle) => handle.getSize() === 0);
+  }
+
   /** Removes what copies left that were cut short. */
   async sweep(): Promise<void> {
     for await (const file of this.directory.keys()) {

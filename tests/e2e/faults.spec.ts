@@ -112,12 +112,12 @@ test("a module that cannot be loaded is told, and the store is free again", asyn
 /** The store's worker, in which `fault` stands for the engine's `write(...args)`. */
 const inFaultyWorker = `(fault) => () => {
   const script = 'import "' + location.origin + '/terrane/dist/worker.js";'
-    + 'const { instantiateStreaming } = WebAssembly;'
-    + 'WebAssembly.instantiateStreaming = async (...source) => {'
-    + '  const { module, instance } = await instantiateStreaming(...source);'
-    + '  const { store_write: write } = instance.exports;'
+    + 'const { Instance } = WebAssembly;'
+    + 'WebAssembly.Instance = function (module, imports) {'
+    + '  const { exports } = new Instance(module, imports);'
+    + '  const { store_write: write } = exports;'
     + '  const store_write = (...args) => {' + fault + '};'
-    + '  return { module, instance: { exports: { ...instance.exports, store_write } } };'
+    + '  return { exports: { ...exports, store_write } };'
     + '};';
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   return new Worker(url, { type: "module" });

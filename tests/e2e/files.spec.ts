@@ -111,6 +111,56 @@ test("a checkpoint is a store of its own", async ({ storePage }) => {
   expect(found.values).toEqual(["old", 5000, "new"]);
 });
 
+test("others are served while copies are made, which show the moment of their call", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const found = await page.evaluate(async () => {
+    const { importStore, open } = window.terrane;
+    const db = await open("large");
+    for (let n = 0; n < 16; n++) {
+      // Random bytes, which no compression shrinks.
+      const value = () => crypto.getRandomValues(new Uint8Array(32 << 10));
+      const put = (_: unknown, i: number) =>
+        ({ type: "put", key: `${n}/${i}`, value: value() }) as const;
+      await db.batch(Array.from({ length: 16 }, put));
+    }
+    await db.put("k", "then");
+    const answers: string[] = [];
+    const exporting = db.export().then((stream) => {
+      answers.push("export");
+      return stream;
+    });
+    const copying = db.checkpoint("copy").then(() => answers.push("copy"));
+    await db.put("k", "later");
+    while (!answers.includes("export") || !answers.includes("copy")) {
+      const value = await db.get("k");
+      answers.push(value ?? "nothing");
+    }
+    await copying;
+    await importStore("back", await exporting);
+    // A close comes after the copies that were begun before.
+    const last = db.checkpoint("last");
+    await db.close();
+    await last;
+    const shown: (string | number | undefined)[][] = [];
+    for (const name of ["copy", "back", "last"]) {
+      const copy = await open(name, { create: false });
+      shown.push([await copy.get("k"), await copy.count()]);
+    }
+    return { answers, shown };
+  });
+  const before = (copy: string) => found.answers.indexOf(copy);
+  expect(before("export")).toBeGreaterThan(5);
+  expect(before("copy")).toBeGreaterThan(5);
+  expect(new Set(found.answers)).toEqual(new Set(["later", "export", "copy"]));
+  expect(found.shown).toEqual([
+    ["then", 257],
+    ["then", 257],
+    ["later", 257],
+  ]);
+});
+
 test("an import that fails leaves nothing, and one never replaces a store", async ({
   storePage,
 }) => {
