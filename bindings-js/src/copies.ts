@@ -4,12 +4,12 @@
  * own files; what is cut short is swept away when the store is opened next.
  */
 
-import { import_file } from "../wasm/terrane.js";
+import { type Checkpoint, import_file } from "../wasm/terrane.js";
 import { removeDirectory } from "./directory.ts";
 import { type Engine, guard, load } from "./engine.ts";
 import { refused } from "./argument.ts";
 import { IoError } from "./errors.ts";
-import { Place } from "./place.ts";
+import { type Holder, Place } from "./place.ts";
 import type { Asked, Exported, OpenRequest } from "./protocol.ts";
 import { toError } from "./wire.ts";
 
@@ -29,51 +29,49 @@ let nextFile = 1;
 export async function checkpoint(engine: Engine, target: Asked): Promise<Begun<void>> {
   const place = await Place.take(target, true);
   const isNew = place.isEmpty;
-  return begin(engine, place.handles, async (copied) => {
-    place.letGo();
+  return begin(engine, place.handles, async (copied, holder) => {
+    await place.letGo(holder);
     if (!copied && isNew) await removeDirectory(target).catch(toError);
   });
 }
 
 /** Begins to write a store into a file; one in memory into memory. */
 export async function exportFile(engine: Engine): Promise<Begun<Exported>> {
-  const directory = engine.place?.directory;
-  if (directory === undefined) {
+  const { place } = engine;
+  if (place === undefined) {
     const bytes = engine.call((store) => store.bytes());
     const blob = new Blob([bytes as Uint8Array<ArrayBuffer>]);
     return new Begun(Promise.resolve({ blob, file: undefined }));
   }
   const file = `export-${nextFile++}`;
-  const handle = await directory.getFileHandle(file, { create: true });
+  const handle = await place.directory.getFileHandle(file, { create: true });
   const access = await handle.createSyncAccessHandle();
-  const { end } = begin(engine, [access], async (copied) => {
-    access.close();
-    if (!copied) await directory.removeEntry(file).catch(toError);
+  const { end } = begin(engine, [access], async (copied, holder) => {
+    await place.free(holder, { free: () => access.close() });
+    if (!copied) await place.directory.removeEntry(file).catch(toError);
   });
   return new Begun(end.then(async () => ({ blob: await handle.getFile(), file })));
 }
 
 /**
  * Copies the store, as it is now, step by step: others have their turns in between. `settle` is
- * called at the end, with whether it came to a good one.
+ * called at the end, with whether it came to a good one, and with what has the files open.
  */
 function begin(
   engine: Engine,
   handles: FileSystemSyncAccessHandle[],
-  settle: (copied: boolean) => Promise<void>,
+  settle: (copied: boolean, holder: Holder) => Promise<void>,
 ): Begun<void> {
   const copy = async () => {
     let copied = false;
+    let checkpoint: Checkpoint | undefined;
     try {
-      const checkpoint = engine.call((store) => store.checkpoint(handles));
-      try {
-        while (engine.call(() => checkpoint.step())) await engine.turn();
-      } finally {
-        checkpoint.free();
-      }
+      const begun = engine.call((store) => store.checkpoint(handles));
+      checkpoint = begun;
+      while (engine.call(() => begun.step())) await engine.turn();
       copied = true;
     } finally {
-      await settle(copied);
+      await settle(copied, { free: () => checkpoint?.free() });
     }
   };
   return new Begun(copy());
@@ -108,7 +106,7 @@ export class Import {
       access.truncate(0);
       return new Import(request, place, access);
     } catch (error) {
-      place.letGo();
+      await place.letGo();
       throw error;
     }
   }
@@ -129,9 +127,9 @@ export class Import {
       if (whole) guard(() => import_file(this.#file, this.#place.handles));
       made = whole;
     } finally {
-      this.#file.close();
+      await this.#place.free({ free: () => this.#file.close() });
       if (made) await this.#place.sweep();
-      this.#place.letGo();
+      await this.#place.letGo();
       if (!made) await removeDirectory(this.#request).catch(toError);
     }
   }

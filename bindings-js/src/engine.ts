@@ -12,7 +12,7 @@
  */
 
 import { initSync, on_panic, Store } from "../wasm/terrane.js";
-import { ClosedError, EngineError, NotFoundError, type TerraneError } from "./errors.ts";
+import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
 import { isWire, toError } from "./wire.ts";
 import { Place } from "./place.ts";
 import type { OpenRequest } from "./protocol.ts";
@@ -113,7 +113,7 @@ export class Engine {
       );
       return new Engine(store, place, request.syncInterval);
     } catch (error) {
-      place?.letGo();
+      await place?.letGo();
       throw error;
     }
   }
@@ -146,13 +146,16 @@ export class Engine {
     this.call((store) => store.sync());
   }
 
-  /** Syncs and lets go of everything; later calls are refused with `reason`. */
-  close(reason: TerraneError): void {
+  /**
+   * Syncs; later calls are refused with `reason`. Files and locks are let go of at once if the files
+   * were just `verified`, and else right after.
+   */
+  close(reason: TerraneError, verified: boolean = false): void {
     if (this.#failure instanceof ClosedError) return;
     try {
-      this.call((store) => store.close());
+      this.sync();
     } finally {
-      this.#end(reason);
+      this.#end(reason, verified);
     }
   }
 
@@ -205,12 +208,25 @@ export class Engine {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  #end(failure: TerraneError): void {
-    if (this.#failure === undefined && !(failure instanceof ClosedError)) this.onFailure(failure);
+  #end(failure: TerraneError, verified: boolean = false): void {
+    const before = this.#failure;
     this.#failure ??= failure;
+    if (before !== undefined) return;
+    if (!(failure instanceof ClosedError)) this.onFailure(failure);
     clearTimeout(this.#timer);
     this.#turn.port1.close();
     this.#wake();
-    this.place?.letGo(!(failure instanceof NotFoundError));
+    const holder = { free: () => this.#free() };
+    if (this.place === undefined) holder.free();
+    else if (verified) this.place.letGoAtOnce(holder);
+    else void this.place.letGo(holder);
+  }
+
+  #free(): void {
+    try {
+      if (!(this.#failure instanceof EngineError)) this.#store.close();
+    } catch {
+      // What could not be put on the medium was told when it was synced.
+    }
   }
 }

@@ -22,7 +22,7 @@ export class Host {
     return new Host(await Engine.open(request), tell);
   }
 
-  /** Carries out a request. */
+  /** Carries out a request; before a close the files are verified. */
   perform(request: StoreOperation): unknown {
     const { engine } = this;
     switch (request.op) {
@@ -62,7 +62,7 @@ export class Host {
         return endExport(engine, request.file);
       case "close":
         for (const scan of this.#scans.keys()) this.#endScan(scan);
-        return engine.close(new ClosedError("the store is closed"));
+        return engine.close(new ClosedError("the store is closed"), true);
     }
   }
 

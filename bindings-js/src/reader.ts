@@ -23,7 +23,9 @@ export interface ReadOptions<V extends Encoding> extends Read<V>, WaitOptions {}
 export interface EntriesOptions<K extends Encoding, V extends Encoding>
   extends Entries<K, V>, WaitOptions {}
 
-/** What a reader reads, and how. */
+/**
+ * What a reader reads, and how. @internal
+ */
 export interface Scope<K extends Encoding, V extends Encoding> {
   connection: Connection;
   /** The keyspace's number. */

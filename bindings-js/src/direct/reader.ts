@@ -26,7 +26,9 @@ import type { Core } from "./core.ts";
 /** The most entries that are counted in one step. */
 const COUNT_STEP = 0xffff_ffff;
 
-/** What a reader reads, and how. */
+/**
+ * What a reader reads, and how. @internal
+ */
 export interface Scope<K extends Encoding, V extends Encoding> {
   core: Core;
   keyspace: number;
