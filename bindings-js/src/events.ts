@@ -81,6 +81,8 @@ export class Listeners {
   readonly #all: Set<Listener> = new Set();
   readonly #names: Map<number, string> = new Map();
   readonly #switch: (on: boolean) => void;
+  /** Why no event can come any more. */
+  #ended: TerraneError | undefined;
 
   /** `listening` has the engine send events, or no more. */
   constructor(listening: (on: boolean) => void) {
@@ -93,6 +95,10 @@ export class Listeners {
 
   /** Adds one until the answered function is called. */
   add(listener: Listener): () => void {
+    if (this.#ended !== undefined) {
+      listener.end(this.#ended);
+      return () => undefined;
+    }
     if (!this.any) this.#switch(true);
     this.#all.add(listener);
     return () => {
@@ -127,6 +133,7 @@ export class Listeners {
   }
 
   end(failure: TerraneError): void {
+    this.#ended ??= failure;
     for (const listener of this.#all) listener.end(failure);
     this.#all.clear();
   }

@@ -1,6 +1,7 @@
 /** Snapshots: a whole store as it was at one moment. */
 
-import type { Keyspace } from "./keyspace.ts";
+import { check } from "./argument.ts";
+import { Keyspace } from "./keyspace.ts";
 import type { Encoding } from "./packing.ts";
 import { Reader, type Scope } from "./reader.ts";
 
@@ -24,6 +25,9 @@ export class Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   /** The same moment in another keyspace. */
   keyspace<KE extends Encoding, VE extends Encoding>(keyspace: Keyspace<KE, VE>): Reader<KE, VE> {
+    const { connection } = this.scope;
+    const isOwn = keyspace instanceof Keyspace && keyspace.scope.connection === connection;
+    check("keyspace", keyspace, isOwn, "one of this store");
     return new Reader({ ...keyspace.scope, snapshot: this.scope.snapshot, of: this });
   }
 

@@ -102,6 +102,40 @@ test("a worker exports, imports, copies and destroys stores", async ({ storePage
   });
 });
 
+test("an engine that traps in one's own worker fails every call, and another worker goes on", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const found = await inWorker(page, async ({ open }) => {
+    const { Instance } = WebAssembly;
+    WebAssembly.Instance = function (module: WebAssembly.Module, imports: WebAssembly.Imports) {
+      const { exports } = new Instance(module, imports);
+      const store_flush = () => {
+        throw new WebAssembly.RuntimeError("unreachable");
+      };
+      return { exports: { ...exports, store_flush } };
+    } as unknown as typeof Instance;
+    const db = await open("trap");
+    const listening = db.events().next();
+    db.put("k", "v", { durability: "sync" });
+    const code = (body: () => unknown) => {
+      try {
+        body();
+      } catch (error) {
+        return (error as { code?: string }).code;
+      }
+      return undefined;
+    };
+    const codes = [code(() => db.flush()), code(() => db.get("k")), code(() => db.close())];
+    const told = await listening.catch((error) => error.code);
+    const again = await open("trap").catch((error) => error.code);
+    return [...codes, told, again];
+  });
+  expect(found).toEqual(["engine", "engine", "engine", "engine", "engine"]);
+  const value = await inWorker(page, async ({ open }) => (await open("trap")).get("k"));
+  expect(value).toBe("v");
+});
+
 test("a store whose storage was cleared is closed, and another opened in its place", async ({
   browserName,
   context,

@@ -3,7 +3,7 @@
 import { checkLength } from "../argument.ts";
 import type { Engine } from "../engine.ts";
 import { Listeners } from "../events.ts";
-import { type Bytes, MAX_KEY_BYTES, Packer } from "../packing.ts";
+import { type Bytes, MAX_BATCH_BYTES, MAX_KEY_BYTES, Packer } from "../packing.ts";
 
 /** Packers that keep more than this many bytes are not used again. */
 const SPARE_BYTES = 1 << 20;
@@ -19,6 +19,7 @@ export class Core {
   constructor(name: string, engine: Engine) {
     this.name = name;
     this.engine = engine;
+    engine.onFailure = (failure) => this.listeners.end(failure);
     this.listeners = new Listeners((on) => {
       const tell = (json: string) => this.listeners.read(json);
       engine.call((store) => {
@@ -45,6 +46,7 @@ export class Core {
     this.#spare = undefined;
     try {
       fill(batch);
+      checkLength("batch", batch.length, MAX_BATCH_BYTES);
       this.engine.write(batch.bytes());
       if (sync) this.engine.sync();
     } finally {

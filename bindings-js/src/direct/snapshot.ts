@@ -1,8 +1,9 @@
 /** Snapshots: a whole store as it was at one moment. */
 
+import { check } from "../argument.ts";
 import type { Encoding } from "../packing.ts";
 import type { Core } from "./core.ts";
-import type { Keyspace } from "./keyspace.ts";
+import { Keyspace } from "./keyspace.ts";
 import { Reader, type Scope } from "./reader.ts";
 
 /** Releases, and reports, snapshots that were forgotten. */
@@ -25,6 +26,9 @@ export class Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   /** The same moment in another keyspace. */
   keyspace<KE extends Encoding, VE extends Encoding>(keyspace: Keyspace<KE, VE>): Reader<KE, VE> {
+    const { core } = this.scope;
+    const isOwn = keyspace instanceof Keyspace && keyspace.scope.core === core;
+    check("keyspace", keyspace, isOwn, "one of this store");
     return new Reader({ ...keyspace.scope, snapshot: this.scope.snapshot, of: this });
   }
 
@@ -32,7 +36,8 @@ export class Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8">
   release(): void {
     const { core, snapshot } = this.scope;
     forgotten.unregister(this);
-    core.engine.call((store) => store.release(snapshot));
+    // With a store that was closed they are gone.
+    if (!core.engine.closed) core.engine.call((store) => store.release(snapshot));
   }
 
   /** Releases, at the end of a `using` block. */
