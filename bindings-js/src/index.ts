@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** An ordered key-value store for the browser. */
 
 export type { WaitOptions } from "./abort.ts";

@@ -103,3 +103,16 @@ test("publint, arethetypeswrong and typedoc find nothing to say", () => {
     run(checks, "node_modules/.bin/typedoc", "--emit", "none", "--options", entry);
   }
 });
+
+test("the types stand by themselves, with the libraries that a page or a worker has", () => {
+  const folder = install("plain");
+  const tsc = join(projects, "checks/node_modules/.bin/tsc");
+  const options = "--noEmit --strict --skipLibCheck false --target es2022 --types --module esnext";
+  for (const [script, lib] of [
+    ["src/page.ts", "es2022,dom,dom.iterable,dom.asynciterable"],
+    ["src/worker.ts", "es2022,webworker,webworker.iterable,webworker.asynciterable"],
+  ] as const) {
+    const resolution = ["--moduleResolution", "bundler", "--lib", lib];
+    run(folder, tsc, ...options.split(" "), ...resolution, script);
+  }
+});
