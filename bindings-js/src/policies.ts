@@ -1,7 +1,6 @@
 /** Compaction policies: the names and parameters that the engine and its command line know. */
 
-import { InvalidArgumentError } from "./errors.ts";
-import { describe } from "./packing.ts";
+import { check } from "./argument.ts";
 
 /** What most policies are tuned by. */
 interface Sizes {
@@ -78,6 +77,8 @@ export interface Spooky extends Sizes, Level0 {
   "levels-below"?: number;
   /** How many of the largest levels are leveled. */
   "leveled-levels"?: number;
+  /** Whether a file that comes alone to a level below that one is moved, not rewritten. */
+  moves?: boolean;
 }
 
 /** A policy with its parameters; what is left out has its default. */
@@ -90,7 +91,6 @@ export type Policy = PolicyOptions["policy"] | PolicyOptions;
 /** A policy as the engine reads it. */
 export function packPolicy(policy: Policy): string {
   if (typeof policy === "string") return JSON.stringify({ policy });
-  if (typeof policy === "object" && policy !== null) return JSON.stringify(policy);
-  const found = describe(policy);
-  throw new InvalidArgumentError(`policy: expected a name or an object, found ${found}`);
+  const fits = typeof policy === "object" && policy !== null;
+  return JSON.stringify(check("policy", policy, fits, "a name or an object"));
 }

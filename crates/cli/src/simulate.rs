@@ -5,12 +5,13 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::meter::Meter;
 use crate::output::Output;
-use serde::Serialize;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane_policy::PolicyOptions;
-use terrane_sim::{Config, Event, Figures, Report, Simulation, SimulationError, Workload};
+use terrane_sim::{
+    Config, Event, Figures, Report, Simulation, SimulationError, TraceLine, Workload,
+};
 
 /// Operations between two looks at the progress.
 const SLICE: u64 = 20_000;
@@ -127,14 +128,6 @@ struct Trace {
     failed: Option<std::io::Error>,
 }
 
-/// A line of the trace.
-#[derive(Serialize)]
-struct Line<'a> {
-    seconds: f64,
-    #[serde(flatten)]
-    event: &'a Event,
-}
-
 impl Trace {
     fn new(file: File) -> Self {
         Trace { file: BufWriter::new(file), failed: None }
@@ -142,7 +135,7 @@ impl Trace {
 
     fn write(&mut self, seconds: f64, event: &Event) {
         if self.failed.is_none() {
-            let line = serde_json::to_string(&Line { seconds, event }).unwrap_or_default();
+            let line = serde_json::to_string(&TraceLine { seconds, event }).unwrap_or_default();
             self.failed = writeln!(self.file, "{line}").err();
         }
     }

@@ -36,6 +36,8 @@ pub struct Row {
 pub struct Curve {
     /// What it shows.
     pub name: String,
+    /// Whether its points are values of one of the paper's equations, not ours.
+    pub equation: bool,
     /// Its points, by x.
     pub points: Vec<(f64, f64)>,
 }
@@ -87,6 +89,15 @@ impl Figure {
         self.rows.push(Row { case, measure, ours, paper: Some(paper), ratio, source });
     }
 
+    /// Sets what the authors measured beside a number of ours, if that is there.
+    pub(crate) fn measured(&mut self, case: &str, measure: &str, paper: f64) {
+        let row = self.rows.iter_mut().find(|row| row.case == case && row.measure == measure);
+        if let Some(row) = row {
+            (row.paper, row.ratio, row.source) =
+                (Some(paper), Some(row.ours / paper), Source::Measured);
+        }
+    }
+
     /// Our number of this case and measure.
     #[must_use]
     pub fn number(&self, case: &str, measure: &str) -> Option<f64> {
@@ -95,11 +106,23 @@ impl Figure {
 }
 
 impl Plot {
-    /// Adds a point to the curve of this name.
+    /// Adds a point of ours to the curve of this name.
     pub(crate) fn point(&mut self, name: &str, at: (f64, f64)) {
-        match self.curves.iter_mut().find(|curve| curve.name == name) {
+        self.add(name, false, at);
+    }
+
+    /// Adds a point to what an equation says of the curve of this name.
+    pub(crate) fn equation(&mut self, name: &str, at: (f64, f64)) {
+        self.add(name, true, at);
+    }
+
+    fn add(&mut self, name: &str, equation: bool, at: (f64, f64)) {
+        let mut curves = self.curves.iter_mut();
+        match curves.find(|curve| curve.name == name && curve.equation == equation) {
             Some(curve) => curve.points.push(at),
-            None => self.curves.push(Curve { name: name.to_owned(), points: vec![at] }),
+            None => {
+                self.curves.push(Curve { name: name.to_owned(), equation, points: vec![at] });
+            }
         }
     }
 }

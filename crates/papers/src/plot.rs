@@ -1,9 +1,26 @@
 //! Plots, as SVG.
+//!
+//! Our curves are solid lines with a mark at each point; what an equation says of the same thing is
+//! dashed in the same colour. The key stands beside the axes, where it covers nothing.
 
-use crate::figure::Plot;
+use crate::figure::{Curve, Plot};
 use plotters::prelude::*;
 
-const SIZE: (u32, u32) = (720, 420);
+const SIZE: (u32, u32) = (760, 400);
+/// Room for the key, right of the axes.
+const KEY_WIDTH: i32 = 190;
+/// The distance of two lines of the key.
+const LINE: i32 = 20;
+/// Colours that are told apart by those who see few, after Okabe and Ito.
+const COLORS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];
 
 /// Draws the curves of a plot.
 pub(crate) fn draw(title: &str, plot: &Plot) -> Result<String, String> {
@@ -18,26 +35,60 @@ fn draw_into(svg: &mut String, title: &str, plot: &Plot) -> Result<(), Box<dyn s
     let least = points().map(|(x, _)| x).fold(f64::INFINITY, f64::min);
     let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
     area.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&area)
-        .caption(title, ("sans-serif", 16))
-        .margin(12)
-        .x_label_area_size(40)
-        .y_label_area_size(50)
+    let (left, key) = area.split_horizontally(i32::try_from(SIZE.0)? - KEY_WIDTH);
+    let mut chart = ChartBuilder::on(&left)
+        .caption(title, ("sans-serif", 15))
+        .margin(10)
+        .x_label_area_size(38)
+        .y_label_area_size(48)
         .build_cartesian_2d(least..most(|(x, _)| x), 0.0..most(|(_, y)| y) * 1.1)?;
-    chart.configure_mesh().light_line_style(WHITE).x_desc(plot.x).y_desc(plot.y).draw()?;
-    for (index, curve) in plot.curves.iter().enumerate() {
-        let color = Palette99::pick(index).to_rgba();
-        chart
-            .draw_series(LineSeries::new(curve.points.iter().copied(), color.stroke_width(2)))?
-            .label(&curve.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
+    let mut mesh = chart.configure_mesh();
+    mesh.light_line_style(TRANSPARENT).bold_line_style(BLACK.mix(0.12));
+    mesh.x_desc(plot.x).y_desc(plot.y).label_style(("sans-serif", 12));
+    mesh.x_label_formatter(&|x| short(*x)).y_label_formatter(&|y| short(*y)).draw()?;
+
+    let names = names(plot);
+    for curve in &plot.curves {
+        let Some(color) = color(&names, curve) else { continue };
+        let points = curve.points.iter().copied();
+        if curve.equation {
+            chart.draw_series(DashedLineSeries::new(points, 5, 4, color.stroke_width(1)))?;
+        } else {
+            chart.draw_series(LineSeries::new(points.clone(), color.stroke_width(2)))?;
+            chart.draw_series(points.map(|at| Circle::new(at, 3, color.filled())))?;
+        }
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
+    for (at, curve) in (2..).zip(&plot.curves) {
+        let Some(color) = color(&names, curve) else { continue };
+        let (y, dashes) = (at * LINE, [(0, 7), (10, 17), (20, 27)]);
+        let strokes: &[(i32, i32)] = if curve.equation { &dashes } else { &[(0, 27)] };
+        for (from, to) in strokes {
+            key.draw(&PathElement::new([(*from, y), (*to, y)], color.stroke_width(2)))?;
+        }
+        let text = format!("{}{}", curve.name, if curve.equation { ", equation" } else { "" });
+        key.draw(&Text::new(text, (34, y - 6), ("sans-serif", 12)))?;
+    }
     area.present()?;
     Ok(())
+}
+
+/// A number with two digits after the point at most.
+fn short(value: f64) -> String {
+    ((value * 100.0).round() / 100.0).to_string()
+}
+
+/// What there are curves of.
+fn names(plot: &Plot) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for curve in &plot.curves {
+        if !names.contains(&curve.name.as_str()) {
+            names.push(&curve.name);
+        }
+    }
+    names
+}
+
+fn color(names: &[&str], curve: &Curve) -> Option<RGBColor> {
+    let at = names.iter().position(|name| *name == curve.name)?;
+    COLORS.get(at % COLORS.len()).copied()
 }

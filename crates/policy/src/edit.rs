@@ -1,15 +1,19 @@
 //! Installing a change: a shape and an edit make the next shape.
 //!
 //! 1. The dropped tables leave their runs.
-//! 2. The added ones enter theirs; a run, or a level, that is not there yet is created.
-//! 3. Runs are sorted by key and checked for disjointness; empty runs and trailing empty levels
-//!    vanish. An empty level between others stays, so that a level keeps its index.
+//! 2. The added ones enter theirs, each in its place by key, where it must be disjoint from its
+//!    neighbours; a run, or a level, that is not there yet is created.
+//! 3. Empty runs and trailing empty levels vanish. An empty level between others stays, so that a
+//!    level keeps its index.
+//!
+//! Tables that the edit does not name are neither looked up nor compared.
 //!
 //! A change of levels ([`reshape`]) is an edit of its own: nothing but the levels' indices changes.
 //!
 //! A table that moves is dropped and added by the same edit. Edits are read back from the manifest,
 //! so none is trusted: one that does not fit the shape is a typed error and changes nothing.
 
+use crate::names::Names;
 use crate::plan::{Destination, LevelChange};
 use crate::shape::{Level, MAX_LEVELS, Run, RunId, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
@@ -70,8 +74,10 @@ pub enum EditError {
 /// The shape after `edit`.
 pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     let mut next = shape.clone();
-    let mut present = drop_tables(&mut next, &edit.dropped)?;
-    let mut touched = Vec::new();
+    drop_tables(&mut next, &edit.dropped)?;
+    let there = next.find(edit.added.iter().map(|(_, _, t)| t.id));
+    let mut present: HashSet<_> = there.iter().map(|placed| placed.table.id).collect();
+    let mut entering: Vec<(usize, RunId, Vec<Arc<TableInfo>>)> = Vec::new();
     for (level, run, table) in &edit.added {
         if !present.insert(table.id) {
             return Err(EditError::Present(table.id));
@@ -82,16 +88,16 @@ pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
         if *level >= MAX_LEVELS {
             return Err(EditError::TooDeep { table: table.id, level: *level });
         }
-        add_table(&mut next, *level, *run, table);
-        if touched.last() != Some(&(*level, *run)) {
-            touched.push((*level, *run));
+        match entering.iter_mut().find(|(l, r, _)| (l, r) == (level, run)) {
+            Some((.., tables)) => tables.push(Arc::clone(table)),
+            None => entering.push((*level, *run, vec![Arc::clone(table)])),
         }
     }
-    for (depth, level) in next.levels.iter_mut().enumerate() {
+    for (level, run, tables) in entering {
+        enter(&mut next, level, run, tables)?;
+    }
+    for level in &mut next.levels {
         level.runs.retain(|run| !run.tables.is_empty());
-        for run in level.runs.iter_mut().filter(|run| touched.contains(&(depth, run.id))) {
-            sort(depth, run)?;
-        }
     }
     while next.levels.last().is_some_and(|level| level.runs.is_empty()) {
         next.levels.pop();
@@ -118,46 +124,63 @@ pub fn reshape(shape: &Shape, change: LevelChange) -> Result<Shape, EditError> {
     Ok(next)
 }
 
-/// Takes tables out; returns the ids of those that stay.
-fn drop_tables(shape: &mut Shape, dropped: &[TableId]) -> Result<HashSet<TableId>, EditError> {
-    let mut present: HashSet<_> = shape.tables().map(|(_, _, t)| t.id).collect();
+/// Step 1.
+fn drop_tables(shape: &mut Shape, dropped: &[TableId]) -> Result<(), EditError> {
+    let found = shape.find(dropped.iter().copied());
+    let mut there: HashSet<_> = found.iter().map(|placed| placed.table.id).collect();
+    let runs: HashSet<_> = found.iter().map(|placed| placed.run).collect();
     for id in dropped {
-        if !present.remove(id) {
+        if !there.remove(id) {
             return Err(EditError::Missing(*id));
         }
     }
-    if !dropped.is_empty() {
-        for run in shape.levels.iter_mut().flat_map(|level| &mut level.runs) {
-            run.tables.retain(|t| present.contains(&t.id));
-        }
+    let gone: Names = dropped.iter().copied().collect();
+    let all = shape.levels.iter_mut().flat_map(|level| &mut level.runs);
+    for run in all.filter(|run| runs.contains(&run.id)) {
+        run.tables.retain(|t| !gone.contains(t.id));
     }
-    Ok(present)
+    Ok(())
 }
 
-/// Puts a table at the end of its run; the run is sorted once all are in.
-fn add_table(shape: &mut Shape, level: usize, id: RunId, table: &Arc<TableInfo>) {
+/// Step 2, for the tables that enter one run.
+fn enter(
+    shape: &mut Shape,
+    level: usize,
+    id: RunId,
+    mut tables: Vec<Arc<TableInfo>>,
+) -> Result<(), EditError> {
+    sort_by(&mut tables, |a, b| a.smallest.cmp(&b.smallest));
+    let Some(run) = run_at(shape, level, id) else { return Ok(()) };
+    let disjoint = |first: Option<&Arc<TableInfo>>, second: Option<&Arc<TableInfo>>| {
+        let overlap = first.zip(second).filter(|(a, b)| b.smallest <= a.largest);
+        overlap.map_or(Ok(()), |(first, second)| {
+            let run = Destination { level, run: id };
+            Err(EditError::Overlap { run, first: first.id, second: second.id })
+        })
+    };
+    let there = std::mem::take(&mut run.tables);
+    let mut rest = there.as_slice();
+    for table in tables {
+        let (before, after) = rest.split_at(rest.partition_point(|t| t.smallest < table.smallest));
+        run.tables.extend_from_slice(before);
+        disjoint(run.tables.last(), Some(&table))?;
+        disjoint(Some(&table), after.first())?;
+        run.tables.push(table);
+        rest = after;
+    }
+    run.tables.extend_from_slice(rest);
+    Ok(())
+}
+
+/// The run of this place, which is created if it is not there.
+fn run_at(shape: &mut Shape, level: usize, id: RunId) -> Option<&mut Run> {
     if shape.levels.len() <= level {
         shape.levels.resize_with(level + 1, Level::default);
     }
-    let Some(level) = shape.levels.get_mut(level) else { return };
-    let at = level.runs.partition_point(|run| run.id > id);
-    if level.runs.get(at).is_none_or(|run| run.id != id) {
-        level.runs.insert(at, Run { id, tables: Vec::new() });
+    let runs = &mut shape.levels.get_mut(level)?.runs;
+    let at = runs.partition_point(|run| run.id > id);
+    if runs.get(at).is_none_or(|run| run.id != id) {
+        runs.insert(at, Run { id, tables: Vec::new() });
     }
-    if let Some(run) = level.runs.get_mut(at) {
-        run.tables.push(Arc::clone(table));
-    }
-}
-
-fn sort(level: usize, run: &mut Run) -> Result<(), EditError> {
-    sort_by(&mut run.tables, |a, b| a.smallest.cmp(&b.smallest));
-    let mut pairs = run.tables.iter().zip(run.tables.iter().skip(1));
-    match pairs.find(|(first, second)| second.smallest <= first.largest) {
-        None => Ok(()),
-        Some((first, second)) => Err(EditError::Overlap {
-            run: Destination { level, run: run.id },
-            first: first.id,
-            second: second.id,
-        }),
-    }
+    runs.get_mut(at)
 }

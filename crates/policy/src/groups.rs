@@ -10,9 +10,9 @@
 
 use crate::components::components;
 use crate::descend::descend;
+use crate::names::Names;
 use crate::plan::{Action, Destination, Group};
-use crate::shape::{TableId, TableInfo};
-use std::collections::HashSet;
+use crate::shape::TableInfo;
 use std::sync::Arc;
 
 /// The run that tables are brought into.
@@ -26,6 +26,8 @@ pub(crate) struct Target<'a> {
     pub(crate) bottom: bool,
     /// Size at which a table is closed, in bytes.
     pub(crate) table_bytes: u64,
+    /// Whether a table that comes alone is moved, not rewritten.
+    pub(crate) moves: bool,
 }
 
 /// The groups that bring the tables of `coming` into the target.
@@ -44,14 +46,14 @@ pub(crate) fn bring_cut<'a>(
     join_bytes: u64,
     cuts: impl Fn(&[&Arc<TableInfo>]) -> Vec<Vec<u8>>,
 ) -> Vec<Group> {
-    let Target { destination, there, bottom, table_bytes } = target;
+    let Target { destination, there, bottom, table_bytes, moves: may_move } = target;
     let mut moves = Vec::new();
     let mut merges = Vec::new();
     for part in parts(coming, there, join_bytes) {
         let inputs: Vec<_> = part.iter().map(|t| t.id).collect();
         let cuts = cuts(&part);
         let action = match part.as_slice() {
-            [alone] if cuts.is_empty() => {
+            [alone] if cuts.is_empty() && may_move => {
                 descend(std::slice::from_ref(*alone), bottom, table_bytes)
             }
             _ => Action::Merge { cuts, table_bytes, filter_bits: None },
@@ -73,11 +75,11 @@ fn parts<'a>(
     there: &'a [Arc<TableInfo>],
     join_bytes: u64,
 ) -> Vec<Vec<&'a Arc<TableInfo>>> {
-    let stays: HashSet<TableId> = there.iter().map(|t| t.id).collect();
+    let stays: Names = there.iter().map(|t| t.id).collect();
     let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
     let mut adjacent = false;
     for part in components(coming.into_iter().chain(there)) {
-        if part.iter().all(|t| stays.contains(&t.id)) {
+        if part.iter().all(|t| stays.contains(t.id)) {
             adjacent = false;
             continue;
         }

@@ -41,6 +41,7 @@ pub mod validate;
 mod components;
 mod descend;
 mod groups;
+mod names;
 pub mod spelling;
 #[cfg(test)]
 mod tests;
@@ -63,7 +64,7 @@ pub use plan::{
 };
 pub use planning::{KeySample, Observed, Planning, Running};
 pub use policy::{Installed, MAX_STATE, Policy, Step};
-pub use shape::{Level, Run, RunId, Shape, TableId, TableInfo};
+pub use shape::{Level, Placed, Run, RunId, Shape, TableId, TableInfo};
 pub use sort::sort_by;
 pub use spelling::Misspelt;
 pub use spooky::Spooky;

@@ -113,8 +113,11 @@ impl<'a> Tuned<'a> {
         Self::number("level0-runs", meaning, (1, 64), value)
     }
 
+    pub(crate) fn switch(name: &'static str, meaning: &'static str, value: &'a mut bool) -> Self {
+        Tuned { name, meaning, slot: Slot::Switch(value) }
+    }
+
     pub(crate) fn adapt(value: &'a mut bool) -> Self {
-        let meaning = "whether capacities follow what the deepest level holds";
-        Tuned { name: "adapt", meaning, slot: Slot::Switch(value) }
+        Self::switch("adapt", "whether capacities follow what the deepest level holds", value)
     }
 }

@@ -4,6 +4,7 @@
 //! in key order. Level 0 is the staging area where flushes land, one run each.
 
 use crate::histogram::Histogram;
+use crate::names::Names;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -81,6 +82,21 @@ impl Run {
         self.tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
     }
 
+    /// For each of some tables in key order, those here that share a user key range with it: as
+    /// [`Run::overlapping`], but in one sweep.
+    pub(crate) fn overlapping_each<'a>(
+        &'a self,
+        tables: &'a [Arc<TableInfo>],
+    ) -> impl Iterator<Item = &'a [Arc<TableInfo>]> {
+        let mut rest = self.tables.as_slice();
+        tables.iter().map(move |table| {
+            let behind = rest.iter().take_while(|t| t.largest < table.smallest).count();
+            rest = rest.get(behind..).unwrap_or_default();
+            let count = rest.iter().take_while(|t| t.smallest <= table.largest).count();
+            rest.get(..count).unwrap_or_default()
+        })
+    }
+
     /// The tables that share a user key range with `smallest..=largest`, found by binary search.
     #[must_use]
     pub fn overlapping(&self, smallest: &[u8], largest: &[u8]) -> &[Arc<TableInfo>] {
@@ -111,6 +127,17 @@ impl Level {
     }
 }
 
+/// A table and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<'a> {
+    /// The table.
+    pub table: &'a Arc<TableInfo>,
+    /// The index of its level.
+    pub level: usize,
+    /// Its run.
+    pub run: RunId,
+}
+
 /// One keyspace's tree: levels from the staging area (0) downward; deeper is older.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
@@ -127,6 +154,21 @@ impl Shape {
                 .iter()
                 .flat_map(move |run| run.tables.iter().map(move |t| (depth, run.id, t)))
         })
+    }
+
+    /// The tables of these names, newest position first; names that the shape does not hold are left
+    /// out. It is one pass over the tables that looks at nothing but their names, so that what a plan
+    /// costs follows its own tables, not those of the tree.
+    #[must_use]
+    pub fn find(&self, names: impl IntoIterator<Item = TableId>) -> Vec<Placed<'_>> {
+        let names: Names = names.into_iter().collect();
+        let mut found = Vec::new();
+        for (level, run, table) in self.tables() {
+            if names.contains(table.id) {
+                found.push(Placed { table, level, run });
+            }
+        }
+        found
     }
 
     /// Index of the deepest level that holds a table; 0 when there is none.

@@ -9,12 +9,12 @@
 //! The answer stays true while the group runs: when it is yes, no table left out holds an older
 //! version of the key, and later plans only rearrange the versions that there are.
 
+use crate::names::Names;
 use crate::plan::{Destination, Group};
 use crate::planning::Running;
-use crate::shape::{Shape, TableId, TableInfo};
+use crate::shape::{Shape, TableInfo};
 use crate::sort::sort_by;
 use crate::validate::outputs;
-use std::collections::HashSet;
 
 /// Answers, key by key, whether one group's merge may drop a tombstone.
 #[derive(Clone, Debug)]
@@ -29,9 +29,8 @@ impl TombstoneRule {
     /// The rule for `group`, which may be listed in `running` itself.
     #[must_use]
     pub fn new(shape: &Shape, running: &Running, group: &Group) -> Self {
-        let own: HashSet<TableId> = group.inputs.iter().copied().collect();
-        let all = || shape.tables().map(|(_, _, t)| t.as_ref());
-        let inputs: Vec<&TableInfo> = all().filter(|t| own.contains(&t.id)).collect();
+        let own: Names = group.inputs.iter().copied().collect();
+        let inputs = tables(shape, group);
         let hull =
             inputs.iter().map(|t| &t.smallest).min().zip(inputs.iter().map(|t| &t.largest).max());
         let Some((first, last)) = hull else {
@@ -39,25 +38,24 @@ impl TombstoneRule {
         };
 
         let below = |place: Destination| group.destination.is_above(place);
-        let mut ranges: Vec<(&[u8], &[u8])> = shape
-            .tables()
-            .filter(|(level, run, t)| {
-                below(Destination { level: *level, run: *run }) && !own.contains(&t.id)
-            })
-            .map(|(_, _, t)| (t.smallest.as_slice(), t.largest.as_slice()))
-            .collect();
-        for other in running.groups() {
-            let is_self = other.inputs.iter().any(|id| own.contains(id));
-            if !is_self && below(other.destination) {
-                let theirs: HashSet<TableId> = other.inputs.iter().copied().collect();
-                let inputs: Vec<_> = all().filter(|t| theirs.contains(&t.id)).collect();
-                let promised = outputs(&other.action, &inputs);
-                ranges.extend(promised.iter().map(|o| (o.smallest, o.largest)));
+        let mut ranges: Vec<(&[u8], &[u8])> = Vec::new();
+        for (level, runs) in shape.levels.iter().map(|level| &level.runs).enumerate() {
+            for run in runs.iter().filter(|run| below(Destination { level, run: run.id })) {
+                let left_out = run.overlapping(first, last).iter().filter(|t| !own.contains(t.id));
+                ranges.extend(left_out.map(|t| (t.smallest.as_slice(), t.largest.as_slice())));
             }
         }
-        ranges.retain(|(smallest, largest)| {
-            *smallest <= last.as_slice() && first.as_slice() <= *largest
-        });
+        for other in running.groups() {
+            let is_self = other.inputs.iter().any(|id| own.contains(*id));
+            if !is_self && below(other.destination) {
+                let promised = outputs(&other.action, &tables(shape, other));
+                let promised = promised.iter().map(|o| (o.smallest, o.largest));
+                ranges.extend(
+                    promised
+                        .filter(|(from, to)| *from <= last.as_slice() && first.as_slice() <= *to),
+                );
+            }
+        }
         TombstoneRule { ranges: union(ranges), next: 0 }
     }
 
@@ -77,6 +75,12 @@ impl TombstoneRule {
         }
         true
     }
+}
+
+/// What a group reads.
+fn tables<'a>(shape: &'a Shape, group: &Group) -> Vec<&'a TableInfo> {
+    let found = shape.find(group.inputs.iter().copied());
+    found.into_iter().map(|placed| placed.table.as_ref()).collect()
 }
 
 /// Joins overlapping ranges.

@@ -77,7 +77,8 @@ impl Policy for Universal {
             (oldest.place, oldest.run.tables.as_slice())
         };
         let bottom = stack.last().is_some_and(|c| c.place == oldest.place);
-        let target = Target { destination, there, bottom, table_bytes: self.table_bytes };
+        let table_bytes = self.table_bytes;
+        let target = Target { destination, there, bottom, table_bytes, moves: true };
         let coming = block.iter().filter(|c| c.place != destination).flat_map(|c| &c.run.tables);
         Some(Compaction::parallel(bring(coming, target), reason).into())
     }

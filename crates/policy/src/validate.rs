@@ -25,9 +25,10 @@
 //! such groups read may shift, as it stays below all that they write.
 
 use crate::edit::{EditError, reshape};
+use crate::names::Names;
 use crate::plan::{Action, Compaction, Destination, FlushPlan, Group, LevelChange, Plan};
 use crate::planning::Running;
-use crate::shape::{MAX_LEVELS, RunId, Shape, TableId, TableInfo};
+use crate::shape::{MAX_LEVELS, Placed, RunId, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -250,12 +251,16 @@ fn resolve<'a>(
     running: &Running,
     compaction: &Compaction,
 ) -> Result<(Vec<Resolved<'a>>, Vec<Resolved<'a>>), Refusal> {
-    let tables: HashMap<TableId, Input<'a>> = shape
-        .tables()
-        .map(|(level, run, t)| (t.id, Input { table: t, place: Destination { level, run } }))
+    let groups = running.groups().chain(&compaction.groups);
+    let inputs = shape.find(groups.flat_map(|group| group.inputs.iter().copied()));
+    let tables: HashMap<TableId, Input<'a>> = (inputs.into_iter())
+        .map(|Placed { table, level, run }| {
+            (table.id, Input { table, place: Destination { level, run } })
+        })
         .collect();
-    let mut levels: HashMap<RunId, usize> =
-        tables.values().map(|input| (input.place.run, input.place.level)).collect();
+    let mut levels: HashMap<RunId, usize> = (shape.levels.iter().enumerate())
+        .flat_map(|(level, l)| l.runs.iter().map(move |run| (run.id, level)))
+        .collect();
     let mut taken = HashSet::new();
 
     let mut old = Vec::new();
@@ -308,7 +313,7 @@ fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal
 
 /// Step 2. Runs are sorted, so only the tables that overlap are looked at.
 fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
-    let own: HashSet<_> = group.inputs.iter().map(|input| input.table.id).collect();
+    let own: Names = group.inputs.iter().map(|input| input.table.id).collect();
     let destination = group.destination;
     let runs = || {
         shape.levels.iter().enumerate().flat_map(|(level, l)| {
@@ -320,7 +325,7 @@ fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
             if from.is_above(destination) { (from, destination) } else { (destination, from) };
         for (place, run) in runs().filter(|(p, _)| high.is_above(*p) && p.is_above(low)) {
             let mut overlapping = run.overlapping(&input.smallest, &input.largest).iter();
-            if let Some(v) = overlapping.find(|v| !own.contains(&v.id)) {
+            if let Some(v) = overlapping.find(|v| !own.contains(v.id)) {
                 let (input, table) = (input.id, v.id);
                 return Err(Refusal::Passes { input, from, destination, table, place });
             }
@@ -329,7 +334,7 @@ fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
     for (place, run) in runs().filter(|(place, _)| *place == destination) {
         for output in &group.outputs {
             let mut overlapping = run.overlapping(output.smallest, output.largest).iter();
-            if let Some(v) = overlapping.find(|v| !own.contains(&v.id)) {
+            if let Some(v) = overlapping.find(|v| !own.contains(v.id)) {
                 return Err(Refusal::Lands { input: output.of, table: v.id, place });
             }
         }

@@ -158,21 +158,24 @@ impl View<'_> {
         seed: u64,
         cursor: Option<&[u8]>,
     ) -> Option<Plan> {
-        let below = self.runs(level + 1).first();
-        let overlaps =
-            |t: &TableInfo| below.map_or(&[][..], |r| r.overlapping(&t.smallest, &t.largest));
-        let free: Vec<&Arc<TableInfo>> = (self.tables(level).iter())
-            .filter(|t| !self.is_held(t) && !overlaps(t).iter().any(|o| self.is_held(o)))
-            .collect();
-        let candidates: Vec<_> = (free.iter())
-            .map(|table| Candidate {
-                table,
-                overlap: overlaps(table).iter().map(|o| o.bytes).fold(0, u64::saturating_add),
+        let tables = self.tables(level);
+        let overlaps: Vec<&[Arc<TableInfo>]> = match self.runs(level + 1).first() {
+            Some(below) => below.overlapping_each(tables).collect(),
+            None => vec![&[]; tables.len()],
+        };
+        let free: Vec<_> = (tables.iter().zip(overlaps))
+            .filter(|(t, overlaps)| {
+                !self.is_held(t) && !overlaps.iter().any(|overlap| self.is_held(overlap))
             })
             .collect();
-        let picked = *free.get(pick(how, &candidates, seed, cursor)?)?;
+        let candidates: Vec<_> = (free.iter())
+            .map(|(table, overlaps)| Candidate {
+                table,
+                overlap: overlaps.iter().map(|o| o.bytes).fold(0, u64::saturating_add),
+            })
+            .collect();
+        let (picked, overlapping) = *free.get(pick(how, &candidates, seed, cursor)?)?;
 
-        let overlapping = overlaps(picked);
         let action = if overlapping.is_empty() {
             let bottom = level + 1 >= self.last();
             descend(std::slice::from_ref(picked), bottom, self.rule.table_bytes)

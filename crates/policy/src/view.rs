@@ -7,7 +7,7 @@
 use crate::groups::Target;
 use crate::plan::{Action, Destination};
 use crate::planning::{Planning, Running};
-use crate::shape::{Run, RunId, Shape, TableId, TableInfo};
+use crate::shape::{Level, Run, RunId, Shape, TableId, TableInfo};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -33,12 +33,15 @@ pub(crate) struct View<'a> {
     pub(crate) running: &'a Running,
     pub(crate) fresh: RunId,
     held: HashSet<TableId>,
+    /// `N_i`, which a planner asks for again and again.
+    sizes: Vec<u64>,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn new(rule: Vertical, planning: &Planning<'a>) -> Self {
         let Planning { shape, running, fresh, .. } = *planning;
-        View { rule, shape, running, fresh, held: running.held() }
+        let sizes = shape.levels.iter().map(Level::bytes).collect();
+        View { rule, shape, running, fresh, held: running.held(), sizes }
     }
 
     /// L.
@@ -60,7 +63,7 @@ impl<'a> View<'a> {
 
     /// `N_i`.
     pub(crate) fn bytes(&self, level: usize) -> u64 {
-        self.shape.levels.get(level).map_or(0, |l| l.bytes())
+        self.sizes.get(level).copied().unwrap_or(0)
     }
 
     /// Bytes of a level that no running group takes further down.
@@ -70,6 +73,9 @@ impl<'a> View<'a> {
             .flat_map(|g| &g.inputs)
             .copied()
             .collect();
+        if leaving.is_empty() {
+            return self.bytes(level);
+        }
         self.level(level)
             .filter(|t| !leaving.contains(&t.id))
             .map(|t| t.bytes)
@@ -145,7 +151,7 @@ impl<'a> View<'a> {
         let level = destination.level;
         let is_alone = self.runs(level).len() == there.len().min(1);
         let bottom = level > self.last() || level == self.last() && is_alone;
-        Target { destination, there, bottom, table_bytes: self.rule.table_bytes }
+        Target { destination, there, bottom, table_bytes: self.rule.table_bytes, moves: true }
     }
 
     pub(crate) fn merge(&self) -> Action {

@@ -1,9 +1,9 @@
 //! The application's operations, one after another, drawn from a seed.
 
 use crate::workload::{Choice, KeyOrder, Kind, Workload};
+use crate::zipf::Zipf;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use rand_distr::{Distribution, Zipf};
 
 /// One operation. Keys are given as they are, numbers for those that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Client {
     inserted: u64,
     /// Operations drawn, those of the load included.
     drawn: u64,
-    zipf: Option<(u64, Zipf<f64>)>,
+    zipf: Option<Zipf>,
     ranges: Ranges,
 }
 
@@ -151,14 +151,11 @@ impl Client {
 
     /// A rank from 0, by Zipf's law.
     fn rank(&mut self, keys: u64, exponent: f64) -> u64 {
-        if self.zipf.as_ref().is_none_or(|(n, _)| *n != keys) {
-            self.zipf = Zipf::new(keys as f64, exponent).ok().map(|zipf| (keys, zipf));
-        }
-        let drawn = match &self.zipf {
-            Some((_, zipf)) => zipf.sample(&mut self.random),
-            None => 1.0,
-        };
-        (drawn as u64).clamp(1, keys) - 1
+        let zipf = self.zipf.take().filter(|zipf| zipf.ranks() == keys);
+        let zipf = zipf.unwrap_or_else(|| Zipf::new(keys, exponent));
+        let rank = zipf.draw(|| self.unit());
+        self.zipf = Some(zipf);
+        rank
     }
 
     /// Deals the ranges anew when their number grows: it does so in equal steps over the operations.
@@ -175,7 +172,7 @@ impl Client {
         // The heat of the x-th hottest range, as MixGraph fits it to a production trace.
         let heat = |x: u64| {
             let x = x as f64;
-            14.18 * (-2.917 * x).exp() + 0.0164 * (-0.08082 * x).exp()
+            14.18 * libm::exp(-2.917 * x) + 0.0164 * libm::exp(-0.08082 * x)
         };
         let total: f64 = (1..=count).map(heat).sum();
         let mut sum = 0.0;

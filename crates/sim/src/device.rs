@@ -33,7 +33,7 @@ pub struct Device {
     pub read_micros: f64,
 }
 
-/// The machine of the Spooky paper.
+/// The machine of the Spooky paper, as far as it is known.
 impl Default for Device {
     fn default() -> Self {
         machine(5.0e9, 1.4e9, 80.0)
@@ -41,8 +41,8 @@ impl Default for Device {
 }
 
 /// Storage of these speeds beside the processor that all presets share: merging at 200 MB/s a
-/// thread and 2 µs an operation, of the order that RocksDB reaches on current servers. No paper
-/// states them; none is fitted to a result.
+/// thread and 2 µs an operation. No paper states these figures, nor the time of a request: they are
+/// assumed, and none is fitted to a result.
 fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
     Device {
         read_speed,
@@ -60,43 +60,54 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
 pub struct DevicePreset {
     /// Its name.
     pub name: &'static str,
-    /// Whose machine it is, and where its figures are from.
-    pub source: &'static str,
+    /// What the paper says of it.
+    pub paper: &'static str,
+    /// Where the speeds of reading and writing are from. The other figures are assumed.
+    pub speeds: &'static str,
     /// Its figures.
     pub device: Device,
 }
 
+/// What [`DevicePreset::speeds`] says of speeds that nobody states.
+const ASSUMED: &str = "assumed";
+
 impl Device {
-    /// The machines of the papers whose policies are compared.
+    /// The machines of the papers whose policies are compared. The papers name a disk or an
+    /// instance, and no speed of it.
     #[must_use]
     pub fn presets() -> Vec<DevicePreset> {
-        let preset = |name, source, device| DevicePreset { name, source, device };
+        let preset = |name, paper, speeds, device| DevicePreset { name, paper, speeds, device };
         vec![
             preset(
                 "spooky",
-                "Dayan et al., Spooky, PVLDB 15(11), section 6: Samsung MZ1L2960HCJR (PM9A3, 960 \
-                 GB); speeds about its maker's",
+                "Dayan et al., Spooky, PVLDB 15(11), section 6: 960 GB Samsung NVMe SSD, model \
+                 MZ1L2960HCJR-00A07",
+                ASSUMED,
                 Device::default(),
             ),
             preset(
                 "vertiorizon",
-                "Vertiorizon, section 6: a 1 TB NVMe SSD of no stated model; speeds usual for PCIe 3",
+                "Vertiorizon, section 7: 1 TB NVMe SSD of no stated model",
+                ASSUMED,
                 machine(3.2e9, 1.9e9, 80.0),
             ),
             preset(
                 "coordinated",
-                "Coordinated partitioning, section V: AWS c5.4xlarge; the instance's bandwidth to \
-                 its volumes, 4750 Mbit/s",
+                "Coordinated partitioning, section V: AWS EC2 c5.4xlarge, storage not stated",
+                ASSUMED,
                 machine(593.75e6, 593.75e6, 500.0),
             ),
             preset(
                 "ptierdb",
-                "PTierDB, section 5: Intel D3-S4510, 480 GB; speeds about its maker's",
+                "PTierDB, section IV: 480 GB Intel D3-S4510 SSD",
+                ASSUMED,
                 machine(560.0e6, 490.0e6, 110.0),
             ),
             preset(
                 "bucketlsm",
-                "BucketLSM, table of the testbed: Samsung 990 PRO, 1 TB; speeds of its data sheet",
+                "BucketLSM, table III: 1 TB Samsung 990 PRO NVMe SSD",
+                "the maker's rating, 7450 and 6900 MB/s, as quoted and measured by thefpsreview.com, \
+                 Samsung 990 PRO with Heatsink 1TB, 27 May 2024, page 4",
                 machine(7.45e9, 6.9e9, 60.0),
             ),
         ]

@@ -27,7 +27,7 @@ pub struct FlashOptions {
     pub unit_pages: u32,
 }
 
-/// 960 GB with 7 % more, in units of 1 GiB: flash firmware erases a stripe over all its dies.
+/// 960 GB; the rest is assumed: 7 % more, in units of 1 GiB, a stripe over all dies.
 impl Default for FlashOptions {
     fn default() -> Self {
         FlashOptions {

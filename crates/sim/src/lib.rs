@@ -5,7 +5,7 @@
 //! costs: keys are exact, values are sizes, time is virtual, and nothing is stored.
 //!
 //! * [`Config`] says what is simulated, [`Simulation`] runs it, [`Report`] says what came out.
-//! * `workload`, `client` - what the application does.
+//! * `workload`, `client`, `zipf` - what the application does.
 //! * `memory`, `tree`, `merge`, `entry`, `live` - the store's contents.
 //! * `schedule` - the policy at work. `job`, `background` - flushes and merges.
 //! * `device`, `flash`, `cache`, `reads`, `clock` - what time and wear they cost.
@@ -45,6 +45,7 @@ mod tests;
 mod trace;
 mod tree;
 mod workload;
+mod zipf;
 
 pub use client::{Client, Operation};
 pub use config::{Config, SimulationError};
@@ -52,5 +53,5 @@ pub use device::{Device, DevicePreset};
 pub use flash::FlashOptions;
 pub use report::{Figures, LevelReport, Phase, Report, StallSeconds, Window};
 pub use simulation::{Listener, Simulation};
-pub use trace::{Event, Stall};
+pub use trace::{Event, Stall, TraceLine};
 pub use workload::{Choice, KeyOrder, Mix, Workload, WorkloadPreset};

@@ -135,8 +135,24 @@ impl Simulation {
     /// # Errors
     /// A flash device that is full; a tree that no plan would bring on.
     pub fn advance(&mut self, operations: u64) -> Result<bool, SimulationError> {
+        self.go(operations, Time::MAX)
+    }
+
+    /// Goes on for at most so many operations, and with nothing that happens after this second;
+    /// answers whether there is more to do.
+    ///
+    /// # Errors
+    /// As [`Simulation::advance`].
+    pub fn advance_until(&mut self, operations: u64, at: f64) -> Result<bool, SimulationError> {
+        self.go(operations, nanos(at))
+    }
+
+    fn go(&mut self, operations: u64, last: Time) -> Result<bool, SimulationError> {
         let until = self.client.drawn().saturating_add(operations);
         loop {
+            if self.next_moment().is_some_and(|moment| moment > last) {
+                return Ok(true);
+            }
             if self.waits.is_some() || self.settling || self.agenda.next() <= self.time {
                 match self.agenda.pop() {
                     Some((at, job)) => {
@@ -164,6 +180,13 @@ impl Simulation {
                 }
             }
         }
+    }
+
+    /// When what comes next happens, if anything does.
+    fn next_moment(&self) -> Option<Time> {
+        let due = Some(self.agenda.next()).filter(|due| *due < Time::MAX);
+        let goes_on = self.waits.is_none() && !self.settling;
+        if goes_on { Some(due.unwrap_or(self.time).min(self.time)) } else { due }
     }
 
     /// Operations done, and in all.

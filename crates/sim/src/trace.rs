@@ -19,6 +19,16 @@ pub enum Stall {
 /// The one keyspace there is.
 pub(crate) const KEYSPACE: u32 = 0;
 
+/// A line of the trace: an event, and when it happened.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TraceLine<'a> {
+    /// The virtual second.
+    pub seconds: f64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: &'a Event,
+}
+
 /// Something that the simulated engine did.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]

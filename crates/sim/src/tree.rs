@@ -2,6 +2,7 @@
 
 use crate::entry::{Entry, Sizes};
 use std::collections::{HashMap, HashSet};
+use std::f64::consts::LN_2;
 use std::sync::Arc;
 use terrane_policy::{
     EditError, Group, Histogram, HistogramPoint, LevelChange, Shape, ShapeEdit, TableId, TableInfo,
@@ -56,7 +57,7 @@ fn histogram(entries: &[Entry], sizes: Sizes) -> Histogram {
 
 /// The false positives of a Bloom filter with the best number of probes: `2^(-bits * ln 2)`.
 fn rate(bits_per_key: f64) -> f64 {
-    (-bits_per_key * std::f64::consts::LN_2.powi(2)).exp()
+    libm::exp(-bits_per_key * LN_2 * LN_2)
 }
 
 /// The tree of the store.
@@ -77,10 +78,8 @@ impl Tree {
 
     /// The tables that a group reads, newest place first and in key order within a run.
     pub(crate) fn inputs(&self, group: &Group) -> Vec<&Table> {
-        let mut own = group.inputs.clone();
-        own.sort();
-        let inputs = self.shape.tables().filter(|(_, _, t)| own.binary_search(&t.id).is_ok());
-        inputs.filter_map(|(_, _, t)| self.table(t.id)).collect()
+        let inputs = self.shape.find(group.inputs.iter().copied());
+        inputs.into_iter().filter_map(|placed| self.table(placed.table.id)).collect()
     }
 
     /// Makes an edit take effect; `tables` are those that it adds and that are new. Answers the

@@ -54,7 +54,7 @@ enum Command {
         #[arg(long, value_enum)]
         only: Option<test::Part>,
     },
-    /// Build the Wasm module and the npm package around it
+    /// Build the Wasm module and the npm package around it, and the simulator's module
     Wasm {
         /// Optimised for speed, the default
         #[arg(long, conflicts_with = "dev")]
@@ -103,6 +103,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Wasm { release: _, dev } => {
             let profile = if dev { wasm::Profile::Dev } else { wasm::Profile::Release };
             wasm::build(&workspace, profile)?;
+            wasm::simulator(&workspace, profile)?;
         }
         Command::Bench { browser: true, arguments } => bench::browser(&workspace, &arguments)?,
         Command::Bench { browser: false, arguments } => bench::native(&workspace, &arguments)?,

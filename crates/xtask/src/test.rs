@@ -40,13 +40,14 @@ const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -
     Step { name, part, after: None, run }
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     step("format", Part::Lint, format),
     step("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
     step("Rust tests", Part::Rust, rust_tests),
     step("interleavings", Part::Rust, interleavings),
     step(BUILD, Part::Browser, wasm_build),
+    step("simulator", Part::Browser, simulator_tests),
     Step { after: Some(BUILD), ..step("npm package", Part::Browser, package_tests) },
     Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
     Step { after: Some(BUILD), ..step("packed package", Part::Browser, packed_package) },
@@ -177,9 +178,10 @@ fn clippy(run: &Run) -> Result<String> {
 }
 
 fn clippy_wasm(run: &Run) -> Result<String> {
-    let mut command = wasm::cargo(run.workspace, &["clippy", "-p", "terrane-wasm"]);
+    let mut command =
+        wasm::cargo(run.workspace, &["clippy", "-p", "terrane-wasm", "-p", "terrane-sim-wasm"]);
     command.args(["--", "-D", "warnings"]);
-    run.with(&[&CLIPPY, &WasmTarget], "cargo clippy -p terrane-wasm", command)
+    run.with(&[&CLIPPY, &WasmTarget], "cargo clippy -p terrane-wasm -p terrane-sim-wasm", command)
 }
 
 fn documentation(run: &Run) -> Result<String> {
@@ -213,6 +215,17 @@ fn interleavings(run: &Run) -> Result<String> {
 fn wasm_build(run: &Run) -> Result<String> {
     wasm::build(run.workspace, wasm::Profile::Release)?;
     Ok(String::new())
+}
+
+/// The simulator's module against the command.
+fn simulator_tests(run: &Run) -> Result<String> {
+    let module = wasm::simulator(run.workspace, wasm::Profile::Release)?;
+    let cli = run.workspace.cargo(&["build", "--package", "terrane-cli"]);
+    run.with(&[], "cargo build -p terrane-cli", cli)?;
+    let mut command = run.workspace.command("node");
+    command.args(["--test", "crates/sim-wasm/test/agreement.test.js"]);
+    command.env("MODULE", module).env("TERRANE", run.workspace.path("target/debug/terrane"));
+    run.with(&[], "node --test in crates/sim-wasm", command)
 }
 
 fn package_tests(run: &Run) -> Result<String> {

@@ -1,12 +1,14 @@
-//! The browser build of the engine, and the npm package around it.
+//! The browser builds: the engine with the npm package around it, and the simulator.
 //!
-//! 1. wasm-pack compiles `crates/wasm` and writes its JavaScript, with the tools that are here: it
+//! 1. wasm-pack compiles a crate and writes its JavaScript, with the tools that are here: it
 //!    downloads nothing.
 //! 2. wasm-opt, from the npm package `binaryen`, makes the release module smaller and faster.
-//! 3. Three files go to `bindings-js/wasm`, and TypeScript builds `bindings-js/dist`.
-//! 4. The release package is weighed as a server would send it, and is refused above a bound.
+//! 3. Three files go where the module is used: the engine's to `bindings-js/wasm`, of which TypeScript
+//!    builds `bindings-js/dist`.
+//! 4. The release package is weighed as a server would send it, and is refused above a bound. The
+//!    simulator is weighed, too.
 //!
-//! Neither part runs again while its inputs are older than its output.
+//! No part runs again while its inputs are older than its output.
 
 use crate::fresh::Step;
 use crate::node::{self, BINDINGS};
@@ -15,7 +17,6 @@ use crate::rust::{WASM_TARGET, WasmBindgen, WasmPack, WasmTarget};
 use crate::setup::{self, Need};
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
-use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -39,29 +40,52 @@ const WASM_OPT_FLAGS: [&str; 9] = [
     "--enable-multivalue",
 ];
 
-/// Where the module and its JavaScript go.
-const OUTPUT: &str = "bindings-js/wasm";
 /// The most that a page may have to load, in bytes: module, worker and client with gzip -9.
 const GZIP_MAX: u64 = 330_000;
-/// The module.
-const MODULE: &str = "terrane_bg.wasm";
+
+/// A crate that becomes a module.
+struct Module {
+    /// The crate.
+    source: &'static str,
+    /// The crates that it is made of.
+    parts: &'static [&'static str],
+    /// What its files are called.
+    name: &'static str,
+    /// The profile of its release.
+    profile: &'static str,
+    /// Where they go.
+    output: &'static str,
+}
+
+/// The engine.
+const ENGINE: Module = Module {
+    source: "crates/wasm",
+    parts: &["crates/policy", "crates/terrane", "crates/opfs", "crates/wasm"],
+    name: "terrane",
+    profile: "wasm",
+    output: "bindings-js/wasm",
+};
+
+/// What a server would send of a file, as an expression of Node.js.
+const WEIGH: &str = "`${zlib.gzipSync(fs.readFileSync(process.argv[1]), { level: 9 }).length} bytes \
+    with gzip -9`";
+
+/// The simulator.
+const SIMULATOR: Module = Module {
+    source: "crates/sim-wasm",
+    parts: &["crates/policy", "crates/sim", "crates/sim-wasm"],
+    name: "terrane_sim",
+    profile: "wasm-sim",
+    output: "target/sim-wasm",
+};
 
 /// How the module is compiled.
 #[derive(Clone, Copy)]
 pub enum Profile {
-    /// For speed and size: the profile `wasm` of the workspace.
+    /// For speed and size: a profile of the workspace.
     Release,
     /// For a short build, with names and assertions.
     Dev,
-}
-
-impl Profile {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Release => "wasm",
-            Self::Dev => "dev",
-        }
-    }
 }
 
 /// A cargo command for the browser, with the flags of this build, so that they share their work.
@@ -79,7 +103,7 @@ pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
     let needs: [&dyn Need; 6] =
         [&WasmTarget, &WasmPack, &WasmBindgen, &node::Node, &node::Npm, &BINDINGS];
     setup::ensure(workspace, &needs)?;
-    module_step(workspace, profile)?.bring_up_to_date(|| build_module(workspace, profile))?;
+    ENGINE.bring_up_to_date(workspace, profile)?;
     package_step(workspace)?.bring_up_to_date(|| {
         let build = workspace.npm(BINDINGS.folder, &["run", "build"]);
         progress::run("npm run build in bindings-js", build).map(drop)
@@ -87,28 +111,87 @@ pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
     weigh(workspace, profile)
 }
 
-fn module_step(workspace: &Workspace, profile: Profile) -> Result<Step> {
-    let locks = ["Cargo.toml", "Cargo.lock", "bindings-js/package-lock.json"];
-    let mut inputs = locks.map(|input| workspace.path(input)).to_vec();
-    let native_only = ["cli", "xtask"].map(OsStr::new);
-    for entry in fs::read_dir(workspace.path("crates"))? {
-        let entry = entry?;
-        if !native_only.contains(&entry.file_name().as_os_str()) {
-            inputs.push(entry.path());
+/// Brings the simulator's module up to date, and answers the folder where it lies.
+///
+/// # Errors
+/// A missing tool, or the build step that failed.
+pub fn simulator(workspace: &Workspace, profile: Profile) -> Result<PathBuf> {
+    let needs: [&dyn Need; 5] = [&WasmTarget, &WasmPack, &WasmBindgen, &node::Node, &BINDINGS];
+    setup::ensure(workspace, &needs)?;
+    SIMULATOR.bring_up_to_date(workspace, profile)?;
+    let folder = workspace.path(SIMULATOR.output);
+    let mut weigh = workspace.command("node");
+    weigh.args(["--print", WEIGH]).arg(SIMULATOR.file(workspace));
+    print!("  simulator: {}", progress::run("weighing the simulator", weigh)?);
+    Ok(folder)
+}
+
+impl Module {
+    fn bring_up_to_date(&self, workspace: &Workspace, profile: Profile) -> Result<()> {
+        self.step(workspace, profile).bring_up_to_date(|| self.build(workspace, profile))
+    }
+
+    fn step(&self, workspace: &Workspace, profile: Profile) -> Step {
+        let locks = ["Cargo.toml", "Cargo.lock", "bindings-js/package-lock.json"];
+        let inputs = locks.iter().chain(self.parts).map(|input| workspace.path(input));
+        let version = |program| workspace.version(program, &[]).unwrap_or_default();
+        Step {
+            stamp: workspace.path(&format!("target/xtask/{}.stamp", self.name)),
+            key: format!(
+                "{} rustc {} wasm-pack {} {RUSTFLAGS} {WASM_OPT_FLAGS:?}",
+                self.profile(profile),
+                version("rustc"),
+                version("wasm-pack")
+            ),
+            inputs: inputs.collect(),
+            output: self.file(workspace),
         }
     }
-    let version = |program| workspace.version(program, &[]).unwrap_or_default();
-    Ok(Step {
-        stamp: workspace.path("target/xtask/wasm.stamp"),
-        key: format!(
-            "{} rustc {} wasm-pack {} {RUSTFLAGS} {WASM_OPT_FLAGS:?}",
-            profile.name(),
-            version("rustc"),
-            version("wasm-pack")
-        ),
-        inputs,
-        output: module_path(workspace),
-    })
+
+    fn profile(&self, profile: Profile) -> &'static str {
+        match profile {
+            Profile::Release => self.profile,
+            Profile::Dev => "dev",
+        }
+    }
+
+    fn binary(&self) -> String {
+        format!("{}_bg.wasm", self.name)
+    }
+
+    fn file(&self, workspace: &Workspace) -> PathBuf {
+        workspace.path(self.output).join(self.binary())
+    }
+
+    fn build(&self, workspace: &Workspace, profile: Profile) -> Result<()> {
+        let name = self.profile(profile);
+        // Not straight into the package: wasm-pack adds a .gitignore there that npm would obey.
+        let built = workspace.path("target/wasm-pack").join(self.name).join(name);
+        let mut wasm_pack = workspace.command("wasm-pack");
+        wasm_pack.args(["build", self.source, "--mode", "no-install", "--target", "web"]);
+        wasm_pack.args(["--no-pack", "--no-opt", "--out-name", self.name]);
+        wasm_pack.args(["--profile", name, "--out-dir"]).arg(&built);
+        wasm_pack.env("RUSTFLAGS", RUSTFLAGS);
+        progress::run(&format!("wasm-pack build {} ({name})", self.source), wasm_pack)?;
+
+        let output = workspace.path(self.output);
+        fs::create_dir_all(&output)?;
+        for name in [format!("{}.js", self.name), format!("{}.d.ts", self.name)] {
+            fs::copy(built.join(&name), output.join(&name))
+                .with_context(|| format!("copying {name}"))?;
+        }
+        let module = built.join(self.binary());
+        match profile {
+            Profile::Dev => drop(fs::copy(module, self.file(workspace))?),
+            Profile::Release => {
+                let wasm_opt = workspace.path(BINDINGS.folder).join("node_modules/.bin/wasm-opt");
+                let mut command = workspace.command(wasm_opt);
+                command.args(WASM_OPT_FLAGS).arg(module).arg("-o").arg(self.file(workspace));
+                progress::run("wasm-opt -O3", command)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn package_step(workspace: &Workspace) -> Result<Step> {
@@ -118,38 +201,6 @@ fn package_step(workspace: &Workspace) -> Result<Step> {
         inputs: BINDINGS.sources(workspace)?,
         output: workspace.path("bindings-js/dist/index.js"),
     })
-}
-
-fn build_module(workspace: &Workspace, profile: Profile) -> Result<()> {
-    // Not straight into the package: wasm-pack adds a .gitignore there that npm would obey.
-    let built = workspace.path("target/wasm-pack").join(profile.name());
-    let mut wasm_pack = workspace.command("wasm-pack");
-    wasm_pack.args(["build", "crates/wasm", "--mode", "no-install", "--target", "web"]);
-    wasm_pack.args(["--no-pack", "--no-opt", "--out-name", "terrane"]);
-    wasm_pack.args(["--profile", profile.name(), "--out-dir"]).arg(&built);
-    wasm_pack.env("RUSTFLAGS", RUSTFLAGS);
-    progress::run(&format!("wasm-pack build ({})", profile.name()), wasm_pack)?;
-
-    let output = workspace.path(OUTPUT);
-    fs::create_dir_all(&output)?;
-    for name in ["terrane.js", "terrane.d.ts"] {
-        fs::copy(built.join(name), output.join(name)).with_context(|| format!("copying {name}"))?;
-    }
-    let module = built.join(MODULE);
-    match profile {
-        Profile::Dev => drop(fs::copy(module, output.join(MODULE))?),
-        Profile::Release => {
-            let wasm_opt = workspace.path(BINDINGS.folder).join("node_modules/.bin/wasm-opt");
-            let mut command = workspace.command(wasm_opt);
-            command.args(WASM_OPT_FLAGS).arg(module).arg("-o").arg(output.join(MODULE));
-            progress::run("wasm-opt -O3", command)?;
-        }
-    }
-    Ok(())
-}
-
-fn module_path(workspace: &Workspace) -> PathBuf {
-    workspace.path(OUTPUT).join(MODULE)
 }
 
 /// Prints what a page has to load; refuses a release that is larger than the bound.

@@ -3,14 +3,15 @@
 //!
 //! * [`growth`] - figure 6 and figure 14 D: write and space amplification as the data or T grows.
 //! * [`shapes`] - figure 14 A-C: lazy leveling and tiering.
-//! * [`skew`] - figure 13 G-H: updates that favour some keys.
-//! * [`flash`] - figures 13 A-D and 1: with the garbage collection of flash.
+//! * [`skew`] - figures 13 G and 11 A: updates that favour some keys.
+//! * [`flash`] - figures 13 A-D and G-H, 15 B and 1: with the garbage collection of flash.
 //!
 //! The paper's store has buffers of 64 MB and entries of 528 bytes. Here an entry stands for many:
 //! what matters is how many buffers there are, and how large files, erase units and requests are in
 //! buffers. All of that is kept; times are those of a machine slower by as much as the store is
 //! smaller.
 
+mod drive;
 pub mod equations;
 pub mod flash;
 pub mod growth;
@@ -35,6 +36,7 @@ pub fn figures(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Vec<Figur
         shapes::figure(scale, progress)?,
         skew::figure(scale, progress)?,
         flash::over_time(scale, progress)?,
+        flash::under_skew(scale, progress)?,
         flash::over_utilisation(scale, progress)?,
     ])
 }
@@ -75,7 +77,12 @@ impl Store {
 
     /// Partial merges of the file that overlaps least; files are as large as a buffer.
     fn partial(self, size_ratio: u64) -> PolicyOptions {
-        let (base_bytes, table_bytes) = (self.base(), self.buffer());
+        self.partial_of(size_ratio, 1)
+    }
+
+    /// Partial merges of files of so many buffers.
+    fn partial_of(self, size_ratio: u64, buffers: u64) -> PolicyOptions {
+        let (base_bytes, table_bytes) = (self.base(), buffers * self.buffer());
         let level0_runs = 1;
         PolicyOptions::Leveled(Leveled {
             size_ratio,
@@ -86,7 +93,8 @@ impl Store {
         })
     }
 
-    /// Spooky with X that many levels above L, and the G largest levels leveled.
+    /// Spooky with X that many levels above L, and the G largest levels leveled; as in the paper, a
+    /// file that comes alone to an empty level is rewritten.
     fn spooky(self, size_ratio: u64, levels_below: u64, leveled_levels: u64) -> PolicyOptions {
         PolicyOptions::Spooky(Spooky {
             size_ratio,
@@ -95,6 +103,7 @@ impl Store {
             level0_runs: 1,
             levels_below,
             leveled_levels,
+            moves: false,
         })
     }
 

@@ -17,12 +17,14 @@ impl<'a> Tree<'a> {
     /// level's other runs in, or as a new one.
     pub fn groups(&self, from: usize, level: usize) -> Vec<Group> {
         let above = (from..level).flat_map(|l| self.view.level(l));
+        let moves = self.moves || level <= self.divided;
         let is_one_run = level == self.last && !self.holds(from, level);
         if !self.is_leveled(level) && !is_one_run {
-            return self.cut_at_boundaries(above, level, self.view.new_run(level));
+            let target = Target { moves, ..self.view.new_run(level) };
+            return self.cut_at_boundaries(above, level, target);
         }
         let coming = above.chain(self.view.older(level));
-        let mut target = self.view.leveled(level);
+        let mut target = Target { moves, ..self.view.leveled(level) };
         if level < self.last {
             return self.cut_at_boundaries(coming, level, target);
         }

@@ -23,7 +23,8 @@
 //! With X = L this is the full merge of [`crate::leveled_full`] and [`crate::tiered_full`].
 //!
 //! The paper writes `L*(T-1)/2 + 1` times what a user does, and takes `1 + 1/T^(L-X) + 1/(T-1)` of
-//! the room.
+//! the room. Its 1 is what files of X cost that are written although the next merge takes them; a
+//! file of X that comes alone to an empty level is written there once more, unless it is moved.
 
 mod files;
 mod levels;
@@ -53,6 +54,9 @@ pub struct Spooky {
     pub levels_below: u64,
     /// G: how many of the largest levels are leveled. With none all are tiered.
     pub leveled_levels: u64,
+    /// Whether a partitioned merge moves a file that comes alone, to an empty level most often. The
+    /// paper's equation has it rewritten there: that costs 1/T more, and nothing is gained.
+    pub moves: bool,
 }
 
 impl Default for Spooky {
@@ -64,6 +68,7 @@ impl Default for Spooky {
             level0_runs: 4,
             levels_below: 2,
             leveled_levels: 64,
+            moves: true,
         }
     }
 }
@@ -105,6 +110,11 @@ impl Described for Spooky {
                 "how many of the largest levels are leveled",
                 (0, 64),
                 &mut self.leveled_levels,
+            ),
+            Tuned::switch(
+                "moves",
+                "whether a file that comes alone to a level below that one is moved, not rewritten",
+                &mut self.moves,
             ),
         ]
     }

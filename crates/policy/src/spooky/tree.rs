@@ -15,6 +15,8 @@ pub(super) struct Tree<'a> {
     pub divided: usize,
     /// L-G+1, at least 1: from here down levels are leveled.
     first_leveled: usize,
+    /// Whether a partitioned merge moves a file that comes alone.
+    pub moves: bool,
 }
 
 impl<'a> Tree<'a> {
@@ -32,7 +34,7 @@ impl<'a> Tree<'a> {
             |levels: u64| last.saturating_sub(usize::try_from(levels).unwrap_or(usize::MAX));
         let first_leveled = above(policy.leveled_levels) + 1;
         let divided = above(policy.levels_below).max(1);
-        Tree { view, last, divided, first_leveled }
+        Tree { view, last, divided, first_leveled, moves: policy.moves }
     }
 
     pub fn runs(&self, level: usize) -> u64 {

@@ -1,7 +1,8 @@
 //! Edits of a shape.
 
 use super::*;
-use crate::shape::MAX_LEVELS;
+use crate::shape::{Level, MAX_LEVELS};
+use proptest::prelude::*;
 
 #[test]
 fn runs_stay_sorted_and_levels_newest_first() {
@@ -77,5 +78,72 @@ fn an_edit_that_does_not_fit_is_refused() {
         (add(1, overlapping), EditError::Overlap { run, first: there, second: id }),
     ] {
         assert_eq!(apply(&model.shape, &edit), Err(error));
+    }
+}
+
+/// What [`apply`] answers, found the slow way: every table of the tree is looked at.
+fn applied_slowly(shape: &Shape, edit: &ShapeEdit) -> Option<Shape> {
+    let mut tables: Vec<_> = shape.tables().map(|(l, r, t)| (l, r, Arc::clone(t))).collect();
+    for id in &edit.dropped {
+        let at = tables.iter().position(|(_, _, t)| t.id == *id)?;
+        tables.remove(at);
+    }
+    for (level, run, table) in &edit.added {
+        let taken = tables.iter().any(|(_, _, t)| t.id == table.id);
+        let in_run = |(l, r, _): &&(usize, RunId, _)| (l, r) == (level, run);
+        if taken || tables.iter().filter(in_run).any(|(_, _, t)| t.overlaps(table)) {
+            return None;
+        }
+        tables.push((*level, *run, Arc::clone(table)));
+    }
+    tables.sort_by_key(|(l, r, t)| (*l, std::cmp::Reverse(*r), t.smallest.clone()));
+    let mut next = Shape::default();
+    for (level, id, table) in tables {
+        next.levels.resize_with(next.levels.len().max(level + 1), Level::default);
+        let runs = &mut next.levels[level].runs;
+        match runs.last_mut().filter(|run| run.id == id) {
+            Some(run) => run.tables.push(table),
+            None => runs.push(Run { id, tables: vec![table] }),
+        }
+    }
+    Some(next)
+}
+
+proptest! {
+    #[test]
+    fn an_edit_leaves_what_a_look_at_every_table_says_it_should(
+        bytes in proptest::collection::vec(any::<u8>(), 120)
+    ) {
+        let mut dice = Dice(bytes.iter());
+        let mut model = dice.tree(3, 2, 30, false);
+        for _ in 0..4 {
+            let all: Vec<_> = model.shape.tables().map(|(.., t)| t.id).collect();
+            let dropped = all.iter().copied().filter(|_| dice.below(4) == 0).collect();
+            let added = (0..dice.below(4)).map(|_| {
+                let first = dice.below(30) as u16;
+                let keys = first..first + 1 + dice.below(3) as u16;
+                let table = model.table(keys.map(|k| (k, BTreeSet::from([9]))).collect());
+                (dice.below(3), RunId(1 + dice.below(3) as u64), table)
+            });
+            let edit = ShapeEdit { added: added.collect(), dropped };
+            let found = apply(&model.shape, &edit).ok();
+            prop_assert_eq!(&found, &applied_slowly(&model.shape, &edit));
+            model.shape = found.unwrap_or(model.shape);
+        }
+    }
+
+    #[test]
+    fn a_sweep_finds_the_overlaps_that_a_search_for_each_table_finds(
+        bytes in proptest::collection::vec(any::<u8>(), 120)
+    ) {
+        let mut dice = Dice(bytes.iter());
+        let shape = dice.tree(2, 1, 60, false).shape;
+        let runs: Vec<&Run> = shape.levels.iter().flat_map(|level| &level.runs).collect();
+        for (above, below) in runs.iter().flat_map(|a| runs.iter().map(move |b| (a, b))) {
+            let searched: Vec<_> = (above.tables.iter())
+                .map(|t| below.overlapping(&t.smallest, &t.largest))
+                .collect();
+            prop_assert_eq!(below.overlapping_each(&above.tables).collect::<Vec<_>>(), searched);
+        }
     }
 }

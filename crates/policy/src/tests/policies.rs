@@ -41,6 +41,7 @@ const SPOOKY: Spooky = Spooky {
     level0_runs: 1,
     levels_below: 1,
     leveled_levels: ALL as u64,
+    moves: true,
 };
 const KEYS: u16 = 300;
 

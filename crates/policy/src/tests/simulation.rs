@@ -249,6 +249,7 @@ const SPOOKY: Spooky = Spooky {
     level0_runs: 1,
     levels_below: 2,
     leveled_levels: 64,
+    moves: true,
 };
 
 /// The paper's order: full merges write least, Spooky about one time more, small merges most; and

@@ -10,6 +10,7 @@ const SPOOKY: Spooky = Spooky {
     level0_runs: 1,
     levels_below: 1,
     leveled_levels: 64,
+    moves: true,
 };
 
 fn plan_beside(policy: &Spooky, model: &Model, running: &Running) -> Option<Plan> {
@@ -136,6 +137,24 @@ fn a_partitioned_merge_goes_to_the_smallest_level_that_holds_what_is_above() {
     };
     assert_eq!(levels(66), [(2, 2); 3]);
     assert_eq!(levels(78), [(3, 3); 3]);
+}
+
+#[test]
+fn files_that_reach_an_empty_level_are_moved_or_written_once_more_as_the_paper_counts() {
+    let mut model = Model::default();
+    for file in 0..3 {
+        let from = file * 100;
+        model.write(3, 1, from..from + 100);
+        model.write(1, 3, from..from + 11);
+    }
+    let groups = |moves| {
+        let policy = Spooky { levels_below: 2, moves, ..SPOOKY };
+        let groups = groups(&policy, &model, Order::Sequential);
+        assert!(groups.iter().all(|g| g.destination.level == 2));
+        groups.iter().map(|g| (g.inputs.len(), g.action == Action::Move)).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(true), [(3, true)]);
+    assert_eq!(groups(false), [(1, false); 3]);
 }
 
 #[test]

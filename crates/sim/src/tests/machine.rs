@@ -1,6 +1,8 @@
 //! Time on machines so simple that it can be said beforehand.
 
 use super::*;
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// One thing costs time, in whole seconds: writing a thousand bytes.
 fn slow(policy_json: &str, entries: u64) -> Config {
@@ -100,4 +102,25 @@ fn a_full_flash_device_is_named() {
     let whole = report.whole;
     let device = whole.write_amp_device.unwrap();
     assert!((device - whole.write_amp * whole.gc_factor.unwrap()).abs() < 1e-9, "{whole:?}");
+}
+
+#[test]
+fn slices_of_virtual_time_end_in_time_and_change_nothing() {
+    for options in all_small() {
+        let config = small(options, updates(2000, 2000, Choice::Uniform));
+        let whole = run(config.clone());
+        let mut sliced = Simulation::new(config).unwrap();
+        let end = whole.seconds();
+        let latest = Rc::new(Cell::new(0.0));
+        let seen = Rc::clone(&latest);
+        sliced.listen(Box::new(move |seconds, _| seen.set(seconds)));
+        let mut slice = 1.0;
+        while sliced.advance_until(u64::MAX, end * slice / 50.0).unwrap() {
+            assert!(latest.get() <= end * slice / 50.0);
+            slice += 1.0;
+            assert!(slice < 60.0, "it does not come to its end");
+        }
+        assert_eq!(sliced.report(), whole.report());
+        assert_eq!(sliced.shape(), whole.shape());
+    }
 }

@@ -1,0 +1,127 @@
+//! A store on a flash device.
+//!
+//! The device is the paper's, counted in buffers: 960 GB of 64 MB each, erase units of a 960th of
+//! it (1 GB), 7 % more flash than the host sees, pages of a 32nd of a buffer. The writer goes as
+//! fast as the store lets it, with 16 workers; a log is written, too.
+
+use super::{Store, simulate};
+use crate::PapersError;
+use crate::figure::Figure;
+use terrane_policy::PolicyOptions;
+use terrane_sim::{Choice, Config, FlashOptions, Mix, Report, SimulationError, Workload};
+
+/// Whether the data fits: 1 if it does.
+pub const FITS: &str = "fits";
+/// What flushes and merges wrote for each byte of the user's.
+pub const TREE: &str = "write amp of the tree";
+/// What flash wrote for each byte that it was told to.
+pub const COLLECTION: &str = "write amp of garbage collection";
+/// Their product.
+pub const TOTAL: &str = "total write amp";
+/// The most that all tables took, over what the device holds.
+pub const PEAK: &str = "peak space, share of the device";
+
+const PAGES_OF_BUFFER: u64 = 32;
+const UNITS: u64 = 960;
+const OVER_PROVISIONING: f64 = 0.07;
+
+/// A device of so many buffers.
+#[derive(Clone, Copy)]
+pub(super) struct Drive {
+    pub(super) store: Store,
+    pub(super) buffers: u64,
+    pub(super) updates: Updates,
+}
+
+/// Which keys are updated.
+#[derive(Clone, Copy)]
+pub(super) enum Updates {
+    Uniform,
+    /// Zipf with exponent 1: hot keys anywhere, and other ones after each fifth.
+    MovingZipf,
+}
+
+impl Drive {
+    /// What is simulated, in words.
+    pub(super) fn setting(self, size_ratio: u64) -> String {
+        let Drive { store, buffers, updates } = self;
+        let updates = match updates {
+            Updates::Uniform => "uniformly",
+            Updates::MovingZipf => {
+                "by Zipf with exponent 1, hot keys anywhere and other ones after each fifth"
+            }
+        };
+        format!(
+            "T = {size_ratio}, a device of {buffers} buffers of {} entries, erase units of 1/960 of \
+             it, 7 % over-provisioning (1/32 of a buffer a page); 16 workers, a log, the writer as \
+             fast as it may. Loaded once, then twice as much is updated {updates}; the numbers are \
+             those of the updates.",
+            store.buffer_entries
+        )
+    }
+
+    fn config(self, policy: PolicyOptions, utilisation: f64) -> Config {
+        let Drive { store, buffers, updates } = self;
+        let page_bytes = store.buffer() / PAGES_OF_BUFFER;
+        let flash = FlashOptions {
+            capacity_bytes: buffers * store.buffer(),
+            over_provisioning: OVER_PROVISIONING,
+            page_bytes,
+            unit_pages: u32::try_from(buffers * PAGES_OF_BUFFER / UNITS).unwrap_or(u32::MAX).max(1),
+        };
+        let load = ((buffers * store.buffer_entries) as f64 * utilisation) as u64;
+        let operations = 2 * load;
+        let mix = Mix { update: 1.0, ..Mix::default() };
+        let choice = match updates {
+            Updates::Uniform => Choice::Uniform,
+            Updates::MovingZipf => Choice::Zipf { exponent: 1.0, move_every: operations / 5 },
+        };
+        let workload = Workload { load, operations, mix, choice, ..Workload::default() };
+        Config { flash: Some(flash), ..store.config(policy, workload) }
+    }
+
+    /// Adds to the figure what comes of data that takes this share of the device. Answers it, too,
+    /// unless the data does not fit.
+    pub(super) fn measure(
+        self,
+        figure: &mut Figure,
+        case: &str,
+        policy: PolicyOptions,
+        utilisation: f64,
+    ) -> Result<Option<Outcome>, PapersError> {
+        let report = match simulate(case, self.config(policy, utilisation)) {
+            Err(PapersError::Simulation { why: SimulationError::FlashFull { .. }, .. }) => {
+                figure.found(case, FITS, 0.0);
+                return Ok(None);
+            }
+            report => report?,
+        };
+        let outcome = Outcome::new(&report);
+        let capacity = (self.buffers * self.store.buffer()) as f64;
+        figure.found(case, FITS, 1.0);
+        figure.found(case, TREE, outcome.tree);
+        figure.found(case, COLLECTION, outcome.collection);
+        figure.found(case, TOTAL, outcome.total());
+        figure.found(case, PEAK, report.whole.store_bytes_peak as f64 / capacity);
+        Ok(Some(outcome))
+    }
+}
+
+/// What is written, and why.
+#[derive(Clone, Copy)]
+pub(super) struct Outcome {
+    pub(super) tree: f64,
+    pub(super) collection: f64,
+}
+
+impl Outcome {
+    fn new(report: &Report) -> Self {
+        let updates = report.phases.iter().find(|phase| phase.name == "operations");
+        let figures = updates.map_or(&report.whole, |phase| &phase.figures);
+        Outcome { tree: figures.write_amp, collection: figures.gc_factor.unwrap_or(1.0) }
+    }
+
+    pub(super) fn total(self) -> f64 {
+        self.tree * self.collection
+    }
+}

@@ -1,0 +1,92 @@
+//! The simulator for JavaScript: a module of its own, so that the store's stays small.
+//!
+//! 1. A simulation is made of the JSON that `terrane simulate --config` reads.
+//! 2. It is advanced in slices, by operations or to a moment of virtual time, so that a page can draw
+//!    between them.
+//! 3. Between slices it answers its tree, the events since the last question and its figures, as
+//!    JSON: spelled as the store's module spells its own tree and events, and as
+//!    `terrane simulate --json` prints its figures.
+//!
+//! The same configuration gives the same answers, byte for byte, as the command does.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use terrane_sim::TraceLine;
+use wasm_bindgen::JsError;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// A store under simulation.
+#[wasm_bindgen]
+pub struct Simulation {
+    simulation: terrane_sim::Simulation,
+    /// Events since they were last asked for, each as JSON; nothing if nobody listens.
+    events: Option<Rc<RefCell<Vec<String>>>>,
+}
+
+#[wasm_bindgen]
+impl Simulation {
+    /// A store that is empty, at time 0; `config` is JSON, and what it leaves out has its default.
+    /// Events are kept only if they are `watched`, until they are asked for.
+    ///
+    /// # Errors
+    /// JSON that is no configuration, a choice that is outside its range.
+    #[wasm_bindgen(constructor)]
+    pub fn new(config: &str, watched: bool) -> Result<Simulation, JsError> {
+        let config = serde_json::from_str(config)?;
+        let mut simulation = terrane_sim::Simulation::new(config)?;
+        let events = watched.then(Rc::<RefCell<Vec<String>>>::default);
+        if let Some(events) = events.clone() {
+            simulation.listen(Box::new(move |seconds, event| {
+                let line = serde_json::to_string(&TraceLine { seconds, event });
+                events.borrow_mut().extend(line);
+            }));
+        }
+        Ok(Simulation { simulation, events })
+    }
+
+    /// Goes on for at most so many operations, and with nothing that happens after this virtual
+    /// second. Answers whether there is more to do.
+    ///
+    /// # Errors
+    /// A flash device that is full; a tree that no plan would bring on.
+    pub fn advance(&mut self, operations: f64, until: f64) -> Result<bool, JsError> {
+        Ok(self.simulation.advance_until(operations as u64, until)?)
+    }
+
+    /// Operations done so far.
+    pub fn operations(&self) -> f64 {
+        self.simulation.progress().0 as f64
+    }
+
+    /// Operations in all.
+    pub fn length(&self) -> f64 {
+        self.simulation.progress().1 as f64
+    }
+
+    /// The virtual time, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.simulation.seconds()
+    }
+
+    /// The levels with their runs and tables, as JSON.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn levels(&self) -> Result<String, JsError> {
+        Ok(serde_json::to_string(self.simulation.shape())?)
+    }
+
+    /// The events since the last call, as a JSON array: those of the engine, with `seconds`.
+    pub fn events(&self) -> String {
+        let events = self.events.as_ref().map(|events| events.take()).unwrap_or_default();
+        format!("[{}]", events.join(","))
+    }
+
+    /// The figures so far, as `terrane simulate --json` prints them at the end.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn report(&self) -> Result<String, JsError> {
+        Ok(serde_json::to_string_pretty(&self.simulation.report())?)
+    }
+}

@@ -1,0 +1,95 @@
+/**
+ * The module against the command: the same configuration, the same bytes, in however many slices.
+ * MODULE is the folder of the module, TERRANE the command.
+ */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const { MODULE, TERRANE } = process.env;
+const { initSync, Simulation } = await import(pathToFileURL(join(MODULE, "terrane_sim.js")).href);
+initSync({ module: readFileSync(join(MODULE, "terrane_sim_bg.wasm")) });
+
+const sizes = { "buffer-bytes": 65_536, "key-bytes": 16, "value-bytes": 112 };
+const policies = ["leveled", "leveled-full", "tiered", "lazy-leveled", "universal", "spooky"];
+const mix = { update: 0.6, delete: 0.1, read: 0.2, "read-missing": 0.05, scan: 0.05 };
+const zipf = { by: "zipf", exponent: 0.99, "move-every": 5000 };
+const flash = { "capacity-bytes": 16_000_000, "page-bytes": 4096, "unit-pages": 64 };
+
+function config(policy, choice) {
+  const base = policy === "universal" ? {} : { "base-bytes": 61_440 };
+  const workload = { load: 20_000, operations: 20_000, mix, choice };
+  const options = { policy, ...base, "table-bytes": 32_768 };
+  return JSON.stringify({ ...sizes, policy: options, workload, flash, seed: 7, timeline: true });
+}
+
+/** Figures and events of the command. */
+function native(text) {
+  const folder = mkdtempSync(join(tmpdir(), "terrane-sim-"));
+  try {
+    const [file, trace] = [join(folder, "config.json"), join(folder, "trace")];
+    writeFileSync(file, text);
+    const report = execFileSync(
+      TERRANE,
+      ["simulate", "--config", file, "--trace", trace, "--json"],
+      { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] },
+    );
+    const events = readFileSync(trace, "utf8").trimEnd().split("\n");
+    return { report: report.trimEnd(), events };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+for (const policy of policies) {
+  for (const choice of [{ by: "uniform" }, zipf]) {
+    test(`${policy}, ${choice.by}: figures and events are those of the command, byte for byte`, () => {
+      const text = config(policy, choice);
+      const { report, events } = native(text);
+      const simulation = new Simulation(text, true);
+      const seen = [];
+      while (simulation.advance(1234, Infinity)) seen.push(simulation.events().slice(1, -1));
+      seen.push(simulation.events().slice(1, -1));
+      assert.equal(simulation.report(), report);
+      assert.equal(seen.filter((slice) => slice).join(","), events.join(","));
+      assert.equal(simulation.operations(), simulation.length());
+    });
+  }
+}
+
+test("slices of virtual time end in time, and change nothing", () => {
+  const text = config("leveled", { by: "uniform" });
+  const whole = new Simulation(text, false);
+  while (whole.advance(Infinity, Infinity));
+  const end = whole.seconds();
+  const sliced = new Simulation(text, true);
+  for (let slice = 1; sliced.advance(Infinity, (slice * end) / 100); slice++) {
+    const events = JSON.parse(sliced.events());
+    assert.ok(events.every(({ seconds }) => seconds <= (slice * end) / 100));
+  }
+  assert.equal(sliced.report(), whole.report());
+  assert.equal(sliced.levels(), whole.levels());
+});
+
+test("levels hold runs of tables with their key ranges and sizes", () => {
+  const simulation = new Simulation(config("leveled", { by: "uniform" }), false);
+  while (simulation.advance(Infinity, Infinity));
+  const { levels } = JSON.parse(simulation.levels());
+  const tables = levels.flatMap(({ runs }) => runs.flatMap((run) => run.tables));
+  const report = JSON.parse(simulation.report());
+  const bytes = (sum, { bytes }) => sum + bytes;
+  assert.equal(tables.reduce(bytes, 0), report.levels.reduce(bytes, 0));
+  assert.ok(tables.every(({ smallest, largest }) => smallest.length === 8 && largest.length === 8));
+  assert.equal(simulation.events(), "[]");
+});
+
+test("what cannot be simulated is an error that says why", () => {
+  assert.throws(() => new Simulation("{", false), /EOF/);
+  assert.throws(() => new Simulation('{"workers": 0}', false), /workers is 0, expected 1 to/);
+  assert.throws(() => new Simulation('{"policy": {"policy": "none"}}', false), /none/);
+});
