@@ -21,7 +21,12 @@ fn table() -> TableInfo {
 }
 
 fn observed() -> Observed {
-    Observed { updates: 5, point_reads: 2, range_reads: 1, table_reads: [(TableId(7), 2)].into() }
+    Observed {
+        updates: 5,
+        point_reads: 2,
+        range_reads: 1,
+        table_reads: [(TableId(7), 2)].into_iter().collect(),
+    }
 }
 
 /// The events that both can write. A macro, since the types are not one.

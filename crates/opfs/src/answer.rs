@@ -6,6 +6,7 @@
 
 use std::io;
 use terrane::Error;
+use terrane::error::Said;
 
 /// Chromium's code for "no space", which its handles have answered in place of a count.
 const NO_SPACE: i64 = -8;
@@ -51,7 +52,7 @@ pub(crate) fn thrown(
         "NotAllowedError" | "SecurityError" => io::ErrorKind::PermissionDenied,
         _ => io::ErrorKind::Other,
     };
-    Error::io(action, file, wanted, io::Error::new(kind, format!("{name}: {message}")))
+    Error::io(action, file, wanted, io::Error::new(kind, Said(format!("{name}: {message}"))))
 }
 
 #[cfg(test)]

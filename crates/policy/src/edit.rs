@@ -17,8 +17,8 @@ use crate::names::Names;
 use crate::plan::{Destination, LevelChange};
 use crate::shape::{Level, MAX_LEVELS, Run, RunId, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
+use crate::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// One atomic change of a shape.
@@ -76,7 +76,7 @@ pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     let mut next = shape.clone();
     drop_tables(&mut next, &edit.dropped)?;
     let there = next.find(edit.added.iter().map(|(_, _, t)| t.id));
-    let mut present: HashSet<_> = there.iter().map(|placed| placed.table.id).collect();
+    let mut present: SortedSet<_> = there.iter().map(|placed| placed.table.id).collect();
     let mut entering: Vec<(usize, RunId, Vec<Arc<TableInfo>>)> = Vec::new();
     for (level, run, table) in &edit.added {
         if !present.insert(table.id) {
@@ -127,8 +127,8 @@ pub fn reshape(shape: &Shape, change: LevelChange) -> Result<Shape, EditError> {
 /// Step 1.
 fn drop_tables(shape: &mut Shape, dropped: &[TableId]) -> Result<(), EditError> {
     let found = shape.find(dropped.iter().copied());
-    let mut there: HashSet<_> = found.iter().map(|placed| placed.table.id).collect();
-    let runs: HashSet<_> = found.iter().map(|placed| placed.run).collect();
+    let mut there: SortedSet<_> = found.iter().map(|placed| placed.table.id).collect();
+    let runs: SortedSet<_> = found.iter().map(|placed| placed.run).collect();
     for id in dropped {
         if !there.remove(id) {
             return Err(EditError::Missing(*id));

@@ -9,7 +9,7 @@
 
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
 use crate::planning::Running;
-use crate::shape::{Run, RunId, Shape, TableInfo};
+use crate::shape::{Run, RunId, Shape, TableInfo, tables_of};
 use crate::validate::validate;
 use crate::words::count;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn merge_level0(shape: &Shape, running: &Running) -> Option<Compaction> {
     let runs = &shape.levels.first()?.runs;
     let block = runs.rsplit(|run| !is_free(run)).find(|block| block.len() > 1)?;
     let destination = Destination { level: 0, run: block.first()?.id };
-    let tables = block.iter().flat_map(|run| &run.tables);
+    let tables = tables_of(block);
     let reason = format!("level 0 is merged in place: {} become one", count(block.len(), "run"));
     Some(merge(tables, destination, reason))
 }

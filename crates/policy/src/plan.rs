@@ -1,5 +1,6 @@
 //! What a policy may propose.
 
+use crate::nested::Nested;
 use crate::shape::{RunId, TableId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -108,6 +109,12 @@ impl Order {
     pub fn lets_begin(self, waiting: usize, open: usize) -> bool {
         self == Order::Parallel || waiting == open
     }
+}
+
+/// The inputs of groups, group after group.
+#[must_use]
+pub fn inputs_of(groups: &[Group]) -> Nested<'_, Group, TableId> {
+    Nested::new(groups, |group| &group.inputs)
 }
 
 /// One unit of a compaction: it reads its inputs, writes into one run, and installs as one edit.

@@ -1,9 +1,10 @@
 //! What a planner is told.
 
+use crate::nested::Nested;
 use crate::plan::{Compaction, Destination, Group};
 use crate::shape::{RunId, Shape, TableId};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use crate::sorted::{SortedMap, SortedSet};
+use serde::Serialize;
 
 /// Everything that a planner goes by: the same values always give the same plan.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +32,21 @@ pub struct Running {
 
 impl Running {
     /// Every group that has not committed.
-    pub fn groups(&self) -> impl Iterator<Item = &Group> {
-        self.compactions.iter().flat_map(|c| &c.groups)
+    pub fn groups(&self) -> Nested<'_, Compaction, Group> {
+        Nested::new(&self.compactions, |compaction| &compaction.groups)
     }
 
     /// The tables that running groups consume.
     #[must_use]
-    pub fn held(&self) -> HashSet<TableId> {
-        self.groups().flat_map(|g| &g.inputs).copied().collect()
+    pub fn held(&self) -> SortedSet<TableId> {
+        self.taken_into(0)
+    }
+
+    /// The tables that running groups take into `level` or a deeper one.
+    #[must_use]
+    pub fn taken_into(&self, level: usize) -> SortedSet<TableId> {
+        let groups = self.groups().filter(|group| group.destination.level >= level);
+        groups.flat_map(|group| &group.inputs).copied().collect()
     }
 
     /// Whether a running group writes into `destination`.
@@ -49,7 +57,7 @@ impl Running {
 }
 
 /// What was asked of one keyspace since its last plan began.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Observed {
     /// Entries written, puts and deletes, counted when their memtable is sealed.
@@ -60,7 +68,7 @@ pub struct Observed {
     pub range_reads: u64,
     /// Lookups that a table's filter let pass, of tables that had any; empty unless the policy
     /// [watches reads](crate::Policy::watches_reads).
-    pub table_reads: BTreeMap<TableId, u64>,
+    pub table_reads: SortedMap<TableId, u64>,
 }
 
 /// A sealed memtable, as the planner of its flush sees it.

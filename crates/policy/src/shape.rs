@@ -5,6 +5,7 @@
 
 use crate::histogram::Histogram;
 use crate::names::Names;
+use crate::nested::Nested;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -107,6 +108,15 @@ impl Run {
     }
 }
 
+/// The tables of runs.
+pub type Tables<'a> = Nested<'a, Run, Arc<TableInfo>>;
+
+/// Every table of `runs`, run after run.
+#[must_use]
+pub fn tables_of(runs: &[Run]) -> Tables<'_> {
+    Nested::new(runs, |run| &run.tables)
+}
+
 /// A level: runs, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Level {
@@ -116,8 +126,8 @@ pub struct Level {
 
 impl Level {
     /// Every table, newest run first.
-    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableInfo>> {
-        self.runs.iter().flat_map(|run| &run.tables)
+    pub fn tables(&self) -> Tables<'_> {
+        tables_of(&self.runs)
     }
 
     /// Bytes of all its runs.
@@ -146,14 +156,15 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Every run with its level, newest position first.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        let levels = self.levels.iter().enumerate();
+        levels.flat_map(|(level, l)| l.runs.iter().map(move |run| (level, run)))
+    }
+
     /// Every table with its level and run, newest position first.
     pub fn tables(&self) -> impl Iterator<Item = (usize, RunId, &Arc<TableInfo>)> {
-        self.levels.iter().enumerate().flat_map(|(depth, level)| {
-            level
-                .runs
-                .iter()
-                .flat_map(move |run| run.tables.iter().map(move |t| (depth, run.id, t)))
-        })
+        self.runs().flat_map(|(depth, run)| run.tables.iter().map(move |t| (depth, run.id, t)))
     }
 
     /// The tables of these names, newest position first; names that the shape does not hold are left

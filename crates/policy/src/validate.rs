@@ -30,8 +30,8 @@ use crate::plan::{Action, Compaction, Destination, FlushPlan, Group, LevelChange
 use crate::planning::Running;
 use crate::shape::{MAX_LEVELS, Placed, RunId, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
+use crate::sorted::SortedMap;
 use serde::Serialize;
-use std::collections::{HashMap, HashSet};
 
 /// Why a plan was refused. Groups are counted from 0 within the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -253,19 +253,16 @@ fn resolve<'a>(
 ) -> Result<(Vec<Resolved<'a>>, Vec<Resolved<'a>>), Refusal> {
     let groups = running.groups().chain(&compaction.groups);
     let inputs = shape.find(groups.flat_map(|group| group.inputs.iter().copied()));
-    let tables: HashMap<TableId, Input<'a>> = (inputs.into_iter())
+    let tables: SortedMap<TableId, Input<'a>> = (inputs.into_iter())
         .map(|Placed { table, level, run }| {
             (table.id, Input { table, place: Destination { level, run } })
         })
         .collect();
-    let mut levels: HashMap<RunId, usize> = (shape.levels.iter().enumerate())
-        .flat_map(|(level, l)| l.runs.iter().map(move |run| (run.id, level)))
-        .collect();
-    let mut taken = HashSet::new();
+    let mut levels: SortedMap<RunId, usize> =
+        shape.runs().map(|(level, run)| (run.id, level)).collect();
 
     let mut old = Vec::new();
     for group in running.groups() {
-        taken.extend(&group.inputs);
         levels.insert(group.destination.run, group.destination.level);
         let inputs = group.inputs.iter().filter_map(|id| tables.get(id).copied()).collect();
         old.push(Resolved::new(group, inputs));
@@ -278,20 +275,37 @@ fn resolve<'a>(
     for (number, group) in compaction.groups.iter().enumerate() {
         let destination = group.destination;
         check_form(shape, number, group)?;
-        let found = *levels.entry(destination.run).or_insert(destination.level);
+        let found = match levels.get(&destination.run) {
+            Some(level) => *level,
+            None => destination.level,
+        };
+        levels.insert(destination.run, found);
         if found != destination.level {
             return Err(Refusal::RunElsewhere { group: number, destination, found });
         }
         let mut inputs = Vec::with_capacity(group.inputs.len());
         for &table in &group.inputs {
             inputs.push(*tables.get(&table).ok_or(Refusal::Missing { group: number, table })?);
-            if !taken.insert(table) {
-                return Err(Refusal::Taken { group: number, table });
-            }
         }
         new.push(Resolved::new(group, inputs));
     }
+    check_taken(running, compaction)?;
     Ok((old, new))
+}
+
+/// Each table has one consumer.
+fn check_taken(running: &Running, compaction: &Compaction) -> Result<(), Refusal> {
+    let mut inputs: Vec<(TableId, Option<usize>)> = Vec::new();
+    running.held().iter().for_each(|held| inputs.push((*held, None)));
+    for (number, group) in compaction.groups.iter().enumerate() {
+        inputs.extend(group.inputs.iter().map(|input| (*input, Some(number))));
+    }
+    sort_by(&mut inputs, |(a, _), (b, _)| a.cmp(b));
+    let again = inputs.iter().zip(inputs.iter().skip(1)).filter(|((a, _), (b, _))| a == b);
+    match again.filter_map(|(_, (table, group))| Some((group.as_ref()?, table))).min() {
+        Some((&group, &table)) => Err(Refusal::Taken { group, table }),
+        None => Ok(()),
+    }
 }
 
 fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal> {
@@ -315,11 +329,7 @@ fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal
 fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
     let own: Names = group.inputs.iter().map(|input| input.table.id).collect();
     let destination = group.destination;
-    let runs = || {
-        shape.levels.iter().enumerate().flat_map(|(level, l)| {
-            l.runs.iter().map(move |run| (Destination { level, run: run.id }, run))
-        })
-    };
+    let runs = || shape.runs().map(|(level, run)| (Destination { level, run: run.id }, run));
     for &Input { table: input, place: from } in &group.inputs {
         let (high, low) =
             if from.is_above(destination) { (from, destination) } else { (destination, from) };

@@ -3,8 +3,8 @@
 use crate::descend::descend;
 use crate::groups::{Target, bring};
 use crate::pick::{Candidate, Pick, pick};
-use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape};
-use crate::shape::{Run, TableInfo};
+use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape, inputs_of};
+use crate::shape::{Run, TableInfo, tables_of};
 use crate::view::View;
 use crate::words::{count, size};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl View<'_> {
         let alike = self.runs(0).windows(width).find(|runs| {
             let sizes = || runs.iter().map(Run::bytes);
             let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-            let held = runs.iter().flat_map(|run| &run.tables).any(|t| self.is_held(t));
+            let held = tables_of(runs).any(|t| self.is_held(t));
             !held && most <= least.saturating_mul(2)
         });
         self.merge_runs(&alike?.iter().collect::<Vec<_>>(), why)
@@ -114,7 +114,7 @@ impl View<'_> {
             return None;
         }
         let groups = bring(self.level(level), target);
-        let inputs = groups.iter().flat_map(|g| &g.inputs);
+        let inputs = inputs_of(&groups);
         if inputs.clone().any(|id| self.holds(id)) {
             return None;
         }

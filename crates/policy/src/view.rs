@@ -7,8 +7,8 @@
 use crate::groups::Target;
 use crate::plan::{Action, Destination};
 use crate::planning::{Planning, Running};
-use crate::shape::{Level, Run, RunId, Shape, TableId, TableInfo};
-use std::collections::HashSet;
+use crate::shape::{Level, Run, RunId, Shape, TableId, TableInfo, Tables, tables_of};
+use crate::sorted::SortedSet;
 use std::sync::Arc;
 
 /// The parameters that the vertical policies share.
@@ -32,7 +32,7 @@ pub(crate) struct View<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) running: &'a Running,
     pub(crate) fresh: RunId,
-    held: HashSet<TableId>,
+    held: SortedSet<TableId>,
     /// `N_i`, which a planner asks for again and again.
     sizes: Vec<u64>,
 }
@@ -68,11 +68,7 @@ impl<'a> View<'a> {
 
     /// Bytes of a level that no running group takes further down.
     pub(crate) fn staying(&self, level: usize) -> u64 {
-        let leaving: HashSet<_> = (self.running.groups())
-            .filter(|g| g.destination.level > level)
-            .flat_map(|g| &g.inputs)
-            .copied()
-            .collect();
+        let leaving = self.running.taken_into(level + 1);
         if leaving.is_empty() {
             return self.bytes(level);
         }
@@ -93,13 +89,13 @@ impl<'a> View<'a> {
     }
 
     /// The tables of a level's older runs.
-    pub(crate) fn older(&self, level: usize) -> impl Iterator<Item = &'a Arc<TableInfo>> {
-        self.runs(level).iter().skip(1).flat_map(|run| &run.tables)
+    pub(crate) fn older(&self, level: usize) -> Tables<'a> {
+        tables_of(self.runs(level).get(1..).unwrap_or_default())
     }
 
     /// Every table of a level.
-    pub(crate) fn level(&self, level: usize) -> impl Iterator<Item = &'a Arc<TableInfo>> {
-        self.runs(level).iter().flat_map(|run| &run.tables)
+    pub(crate) fn level(&self, level: usize) -> Tables<'a> {
+        tables_of(self.runs(level))
     }
 
     /// Whether a running group consumes the table.

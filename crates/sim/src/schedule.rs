@@ -119,7 +119,7 @@ impl Scheduler {
             return false;
         }
         for table in tables {
-            *self.observed.table_reads.entry(table).or_default() += 1;
+            self.observed.table_reads.update(table, |reads| *reads += 1);
         }
         let is_due = self.observed.point_reads.is_multiple_of(READS_BETWEEN);
         self.unplanned |= is_due;

@@ -84,6 +84,24 @@ pub struct Refused {
     pub source: Arc<io::Error>,
 }
 
+/// A failure in a medium's own words, as an [`io::Error`] takes it. A plain text would do, but for
+/// the code that shows one with its quotes escaped, which a browser would load.
+pub struct Said(pub String);
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Said {}
+
 /// What did not fit.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("no space left for {file}: {wanted} more bytes are needed")]

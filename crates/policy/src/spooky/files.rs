@@ -10,6 +10,7 @@ use super::tree::Tree;
 use crate::groups::{Target, bring_cut, bytes, hull};
 use crate::plan::Group;
 use crate::shape::TableInfo;
+use crate::sort::sort_by;
 use std::sync::Arc;
 
 impl<'a> Tree<'a> {
@@ -64,7 +65,7 @@ pub(super) fn within(boundaries: &[&[u8]], smallest: &[u8], largest: &[u8]) -> V
 /// Keys that cut what these tables hold into equal parts of at most `most` bytes, as far as their
 /// histograms tell; none if it is one part.
 pub(super) fn parts(tables: &[&Arc<TableInfo>], most: u64) -> Vec<Vec<u8>> {
-    let count = u128::from(bytes(tables).div_ceil(most.max(1)));
+    let count = bytes(tables).div_ceil(most.max(1));
     let mut points = Vec::new();
     for table in tables {
         let mut before = 0;
@@ -73,13 +74,14 @@ pub(super) fn parts(tables: &[&Arc<TableInfo>], most: u64) -> Vec<Vec<u8>> {
             before = point.bytes;
         }
     }
-    points.sort_unstable();
-    let total: u128 = points.iter().map(|(_, bytes)| u128::from(*bytes)).sum();
+    sort_by(&mut points, Ord::cmp);
+    let total = points.iter().map(|(_, bytes)| *bytes).fold(0, u64::saturating_add);
+    let share = total as f64 / count as f64;
     let (mut sum, mut part, mut cuts) = (0, 1, Vec::<Vec<u8>>::new());
     for (key, bytes) in points {
-        sum += u128::from(bytes);
-        if sum < total && sum * count >= total * part {
-            part = sum * count / total + 1;
+        sum = u64::saturating_add(sum, bytes);
+        if sum < total && sum as f64 >= share * part as f64 {
+            part = (sum as f64 / share) as u64 + 1;
             // The least key after this one.
             cuts.push([key, &[0]].concat());
         }

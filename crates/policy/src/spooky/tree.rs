@@ -1,10 +1,9 @@
 //! What one call of the planner sees: L, X, which levels are leveled, and what runs.
 
 use super::Spooky;
-use crate::plan::{Group, Plan};
+use crate::plan::{Group, Plan, inputs_of};
 use crate::planning::Planning;
 use crate::view::{Vertical, View};
-use std::collections::HashSet;
 
 /// One call of the planner.
 pub(super) struct Tree<'a> {
@@ -76,8 +75,7 @@ impl<'a> Tree<'a> {
     /// Whether a full or a dividing merge runs: anything that takes from above X, but for merges
     /// within level 0.
     pub fn is_upper_busy(&self) -> bool {
-        let into_lower = self.running().filter(|g| g.destination.level >= self.divided);
-        let taken: HashSet<_> = into_lower.flat_map(|g| &g.inputs).collect();
+        let taken = self.view.running.taken_into(self.divided);
         let mut above = (0..self.divided).flat_map(|level| self.view.level(level));
         above.any(|t| taken.contains(&t.id))
             || self.running().any(|g| (1..self.divided).contains(&g.destination.level))
@@ -102,6 +100,6 @@ impl<'a> Tree<'a> {
 
     /// Whether nobody else consumes what these groups do.
     pub fn are_free(&self, groups: &[Group]) -> bool {
-        !groups.iter().flat_map(|g| &g.inputs).any(|id| self.view.holds(id))
+        !inputs_of(&groups).any(|id| self.view.holds(id))
     }
 }

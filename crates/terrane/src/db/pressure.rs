@@ -31,8 +31,8 @@ impl Engine {
             let memtables = (sealed > 0).then(|| of(sealed, self.options.memtables_max));
             memtables.into_iter().chain([of(runs + sealed, self.options.level0_runs_max)])
         });
-        let share = |p: &Pressure| (u128::from(p.filled) << 32) / u128::from(p.room.max(1));
-        pressures.max_by_key(share).unwrap_or_default()
+        let share = |p: &Pressure| p.filled as f64 / p.room.max(1) as f64;
+        pressures.max_by(|a, b| share(a).total_cmp(&share(b))).unwrap_or_default()
     }
 
     /// Bytes of batches that were written since the store was opened.

@@ -103,7 +103,7 @@ impl Engine {
             }
             let id = *state.unplanned.first()?;
             match self.plan(state, id) {
-                Planned::Nothing => state.unplanned.remove(&id),
+                Planned::Nothing => drop(state.unplanned.remove(&id)),
                 Planned::Begun | Planned::Refused => {}
                 Planned::Reshape => return Some(Work::Reshape { keyspace: id }),
             }

@@ -154,7 +154,7 @@ impl Engine {
 }
 
 fn level_stats(level: &terrane_policy::Level) -> LevelStats {
-    let tables = || level.runs.iter().flat_map(|run| &run.tables);
+    let tables = || level.tables();
     LevelStats {
         runs: level.runs.len(),
         tables: tables().count(),

@@ -34,7 +34,8 @@ impl Weighter<Key, Arc<Block>> for Bytes {
     }
 }
 
-/// Hashes the two words of a key by multiplying and folding.
+/// Hashes the two words of a key by multiplying and folding, in 64 bits: WebAssembly has no wider
+/// product.
 #[derive(Default)]
 struct Mix(u64);
 
@@ -45,8 +46,8 @@ impl Hasher for Mix {
 
     #[inline]
     fn write_u64(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-        self.0 = product as u64 ^ (product >> 64) as u64;
+        let mixed = (self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        self.0 = mixed ^ (mixed >> 32);
     }
 
     #[inline]

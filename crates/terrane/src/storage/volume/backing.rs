@@ -8,7 +8,7 @@
 //! 2. Its sync succeeds only if none failed since. If one did, the channel never syncs again: what
 //!    it wrote has to be written anew, elsewhere.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Said};
 use crate::storage::volume::extents::Free;
 use crate::storage::volume::room::Room;
 use crate::storage::{File, lock};
@@ -131,7 +131,8 @@ impl File for Channel {
         let since = self.unsynced.load(Ordering::Acquire);
         backing.sync()?;
         if since != CLEAN && since != backing.failed_syncs.load(Ordering::Acquire) {
-            let lost = io::Error::other("an earlier sync failed, and what it lost is unknown");
+            let lost = Said("an earlier sync failed, and what it lost is unknown".to_owned());
+            let lost = io::Error::other(lost);
             return Err(Error::io("sync", &self.name, 0, lost));
         }
         self.unsynced.store(CLEAN, Ordering::Release);

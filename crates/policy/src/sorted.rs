@@ -4,8 +4,9 @@
 //! lookup is a binary search; an insertion or removal moves what lies behind, so it is cheap at the
 //! end; many come in at once by sorting them. A B-tree is some KiB of code for each type that it holds, which a browser would download.
 
+use crate::sort::sort_by;
+use serde::{Serialize, Serializer};
 use std::slice;
-use terrane_policy::sort_by;
 
 /// A map from `K` to `V`, in the order of the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,24 +151,34 @@ impl<K, V> IntoIterator for SortedMap<K, V> {
     }
 }
 
+impl<K: Ord + Serialize, V: Serialize> Serialize for SortedMap<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self)
+    }
+}
+
 impl<K: Ord, V> Extend<(K, V)> for SortedMap<K, V> {
     fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, entries: T) {
-        for (key, value) in entries {
-            self.insert(key, value);
+        self.entries.extend(entries);
+        if !self.entries.is_sorted_by(|(a, _), (b, _)| a < b) {
+            sort_by(&mut self.entries, |(a, _), (b, _)| a.cmp(b));
+            self.entries.dedup_by(|later, earlier| {
+                let same = later.0 == earlier.0;
+                if same {
+                    // The last stays, as if they were inserted one after another.
+                    std::mem::swap(later, earlier);
+                }
+                same
+            });
         }
     }
 }
 
 impl<K: Ord, V> FromIterator<(K, V)> for SortedMap<K, V> {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(entries: T) -> Self {
-        let mut entries: Vec<(K, V)> = entries.into_iter().collect();
-        if !entries.is_sorted_by(|(a, _), (b, _)| a < b) {
-            // Of equal keys the last stays, as if they were inserted one after another.
-            entries.reverse();
-            sort_by(&mut entries, |(a, _), (b, _)| a.cmp(b));
-            entries.dedup_by(|(a, _), (b, _)| a == b);
-        }
-        SortedMap { entries }
+        let mut map = SortedMap::default();
+        map.extend(entries);
+        map
     }
 }
 
@@ -190,14 +201,20 @@ impl<K: Ord> SortedSet<K> {
         self.members.contains_key(key)
     }
 
-    /// Makes `key` a member.
-    pub fn insert(&mut self, key: K) {
-        self.members.insert(key, ());
+    /// Makes `key` a member; answers whether it was none.
+    pub fn insert(&mut self, key: K) -> bool {
+        self.members.insert(key, ()).is_none()
     }
 
-    /// Takes `key` out.
-    pub fn remove(&mut self, key: &K) {
-        self.members.remove(key);
+    /// Takes `key` out; answers whether it was a member.
+    pub fn remove(&mut self, key: &K) -> bool {
+        self.members.remove(key).is_some()
+    }
+
+    /// Whether there is no member.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
     }
 
     /// The least member.
@@ -219,13 +236,15 @@ impl<K: Ord> SortedSet<K> {
 
 impl<K: Ord> Extend<K> for SortedSet<K> {
     fn extend<T: IntoIterator<Item = K>>(&mut self, keys: T) {
-        keys.into_iter().for_each(|key| self.insert(key));
+        self.members.extend(keys.into_iter().map(|key| (key, ())));
     }
 }
 
 impl<K: Ord> FromIterator<K> for SortedSet<K> {
     fn from_iter<T: IntoIterator<Item = K>>(keys: T) -> Self {
-        SortedSet { members: keys.into_iter().map(|key| (key, ())).collect() }
+        let mut set = SortedSet::default();
+        set.extend(keys);
+        set
     }
 }
 
@@ -238,7 +257,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_sorted_map_answers_like_a_tree(
-            steps in prop::collection::vec((0u8..5, 0u8..20, any::<u8>()), 0..80),
+            steps in prop::collection::vec((0u8..6, 0u8..20, any::<u8>()), 0..80),
         ) {
             let (mut map, mut tree) = (SortedMap::default(), BTreeMap::new());
             for (step, key, value) in steps {
@@ -251,6 +270,11 @@ mod tests {
                     2 => {
                         map.update(key, |v| *v ^= value);
                         *tree.entry(key).or_default() ^= value;
+                    }
+                    3 => {
+                        let several = [(key, value), (3, 1), (value % 20, 2), (key, value ^ 1)];
+                        map.extend(several);
+                        tree.extend(several);
                     }
                     _ => prop_assert_eq!(map.insert(key, value), tree.insert(key, value)),
                 }
