@@ -1,6 +1,6 @@
 /** Batches, as a caller gives them. */
 
-import { checkIterable, refused } from "./options.ts";
+import { check, refused } from "./argument.ts";
 import type { Bytes, Packer } from "./packing.ts";
 
 /** One write of a batch. */
@@ -18,17 +18,17 @@ export function packOperations<Space>(
   own: number,
   numberOf: (keyspace: Space) => number | undefined,
 ): void {
-  checkIterable("batch", operations);
+  const iterable = typeof operations?.[Symbol.iterator] === "function";
+  check("batch", operations, iterable, "an array of operations");
   for (const operation of operations) {
     const keyspace = operation?.keyspace;
     const number = keyspace === undefined ? own : numberOf(keyspace);
     if (number === undefined) throw refused("batch", "keyspaces of this store", keyspace);
     if (operation?.type === "put") batch.put(number, operation.key, operation.value);
     else if (operation?.type === "delete") batch.delete(number, operation.key);
-    else throw refused("batch", 'operations of type "put" or "delete"', found(operation));
+    else {
+      const { type = operation } = (operation ?? {}) as { type?: unknown };
+      throw refused("batch", 'operations of type "put" or "delete"', type);
+    }
   }
-}
-
-function found(operation: unknown): unknown {
-  return (operation as { type?: unknown } | undefined)?.type ?? operation;
 }

@@ -11,18 +11,21 @@
  */
 
 import { aborted } from "./abort.ts";
+import { checkLength } from "./argument.ts";
 import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
 import { fromWire } from "./wire.ts";
 import { Listeners } from "./events.ts";
-import {
-  type Bytes,
-  checkLength,
-  type Decoded,
-  type Encoding,
-  MAX_BATCH_BYTES,
-  Packer,
-} from "./packing.ts";
-import type { OpenRequest, Operation, Reply, Request } from "./protocol.ts";
+import { type Bytes, type Decoded, type Encoding, MAX_BATCH_BYTES, Packer } from "./packing.ts";
+import type {
+  Answer,
+  Arguments,
+  Method,
+  Opening,
+  OpenRequest,
+  Operation,
+  Reply,
+  Request,
+} from "./protocol.ts";
 import { Strings } from "./strings.ts";
 
 /** A group takes no more calls beyond this many bytes. */
@@ -50,7 +53,7 @@ export class Connection {
   /** Who listens to the engine's events. */
   readonly listeners: Listeners = new Listeners((on) => this.#listen(on));
   readonly #start: () => Worker;
-  readonly #opening: OpenRequest;
+  readonly #opening: Opening;
   #worker: Worker | undefined;
   #state: "opening" | "open" | "hidden" | "closed" = "opening";
   #failure: TerraneError | undefined;
@@ -62,9 +65,9 @@ export class Connection {
   #group: Group | undefined;
   #scheduled = false;
   /** The keyspaces that were opened: a worker started later opens them first. */
-  #keyspaces: Map<number, Operation> = new Map();
+  readonly #keyspaces: Map<number, string> = new Map();
 
-  private constructor(start: () => Worker, opening: OpenRequest) {
+  private constructor(start: () => Worker, opening: Opening) {
     this.#start = start;
     this.#opening = opening;
   }
@@ -72,21 +75,31 @@ export class Connection {
   /** Starts a worker and has it open a store. */
   static async open(
     start: () => Worker,
-    opening: OpenRequest,
+    request: OpenRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<Connection> {
+    const connection = await Connection.begin(start, { op: "open", ...request }, signal);
+    addEventListener("pagehide", connection.#hide);
+    addEventListener("pageshow", connection.#show);
+    document.addEventListener("visibilitychange", connection.#settle);
+    return connection;
+  }
+
+  /** Starts a worker and asks it for what comes first. */
+  static async begin(
+    start: () => Worker,
+    opening: Opening,
     signal: AbortSignal | undefined,
   ): Promise<Connection> {
     if (signal?.aborted) throw aborted(signal);
     const connection = new Connection(start, opening);
-    const abort = () => signal && connection.#fail(aborted(signal));
+    const abort = () => signal && connection.end(aborted(signal));
     signal?.addEventListener("abort", abort);
     try {
       await connection.#connect();
     } finally {
       signal?.removeEventListener("abort", abort);
     }
-    addEventListener("pagehide", connection.#hide);
-    addEventListener("pageshow", connection.#show);
-    document.addEventListener("visibilitychange", connection.#settle);
     return connection;
   }
 
@@ -94,6 +107,16 @@ export class Connection {
   call(operation: Operation): Promise<unknown> {
     this.#endGroup();
     return this.#enqueue(operation);
+  }
+
+  /** Calls the engine's store. */
+  ask<M extends Method>(method: M, ...args: Arguments<M>): Answer<M> {
+    return this.call({ op: "call", method, args }) as Answer<M>;
+  }
+
+  /** Leaves alone how a call ends: a later one is told what there is to tell. */
+  tell(called: Promise<unknown>): void {
+    called.catch(() => undefined);
   }
 
   /** Adds writes to the batch that is being gathered; `fill` packs them all, or throws. */
@@ -126,22 +149,15 @@ export class Connection {
   }
 
   /** Opens a keyspace under a number. */
-  keyspace(
-    keyspace: number,
-    name: string,
-    create: boolean,
-    policy: string | undefined,
-  ): Promise<unknown> {
-    const operation = { op: "keyspace", keyspace, name, create, policy } as const;
-    // One that was dropped meanwhile is not to come back by itself.
-    this.#keyspaces.set(keyspace, { ...operation, create: false, policy: undefined });
-    return this.call(operation);
+  keyspace(...[number, name, create, policy]: Arguments<"keyspace">): Promise<unknown> {
+    this.#keyspaces.set(number, name);
+    return this.ask("keyspace", number, name, create, policy);
   }
 
   /** Releases a snapshot that its owner forgot, and says so. */
   forgot(snapshot: number): void {
     if (this.#state === "closed") return;
-    this.call({ op: "release", snapshot }).catch(() => undefined);
+    this.tell(this.ask("release", snapshot));
     this.listeners.forgot(this.#opening.name);
   }
 
@@ -153,7 +169,7 @@ export class Connection {
     try {
       await closing;
     } finally {
-      this.#fail(new ClosedError("the store is closed"));
+      this.end(new ClosedError("the store is closed"));
     }
   }
 
@@ -161,21 +177,21 @@ export class Connection {
     const worker = this.#start();
     this.#worker = worker;
     worker.onmessage = (event: MessageEvent<Reply[]>) => this.#receive(event.data);
-    worker.onmessageerror = () => this.#fail(new EngineError("a reply could not be read"));
+    worker.onmessageerror = () => this.end(new EngineError("a reply could not be read"));
     worker.onerror = (event) => {
       const cause: unknown = event.error;
       const what = event.message || "its script could not be loaded";
-      this.#fail(new EngineError(`the store's worker failed: ${what}`, { cause }));
+      this.end(new EngineError(`the store's worker failed: ${what}`, { cause }));
     };
     const id = this.#nextId++;
     const opened = this.#expect(id);
-    worker.postMessage([{ id, op: "open", ...this.#opening }]);
+    worker.postMessage([{ id, ...this.#opening }]);
     try {
       const lock = (await opened) as string | undefined;
       this.#state = "open";
       if (lock !== undefined) void this.#watch(lock);
     } catch (error) {
-      this.#fail(error as TerraneError);
+      this.end(error as TerraneError);
       throw error;
     }
     this.#flush();
@@ -185,18 +201,17 @@ export class Connection {
   #restore(): void {
     const waiting = this.#outbox;
     this.#outbox = [];
-    for (const operation of this.#keyspaces.values()) {
-      this.call(operation).catch(() => undefined);
+    for (const [number, name] of this.#keyspaces) {
+      // One that was dropped meanwhile is not to come back by itself.
+      this.tell(this.ask("keyspace", number, name, false));
     }
     if (this.listeners.any) this.#listen(true);
     this.#outbox.push(...waiting);
   }
 
   #listen(on: boolean): void {
-    this.call({ op: "listen", on }).catch(() => undefined);
-    if (!on) return;
-    const known = this.call({ op: "keyspaces" }) as Promise<string>;
-    known.then((names) => this.listeners.learn(names)).catch(() => undefined);
+    this.tell(this.call({ op: "listen", on }));
+    if (on) this.tell(this.ask("keyspaces").then((names) => this.listeners.learn(names)));
   }
 
   async #watch(lock: string): Promise<void> {
@@ -206,7 +221,7 @@ export class Connection {
     const { held = [] } = await navigator.locks.query();
     if (!held.some(({ name }) => name === lock)) return;
     const died = () => {
-      if (!signal.aborted) this.#fail(new EngineError("the store's worker ended unexpectedly"));
+      if (!signal.aborted) this.end(new EngineError("the store's worker ended unexpectedly"));
     };
     navigator.locks.request(lock, { signal }, died).catch(() => undefined);
   }
@@ -232,7 +247,7 @@ export class Connection {
 
   #settle = (): void => {
     if (document.visibilityState !== "hidden" || this.#state !== "open") return;
-    this.call({ op: "sync" }).catch(() => undefined);
+    this.tell(this.ask("sync"));
     this.#flush();
   };
 
@@ -298,7 +313,7 @@ export class Connection {
         const error = fromWire(reply.error);
         waiting?.reject(error);
         // An engine that stopped does nothing more.
-        if (reply.id === 0) this.#fail(error);
+        if (reply.id === 0) this.end(error);
       } else if (reply.id === 0) {
         this.listeners.read(reply.value as string);
       } else {
@@ -308,7 +323,7 @@ export class Connection {
   }
 
   /** Ends the worker; every call that waits, and every later one, fails with `error`. */
-  #fail(error: TerraneError): void {
+  end(error: TerraneError): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.#failure = error;

@@ -4,48 +4,77 @@
  * own files; what is cut short is swept away when the store is opened next.
  */
 
-import { import_file } from "../wasm/terrane.js";
+import { type Checkpoint, import_file } from "../wasm/terrane.js";
 import { removeDirectory } from "./directory.ts";
 import { type Engine, guard, load } from "./engine.ts";
-import { InvalidArgumentError, IoError } from "./errors.ts";
-import { toError } from "./wire.ts";
-import { Place } from "./place.ts";
+import { refused } from "./argument.ts";
+import { IoError } from "./errors.ts";
+import { type Holder, Place } from "./place.ts";
 import type { Asked, Exported, OpenRequest } from "./protocol.ts";
+import { toError } from "./wire.ts";
+
+/** What takes its time and has begun: the moment that it shows has passed. */
+export class Begun<T> {
+  readonly end: Promise<T>;
+
+  constructor(end: Promise<T>) {
+    this.end = end;
+  }
+}
 
 /** Names the files of this worker. */
 let nextFile = 1;
 
-/** Copies a store to another place on this origin, which must hold none. */
-export async function checkpoint(engine: Engine, target: Asked): Promise<void> {
+/** Begins to copy a store to another place on this origin, which must hold none. */
+export async function checkpoint(engine: Engine, target: Asked): Promise<Begun<void>> {
   const place = await Place.take(target, true);
-  try {
-    engine.call((store) => store.checkpoint(place.handles));
-  } finally {
-    place.letGo();
-  }
+  const isNew = place.isEmpty;
+  return begin(engine, place.handles, async (copied, holder) => {
+    await place.letGo(holder);
+    if (!copied && isNew) await removeDirectory(target).catch(toError);
+  });
 }
 
-/** Writes a store into a file; one in memory into memory. */
-export async function exportFile(engine: Engine): Promise<Exported> {
-  const directory = engine.place?.directory;
-  if (directory === undefined) {
+/** Begins to write a store into a file; one in memory into memory. */
+export async function exportFile(engine: Engine): Promise<Begun<Exported>> {
+  const { place } = engine;
+  if (place === undefined) {
     const bytes = engine.call((store) => store.bytes());
-    return { blob: new Blob([bytes as Uint8Array<ArrayBuffer>]), file: undefined };
+    const blob = new Blob([bytes as Uint8Array<ArrayBuffer>]);
+    return new Begun(Promise.resolve({ blob, file: undefined }));
   }
   const file = `export-${nextFile++}`;
-  const handle = await directory.getFileHandle(file, { create: true });
-  try {
-    const access = await handle.createSyncAccessHandle();
+  const handle = await place.directory.getFileHandle(file, { create: true });
+  const access = await handle.createSyncAccessHandle();
+  const { end } = begin(engine, [access], async (copied, holder) => {
+    await place.free(holder, { free: () => access.close() });
+    if (!copied) await place.directory.removeEntry(file).catch(toError);
+  });
+  return new Begun(end.then(async () => ({ blob: await handle.getFile(), file })));
+}
+
+/**
+ * Copies the store, as it is now, step by step: others have their turns in between. `settle` is
+ * called at the end, with whether it came to a good one, and with what has the files open.
+ */
+function begin(
+  engine: Engine,
+  handles: FileSystemSyncAccessHandle[],
+  settle: (copied: boolean, holder: Holder) => Promise<void>,
+): Begun<void> {
+  const copy = async () => {
+    let copied = false;
+    let checkpoint: Checkpoint | undefined;
     try {
-      engine.call((store) => store.checkpoint([access]));
+      const begun = engine.call((store) => store.checkpoint(handles));
+      checkpoint = begun;
+      while (engine.call(() => begun.step())) await engine.turn();
+      copied = true;
     } finally {
-      access.close();
+      await settle(copied, { free: () => checkpoint?.free() });
     }
-    return { blob: await handle.getFile(), file };
-  } catch (error) {
-    await directory.removeEntry(file);
-    throw error;
-  }
+  };
+  return new Begun(copy());
 }
 
 /** Gives back the room of a file that was exported. */
@@ -70,14 +99,14 @@ export class Import {
   static async begin(request: OpenRequest): Promise<Import> {
     const [, place] = await Promise.all([load(request.wasm), Place.take(request, true)]);
     try {
-      if (place.handles.some((handle) => handle.getSize() > 0)) {
-        const { name } = request;
-        throw new InvalidArgumentError(`name: expected one that no store has, found "${name}"`);
-      }
+      if (!place.isEmpty) throw refused("name", "one that no store has", request.name);
       const handle = await place.directory.getFileHandle("import", { create: true });
-      return new Import(request, place, await handle.createSyncAccessHandle());
+      const access = await handle.createSyncAccessHandle();
+      // An import that was cut short may have left more than comes now.
+      access.truncate(0);
+      return new Import(request, place, access);
     } catch (error) {
-      place.letGo();
+      await place.letGo();
       throw error;
     }
   }
@@ -98,9 +127,9 @@ export class Import {
       if (whole) guard(() => import_file(this.#file, this.#place.handles));
       made = whole;
     } finally {
-      this.#file.close();
+      await this.#place.free({ free: () => this.#file.close() });
       if (made) await this.#place.sweep();
-      this.#place.letGo();
+      await this.#place.letGo();
       if (!made) await removeDirectory(this.#request).catch(toError);
     }
   }

@@ -1,23 +1,13 @@
-/** Destroying stores. */
+/** Destroying stores, in a worker. */
 
 import { removeDirectory } from "./directory.ts";
 import { hold } from "./locks.ts";
-import { ask, checkPrivateFiles } from "./options.ts";
-import { toError } from "./wire.ts";
+import { allLeft } from "./place.ts";
+import type { Asked } from "./protocol.ts";
 
-/** Deletes the store of that name, if there is one. It must not be open anywhere. */
-export async function destroy(
-  name: string,
-  options: { timeout?: number | undefined } = {},
-): Promise<void> {
-  const asked = ask(name, options.timeout);
-  checkPrivateFiles();
+/** Deletes a store's files, if there are any, with its lock held. */
+export async function destroyFiles(asked: Asked): Promise<void> {
+  await allLeft();
   const { release } = await hold(asked);
-  try {
-    await removeDirectory(asked);
-  } catch (error) {
-    throw toError(error);
-  } finally {
-    release();
-  }
+  await removeDirectory(asked).finally(release);
 }

@@ -11,8 +11,8 @@
  *    files are looked for: a browser that clears an origin's storage leaves open files as they are.
  */
 
-import init, { on_panic, Store } from "../wasm/terrane.js";
-import { ClosedError, EngineError, NotFoundError, type TerraneError } from "./errors.ts";
+import { initSync, on_panic, Store } from "../wasm/terrane.js";
+import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
 import { isWire, toError } from "./wire.ts";
 import { Place } from "./place.ts";
 import type { OpenRequest } from "./protocol.ts";
@@ -25,17 +25,38 @@ let panic: string | undefined;
 /** Why this worker opens no store any more. */
 let trapped: EngineError | undefined;
 
+/** The module, once it was started. */
+let started: Promise<void> | undefined;
+
 /** Loads the module, once. */
 export async function load(wasm: OpenRequest["wasm"]): Promise<void> {
   if (trapped !== undefined) throw trapped;
+  started ??= start(wasm);
   try {
-    await init(wasm === undefined ? undefined : { module_or_path: wasm });
+    await started;
   } catch (cause) {
+    started = undefined;
     throw new EngineError(`the engine could not be loaded: ${cause}`, { cause });
   }
+}
+
+async function start(wasm: OpenRequest["wasm"]): Promise<void> {
+  initSync({ module: wasm instanceof WebAssembly.Module ? wasm : await compile(wasm) });
   on_panic((message: string) => {
     panic = message;
   });
+}
+
+/** Fetches the module; bundlers look for exactly this expression. */
+async function compile(
+  url: string | URL = new URL("terrane_bg.wasm", import.meta.url),
+): Promise<WebAssembly.Module> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${response.status} ${response.statusText} at ${url}`);
+  // A browser compiles what comes only from a server that says what it is.
+  const isNamed = response.headers.get("content-type") === "application/wasm";
+  if (isNamed) return WebAssembly.compileStreaming(response);
+  return WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** Runs what calls the module; what it throws becomes an error of this package. */
@@ -59,6 +80,8 @@ export class Engine {
   readonly place: Place | undefined;
   readonly #turn: MessageChannel = new MessageChannel();
   #turnAsked = false;
+  /** Those who wait for a turn. */
+  #waiting: (() => void)[] = [];
   readonly #syncInterval: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: TerraneError | undefined;
@@ -90,7 +113,7 @@ export class Engine {
       );
       return new Engine(store, place, request.syncInterval);
     } catch (error) {
-      place?.letGo();
+      await place?.letGo();
       throw error;
     }
   }
@@ -123,13 +146,16 @@ export class Engine {
     this.call((store) => store.sync());
   }
 
-  /** Syncs and lets go of everything; later calls are refused with `reason`. */
-  close(reason: TerraneError): void {
+  /**
+   * Syncs; later calls are refused with `reason`. Files and locks are let go of at once if the files
+   * were just `verified`, and else right after.
+   */
+  close(reason: TerraneError, verified: boolean = false): void {
     if (this.#failure instanceof ClosedError) return;
     try {
-      this.call((store) => store.close());
+      this.sync();
     } finally {
-      this.#end(reason);
+      this.#end(reason, verified);
     }
   }
 
@@ -161,6 +187,12 @@ export class Engine {
     this.#turn.port2.postMessage(undefined);
   }
 
+  /** Waits until others have had their turn, and this store's jobs a slice. */
+  turn(): Promise<void> {
+    this.askTurn();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
   #takeTurn(): void {
     this.#turnAsked = false;
     this.onTurn();
@@ -169,13 +201,32 @@ export class Engine {
     } catch {
       // A job that failed is tried again when the engine sees fit; the write that needs it fails.
     }
+    this.#wake();
   }
 
-  #end(failure: TerraneError): void {
-    if (this.#failure === undefined && !(failure instanceof ClosedError)) this.onFailure(failure);
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  #end(failure: TerraneError, verified: boolean = false): void {
+    const before = this.#failure;
     this.#failure ??= failure;
+    if (before !== undefined) return;
+    if (!(failure instanceof ClosedError)) this.onFailure(failure);
     clearTimeout(this.#timer);
     this.#turn.port1.close();
-    this.place?.letGo(!(failure instanceof NotFoundError));
+    this.#wake();
+    const holder = { free: () => this.#free() };
+    if (this.place === undefined) holder.free();
+    else if (verified) this.place.letGoAtOnce(holder);
+    else void this.place.letGo(holder);
+  }
+
+  #free(): void {
+    try {
+      if (!(this.#failure instanceof EngineError)) this.#store.close();
+    } catch {
+      // What could not be put on the medium was told when it was synced.
+    }
   }
 }

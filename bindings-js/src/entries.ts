@@ -49,7 +49,7 @@ export async function* walk<T>(
       yield* part.read(current.strings);
     }
   } finally {
-    if (!done) connection.call({ op: "endScan", scan }).catch(() => undefined);
+    if (!done) connection.tell(connection.call({ op: "endScan", scan }));
   }
 }
 
@@ -67,7 +67,7 @@ export async function count(
   let total = counted.entries;
   while (!counted.done) {
     if (signal?.aborted) {
-      void connection.call({ op: "endScan", scan }).catch(() => undefined);
+      connection.tell(connection.call({ op: "endScan", scan }));
       return total;
     }
     counted = await step();

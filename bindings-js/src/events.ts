@@ -3,7 +3,7 @@
 import { abortable, type WaitOptions } from "./abort.ts";
 import { ClosedError, type TerraneError } from "./errors.ts";
 import type { PolicyOptions } from "./policies.ts";
-import { parse, type Table } from "./stats.ts";
+import { parse, parseNames, type Table } from "./stats.ts";
 
 /** What had been asked of a keyspace, as its policy was told. */
 export interface Observed {
@@ -81,6 +81,8 @@ export class Listeners {
   readonly #all: Set<Listener> = new Set();
   readonly #names: Map<number, string> = new Map();
   readonly #switch: (on: boolean) => void;
+  /** Why no event can come any more. */
+  #ended: TerraneError | undefined;
 
   /** `listening` has the engine send events, or no more. */
   constructor(listening: (on: boolean) => void) {
@@ -93,6 +95,10 @@ export class Listeners {
 
   /** Adds one until the answered function is called. */
   add(listener: Listener): () => void {
+    if (this.#ended !== undefined) {
+      listener.end(this.#ended);
+      return () => undefined;
+    }
     if (!this.any) this.#switch(true);
     this.#all.add(listener);
     return () => {
@@ -102,12 +108,12 @@ export class Listeners {
 
   /** Takes the engine's list of keyspaces. */
   learn(json: string): void {
-    for (const [id, name] of JSON.parse(json) as [number, string][]) this.#names.set(id, name);
+    for (const [id, name] of parseNames(json)) this.#names.set(id, name);
   }
 
   /** Tells an event of the engine. */
   read(json: string): void {
-    const event = parse(json) as { type: string; keyspace?: number | string; name?: string };
+    const event = parse<{ type: string; keyspace?: number | string; name?: string }>(json);
     if (typeof event.keyspace === "number") {
       if (event.name !== undefined) this.#names.set(event.keyspace, event.name);
       event.keyspace = this.#names.get(event.keyspace) ?? String(event.keyspace);
@@ -127,6 +133,7 @@ export class Listeners {
   }
 
   end(failure: TerraneError): void {
+    this.#ended ??= failure;
     for (const listener of this.#all) listener.end(failure);
     this.#all.clear();
   }

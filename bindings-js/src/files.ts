@@ -1,10 +1,7 @@
 /** Stores as files: bytes that leave the worker, and bytes that go into one. */
 
 import { aborted } from "./abort.ts";
-import { EngineError } from "./errors.ts";
-import { refused } from "./options.ts";
-import type { OpenRequest, Operation, Reply } from "./protocol.ts";
-import { fromWire } from "./wire.ts";
+import { check } from "./argument.ts";
 
 /** The bytes of a store that was exported; `end` is called when they were read or are not wanted. */
 export function exportStream(blob: Blob, end: () => void): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -39,12 +36,11 @@ export async function send(
 ): Promise<void> {
   const stream = source instanceof Blob ? source.stream() : source;
   try {
-    if (!(stream instanceof ReadableStream)) {
-      throw refused("source", "a ReadableStream or a Blob", source);
-    }
+    const fits = stream instanceof ReadableStream;
+    check("source", stream, fits, "a ReadableStream or a Blob");
     const sink = new WritableStream<Uint8Array>({
       async write(bytes) {
-        if (!(bytes instanceof Uint8Array)) throw refused("source", "chunks of bytes", bytes);
+        check("source", bytes, bytes instanceof Uint8Array, "chunks of bytes");
         await receiver.write(bytes);
       },
     });
@@ -55,41 +51,4 @@ export async function send(
     throw error;
   }
   await receiver.end(true);
-}
-
-/** Has a worker make a store of the bytes of a file. */
-export async function importInto(
-  worker: Worker,
-  request: OpenRequest,
-  source: ReadableStream<Uint8Array> | Blob,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const ask = asker(worker);
-  try {
-    await ask({ op: "import", ...request });
-    const receiver: Receiver = {
-      write: (bytes) => ask({ op: "importBytes", bytes }),
-      end: (whole) => ask({ op: "endImport", whole }),
-    };
-    await send(source, receiver, signal);
-  } finally {
-    worker.terminate();
-  }
-}
-
-/** Asks a worker one thing at a time. */
-function asker(worker: Worker): (operation: Operation) => Promise<unknown> {
-  return (operation) =>
-    new Promise((resolve, reject) => {
-      worker.onmessage = ({ data: [reply] }: MessageEvent<Reply[]>) => {
-        if (reply === undefined) return;
-        if ("value" in reply) resolve(reply.value);
-        else reject(fromWire(reply.error));
-      };
-      worker.onerror = (event) => {
-        const what = event.message || "its script could not be loaded";
-        reject(new EngineError(`the import's worker failed: ${what}`, { cause: event.error }));
-      };
-      worker.postMessage([{ ...operation, id: 1 }]);
-    });
 }

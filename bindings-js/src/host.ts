@@ -3,8 +3,8 @@
 import type { Scan } from "../wasm/terrane.js";
 import { checkpoint, endExport, exportFile } from "./copies.ts";
 import { Engine } from "./engine.ts";
-import { ClosedError, InvalidArgumentError } from "./errors.ts";
-import type { Counted, OpenRequest, Operation, Page } from "./protocol.ts";
+import { ClosedError } from "./errors.ts";
+import type { Call, Counted, Methods, OpenRequest, Page, StoreOperation } from "./protocol.ts";
 
 /** Owns one store. */
 export class Host {
@@ -22,10 +22,12 @@ export class Host {
     return new Host(await Engine.open(request), tell);
   }
 
-  /** Carries out a request. */
-  perform(request: Operation): unknown {
+  /** Carries out a request; before a close the files are verified. */
+  perform(request: StoreOperation): unknown {
     const { engine } = this;
     switch (request.op) {
+      case "call":
+        return engine.call((store) => invoke(store, request));
       case "write":
         return engine.write(request.batch);
       case "get":
@@ -34,10 +36,8 @@ export class Host {
         );
       case "scan": {
         const { scan, keyspace, snapshot, range, reverse, limit } = request;
-        this.#scans.set(
-          scan,
-          engine.call((store) => store.scan(keyspace, snapshot, range, reverse, limit)),
-        );
+        const begun = engine.call((store) => store.scan(keyspace, snapshot, range, reverse, limit));
+        this.#scans.set(scan, begun);
         return undefined;
       }
       case "page":
@@ -52,44 +52,6 @@ export class Host {
         });
       case "endScan":
         return this.#endScan(request.scan);
-      case "snapshot":
-        return engine.call((store) => store.snapshot(request.snapshot));
-      case "release":
-        return engine.call((store) => store.release(request.snapshot));
-      case "keyspace": {
-        const { keyspace, name, create, policy } = request;
-        return engine.call((store) => store.keyspace(keyspace, name, create, policy));
-      }
-      case "dropKeyspace":
-        return engine.call((store) => store.drop_keyspace(request.name));
-      case "trace": {
-        const { keyspace, snapshot, key } = request;
-        return engine.call((store) => store.trace(keyspace, snapshot, key));
-      }
-      case "traceScan": {
-        const { keyspace, snapshot, range, reverse } = request;
-        return engine.call((store) => store.trace_scan(keyspace, snapshot, range, reverse));
-      }
-      case "levels":
-        return engine.call((store) => store.levels(request.keyspace));
-      case "policy":
-        return engine.call((store) => store.policy(request.keyspace));
-      case "setPolicy":
-        return engine.call((store) => store.set_policy(request.keyspace, request.policy));
-      case "approximateSize":
-        return engine.call((store) => store.approximate_size(request.keyspace, request.range));
-      case "compactRange":
-        return engine.call((store) => store.compact_range(request.keyspace, request.range));
-      case "keyspaces":
-        return engine.call((store) => store.keyspaces());
-      case "flush":
-        return engine.call((store) => store.flush());
-      case "sync":
-        return engine.sync();
-      case "stats":
-        return engine.call((store) => store.stats());
-      case "check":
-        return engine.call((store) => store.check());
       case "listen":
         return engine.call((store) => store.listen(request.on ? this.#tell : undefined));
       case "checkpoint":
@@ -100,14 +62,7 @@ export class Host {
         return endExport(engine, request.file);
       case "close":
         for (const scan of this.#scans.keys()) this.#endScan(scan);
-        return engine.close(new ClosedError("the store is closed"));
-      case "open":
-      case "import":
-      case "importBytes":
-      case "endImport":
-        throw new InvalidArgumentError(
-          `request: expected one to an open store, found "${request.op}"`,
-        );
+        return engine.close(new ClosedError("the store is closed"), true);
     }
   }
 
@@ -125,4 +80,8 @@ export class Host {
     this.#scans.get(number)?.free();
     this.#scans.delete(number);
   }
+}
+
+function invoke(store: Methods, { method, args }: Call): unknown {
+  return (store[method] as (...args: unknown[]) => unknown)(...args);
 }

@@ -2,8 +2,10 @@
 
 import { Connection } from "./connection.ts";
 import { Db } from "./db.ts";
-import { importInto } from "./files.ts";
+import { ClosedError } from "./errors.ts";
+import { type Receiver, send } from "./files.ts";
 import {
+  ask,
   checkPrivateFiles,
   type StoreOptions,
   toDefaults,
@@ -48,7 +50,28 @@ export async function importStore(
   const request = toRequest(name, options);
   checkPage("opfs");
   const { worker = startWorker, signal } = options;
-  await importInto(worker(), request, source, signal);
+  const connection = await Connection.begin(worker, { op: "import", ...request }, signal);
+  try {
+    const receiver: Receiver = {
+      write: (bytes) => connection.call({ op: "importBytes", bytes }),
+      end: (whole) => connection.call({ op: "endImport", whole }),
+    };
+    await send(source, receiver, signal);
+  } finally {
+    connection.end(new ClosedError("the import has ended"));
+  }
+}
+
+/** Deletes the store of that name, if there is one. It must not be open anywhere. */
+export async function destroy(
+  name: string,
+  options: Pick<OpenOptions, "timeout" | "worker"> = {},
+): Promise<void> {
+  const asked = ask(name, options.timeout);
+  checkPage("opfs");
+  const { worker = startWorker } = options;
+  const connection = await Connection.begin(worker, { op: "destroy", ...asked }, undefined);
+  connection.end(new ClosedError("the store is destroyed"));
 }
 
 /** Refuses, with the reason, where a store cannot be. */

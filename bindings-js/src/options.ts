@@ -1,10 +1,11 @@
 /** How stores are opened and calls are made, and what is refused of it. */
 
 import type { WaitOptions } from "./abort.ts";
-import { InvalidArgumentError, UnavailableError } from "./errors.ts";
-import { describe, type Encoding } from "./packing.ts";
+import { check, oneOf } from "./argument.ts";
+import { UnavailableError } from "./errors.ts";
+import { type Encoding, packRange, type RangeOptions } from "./packing.ts";
 import { packPolicy, type Policy } from "./policies.ts";
-import type { Asked, OpenRequest } from "./protocol.ts";
+import type { Asked, OpenRequest, ScanRequest } from "./protocol.ts";
 
 /**
  * When a write counts as done: `"sync"`, when it is on the medium; `"buffered"`, when the engine
@@ -15,9 +16,26 @@ import type { Asked, OpenRequest } from "./protocol.ts";
 export type Durability = "sync" | "buffered";
 
 /** Options of a write. */
-export interface WriteOptions extends WaitOptions {
+export interface WriteOptions {
   /** Default: the store's. */
   durability?: Durability | undefined;
+}
+
+/** Options of a read. */
+export interface ReadOptions<V extends Encoding> {
+  /** How values come back. Default: the keyspace's. */
+  valueEncoding?: V | undefined;
+}
+
+/** Options of an iteration. */
+export interface EntriesOptions<K extends Encoding, V extends Encoding>
+  extends RangeOptions, ReadOptions<V> {
+  /** How keys come back. Default: the keyspace's. */
+  keyEncoding?: K | undefined;
+  /** Begin with the last key. Default: false. */
+  reverse?: boolean | undefined;
+  /** At most so many entries. Default: all. */
+  limit?: number | undefined;
 }
 
 /** How a read's keys and values come back. */
@@ -90,7 +108,7 @@ const client: string = globalThis.crypto?.randomUUID?.() ?? "";
 /** Who asks for the store of that name. */
 export function ask(name: string, timeout: number = DEFAULT_TIMEOUT): Asked {
   checkName("name", name, /^[^/\\\0]{1,100}$/u, "1 to 100 characters without slashes");
-  if (name === "." || name === "..") throw refused("name", "no dots alone", name);
+  check("name", name, name !== "." && name !== "..", "no dots alone");
   // The address, without what may be private in it.
   const { origin = "", pathname = "" } = globalThis.location ?? {};
   return { name, client, page: origin + pathname, timeout: checkTime("timeout", timeout) };
@@ -102,19 +120,16 @@ export function toRequest<K extends Encoding, V extends Encoding>(
   options: StoreOptions<K, V>,
 ): OpenRequest {
   const { storage = "opfs", create = true, errorIfExists = false, wasm, policy } = options;
-  if (storage !== "opfs" && storage !== "memory") {
-    throw refused("storage", '"opfs" or "memory"', storage);
-  }
   return {
     ...ask(name, options.timeout),
-    storage,
+    storage: oneOf("storage", storage, "opfs", "memory"),
     create: checkSwitch("create", create),
     syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),
     wasm: typeof wasm === "string" || wasm instanceof URL ? resolve(wasm) : wasm,
     errorIfExists: checkSwitch("errorIfExists", errorIfExists),
     memtableBytes: checkBytes("memtableBytes", options.memtableBytes, LEAST_MEMTABLE_BYTES),
     cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
-    policy: policy === undefined ? undefined : packPolicy(policy),
+    policy: toPolicy(policy),
   };
 }
 
@@ -123,60 +138,63 @@ export function toDefaults<K extends Encoding, V extends Encoding>(
   options: StoreOptions<K, V>,
 ): Defaults<K, V> {
   return {
-    durability: checkDurability(options.durability ?? "buffered"),
+    durability: toDurability(options, "buffered"),
     ...toEncodings(options, { keyEncoding: "utf8" as K, valueEncoding: "utf8" as V }),
   };
 }
 
 /** The encodings that a call or a keyspace asks for. */
 export function toEncodings<K extends Encoding, V extends Encoding>(
-  options: Encodings<K, V>,
+  { keyEncoding, valueEncoding }: Encodings<K, V>,
   defaults: { keyEncoding: Encoding; valueEncoding: Encoding },
 ): { keyEncoding: K; valueEncoding: V } {
   return {
-    keyEncoding: checkEncoding("keyEncoding", options.keyEncoding ?? (defaults.keyEncoding as K)),
-    valueEncoding: checkEncoding(
-      "valueEncoding",
-      options.valueEncoding ?? (defaults.valueEncoding as V),
-    ),
+    keyEncoding: toEncoding("keyEncoding", keyEncoding ?? (defaults.keyEncoding as K)),
+    valueEncoding: toEncoding("valueEncoding", valueEncoding ?? (defaults.valueEncoding as V)),
   };
 }
 
-/** Refuses what is no encoding. */
-export function checkEncoding<E extends Encoding>(what: string, encoding: E): E {
-  if (encoding === "utf8" || encoding === "binary") return encoding;
-  throw refused(what, '"utf8" or "binary"', encoding);
+/** The encoding that a call asks for. */
+export function toEncoding<E extends Encoding>(what: string, encoding: E): E {
+  return oneOf<Encoding>(what, encoding, "utf8", "binary") as E;
 }
 
-/** Whether a write is to be on the medium when it is done. */
-export function isSync(options: WriteOptions, defaults: { durability: Durability }): boolean {
-  return checkDurability(options.durability ?? defaults.durability) === "sync";
+/** When a write counts as done. */
+export function toDurability({ durability }: WriteOptions, byDefault: Durability): Durability {
+  return oneOf("durability", durability ?? byDefault, "sync", "buffered");
+}
+
+/** What is asked of a keyspace that is opened: whether to create it, and its policy, packed. */
+export function toKeyspace<K extends Encoding, V extends Encoding>(
+  name: string,
+  { create = true, policy }: KeyspaceOptions<K, V>,
+): [name: string, create: boolean, policy: string | undefined] {
+  return [checkKeyspaceName(name), checkSwitch("create", create), toPolicy(policy)];
+}
+
+function toPolicy(policy: Policy | undefined): string | undefined {
+  return policy === undefined ? undefined : packPolicy(policy);
 }
 
 /** Refuses what is no name of a keyspace. */
-export function checkKeyspaceName(name: string): void {
-  checkName("keyspace", name, /^.{1,255}$/su, "1 to 255 characters");
+export function checkKeyspaceName(name: string): string {
+  return checkName("keyspace", name, /^.{1,255}$/su, "1 to 255 characters");
 }
 
-/** The most entries of an iteration. */
-export function checkLimit(limit: number = Infinity): number {
-  if (limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0)) return limit;
-  throw refused("limit", "a whole number from 0", limit);
-}
-
-/** Refuses what cannot be gone through. */
-export function checkIterable(what: string, value: unknown): void {
-  if (typeof (value as Iterable<unknown> | undefined)?.[Symbol.iterator] !== "function") {
-    throw new InvalidArgumentError(`${what}: expected an array, found ${describe(value)}`);
-  }
-}
-
-/** An argument that is refused: what was expected and what was found. */
-export function refused(what: string, expected: string, found: unknown): InvalidArgumentError {
-  const plain = typeof found === "number" || typeof found === "boolean";
-  const shown =
-    typeof found === "string" ? JSON.stringify(found) : plain ? String(found) : describe(found);
-  return new InvalidArgumentError(`${what}: expected ${expected}, found ${shown}`);
+/** Which entries an iteration is to give. */
+export function toScan(
+  { keyspace, snapshot }: { keyspace: number; snapshot: number },
+  options: EntriesOptions<Encoding, Encoding>,
+): ScanRequest {
+  const { reverse = false, limit = Infinity } = options;
+  const fits = limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0);
+  return {
+    keyspace,
+    snapshot,
+    range: packRange(options),
+    reverse: checkSwitch("reverse", reverse),
+    limit: check("limit", limit, fits, "a whole number from 0"),
+  };
 }
 
 /** Refuses, with the reason, where no store can lie on the private file system. */
@@ -198,27 +216,20 @@ function resolve(url: string | URL): string {
   return new URL(url, globalThis.location?.href).href;
 }
 
-function checkName(what: string, name: unknown, pattern: RegExp, expected: string): void {
-  if (typeof name !== "string" || !pattern.test(name)) throw refused(what, expected, name);
-}
-
-function checkDurability(durability: Durability): Durability {
-  if (durability === "sync" || durability === "buffered") return durability;
-  throw refused("durability", '"sync" or "buffered"', durability);
+function checkName(what: string, name: string, pattern: RegExp, expected: string): string {
+  return check(what, name, typeof name === "string" && pattern.test(name), expected);
 }
 
 function checkSwitch(what: string, value: boolean): boolean {
-  if (typeof value === "boolean") return value;
-  throw refused(what, "true or false", value);
+  return check(what, value, typeof value === "boolean", "true or false");
 }
 
-function checkTime(what: string, milliseconds: number): number {
-  if (milliseconds >= 0 && milliseconds <= LONGEST_TIME) return milliseconds;
-  throw refused(what, `0 to ${LONGEST_TIME} milliseconds`, milliseconds);
+function checkTime(what: string, time: number): number {
+  const fits = typeof time === "number" && time >= 0 && time <= LONGEST_TIME;
+  return check(what, time, fits, `0 to ${LONGEST_TIME} milliseconds`);
 }
 
 function checkBytes(what: string, bytes: number | undefined, least: number): number | undefined {
-  if (bytes === undefined) return undefined;
-  if (Number.isSafeInteger(bytes) && bytes >= least && bytes <= MOST_BYTES) return bytes;
-  throw refused(what, `${least} to ${MOST_BYTES} bytes`, bytes);
+  const fits = Number.isSafeInteger(bytes) && bytes! >= least && bytes! <= MOST_BYTES;
+  return check(what, bytes, bytes === undefined || fits, `${least} to ${MOST_BYTES} bytes`);
 }

@@ -10,6 +10,7 @@
  *   the keyspace, the key and, for a put, the value; numbers and lengths are varints.
  */
 
+import { check, checkLength } from "./argument.ts";
 import { InvalidArgumentError } from "./errors.ts";
 
 /** The longest key, in bytes. */
@@ -71,8 +72,11 @@ export class Packer {
     this.#string("key", key, MAX_KEY_BYTES, 0);
   }
 
-  /** An end of a range. */
-  end(included: Bytes | undefined, excluded: Bytes | undefined): void {
+  /** An end of a range, of which `names` are the two options. */
+  end(names: string, included: Bytes | undefined, excluded: Bytes | undefined): void {
+    if (included !== undefined && excluded !== undefined) {
+      throw new InvalidArgumentError(`range: expected one of ${names}, found both`);
+    }
     this.#reserve(1);
     const key = included ?? excluded;
     this.#bytes[this.#length++] = key === undefined ? 0 : included === undefined ? 2 : 1;
@@ -94,10 +98,8 @@ export class Packer {
   /** Appends a byte string behind its length, which takes `head` bytes or is a varint. */
   #string(what: string, content: Bytes, limit: number, head?: number): void {
     const isText = typeof content === "string";
-    if (!isText && !(content instanceof Uint8Array)) {
-      const found = describe(content);
-      throw new InvalidArgumentError(`${what}: expected a string or a Uint8Array, found ${found}`);
-    }
+    const fits = isText || content instanceof Uint8Array;
+    check(what, content, fits, "a string or a Uint8Array");
     checkLength(what, content.length, limit);
     this.#reserve(8 + (isText ? 3 : 1) * content.length);
     const at = this.#length;
@@ -134,7 +136,10 @@ export class Packer {
       }
       if (i === text.length) return i;
     }
-    checkWellFormed(what, text);
+    // A lone surrogate would become U+FFFD, and two keys one.
+    if (text.isWellFormed?.() === false) {
+      throw new InvalidArgumentError(`${what}: expected well-formed text, found a lone surrogate`);
+    }
     return encoder.encodeInto(text, bytes.subarray(start)).written;
   }
 
@@ -177,15 +182,16 @@ export interface RangeOptions {
 
 /** Packs the bounds of a range. */
 export function packRange({ gte, gt, lte, lt }: RangeOptions): Uint8Array<ArrayBuffer> {
-  if (gte !== undefined && gt !== undefined) {
-    throw new InvalidArgumentError("range: expected one of gte and gt, found both");
-  }
-  if (lte !== undefined && lt !== undefined) {
-    throw new InvalidArgumentError("range: expected one of lte and lt, found both");
-  }
   const packer = new Packer();
-  packer.end(gte, gt);
-  packer.end(lte, lt);
+  packer.end("gte and gt", gte, gt);
+  packer.end("lte and lt", lte, lt);
+  return packer.bytes();
+}
+
+/** The bytes of a key. */
+export function packKey(key: Bytes): Uint8Array<ArrayBuffer> {
+  const packer = new Packer();
+  packer.bareKey(key);
   return packer.bytes();
 }
 
@@ -200,25 +206,4 @@ export function decode<E extends Encoding>(bytes: Uint8Array, encoding: E): Deco
       { cause },
     );
   }
-}
-
-/** Refuses what is too long. */
-export function checkLength(what: string, found: number, limit: number): void {
-  if (found > limit) {
-    throw new InvalidArgumentError(`${what}: expected at most ${limit} bytes, found ${found}`);
-  }
-}
-
-/** A lone surrogate would become U+FFFD, and two keys one. */
-function checkWellFormed(what: string, text: string): void {
-  if (text.isWellFormed?.() === false) {
-    throw new InvalidArgumentError(`${what}: expected well-formed text, found a lone surrogate`);
-  }
-}
-
-/** An argument's type in words. */
-export function describe(value: unknown): string {
-  if (value === null) return "null";
-  if (typeof value !== "object") return typeof value;
-  return value.constructor?.name ?? "an object";
 }

@@ -8,6 +8,16 @@ import type { Asked } from "./protocol.ts";
 /** The volume's backing files. A sync of the log does not wait for writes to tables. */
 const FILES = ["journal", "log", "data"];
 
+/** What has files open, until it is freed. */
+export interface Holder {
+  free(): void;
+}
+
+/** Those whose files are gone. */
+const kept: Holder[] = [];
+/** Places that are being let go of. */
+const leaving: Set<Promise<void>> = new Set();
+
 /** A store's place, held: its locks, its directory and its files. */
 export class Place {
   readonly lock: string;
@@ -28,6 +38,7 @@ export class Place {
 
   /** Takes it all; on failure lets all go again. */
   static async take(asked: Asked, create: boolean): Promise<Place> {
+    await allLeft();
     const held = await hold(asked);
     const handles: FileSystemSyncAccessHandle[] = [];
     try {
@@ -38,10 +49,15 @@ export class Place {
       }
       return new Place(held, directory, handles);
     } catch (error) {
-      letGo(handles);
+      close(handles);
       held.release();
       throw isNamed(error, "NotFoundError") ? noStore(asked.name, error) : error;
     }
+  }
+
+  /** Whether nothing was ever written to it. */
+  get isEmpty(): boolean {
+    return this.handles.every((handle) => handle.getSize() === 0);
   }
 
   /** Removes what copies left that were cut short. */
@@ -60,13 +76,39 @@ export class Place {
     }
   }
 
-  /** Lets go of locks and files; `close` is false for files that are gone, which may never close. */
-  letGo(close: boolean = true): void {
-    if (close) letGo(this.handles);
+  /**
+   * Frees what has files of this place open. From closing a file that was removed with its origin's
+   * storage Chromium never comes back: who has such a one is kept instead.
+   */
+  async free(...holders: Holder[]): Promise<void> {
+    const isThere = await this.verify().then(
+      () => true,
+      () => false,
+    );
+    if (isThere) for (const holder of holders) holder.free();
+    else kept.push(...holders);
+  }
+
+  /** Lets go of everything: `holders`, the files if they are still there, and the locks. */
+  async letGo(...holders: Holder[]): Promise<void> {
+    const left = this.free(...holders, { free: () => close(this.handles) }).finally(this.#release);
+    leaving.add(left);
+    await left.finally(() => leaving.delete(left));
+  }
+
+  /** Lets go of everything, where the files were seen a moment ago. */
+  letGoAtOnce(holder: Holder): void {
+    holder.free();
+    close(this.handles);
     this.#release();
   }
 }
 
-function letGo(handles: FileSystemSyncAccessHandle[]): void {
+/** Waits until this worker has let go of what it is about to. */
+export async function allLeft(): Promise<void> {
+  await Promise.allSettled(leaving);
+}
+
+function close(handles: FileSystemSyncAccessHandle[]): void {
   for (const handle of handles) handle.close();
 }

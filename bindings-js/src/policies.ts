@@ -1,7 +1,6 @@
 /** Compaction policies: the names and parameters that the engine and its command line know. */
 
-import { InvalidArgumentError } from "./errors.ts";
-import { describe } from "./packing.ts";
+import { check } from "./argument.ts";
 
 /** What most policies are tuned by. */
 interface Sizes {
@@ -92,7 +91,6 @@ export type Policy = PolicyOptions["policy"] | PolicyOptions;
 /** A policy as the engine reads it. */
 export function packPolicy(policy: Policy): string {
   if (typeof policy === "string") return JSON.stringify({ policy });
-  if (typeof policy === "object" && policy !== null) return JSON.stringify(policy);
-  const found = describe(policy);
-  throw new InvalidArgumentError(`policy: expected a name or an object, found ${found}`);
+  const fits = typeof policy === "object" && policy !== null;
+  return JSON.stringify(check("policy", policy, fits, "a name or an object"));
 }

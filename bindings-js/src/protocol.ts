@@ -45,6 +45,47 @@ export interface ScanRequest {
   limit: number;
 }
 
+/** What the engine's store answers by itself. Answers that are texts are JSON. */
+export interface Methods {
+  approximate_size(keyspace: number, range: Uint8Array): number;
+  check(): string;
+  compact_range(keyspace: number, range: Uint8Array): void;
+  drop_keyspace(name: string): boolean;
+  flush(): void;
+  /** Opens a keyspace under a number. */
+  keyspace(keyspace: number, name: string, create: boolean, policy?: string): void;
+  keyspaces(): string;
+  levels(keyspace: number): string;
+  policy(keyspace: number): string;
+  /** Lets go of a snapshot. */
+  release(snapshot: number): void;
+  set_policy(keyspace: number, policy: string): void;
+  /** Holds a picture of the store under a number. */
+  snapshot(snapshot: number): void;
+  stats(): string;
+  sync(): void;
+  /** How the value of a key is found. */
+  trace(keyspace: number, snapshot: number, key: Uint8Array): string;
+  /** How a scan comes to its first entry. */
+  trace_scan(keyspace: number, snapshot: number, range: Uint8Array, reverse: boolean): string;
+}
+
+/** The name of a method. */
+export type Method = keyof Methods;
+
+/** What a method is given. */
+export type Arguments<M extends Method> = Parameters<Methods[M]>;
+
+/** What a method promises across the line. */
+export type Answer<M extends Method> = Promise<ReturnType<Methods[M]>>;
+
+/** A call of the engine's store. */
+export interface Call {
+  op: "call";
+  method: Method;
+  args: unknown[];
+}
+
 /** What a worker can be asked. */
 export type Operation =
   | ({ op: "open" } & OpenRequest)
@@ -58,19 +99,7 @@ export type Operation =
   | { op: "page"; scan: number; bytes: number; keys: boolean; values: boolean }
   | { op: "count"; scan: number; entries: number }
   | { op: "endScan"; scan: number }
-  /** Holds, or lets go, a picture of the store. */
-  | { op: "snapshot" | "release"; snapshot: number }
-  /** Opens a keyspace under a number. */
-  | { op: "keyspace"; keyspace: number; name: string; create: boolean; policy: string | undefined }
-  | { op: "dropKeyspace"; name: string }
-  | { op: "levels" | "policy"; keyspace: number }
-  /** How the value of a key is found. */
-  | { op: "trace"; keyspace: number; snapshot: number; key: Uint8Array }
-  /** How a scan comes to its first entry. */
-  | { op: "traceScan"; keyspace: number; snapshot: number; range: Uint8Array; reverse: boolean }
-  | { op: "setPolicy"; keyspace: number; policy: string }
-  | { op: "approximateSize" | "compactRange"; keyspace: number; range: Uint8Array }
-  | { op: "keyspaces" | "flush" | "sync" | "stats" | "check" }
+  | Call
   /** Whether events are to be sent. */
   | { op: "listen"; on: boolean }
   /** Copies the store to another on this origin. */
@@ -84,7 +113,18 @@ export type Operation =
   /** All bytes have come, or none will. */
   | { op: "endImport"; whole: boolean }
   /** Syncs and lets go of everything. */
-  | { op: "close" };
+  | { op: "close" }
+  /** Deletes a store that is not open. */
+  | ({ op: "destroy" } & Asked);
+
+/** What a worker is asked first. */
+export type Opening = Extract<Operation, { op: "open" | "import" | "destroy" }>;
+
+/** What an open store is asked. */
+export type StoreOperation = Exclude<
+  Operation,
+  Opening | { op: "importBytes" } | { op: "endImport" }
+>;
 
 /** An operation with its id. */
 export type Request = Operation & { id: number };

@@ -1,40 +1,31 @@
 /** Reading, in one keyspace: now, or as a snapshot shows it. */
 
 import { abortable, type WaitOptions } from "./abort.ts";
+import { check } from "./argument.ts";
 import type { Connection } from "./connection.ts";
 import { count, walk } from "./entries.ts";
-import { checkIterable, checkLimit, toEncodings } from "./options.ts";
 import {
-  type Bytes,
-  type Decoded,
-  type Encoding,
-  Packer,
-  packRange,
-  type RangeOptions,
-} from "./packing.ts";
+  type EntriesOptions as Entries,
+  type ReadOptions as Read,
+  toEncodings,
+  toScan,
+} from "./options.ts";
+import { type Bytes, type Decoded, type Encoding, packKey, type RangeOptions } from "./packing.ts";
 import { type Entry, pairs, type Part, single } from "./parts.ts";
-import type { ScanRequest } from "./protocol.ts";
+import type { Answer, Arguments, Method } from "./protocol.ts";
 import { parse } from "./stats.ts";
 import type { Trace } from "./trace.ts";
 
 /** Options of a read. */
-export interface ReadOptions<V extends Encoding> extends WaitOptions {
-  /** How values come back. Default: the keyspace's. */
-  valueEncoding?: V | undefined;
-}
+export interface ReadOptions<V extends Encoding> extends Read<V>, WaitOptions {}
 
 /** Options of an iteration. */
 export interface EntriesOptions<K extends Encoding, V extends Encoding>
-  extends RangeOptions, ReadOptions<V> {
-  /** How keys come back. Default: the keyspace's. */
-  keyEncoding?: K | undefined;
-  /** Begin with the last key. Default: false. */
-  reverse?: boolean | undefined;
-  /** At most so many entries. Default: all. */
-  limit?: number | undefined;
-}
+  extends Entries<K, V>, WaitOptions {}
 
-/** What a reader reads, and how. */
+/**
+ * What a reader reads, and how. @internal
+ */
 export interface Scope<K extends Encoding, V extends Encoding> {
   connection: Connection;
   /** The keyspace's number. */
@@ -73,7 +64,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     keys: readonly Bytes[],
     options: ReadOptions<E> = {},
   ): Promise<(Decoded<E> | undefined)[]> {
-    checkIterable("keys", keys);
+    check("keys", keys, Array.isArray(keys), "an array");
     const { connection, keyspace, snapshot } = this.scope;
     const { valueEncoding } = toEncodings<K, E>(options, this.scope);
     const lookup = () => connection.lookup(keyspace, snapshot, keys, valueEncoding);
@@ -82,22 +73,16 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
 
   /** How the value of a key is found, step by step. */
   async trace(key: Bytes, options: WaitOptions = {}): Promise<Trace> {
-    const { connection, keyspace, snapshot } = this.scope;
-    const packer = new Packer();
-    packer.bareKey(key);
-    const operation = { op: "trace", keyspace, snapshot, key: packer.bytes() } as const;
-    return parse((await this.run(options, () => connection.call(operation))) as string) as Trace;
+    const { keyspace, snapshot } = this.scope;
+    return parse(await this.ask(options, "trace", keyspace, snapshot, packKey(key)));
   }
 
   /** How an iteration over a range comes to its first entry, step by step. */
   async traceScan(
     options: RangeOptions & WaitOptions & { reverse?: boolean | undefined } = {},
   ): Promise<Trace> {
-    const { connection, keyspace, snapshot } = this.scope;
-    const { reverse = false } = options;
-    const range = packRange(options);
-    const operation = { op: "traceScan", keyspace, snapshot, range, reverse } as const;
-    return parse((await this.run(options, () => connection.call(operation))) as string) as Trace;
+    const { keyspace, snapshot, range, reverse } = toScan(this.scope, options);
+    return parse(await this.ask(options, "trace_scan", keyspace, snapshot, range, reverse));
   }
 
   /**
@@ -128,7 +113,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
 
   /** How many entries a range holds. Reads them all. */
   async count(options: RangeOptions & WaitOptions = {}): Promise<number> {
-    const request = this.#request(options);
+    const request = toScan(this.scope, options);
     const { connection } = this.scope;
     return await this.run(options, () => count(connection, request, options.signal));
   }
@@ -147,17 +132,17 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     });
   }
 
+  /**
+   * Calls the engine's store. @internal
+   */
+  ask<M extends Method>(options: WaitOptions, method: M, ...args: Arguments<M>): Answer<M> {
+    return this.run(options, () => this.scope.connection.ask(method, ...args));
+  }
+
   #walk<T>(
     options: EntriesOptions<Encoding, Encoding>,
     part: Part<T>,
   ): AsyncGenerator<T, void, undefined> {
-    return walk(this, this.#request(options), part, options);
-  }
-
-  #request(options: EntriesOptions<Encoding, Encoding>): ScanRequest {
-    const { keyspace, snapshot } = this.scope;
-    const { reverse = false } = options;
-    const [range, limit] = [packRange(options), checkLimit(options.limit)];
-    return { keyspace, snapshot, range, reverse, limit };
+    return walk(this, toScan(this.scope, options), part, options);
   }
 }

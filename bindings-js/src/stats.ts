@@ -109,15 +109,20 @@ export interface CheckReport {
 const KEYS: ReadonlySet<string> = new Set(["smallest", "largest", "key"]);
 
 /** Reads the engine's JSON, whose names have underscores and whose keys are lists of bytes. */
-export function parse(json: string): unknown {
+export function parse<T>(json: string): T {
   return JSON.parse(json, (name, value: unknown) => {
     if (typeof value !== "object" || value === null) return value;
     if (KEYS.has(name)) return Uint8Array.from(value as number[]);
     if (Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, field]) => [camel(name), field]));
-  });
+  }) as T;
 }
 
 function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Reads the engine's list of keyspaces: their names by its numbers of them. */
+export function parseNames(json: string): [number, string][] {
+  return JSON.parse(json) as [number, string][];
 }

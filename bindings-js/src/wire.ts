@@ -66,6 +66,15 @@ export function toError(thrown: unknown): TerraneError {
   return thrown instanceof TerraneError ? thrown : fromWire(toWire(thrown));
 }
 
+/** What `body` promises; what it throws becomes an error of this package. */
+export async function told<T>(body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    throw toError(error);
+  }
+}
+
 /** Whether something thrown says its code. */
 export function isWire(value: unknown): value is WireError {
   if (typeof value !== "object" || value === null || !("code" in value)) return false;

@@ -2,13 +2,15 @@
  * A store's worker: it owns the files, and runs the engine between messages.
  *
  * 1. The first message opens the store, or begins to import one; a lock is held from then on, and
- *    the reply names it.
+ *    the reply names it. Or it has a store destroyed.
  * 2. Messages are carried out in the order in which they come. The reply to a sync write waits for
  *    one sync that serves the writes of all messages that have come by then.
- * 3. When the engine traps, every later request is refused with what it said.
+ * 3. Copies are made in steps between messages; a close waits for them.
+ * 4. When the engine traps, every later request is refused with what it said.
  */
 
-import { Import } from "./copies.ts";
+import { Begun, Import } from "./copies.ts";
+import { destroyFiles } from "./destroy.ts";
 import { ClosedError } from "./errors.ts";
 import { Host } from "./host.ts";
 import type { OpenRequest, Operation, Outcome, Page, Reply, Request } from "./protocol.ts";
@@ -18,6 +20,8 @@ let host: Host | undefined;
 let importing: Import | undefined;
 /** Sync writes that wait for their sync. */
 let unacknowledged: number[] = [];
+/** Copies under way. */
+const copies: Set<Promise<void>> = new Set();
 /** Requests that have come, while an earlier one takes its time. */
 const inbox: Request[] = [];
 let busy = false;
@@ -32,22 +36,28 @@ async function serve(): Promise<void> {
   busy = true;
   const replies: Reply[] = [];
   for (const request of inbox) {
-    // What it finds, the close tells.
-    if (request.op === "close") await host?.engine.verify().catch(() => undefined);
+    const { id, op } = request;
+    if (op === "close") {
+      post(replies.splice(0));
+      await Promise.all(copies);
+      // What it finds, the close tells.
+      await host?.engine.verify().catch(() => undefined);
+    }
     let outcome = attempt(() => perform(request));
     if ("value" in outcome && outcome.value instanceof Promise) {
-      outcome = await outcome.value.then(
-        (value: unknown) => ({ value }),
-        (error: unknown) => ({ error: toWire(error) }),
-      );
+      post(replies.splice(0));
+      outcome = await settled(outcome.value);
     }
-    const { id } = request;
-    if (request.op === "write" && request.sync && "value" in outcome) {
+    if ("value" in outcome && outcome.value instanceof Begun) {
+      follow(id, outcome.value);
+      continue;
+    }
+    if (op === "write" && request.sync && "value" in outcome) {
       unacknowledged.push(id);
       continue;
     }
     // The close synced what still waited.
-    if (request.op === "close") acknowledge(outcome);
+    if (op === "close") acknowledge(outcome);
     replies.push({ ...outcome, id });
   }
   inbox.length = 0;
@@ -55,6 +65,15 @@ async function serve(): Promise<void> {
   post(replies);
   // Whatever was done may have left jobs.
   host?.engine.askTurn();
+}
+
+/** Answers the request of that id when its copy is made; others are served meanwhile. */
+function follow(id: number, { end }: Begun<unknown>): void {
+  const copy = settled(end).then((outcome) => {
+    copies.delete(copy);
+    post([{ ...outcome, id }]);
+  });
+  copies.add(copy);
 }
 
 /** Carries out an operation. */
@@ -68,6 +87,8 @@ function perform(operation: Operation): unknown {
       return importing?.write(operation.bytes);
     case "endImport":
       return importing?.end(operation.whole);
+    case "destroy":
+      return destroyFiles(operation);
     default:
       if (host === undefined) throw new ClosedError("the store is closed");
       return host.perform(operation);
@@ -83,6 +104,13 @@ async function open(request: OpenRequest): Promise<string | undefined> {
     if (unacknowledged.length > 0) acknowledge(attempt(() => engine.sync()));
   };
   return engine.place?.lock;
+}
+
+function settled(promise: Promise<unknown>): Promise<Outcome> {
+  return promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error: toWire(error) }),
+  );
 }
 
 function attempt(body: () => unknown): Outcome {

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import {
   ClosedError,
   InvalidArgumentError,
+  MAX_VALUE_BYTES,
   NotFoundError,
   open,
   UnavailableError,
@@ -220,6 +221,10 @@ test("bad use is refused with its class, and nothing of it takes effect", async 
   refused(() => db.put("k", "v", { durability: "later" }));
   refused(() => db.get(undefined));
   refused(() => db.getMany(7));
+  refused(() => db.getMany("abc"));
+  refused(() => db.snapshot().keyspace({}));
+  const large = new Uint8Array(MAX_VALUE_BYTES);
+  refused(() => db.batch(["a", "b", "half"].map((key) => ({ type: "put", key, value: large }))));
   refused(() => db.batch([{ type: "put", key: "half", value: "v" }, { type: "move" }]));
   refused(() => db.entries({ gt: "a", gte: "a" }).next());
   refused(() => db.entries({ limit: 1.5 }).next());
@@ -245,8 +250,19 @@ test("a closed store refuses calls, and a batch may read the store it is for", a
     })(),
   );
   assert.deepEqual([...db.keys()], ["a", "b", "c", "d"]);
+  const snapshot = db.snapshot();
   db.close();
   db.close();
-  assert.throws(() => db.get("a"), ClosedError);
-  assert.throws(() => db.put("a", "2"), ClosedError);
+  snapshot.release();
+  for (const call of [
+    () => db.get("a"),
+    () => db.put("a", "2"),
+    () => db.entries().next(),
+    () => db.snapshot(),
+    () => db.stats(),
+  ]) {
+    assert.throws(call, ClosedError);
+  }
+  await assert.rejects(db.export(), ClosedError);
+  assert.ok((await db.events().next()).done);
 });

@@ -42,10 +42,10 @@ test("the limit counts bytes, not characters", () => {
   assert.throws(() => packer.key("é".repeat((MAX_KEY_BYTES >> 1) + 1)), InvalidArgumentError);
 });
 
-test("what is no bytes is refused by its type", () => {
+test("what is no bytes is refused, and shown", () => {
   const packer = new Packer();
   for (const [bad, name] of [
-    [1, "number"],
+    [1, "1"],
     [null, "null"],
     [undefined, "undefined"],
     [[1], "Array"],

@@ -101,3 +101,81 @@ test("a worker exports, imports, copies and destroys stores", async ({ storePage
     counts: [2000, 2000],
   });
 });
+
+test("an engine that traps in one's own worker fails every call, and another worker goes on", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const found = await inWorker(page, async ({ open }) => {
+    const { Instance } = WebAssembly;
+    WebAssembly.Instance = function (module: WebAssembly.Module, imports: WebAssembly.Imports) {
+      const { exports } = new Instance(module, imports);
+      const store_flush = () => {
+        throw new WebAssembly.RuntimeError("unreachable");
+      };
+      return { exports: { ...exports, store_flush } };
+    } as unknown as typeof Instance;
+    const db = await open("trap");
+    const listening = db.events().next();
+    db.put("k", "v", { durability: "sync" });
+    const code = (body: () => unknown) => {
+      try {
+        body();
+      } catch (error) {
+        return (error as { code?: string }).code;
+      }
+      return undefined;
+    };
+    const codes = [code(() => db.flush()), code(() => db.get("k")), code(() => db.close())];
+    const told = await listening.catch((error) => error.code);
+    const again = await open("trap").catch((error) => error.code);
+    return [...codes, told, again];
+  });
+  expect(found).toEqual(["engine", "engine", "engine", "engine", "engine"]);
+  const value = await inWorker(page, async ({ open }) => (await open("trap")).get("k"));
+  expect(value).toBe("v");
+});
+
+test("a store whose storage was cleared is closed, and another opened in its place", async ({
+  browserName,
+  context,
+  origin,
+  storePage,
+}) => {
+  test.skip(browserName !== "chromium", "only Chromium's debugging protocol clears storage");
+  const page = await storePage();
+  const opened = page.waitForEvent("console", (message) => message.text() === "opened");
+  const running = inWorker(page, async ({ open }) => {
+    const db = await open("cleared");
+    db.put("k", "v", { durability: "sync" });
+    console.log("opened");
+    const root = await navigator.storage.getDirectory();
+    const isThere = () =>
+      root.getDirectoryHandle("terrane").then(
+        () => true,
+        () => false,
+      );
+    while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 10));
+    // Open files are left as they are by the browser.
+    db.put("k", "lost", { durability: "sync" });
+    db.close();
+    const closed = await open("cleared", { create: false, timeout: 0 }).catch(
+      (error) => error.code,
+    );
+    const again = await open("cleared");
+    const kept = again.get("k");
+    again.put("k", "new", { durability: "sync" });
+    again.close();
+    const last = await open("cleared", { create: false, timeout: 0 });
+    return { closed, kept, value: last.get("k"), damage: last.check().damage };
+  });
+  await opened;
+  const browser = await context.newCDPSession(page);
+  await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+  expect(await running).toEqual({
+    closed: "not-found",
+    kept: undefined,
+    value: "new",
+    damage: [],
+  });
+});

@@ -17,7 +17,7 @@ test("at the quota writes fail with their class, and what was acknowledged stays
       ...(bytes !== undefined && { quotaSize: bytes }),
     });
   await quota(16 << 20);
-  const { failure, acknowledged } = await page.evaluate(async () => {
+  const { failure, acknowledged, first } = await page.evaluate(async () => {
     const db = await window.terrane.open("quota");
     let acknowledged = 0;
     const failure = await window.failure(async () => {
@@ -28,9 +28,12 @@ test("at the quota writes fail with their class, and what was acknowledged stays
         await db.put(key, value, { durability: "sync" });
       }
     });
+    // Reads go on.
+    const first = await db.get("000000", { valueEncoding: "binary" });
     await window.failure(() => db.close());
-    return { failure, acknowledged };
+    return { failure, acknowledged, first: first?.length };
   });
+  expect(first).toBe(16 << 10);
   expect(failure).toMatchObject({ name: "QuotaError", code: "quota" });
   expect(acknowledged).toBeGreaterThan(100);
 
@@ -112,12 +115,12 @@ test("a module that cannot be loaded is told, and the store is free again", asyn
 /** The store's worker, in which `fault` stands for the engine's `write(...args)`. */
 const inFaultyWorker = `(fault) => () => {
   const script = 'import "' + location.origin + '/terrane/dist/worker.js";'
-    + 'const { instantiateStreaming } = WebAssembly;'
-    + 'WebAssembly.instantiateStreaming = async (...source) => {'
-    + '  const { module, instance } = await instantiateStreaming(...source);'
-    + '  const { store_write: write } = instance.exports;'
+    + 'const { Instance } = WebAssembly;'
+    + 'WebAssembly.Instance = function (module, imports) {'
+    + '  const { exports } = new Instance(module, imports);'
+    + '  const { store_write: write } = exports;'
     + '  const store_write = (...args) => {' + fault + '};'
-    + '  return { module, instance: { exports: { ...instance.exports, store_write } } };'
+    + '  return { exports: { ...exports, store_write } };'
     + '};';
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   return new Worker(url, { type: "module" });
@@ -189,7 +192,7 @@ test("without the private file system a store is refused, never kept in memory",
   storePage,
 }) => {
   const page = await storePage();
-  const failure = await page.evaluate(async () => {
+  const found = await page.evaluate(async () => {
     const worker = () => {
       // A worker in which the browser refuses, as in a private window.
       const script = `
@@ -200,9 +203,18 @@ test("without the private file system a store is refused, never kept in memory",
         type: "module",
       });
     };
-    return window.failure(() => window.terrane.open("private", { worker }));
+    const { open } = window.terrane;
+    const inWorker = await window.failure(() => open("private", { worker }));
+    Object.defineProperty(navigator.storage, "getDirectory", { value: undefined });
+    const inPage = await window.failure(() => open("private"));
+    const db = await open("private", { storage: "memory" });
+    await db.put("k", "v");
+    return { failures: [inWorker, inPage], value: await db.get("k") };
   });
-  expect(failure).toMatchObject({ name: "UnavailableError", code: "unavailable" });
+  for (const failure of found.failures) {
+    expect(failure).toMatchObject({ name: "UnavailableError", code: "unavailable" });
+  }
+  expect(found.value).toBe("v");
 });
 
 test("storage that is cleared underneath fails typed, and a new store works", async ({

@@ -1,25 +1,16 @@
 /** Stores on their way: to native programs and back, and to other names on the origin. */
 
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "./fixtures.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-/** Runs the command line. */
-function terrane(...args: string[]): string {
-  const built = join(root, "target/debug/terrane");
-  return execFileSync(built, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-}
+import { buildNative, terrane } from "./native.ts";
 
 let folder: string;
 test.beforeAll(() => {
   test.setTimeout(600_000);
   folder = mkdtempSync(join(tmpdir(), "terrane-files-"));
-  execFileSync("cargo", ["build", "--quiet", "-p", "terrane-cli"], { cwd: root });
+  buildNative();
 });
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -109,6 +100,57 @@ test("a checkpoint is a store of its own", async ({ storePage }) => {
   expect(found.own?.code).toBe("busy");
   expect(found.held?.code).toBe("busy");
   expect(found.values).toEqual(["old", 5000, "new"]);
+});
+
+test("others are served while copies are made, which show the moment of their call", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  const found = await page.evaluate(async () => {
+    const { importStore, open } = window.terrane;
+    const db = await open("large");
+    for (let n = 0; n < 16; n++) {
+      // Random bytes, which no compression shrinks.
+      const value = () => crypto.getRandomValues(new Uint8Array(32 << 10));
+      const put = (_: unknown, i: number) =>
+        ({ type: "put", key: `${n}/${i}`, value: value() }) as const;
+      await db.batch(Array.from({ length: 16 }, put));
+    }
+    await db.put("k", "then");
+    // Reads one key, again and again, until the copy is there.
+    const readUntil = async <T>(copying: Promise<T>) => {
+      const seen: (string | undefined)[] = [];
+      let isThere = false;
+      const done = () => (isThere = true);
+      copying.then(done, done);
+      while (!isThere) seen.push(await db.get("k"));
+      return { copy: await copying, seen };
+    };
+    const exporting = db.export();
+    void db.put("k", "later");
+    const exported = await readUntil(exporting);
+    const copying = db.checkpoint("copy");
+    void db.put("k", "last");
+    const copied = await readUntil(copying);
+    await importStore("back", exported.copy);
+    // A close comes after the copies that were begun before.
+    const last = db.checkpoint("last");
+    await db.close();
+    await last;
+    const shown: (string | number | undefined)[][] = [];
+    for (const name of ["back", "copy", "last"]) {
+      const copy = await open(name, { create: false });
+      shown.push([await copy.get("k"), await copy.count()]);
+    }
+    return { seen: [exported.seen, copied.seen], shown };
+  });
+  for (const seen of found.seen) expect(seen.length).toBeGreaterThan(5);
+  expect(found.seen.map((seen) => new Set(seen))).toEqual([new Set(["later"]), new Set(["last"])]);
+  expect(found.shown).toEqual([
+    ["then", 257],
+    ["later", 257],
+    ["last", 257],
+  ]);
 });
 
 test("an import that fails leaves nothing, and one never replaces a store", async ({

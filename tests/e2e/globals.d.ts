@@ -1,12 +1,12 @@
 /** What the pages put on their window. */
 interface Window {
-  /** pages/store.html: the package. */
+  /** The package: of pages/store.html, and of the projects of tests/packages. */
   terrane: typeof import("../../bindings-js/dist/index.js");
   failure(
     body: () => unknown,
   ): Promise<{ name: string; code: string; message: string } | undefined>;
-  /** The projects of tests/packages: `open`, a worker that reads a key, and what was opened. */
-  openStore: typeof import("../../bindings-js/dist/index.js").open;
+  /** The projects of tests/packages: a worker that reads a key. */
   own: Worker;
-  db: Awaited<ReturnType<typeof import("../../bindings-js/dist/index.js").open>>;
+  /** What was opened. */
+  db: import("../../bindings-js/dist/index.js").Db;
 }

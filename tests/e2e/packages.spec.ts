@@ -3,48 +3,18 @@
  * build with their own tool, and each page keeps a store.
  */
 
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, type Page, test } from "./fixtures.ts";
-
-const bindings = fileURLToPath(new URL("../../bindings-js", import.meta.url));
-const projects = fileURLToPath(new URL("../packages", import.meta.url));
-
-let tarball: string;
-
-test.beforeAll(() => {
-  const folder = mkdtempSync(join(tmpdir(), "terrane-pack-"));
-  tarball = join(folder, npm(bindings, "pack", "--silent", "--pack-destination", folder).trim());
-});
-
-test.afterAll(() => rmSync(join(tarball, ".."), { recursive: true }));
-
-function npm(folder: string, ...args: string[]): string {
-  return run(folder, "npm", ...args);
-}
-
-/** Runs a program to its end and answers its output. */
-function run(folder: string, program: string, ...args: string[]): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: "utf8" });
-  if (status !== 0) throw new Error(`${program} ${args.join(" ")}: ${status}\n${stdout}${stderr}`);
-  return stdout;
-}
-
-/** The folder of a project in which the tarball is installed. */
-function install(project: string): string {
-  const folder = join(projects, project);
-  npm(folder, "install", "--no-save", tarball);
-  return folder;
-}
+import { install, npm, projects, run, tarball } from "./packed.ts";
 
 /** Writes on the page; reads after a reload, there and in a worker of the page's own. */
 async function keepsAStore(page: Page, url: string): Promise<void> {
   const open = async () => {
-    await page.waitForFunction(() => "openStore" in window);
-    await page.evaluate(async () => Object.assign(window, { db: await window.openStore("notes") }));
+    await page.waitForFunction(() => "terrane" in window);
+    await page.evaluate(async () =>
+      Object.assign(window, { db: await window.terrane.open("notes") }),
+    );
   };
   await page.goto(url);
   await open();
@@ -127,9 +97,22 @@ test("Node imports the package, which touches nothing of a browser", () => {
 
 test("publint, arethetypeswrong and typedoc find nothing to say", () => {
   const checks = join(projects, "checks");
-  run(checks, "node_modules/.bin/publint", "--strict", tarball);
-  run(checks, "node_modules/.bin/attw", "--profile", "esm-only", tarball);
+  run(checks, "node_modules/.bin/publint", "--strict", tarball());
+  run(checks, "node_modules/.bin/attw", "--profile", "esm-only", tarball());
   for (const entry of ["typedoc.json", "typedoc.worker.json"]) {
     run(checks, "node_modules/.bin/typedoc", "--emit", "none", "--options", entry);
+  }
+});
+
+test("the types stand by themselves, with the libraries that a page or a worker has", () => {
+  const folder = install("plain");
+  const tsc = join(projects, "checks/node_modules/.bin/tsc");
+  const options = "--noEmit --strict --skipLibCheck false --target es2022 --types --module esnext";
+  for (const [script, lib] of [
+    ["src/page.ts", "es2022,dom,dom.iterable,dom.asynciterable"],
+    ["src/worker.ts", "es2022,webworker,webworker.iterable,webworker.asynciterable"],
+  ] as const) {
+    const resolution = ["--moduleResolution", "bundler", "--lib", lib];
+    run(folder, tsc, ...options.split(" "), ...resolution, script);
   }
 });

@@ -1,15 +1,18 @@
 import { defineConfig } from "@playwright/test";
 
+/** Those that use the packed package. */
+const packages = ["packages.spec.ts", "data-set.spec.ts"];
+
 // Every test has a browser of its own with a profile on disk. One at a time: they share a disk, and
 // a store that must wait for it is slow, not wrong.
 export default defineConfig({
   projects: [
-    { name: "chromium", testMatch: "*.spec.ts", testIgnore: "packages.spec.ts" },
-    { name: "packages", testMatch: "packages.spec.ts" },
+    { name: "chromium", testMatch: "*.spec.ts", testIgnore: packages },
+    { name: "packages", testMatch: packages },
     {
       name: "firefox",
       testMatch: "*.spec.ts",
-      testIgnore: "packages.spec.ts",
+      testIgnore: packages,
       use: { browserName: "firefox" },
     },
   ],

@@ -194,24 +194,50 @@ test("bad arguments are refused by name, and nothing of the call takes effect", 
 }) => {
   const page = await storePage();
   const result = await page.evaluate(async () => {
-    const { open, MAX_KEY_BYTES } = window.terrane;
+    const { destroy, open, MAX_KEY_BYTES, MAX_VALUE_BYTES } = window.terrane;
     const db = await open("bad");
+    const other = await open("other", { storage: "memory" });
     // The calls of a program without types.
     const loose = db as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    const large = new Uint8Array(MAX_VALUE_BYTES);
     const failures = {
       name: await window.failure(() => open("a/b")),
       dots: await window.failure(() => open("..")),
+      noName: await window.failure(() => open(7 as unknown as string)),
+      destroy: await window.failure(() => destroy("")),
+      timeout: await window.failure(() => open("c", { timeout: NaN })),
+      create: await window.failure(() => open("c", { create: 1 as unknown as boolean })),
+      policy: await window.failure(() => open("c", { policy: 7 as unknown as "tiered" })),
       option: await window.failure(() => open("c", { durability: "later" as "sync" })),
       memtable: await window.failure(() => open("c", { memtableBytes: -1 })),
       number: await window.failure(() => loose["put"]?.(1, "v")),
       missing: await window.failure(() => loose["put"]?.("k")),
       long: await window.failure(() => db.put("k".repeat(MAX_KEY_BYTES + 1), "v")),
+      value: await window.failure(() => db.put("k", new Uint8Array(MAX_VALUE_BYTES + 1))),
+      huge: await window.failure(() =>
+        db.batch(["a", "b", "half"].map((key) => ({ type: "put", key, value: large }))),
+      ),
       surrogate: await window.failure(() => db.put("\ud800", "v")),
       durability: await window.failure(() => db.put("k", "v", { durability: "no" as "sync" })),
       batch: await window.failure(() =>
         loose["batch"]?.([{ type: "put", key: "half", value: "v" }, { type: "move" }]),
       ),
+      noBatch: await window.failure(() => loose["batch"]?.(7)),
+      foreign: await window.failure(() =>
+        db.batch([
+          { type: "put", key: "half", value: "v" },
+          { type: "delete", key: "k", keyspace: other },
+        ]),
+      ),
+      keyspace: await window.failure(async () => db.keyspace("")),
+      another: await window.failure(async () => db.snapshot().keyspace(other)),
       keys: await window.failure(() => loose["getMany"]?.(7)),
+      text: await window.failure(() => loose["getMany"]?.("abc")),
+      encoding: await window.failure(() => db.get("k", { valueEncoding: "hex" as "utf8" })),
+      bound: await window.failure(async () => loose["entries"]?.({ gte: 7 })),
+      reverse: await window.failure(async () => loose["keys"]?.({ reverse: "yes" })),
+      best: await window.failure(() => db.setPolicy("best" as "tiered")),
+      copy: await window.failure(() => db.checkpoint("a/b")),
       bounds: await window.failure(async () => db.entries({ gt: "a", gte: "a" })),
       limit: await window.failure(async () => db.entries({ limit: -1 })),
       notText: await window.failure(async () => {
@@ -256,10 +282,23 @@ test("a closed store refuses calls and can be opened again", async ({ storePage 
     await db.close();
     await db.close();
     await last;
-    const refused = await window.failure(() => db.get("k"));
+    const users = db.keyspace("users");
+    const refused = [
+      await window.failure(() => db.get("k")),
+      await window.failure(() => db.put("k", "w")),
+      await window.failure(() => db.entries().next()),
+      await window.failure(() => db.snapshot().get("k")),
+      await window.failure(() => users.count()),
+      await window.failure(() => db.export()),
+      await window.failure(() => db.sync()),
+    ];
+    const { done } = await db.events().next();
     const again = await window.terrane.open("closed");
-    return { refused, value: await again.get("k") };
+    return { refused, done, value: await again.get("k") };
   });
-  expect(result.refused).toMatchObject({ name: "ClosedError", code: "closed" });
+  for (const [n, failure] of result.refused.entries()) {
+    expect(failure, `failure ${n}`).toMatchObject({ name: "ClosedError", code: "closed" });
+  }
+  expect(result.done).toBe(true);
   expect(result.value).toBe("v");
 });

@@ -3,10 +3,12 @@
 //! * `store` - the store: one volume, jobs run in slices; writes, reads and snapshots.
 //! * `tree` - its keyspaces' trees: shape, policy, sizes, compaction.
 //! * `scan` - walks, page by page.
-//! * `place` - volumes on OPFS handles or in memory; copies of stores.
+//! * `place` - volumes on OPFS handles or in memory, and stores as files.
+//! * `checkpoint` - copies of stores, step by step.
 //! * `packed` - how keys, values, ranges and batches cross.
 //! * `listen` - how events cross; `fault` and `panic` - how errors and panics do.
 
+mod checkpoint;
 mod fault;
 mod listen;
 mod packed;
@@ -16,6 +18,7 @@ mod scan;
 mod store;
 mod tree;
 
+pub use checkpoint::Checkpoint;
 pub use panic::on_panic;
 pub use place::import_file;
 pub use scan::Scan;
@@ -29,10 +32,12 @@ fn answer<T>(result: Result<T>) -> Result<T, JsValue> {
     result.map_err(|error| fault::to_js(&error))
 }
 
-/// A result for JavaScript, as JSON.
-fn json(result: Result<impl serde::Serialize>) -> Result<String, JsValue> {
+/// A result for JavaScript, as JSON: a string that JavaScript has, which needs less code there than
+/// one of Rust's that it takes.
+fn json(result: Result<impl serde::Serialize>) -> Result<JsValue, JsValue> {
     answer(result.and_then(|value| {
         serde_json::to_string(&value)
+            .map(|json| JsValue::from_str(&json))
             .map_err(|e| refused("answer", "what JSON can say", e.to_string()))
     }))
 }

@@ -1,11 +1,12 @@
-//! Where stores lie: volumes over handles or in memory, and the way from one to another.
+//! Where stores lie: volumes over handles or in memory, and the way in and out as a single file.
 
 use crate::answer;
+use crate::checkpoint::Checkpoint;
 use std::sync::Arc;
 use terrane::driver::SliceDriver;
 use terrane::storage::medium::{Medium, MemoryMedium};
 use terrane::storage::volume::{Volume, VolumeOptions};
-use terrane::storage::{File, Storage, read_exact_at};
+use terrane::storage::{File, read_exact_at};
 use terrane::{Db, Error, Options, Result};
 use terrane_opfs::OpfsFile;
 use wasm_bindgen::JsValue;
@@ -36,18 +37,10 @@ fn over(backings: Vec<Arc<dyn File>>) -> Result<Volume> {
     Volume::open(backings, VolumeOptions { name: "the store".to_owned(), ..Default::default() })
 }
 
-/// Puts a store into a volume that holds none.
-pub(crate) fn copy(db: &Db, target: &Volume) -> Result<()> {
-    db.checkpoint(target)?;
-    // Room that the last growth left at the end is given back.
-    while target.tidy()? {}
-    Ok(())
-}
-
 /// A store as the bytes of a volume in a single file.
 pub(crate) fn bytes(db: &Db) -> Result<Vec<u8>> {
     let file = memory()?;
-    copy(db, &over(vec![file.clone()])?)?;
+    Checkpoint::begin(db, over(vec![file.clone()])?)?.complete()?;
     let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
     let full = |_| Error::NoSpace { file: file.name().to_owned(), wanted: len as u64 };
@@ -70,7 +63,7 @@ pub fn import_file(
         let options = Options { create: false, ..Options::small() };
         let storage = Arc::new(volume(vec![source])?);
         let db = Db::open_storage(storage, options, Arc::new(SliceDriver::default()))?;
-        copy(&db, &volume(target)?)?;
+        Checkpoint::begin(&db, volume(target)?)?.complete()?;
         db.close()
     })())
 }

@@ -2,6 +2,7 @@
 //! them, so that it can name them before an answer has come; 0 is the default keyspace, and no
 //! snapshot.
 
+use crate::checkpoint::Checkpoint;
 use crate::fault::{NOT_FOUND, fault};
 use crate::listen::{listen, listener};
 use crate::packed::{List, Strings, batch, range};
@@ -83,7 +84,8 @@ impl Store {
     ///
     /// # Errors
     /// Damage or a failing medium.
-    pub fn trace(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<String, JsValue> {
+    #[wasm_bindgen(unchecked_return_type = "string")]
+    pub fn trace(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<JsValue, JsValue> {
         let traced = self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
             None => keyspace.trace_get(key),
             Some(snapshot) => snapshot.trace_get(keyspace, key),
@@ -95,13 +97,14 @@ impl Store {
     ///
     /// # Errors
     /// Damage or a failing medium.
+    #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn trace_scan(
         &self,
         keyspace: u32,
         snapshot: u32,
         within: &[u8],
         reverse: bool,
-    ) -> Result<String, JsValue> {
+    ) -> Result<JsValue, JsValue> {
         json(self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
             None => keyspace.trace_seek(range(within)?, reverse),
             Some(snapshot) => snapshot.trace_seek(keyspace, range(within)?, reverse),
@@ -177,7 +180,8 @@ impl Store {
     ///
     /// # Errors
     /// A closed store.
-    pub fn keyspaces(&self) -> Result<String, JsValue> {
+    #[wasm_bindgen(unchecked_return_type = "string")]
+    pub fn keyspaces(&self) -> Result<JsValue, JsValue> {
         let names = self.db.keyspaces();
         let named = |name: String| Ok((self.db.keyspace(&name)?.id(), name));
         json(names.into_iter().map(named).collect::<Result<Vec<_>>>())
@@ -224,7 +228,8 @@ impl Store {
     ///
     /// # Errors
     /// A closed store.
-    pub fn stats(&self) -> Result<String, JsValue> {
+    #[wasm_bindgen(unchecked_return_type = "string")]
+    pub fn stats(&self) -> Result<JsValue, JsValue> {
         json(self.db.stats())
     }
 
@@ -232,17 +237,21 @@ impl Store {
     ///
     /// # Errors
     /// A closed store. Damage is no error here: the report names it.
-    pub fn check(&self) -> Result<String, JsValue> {
+    #[wasm_bindgen(unchecked_return_type = "string")]
+    pub fn check(&self) -> Result<JsValue, JsValue> {
         json(self.db.check())
     }
 
-    /// Puts the store, as it is now, onto the handles of a place that holds none: one handle makes
-    /// a volume in a single file.
+    /// Begins to put the store, as it is now, onto the handles of a place that holds none: one
+    /// handle makes a volume in a single file.
     ///
     /// # Errors
     /// A place that is taken, a full or failing medium.
-    pub fn checkpoint(&self, handles: Vec<FileSystemSyncAccessHandle>) -> Result<(), JsValue> {
-        answer(place::volume(handles).and_then(|target| place::copy(&self.db, &target)))
+    pub fn checkpoint(
+        &self,
+        handles: Vec<FileSystemSyncAccessHandle>,
+    ) -> Result<Checkpoint, JsValue> {
+        answer(place::volume(handles).and_then(|target| Checkpoint::begin(&self.db, target)))
     }
 
     /// The store, as it is now, as the bytes of a volume in a single file.

@@ -25,7 +25,8 @@ impl Store {
     ///
     /// # Errors
     /// A keyspace that was dropped.
-    pub fn levels(&self, keyspace: u32) -> Result<String, JsValue> {
+    #[wasm_bindgen(unchecked_return_type = "string")]
+    pub fn levels(&self, keyspace: u32) -> Result<JsValue, JsValue> {
         json(self.of(keyspace).and_then(Keyspace::shape))
     }
 
@@ -33,7 +34,8 @@ impl Store {
     ///
     /// # Errors
     /// A keyspace that was dropped.
-    pub fn policy(&self, keyspace: u32) -> Result<String, JsValue> {
+    #[wasm_bindgen(unchecked_return_type = "string")]
+    pub fn policy(&self, keyspace: u32) -> Result<JsValue, JsValue> {
         json(self.of(keyspace).and_then(Keyspace::policy))
     }
 

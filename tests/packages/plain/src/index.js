@@ -1,5 +1,5 @@
-import { open } from "../node_modules/terrane/dist/index.js";
+import * as terrane from "../node_modules/terrane/dist/index.js";
 
 const own = new Worker(new URL("./own.js", import.meta.url), { type: "module" });
 
-Object.assign(window, { openStore: open, own });
+Object.assign(window, { terrane, own });

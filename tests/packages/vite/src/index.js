@@ -1,5 +1,5 @@
-import { open } from "terrane";
+import * as terrane from "terrane";
 
 const own = new Worker(new URL("./own.js", import.meta.url), { type: "module" });
 
-Object.assign(window, { openStore: open, own });
+Object.assign(window, { terrane, own });

@@ -1,0 +1,26 @@
+/** The command line, which reads and writes the same stores as a page. */
+
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const program = join(root, "target/debug/terrane");
+
+/** Builds it. */
+export function buildNative(): void {
+  execFileSync("cargo", ["build", "--quiet", "-p", "terrane-cli"], { cwd: root });
+}
+
+/** Runs it and answers its output. */
+export function terrane(...args: string[]): string {
+  return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Runs it with its output in a file. */
+export function terraneTo(path: string, ...args: string[]): void {
+  const file = openSync(path, "w");
+  execFileSync(program, args, { stdio: ["ignore", file, "pipe"] });
+  closeSync(file);
+}
