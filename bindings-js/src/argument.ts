@@ -15,7 +15,8 @@ export function check<T>(what: string, value: T, fits: boolean, expected: string
 
 /** The argument, if it is one of two words. */
 export function oneOf<T extends string>(what: string, value: T, first: T, second: T): T {
-  return check(what, value, value === first || value === second, `"${first}" or "${second}"`);
+  if (value === first || value === second) return value;
+  throw refused(what, `"${first}" or "${second}"`, value);
 }
 
 /** Refuses what is too long. */

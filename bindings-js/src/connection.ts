@@ -13,7 +13,6 @@
 import { aborted } from "./abort.ts";
 import { checkLength } from "./argument.ts";
 import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
-import { fromWire } from "./wire.ts";
 import { Listeners } from "./events.ts";
 import { type Bytes, type Decoded, type Encoding, MAX_BATCH_BYTES, Packer } from "./packing.ts";
 import type {
@@ -27,6 +26,7 @@ import type {
   Request,
 } from "./protocol.ts";
 import { Strings } from "./strings.ts";
+import { fromWire } from "./wire.ts";
 
 /** A group takes no more calls beyond this many bytes. */
 const GROUP_BYTES = 1 << 20;

@@ -5,9 +5,9 @@
  */
 
 import { type Checkpoint, import_file } from "../wasm/terrane.js";
+import { refused } from "./argument.ts";
 import { removeDirectory } from "./directory.ts";
 import { type Engine, guard, load } from "./engine.ts";
-import { refused } from "./argument.ts";
 import { IoError } from "./errors.ts";
 import { type Holder, Place } from "./place.ts";
 import type { Asked, Exported, OpenRequest } from "./protocol.ts";

@@ -52,6 +52,45 @@ test("at the quota writes fail with their class, and what was acknowledged stays
   expect(keys).toEqual(keys.map((_, i) => `${i}`.padStart(6, "0")));
 });
 
+test("a copy that meets the quota leaves nothing, and the store goes on", async ({
+  browserName,
+  context,
+  origin,
+  storePage,
+}) => {
+  test.skip(browserName !== "chromium", "only Chromium's debugging protocol sets a quota");
+  const page = await storePage();
+  await page.evaluate(async () => {
+    window.db = await window.terrane.open("source");
+    for (let n = 0; n < 200; n++) {
+      await window.db.put(`${n}`, crypto.getRandomValues(new Uint8Array(1 << 16)));
+    }
+    await window.db.flush();
+  });
+  const browser = await context.newCDPSession(page);
+  const { usage } = await browser.send("Storage.getUsageAndQuota", { origin });
+  await browser.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: usage + (6 << 20) });
+  const found = await page.evaluate(async () => {
+    const { db } = window;
+    const failures = [
+      await window.failure(() => db.checkpoint("copy")),
+      await window.failure(() => db.export()),
+    ];
+    const left: string[] = [];
+    const stores = await (await navigator.storage.getDirectory()).getDirectoryHandle("terrane");
+    for await (const name of stores.keys()) left.push(name);
+    const files = await stores.getDirectoryHandle("source");
+    for await (const name of files.keys()) left.push(name);
+    await db.put("k", "v", { durability: "sync" });
+    return { failures, left: left.sort(), value: await db.get("k"), count: await db.count() };
+  });
+  for (const failure of found.failures) {
+    expect(failure).toMatchObject({ name: "QuotaError", code: "quota" });
+  }
+  expect(found.left).toEqual(["data", "journal", "log", "source"]);
+  expect([found.value, found.count]).toEqual(["v", 201]);
+});
+
 test("damaged bytes are named by a check, and never read as data", async ({ storePage }) => {
   const page = await storePage();
   const result = await page.evaluate(async () => {

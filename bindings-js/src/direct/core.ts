@@ -7,6 +7,7 @@ import { type Bytes, MAX_BATCH_BYTES, MAX_KEY_BYTES, Packer } from "../packing.t
 
 /** Packers that keep more than this many bytes are not used again. */
 const SPARE_BYTES = 1 << 20;
+
 /** An open store, as its parts see it. */
 export class Core {
   readonly name: string;

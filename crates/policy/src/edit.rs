@@ -74,9 +74,20 @@ pub enum EditError {
 /// The shape after `edit`.
 pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     let mut next = shape.clone();
-    drop_tables(&mut next, &edit.dropped)?;
-    let there = next.find(edit.added.iter().map(|(_, _, t)| t.id));
-    let mut present: SortedSet<_> = there.iter().map(|placed| placed.table.id).collect();
+    let added = edit.added.iter().map(|(_, _, table)| table.id);
+    let found = shape.find(edit.dropped.iter().copied().chain(added));
+    let mut present: SortedSet<_> = found.iter().map(|placed| placed.table.id).collect();
+    for id in &edit.dropped {
+        if !present.remove(id) {
+            return Err(EditError::Missing(*id));
+        }
+    }
+    let runs: SortedSet<_> = found.iter().map(|placed| placed.run).collect();
+    let gone: Names = edit.dropped.iter().copied().collect();
+    let all = next.levels.iter_mut().flat_map(|level| &mut level.runs);
+    for run in all.filter(|run| runs.contains(&run.id)) {
+        run.tables.retain(|t| !gone.contains(t.id));
+    }
     let mut entering: Vec<(usize, RunId, Vec<Arc<TableInfo>>)> = Vec::new();
     for (level, run, table) in &edit.added {
         if !present.insert(table.id) {
@@ -122,24 +133,6 @@ pub fn reshape(shape: &Shape, change: LevelChange) -> Result<Shape, EditError> {
         LevelChange::Drop(_) => drop(next.levels.remove(level)),
     }
     Ok(next)
-}
-
-/// Step 1.
-fn drop_tables(shape: &mut Shape, dropped: &[TableId]) -> Result<(), EditError> {
-    let found = shape.find(dropped.iter().copied());
-    let mut there: SortedSet<_> = found.iter().map(|placed| placed.table.id).collect();
-    let runs: SortedSet<_> = found.iter().map(|placed| placed.run).collect();
-    for id in dropped {
-        if !there.remove(id) {
-            return Err(EditError::Missing(*id));
-        }
-    }
-    let gone: Names = dropped.iter().copied().collect();
-    let all = shape.levels.iter_mut().flat_map(|level| &mut level.runs);
-    for run in all.filter(|run| runs.contains(&run.id)) {
-        run.tables.retain(|t| !gone.contains(t.id));
-    }
-    Ok(())
 }
 
 /// Step 2, for the tables that enter one run.

@@ -168,8 +168,8 @@ impl Shape {
     }
 
     /// The tables of these names, newest position first; names that the shape does not hold are left
-    /// out. It is one pass over the tables that looks at nothing but their names, so that what a plan
-    /// costs follows its own tables, not those of the tree.
+    /// out. It is one pass over the tables that looks at nothing but their names: no key is compared,
+    /// and nothing is kept of a table that is not asked for.
     #[must_use]
     pub fn find(&self, names: impl IntoIterator<Item = TableId>) -> Vec<Placed<'_>> {
         let names: Names = names.into_iter().collect();

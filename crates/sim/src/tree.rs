@@ -76,10 +76,9 @@ impl Tree {
         self.tables.get(&id)
     }
 
-    /// The tables that a group reads, newest place first and in key order within a run.
+    /// The tables that a group reads, as it lists them.
     pub(crate) fn inputs(&self, group: &Group) -> Vec<&Table> {
-        let inputs = self.shape.find(group.inputs.iter().copied());
-        inputs.into_iter().filter_map(|placed| self.table(placed.table.id)).collect()
+        group.inputs.iter().filter_map(|id| self.table(*id)).collect()
     }
 
     /// Makes an edit take effect; `tables` are those that it adds and that are new. Answers the

@@ -54,9 +54,10 @@ pub struct BenchArgs {
     /// Begin the next benchmark while compactions of the one before are still due
     #[arg(long)]
     pub no_settle: bool,
-    /// MiB at which a memtable is flushed
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = value_parser!(u64).range(1..=65_536))]
-    pub memtable_mib: u64,
+    /// MiB at which a memtable is flushed [default: 64; 4 with `--policy all`, so that trees have
+    /// levels]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..=65_536))]
+    pub memtable_mib: Option<u64>,
     /// MiB of the block cache
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = value_parser!(u64).range(0..=1 << 20))]
     pub cache_mib: u64,
@@ -87,6 +88,14 @@ pub enum Benchmark {
     SeekRandom,
     /// Deletes of random keys
     DeleteRandom,
+}
+
+impl BenchArgs {
+    /// MiB at which a memtable is flushed.
+    pub fn memtable_mib(&self) -> u64 {
+        let default = if matches!(self.policy, Some(Policies::All)) { 4 } else { 64 };
+        self.memtable_mib.unwrap_or(default)
+    }
 }
 
 /// Which policies are measured.

@@ -168,7 +168,7 @@ impl Bench<'_> {
             tally.busy += last - began;
             done += slice;
             tally.taken_peak = tally.taken_peak.max(self.db.stats()?.space.taken);
-            meter.show(done, || format!("{benchmark:?}: {done} of {operations}"));
+            meter.show(done, || format!("{}: {done} of {operations}", benchmark.name()));
             if interrupt::heard() {
                 meter.clear();
                 return Err(Failure::new(Exit::Interrupted, "interrupted"));
@@ -215,7 +215,12 @@ impl Bench<'_> {
 }
 
 impl Benchmark {
-    fn writes(self) -> bool {
+    /// Its name, as it is asked for.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    pub fn writes(self) -> bool {
         !matches!(self, Self::ReadRandom | Self::ReadMissing | Self::SeekRandom)
     }
 }

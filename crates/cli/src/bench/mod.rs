@@ -4,10 +4,11 @@
 //! 2. Benchmarks run one after another on it; a fill begins it anew. What was there before the run
 //!    is never removed.
 //!
-//! * `workload` - keys and values. * `measure` - one benchmark.
+//! * `workload` - keys and values. * `measure` - one benchmark. * `summary` - policies side by side.
 
 mod measure;
 mod resident;
+mod summary;
 mod workload;
 
 use crate::args::{BenchArgs, Benchmark, Policies};
@@ -43,10 +44,10 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let temporary = tempfile::tempdir().map_err(|e| Failure::io("make a directory", &e))?;
     let mut out = Output::new();
     let mut results = Vec::new();
+    if !args.json {
+        out.line(&HEAD.map(|(name, width)| format!("{name:>width$}")).concat())?;
+    }
     for (dir, policy) in stores(args, temporary.path()) {
-        if !args.json {
-            out.line(&HEAD.map(|(name, width)| format!("{name:>width$}")).concat())?;
-        }
         let mut place = Place { dir, policy, args, bench: None };
         for benchmark in &args.benchmarks {
             let report = place.ready(*benchmark)?.run(*benchmark)?;
@@ -58,9 +59,12 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         }
         place.close()?;
     }
+    if !args.json {
+        summary::table(&results).iter().try_for_each(|line| out.line(line))?;
+    }
     if args.json {
         let BenchArgs { num, key_bytes, value_bytes, seek_nexts, seed, sync, .. } = *args;
-        let BenchArgs { no_settle, memtable_mib, cache_mib, .. } = *args;
+        let BenchArgs { no_settle, cache_mib, .. } = *args;
         let (settled, results) = (!no_settle, results.as_slice());
         let series = Series {
             num,
@@ -70,7 +74,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
             seed,
             sync,
             settled,
-            memtable_mib,
+            memtable_mib: args.memtable_mib(),
             cache_mib,
             results,
         };
@@ -139,7 +143,7 @@ impl<'a> Place<'a> {
 
     fn open(&self, create: bool) -> Result<Bench<'a>, Failure> {
         let args = self.args;
-        let memtable_bytes = args.memtable_mib << 20;
+        let memtable_bytes = args.memtable_mib() << 20;
         let defaults = Options::default();
         let options = Options {
             create,
@@ -194,7 +198,7 @@ fn line(report: &Report) -> String {
     let or_dash = |figure: Option<f64>| figure.map_or("-".into(), |figure| format!("{figure:.2}"));
     let cells = [
         report.policy.clone(),
-        format!("{:?}", report.benchmark).to_lowercase(),
+        report.benchmark.name(),
         format!("{:.0}", report.operations_per_second),
         format!("{:.1}", report.mb_per_second),
         format!("{:.2}", micros.mean),

@@ -1,12 +1,12 @@
 //! Write and space amplification as the data grows, and as T does.
 //!
-//! So many buffers of unique random keys are loaded, then as many of uniform updates; each comes to
+//! So many buffers of unique random keys are loaded, then uniform updates go on; each buffer comes to
 //! rest before the next, and one partitioned group is in flight at a time.
 
 use super::{Store, equations, simulate};
 use crate::figure::{Figure, Plot, Source};
 use crate::{PapersError, Scale};
-use terrane_policy::{PolicyOptions, Spooky};
+use terrane_policy::PolicyOptions;
 use terrane_sim::{Mix, Workload};
 
 /// Loads, and updates of any key after it.
@@ -93,13 +93,10 @@ const SPOOKY: Design = Design {
     space: |ratio| equations::spooky_space(ratio, 2),
     shown: Shown::Everywhere,
 };
-/// Spooky as it is by default: a file that comes alone is moved.
+/// Spooky as it is by default.
 const MOVES: Design = Design {
     name: "spooky, moves",
-    policy: |store, ratio| match store.spooky(ratio, 2, 64) {
-        PolicyOptions::Spooky(spooky) => PolicyOptions::Spooky(Spooky { moves: true, ..spooky }),
-        other => other,
-    },
+    policy: |store, ratio| store.spooky_that_moves(ratio),
     shown: Shown::Writes,
     ..SPOOKY
 };
@@ -118,11 +115,17 @@ const SPOOKY_3: Design = Design {
     ..SPOOKY
 };
 
-/// A load of so many buffers, then as many of uniform updates.
-pub(super) fn uniform(store: Store, buffers: u64) -> Workload {
+/// How many times as much is updated as is loaded. A merge into the largest level writes about as
+/// much as there is: over a single time one more or less would be all the difference there is.
+pub(super) fn rounds(scale: Scale) -> u64 {
+    if scale == Scale::Ci { 1 } else { 4 }
+}
+
+/// A load of so many buffers, then so many times as many of uniform updates.
+pub(super) fn uniform(store: Store, buffers: u64, rounds: u64) -> Workload {
     let load = buffers * store.buffer_entries;
     let mix = Mix { update: 1.0, ..Mix::default() };
-    Workload { load, operations: load, mix, ..Workload::default() }
+    Workload { load, operations: rounds * load, mix, ..Workload::default() }
 }
 
 /// The case of a figure's row.
@@ -141,7 +144,8 @@ fn measure(
 ) -> Result<(), PapersError> {
     let case = case(x, at, design.name);
     let store = Store { buffer_entries: keys(scale) / buffers };
-    let config = store.at_rest((design.policy)(store, ratio), uniform(store, buffers));
+    let workload = uniform(store, buffers, rounds(scale));
+    let config = store.at_rest((design.policy)(store, ratio), workload);
     let report = simulate(&case, config)?;
     let levels = equations::levels(buffers, ratio);
     let (writes, space) = ((design.writes)(levels, ratio), (design.space)(ratio));
@@ -180,6 +184,14 @@ fn subtract(figure: &mut Figure, x: &str, at: u64) {
     }
 }
 
+fn setting(fixed: &str, scale: Scale) -> String {
+    let updates = match rounds(scale) {
+        1 => "as many uniform updates".to_owned(),
+        rounds => format!("{rounds} times as many uniform updates"),
+    };
+    format!("{fixed}, {} keys loaded, then {updates}; {SETTING}", keys(scale))
+}
+
 fn plots(x: &'static str) -> Vec<Plot> {
     let y = ["write amp of the load", "write amp of the updates", PEAK];
     y.map(|y| Plot { x, y, curves: Vec::new() }).into()
@@ -195,7 +207,7 @@ pub fn over_data(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure,
         title: "Figure 6 A and 14 D: amplification as the data grows",
         claim: "Full merges write less than partial ones at every size; Spooky writes one more than \
                 full merges. With X from L-1 to L-3 less space is needed and more files are open.",
-        setting: format!("T = 5, {} keys; {SETTING}", keys(scale)),
+        setting: setting("T = 5", scale),
         rows: Vec::new(),
         plots: plots("N/B"),
     };
@@ -223,7 +235,7 @@ pub fn over_ratio(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure
         title: "Figure 6 B: amplification over size ratios",
         claim: "Full merges write in proportion to T; partial ones have a least write-amp, since \
                 with smaller T more of each merge is superfluous.",
-        setting: format!("N/B = {buffers}, {} keys; {SETTING}", keys(scale)),
+        setting: setting(&format!("N/B = {buffers}"), scale),
         rows: Vec::new(),
         plots: plots("T"),
     };

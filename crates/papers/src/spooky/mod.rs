@@ -107,6 +107,16 @@ impl Store {
         })
     }
 
+    /// Spooky with X = L-2 as the policy is unless told otherwise: a file that comes alone is moved.
+    fn spooky_that_moves(self, size_ratio: u64) -> PolicyOptions {
+        match self.spooky(size_ratio, 2, 64) {
+            PolicyOptions::Spooky(spooky) => {
+                PolicyOptions::Spooky(Spooky { moves: true, ..spooky })
+            }
+            other => other,
+        }
+    }
+
     /// The paper's machine, as much slower as the store is smaller.
     fn device(self) -> Device {
         let factor = PAPER_BUFFER as f64 / self.buffer() as f64;

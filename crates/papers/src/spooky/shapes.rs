@@ -1,6 +1,6 @@
 //! Spooky beside full merges under leveling, lazy leveling and tiering.
 
-use super::growth::{PEAK, WRITES, uniform};
+use super::growth::{PEAK, WRITES, rounds, uniform};
 use super::{Store, simulate};
 use crate::figure::Figure;
 use crate::{PapersError, Scale};
@@ -25,7 +25,9 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
                 hardly writes more; tiered policies write less than leveled ones.",
         setting: format!(
             "T = 5, {buffers} buffers of {buffer_entries} entries (the paper: 250 GB, about 3900 \
-             buffers), loaded, then as many of uniform updates; the store comes to rest after each."
+             buffers), loaded, then {} times as many of uniform updates; the store comes to rest after \
+             each.",
+            rounds(scale)
         ),
         rows: Vec::new(),
         plots: Vec::new(),
@@ -35,7 +37,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             let case = format!("{policy}, {merge}");
             progress(&format!("figure 14, {case}"));
             let options = store.spooky(5, below, leveled);
-            let whole = simulate(&case, store.at_rest(options, uniform(store, buffers)))?.whole;
+            let workload = uniform(store, buffers, rounds(scale));
+            let whole = simulate(&case, store.at_rest(options, workload))?.whole;
             figure.found(&case, WRITES, whole.write_amp_compaction);
             figure.found(&case, PEAK, whole.space_amp_peak);
         }

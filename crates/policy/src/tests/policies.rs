@@ -204,7 +204,7 @@ const ALL: usize = 64;
 type Case = (&'static dyn Policy, fn(&Shape));
 
 /// Every policy in its forms, and what must hold when it has nothing left to do.
-const POLICIES: [Case; 19] = [
+const POLICIES: [Case; 20] = [
     (&LEVELED, |shape| check_vertical(shape, ALL, true)),
     (&Leveled { adapt: false, ..LEVELED }, |shape| check_vertical(shape, ALL, false)),
     (&Leveled { pick: Pick::Oldest, ..LEVELED }, |shape| check_vertical(shape, ALL, true)),
@@ -225,6 +225,7 @@ const POLICIES: [Case; 19] = [
     (&SPOOKY, |shape| check_spooky(shape, 1, ALL)),
     (&Spooky { levels_below: 0, ..SPOOKY }, |shape| check_spooky(shape, 0, ALL)),
     (&Spooky { levels_below: 2, ..SPOOKY }, |shape| check_spooky(shape, 2, ALL)),
+    (&Spooky { levels_below: 2, moves: false, ..SPOOKY }, |shape| check_spooky(shape, 2, ALL)),
     (&Spooky { levels_below: 3, table_bytes: 10, ..SPOOKY }, |shape| {
         check_spooky(shape, 3, ALL);
     }),
