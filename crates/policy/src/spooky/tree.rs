@@ -100,6 +100,6 @@ impl<'a> Tree<'a> {
 
     /// Whether nobody else consumes what these groups do.
     pub fn are_free(&self, groups: &[Group]) -> bool {
-        !inputs_of(&groups).any(|id| self.view.holds(id))
+        !inputs_of(groups).any(|id| self.view.holds(id))
     }
 }
