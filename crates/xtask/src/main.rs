@@ -75,7 +75,7 @@ enum Command {
     },
     /// Simulate the figures of the papers and write their reports under docs/papers
     Papers {
-        /// How much is simulated: ci takes about a minute, full about a quarter of an hour
+        /// How much is simulated: ci takes about a minute, full about twenty minutes
         #[arg(long, default_value = "ci", value_parser = ["ci", "full"])]
         scale: String,
     },
