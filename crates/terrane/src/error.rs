@@ -288,6 +288,7 @@ impl Error {
     }
 
     /// `holder` has `place`.
+    #[cfg(not(target_arch = "wasm32"))]
     #[cold]
     pub(crate) fn busy(place: String, holder: String) -> Self {
         Error::Busy(Box::new(Busy { place, holder }))
