@@ -56,6 +56,7 @@ impl Outputs {
                 let id = TableId(engine.fresh_id());
                 let file = engine.storage().create(FileId::table(id.0), 0)?;
                 let writer = TableWriter::new(file.clone(), id, &self.options);
+                let writer = writer.caching(engine.cache().clone());
                 self.building.insert(Building { id, file, writer })
             }
         };

@@ -46,6 +46,9 @@ fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
     };
     let memtable = [Step::Memtable { place: 0 }, Step::Absent { false_positive: false }];
 
+    let cache = db.engine().cache();
+    cache.resize(0);
+    cache.resize(1 << 20);
     let first = steps(&keyspace, "a");
     let [.., Step::Block { offset: 0, bytes, origin: Origin::Medium, read }, value] = &first[..]
     else {
@@ -64,6 +67,25 @@ fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
     assert_eq!(steps(&keyspace, "zz"), [&memtable[..], &nowhere].concat());
     let denied = [run(upper, true), Step::Filter { may_contain: false }];
     assert_eq!(steps(&keyspace, "c")[2..4], denied);
+}
+
+#[test]
+fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
+    let (db, keyspace) = store(10.0, 1 << 20);
+    put(&keyspace, &["a", "m", "z"]);
+    db.flush().unwrap();
+    let found = steps(&keyspace, "m").into_iter().find_map(|step| match step {
+        Step::Block { origin, .. } => Some(origin),
+        _ => None,
+    });
+    assert_eq!(found, Some(Origin::Cache));
+    for key in ["a", "m", "z"] {
+        keyspace.delete(key.as_bytes(), Buffered).unwrap();
+    }
+    assert!(db.engine().cache().bytes() > 0);
+    keyspace.compact_range(&Range::default()).unwrap();
+    assert_eq!(keyspace.shape().unwrap().tables().count(), 0);
+    assert_eq!(db.engine().cache().bytes(), 0);
 }
 
 #[test]

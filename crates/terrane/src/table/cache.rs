@@ -16,7 +16,8 @@ const OVERHEAD_BYTES: usize = 64;
 
 /// Blocks by table and offset, up to a bound in bytes.
 ///
-/// Blocks of a table that is gone are never asked for again and age out.
+/// Blocks come in as they are read, and as they are written while there is room: what was just
+/// written is likely to be read. Those of a table that is dropped go with it.
 pub struct BlockCache {
     blocks: Option<Blocks>,
 }
@@ -88,6 +89,18 @@ impl BlockCache {
     #[inline]
     pub(super) fn get(&self, table: TableId, offset: u64) -> Option<Arc<Block>> {
         self.blocks.as_ref()?.get(&(table, offset))
+    }
+
+    /// Whether a block of so many bytes fits beside those that are here.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        let needed = (bytes + size_of::<Block>() + OVERHEAD_BYTES) as u64;
+        self.blocks.as_ref().is_some_and(|blocks| blocks.weight() + needed <= blocks.capacity())
+    }
+
+    pub(super) fn remove(&self, table: TableId, offset: u64) {
+        if let Some(blocks) = &self.blocks {
+            blocks.remove(&(table, offset));
+        }
     }
 
     pub(super) fn insert(&self, table: TableId, offset: u64, block: &Arc<Block>) {

@@ -5,6 +5,7 @@
 
 use super::Malformed;
 use super::block::{Block, Located};
+use super::block_cursor::BlockCursor;
 use super::cache::BlockCache;
 use super::cursor::TableCursor;
 use super::fetch::Access;
@@ -146,6 +147,18 @@ impl Table {
     /// A cursor that tells an observer what it does.
     pub(super) fn observed(self: &Arc<Self>, access: Access, observer: Observer) -> TableCursor {
         TableCursor::new(Arc::clone(self), access, observer)
+    }
+
+    /// Takes the table's blocks out of the cache: nobody will ask for them again.
+    pub(crate) fn leave_cache(&self) {
+        let mut index = BlockCursor::new(Arc::clone(&self.meta.index));
+        let mut moved = index.seek_first();
+        while moved.is_ok() && index.valid() {
+            if let Some(handle) = Handle::decode(index.value()) {
+                self.cache.remove(self.info.id, handle.offset);
+            }
+            moved = index.advance();
+        }
     }
 
     /// Every damage there is: each byte of the file is read again and held against every other

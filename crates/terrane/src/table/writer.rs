@@ -7,8 +7,9 @@
 //! 4. At the end come filter, index, properties, directory and footer.
 
 use super::TableOptions;
-use super::block::common_prefix;
+use super::block::{Block, common_prefix};
 use super::block_writer::BlockWriter;
+use super::cache::BlockCache;
 use super::filter::{Filter, encoded_len, key_hash};
 use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
 use super::index::{Handle, separator};
@@ -50,6 +51,8 @@ pub struct TableWriter {
     hashes: Vec<u64>,
     properties: Properties,
     histogram: HistogramBuilder,
+    /// Where blocks are left for those who read them soon.
+    cache: Option<Arc<BlockCache>>,
     /// A separator and a handle are made here.
     separator: Vec<u8>,
     handle: Vec<u8>,
@@ -76,9 +79,17 @@ impl TableWriter {
             hashes: Vec::new(),
             properties: Properties::default(),
             histogram: HistogramBuilder::new(),
+            cache: None,
             separator: Vec::new(),
             handle: Vec::new(),
         }
+    }
+
+    /// Leaves blocks in a cache while it has room.
+    #[must_use]
+    pub fn caching(mut self, cache: Arc<BlockCache>) -> Self {
+        self.cache = Some(cache);
+        self
     }
 
     /// Appends an entry, which comes after every entry before it (key ascending, then tag
@@ -218,7 +229,13 @@ impl TableWriter {
 
     fn close_block(&mut self) -> Result<()> {
         let (offset, entries) = (self.position(), self.block.entries());
-        self.sealer.seal_compressed(self.block.finish(), offset, &mut self.pending);
+        let block = self.block.finish();
+        self.sealer.seal_compressed(block, offset, &mut self.pending);
+        if let Some(cache) = self.cache.as_ref().filter(|cache| cache.has_room(block.len()))
+            && let Ok(block) = Block::decode(block.to_vec())
+        {
+            cache.insert(self.id, offset, &Arc::new(block));
+        }
         self.block.clear();
         let end = self.position();
         self.closed = Some(Handle { offset, len: end - offset, entries });

@@ -77,6 +77,7 @@ impl LiveTable {
 impl Drop for LiveTable {
     fn drop(&mut self) {
         if self.dropped.load(Ordering::Acquire) {
+            self.table.leave_cache();
             self.graveyard.bury(FileId::table(self.table.info().id.0));
         }
     }
