@@ -159,15 +159,19 @@ fn measure(
             }
         }
     }
-    if design.shown != Shown::Writes {
-        peaks.point(design.name, (x, report.whole.space_amp_peak));
+    if design.shown != Shown::Writes
+        && let Some(updates) = report.phases.last()
+    {
+        peaks.point(design.name, (x, updates.figures.space_amp_peak));
         peaks.equation(design.name, (x, space));
     }
     for (name, phase) in PHASES.iter().zip(&report.phases) {
         let ours = phase.figures.write_amp_compaction;
-        figure.beside(&format!("{case}, {name}"), WRITES, ours, (Source::Equation, writes));
+        let phase_case = format!("{case}, {name}");
+        figure.beside(&phase_case, WRITES, ours, (Source::Equation, writes));
+        let peak = phase.figures.space_amp_peak;
+        figure.beside(&phase_case, PEAK, peak, (Source::Equation, space));
     }
-    figure.beside(&case, PEAK, report.whole.space_amp_peak, (Source::Equation, space));
     figure.found(&case, FILES, report.whole.files_open_max as f64);
     Ok(())
 }
@@ -193,7 +197,7 @@ fn setting(fixed: &str, scale: Scale) -> String {
 }
 
 fn plots(x: &'static str) -> Vec<Plot> {
-    let y = ["write amp of the load", "write amp of the updates", PEAK];
+    let y = ["write amp of the load", "write amp of the updates", "peak space amp of the updates"];
     y.map(|y| Plot { x, y, curves: Vec::new() }).into()
 }
 

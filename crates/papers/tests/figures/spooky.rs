@@ -19,16 +19,21 @@ fn number(figure: &Figure, case: &str, measure: &str) -> f64 {
     row(figure, case, measure).ours
 }
 
-/// Full merges write less than Spooky, and partial ones more; Spooky's peak is below that of full
-/// merges, and at most a tenth above its equation. Answers what Spooky writes beyond full merges.
+/// What a design did at a point in a phase.
+fn case(x: &str, at: u64, design: &str, phase: &str) -> String {
+    format!("{}, {phase}", growth::case(x, at, design))
+}
+
+/// In each phase full merges write less than Spooky, and partial ones more; Spooky's peak is below
+/// that of full merges, and at most a tenth above its equation. Answers what Spooky writes beyond
+/// full merges.
 fn check_point(figure: &Figure, x: &str, at: u64) -> [f64; 2] {
-    let case = |design: &str| growth::case(x, at, design);
-    let peak = |design: &str| number(figure, &case(design), growth::PEAK);
-    assert!(peak("spooky") < peak("full"), "{x} = {at}");
-    let spooky = row(figure, &case("spooky"), growth::PEAK);
-    assert!(spooky.ratio.unwrap() <= 1.1, "{spooky:?}");
     growth::PHASES.map(|phase| {
-        let writes = |design| number(figure, &format!("{}, {phase}", case(design)), growth::WRITES);
+        let peak = |design| number(figure, &case(x, at, design, phase), growth::PEAK);
+        assert!(peak("spooky") < peak("full"), "{x} = {at}, {phase}");
+        let spooky = row(figure, &case(x, at, "spooky", phase), growth::PEAK);
+        assert!(spooky.ratio.unwrap() <= 1.1, "{spooky:?}");
+        let writes = |design| number(figure, &case(x, at, design, phase), growth::WRITES);
         let (full, spooky, partial) = (writes("full"), writes("spooky"), writes("partial"));
         assert!(
             full < spooky && spooky < partial,
@@ -45,7 +50,7 @@ fn at_every_size_spooky_writes_about_one_more_than_full_merges_and_needs_little_
         for more in check_point(&figure, "N/B", buffers) {
             assert!((0.7..=1.3).contains(&more), "N/B = {buffers}: {more}");
         }
-        let peak = |design| number(&figure, &growth::case("N/B", buffers, design), growth::PEAK);
+        let peak = |design| number(&figure, &case("N/B", buffers, design, "updates"), growth::PEAK);
         assert!(peak("partial") < peak("spooky"), "N/B = {buffers}");
         assert!(peak("spooky") < peak("spooky X=L-1"), "N/B = {buffers}");
     }
@@ -57,8 +62,8 @@ fn at_every_size_ratio_spooky_writes_about_one_more_than_full_merges_and_moves_s
     for &ratio in growth::ratios(Scale::Ci) {
         for (phase, more) in growth::PHASES.iter().zip(check_point(&figure, "T", ratio)) {
             assert!((0.7..=1.3).contains(&more), "T = {ratio}, {phase}: {more}");
-            let case = format!("{}, {phase}", growth::case("T", ratio, "spooky, moves"));
-            let moving = number(&figure, &case, growth::DIFFERENCE);
+            let moving = case("T", ratio, "spooky, moves", phase);
+            let moving = number(&figure, &moving, growth::DIFFERENCE);
             assert!(0.0 < moving && moving < more, "T = {ratio}, {phase}: {moving}, not {more}");
         }
     }
