@@ -160,7 +160,7 @@ fn measure(
         }
     }
     if design.shown != Shown::Writes
-        && let Some(updates) = report.phases.last()
+        && let Some(updates) = report.phases.get(1)
     {
         peaks.point(design.name, (x, updates.figures.space_amp_peak));
         peaks.equation(design.name, (x, space));
