@@ -11,7 +11,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The medium refused an operation.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(Box<Refused>),
     /// The medium is full, or the quota is reached.
     #[error("{0}")]
@@ -306,4 +306,24 @@ impl Error {
 fn invalid(what: &'static str, expected: &dyn fmt::Display, found: &dyn fmt::Display) -> Error {
     let (expected, found) = (expected.to_string(), found.to_string());
     Error::InvalidArgument(Box::new(InvalidArgument { what, expected, found }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
+
+    #[test]
+    fn a_refusal_of_the_medium_keeps_what_the_system_said_as_its_source() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let said = denied.to_string();
+        let error = Error::io("read", "table", 0, denied);
+        assert_eq!(error.source().map(ToString::to_string), Some(said.clone()));
+        assert_eq!(error.to_string(), format!("could not read table: {said}"));
+    }
+
+    #[test]
+    fn a_result_has_no_room_for_what_an_error_tells() {
+        assert!(size_of::<Result<(), Error>>() <= 2 * size_of::<usize>());
+    }
 }
