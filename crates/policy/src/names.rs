@@ -6,27 +6,25 @@
 //! So looking for what a plan names costs each other table of the tree next to nothing.
 
 use crate::shape::TableId;
-use crate::sort::sort_by;
+use crate::sorted::SortedSet;
 
 /// A set of names.
 pub(crate) struct Names {
-    sorted: Vec<TableId>,
+    members: SortedSet<TableId>,
     bits: u64,
 }
 
 impl Names {
     pub(crate) fn contains(&self, name: TableId) -> bool {
-        self.bits & bit(name) != 0 && self.sorted.binary_search(&name).is_ok()
+        self.bits & bit(name) != 0 && self.members.contains(&name)
     }
 }
 
 impl FromIterator<TableId> for Names {
     fn from_iter<I: IntoIterator<Item = TableId>>(names: I) -> Self {
-        let mut sorted: Vec<_> = names.into_iter().collect();
-        sort_by(&mut sorted, Ord::cmp);
-        sorted.dedup();
-        let bits = sorted.iter().fold(0, |bits, name| bits | bit(*name));
-        Names { sorted, bits }
+        let members: SortedSet<TableId> = names.into_iter().collect();
+        let bits = members.iter().fold(0, |bits, name| bits | bit(*name));
+        Names { members, bits }
     }
 }
 

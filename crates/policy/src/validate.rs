@@ -275,10 +275,7 @@ fn resolve<'a>(
     for (number, group) in compaction.groups.iter().enumerate() {
         let destination = group.destination;
         check_form(shape, number, group)?;
-        let found = match levels.get(&destination.run) {
-            Some(level) => *level,
-            None => destination.level,
-        };
+        let found = *levels.get(&destination.run).unwrap_or(&destination.level);
         levels.insert(destination.run, found);
         if found != destination.level {
             return Err(Refusal::RunElsewhere { group: number, destination, found });
