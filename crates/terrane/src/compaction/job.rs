@@ -4,7 +4,7 @@ use super::{Flush, Merge};
 use crate::db::Engine;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
-use crate::storage::FileId;
+use crate::version::Grave;
 use std::sync::Arc;
 use terrane_policy::Group;
 
@@ -28,7 +28,7 @@ pub(crate) enum Work {
     /// Adds or drops a level.
     Reshape { keyspace: KeyspaceId },
     /// Gives a file's room back.
-    Remove(FileId),
+    Remove(Grave),
     /// Does housekeeping of the storage.
     Tidy,
     /// Nothing is left to do.
@@ -92,7 +92,7 @@ impl Job {
             Work::Reshape { keyspace } => {
                 engine.install_reshape(*keyspace).map(|()| Progress::Done)
             }
-            Work::Remove(file) => engine.remove_file(*file).map(|()| Progress::Done),
+            Work::Remove(grave) => engine.remove_file(grave.clear()).map(|()| Progress::Done),
             Work::Tidy => Ok(if engine.tidy_storage()? { Progress::More } else { Progress::Done }),
             Work::Ended => Ok(Progress::Done),
         }

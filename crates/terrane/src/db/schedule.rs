@@ -79,9 +79,9 @@ impl Engine {
     }
 
     fn next_removal(&self, state: &mut State) -> Option<Work> {
-        let file = self.graveyard.take()?;
+        let grave = self.graveyard.take()?;
         state.untidy = true;
-        Some(Work::Remove(file))
+        Some(Work::Remove(grave))
     }
 
     fn next_group(&self, state: &mut State) -> Option<Work> {

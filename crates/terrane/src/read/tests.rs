@@ -85,6 +85,7 @@ fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
     assert!(db.engine().cache().bytes() > 0);
     keyspace.compact_range(&Range::default()).unwrap();
     assert_eq!(keyspace.shape().unwrap().tables().count(), 0);
+    db.settle().unwrap();
     assert_eq!(db.engine().cache().bytes(), 0);
 }
 

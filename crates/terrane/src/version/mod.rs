@@ -11,4 +11,4 @@ mod tree;
 
 pub use catalog::{Catalog, KeyspaceRecord, LogRecord};
 pub use edit::{Change, Edit};
-pub use tree::{Graveyard, LiveTable, Tree};
+pub use tree::{Grave, Graveyard, LiveTable, Tree};

@@ -16,10 +16,27 @@ use crate::table::{Access, RunCursor, Table, key_hash};
 use std::sync::Arc;
 use terrane_policy::{RunId, Shape, TableId, TableInfo};
 
+/// A file that nothing holds any more.
+pub struct Grave {
+    file: FileId,
+    /// The table in it, if it was open.
+    table: Option<Arc<Table>>,
+}
+
+impl Grave {
+    /// The file, which is to be removed; blocks of it leave the cache, and its handle is closed.
+    pub fn clear(&mut self) -> FileId {
+        if let Some(table) = self.table.take() {
+            table.leave_cache();
+        }
+        self.file
+    }
+}
+
 /// Files that nothing holds any more, waiting to be removed.
 #[derive(Default)]
 pub struct Graveyard {
-    files: Mutex<Vec<FileId>>,
+    files: Mutex<Vec<Grave>>,
     /// Says that there is work for a job; shared with the engine.
     work: Arc<AtomicBool>,
 }
@@ -32,12 +49,16 @@ impl Graveyard {
 
     /// Lays a file down.
     pub fn bury(&self, file: FileId) {
-        lock(&self.files).push(file);
+        self.lay_down(Grave { file, table: None });
+    }
+
+    fn lay_down(&self, grave: Grave) {
+        lock(&self.files).push(grave);
         self.work.store(true, Ordering::Release);
     }
 
     /// Takes one file out, to remove it.
-    pub fn take(&self) -> Option<FileId> {
+    pub fn take(&self) -> Option<Grave> {
         lock(&self.files).pop()
     }
 }
@@ -77,8 +98,8 @@ impl LiveTable {
 impl Drop for LiveTable {
     fn drop(&mut self) {
         if self.dropped.load(Ordering::Acquire) {
-            self.table.leave_cache();
-            self.graveyard.bury(FileId::table(self.table.info().id.0));
+            let file = FileId::table(self.table.info().id.0);
+            self.graveyard.lay_down(Grave { file, table: Some(Arc::clone(&self.table)) });
         }
     }
 }
