@@ -4,23 +4,15 @@
  * own files; what is cut short is swept away when the store is opened next.
  */
 
-import { type Checkpoint, import_file } from "../wasm/terrane.js";
+import { import_file, type Steps } from "../wasm/terrane.js";
 import { refused } from "./argument.ts";
 import { removeDirectory } from "./directory.ts";
-import { type Engine, guard, load } from "./engine.ts";
-import { IoError } from "./errors.ts";
+import { type Engine, guard, load, release } from "./engine.ts";
+import { AbortError, IoError } from "./errors.ts";
 import { type Holder, Place } from "./place.ts";
 import type { Asked, Exported, OpenRequest } from "./protocol.ts";
+import { Begun, type Walker, walk } from "./steps.ts";
 import { toError } from "./wire.ts";
-
-/** What takes its time and has begun: the moment that it shows has passed. */
-export class Begun<T> {
-  readonly end: Promise<T>;
-
-  constructor(end: Promise<T>) {
-    this.end = end;
-  }
-}
 
 /** Names the files of this worker. */
 let nextFile = 1;
@@ -39,9 +31,10 @@ export async function checkpoint(engine: Engine, target: Asked): Promise<Begun<v
 export async function exportFile(engine: Engine): Promise<Begun<Exported>> {
   const { place } = engine;
   if (place === undefined) {
-    const bytes = engine.call((store) => store.bytes());
-    const blob = new Blob([bytes as Uint8Array<ArrayBuffer>]);
-    return new Begun(Promise.resolve({ blob, file: undefined }));
+    const steps = engine.call((store) => store.bytes());
+    const bytes = walk(engine, steps).finally(() => release(steps));
+    const toBlob = (bytes: unknown) => new Blob([bytes as Uint8Array<ArrayBuffer>]);
+    return new Begun(bytes.then((bytes) => ({ blob: toBlob(bytes), file: undefined })));
   }
   const file = `export-${nextFile++}`;
   const handle = await place.directory.getFileHandle(file, { create: true });
@@ -64,14 +57,13 @@ function begin(
 ): Begun<void> {
   const copy = async () => {
     let copied = false;
-    let checkpoint: Checkpoint | undefined;
+    let steps: Steps | undefined;
     try {
-      const begun = engine.call((store) => store.checkpoint(handles));
-      checkpoint = begun;
-      while (engine.call(() => begun.step())) await engine.turn();
+      steps = engine.call((store) => store.checkpoint(handles));
+      await walk(engine, steps);
       copied = true;
     } finally {
-      await settle(copied, { free: () => checkpoint?.free() });
+      await settle(copied, { free: () => release(steps) });
     }
   };
   return new Begun(copy());
@@ -83,11 +75,13 @@ export async function endExport(engine: Engine, file: string): Promise<void> {
 }
 
 /** A store that comes in as the bytes of a file. */
-export class Import {
+export class Import implements Walker {
   readonly #request: OpenRequest;
   readonly #place: Place;
   readonly #file: FileSystemSyncAccessHandle;
   #length = 0;
+  #wanted = true;
+  #ending: Promise<void> | undefined;
 
   private constructor(request: OpenRequest, place: Place, file: FileSystemSyncAccessHandle) {
     this.#request = request;
@@ -120,17 +114,45 @@ export class Import {
     this.#length += written;
   }
 
-  /** Makes a store of the file, if it came whole; else, or if that fails, leaves nothing. */
-  async end(whole: boolean): Promise<void> {
+  /**
+   * Makes a store of the file, if it came whole; else, or if that fails, leaves nothing. It may be
+   * called off while the store is made.
+   */
+  end(whole: boolean): Promise<void> {
+    this.#wanted &&= whole;
+    return (this.#ending ??= this.#end());
+  }
+
+  async #end(): Promise<void> {
     let made = false;
+    let steps: Steps | undefined;
     try {
-      if (whole) guard(() => import_file(this.#file, this.#place.handles));
-      made = whole;
+      if (this.#wanted) {
+        steps = guard(() => import_file(this.#file, this.#place.handles));
+        await walk(this, steps);
+        made = true;
+      }
     } finally {
-      await this.#place.free({ free: () => this.#file.close() });
+      await this.#place.free({ free: () => release(steps) }, { free: () => this.#file.close() });
       if (made) await this.#place.sweep();
       await this.#place.letGo();
       if (!made) await removeDirectory(this.#request).catch(toError);
     }
+  }
+
+  call<T>(body: () => T): T {
+    if (!this.#wanted) throw new AbortError("the import was called off");
+    return guard(body);
+  }
+
+  turn(): Promise<void> {
+    const { port1, port2 } = new MessageChannel();
+    return new Promise((resolve) => {
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+      port2.postMessage(undefined);
+    });
   }
 }

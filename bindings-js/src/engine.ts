@@ -73,6 +73,11 @@ export function guard<T>(body: () => T): T {
   }
 }
 
+/** Frees what the module holds; of a module that has trapped nothing is called any more. */
+export function release(held: { free(): void } | undefined): void {
+  if (trapped === undefined) held?.free();
+}
+
 /** One open store. */
 export class Engine {
   readonly #store: Store;

@@ -1,6 +1,6 @@
 /** Stores as files: bytes that leave the worker, and bytes that go into one. */
 
-import { aborted } from "./abort.ts";
+import { abortable, aborted } from "./abort.ts";
 import { check } from "./argument.ts";
 
 /** The bytes of a store that was exported; `end` is called when they were read or are not wanted. */
@@ -24,7 +24,7 @@ export function exportStream(blob: Blob, end: () => void): ReadableStream<Uint8A
 export interface Receiver {
   /** Takes the next bytes. */
   write(bytes: Uint8Array): unknown;
-  /** Makes a store of them, if they are whole, or forgets them. */
+  /** Makes a store of them, if they are whole; or forgets them, also while the store is made. */
   end(whole: boolean): Promise<unknown>;
 }
 
@@ -45,10 +45,11 @@ export async function send(
       },
     });
     await stream.pipeTo(sink, signal === undefined ? {} : { signal });
+    await abortable(signal, () => receiver.end(true));
   } catch (error) {
-    await receiver.end(false);
+    // How that ends, the error says already.
+    await receiver.end(false).catch(() => undefined);
     if (signal?.aborted) throw aborted(signal);
     throw error;
   }
-  await receiver.end(true);
 }

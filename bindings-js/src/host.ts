@@ -1,10 +1,20 @@
 /** What a store's worker does for each request. */
 
-import type { Scan } from "../wasm/terrane.js";
+import { type Scan, Steps } from "../wasm/terrane.js";
 import { checkpoint, endExport, exportFile } from "./copies.ts";
-import { Engine } from "./engine.ts";
+import { Engine, release } from "./engine.ts";
 import { ClosedError } from "./errors.ts";
-import type { Call, Counted, Methods, OpenRequest, Page, StoreOperation } from "./protocol.ts";
+import type {
+  Arguments,
+  Call,
+  Counted,
+  Method,
+  Methods,
+  OpenRequest,
+  Page,
+  StoreOperation,
+} from "./protocol.ts";
+import { Begun, walk } from "./steps.ts";
 
 /** Owns one store. */
 export class Host {
@@ -26,8 +36,11 @@ export class Host {
   perform(request: StoreOperation): unknown {
     const { engine } = this;
     switch (request.op) {
-      case "call":
-        return engine.call((store) => invoke(store, request));
+      case "call": {
+        const answer = engine.call((store) => invoke(store, request));
+        if (!(answer instanceof Steps)) return answer;
+        return new Begun(walk(engine, answer).finally(() => release(answer)));
+      }
       case "write":
         return engine.write(request.batch);
       case "get":
@@ -82,6 +95,9 @@ export class Host {
   }
 }
 
-function invoke(store: Methods, { method, args }: Call): unknown {
+/** The engine's store: what it does not answer at once goes in steps. */
+type Answering = { [M in Method]: (...args: Arguments<M>) => ReturnType<Methods[M]> | Steps };
+
+function invoke(store: Answering, { method, args }: Call): unknown {
   return (store[method] as (...args: unknown[]) => unknown)(...args);
 }

@@ -5,23 +5,25 @@
  *    the reply names it. Or it has a store destroyed.
  * 2. Messages are carried out in the order in which they come. The reply to a sync write waits for
  *    one sync that serves the writes of all messages that have come by then.
- * 3. Copies are made in steps between messages; a close waits for them.
+ * 3. What takes its time goes in steps between messages: flushes, compactions, checks, copies. A
+ *    close waits for them.
  * 4. When the engine traps, every later request is refused with what it said.
  */
 
-import { Begun, Import } from "./copies.ts";
+import { Import } from "./copies.ts";
 import { destroyFiles } from "./destroy.ts";
 import { ClosedError } from "./errors.ts";
 import { Host } from "./host.ts";
 import type { OpenRequest, Operation, Outcome, Page, Reply, Request } from "./protocol.ts";
+import { Begun } from "./steps.ts";
 import { toWire } from "./wire.ts";
 
 let host: Host | undefined;
 let importing: Import | undefined;
 /** Sync writes that wait for their sync. */
 let unacknowledged: number[] = [];
-/** Copies under way. */
-const copies: Set<Promise<void>> = new Set();
+/** What goes in steps, and is under way. */
+const underWay: Set<Promise<void>> = new Set();
 /** Requests that have come, while an earlier one takes its time. */
 const inbox: Request[] = [];
 let busy = false;
@@ -39,7 +41,7 @@ async function serve(): Promise<void> {
     const { id, op } = request;
     if (op === "close") {
       post(replies.splice(0));
-      await Promise.all(copies);
+      await Promise.all(underWay);
       // What it finds, the close tells.
       await host?.engine.verify().catch(() => undefined);
     }
@@ -67,13 +69,13 @@ async function serve(): Promise<void> {
   host?.engine.askTurn();
 }
 
-/** Answers the request of that id when its copy is made; others are served meanwhile. */
+/** Answers the request of that id at its end; others are served meanwhile. */
 function follow(id: number, { end }: Begun<unknown>): void {
-  const copy = settled(end).then((outcome) => {
-    copies.delete(copy);
+  const going = settled(end).then((outcome) => {
+    underWay.delete(going);
     post([{ ...outcome, id }]);
   });
-  copies.add(copy);
+  underWay.add(going);
 }
 
 /** Carries out an operation. */
@@ -86,7 +88,7 @@ function perform(operation: Operation): unknown {
     case "importBytes":
       return importing?.write(operation.bytes);
     case "endImport":
-      return importing?.end(operation.whole);
+      return importing && new Begun(importing.end(operation.whole));
     case "destroy":
       return destroyFiles(operation);
     default:

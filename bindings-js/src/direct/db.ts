@@ -16,6 +16,7 @@ import {
 } from "../options.ts";
 import type { Encoding } from "../packing.ts";
 import { type CheckReport, parse, parseNames, type Stats } from "../stats.ts";
+import { complete } from "../steps.ts";
 import { told } from "../wire.ts";
 import { Core } from "./core.ts";
 import { Keyspace } from "./keyspace.ts";
@@ -90,9 +91,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   /** Writes what is in memory to tables, and puts it on the medium. */
   flush(): void {
-    const { engine } = this.scope.core;
-    engine.call((store) => store.flush());
-    engine.askTurn();
+    complete(this.scope.core.engine, (store) => store.flush());
   }
 
   /** The store's shape, room and counters. */
@@ -102,7 +101,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   /** Reads and verifies everything stored, and reports what is damaged. */
   check(): CheckReport {
-    return parse(this.scope.core.engine.call((store) => store.check()));
+    return parse(complete(this.scope.core.engine, (store) => store.check()) as string);
   }
 
   /** What the engine does, from the first step on, until the store is closed. */

@@ -11,6 +11,7 @@ import {
 } from "../packing.ts";
 import { packPolicy, type Policy, type PolicyOptions } from "../policies.ts";
 import { type Level, parse } from "../stats.ts";
+import { complete } from "../steps.ts";
 import { Reader, type Scope } from "./reader.ts";
 
 /** A named tree of a store, with a policy of its own. */
@@ -82,8 +83,7 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
   /** Merges what lies in a range into one run, without what no reader can see any more. */
   compactRange(range: RangeOptions = {}): void {
     const { core, keyspace } = this.scope;
-    core.engine.call((store) => store.compact_range(keyspace, packRange(range)));
-    core.engine.askTurn();
+    complete(core.engine, (store) => store.compact_range(keyspace, packRange(range)));
   }
 
   #write(options: WriteOptions, fill: (batch: Packer, keyspace: number) => void): void {

@@ -4,24 +4,24 @@
 //! * `tree` - its keyspaces' trees: shape, policy, sizes, compaction.
 //! * `scan` - walks, page by page.
 //! * `place` - volumes on OPFS handles or in memory, and stores as files.
-//! * `checkpoint` - copies of stores, step by step.
+//! * `steps` - calls that take their time, step by step.
 //! * `packed` - how keys, values, ranges and batches cross.
 //! * `listen` - how events cross; `fault` and `panic` - how errors and panics do.
 
-mod checkpoint;
 mod fault;
 mod listen;
 mod packed;
 mod panic;
 mod place;
 mod scan;
+mod steps;
 mod store;
 mod tree;
 
-pub use checkpoint::Checkpoint;
 pub use panic::on_panic;
 pub use place::import_file;
 pub use scan::Scan;
+pub use steps::Steps;
 pub use store::Store;
 
 use terrane::{Error, Result};
@@ -35,11 +35,13 @@ fn answer<T>(result: Result<T>) -> Result<T, JsValue> {
 /// A result for JavaScript, as JSON: a string that JavaScript has, which needs less code there than
 /// one of Rust's that it takes.
 fn json(result: Result<impl serde::Serialize>) -> Result<JsValue, JsValue> {
-    answer(result.and_then(|value| {
-        serde_json::to_string(&value)
-            .map(|json| JsValue::from_str(&json))
-            .map_err(|e| refused("answer", "what JSON can say", e.to_string()))
-    }))
+    answer(result.and_then(to_json))
+}
+
+fn to_json(value: impl serde::Serialize) -> Result<JsValue> {
+    serde_json::to_string(&value)
+        .map(|json| JsValue::from_str(&json))
+        .map_err(|e| refused("answer", "what JSON can say", e.to_string()))
 }
 
 fn refused(what: &'static str, expected: &str, found: String) -> Error {

@@ -1,7 +1,8 @@
 //! Where stores lie: volumes over handles or in memory, and the way in and out as a single file.
 
 use crate::answer;
-use crate::checkpoint::Checkpoint;
+use crate::steps::Steps;
+use js_sys::Uint8Array;
 use std::sync::Arc;
 use terrane::driver::SliceDriver;
 use terrane::storage::medium::{Medium, MemoryMedium};
@@ -38,32 +39,33 @@ fn over(backings: Vec<Arc<dyn File>>) -> Result<Volume> {
 }
 
 /// A store as the bytes of a volume in a single file.
-pub(crate) fn bytes(db: &Db) -> Result<Vec<u8>> {
+pub(crate) fn bytes(db: &Db) -> Result<Steps> {
     let file = memory()?;
-    Checkpoint::begin(db, over(vec![file.clone()])?)?.complete()?;
-    let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
-    let mut bytes = Vec::new();
-    let full = |_| Error::no_space(file.name(), len as u64);
-    bytes.try_reserve_exact(len).map_err(full)?;
-    bytes.resize(len, 0);
-    read_exact_at(&*file, &mut bytes, 0)?;
-    Ok(bytes)
+    Steps::copy(db, over(vec![file.clone()])?, move || {
+        let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        let full = |_| Error::no_space(file.name(), len as u64);
+        bytes.try_reserve_exact(len).map_err(full)?;
+        bytes.resize(len, 0);
+        read_exact_at(&*file, &mut bytes, 0)?;
+        Ok(Uint8Array::from(&*bytes).into())
+    })
 }
 
 /// Puts the store of the volume in the file `source` onto the handles of a place that holds none.
 ///
 /// # Errors
-/// A file without a store, damage in it, a place that is taken, a full or failing medium.
+/// A file without a store, damage in it, a place that is taken; a full or failing medium is met at
+/// a step.
 #[wasm_bindgen]
 pub fn import_file(
     source: FileSystemSyncAccessHandle,
     target: Vec<FileSystemSyncAccessHandle>,
-) -> Result<(), JsValue> {
+) -> Result<Steps, JsValue> {
     answer((|| {
         let options = Options { create: false, ..Options::small() };
         let storage = Arc::new(volume(vec![source])?);
         let db = Db::open_storage(storage, options, Arc::new(SliceDriver::default()))?;
-        Checkpoint::begin(&db, volume(target)?)?.complete()?;
-        db.close()
+        Steps::copy(&db, volume(target)?, || Ok(JsValue::NULL))
     })())
 }

@@ -2,16 +2,17 @@
 //! them, so that it can name them before an answer has come; 0 is the default keyspace, and no
 //! snapshot.
 
-use crate::checkpoint::Checkpoint;
 use crate::fault::{NOT_FOUND, fault};
 use crate::listen::{listen, listener};
 use crate::packed::{List, Strings, batch, range};
 use crate::scan::Scan;
+use crate::steps::Steps;
 use crate::tree::{choose, policy};
 use crate::{answer, json, place};
 use js_sys::Function;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use terrane::db::Pending;
 use terrane::driver::SliceDriver;
 use terrane::sorted::SortedMap;
 use terrane::{Closed, Db, Durability, Error, Keyspace, Options, Result, Snapshot};
@@ -211,9 +212,9 @@ impl Store {
     /// Writes memory to tables.
     ///
     /// # Errors
-    /// A full or failing medium.
-    pub fn flush(&self) -> Result<(), JsValue> {
-        answer(self.db.flush())
+    /// A closed store; a full or failing medium is met at a step.
+    pub fn flush(&self) -> Result<Steps, JsValue> {
+        answer(self.db.begin_flush().map(|flush| self.pending(flush)))
     }
 
     /// Does about `bytes` bytes of jobs; answers whether more is left.
@@ -237,9 +238,8 @@ impl Store {
     ///
     /// # Errors
     /// A closed store. Damage is no error here: the report names it.
-    #[wasm_bindgen(unchecked_return_type = "string")]
-    pub fn check(&self) -> Result<JsValue, JsValue> {
-        json(self.db.check())
+    pub fn check(&self) -> Result<Steps, JsValue> {
+        answer(self.db.begin_check().map(Steps::check))
     }
 
     /// Begins to put the store, as it is now, onto the handles of a place that holds none: one
@@ -247,18 +247,16 @@ impl Store {
     ///
     /// # Errors
     /// A place that is taken, a full or failing medium.
-    pub fn checkpoint(
-        &self,
-        handles: Vec<FileSystemSyncAccessHandle>,
-    ) -> Result<Checkpoint, JsValue> {
-        answer(place::volume(handles).and_then(|target| Checkpoint::begin(&self.db, target)))
+    pub fn checkpoint(&self, handles: Vec<FileSystemSyncAccessHandle>) -> Result<Steps, JsValue> {
+        let done = || Ok(JsValue::NULL);
+        answer(place::volume(handles).and_then(|target| Steps::copy(&self.db, target, done)))
     }
 
     /// The store, as it is now, as the bytes of a volume in a single file.
     ///
     /// # Errors
     /// Not enough memory, damage, a failing medium.
-    pub fn bytes(&self) -> Result<Vec<u8>, JsValue> {
+    pub fn bytes(&self) -> Result<Steps, JsValue> {
         answer(place::bytes(&self.db))
     }
 
@@ -276,6 +274,11 @@ impl Store {
     /// The keyspace of that number.
     pub(crate) fn of(&self, number: u32) -> Result<&Keyspace> {
         self.keyspaces.get(&number).ok_or(Error::Closed(Closed::Keyspace))
+    }
+
+    /// Waiting for a flush or a compaction, step by step.
+    pub(crate) fn pending(&self, pending: Pending) -> Steps {
+        Steps::pending(&self.db, pending)
     }
 
     /// The snapshot of that number; none for 0.

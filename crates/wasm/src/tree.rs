@@ -1,6 +1,7 @@
 //! The trees of a store's keyspaces: what they look like, and how they are kept.
 
 use crate::packed::range;
+use crate::steps::Steps;
 use crate::store::Store;
 use crate::{answer, json, refused};
 use terrane::{Keyspace, Result};
@@ -59,8 +60,9 @@ impl Store {
     /// Merges what lies in a packed range into one run.
     ///
     /// # Errors
-    /// A full or failing medium.
-    pub fn compact_range(&self, keyspace: u32, within: &[u8]) -> Result<(), JsValue> {
-        answer(self.of(keyspace).and_then(|k| k.compact_range(&range(within)?)))
+    /// A closed store; a full or failing medium is met at a step.
+    pub fn compact_range(&self, keyspace: u32, within: &[u8]) -> Result<Steps, JsValue> {
+        let begun = self.of(keyspace).and_then(|k| k.begin_compact_range(&range(within)?));
+        answer(begun.map(|compaction| self.pending(compaction)))
     }
 }

@@ -21,37 +21,16 @@ use crate::error::{Corruption, Error, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Every damage of `table`.
-pub(super) fn check(table: &Table) -> Vec<Corruption> {
-    let fresh = Meta::read(table.file(), table.info());
-    let (meta, damage) = match &fresh {
-        Ok(meta) => (meta, None),
-        Err(e) => (&table.meta, Some(e.clone())),
-    };
-    let mut checker = Checker {
-        table,
-        meta,
-        ahead: ReadAhead::default(),
-        sums: Properties::default(),
-        points: 0,
-        last: Bound::START,
-        found: Vec::new(),
-    };
-    if let Some(e) = damage {
-        checker.report(e);
-    }
-    if let Err(e) = checker.check_data() {
-        checker.report(e);
-    }
-    if checker.found.is_empty() {
-        checker.check_sums();
-    }
-    checker.found
-}
-
-struct Checker<'a> {
-    table: &'a Table,
-    meta: &'a Meta,
+/// The check of a table on its way.
+pub struct TableCheck {
+    table: Arc<Table>,
+    /// What was read anew, where it is sound.
+    fresh: Option<Meta>,
+    /// At the next block; none when all were checked.
+    index: Option<BlockCursor>,
+    /// Where the last block ends, and the separator above it.
+    end: u64,
+    below: Bound,
     ahead: ReadAhead,
     /// What the sound blocks add up to.
     sums: Properties,
@@ -84,7 +63,64 @@ impl Bound {
     }
 }
 
-impl Checker<'_> {
+/// What is known of a table: as it was read anew, or else as it was when the table was opened.
+fn meta<'a>(fresh: &'a Option<Meta>, table: &'a Table) -> &'a Meta {
+    fresh.as_ref().unwrap_or(&table.meta)
+}
+
+impl TableCheck {
+    /// Reads everything behind the data anew.
+    #[must_use]
+    pub fn begin(table: Arc<Table>) -> Self {
+        let (fresh, damage) = match Meta::read(table.file(), table.info()) {
+            Ok(meta) => (Some(meta), None),
+            Err(e) => (None, Some(e)),
+        };
+        let mut index = BlockCursor::new(Arc::clone(&meta(&fresh, &table).index));
+        let first = index.seek_first();
+        let mut check = TableCheck {
+            table,
+            fresh,
+            index: None,
+            end: 0,
+            below: Bound::START,
+            ahead: ReadAhead::default(),
+            sums: Properties::default(),
+            points: 0,
+            last: Bound::START,
+            found: Vec::new(),
+        };
+        damage.into_iter().for_each(|e| check.report(e));
+        match check.on_index(first) {
+            Ok(()) => check.index = Some(index),
+            Err(e) => check.report(e),
+        }
+        check
+    }
+
+    /// Checks about `bytes` bytes of blocks; answers whether more is left.
+    pub fn step(&mut self, bytes: u64) -> bool {
+        let Some(mut index) = self.index.take() else { return false };
+        match self.check_data(&mut index, bytes) {
+            Ok(true) => {
+                self.index = Some(index);
+                return true;
+            }
+            Ok(false) => {}
+            Err(e) => self.report(e),
+        }
+        if self.found.is_empty() {
+            self.check_sums();
+        }
+        false
+    }
+
+    /// The damage that was found.
+    #[must_use]
+    pub fn into_found(self) -> Vec<Corruption> {
+        self.found
+    }
+
     /// Takes down a failure. What is not damage is a part that cannot be read, which is reported
     /// as such.
     fn report(&mut self, error: Error) {
@@ -97,54 +133,48 @@ impl Checker<'_> {
         });
     }
 
-    /// Walks the index and every block. An error is damage of the index; damage of blocks is
-    /// reported on the way.
-    fn check_data(&mut self) -> Result<()> {
-        let mut index = BlockCursor::new(Arc::clone(&self.meta.index));
-        let mut end = 0;
-        let mut below = Bound::START;
-        self.on_index(index.seek_first())?;
+    /// Walks the index and its blocks; answers whether more is left. An error is damage of the
+    /// index; damage of blocks is reported on the way.
+    fn check_data(&mut self, index: &mut BlockCursor, bytes: u64) -> Result<bool> {
+        let enough = self.end.saturating_add(bytes);
         while index.valid() {
-            let handle = self.table.handle(index.value())?;
-            if handle.offset != end {
-                let expected = format!("a block at {end} after the one before");
-                return self.on_index(Err(Malformed::new(
-                    index.start(),
-                    expected,
-                    format!("one at {}", handle.offset),
-                )));
+            if self.end >= enough {
+                return Ok(true);
             }
-            if let Err(e) = self.check_block(handle, &below, index.key(), index.tag()) {
+            let handle = self.table.handle(index.value())?;
+            if handle.offset != self.end {
+                let expected = format!("a block at {} after the one before", self.end);
+                let found = format!("one at {}", handle.offset);
+                self.on_index(Err(Malformed::new(index.start(), expected, found)))?;
+            }
+            if let Err(e) = self.check_block(handle, index.key(), index.tag()) {
                 self.report(e);
             }
-            below.set(index.key(), index.tag());
-            end = handle.offset + handle.len;
+            self.below.set(index.key(), index.tag());
+            self.end = handle.offset + handle.len;
             self.on_index(index.advance())?;
         }
-        if end != self.meta.data_len {
-            let expected = format!("blocks up to {}", self.meta.data_len);
-            self.on_index(Err(Malformed::new(0, expected, format!("an end at {end}"))))?;
+        let data_len = meta(&self.fresh, &self.table).data_len;
+        if self.end != data_len {
+            let expected = format!("blocks up to {data_len}");
+            let found = format!("an end at {}", self.end);
+            self.on_index(Err(Malformed::new(0, expected, found)))?;
         }
-        Ok(())
+        Ok(false)
     }
 
     fn on_index(&self, step: Result<(), Malformed>) -> Result<()> {
-        step.map_err(|e| self.table.damage(e, self.meta.index_offset))
+        let offset = meta(&self.fresh, &self.table).index_offset;
+        step.map_err(|e| self.table.damage(e, offset))
     }
 
-    /// Checks the block at `handle`, whose entries lie above `below` and up to the separator.
-    fn check_block(
-        &mut self,
-        handle: Handle,
-        below: &Bound,
-        separator: &[u8],
-        separator_tag: Tag,
-    ) -> Result<()> {
+    /// Checks the block at `handle`, whose entries lie up to the separator.
+    fn check_block(&mut self, handle: Handle, separator: &[u8], separator_tag: Tag) -> Result<()> {
         let (stored, _) =
-            self.ahead.stored(self.table, handle, Direction::Forward, AHEAD_BYTES_MAX)?;
+            self.ahead.stored(&self.table, handle, Direction::Forward, AHEAD_BYTES_MAX)?;
         let block = self.table.unseal_block(stored, handle.offset, Vec::new())?;
         let mut cursor = BlockCursor::new(Arc::new(block));
-        let result = self.check_entries(&mut cursor, handle, below, separator, separator_tag);
+        let result = self.check_entries(&mut cursor, handle, separator, separator_tag);
         result.map_err(|e| self.table.damage(e, handle.offset))
     }
 
@@ -152,11 +182,11 @@ impl Checker<'_> {
         &mut self,
         cursor: &mut BlockCursor,
         handle: Handle,
-        below: &Bound,
         separator: &[u8],
         separator_tag: Tag,
     ) -> Result<(), Malformed> {
         let mut entries = 0;
+        let known = meta(&self.fresh, &self.table);
         let mut restarts = restart_offsets(cursor.block()).into_iter().peekable();
         cursor.seek_first()?;
         while cursor.valid() {
@@ -168,7 +198,7 @@ impl Checker<'_> {
             if !self.last.is_before(key, tag) {
                 return wrong("an entry after the one before");
             }
-            if !below.is_before(key, tag) {
+            if !self.below.is_before(key, tag) {
                 return wrong("an entry above the separator of the block before");
             }
             if compare(key, tag, separator, separator_tag) == Ordering::Greater {
@@ -180,7 +210,7 @@ impl Checker<'_> {
             if restarts.next_if_eq(&at).is_some() && cursor.block().entry(at)?.shared != 0 {
                 return wrong("an entry that shares nothing at a restart point");
             }
-            if self.meta.filter.as_ref().is_some_and(|f| !f.may_contain(key_hash(key))) {
+            if known.filter.as_ref().is_some_and(|f| !f.may_contain(key_hash(key))) {
                 return wrong("an entry whose key passes the filter");
             }
             if self.sums.entries == 0 {
@@ -200,7 +230,7 @@ impl Checker<'_> {
         }
         self.sums.blocks += 1;
         let end = handle.offset + handle.len;
-        let point = self.meta.properties.histogram.get(self.points);
+        let point = known.properties.histogram.get(self.points);
         self.points += usize::from(point.is_some_and(|p| p.bytes == end && p.key == self.last.key));
         Ok(())
     }
@@ -208,7 +238,8 @@ impl Checker<'_> {
     /// Holds the sums against the properties and what the tree knows of the table.
     fn check_sums(&mut self) {
         self.sums.largest = std::mem::take(&mut self.last.key);
-        let said = &self.meta.properties;
+        let known = meta(&self.fresh, &self.table);
+        let said = &known.properties;
         let pairs = [
             ("bytes of keys", said.key_bytes, self.sums.key_bytes),
             ("bytes of values", said.value_bytes, self.sums.value_bytes),
@@ -216,13 +247,13 @@ impl Checker<'_> {
             ("points of the histogram", said.histogram.len() as u64, self.points as u64),
             (
                 "bytes at the histogram's end",
-                self.meta.data_len,
+                known.data_len,
                 said.histogram.last().map_or(0, |p| p.bytes),
             ),
         ];
         let differing = pairs.iter().filter(|(_, expected, found)| expected != found);
         let sums = differing.map(|(what, a, b)| (format!("{a} {what}"), b.to_string()));
-        let (file, offset) = (self.table.file().name(), self.meta.properties_offset);
+        let (file, offset) = (self.table.file().name(), known.properties_offset);
         let damage = sums
             .chain(self.sums.differs_from(self.table.info()))
             .map(|(expected, found)| Corruption::new(file, offset, expected, found));

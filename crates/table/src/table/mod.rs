@@ -39,6 +39,7 @@ mod writer;
 
 pub use block_cursor::BlockCursor;
 pub use cache::BlockCache;
+pub use check::TableCheck;
 pub use cursor::TableCursor;
 pub use fetch::Access;
 pub use filter::key_hash;

@@ -7,6 +7,7 @@ use super::Malformed;
 use super::block::{Block, Located};
 use super::block_cursor::BlockCursor;
 use super::cache::BlockCache;
+use super::check::TableCheck;
 use super::cursor::TableCursor;
 use super::fetch::Access;
 use super::filter::{Filter, key_hash};
@@ -164,8 +165,10 @@ impl Table {
     /// Every damage there is: each byte of the file is read again and held against every other
     /// statement about it. A file that cannot be read is reported as well.
     #[must_use]
-    pub fn check(&self) -> Vec<Corruption> {
-        super::check::check(self)
+    pub fn check(self: &Arc<Self>) -> Vec<Corruption> {
+        let mut check = TableCheck::begin(Arc::clone(self));
+        while check.step(u64::MAX) {}
+        check.into_found()
     }
 
     pub(super) fn file(&self) -> &dyn File {

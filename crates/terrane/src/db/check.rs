@@ -1,13 +1,20 @@
 //! `check`: reads every byte that the store relies on and names every damage, also while the store
 //! is in use.
 //!
-//! 1. The storage's own structures: journal, superblocks, extent map.
-//! 2. Every table: blocks, order, counts, filter, against what the catalog says of it.
-//! 3. Every live log, record by record.
+//! 1. The storage's own structures: journal, superblocks, extent map. The tables that there are then
+//!    are kept.
+//! 2. Every table, some blocks a step: order, counts, filter, against what the catalog says of it.
+//! 3. The logs that are live by then, record by record, one log a step. Until the end no log file
+//!    serves again. Nothing is appended while one is read: a record that is half there would look
+//!    like damage.
 
-use super::{Engine, lock};
+use super::{Db, Engine, lock};
 use crate::error::{Corruption, Error, Result};
-use crate::wal::replay;
+use crate::storage::File;
+use crate::table::TableCheck;
+use crate::version::LiveTable;
+use crate::wal::Replay;
+use std::sync::Arc;
 
 /// What a check found.
 #[derive(Clone, Debug, Default, serde::Serialize)]
@@ -25,42 +32,110 @@ pub struct CheckReport {
     pub repairable: Vec<Corruption>,
 }
 
-impl Engine {
+/// A check on its way. It keeps the store open.
+pub struct Check {
+    db: Db,
+    /// Tables that have not been begun; the last is next.
+    tables: Vec<Arc<LiveTable>>,
+    /// The table that is read, and what keeps its file.
+    table: Option<(TableCheck, Arc<LiveTable>)>,
+    logs: Option<LogsCheck>,
+    report: CheckReport,
+}
+
+/// The check of the logs on its way.
+struct LogsCheck {
+    /// By number; the last is next.
+    logs: Vec<(u64, Arc<dyn File>)>,
+    replay: Replay,
+    _hold: Arc<()>,
+}
+
+impl Db {
+    /// Begins to verify everything on the medium.
+    ///
+    /// # Errors
+    /// A failing medium, a closed store.
+    pub fn begin_check(&self) -> Result<Check> {
+        let engine = self.engine();
+        drop(engine.open_state()?);
+        let report = CheckReport { damage: engine.storage.check()?, ..CheckReport::default() };
+        let mut tables = Vec::new();
+        for keyspace in engine.keyspaces.load().values() {
+            tables.extend(keyspace.view.load().tree.tables().cloned());
+        }
+        tables.reverse();
+        Ok(Check { db: self.clone(), tables, table: None, logs: None, report })
+    }
+
     /// Verifies everything on the medium.
     ///
     /// # Errors
-    /// A failing medium; damage is not an error but part of the report.
+    /// A failing medium; damage is part of the report.
     pub fn check(&self) -> Result<CheckReport> {
-        drop(self.open_state()?);
-        let mut report = CheckReport { damage: self.storage.check()?, ..CheckReport::default() };
-        for keyspace in self.keyspaces.load().values() {
-            let view = keyspace.view.load_full();
-            for live in view.tree.tables() {
-                report.tables += 1;
-                report.entries += live.table().info().entries;
-                report.damage.extend(live.table().check());
+        let mut check = self.begin_check()?;
+        loop {
+            if let Some(report) = check.step(u64::MAX)? {
+                return Ok(report);
             }
         }
-        self.check_logs(&mut report)?;
-        Ok(report)
     }
+}
 
-    /// Reads the live logs as recovery would. Nothing is appended meanwhile.
-    fn check_logs(&self, report: &mut CheckReport) -> Result<()> {
-        let writer = lock(&self.writer);
-        let state = lock(&self.state);
-        let mut logs: Vec<_> =
-            state.sealed_logs.iter().map(|log| (log.number, log.file.clone())).collect();
-        logs.extend(writer.log.iter().map(|log| (log.number(), log.file().clone())));
-        logs.extend(state.spare_logs.iter().map(|log| (log.number, log.file.clone())));
-        let start = state.catalog.log_start;
-        drop(state);
-        // Every record was written whole, synced or not, so all of them must be readable.
-        match replay(&logs, start, writer.next - 1, &mut |_, _| Ok(())) {
-            Ok(replayed) => report.log_records += replayed.records,
-            Err(Error::Corrupt(damage)) => report.damage.push(*damage),
+impl Check {
+    /// Reads about `bytes` bytes of a table, or a log; at the end answers what was found.
+    ///
+    /// # Errors
+    /// A failing medium, a closed store; damage is not an error but part of the report.
+    pub fn step(&mut self, bytes: u64) -> Result<Option<CheckReport>> {
+        if self.table.is_none()
+            && let Some(live) = self.tables.pop()
+        {
+            self.report.tables += 1;
+            self.report.entries += live.table().info().entries;
+            self.table = Some((TableCheck::begin(live.table().clone()), live));
+        }
+        if let Some((table, _)) = &mut self.table {
+            drop(self.db.engine().open_state()?);
+            if !table.step(bytes) {
+                let ended = self.table.take().map(|(table, _)| table.into_found());
+                self.report.damage.extend(ended.into_iter().flatten());
+            }
+            return Ok(None);
+        }
+        let step = self.db.engine().check_logs(&mut self.logs);
+        match step {
+            Ok(None) => return Ok(None),
+            Ok(Some(records)) => self.report.log_records = records,
+            Err(Error::Corrupt(damage)) => self.report.damage.push(*damage),
             Err(e) => return Err(e),
         }
-        Ok(())
+        Ok(Some(std::mem::take(&mut self.report)))
+    }
+}
+
+impl Engine {
+    /// Reads the next of the live logs as recovery would; answers the number of records at the end.
+    fn check_logs(&self, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
+        let writer = lock(&self.writer);
+        let state = self.open_state()?;
+        let LogsCheck { logs, replay, .. } = check.get_or_insert_with(|| {
+            let spare = state.spare_logs.iter().rev();
+            let mut logs: Vec<_> = spare.map(|log| (log.number, log.file.clone())).collect();
+            logs.extend(writer.log.iter().map(|log| (log.number(), log.file().clone())));
+            let sealed = state.sealed_logs.iter().rev();
+            logs.extend(sealed.map(|log| (log.number, log.file.clone())));
+            // Every record was written whole, synced or not, so all of them must be readable.
+            let replay = Replay::new(state.catalog.log_start, writer.last());
+            LogsCheck { logs, replay, _hold: state.logs_held.clone() }
+        });
+        drop(state);
+        match logs.pop() {
+            Some((number, file)) => replay.log(number, &file, &mut |_, _| Ok(())).map(|()| None),
+            None => match check.take() {
+                Some(ended) => ended.replay.end().map(|found| Some(found.records)),
+                None => Ok(None),
+            },
+        }
     }
 }

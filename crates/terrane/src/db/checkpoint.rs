@@ -1,28 +1,47 @@
-//! Checkpoints: the store as it is now, in another storage. It is also how a store leaves its
-//! directory for a single-file volume, and comes back.
+//! Checkpoints: the store as it is at one moment, in another storage. It is also how a store leaves
+//! its directory for a single-file volume, and comes back.
 //!
-//! 1. Everything is flushed, so that the logs are short.
-//! 2. Under the locks of writers and of the catalog: sync the logs, copy what they hold, note the
-//!    catalog and pin every table. This is the moment that the checkpoint shows.
-//! 3. Without locks: bring each table over, by a hard link where both storages can, else by copying.
-//! 4. Name all of it in the target's first commit. Until then the target holds no store.
+//! 1. Under the locks of writers and of the catalog: sync the logs, note how far they go and what
+//!    the catalog says, and pin every table. This is the moment that the checkpoint shows. From here
+//!    on no log file serves again as long as the checkpoint may read it.
+//! 2. Step by step, without locks: copy what the logs held, then bring each table over, by a hard
+//!    link where both storages can, else by copying.
+//! 3. Name all of it in the target's first commit. Until then the target holds no store.
+//! 4. Have the target keep house: a volume gives back the room that it took too much.
 
-use super::state::View;
-use super::{Engine, lock};
+use super::{Db, lock};
 use crate::error::{Error, Result};
 use crate::storage::{Commit, File, FileId, Storage, read_exact_at, write_all_at};
-use crate::version::{Catalog, LogRecord};
+use crate::version::{LiveTable, LogRecord};
 use std::sync::Arc;
 
-/// Bytes copied at once.
-const CHUNK: usize = 1 << 20;
+/// Bytes copied in a step.
+const CHUNK: usize = 256 << 10;
 
-impl Engine {
-    /// Puts the store, as it is now, into `target`, which holds none yet.
+/// A checkpoint on its way. It keeps the store open; dropped before its end it leaves none behind.
+pub struct Checkpoint {
+    db: Db,
+    /// What has not been begun; the last is next.
+    sources: Vec<Source>,
+    transfer: Option<Transfer>,
+    /// What is over there, or begun.
+    added: Vec<FileId>,
+    /// The edit that names it all, until that is done.
+    edit: Option<Vec<u8>>,
+}
+
+/// A file to bring over, which is kept until then.
+enum Source {
+    Table(Arc<LiveTable>),
+    Log { number: u64, file: Arc<dyn File>, bytes: u64, _hold: Arc<()> },
+}
+
+impl Db {
+    /// Begins to put the store, as it is at this moment, into `target`, which holds none yet.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the target holds a store, damage, or a failing medium.
-    pub fn checkpoint(&self, target: &dyn Storage) -> Result<()> {
+    /// [`Error::InvalidArgument`] if the target holds a store, a closed store, a failing medium.
+    pub fn begin_checkpoint(&self, target: &dyn Storage) -> Result<Checkpoint> {
         if target.recover()?.is_some() {
             return Err(Error::invalid(
                 "place of a checkpoint",
@@ -30,62 +49,120 @@ impl Engine {
                 format_args!("one in {}", target.name()),
             ));
         }
-        let mut added = Vec::new();
-        let (catalog, views) = self.freeze(target, &mut added)?;
-        for (_, _, info) in catalog.keyspaces.values().flat_map(|k| k.shape.tables()) {
-            let id = FileId::table(info.id.0);
-            if !target.link(id, &*self.storage)? {
-                let from = self.storage.open(id)?;
-                let to = target.create(id, info.bytes)?;
-                copy(&*from, &*to, info.bytes)?;
-            }
-            added.push(id);
-        }
-        drop(views);
-        let edit = catalog.snapshot().encode();
-        let commit =
-            Commit { edit: &edit, added: &added, dropped: &[], snapshot: &|| edit.clone() };
-        target.commit(&commit)
-    }
-
-    /// Copies the logs, and answers the catalog that fits them with what keeps its tables.
-    fn freeze(
-        &self,
-        target: &dyn Storage,
-        added: &mut Vec<FileId>,
-    ) -> Result<(Catalog, Vec<Arc<View>>)> {
-        let mut writer = lock(&self.writer);
+        let engine = self.engine();
+        let mut writer = lock(&engine.writer);
         writer.sync()?;
-        let state = self.open_state()?;
-        let sealed = state.sealed_logs.iter();
-        let mut logs: Vec<_> =
-            sealed.map(|log| (log.number, log.file.clone(), log.bytes)).collect();
-        logs.extend(writer.log.iter().map(|log| (log.number(), log.file().clone(), log.bytes())));
+        let state = engine.open_state()?;
+        let mut sources = Vec::new();
+        for keyspace in engine.keyspaces.load().values() {
+            let tree = keyspace.view.load().tree.clone();
+            sources.extend(tree.tables().cloned().map(Source::Table));
+        }
         let mut catalog = state.catalog.clone();
         catalog.logs.clear();
-        for (number, from, bytes) in logs {
-            let id = FileId::log(number);
-            // No larger than it is: the copy, once opened, makes itself a log to go on in.
-            let to = target.create(id, bytes)?;
-            copy(&*from, &*to, bytes)?;
+        let sealed = state.sealed_logs.iter();
+        let sealed = sealed.map(|log| (log.number, log.file.clone(), log.bytes));
+        let open = writer.log.iter().map(|log| (log.number(), log.file().clone(), log.bytes()));
+        for (number, file, bytes) in sealed.chain(open) {
             catalog.logs.push(LogRecord { number, file: number });
-            added.push(id);
+            sources.push(Source::Log { number, file, bytes, _hold: state.logs_held.clone() });
         }
-        let views = self.keyspaces.load().values().map(|k| k.view.load_full()).collect();
-        Ok((catalog, views))
+        let edit = Some(catalog.snapshot().encode());
+        let db = self.clone();
+        Ok(Checkpoint { db, sources, transfer: None, added: Vec::new(), edit })
+    }
+
+    /// Puts the store, as it is now, into `target`, which holds none yet: another directory, or a
+    /// volume in a single file. Nobody waits meanwhile.
+    ///
+    /// # Errors
+    /// As for [`Db::begin_checkpoint`] and [`Checkpoint::step`].
+    pub fn checkpoint(&self, target: &dyn Storage) -> Result<()> {
+        // So that the copy has little to replay when it is opened.
+        self.flush()?;
+        let mut checkpoint = self.begin_checkpoint(target)?;
+        while checkpoint.step(target)? {}
+        Ok(())
     }
 }
 
-/// Copies the first `bytes` bytes of a file, and syncs the copy.
-fn copy(from: &dyn File, to: &dyn File, bytes: u64) -> Result<()> {
-    let mut chunk = vec![0; CHUNK];
-    let mut at = 0;
-    while at < bytes {
-        let size = usize::try_from(bytes - at).unwrap_or(CHUNK).min(CHUNK);
-        let Some(part) = chunk.get_mut(..size) else { break };
-        read_exact_at(from, part, at)?;
-        write_all_at(to, part, at)?;
-        at += size as u64;
+impl Checkpoint {
+    /// Does a step, of a quarter of a MiB at most; answers whether more is left. `target` is the one
+    /// that it began with.
+    ///
+    /// # Errors
+    /// Damage, a full or failing medium, a closed store.
+    pub fn step(&mut self, target: &dyn Storage) -> Result<bool> {
+        let engine = self.db.engine();
+        drop(engine.open_state()?);
+        if self.transfer.is_none()
+            && let Some(source) = self.sources.pop()
+        {
+            self.transfer = Transfer::begin(source, &*engine.storage, target, &mut self.added)?;
+            return Ok(true);
+        }
+        if let Some(transfer) = &mut self.transfer {
+            if !transfer.advance()? {
+                self.transfer = None;
+            }
+            return Ok(true);
+        }
+        let Some(edit) = self.edit.take() else { return target.tidy() };
+        target.commit(&Commit {
+            edit: &edit,
+            added: &self.added,
+            dropped: &[],
+            snapshot: &|| edit.clone(),
+        })?;
+        Ok(true)
     }
-    to.sync()
+}
+
+/// A file on its way.
+struct Transfer {
+    from: Arc<dyn File>,
+    to: Arc<dyn File>,
+    at: u64,
+    bytes: u64,
+    _kept: Source,
+}
+
+impl Transfer {
+    /// Begins to copy a file, unless it can be linked.
+    fn begin(
+        source: Source,
+        storage: &dyn Storage,
+        target: &dyn Storage,
+        added: &mut Vec<FileId>,
+    ) -> Result<Option<Self>> {
+        let (id, from, bytes) = match &source {
+            Source::Table(table) => {
+                let info = table.table().info();
+                let id = FileId::table(info.id.0);
+                if target.link(id, storage)? {
+                    added.push(id);
+                    return Ok(None);
+                }
+                (id, storage.open(id)?, info.bytes)
+            }
+            // No larger than it is: the copy, once opened, makes itself a log to go on in.
+            Source::Log { number, file, bytes, .. } => (FileId::log(*number), file.clone(), *bytes),
+        };
+        let to = target.create(id, bytes)?;
+        added.push(id);
+        Ok(Some(Transfer { from, to, at: 0, bytes, _kept: source }))
+    }
+
+    /// Copies a chunk; answers whether more is left, else all is on the medium.
+    fn advance(&mut self) -> Result<bool> {
+        let left = usize::try_from(self.bytes - self.at).unwrap_or(CHUNK);
+        if left == 0 {
+            return self.to.sync().map(|()| false);
+        }
+        let mut chunk = vec![0; left.min(CHUNK)];
+        read_exact_at(&*self.from, &mut chunk, self.at)?;
+        write_all_at(&*self.to, &chunk, self.at)?;
+        self.at += chunk.len() as u64;
+        Ok(true)
+    }
 }

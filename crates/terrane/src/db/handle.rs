@@ -1,13 +1,16 @@
 //! The store in a caller's hands: an engine joined with the driver that runs its jobs.
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::CheckReport;
 use super::group::GroupCommit;
 use super::lock;
-use super::ranges::RangeCompaction;
 use super::snapshot::Snapshot;
-use super::{CheckReport, Engine, Stats};
+use super::{Engine, Stats};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
-use crate::error::{Closed, Error, Result};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::error::Error;
+use crate::error::Result;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Range, Trace};
@@ -25,12 +28,12 @@ use terrane_policy::{PolicyOptions, Shape};
 /// An open store. Clones share it; the last one to go closes it.
 #[derive(Clone)]
 pub struct Db {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
-    engine: Arc<Engine>,
-    driver: Arc<dyn Driver>,
+pub(super) struct Inner {
+    pub engine: Arc<Engine>,
+    pub driver: Arc<dyn Driver>,
     group: GroupCommit,
     /// What keeps others out, such as a lock file; let go of last.
     guard: Mutex<Option<Box<dyn Send + Sync>>>,
@@ -179,18 +182,6 @@ impl Db {
         self.inner.engine.sync()
     }
 
-    /// Turns all memtables into tables, and waits for it.
-    ///
-    /// # Errors
-    /// A failing medium or a full disk.
-    pub fn flush(&self) -> Result<()> {
-        let Inner { engine, driver, .. } = &*self.inner;
-        let through = engine.seal_all()?;
-        driver.settle(engine, &|engine| engine.flushed(through))?;
-        // A driver that is told to stop leaves work undone.
-        if engine.flushed(through) { Ok(()) } else { Err(Error::Closed(Closed::Store)) }
-    }
-
     /// Runs every job that is ready, and those that follow from them, until the tree is at rest.
     ///
     /// # Errors
@@ -210,30 +201,12 @@ impl Db {
         self.inner.driver.run(&self.inner.engine, bytes)
     }
 
-    /// Puts the store, as it is now, into `target`, which holds none yet: another directory, or a
-    /// volume in a single file. Writers wait while the logs are copied, not while tables are.
-    ///
-    /// # Errors
-    /// As for [`Engine::checkpoint`].
-    pub fn checkpoint(&self, target: &dyn Storage) -> Result<()> {
-        self.flush()?;
-        self.inner.engine.checkpoint(target)
-    }
-
     /// The store's figures.
     ///
     /// # Errors
     /// A failing medium.
     pub fn stats(&self) -> Result<Stats> {
         self.inner.engine.stats()
-    }
-
-    /// Verifies everything on the medium.
-    ///
-    /// # Errors
-    /// A failing medium; damage is part of the report.
-    pub fn check(&self) -> Result<CheckReport> {
-        self.inner.engine.check()
     }
 
     /// Puts everything on the medium and closes the store, for every clone.
@@ -283,7 +256,7 @@ fn program() -> String {
 /// A named tree of a store.
 #[derive(Clone)]
 pub struct Keyspace {
-    db: Db,
+    pub(super) db: Db,
     id: KeyspaceId,
     name: Arc<str>,
 }
@@ -340,28 +313,6 @@ impl Keyspace {
     /// A keyspace that was dropped.
     pub fn shape(&self) -> Result<Arc<Shape>> {
         self.db.inner.engine.shape(self.id)
-    }
-
-    /// Merges everything that lies in a range into one run, without what no reader can see, and
-    /// waits for it.
-    ///
-    /// # Errors
-    /// A failing medium or a full disk.
-    pub fn compact_range(&self, range: &Range) -> Result<()> {
-        let Inner { engine, driver, .. } = &*self.db.inner;
-        self.db.flush()?;
-        loop {
-            match engine.compact_range(self.id, range)? {
-                RangeCompaction::Nothing => return Ok(()),
-                RangeCompaction::Begun(number) => {
-                    return driver.settle(engine, &|engine| !engine.is_compacting(number));
-                }
-                // A running compaction holds some of the tables: it goes first.
-                RangeCompaction::Later(number) => {
-                    driver.settle(engine, &|engine| !engine.is_compacting(number))?;
-                }
-            }
-        }
     }
 
     /// The policy in use, with its parameters.

@@ -58,7 +58,7 @@ fn inspect_table(
     report: &mut CheckReport,
 ) -> Result<()> {
     let file = storage.open(FileId::table(info.id.0))?;
-    let table = Table::open(file, info.clone(), cache.clone())?;
+    let table = Arc::new(Table::open(file, info.clone(), cache.clone())?);
     report.tables += 1;
     report.entries += info.entries;
     report.damage.extend(table.check());

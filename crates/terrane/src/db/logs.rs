@@ -3,7 +3,8 @@
 //! A log file is preallocated and serves many logs, one after the other. When the tables hold all
 //! that a log says, the edit that retires it gives its file the next number at once: so a full log
 //! is followed without waiting for the journal. A spare's number is greater than that of every log
-//! in use, and spares are used in order, so that logs are in the order of their numbers.
+//! in use, and spares are used in order, so that logs are in the order of their numbers. While a
+//! checkpoint reads logs, those that retire are removed instead.
 
 use super::state::{Sealed, SpareLog, State};
 use super::{Engine, lock};
@@ -102,8 +103,9 @@ impl Engine {
             return retired;
         };
         changes.push(Change::RetireLogs { below: last.number + 1, next: last.last + 1 });
+        let held = Arc::strong_count(&state.logs_held) > 1;
         for log in state.sealed_logs.iter().take(retired.logs) {
-            if log.reusable && state.spare_logs.len() + retired.spares.len() < SPARES_MAX {
+            if log.reusable && !held && state.spare_logs.len() + retired.spares.len() < SPARES_MAX {
                 let number = state.next_id;
                 state.next_id += 1;
                 changes.push(Change::OpenLog { number, file: log.file_number });

@@ -13,7 +13,8 @@
 //!   writes are to a stall.
 //! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
 //! * `keyspaces` - they come, go and change their policy.
-//! * `ranges` - compactions and sizes of a range, on demand.
+//! * `ranges` - compactions and sizes of a range, on demand; `pending` - waiting for these and for
+//!   flushes, or looking in on them.
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened.
@@ -34,6 +35,7 @@ mod keyspaces;
 mod logs;
 mod open;
 mod operations;
+mod pending;
 mod planning;
 mod pressure;
 mod ranges;
@@ -43,10 +45,14 @@ mod seal;
 mod snapshot;
 mod state;
 mod stats;
+#[cfg(test)]
+mod tests;
 
-pub use check::CheckReport;
+pub use check::{Check, CheckReport};
+pub use checkpoint::Checkpoint;
 pub use handle::{Db, Keyspace};
 pub use inspect::inspect;
+pub use pending::Pending;
 pub use pressure::Pressure;
 pub use schedule::Wanted;
 pub use snapshot::Snapshot;

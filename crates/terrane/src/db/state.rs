@@ -133,6 +133,8 @@ pub(crate) struct State {
     pub reshapes: SortedMap<KeyspaceId, PendingReshape>,
     pub sealed_logs: Vec<SealedLog>,
     pub spare_logs: Vec<SpareLog>,
+    /// Cloned by those who read logs over a while: what retires meanwhile does not serve again.
+    pub logs_held: Arc<()>,
     /// Plans refused in a row, by keyspace; at two the planner falls back.
     pub refused: SortedMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their planner last said that nothing is to do.

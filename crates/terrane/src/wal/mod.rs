@@ -15,7 +15,7 @@ mod window;
 mod writer;
 
 pub use record::{record_bytes, scan};
-pub use recovery::{Replayed, replay};
+pub use recovery::{Replay, Replayed, replay};
 pub use writer::{LogWriter, erase};
 
 use crate::rules::Rule;

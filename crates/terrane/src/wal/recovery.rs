@@ -71,24 +71,61 @@ pub fn replay(
     floor: Seq,
     apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
 ) -> Result<Replayed> {
-    let mut logs: Vec<_> = logs.iter().map(|(number, file)| (*number, &**file)).collect();
+    let mut logs: Vec<_> = logs.iter().collect();
     sort_by(&mut logs, |(a, _), (b, _)| a.cmp(b));
-    let mut replayed = Replayed { next: start, ..Replayed::default() };
-    let mut claim = floor;
-    let mut ends = Vec::new();
+    let mut replay = Replay::new(start, floor);
     for (number, file) in logs {
-        let end = replay_log(number, file, &mut replayed, &mut claim, apply)?;
-        ends.push(end);
+        replay.log(*number, file, apply)?;
     }
-    if claim >= replayed.next {
-        return Err(missing(&ends, replayed.next, claim));
+    replay.end()
+}
+
+/// A replay on its way, log by log: what [`replay`] does, for those who do other things in between.
+pub struct Replay {
+    replayed: Replayed,
+    claim: Seq,
+    ends: Vec<End>,
+}
+
+impl Replay {
+    /// Expects the sequence `start` next. Entries through `floor` are known to be on the medium.
+    #[must_use]
+    pub fn new(start: Seq, floor: Seq) -> Self {
+        let replayed = Replayed { next: start, ..Replayed::default() };
+        Replay { replayed, claim: floor, ends: Vec::new() }
     }
-    Ok(replayed)
+
+    /// Applies what the log of the next number holds.
+    ///
+    /// # Errors
+    /// Damage, what the file answers to a read, and what `apply` answers.
+    pub fn log(
+        &mut self,
+        number: u64,
+        file: &Arc<dyn File>,
+        apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let end = replay_log(number, file, &mut self.replayed, &mut self.claim, apply)?;
+        self.ends.push(end);
+        Ok(())
+    }
+
+    /// What was found, when there are no more logs.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where a synced entry is missing.
+    pub fn end(self) -> Result<Replayed> {
+        let Replay { replayed, claim, ends } = self;
+        if claim >= replayed.next {
+            return Err(missing(&ends, replayed.next, claim));
+        }
+        Ok(replayed)
+    }
 }
 
 /// Where a log's accepted records end.
-struct End<'a> {
-    file: &'a str,
+struct End {
+    file: Arc<dyn File>,
     /// Whether a record was accepted.
     accepted: bool,
     offset: u64,
@@ -114,14 +151,14 @@ impl Stop {
 }
 
 /// Steps 2 to 4 for one log.
-fn replay_log<'a>(
+fn replay_log(
     number: u64,
-    file: &'a dyn File,
+    file: &Arc<dyn File>,
     replayed: &mut Replayed,
     claim: &mut Seq,
     apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
-) -> Result<End<'a>> {
-    let mut log = Window::over(file)?;
+) -> Result<End> {
+    let mut log = Window::over(&**file)?;
     let mut offset = 0;
     let stop = loop {
         let (header, payload) = match read(&mut log, offset, number)? {
@@ -151,7 +188,7 @@ fn replay_log<'a>(
         more = true;
     }
     replayed.discarded_bytes += last.min(log.len()).saturating_sub(offset);
-    Ok(End { file: file.name(), accepted: offset > 0, offset, stop, more })
+    Ok(End { file: file.clone(), accepted: offset > 0, offset, stop, more })
 }
 
 /// The number of entries in a record whose checksums hold; a payload that does not decode is damage.
@@ -175,7 +212,7 @@ fn count(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<u64
 /// Names the place where the record with sequence `next` should be. That is the end of the last log
 /// that had an accepted record; but if nothing is left there of a record, and in the next log with
 /// records they follow what is none, it is the front of that one.
-fn missing(ends: &[End<'_>], next: Seq, claim: Seq) -> Error {
+fn missing(ends: &[End], next: Seq, claim: Seq) -> Error {
     let last = ends.iter().rposition(|end| end.accepted).unwrap_or(0);
     let mut candidates = ends.iter().skip(last);
     let mut end = candidates.next();
@@ -191,5 +228,5 @@ fn missing(ends: &[End<'_>], next: Seq, claim: Seq) -> Error {
         Stop::Invalid(invalid) => invalid.to_string(),
         Stop::Other(first) => format!("the record with sequence {first}"),
     };
-    Corruption::new(end.file, end.offset, expected, found).into()
+    Corruption::new(end.file.name(), end.offset, expected, found).into()
 }

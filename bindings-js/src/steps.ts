@@ -1,0 +1,41 @@
+/** Calls of the engine that go in steps, so that others have their turns in between. */
+
+import type { Steps, Store } from "../wasm/terrane.js";
+import { type Engine, release } from "./engine.ts";
+
+/** What takes its time and has begun: the moment that it shows has passed. */
+export class Begun<T> {
+  readonly end: Promise<T>;
+
+  constructor(end: Promise<T>) {
+    this.end = end;
+  }
+}
+
+/** Who does steps: it calls the module, and has others take their turns. */
+export interface Walker {
+  call<T>(body: () => T): T;
+  turn(): Promise<void>;
+}
+
+/** Does all steps, others between them; what the call answers. */
+export async function walk(walker: Walker, steps: Steps): Promise<unknown> {
+  for (;;) {
+    const answer: unknown = walker.call(() => steps.step());
+    if (answer !== undefined) return answer;
+    await walker.turn();
+  }
+}
+
+/** Does all steps at once; what the call answers. */
+export function complete(engine: Engine, begin: (store: Store) => Steps): unknown {
+  const steps = engine.call(begin);
+  let answer: unknown;
+  try {
+    while (answer === undefined) answer = engine.call(() => steps.step());
+  } finally {
+    release(steps);
+  }
+  engine.askTurn();
+  return answer;
+}

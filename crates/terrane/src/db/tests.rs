@@ -1,0 +1,260 @@
+//! Calls in steps, while others write between the steps.
+
+use super::{CheckReport, Checkpoint, Pending};
+use crate::driver::{Driver, SliceDriver, ThreadDriver};
+use crate::storage::medium::fault::Fault;
+use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
+use crate::storage::volume::VolumeOptions;
+use crate::storage::{Directory, File, Storage, Volume};
+use crate::{Db, Durability::Buffered, Error, Options, Range, Result, WriteBatch};
+use std::sync::Arc;
+
+fn directory(medium: &FaultMedium) -> Arc<dyn Storage> {
+    Arc::new(Directory::open(Arc::new(medium.clone())).unwrap())
+}
+
+fn volume(file: &Arc<dyn File>) -> Volume {
+    Volume::open(vec![file.clone()], VolumeOptions::default()).unwrap()
+}
+
+fn faulty() -> FaultMedium {
+    FaultMedium::new(Arc::new(MemoryMedium::default())).unwrap()
+}
+
+/// A store with small memtables and smaller logs.
+fn open(storage: Arc<dyn Storage>, driver: Arc<dyn Driver>) -> Result<Db> {
+    let options = Options { memtable_bytes: 64 << 10, log_bytes: 16 << 10, ..Options::small() };
+    Db::open_storage(storage, options, driver)
+}
+
+fn slices() -> Arc<dyn Driver> {
+    Arc::new(SliceDriver::default())
+}
+
+/// Gives so many keys values that no compression shrinks, drawn from `seed`.
+fn fill(db: &Db, keys: u32, mut seed: u64) {
+    let mut draw = || {
+        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (seed >> 32) as u32
+    };
+    for key in 0..keys {
+        let mut writes = WriteBatch::new();
+        let value: Vec<_> = (0..50).flat_map(|_| draw().to_be_bytes()).collect();
+        writes.put(db.default_keyspace().id(), &key.to_be_bytes(), &value).unwrap();
+        db.write(writes, Buffered).unwrap();
+    }
+}
+
+fn entries(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut scan = db.default_keyspace().scan(Range::default()).unwrap();
+    let mut found = Vec::new();
+    while let Some((key, value)) = scan.next().unwrap() {
+        found.push((key.to_vec(), value.to_vec()));
+    }
+    found
+}
+
+fn runs(db: &Db) -> usize {
+    db.default_keyspace().shape().unwrap().levels.iter().map(|level| level.runs.len()).sum()
+}
+
+/// Runs jobs in small slices until it is done; answers how often it was not.
+fn finish(db: &Db, mut pending: Pending, mut between: impl FnMut(usize)) -> Result<usize> {
+    let mut steps = 0;
+    while !pending.is_done()? {
+        between(steps);
+        // What failed, the next look tells.
+        let _ = db.run_jobs(4 << 10);
+        steps += 1;
+    }
+    Ok(steps)
+}
+
+#[test]
+fn a_flush_takes_what_was_written_before_it_and_no_more() {
+    let db = open(directory(&faulty()), slices()).unwrap();
+    fill(&db, 100, 1);
+    let flush = db.begin_flush().unwrap();
+    let steps = finish(&db, flush, |step| {
+        db.default_keyspace().put(b"later", &[0; 10], Buffered).unwrap();
+        assert!(step < 100, "no end");
+    });
+    assert!(steps.unwrap() > 1);
+    let tables = db.default_keyspace().shape().unwrap();
+    assert_eq!(tables.tables().map(|(_, _, table)| table.entries).sum::<u64>(), 100);
+    assert!(db.default_keyspace().get(b"later").unwrap().is_some());
+}
+
+#[test]
+fn compactions_of_ranges_end_one_after_the_other_while_others_write() {
+    let db = open(directory(&faulty()), slices()).unwrap();
+    for round in 0..3 {
+        fill(&db, 200, round);
+        db.flush().unwrap();
+    }
+    let expected = entries(&db);
+    let everything = Range::default();
+    let first = db.default_keyspace().begin_compact_range(&everything).unwrap();
+    let mut second: Option<Pending> = None;
+    let steps = finish(&db, first, |step| {
+        db.default_keyspace().put(&[step as u8; 5], b"later", Buffered).unwrap();
+        match &mut second {
+            Some(second) => assert!(!second.is_done().unwrap(), "the first has the tables"),
+            // When the first has them.
+            None if step == 2 => {
+                second = Some(db.default_keyspace().begin_compact_range(&everything).unwrap());
+            }
+            None => {}
+        }
+    });
+    assert!(steps.unwrap() > 10);
+    finish(&db, second.unwrap(), |_| ()).unwrap();
+    assert_eq!(runs(&db), 1);
+    let found = entries(&db);
+    assert!(expected.iter().all(|entry| found.contains(entry)));
+    assert!(found.len() > expected.len());
+}
+
+#[test]
+fn what_keeps_jobs_from_their_end_and_a_close_are_told() {
+    for native in [false, true] {
+        let medium = faulty();
+        let driver = if native { Arc::new(ThreadDriver::new(1)) } else { slices() };
+        let db = open(directory(&medium), driver).unwrap();
+        let keyspace = db.default_keyspace();
+        fill(&db, 100, 1);
+        db.flush().unwrap();
+        fill(&db, 100, 2);
+        db.flush().unwrap();
+        medium.fail_from(medium.operations(), Fault::Io);
+        if native {
+            assert!(keyspace.compact_range(&Range::default()).is_err());
+            continue;
+        }
+        let compaction = keyspace.begin_compact_range(&Range::default()).unwrap();
+        assert!(matches!(finish(&db, compaction, |_| ()), Err(Error::Io(_))));
+        medium.heal();
+        let again = keyspace.begin_compact_range(&Range::default()).unwrap();
+        finish(&db, again, |_| ()).unwrap();
+        assert_eq!(runs(&db), 1);
+
+        fill(&db, 100, 3);
+        let mut pending = db.begin_flush().unwrap();
+        let mut check = db.begin_check().unwrap();
+        let mut copy = db.begin_checkpoint(&*directory(&faulty())).unwrap();
+        db.close().unwrap();
+        assert!(matches!(pending.is_done(), Err(Error::Closed(_))));
+        assert!(matches!(check.step(1), Err(Error::Closed(_))));
+        assert!(matches!(copy.step(&*directory(&faulty())), Err(Error::Closed(_))));
+    }
+}
+
+/// A check in steps of a byte; answers how many it took, too.
+fn check(db: &Db, mut between: impl FnMut(usize)) -> (CheckReport, usize) {
+    let mut check = db.begin_check().unwrap();
+    for step in 0.. {
+        if let Some(report) = check.step(1).unwrap() {
+            return (report, step);
+        }
+        between(step);
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_check_in_steps_finds_what_a_check_at_once_finds() {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    for round in 0..3 {
+        fill(&db, 200, round);
+        db.flush().unwrap();
+    }
+    fill(&db, 200, 4);
+    let sound = db.check().unwrap();
+    assert_eq!((sound.tables, sound.entries, sound.damage.len()), (3, 600, 0));
+    assert!(sound.log_records > 200);
+    let tables = medium.list().unwrap().into_iter().filter(|name| name.ends_with(".sst"));
+    for (n, table) in (0..).zip(tables) {
+        // In the first, the second, the third block or so.
+        medium.flip(&table, (100 + n * 5000) * 8).unwrap();
+    }
+    let at_once = db.check().unwrap();
+    assert_eq!(at_once.damage.len(), 3);
+    let (stepwise, steps) = check(&db, |_| ());
+    assert!(steps > 3 * 4, "{steps} steps");
+    assert_eq!(format!("{stepwise:?}"), format!("{at_once:?}"));
+}
+
+#[test]
+fn a_check_finds_no_damage_in_what_goes_away_meanwhile() {
+    let db = open(directory(&faulty()), slices()).unwrap();
+    for tables_are_there in [false, true] {
+        // In several logs.
+        fill(&db, 200, 1);
+        let (report, _) = check(&db, |step| {
+            // Tables are merged, and logs retire and serve again, before they are read.
+            db.default_keyspace().compact_range(&Range::default()).unwrap();
+            db.settle().unwrap();
+            fill(&db, 200, step as u64);
+        });
+        assert_eq!(report.damage, []);
+        assert_eq!(report.tables > 0, tables_are_there);
+        assert!(report.log_records >= 200);
+    }
+}
+
+/// Does the steps of a checkpoint, and other things between them; answers how many there were.
+fn copy(mut copy: Checkpoint, target: &dyn Storage, mut between: impl FnMut(usize)) -> usize {
+    for step in 0.. {
+        if !copy.step(target).unwrap() {
+            return step;
+        }
+        between(step);
+    }
+    unreachable!()
+}
+
+#[test]
+fn a_checkpoint_shows_the_moment_of_its_beginning_though_its_files_go_meanwhile() {
+    let medium = MemoryMedium::new();
+    let (from, to) = (medium.create("from").unwrap(), medium.create("to").unwrap());
+    let db = open(Arc::new(volume(&from)), slices()).unwrap();
+    fill(&db, 2000, 1);
+    db.default_keyspace().compact_range(&Range::default()).unwrap();
+    // What is in logs alone, several of them.
+    fill(&db, 200, 2);
+    let expected = entries(&db);
+    let target = volume(&to);
+    let begun = db.begin_checkpoint(&target).unwrap();
+    let steps = copy(begun, &target, |step| {
+        // The tables that are copied are dropped, the logs retire, and their room is used.
+        if step < 3 {
+            fill(&db, 2000, 3 + step as u64);
+            db.default_keyspace().compact_range(&Range::default()).unwrap();
+            db.settle().unwrap();
+        }
+    });
+    assert!(steps > 3, "{steps} steps");
+    drop(target);
+    let copied = open(Arc::new(volume(&to)), slices()).unwrap();
+    assert!(entries(&copied) == expected);
+    assert_eq!(copied.check().unwrap().damage, []);
+    assert!(entries(&db) != expected);
+}
+
+#[test]
+fn a_checkpoint_that_is_not_completed_leaves_no_store() {
+    let medium = MemoryMedium::new();
+    let (from, to) = (medium.create("from").unwrap(), medium.create("to").unwrap());
+    let db = open(Arc::new(volume(&from)), slices()).unwrap();
+    fill(&db, 1000, 1);
+    let target = volume(&to);
+    let mut begun = db.begin_checkpoint(&target).unwrap();
+    assert!(begun.step(&target).unwrap());
+    drop((begun, target));
+    let options = Options { create: false, ..Options::small() };
+    let opened = Db::open_storage(Arc::new(volume(&to)), options, slices());
+    assert!(matches!(opened, Err(Error::NoStore(_))));
+    db.checkpoint(&volume(&to)).unwrap();
+    assert!(entries(&open(Arc::new(volume(&to)), slices()).unwrap()) == entries(&db));
+}
