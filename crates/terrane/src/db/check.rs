@@ -4,9 +4,9 @@
 //! 1. The storage's own structures: journal, superblocks, extent map. The tables that there are then
 //!    are kept.
 //! 2. Every table, some blocks a step: order, counts, filter, against what the catalog says of it.
-//! 3. The logs that are live by then, record by record, one log a step. Until the end no log file
-//!    serves again. Nothing is appended while one is read: a record that is half there would look
-//!    like damage.
+//! 3. The logs that are live by then, record by record: a step for each that is sealed, one for the
+//!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
+//!    Until the end no log file serves again.
 
 use super::{Db, Engine, lock};
 use crate::error::{Corruption, Error, Result};
@@ -46,7 +46,9 @@ pub struct Check {
 /// The check of the logs on its way.
 struct LogsCheck {
     /// By number; the last is next.
-    logs: Vec<(u64, Arc<dyn File>)>,
+    sealed: Vec<(u64, Arc<dyn File>)>,
+    /// The log that is appended to, and those that may be while the check lasts.
+    rest: Vec<(u64, Arc<dyn File>)>,
     replay: Replay,
     _hold: Arc<()>,
 }
@@ -119,23 +121,26 @@ impl Engine {
     fn check_logs(&self, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
         let writer = lock(&self.writer);
         let state = self.open_state()?;
-        let LogsCheck { logs, replay, .. } = check.get_or_insert_with(|| {
-            let spare = state.spare_logs.iter().rev();
-            let mut logs: Vec<_> = spare.map(|log| (log.number, log.file.clone())).collect();
-            logs.extend(writer.log.iter().map(|log| (log.number(), log.file().clone())));
+        let LogsCheck { sealed, rest, replay, .. } = check.get_or_insert_with(|| {
             let sealed = state.sealed_logs.iter().rev();
-            logs.extend(sealed.map(|log| (log.number, log.file.clone())));
-            // Every record was written whole, synced or not, so all of them must be readable.
-            let replay = Replay::new(state.catalog.log_start, writer.last());
-            LogsCheck { logs, replay, _hold: state.logs_held.clone() }
+            let active = writer.log.iter().map(|log| (log.number(), log.file().clone()));
+            let spare = state.spare_logs.iter().map(|log| (log.number, log.file.clone()));
+            LogsCheck {
+                sealed: sealed.map(|log| (log.number, log.file.clone())).collect(),
+                rest: active.chain(spare).collect(),
+                // Every record was written whole, synced or not, so all of them must be readable.
+                replay: Replay::new(state.catalog.log_start, writer.last()),
+                _hold: state.logs_held.clone(),
+            }
         });
         drop(state);
-        match logs.pop() {
-            Some((number, file)) => replay.log(number, &file, &mut |_, _| Ok(())).map(|()| None),
-            None => match check.take() {
-                Some(ended) => ended.replay.end().map(|found| Some(found.records)),
-                None => Ok(None),
-            },
+        let mut read =
+            |(number, file): &(u64, Arc<dyn File>)| replay.log(*number, file, &mut |_, _| Ok(()));
+        if let Some(log) = sealed.pop() {
+            return read(&log).map(|()| None);
         }
+        rest.iter().try_for_each(read)?;
+        let found = check.take().map(|ended| ended.replay.end()).transpose()?;
+        Ok(found.map(|found| found.records))
     }
 }
