@@ -6,7 +6,7 @@
 
 import { import_file, type Steps } from "../wasm/terrane.js";
 import { refused } from "./argument.ts";
-import { removeDirectory } from "./directory.ts";
+import { removeDirectory, retryWhileHeld } from "./directory.ts";
 import { type Engine, guard, load, release } from "./engine.ts";
 import { AbortError, IoError } from "./errors.ts";
 import { type Holder, Place } from "./place.ts";
@@ -89,15 +89,17 @@ export class Import implements Walker {
     this.#file = file;
   }
 
-  /** Takes the place, which must be empty. */
+  /** Takes the place, which must hold no store. */
   static async begin(request: OpenRequest): Promise<Import> {
     const [, place] = await Promise.all([load(request.wasm), Place.take(request, true)]);
     try {
-      if (!place.isEmpty) throw refused("name", "one that no store has", request.name);
-      const handle = await place.directory.getFileHandle("import", { create: true });
-      const access = await handle.createSyncAccessHandle();
-      // An import that was cut short may have left more than comes now.
-      access.truncate(0);
+      const { directory, handles } = place;
+      // As long as the file is there, so is no store: an import that was cut short left it.
+      const isLeft = await directory.getFileHandle("import").catch(() => undefined);
+      if (!isLeft && !place.isEmpty) throw refused("name", "one that no store has", request.name);
+      const handle = await directory.getFileHandle("import", { create: true });
+      const access = await retryWhileHeld(() => handle.createSyncAccessHandle(), request.timeout);
+      for (const file of [access, ...handles]) file.truncate(0);
       return new Import(request, place, access);
     } catch (error) {
       await place.letGo();
@@ -134,8 +136,8 @@ export class Import implements Walker {
       }
     } finally {
       await this.#place.free({ free: () => release(steps) }, { free: () => this.#file.close() });
-      if (made) await this.#place.sweep();
-      await this.#place.letGo();
+      const swept = made ? this.#place.sweep() : Promise.resolve();
+      await swept.finally(() => this.#place.letGo());
       if (!made) await removeDirectory(this.#request).catch(toError);
     }
   }

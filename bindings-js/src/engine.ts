@@ -109,16 +109,20 @@ export class Engine {
     loading.catch(() => undefined);
     const onFiles = request.storage === "opfs";
     const place = onFiles ? await Place.take(request, request.create) : undefined;
+    let store: Store | undefined;
     try {
-      await Promise.all([loading, place?.sweep()]);
+      await Promise.all([loading, place?.sweep("import")]);
       const { create, errorIfExists, memtableBytes, cacheBytes, policy } = request;
       const handles = place?.handles ?? [];
-      const store = guard(() =>
+      const opened = guard(() =>
         Store.open(handles, create, errorIfExists, memtableBytes, cacheBytes, policy),
       );
-      return new Engine(store, place, request.syncInterval);
+      store = opened;
+      // Not before: an import's file says that there is no store yet.
+      await place?.sweep();
+      return new Engine(opened, place, request.syncInterval);
     } catch (error) {
-      await place?.letGo();
+      await place?.letGo({ free: () => release(store) });
       throw error;
     }
   }

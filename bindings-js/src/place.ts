@@ -60,10 +60,10 @@ export class Place {
     return this.handles.every((handle) => handle.getSize() === 0);
   }
 
-  /** Removes what copies left that were cut short. */
-  async sweep(): Promise<void> {
+  /** Removes what copies left that were cut short, but for the file `kept`. */
+  async sweep(kept?: string): Promise<void> {
     for await (const file of this.directory.keys()) {
-      if (!FILES.includes(file)) await this.directory.removeEntry(file);
+      if (!FILES.includes(file) && file !== kept) await this.directory.removeEntry(file);
     }
   }
 

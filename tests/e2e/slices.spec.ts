@@ -1,0 +1,236 @@
+/** Calls that take their time leave the worker to others in between. */
+
+import { expect, type Page, test } from "./fixtures.ts";
+
+/** Opens a store as `window.db` and gives it 5 MiB in a table, and as much in memory. */
+async function fill(page: Page, name: string): Promise<void> {
+  await page.evaluate(async (name) => {
+    const db = await window.terrane.open(name, { memtableBytes: 16 << 20 });
+    window.db = db;
+    for (let n = 0; n < 20; n++) {
+      // Random bytes, which no compression shrinks.
+      const value = () => crypto.getRandomValues(new Uint8Array(32 << 10));
+      const put = (_: unknown, i: number) =>
+        ({ type: "put", key: `${n}/${i}`, value: value() }) as const;
+      await db.batch(Array.from({ length: 16 }, put));
+      if (n === 9) await db.flush();
+    }
+    await db.put("k", "v");
+  }, name);
+}
+
+test("gets and writes are answered while a store is flushed, compacted and checked", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  await fill(page, "busy");
+  const found = await page.evaluate(async () => {
+    const { db } = window;
+    /** How many gets are answered before the call is. */
+    const answered = async (calling: Promise<unknown>) => {
+      let [gets, isDone] = [0, false];
+      const done = () => (isDone = true);
+      calling.then(done, done);
+      for (; !isDone; gets++) {
+        if ((await db.get("k")) !== "v") throw new Error("not the value");
+        await db.put("later", `${gets}`);
+      }
+      await calling;
+      return gets;
+    };
+    const flush = await answered(db.flush());
+    const compaction = await answered(db.compactRange());
+    const [level] = (await db.levels()).filter((level) => level.runs.length > 0).slice(-1);
+    const check = await answered(db.check());
+    const { damage, entries } = await db.check();
+    return { gets: [flush, compaction, check], runs: level?.runs.length, damage, entries };
+  });
+  for (const gets of found.gets) expect(gets).toBeGreaterThan(3);
+  expect(found.runs).toBe(1);
+  expect(found.damage).toEqual([]);
+  expect(found.entries).toBeGreaterThan(320);
+});
+
+test("a close comes after what was called before, and a signal leaves the store at work", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  await fill(page, "closing");
+  const found = await page.evaluate(async () => {
+    const { db, terrane } = window;
+    const signal = AbortSignal.timeout(1);
+    const aborted = await Promise.all(
+      [() => db.flush({ signal }), () => db.compactRange({ signal }), () => db.check({ signal })]
+        .map(window.failure)
+        .map(async (failure) => (await failure)?.code),
+    );
+    const calls = [db.put("k", "w"), db.flush(), db.compactRange(), db.check(), db.close()];
+    const settled = await Promise.allSettled(calls);
+    const after = await window.failure(() => db.flush());
+    const again = await terrane.open("closing", { create: false, timeout: 0 });
+    const { damage } = await again.check();
+    return { aborted, settled, after, value: await again.get("k"), damage };
+  });
+  expect(found.aborted).toEqual(["aborted", "aborted", "aborted"]);
+  expect(found.settled.map(({ status }) => status)).toEqual(Array(5).fill("fulfilled"));
+  expect(found.after?.code).toBe("closed");
+  expect([found.value, found.damage]).toEqual(["w", []]);
+});
+
+test("an engine that traps between the steps fails the call, and frees the store", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  await fill(page, "trap");
+  const found = await page.evaluate(async () => {
+    await window.db.close();
+    const worker = () => {
+      const script = `
+        import "${location.origin}/terrane/dist/worker.js";
+        const { Instance } = WebAssembly;
+        WebAssembly.Instance = function (module, imports) {
+          const { exports } = new Instance(module, imports);
+          let steps = 0;
+          const steps_step = (...args) => {
+            if (++steps === 3) throw new WebAssembly.RuntimeError("unreachable");
+            return exports.steps_step(...args);
+          };
+          return { exports: { ...exports, steps_step } };
+        };`;
+      const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+      return new Worker(url, { type: "module" });
+    };
+    const { open } = window.terrane;
+    const db = await open("trap", { worker });
+    const calls = [db.check(), db.compactRange(), db.get("k")];
+    const codes = await Promise.all(
+      calls.map((call) =>
+        call.then(
+          () => "done",
+          (error) => error.code,
+        ),
+      ),
+    );
+    const again = await open("trap", { create: false });
+    return { codes, value: await again.get("k") };
+  });
+  expect(found).toEqual({ codes: ["engine", "engine", "done"], value: "v" });
+});
+
+/** Puts the bytes of a store of some MiB on the window of the page. */
+async function exported(page: Page): Promise<void> {
+  await fill(page, "source");
+  await page.evaluate(async () => {
+    const whole = await new Response(await window.db.export()).blob();
+    await window.db.close();
+    Object.assign(window, { whole });
+  });
+}
+
+test("an import that is called off while the store is made leaves nothing", async ({
+  storePage,
+}) => {
+  const page = await storePage();
+  await exported(page);
+  const found = await page.evaluate(async () => {
+    const { importStore, open } = window.terrane;
+    const { whole } = window as unknown as { whole: Blob };
+    const off = new AbortController();
+    const worker = () => {
+      const worker = new Worker("/terrane/dist/worker.js", { type: "module" });
+      const post = worker.postMessage.bind(worker);
+      // When all bytes are there.
+      worker.postMessage = (requests: { op: string }[], transfer: unknown) => {
+        post(requests, transfer as Transferable[]);
+        if (requests.some(({ op }) => op === "endImport")) setTimeout(() => off.abort());
+      };
+      return worker;
+    };
+    const failure = await window.failure(() =>
+      importStore("copy", whole, { signal: off.signal, worker }),
+    );
+    const names: string[] = [];
+    const root = await navigator.storage.getDirectory();
+    for await (const name of (await root.getDirectoryHandle("terrane")).keys()) names.push(name);
+    await importStore("copy", whole, { timeout: 0 });
+    const copy = await open("copy", { create: false });
+    return { failure, names, count: await copy.count() };
+  });
+  expect(found.failure?.code).toBe("aborted");
+  expect(found.names).toEqual(["source"]);
+  expect(found.count).toBe(321);
+});
+
+test("storage that is cleared under an import fails it, and frees the name", async ({
+  browserName,
+  context,
+  origin,
+  storePage,
+}) => {
+  test.skip(browserName !== "chromium", "only Chromium's debugging protocol clears storage");
+  const page = await storePage();
+  await exported(page);
+  await page.evaluate(() => {
+    const { whole } = window as unknown as { whole: Blob };
+    // The last byte comes when the storage was cleared.
+    const source = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(await whole.slice(0, -1).bytes());
+        Object.assign(window, {
+          async goOn() {
+            controller.enqueue(await whole.slice(-1).bytes());
+            controller.close();
+            return importing;
+          },
+        });
+      },
+    });
+    const importing = window.failure(() => window.terrane.importStore("copy", source));
+  });
+  const stores = () =>
+    page.evaluate(async () => {
+      const root = await navigator.storage.getDirectory();
+      const names: string[] = [];
+      for await (const name of (await root.getDirectoryHandle("terrane")).keys()) names.push(name);
+      return names.includes("copy");
+    });
+  await expect.poll(stores).toBe(true);
+  const browser = await context.newCDPSession(page);
+  await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+  const found = await page.evaluate(async () => {
+    const { whole, goOn } = window as unknown as {
+      whole: Blob;
+      goOn: () => ReturnType<typeof window.failure>;
+    };
+    const failure = await goOn();
+    await window.terrane.importStore("copy", whole);
+    return { failure, count: await (await window.terrane.open("copy")).count() };
+  });
+  expect(found.failure?.code).toBe("not-found");
+  expect(found.count).toBe(321);
+});
+
+test("an import that ended with its page is begun anew", async ({ storePage }) => {
+  const page = await storePage();
+  await exported(page);
+  const count = await page.evaluate(async () => {
+    const { importStore, open } = window.terrane;
+    const { whole } = window as unknown as { whole: Blob };
+    let worker: Worker | undefined;
+    void importStore("cut", whole, {
+      worker: () => (worker = new Worker("/terrane/dist/worker.js", { type: "module" })),
+    });
+    const stores = await (await navigator.storage.getDirectory()).getDirectoryHandle("terrane");
+    const begun = async () => {
+      const data = await (await stores.getDirectoryHandle("cut")).getFileHandle("data");
+      return (await data.getFile()).size > 0;
+    };
+    while (!(await begun().catch(() => false))) await new Promise((next) => setTimeout(next));
+    worker?.terminate();
+    const refused = await window.failure(() => open("cut", { create: false }));
+    if (refused?.code !== "not-found") throw new Error(JSON.stringify(refused));
+    await importStore("cut", whole);
+    return (await open("cut", { create: false })).count();
+  });
+  expect(count).toBe(321);
+});
