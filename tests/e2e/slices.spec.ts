@@ -2,7 +2,7 @@
 
 import { expect, type Page, test } from "./fixtures.ts";
 
-/** Opens a store as `window.db` and gives it 5 MiB in a table, and as much in memory. */
+/** Opens a store as `window.db` and gives it 3 MiB in a table, and 7 MiB in memory. */
 async function fill(page: Page, name: string): Promise<void> {
   await page.evaluate(async (name) => {
     const db = await window.terrane.open(name, { memtableBytes: 16 << 20 });
@@ -13,7 +13,7 @@ async function fill(page: Page, name: string): Promise<void> {
       const put = (_: unknown, i: number) =>
         ({ type: "put", key: `${n}/${i}`, value: value() }) as const;
       await db.batch(Array.from({ length: 16 }, put));
-      if (n === 9) await db.flush();
+      if (n === 5) await db.flush();
     }
     await db.put("k", "v");
   }, name);
@@ -26,14 +26,15 @@ test("gets and writes are answered while a store is flushed, compacted and check
   await fill(page, "busy");
   const found = await page.evaluate(async () => {
     const { db } = window;
-    /** How many gets are answered before the call is. */
+    /** How many gets are answered before the call is, one after the other. */
     const answered = async (calling: Promise<unknown>) => {
       let [gets, isDone] = [0, false];
       const done = () => (isDone = true);
       calling.then(done, done);
-      for (; !isDone; gets++) {
+      await db.put("later", "x");
+      while (!isDone) {
         if ((await db.get("k")) !== "v") throw new Error("not the value");
-        await db.put("later", `${gets}`);
+        if (!isDone) gets++;
       }
       await calling;
       return gets;
@@ -45,7 +46,8 @@ test("gets and writes are answered while a store is flushed, compacted and check
     const { damage, entries } = await db.check();
     return { gets: [flush, compaction, check], runs: level?.runs.length, damage, entries };
   });
-  for (const gets of found.gets) expect(gets).toBeGreaterThan(3);
+  // All at once, there would be none.
+  for (const gets of found.gets) expect(gets).toBeGreaterThan(1);
   expect(found.runs).toBe(1);
   expect(found.damage).toEqual([]);
   expect(found.entries).toBeGreaterThan(320);
