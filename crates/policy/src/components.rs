@@ -12,10 +12,7 @@ use crate::sort::sort_by;
 use std::sync::Arc;
 
 /// The components of `tables`, in key order.
-pub(crate) fn components<'a>(
-    tables: impl IntoIterator<Item = &'a Arc<TableInfo>>,
-) -> Vec<Vec<&'a Arc<TableInfo>>> {
-    let mut tables: Vec<_> = tables.into_iter().collect();
+pub(crate) fn components(mut tables: Vec<&Arc<TableInfo>>) -> Vec<Vec<&Arc<TableInfo>>> {
     sort_by(&mut tables, |a, b| a.smallest.cmp(&b.smallest));
     let mut all: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
     let mut end: &[u8] = &[];

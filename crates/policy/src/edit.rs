@@ -74,19 +74,22 @@ pub enum EditError {
 /// The shape after `edit`.
 pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     let mut next = shape.clone();
-    let added = edit.added.iter().map(|(_, _, table)| table.id);
-    let found = shape.find(edit.dropped.iter().copied().chain(added));
+    let mut named = edit.dropped.clone();
+    named.extend(edit.added.iter().map(|(_, _, table)| table.id));
+    let found = shape.find(named);
     let mut present: SortedSet<_> = found.iter().map(|placed| placed.table.id).collect();
     for id in &edit.dropped {
         if !present.remove(id) {
             return Err(EditError::Missing(*id));
         }
     }
-    let runs: SortedSet<_> = found.iter().map(|placed| placed.run).collect();
-    let gone: Names = edit.dropped.iter().copied().collect();
-    let all = next.levels.iter_mut().flat_map(|level| &mut level.runs);
-    for run in all.filter(|run| runs.contains(&run.id)) {
-        run.tables.retain(|t| !gone.contains(t.id));
+    let mut runs: Vec<_> = found.iter().map(|placed| placed.place.run).collect();
+    runs.dedup();
+    let gone = Names::from(edit.dropped.clone());
+    for level in &mut next.levels {
+        for run in level.runs.iter_mut().filter(|run| runs.contains(&run.id)) {
+            run.tables.retain(|t| !gone.contains(t.id));
+        }
     }
     let mut entering: Vec<(usize, RunId, Vec<Arc<TableInfo>>)> = Vec::new();
     for (level, run, table) in &edit.added {

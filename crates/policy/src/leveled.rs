@@ -24,7 +24,6 @@ use crate::pick::{Cursors, Pick};
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::{Installed, Policy, Step};
-use crate::sort::sort_by;
 use crate::view::{Vertical, View};
 
 /// The leveled policy and its parameters.
@@ -77,7 +76,15 @@ impl Policy for Leveled {
         (1..planning.shape.levels.len())
             .find_map(|level| view.unite(level))
             .or_else(|| view.gather())
-            .or_else(|| self.act(&view, &Cursors::read(planning.state)))
+            .or_else(|| {
+                let cursors = Cursors::read(planning.state);
+                let last = view.last();
+                view.act(1, &|level| view.score(level), &|level| match level {
+                    0 => view.empty(0, view.leveled(1)),
+                    _ if self.adapt && level == last => view.deepen(),
+                    _ => view.send_down(level, self.pick, self.seed, cursors.of(level)),
+                })
+            })
     }
 
     /// Moves the cursor of the level that a table was sent down from.
@@ -94,34 +101,6 @@ impl Policy for Leveled {
             cursors.advance(from, &table.largest);
         }
         cursors.state()
-    }
-}
-
-impl Leveled {
-    /// Step 3.
-    fn act(&self, view: &View, cursors: &Cursors) -> Option<Plan> {
-        let last = view.last();
-        let mut due: Vec<_> = (0..=last)
-            .map(|level| (level, view.score(level)))
-            .filter(|(_, score)| *score >= 1.0)
-            .collect();
-        sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
-        let mut kept: Vec<_> = (1..=last).filter(|l| view.runs(*l).len() > 1).collect();
-        for (level, _) in due {
-            if kept.contains(&level) || kept.contains(&(level + 1)) {
-                continue;
-            }
-            let plan = match level {
-                0 => view.empty(0, view.leveled(1)),
-                _ if self.adapt && level == last => view.deepen(),
-                _ => view.send_down(level, self.pick, self.seed, cursors.of(level)),
-            };
-            if plan.is_some() {
-                return plan;
-            }
-            kept.extend([level, level + 1]);
-        }
-        None
     }
 }
 

@@ -73,18 +73,10 @@ fn merge(view: &View) -> Option<Plan> {
     let least = view.admits().then_some(1).max(over).max(scattered)?;
     let q = (least..last).find(|q| view.down_to(*q) <= view.capacity(*q)).unwrap_or(last);
 
-    let coming = (0..q).flat_map(|level| view.level(level)).chain(view.older(q));
+    let mut coming = view.between(0, q);
+    coming.extend(view.older(q));
     let groups = bring(coming, view.leveled(q));
-    let cause = match (over, scattered) {
-        (Some(below), _) if least == below => {
-            let (have, limit) = (view.bytes(below - 1), view.capacity(below - 1));
-            format!("level {} has {} over {}", below - 1, size(have), size(limit))
-        }
-        (_, Some(level)) if least == level => {
-            format!("level {level} has {} runs, not one", view.runs(level).len())
-        }
-        _ => format!("level 0 has {}", count(view.runs(0).len(), "run")),
-    };
+    let cause = view.cause(least, over, scattered);
     let reason = format!(
         "{cause}: all down to level {q}, {}, becomes its run, in {}",
         size(view.down_to(q)),

@@ -6,6 +6,7 @@
 use crate::histogram::Histogram;
 use crate::names::Names;
 use crate::nested::Nested;
+use crate::plan::Destination;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -142,10 +143,8 @@ impl Level {
 pub struct Placed<'a> {
     /// The table.
     pub table: &'a Arc<TableInfo>,
-    /// The index of its level.
-    pub level: usize,
-    /// Its run.
-    pub run: RunId,
+    /// Its level and run.
+    pub place: Destination,
 }
 
 /// One keyspace's tree: levels from the staging area (0) downward; deeper is older.
@@ -156,27 +155,37 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Every run with its level, newest position first.
-    pub fn runs(&self) -> impl Iterator<Item = (usize, &Run)> {
-        let levels = self.levels.iter().enumerate();
-        levels.flat_map(|(level, l)| l.runs.iter().map(move |run| (level, run)))
+    /// Every run with its place, newest first.
+    #[must_use]
+    pub fn runs(&self) -> Vec<(Destination, &Run)> {
+        let mut runs = Vec::new();
+        for (level, l) in self.levels.iter().enumerate() {
+            runs.extend(l.runs.iter().map(|run| (Destination { level, run: run.id }, run)));
+        }
+        runs
     }
 
     /// Every table with its level and run, newest position first.
     pub fn tables(&self) -> impl Iterator<Item = (usize, RunId, &Arc<TableInfo>)> {
-        self.runs().flat_map(|(depth, run)| run.tables.iter().map(move |t| (depth, run.id, t)))
+        let mut tables = Vec::new();
+        for (Destination { level, run: id }, run) in self.runs() {
+            tables.extend(run.tables.iter().map(|table| (level, id, table)));
+        }
+        tables.into_iter()
     }
 
     /// The tables of these names, newest position first; names that the shape does not hold are left
     /// out. It is one pass over the tables that looks at nothing but their names: no key is compared,
     /// and nothing is kept of a table that is not asked for.
     #[must_use]
-    pub fn find(&self, names: impl IntoIterator<Item = TableId>) -> Vec<Placed<'_>> {
-        let names: Names = names.into_iter().collect();
+    pub fn find(&self, names: Vec<TableId>) -> Vec<Placed<'_>> {
+        let names = Names::from(names);
         let mut found = Vec::new();
-        for (level, run, table) in self.tables() {
-            if names.contains(table.id) {
-                found.push(Placed { table, level, run });
+        for (place, run) in self.runs() {
+            for table in &run.tables {
+                if names.contains(table.id) {
+                    found.push(Placed { table, place });
+                }
             }
         }
         found

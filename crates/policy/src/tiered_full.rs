@@ -76,11 +76,14 @@ impl TieredFull {
         let found = (least..=last).find(holds);
 
         let q = found.unwrap_or(last);
-        let above = (0..q).flat_map(|level| view.level(level));
-        let groups = match found {
-            Some(_) => bring(above, view.new_run(q)),
-            None => bring(above.chain(view.older(q)), view.leveled(q)),
+        let mut coming = view.between(0, q);
+        let target = if found.is_some() {
+            view.new_run(q)
+        } else {
+            coming.extend(view.older(q));
+            view.leveled(q)
         };
+        let groups = bring(coming, target);
         let cause = match over {
             Some(below) if least == below => {
                 let (level, have) = (below - 1, count(view.runs(below - 1).len(), "run"));

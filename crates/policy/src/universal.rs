@@ -79,7 +79,10 @@ impl Policy for Universal {
         let bottom = stack.last().is_some_and(|c| c.place == oldest.place);
         let table_bytes = self.table_bytes;
         let target = Target { destination, there, bottom, table_bytes, moves: true };
-        let coming = block.iter().filter(|c| c.place != destination).flat_map(|c| &c.run.tables);
+        let mut coming = Vec::new();
+        for component in block.iter().filter(|c| c.place != destination) {
+            coming.extend(&component.run.tables);
+        }
         Some(Compaction::parallel(bring(coming, target), reason).into())
     }
 }
@@ -95,16 +98,13 @@ struct Component<'a> {
 
 fn stack<'a>(shape: &'a Shape, running: &Running) -> Vec<Component<'a>> {
     let held = running.held();
-    let runs = shape.levels.iter().enumerate().flat_map(|(level, l)| {
-        l.runs.iter().map(move |run| (Destination { level, run: run.id }, run))
-    });
-    runs.map(|(place, run)| Component {
+    let each = shape.runs().into_iter().map(|(place, run)| Component {
         place,
         run,
         bytes: run.bytes(),
         busy: running.writes_into(place) || run.tables.iter().any(|t| held.contains(&t.id)),
-    })
-    .collect()
+    });
+    each.collect()
 }
 
 fn bytes(block: &[Component]) -> u64 {

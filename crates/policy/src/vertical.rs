@@ -5,6 +5,7 @@ use crate::groups::{Target, bring};
 use crate::pick::{Candidate, Pick, pick};
 use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape, inputs_of};
 use crate::shape::{Run, TableInfo, tables_of};
+use crate::sort::sort_by;
 use crate::view::View;
 use crate::words::{count, size};
 use std::sync::Arc;
@@ -93,13 +94,67 @@ impl View<'_> {
         Some(Compaction::parallel(groups, reason).into())
     }
 
+    /// Why everything down to at least `least` is merged: the level above that one, `over` less one,
+    /// has too much, or that one is `scattered` over several runs, or level 0 is due.
+    pub(crate) fn cause(
+        &self,
+        least: usize,
+        over: Option<usize>,
+        scattered: Option<usize>,
+    ) -> String {
+        match (over, scattered) {
+            (Some(below), _) if least == below => {
+                let (have, limit) = (self.bytes(below - 1), self.capacity(below - 1));
+                format!("level {} has {} over {}", below - 1, size(have), size(limit))
+            }
+            (_, Some(level)) if least == level => {
+                format!("level {level} has {} runs, not one", self.runs(level).len())
+            }
+            _ => format!("level 0 has {}", count(self.runs(0).len(), "run")),
+        }
+    }
+
+    /// Of the levels from 0 to L that are due, the one with the greatest score acts; one that has to
+    /// wait keeps the levels it needs from being taken meanwhile, as does one from `leveled` down that
+    /// has several runs.
+    pub(crate) fn act(
+        &self,
+        leveled: usize,
+        score: &dyn Fn(usize) -> f64,
+        step: &dyn Fn(usize) -> Option<Plan>,
+    ) -> Option<Plan> {
+        let mut due = Vec::new();
+        let mut kept = Vec::new();
+        for level in 0..=self.last() {
+            let score = score(level);
+            if score >= 1.0 {
+                due.push((level, score));
+            }
+            if level >= leveled && self.runs(level).len() > 1 {
+                kept.push(level);
+            }
+        }
+        sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
+        for (level, _) in due {
+            if kept.contains(&level) || kept.contains(&(level + 1)) {
+                continue;
+            }
+            let plan = step(level);
+            if plan.is_some() {
+                return plan;
+            }
+            kept.extend([level, level + 1]);
+        }
+        None
+    }
+
     /// Makes one run of a level that another policy left with several: tables that overlap are
     /// merged, the others move.
     pub(crate) fn unite(&self, level: usize) -> Option<Plan> {
         if self.runs(level).len() < 2 || self.is_any_held(level) {
             return None;
         }
-        let groups = bring(self.older(level), self.leveled(level));
+        let groups = bring(self.older(level).collect(), self.leveled(level));
         let reason = format!(
             "level {level} has {} runs, not one: {} unite them",
             self.runs(level).len(),
@@ -113,7 +168,7 @@ impl View<'_> {
         if self.is_any_held(level) {
             return None;
         }
-        let groups = bring(self.level(level), target);
+        let groups = bring(self.level(level).collect(), target);
         let inputs = inputs_of(&groups);
         if inputs.clone().any(|id| self.holds(id)) {
             return None;

@@ -98,6 +98,15 @@ impl<'a> View<'a> {
         tables_of(self.runs(level))
     }
 
+    /// Every table of the levels from `from` to above `to`.
+    pub(crate) fn between(&self, from: usize, to: usize) -> Vec<&'a Arc<TableInfo>> {
+        let mut tables = Vec::new();
+        for level in from..to {
+            tables.extend(self.level(level));
+        }
+        tables
+    }
+
     /// Whether a running group consumes the table.
     pub(crate) fn is_held(&self, table: &TableInfo) -> bool {
         self.holds(&table.id)

@@ -17,31 +17,31 @@ impl<'a> Tree<'a> {
     /// The groups that bring levels `from` to `level` into that one: into its run, which takes the
     /// level's other runs in, or as a new one.
     pub fn groups(&self, from: usize, level: usize) -> Vec<Group> {
-        let above = (from..level).flat_map(|l| self.view.level(l));
+        let mut coming = self.view.between(from, level);
         let moves = self.moves || level <= self.divided;
         let is_one_run = level == self.last && !self.holds(from, level);
         if !self.is_leveled(level) && !is_one_run {
             let target = Target { moves, ..self.view.new_run(level) };
-            return self.cut_at_boundaries(above, level, target);
+            return self.cut_at_boundaries(coming, level, target);
         }
-        let coming = above.chain(self.view.older(level));
+        coming.extend(self.view.older(level));
         let mut target = Target { moves, ..self.view.leveled(level) };
         if level < self.last {
             return self.cut_at_boundaries(coming, level, target);
         }
         let most = self.view.capacity(self.divided).min(target.table_bytes);
         target.table_bytes = most;
-        bring_cut(coming, target, most, |part| parts(part, most))
+        bring_cut(coming, target, most, &|part| parts(part, most))
     }
 
     fn cut_at_boundaries(
         &self,
-        coming: impl Iterator<Item = &'a Arc<TableInfo>>,
+        coming: Vec<&'a Arc<TableInfo>>,
         level: usize,
         target: Target<'a>,
     ) -> Vec<Group> {
         let boundaries = if level < self.divided { Vec::new() } else { self.boundaries() };
-        bring_cut(coming, target, 0, |part| {
+        bring_cut(coming, target, 0, &|part| {
             let (smallest, largest) = hull(part);
             within(&boundaries, smallest, largest)
         })

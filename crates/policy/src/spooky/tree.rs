@@ -76,8 +76,8 @@ impl<'a> Tree<'a> {
     /// within level 0.
     pub fn is_upper_busy(&self) -> bool {
         let taken = self.view.running.taken_into(self.divided);
-        let mut above = (0..self.divided).flat_map(|level| self.view.level(level));
-        above.any(|t| taken.contains(&t.id))
+        let above = self.view.between(0, self.divided);
+        above.iter().any(|t| taken.contains(&t.id))
             || self.running().any(|g| (1..self.divided).contains(&g.destination.level))
     }
 
