@@ -97,9 +97,13 @@ fn parts<'a>(
 
 /// The least and the greatest key of the tables.
 pub(crate) fn hull<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
-    let smallest = tables.iter().map(|t| t.smallest.as_slice()).min();
-    let largest = tables.iter().map(|t| t.largest.as_slice()).max();
-    (smallest.unwrap_or_default(), largest.unwrap_or_default())
+    let Some((first, rest)) = tables.split_first() else { return Default::default() };
+    let (mut smallest, mut largest) = (&first.smallest, &first.largest);
+    for table in rest {
+        smallest = smallest.min(&table.smallest);
+        largest = largest.max(&table.largest);
+    }
+    (smallest, largest)
 }
 
 /// Bytes of all the tables.

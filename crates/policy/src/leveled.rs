@@ -91,14 +91,15 @@ impl Policy for Leveled {
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
         let Step::Group { group, .. } = installed.step else { return state.to_vec() };
         let from = group.destination.level.saturating_sub(1);
-        let tables = installed.before.levels.get(from).into_iter().flat_map(|level| level.tables());
-        let mut sent = tables.filter(|t| group.inputs.contains(&t.id));
         let mut cursors = Cursors::read(state);
         if self.pick == Pick::RoundRobin
             && from > 0
-            && let (Some(table), None) = (sent.next(), sent.next())
+            && let Some(level) = installed.before.levels.get(from)
         {
-            cursors.advance(from, &table.largest);
+            let mut sent = level.tables().filter(|t| group.inputs.contains(&t.id));
+            if let (Some(table), None) = (sent.next(), sent.next()) {
+                cursors.advance(from, &table.largest);
+            }
         }
         cursors.state()
     }

@@ -84,21 +84,6 @@ impl Run {
         self.tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
     }
 
-    /// For each of some tables in key order, those here that share a user key range with it: as
-    /// [`Run::overlapping`], but in one sweep.
-    pub(crate) fn overlapping_each<'a>(
-        &'a self,
-        tables: &'a [Arc<TableInfo>],
-    ) -> impl Iterator<Item = &'a [Arc<TableInfo>]> {
-        let mut rest = self.tables.as_slice();
-        tables.iter().map(move |table| {
-            let behind = rest.iter().take_while(|t| t.largest < table.smallest).count();
-            rest = rest.get(behind..).unwrap_or_default();
-            let count = rest.iter().take_while(|t| t.smallest <= table.largest).count();
-            rest.get(..count).unwrap_or_default()
-        })
-    }
-
     /// The tables that share a user key range with `smallest..=largest`, found by binary search.
     #[must_use]
     pub fn overlapping(&self, smallest: &[u8], largest: &[u8]) -> &[Arc<TableInfo>] {
@@ -107,6 +92,23 @@ impl Run {
         let count = rest.partition_point(|t| t.smallest.as_slice() <= largest);
         rest.get(..count).unwrap_or_default()
     }
+}
+
+/// For each of some tables in key order, those of `below`, in key order too, that share a user key
+/// range with it: as [`Run::overlapping`], but in one sweep.
+pub(crate) fn overlapping_each<'a>(
+    tables: &[Arc<TableInfo>],
+    below: &'a [Arc<TableInfo>],
+) -> Vec<&'a [Arc<TableInfo>]> {
+    let mut rest = below;
+    let mut each = Vec::with_capacity(tables.len());
+    for table in tables {
+        let behind = rest.iter().take_while(|t| t.largest < table.smallest).count();
+        rest = rest.get(behind..).unwrap_or_default();
+        let count = rest.iter().take_while(|t| t.smallest <= table.largest).count();
+        each.push(rest.get(..count).unwrap_or_default());
+    }
+    each
 }
 
 /// The tables of runs.

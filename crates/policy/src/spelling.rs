@@ -55,20 +55,21 @@ impl FromStr for PolicyOptions {
 
 fn entries(text: &str) -> Option<Vec<(String, Given)>> {
     let word = |text: &str| {
-        let word = text.trim().strip_prefix('"')?.strip_suffix('"')?;
+        let word = text.trim_ascii().strip_prefix('"')?.strip_suffix('"')?;
         (!word.contains(['"', '\\'])).then(|| word.to_owned())
     };
-    let entry = |text: &str| {
-        let (name, value) = text.split_once(':')?;
-        let given = match value.trim() {
+    let mut entries = Vec::new();
+    for entry in text.trim_ascii().strip_prefix('{')?.strip_suffix('}')?.split(',') {
+        let (name, value) = entry.split_once(':')?;
+        let given = match value.trim_ascii() {
             "true" => Given::Switch(true),
             "false" => Given::Switch(false),
             value if value.starts_with('"') => Given::Word(word(value)?),
             value => Given::Number(value.parse().ok()?),
         };
-        Some((word(name)?, given))
-    };
-    text.trim().strip_prefix('{')?.strip_suffix('}')?.split(',').map(entry).collect()
+        entries.push((word(name)?, given));
+    }
+    Some(entries)
 }
 
 impl<'de> Deserialize<'de> for PolicyOptions {

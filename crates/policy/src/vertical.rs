@@ -4,11 +4,10 @@ use crate::descend::descend;
 use crate::groups::{Target, bring};
 use crate::pick::{Candidate, Pick, pick};
 use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape, inputs_of};
-use crate::shape::{Run, TableInfo, tables_of};
+use crate::shape::{Run, overlapping_each, tables_of};
 use crate::sort::sort_by;
 use crate::view::View;
 use crate::words::{count, size};
-use std::sync::Arc;
 
 /// So many runs may wait in level 0 at least while they hold less than B bytes.
 const LIGHT_RUNS: u64 = 4;
@@ -214,26 +213,19 @@ impl View<'_> {
         cursor: Option<&[u8]>,
     ) -> Option<Plan> {
         let tables = self.tables(level);
-        let overlaps: Vec<&[Arc<TableInfo>]> = match self.runs(level + 1).first() {
-            Some(below) => below.overlapping_each(tables).collect(),
-            None => vec![&[]; tables.len()],
-        };
-        let free: Vec<_> = (tables.iter().zip(overlaps))
-            .filter(|(t, overlaps)| {
-                !self.is_held(t) && !overlaps.iter().any(|overlap| self.is_held(overlap))
-            })
-            .collect();
-        let candidates: Vec<_> = (free.iter())
-            .map(|(table, overlaps)| Candidate {
-                table,
-                overlap: overlaps.iter().map(|o| o.bytes).fold(0, u64::saturating_add),
-            })
-            .collect();
-        let (picked, overlapping) = *free.get(pick(how, &candidates, seed, cursor)?)?;
+        let mut candidates = Vec::new();
+        for (table, overlaps) in tables.iter().zip(overlapping_each(tables, self.tables(level + 1)))
+        {
+            if !self.is_held(table) && !overlaps.iter().any(|t| self.is_held(t)) {
+                let bytes = overlaps.iter().map(|t| t.bytes).fold(0, u64::saturating_add);
+                candidates.push(Candidate { table, overlaps, bytes });
+            }
+        }
+        let Candidate { table, overlaps, .. } = *pick(how, &candidates, seed, cursor)?;
 
-        let action = if overlapping.is_empty() {
+        let action = if overlaps.is_empty() {
             let bottom = level + 1 >= self.last();
-            descend(std::slice::from_ref(picked), bottom, self.rule.table_bytes)
+            descend(std::slice::from_ref(table), bottom, self.rule.table_bytes)
         } else {
             self.merge()
         };
@@ -241,10 +233,11 @@ impl View<'_> {
             "level {level} has {} over {}: {} goes down, overlapping {}",
             size(self.staying(level)),
             size(self.capacity(level)),
-            picked.id,
-            count(overlapping.len(), "table"),
+            table.id,
+            count(overlaps.len(), "table"),
         );
-        let inputs = std::iter::once(picked).chain(overlapping).map(|t| t.id).collect();
+        let mut inputs = vec![table.id];
+        inputs.extend(overlaps.iter().map(|t| t.id));
         let destination = self.run_of(level + 1);
         let groups = vec![Group { inputs, destination, action }];
         Some(Compaction::parallel(groups, reason).into())

@@ -50,16 +50,17 @@ impl<'a> Tree<'a> {
     /// Keys with which the files of L's oldest run begin, without the first.
     pub fn boundaries(&self) -> Vec<&'a [u8]> {
         let oldest = self.view.runs(self.last).last();
-        let files = oldest.map_or(&[][..], |run| &run.tables);
-        files.iter().skip(1).map(|t| t.smallest.as_slice()).collect()
+        let files = oldest.and_then(|run| run.tables.get(1..)).unwrap_or_default();
+        files.iter().map(|t| t.smallest.as_slice()).collect()
     }
 }
 
 /// Those of the ascending `boundaries` at which a file of these keys is cut.
 pub(super) fn within(boundaries: &[&[u8]], smallest: &[u8], largest: &[u8]) -> Vec<Vec<u8>> {
     let from = boundaries.partition_point(|b| *b <= smallest);
-    let rest = boundaries.iter().skip(from);
-    rest.take_while(|b| **b <= largest).map(|b| b.to_vec()).collect()
+    let to = boundaries.partition_point(|b| *b <= largest);
+    let inside = boundaries.get(from..to).unwrap_or_default();
+    inside.iter().map(|b| b.to_vec()).collect()
 }
 
 /// Keys that cut what these tables hold into equal parts of at most `most` bytes, as far as their
