@@ -38,7 +38,7 @@ fn merge_all(shape: &Shape, running: &Running, fresh: RunId) -> Option<Compactio
         return None;
     }
     let destination = Destination { level: shape.deepest(), run: fresh };
-    let tables = shape.tables().map(|(_, _, t)| t).collect();
+    let tables = shape.between(0, shape.levels.len());
     let reason = format!("the whole tree is merged: {} become one", count(runs, "run"));
     Some(merge(tables, destination, reason))
 }

@@ -71,15 +71,15 @@ fn merge(view: &View) -> Option<Plan> {
     let over = (1..last).rfind(|l| view.bytes(*l) > view.capacity(*l)).map(|l| l + 1);
     let scattered = (1..=last).rfind(|l| view.runs(*l).len() > 1);
     let least = view.admits().then_some(1).max(over).max(scattered)?;
-    let q = (least..last).find(|q| view.down_to(*q) <= view.capacity(*q)).unwrap_or(last);
+    let q = (least..last).find(|q| view.down_to(0, *q) <= view.capacity(*q)).unwrap_or(last);
 
-    let mut coming = view.between(0, q);
+    let mut coming = view.shape.between(0, q);
     coming.extend(view.older(q));
     let groups = bring(coming, view.leveled(q));
     let cause = view.cause(least, over, scattered);
     let reason = format!(
         "{cause}: all down to level {q}, {}, becomes its run, in {}",
-        size(view.down_to(q)),
+        size(view.down_to(0, q)),
         count(groups.len(), "group"),
     );
     Some(Compaction::parallel(groups, reason).into())

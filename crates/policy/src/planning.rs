@@ -52,6 +52,12 @@ impl Running {
         taken.into_iter().collect()
     }
 
+    /// Whether a running group writes into `level` or a deeper one.
+    #[must_use]
+    pub fn writes_from(&self, level: usize) -> bool {
+        self.groups().any(|g| g.destination.level >= level)
+    }
+
     /// Whether a running group writes into `destination`.
     #[must_use]
     pub fn writes_into(&self, destination: Destination) -> bool {

@@ -167,6 +167,16 @@ impl Shape {
         runs
     }
 
+    /// The tables of the levels from `from` to above `to`, newest position first.
+    #[must_use]
+    pub fn between(&self, from: usize, to: usize) -> Vec<&Arc<TableInfo>> {
+        let mut tables = Vec::new();
+        for level in self.levels.iter().take(to).skip(from) {
+            tables.extend(level.tables());
+        }
+        tables
+    }
+
     /// Every table with its level and run, newest position first.
     pub fn tables(&self) -> impl Iterator<Item = (usize, RunId, &Arc<TableInfo>)> {
         let mut tables = Vec::new();

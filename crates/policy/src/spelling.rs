@@ -12,7 +12,7 @@
 //! Reading goes by the parameters' own description, and the engine reads text without serde: that
 //! code is many times as large, and a browser has to load it.
 
-use crate::options::{PolicyOptions, presets};
+use crate::options::{PolicyOptions, defaults};
 use crate::parameter::{Slot, Value};
 use crate::pick::Pick;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -54,18 +54,20 @@ impl FromStr for PolicyOptions {
 }
 
 fn entries(text: &str) -> Option<Vec<(String, Given)>> {
-    let word = |text: &str| {
-        let word = text.trim_ascii().strip_prefix('"')?.strip_suffix('"')?;
-        (!word.contains(['"', '\\'])).then(|| word.to_owned())
+    let word = |text: &[u8]| {
+        let word = text.trim_ascii().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        let plain = !word.contains(&b'"') && !word.contains(&b'\\');
+        String::from_utf8(word.to_vec()).ok().filter(|_| plain)
     };
+    let map = text.as_bytes().trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;
     let mut entries = Vec::new();
-    for entry in text.trim_ascii().strip_prefix('{')?.strip_suffix('}')?.split(',') {
-        let (name, value) = entry.split_once(':')?;
-        let given = match value.trim_ascii() {
-            "true" => Given::Switch(true),
-            "false" => Given::Switch(false),
-            value if value.starts_with('"') => Given::Word(word(value)?),
-            value => Given::Number(value.parse().ok()?),
+    for entry in map.split(|byte| *byte == b',') {
+        let (name, value) = entry.split_at(entry.iter().position(|byte| *byte == b':')?);
+        let given = match value.get(1..)?.trim_ascii() {
+            b"true" => Given::Switch(true),
+            b"false" => Given::Switch(false),
+            value @ [b'"', ..] => Given::Word(word(value)?),
+            value => Given::Number(str::from_utf8(value).ok()?.parse().ok()?),
         };
         entries.push((word(name)?, given));
     }
@@ -86,7 +88,7 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
     });
     let name = name.ok_or("expected a map with the name of a policy")?;
     let mut options = PolicyOptions::named(name).ok_or_else(|| {
-        let known: Vec<_> = presets().iter().map(|preset| preset.name).collect();
+        let known = defaults().map(|options| options.name());
         format!("no policy is `{name}`, expected {}", known.join(", "))
     })?;
     let mut tuning = options.tuning();

@@ -72,11 +72,12 @@ impl TieredFull {
         };
         let over = (1..=last).rfind(is_over).map(|l| l + 1);
         let least = view.admits().then_some(1).max(over)?;
-        let holds = |q: &usize| view.down_to(*q) <= view.capacity(*q) && runs(*q) < self.size_ratio;
+        let holds =
+            |q: &usize| view.down_to(0, *q) <= view.capacity(*q) && runs(*q) < self.size_ratio;
         let found = (least..=last).find(holds);
 
         let q = found.unwrap_or(last);
-        let mut coming = view.between(0, q);
+        let mut coming = view.shape.between(0, q);
         let target = if found.is_some() {
             view.new_run(q)
         } else {

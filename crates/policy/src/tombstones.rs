@@ -40,7 +40,7 @@ impl TombstoneRule {
 
         let below = |place: Destination| group.destination.is_above(place);
         let mut ranges: Vec<(&[u8], &[u8])> = Vec::new();
-        for (_, run) in shape.runs().into_iter().filter(|(place, _)| below(*place)) {
+        for (_, run) in shape.runs().iter().filter(|(place, _)| below(*place)) {
             for table in run.overlapping(first, last) {
                 if !own.contains(table.id) {
                     ranges.push((&table.smallest, &table.largest));
@@ -86,7 +86,7 @@ fn tables<'a>(shape: &'a Shape, group: &Group) -> Vec<&'a Arc<TableInfo>> {
 
 /// Joins overlapping ranges.
 fn union(mut ranges: Vec<(&[u8], &[u8])>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    sort_by(&mut ranges, Ord::cmp);
+    sort_by(&mut ranges, |(a, _), (b, _)| a.cmp(b));
     let mut joined: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for (smallest, largest) in ranges {
         match joined.last_mut() {

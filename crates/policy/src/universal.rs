@@ -98,7 +98,8 @@ struct Component<'a> {
 
 fn stack<'a>(shape: &'a Shape, running: &Running) -> Vec<Component<'a>> {
     let held = running.held();
-    let each = shape.runs().into_iter().map(|(place, run)| Component {
+    let runs = shape.runs();
+    let each = runs.iter().map(|&(place, run)| Component {
         place,
         run,
         bytes: run.bytes(),

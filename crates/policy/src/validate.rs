@@ -247,18 +247,22 @@ fn resolve<'a>(
     }
     let mut found = shape.find(named);
     sort_by(&mut found, |a, b| a.table.id.cmp(&b.table.id));
-    let input = |id: TableId| {
-        found.binary_search_by_key(&id, |placed| placed.table.id).ok().and_then(|at| found.get(at))
+    let mut taken = vec![false; found.len()];
+    // The table, and whether it has a consumer already.
+    let mut take = |id: TableId| {
+        let at = found.binary_search_by_key(&id, |placed| placed.table.id).ok()?;
+        Some((*found.get(at)?, std::mem::replace(taken.get_mut(at)?, true)))
     };
 
     let mut old = Vec::new();
-    let mut places: Vec<_> = shape.runs().into_iter().map(|(place, _)| place).collect();
+    let mut places: Vec<_> = shape.runs().iter().map(|(place, _)| *place).collect();
     for group in running.groups() {
         places.push(group.destination);
-        old.push(Resolved::new(
-            group,
-            group.inputs.iter().filter_map(|id| input(*id)).copied().collect(),
-        ));
+        let mut inputs = Vec::with_capacity(group.inputs.len());
+        for &table in &group.inputs {
+            inputs.extend(take(table).map(|(input, _)| input));
+        }
+        old.push(Resolved::new(group, inputs));
     }
     if compaction.groups.is_empty() {
         return Err(Refusal::NoGroups);
@@ -277,27 +281,15 @@ fn resolve<'a>(
         }
         let mut inputs = Vec::with_capacity(group.inputs.len());
         for &table in &group.inputs {
-            inputs.push(*input(table).ok_or(Refusal::Missing { group: number, table })?);
+            match take(table) {
+                None => return Err(Refusal::Missing { group: number, table }),
+                Some((_, true)) => return Err(Refusal::Taken { group: number, table }),
+                Some((input, false)) => inputs.push(input),
+            }
         }
         new.push(Resolved::new(group, inputs));
     }
-    check_taken(running, compaction)?;
     Ok((old, new))
-}
-
-/// Each table has one consumer.
-fn check_taken(running: &Running, compaction: &Compaction) -> Result<(), Refusal> {
-    let mut inputs: Vec<(TableId, Option<usize>)> = Vec::new();
-    running.held().iter().for_each(|held| inputs.push((*held, None)));
-    for (number, group) in compaction.groups.iter().enumerate() {
-        inputs.extend(group.inputs.iter().map(|input| (*input, Some(number))));
-    }
-    sort_by(&mut inputs, |(a, _), (b, _)| a.cmp(b));
-    let again = inputs.iter().zip(inputs.iter().skip(1)).filter(|((a, _), (b, _))| a == b);
-    match again.filter_map(|(_, (table, group))| Some((group.as_ref()?, table))).min() {
-        Some((&group, &table)) => Err(Refusal::Taken { group, table }),
-        None => Ok(()),
-    }
 }
 
 fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal> {

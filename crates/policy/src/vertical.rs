@@ -16,51 +16,42 @@ const LIGHT_RUNS: u64 = 4;
 const GROWTH: u64 = 4;
 
 impl View<'_> {
-    /// The runs of level 0 that no running plan holds a table of, newest first.
-    fn waiting(&self) -> impl Iterator<Item = &Run> {
-        self.runs(0).iter().filter(|run| !run.tables.iter().any(|t| self.is_held(t)))
-    }
-
-    /// How many runs wait in level 0.
-    pub(crate) fn waiting_runs(&self) -> u64 {
-        self.waiting().count() as u64
-    }
-
     /// Whether what waits in level 0 is to go down: enough runs, and B bytes in them.
     pub(crate) fn admits(&self) -> bool {
-        self.waiting_runs() >= self.rule.level0_runs && !self.is_light()
+        self.waiting_runs >= self.rule.level0_runs && !self.is_light()
     }
 
     fn is_light(&self) -> bool {
-        let bytes = self.waiting().map(Run::bytes).fold(0, u64::saturating_add);
-        bytes < self.rule.base_bytes
+        self.waiting_bytes < self.rule.base_bytes
     }
 
     /// Merges tiny flushes within level 0, since each round into the next level may rewrite much of
     /// it.
     pub(crate) fn gather(&self) -> Option<Plan> {
-        let why = format!("less than {} in them", size(self.rule.base_bytes));
-        if self.is_light() { self.merge_in_level0(&why) } else { None }
+        if !self.is_light() {
+            return None;
+        }
+        self.merge_in_level0(&format!("less than {} in them", size(self.rule.base_bytes)))
     }
 
     /// Merges, where so many runs wait in level 0 that they are worth it, the newest two, and each
     /// older one while it is at most [`GROWTH`] times as large as what is taken. Runs so grow by a
     /// factor before they are merged again.
     pub(crate) fn merge_in_level0(&self, why: &str) -> Option<Plan> {
-        if self.waiting_runs() < self.rule.level0_runs.max(LIGHT_RUNS) {
+        if self.waiting_runs < self.rule.level0_runs.max(LIGHT_RUNS) {
             return None;
         }
-        let is_free = |run: &&Run| !run.tables.iter().any(|t| self.is_held(t));
-        let mut sum = 0u64;
-        let block: Vec<_> = (self.runs(0).iter().take_while(is_free).enumerate())
-            .take_while(|(at, run)| {
-                let fits = *at < 2 || run.bytes() <= sum.saturating_mul(GROWTH);
-                sum = sum.saturating_add(run.bytes());
-                fits
-            })
-            .map(|(_, run)| run)
-            .collect();
-        self.merge_runs(&block, why)
+        let runs = self.runs(0);
+        let (mut sum, mut taken) = (0u64, 0);
+        for run in runs {
+            let fits = taken < 2 || run.bytes() <= sum.saturating_mul(GROWTH);
+            if !fits || self.is_any_held_of(run) {
+                break;
+            }
+            sum = sum.saturating_add(run.bytes());
+            taken += 1;
+        }
+        self.merge_runs(runs.get(..taken)?, why)
     }
 
     /// Merges, where writes go on while runs must wait, the newest neighbours of like size in level
@@ -71,14 +62,14 @@ impl View<'_> {
         let alike = self.runs(0).windows(width).find(|runs| {
             let sizes = || runs.iter().map(Run::bytes);
             let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-            let held = tables_of(runs).any(|t| self.is_held(t));
+            let held = runs.iter().any(|run| self.is_any_held_of(run));
             !held && most <= least.saturating_mul(2)
         });
-        self.merge_runs(&alike?.iter().collect::<Vec<_>>(), why)
+        self.merge_runs(alike?, why)
     }
 
     /// Merges neighbours of level 0 where the newest of them stands.
-    fn merge_runs(&self, block: &[&Run], why: &str) -> Option<Plan> {
+    fn merge_runs(&self, block: &[Run], why: &str) -> Option<Plan> {
         if block.len() < 2 {
             return None;
         }
@@ -88,7 +79,7 @@ impl View<'_> {
             count(self.runs(0).len(), "run"),
             block.len(),
         );
-        let inputs = block.iter().flat_map(|run| &run.tables).map(|t| t.id).collect();
+        let inputs = tables_of(block).map(|t| t.id).collect();
         let groups = vec![Group { inputs, destination, action: self.merge() }];
         Some(Compaction::parallel(groups, reason).into())
     }
@@ -191,7 +182,7 @@ impl View<'_> {
     pub(crate) fn deepen(&self) -> Option<Plan> {
         let last = self.last();
         let (bytes, capacity) = (self.bytes(last), self.capacity(last));
-        let shifts = self.running.groups().any(|g| g.destination.level >= last);
+        let shifts = self.running.writes_from(last);
         if self.runs(last).len() != 1 || bytes < capacity || self.is_any_held(last) || shifts {
             return None;
         }
@@ -249,7 +240,7 @@ impl View<'_> {
         let ratio = |have: u64, limit: u64| have as f64 / limit.max(1) as f64;
         if level == 0 {
             return if self.admits() {
-                ratio(self.waiting_runs(), self.rule.level0_runs)
+                ratio(self.waiting_runs, self.rule.level0_runs)
             } else {
                 0.0
             };

@@ -17,7 +17,7 @@ impl<'a> Tree<'a> {
     /// The groups that bring levels `from` to `level` into that one: into its run, which takes the
     /// level's other runs in, or as a new one.
     pub fn groups(&self, from: usize, level: usize) -> Vec<Group> {
-        let mut coming = self.view.between(from, level);
+        let mut coming = self.view.shape.between(from, level);
         let moves = self.moves || level <= self.divided;
         let is_one_run = level == self.last && !self.holds(from, level);
         if !self.is_leveled(level) && !is_one_run {

@@ -32,7 +32,7 @@ impl Tree<'_> {
         };
         let reason = format!(
             "{cause}: all down to level {level}, {}, {effect}, in {}",
-            size(self.view.down_to(level)),
+            size(self.view.down_to(0, level)),
             count(groups.len(), "group"),
         );
         Some(Compaction::parallel(groups, reason).into())
