@@ -95,17 +95,6 @@ fn parts<'a>(
     parts
 }
 
-/// The least and the greatest key of the tables.
-pub(crate) fn hull<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
-    let Some((first, rest)) = tables.split_first() else { return Default::default() };
-    let (mut smallest, mut largest) = (&first.smallest, &first.largest);
-    for table in rest {
-        smallest = smallest.min(&table.smallest);
-        largest = largest.max(&table.largest);
-    }
-    (smallest, largest)
-}
-
 /// Bytes of all the tables.
 pub(crate) fn bytes(tables: &[&Arc<TableInfo>]) -> u64 {
     tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)

@@ -87,10 +87,8 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         _ => None,
     });
     let name = name.ok_or("expected a map with the name of a policy")?;
-    let mut options = PolicyOptions::named(name).ok_or_else(|| {
-        let known = defaults().map(|options| options.name());
-        format!("no policy is `{name}`, expected {}", known.join(", "))
-    })?;
+    let mut options = PolicyOptions::named(name)
+        .ok_or_else(|| unknown("policy", name, &defaults().map(|options| options.name())))?;
     let mut tuning = options.tuning();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
@@ -101,7 +99,7 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         }
         let Some(tuned) = tuning.iter_mut().find(|tuned| tuned.name == name) else {
             let known: Vec<_> = tuning.iter().map(|tuned| tuned.name).collect();
-            return Err(format!("no parameter is `{name}`, expected {}", known.join(", ")));
+            return Err(unknown("parameter", name, &known));
         };
         if !take(&mut tuned.slot, given) {
             let expected = match &tuned.slot {
@@ -113,6 +111,10 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         }
     }
     Ok(options)
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    format!("no {what} is `{name}`, expected {}", known.join(", "))
 }
 
 /// Lays a value into its slot, if it is of the right kind.

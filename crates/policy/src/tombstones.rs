@@ -9,7 +9,7 @@
 //! The answer stays true while the group runs: when it is yes, no table left out holds an older
 //! version of the key, and later plans only rearrange the versions that there are.
 
-use crate::groups::hull;
+use crate::components::hull;
 use crate::names::Names;
 use crate::plan::{Destination, Group};
 use crate::planning::Running;

@@ -24,8 +24,8 @@
 //! level that would get another index, since the group names its destination by the old one; what
 //! such groups read may shift, as it stays below all that they write.
 
+use crate::components::hull;
 use crate::edit::{EditError, reshape};
-use crate::groups::hull;
 use crate::names::Names;
 use crate::plan::{Action, Compaction, Destination, FlushPlan, Group, LevelChange, Plan};
 use crate::planning::Running;

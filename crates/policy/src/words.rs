@@ -5,9 +5,9 @@ use std::fmt::{self, Display};
 /// A size: "512 B", "3.2 MiB". In whole numbers: code that writes fractions is large.
 pub(crate) fn size(bytes: u64) -> impl Display {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let step = bytes.checked_ilog2().unwrap_or(0) / 10;
-    let name = UNITS.into_iter().nth(step as usize).unwrap_or_default();
     fmt::from_fn(move |f| {
+        let step = bytes.checked_ilog2().unwrap_or(0) / 10;
+        let name = UNITS.into_iter().nth(step as usize).unwrap_or_default();
         if step == 0 {
             return write!(f, "{bytes} {name}");
         }

@@ -7,7 +7,8 @@
 //!   groups that fit into one such file are joined.
 
 use super::tree::Tree;
-use crate::groups::{Target, bring_cut, bytes, hull};
+use crate::components::hull;
+use crate::groups::{Target, bring_cut, bytes};
 use crate::plan::Group;
 use crate::shape::TableInfo;
 use crate::sort::sort_by;
