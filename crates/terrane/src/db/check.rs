@@ -8,9 +8,10 @@
 //!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
 //!    Until the end no log file serves again.
 
+use super::logs::{HeldLog, HeldLogs};
+use super::state::SpareLog;
 use super::{Db, Engine, lock};
 use crate::error::{Corruption, Error, Result};
-use crate::storage::File;
 use crate::table::TableCheck;
 use crate::version::LiveTable;
 use crate::wal::Replay;
@@ -45,12 +46,11 @@ pub struct Check {
 
 /// The check of the logs on its way.
 struct LogsCheck {
-    /// By number; the last is next.
-    sealed: Vec<(u64, Arc<dyn File>)>,
-    /// The log that is appended to, and those that may be while the check lasts.
-    rest: Vec<(u64, Arc<dyn File>)>,
+    held: HeldLogs,
+    /// How many of them are appended to no more.
+    sealed: usize,
+    read: usize,
     replay: Replay,
-    _hold: Arc<()>,
 }
 
 impl Db {
@@ -62,10 +62,7 @@ impl Db {
         let engine = self.engine();
         drop(engine.open_state()?);
         let report = CheckReport { damage: engine.storage.check()?, ..CheckReport::default() };
-        let mut tables = Vec::new();
-        for keyspace in engine.keyspaces.load().values() {
-            tables.extend(keyspace.view.load().tree.tables().cloned());
-        }
+        let mut tables = engine.live_tables();
         tables.reverse();
         Ok(Check { db: self.clone(), tables, table: None, logs: None, report })
     }
@@ -121,25 +118,25 @@ impl Engine {
     fn check_logs(&self, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
         let writer = lock(&self.writer);
         let state = self.open_state()?;
-        let LogsCheck { sealed, rest, replay, .. } = check.get_or_insert_with(|| {
-            let sealed = state.sealed_logs.iter().rev();
-            let active = writer.log.iter().map(|log| (log.number(), log.file().clone()));
-            let spare = state.spare_logs.iter().map(|log| (log.number, log.file.clone()));
-            LogsCheck {
-                sealed: sealed.map(|log| (log.number, log.file.clone())).collect(),
-                rest: active.chain(spare).collect(),
-                // Every record was written whole, synced or not, so all of them must be readable.
-                replay: Replay::new(state.catalog.log_start, writer.last()),
-                _hold: state.logs_held.clone(),
+        let logs = check.get_or_insert_with(|| {
+            let mut held = self.hold_logs(&writer, &state);
+            let sealed = held.logs.len().saturating_sub(1);
+            for SpareLog { number, file, .. } in &state.spare_logs {
+                // They may be appended to while the check lasts.
+                held.logs.push(HeldLog { number: *number, file: file.clone(), bytes: 0 });
             }
+            // Every record was written whole, synced or not, so all of them must be readable.
+            let replay = Replay::new(state.catalog.log_start, writer.last());
+            LogsCheck { held, sealed, read: 0, replay }
         });
         drop(state);
-        let mut read =
-            |(number, file): &(u64, Arc<dyn File>)| replay.log(*number, file, &mut |_, _| Ok(()));
-        if let Some(log) = sealed.pop() {
-            return read(&log).map(|()| None);
+        while let Some(HeldLog { number, file, .. }) = logs.held.logs.get(logs.read) {
+            logs.replay.log(*number, file, &mut |_, _| Ok(()))?;
+            logs.read += 1;
+            if logs.read <= logs.sealed {
+                return Ok(None);
+            }
         }
-        rest.iter().try_for_each(read)?;
         let found = check.take().map(|ended| ended.replay.end()).transpose()?;
         Ok(found.map(|found| found.records))
     }

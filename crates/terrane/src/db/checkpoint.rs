@@ -9,6 +9,7 @@
 //! 3. Name all of it in the target's first commit. Until then the target holds no store.
 //! 4. Have the target keep house: a volume gives back the room that it took too much.
 
+use super::logs::{HeldLog, HeldLogs};
 use super::{Db, lock};
 use crate::error::{Error, Result};
 use crate::storage::{Commit, File, FileId, Storage, read_exact_at, write_all_at};
@@ -21,19 +22,14 @@ const CHUNK: usize = 256 << 10;
 /// A checkpoint on its way. It keeps the store open; dropped before its end it leaves none behind.
 pub struct Checkpoint {
     db: Db,
-    /// What has not been begun; the last is next.
-    sources: Vec<Source>,
+    /// Logs and tables that have not been begun; the last is next.
+    logs: Option<HeldLogs>,
+    tables: Vec<Arc<LiveTable>>,
     transfer: Option<Transfer>,
-    /// What is over there, or begun.
+    /// All that is brought over.
     added: Vec<FileId>,
     /// The edit that names it all, until that is done.
     edit: Option<Vec<u8>>,
-}
-
-/// A file to bring over, which is kept until then.
-enum Source {
-    Table(Arc<LiveTable>),
-    Log { number: u64, file: Arc<dyn File>, bytes: u64, _hold: Arc<()> },
 }
 
 impl Db {
@@ -53,23 +49,19 @@ impl Db {
         let mut writer = lock(&engine.writer);
         writer.sync()?;
         let state = engine.open_state()?;
-        let mut sources = Vec::new();
-        for keyspace in engine.keyspaces.load().values() {
-            let tree = keyspace.view.load().tree.clone();
-            sources.extend(tree.tables().cloned().map(Source::Table));
-        }
+        let tables = engine.live_tables();
+        let logs = engine.hold_logs(&writer, &state);
         let mut catalog = state.catalog.clone();
         catalog.logs.clear();
-        let sealed = state.sealed_logs.iter();
-        let sealed = sealed.map(|log| (log.number, log.file.clone(), log.bytes));
-        let open = writer.log.iter().map(|log| (log.number(), log.file().clone(), log.bytes()));
-        for (number, file, bytes) in sealed.chain(open) {
-            catalog.logs.push(LogRecord { number, file: number });
-            sources.push(Source::Log { number, file, bytes, _hold: state.logs_held.clone() });
+        let mut added = Vec::new();
+        for HeldLog { number, .. } in &logs.logs {
+            catalog.logs.push(LogRecord { number: *number, file: *number });
+            added.push(FileId::log(*number));
         }
+        added.extend(tables.iter().map(|live| FileId::table(live.table().info().id.0)));
         let edit = Some(catalog.snapshot().encode());
         let db = self.clone();
-        Ok(Checkpoint { db, sources, transfer: None, added: Vec::new(), edit })
+        Ok(Checkpoint { db, logs: Some(logs), tables, transfer: None, added, edit })
     }
 
     /// Puts the store, as it is now, into `target`, which holds none yet: another directory, or a
@@ -95,10 +87,7 @@ impl Checkpoint {
     pub fn step(&mut self, target: &dyn Storage) -> Result<bool> {
         let engine = self.db.engine();
         drop(engine.open_state()?);
-        if self.transfer.is_none()
-            && let Some(source) = self.sources.pop()
-        {
-            self.transfer = Transfer::begin(source, &*engine.storage, target, &mut self.added)?;
+        if self.transfer.is_none() && self.begin_next(target)? {
             return Ok(true);
         }
         if let Some(transfer) = &mut self.transfer {
@@ -116,6 +105,30 @@ impl Checkpoint {
         })?;
         Ok(true)
     }
+
+    /// Begins to bring over the next file; answers whether there was one.
+    fn begin_next(&mut self, target: &dyn Storage) -> Result<bool> {
+        let storage = &*self.db.engine().storage;
+        let (id, from, bytes, table) = if let Some(HeldLog { number, file, bytes }) =
+            self.logs.as_mut().and_then(|held| held.logs.pop())
+        {
+            // No larger than it is: the copy, once opened, makes itself a log to go on in.
+            (FileId::log(number), file, bytes, None)
+        } else if let Some(table) = self.tables.pop() {
+            self.logs = None;
+            let info = table.table().info();
+            let (id, bytes) = (FileId::table(info.id.0), info.bytes);
+            if target.link(id, storage)? {
+                return Ok(true);
+            }
+            (id, storage.open(id)?, bytes, Some(table))
+        } else {
+            return Ok(false);
+        };
+        let to = target.create(id, bytes)?;
+        self.transfer = Some(Transfer { from, to, at: 0, bytes, _table: table });
+        Ok(true)
+    }
 }
 
 /// A file on its way.
@@ -124,35 +137,11 @@ struct Transfer {
     to: Arc<dyn File>,
     at: u64,
     bytes: u64,
-    _kept: Source,
+    /// Keeps what is read.
+    _table: Option<Arc<LiveTable>>,
 }
 
 impl Transfer {
-    /// Begins to copy a file, unless it can be linked.
-    fn begin(
-        source: Source,
-        storage: &dyn Storage,
-        target: &dyn Storage,
-        added: &mut Vec<FileId>,
-    ) -> Result<Option<Self>> {
-        let (id, from, bytes) = match &source {
-            Source::Table(table) => {
-                let info = table.table().info();
-                let id = FileId::table(info.id.0);
-                if target.link(id, storage)? {
-                    added.push(id);
-                    return Ok(None);
-                }
-                (id, storage.open(id)?, info.bytes)
-            }
-            // No larger than it is: the copy, once opened, makes itself a log to go on in.
-            Source::Log { number, file, bytes, .. } => (FileId::log(*number), file.clone(), *bytes),
-        };
-        let to = target.create(id, bytes)?;
-        added.push(id);
-        Ok(Some(Transfer { from, to, at: 0, bytes, _kept: source }))
-    }
-
     /// Copies a chunk; answers whether more is left, else all is on the medium.
     fn advance(&mut self) -> Result<bool> {
         let left = usize::try_from(self.bytes - self.at).unwrap_or(CHUNK);

@@ -6,12 +6,13 @@
 //! in use, and spares are used in order, so that logs are in the order of their numbers. While a
 //! checkpoint reads logs, those that retire are removed instead.
 
-use super::state::{Sealed, SpareLog, State};
+use super::commit::Writer;
+use super::state::{Sealed, SealedLog, SpareLog, State};
 use super::{Engine, lock};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::memtable::Memtable;
-use crate::storage::{Commit, FileId};
+use crate::storage::{Commit, File, FileId};
 use crate::version::{Change, Edit};
 use std::sync::Arc;
 
@@ -29,7 +30,35 @@ pub(super) struct Retired {
     pub dropped: Vec<FileId>,
 }
 
+/// Logs that are read over a while: until this is dropped, none that retires serves again.
+pub(super) struct HeldLogs {
+    /// By number.
+    pub logs: Vec<HeldLog>,
+    _hold: Arc<()>,
+}
+
+/// A log, as it was.
+pub(super) struct HeldLog {
+    pub number: u64,
+    pub file: Arc<dyn File>,
+    /// How far it went.
+    pub bytes: u64,
+}
+
 impl Engine {
+    /// Holds the live logs; the last is the one that is appended to.
+    pub(super) fn hold_logs(&self, writer: &Writer, state: &State) -> HeldLogs {
+        let mut logs = Vec::new();
+        for SealedLog { number, file, bytes, .. } in &state.sealed_logs {
+            logs.push(HeldLog { number: *number, file: file.clone(), bytes: *bytes });
+        }
+        if let Some(log) = &writer.log {
+            let file = log.file().clone();
+            logs.push(HeldLog { number: log.number(), file, bytes: log.bytes() });
+        }
+        HeldLogs { logs, _hold: state.logs_held.clone() }
+    }
+
     /// Commits an edit: on success it is on the medium and in the catalog. On failure nobody knows
     /// whether the medium has it, so no write is taken until the store is reopened.
     pub(super) fn commit_edit(

@@ -71,7 +71,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
 use crate::table::BlockCache;
-use crate::version::Graveyard;
+use crate::version::{Graveyard, LiveTable};
 use commit::Writer;
 use state::{Keyspaces, State};
 use stats::Counters;
@@ -120,6 +120,15 @@ impl Engine {
 
     pub(crate) fn graveyard(&self) -> &Arc<Graveyard> {
         &self.graveyard
+    }
+
+    /// The tables of all keyspaces, held.
+    fn live_tables(&self) -> Vec<Arc<LiveTable>> {
+        let mut tables = Vec::new();
+        for keyspace in self.keyspaces.load().values() {
+            tables.extend(keyspace.view.load().tree.tables().cloned());
+        }
+        tables
     }
 
     /// Has a file removed that nothing needs any more.
