@@ -90,7 +90,10 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     await this.ask(options, "sync");
   }
 
-  /** Writes what is in memory to tables, and puts it on the medium. */
+  /**
+   * Writes what is in memory to tables, and puts it on the medium: all that was written before. Other
+   * calls are answered meanwhile.
+   */
   async flush(options: WaitOptions = {}): Promise<void> {
     await this.ask(options, "flush");
   }
@@ -100,7 +103,10 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return parse(await this.ask(options, "stats"));
   }
 
-  /** Reads and verifies everything stored, and reports what is damaged. */
+  /**
+   * Reads and verifies everything stored, and reports what is damaged. Other calls are answered
+   * meanwhile.
+   */
   async check(options: WaitOptions = {}): Promise<CheckReport> {
     return parse(await this.ask(options, "check"));
   }

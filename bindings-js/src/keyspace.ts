@@ -72,7 +72,10 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
     return await this.ask(options, "approximate_size", this.scope.keyspace, packRange(options));
   }
 
-  /** Merges what lies in a range into one run, without what no reader can see any more. */
+  /**
+   * Merges what lies in a range into one run, without what no reader can see any more. Other calls are
+   * answered meanwhile.
+   */
   async compactRange(options: RangeOptions & WaitOptions = {}): Promise<void> {
     await this.ask(options, "compact_range", this.scope.keyspace, packRange(options));
   }

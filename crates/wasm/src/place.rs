@@ -41,15 +41,18 @@ fn over(backings: Vec<Arc<dyn File>>) -> Result<Volume> {
 /// A store as the bytes of a volume in a single file.
 pub(crate) fn bytes(db: &Db) -> Result<Steps> {
     let file = memory()?;
-    Steps::copy(db, over(vec![file.clone()])?, move || {
-        let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        let full = |_| Error::no_space(file.name(), len as u64);
-        bytes.try_reserve_exact(len).map_err(full)?;
-        bytes.resize(len, 0);
-        read_exact_at(&*file, &mut bytes, 0)?;
-        Ok(Uint8Array::from(&*bytes).into())
-    })
+    Steps::copy(db, over(vec![file.clone()])?, Some(file))
+}
+
+/// The bytes of a file.
+pub(crate) fn contents(file: &dyn File) -> Result<JsValue> {
+    let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    let full = |_| Error::no_space(file.name(), len as u64);
+    bytes.try_reserve_exact(len).map_err(full)?;
+    bytes.resize(len, 0);
+    read_exact_at(file, &mut bytes, 0)?;
+    Ok(Uint8Array::from(&*bytes).into())
 }
 
 /// Puts the store of the volume in the file `source` onto the handles of a place that holds none.
@@ -66,6 +69,6 @@ pub fn import_file(
         let options = Options { create: false, ..Options::small() };
         let storage = Arc::new(volume(vec![source])?);
         let db = Db::open_storage(storage, options, Arc::new(SliceDriver::default()))?;
-        Steps::copy(&db, volume(target)?, || Ok(JsValue::NULL))
+        Steps::copy(&db, volume(target)?, None)
     })())
 }

@@ -1,7 +1,9 @@
 //! Calls that take their time, step by step, so that their caller serves others in between.
 
-use crate::{answer, to_json};
+use crate::{answer, place, to_json};
+use std::sync::Arc;
 use terrane::db::{Check, Pending};
+use terrane::storage::File;
 use terrane::storage::volume::Volume;
 use terrane::{Db, Result};
 use wasm_bindgen::JsValue;
@@ -48,13 +50,15 @@ impl Steps {
         Steps::new(move || check.step(STEP)?.map(to_json).transpose())
     }
 
-    /// Copies the store, as it is now, to a place that holds none; answers what `end` makes of it.
-    pub(crate) fn copy(
-        db: &Db,
-        target: Volume,
-        end: impl Fn() -> Result<JsValue> + 'static,
-    ) -> Result<Self> {
+    /// Copies the store, as it is now, to a place that holds none; answers the bytes of `file`, if
+    /// that is the place.
+    pub(crate) fn copy(db: &Db, target: Volume, file: Option<Arc<dyn File>>) -> Result<Self> {
         let mut copy = db.begin_checkpoint(&target)?;
-        Ok(Steps::new(move || if copy.step(&target)? { Ok(None) } else { end().map(Some) }))
+        Ok(Steps::new(move || {
+            if copy.step(&target)? {
+                return Ok(None);
+            }
+            file.as_deref().map_or(Ok(JsValue::NULL), place::contents).map(Some)
+        }))
     }
 }

@@ -248,8 +248,7 @@ impl Store {
     /// # Errors
     /// A place that is taken, a full or failing medium.
     pub fn checkpoint(&self, handles: Vec<FileSystemSyncAccessHandle>) -> Result<Steps, JsValue> {
-        let done = || Ok(JsValue::NULL);
-        answer(place::volume(handles).and_then(|target| Steps::copy(&self.db, target, done)))
+        answer(place::volume(handles).and_then(|target| Steps::copy(&self.db, target, None)))
     }
 
     /// The store, as it is now, as the bytes of a volume in a single file.
