@@ -2,9 +2,10 @@
 //!
 //! 1. A flush has come when every memtable that was sealed for it is in tables.
 //! 2. A compaction of a range begins with a flush. Where a running compaction holds tables of the
-//!    range, that one ends first. Then its own begins, and has come when it has ended.
+//!    range, that one ends first. Then its own begins, and has come when it has ended and its tables
+//!    are gone; one whose job failed begins again, unless the failure is told first.
 //! 3. Jobs do the work. A caller that has a thread to spare has the driver run them ([`Db::flush`]
-//!    and [`Keyspace::compact_range`] do so); another looks in now and then.
+//!    and [`Keyspace::compact_range`] do so); another looks in now and then, from the beginning on.
 
 use super::handle::Inner;
 use super::ranges::RangeCompaction;
@@ -13,14 +14,17 @@ use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Range;
+use terrane_policy::TableId;
 
-/// A flush or a compaction of a range that was asked for. It keeps the store open; dropped, it takes nothing
-/// back.
+/// A flush or a compaction of a range that was asked for. It keeps the store open; dropped, it takes
+/// nothing back.
 pub struct Pending {
     db: Db,
     until: Until,
-    /// The range whose compaction has not begun.
+    /// What is compacted, if anything is.
     range: Option<(KeyspaceId, Range)>,
+    /// One of the tables of the compaction that has begun.
+    input: Option<TableId>,
 }
 
 /// What is waited for.
@@ -38,10 +42,20 @@ impl Pending {
     /// What keeps jobs from doing it: a full or failing medium, a closed store, a keyspace that was
     /// dropped.
     pub fn is_done(&mut self) -> Result<bool> {
-        let Inner { engine, driver, .. } = &*self.db.inner;
+        let done = self.advance()?;
+        if !done {
+            let Inner { engine, driver, .. } = &*self.db.inner;
+            driver.wake(engine);
+        }
+        Ok(done)
+    }
+
+    /// Asks for what is next, when the time has come; answers whether it is done.
+    fn advance(&mut self) -> Result<bool> {
+        let engine = self.db.engine();
         loop {
             let has_come = self.has_come();
-            // A compaction ends, too, when its job fails.
+            // The failure of another job is told, too: what follows would meet it.
             if !(has_come && matches!(self.until, Until::Flushed(_))) {
                 engine.failure().map_or(Ok(()), Err)?;
             }
@@ -49,16 +63,19 @@ impl Pending {
                 return engine.open_state().map(|_| false);
             }
             let Some((keyspace, range)) = &self.range else { return Ok(true) };
-            let begun = engine.compact_range(*keyspace, range)?;
-            self.until = Until::Ended(match begun {
+            if let Some(input) = self.input.take()
+                && !engine.has_table(*keyspace, input)
+            {
+                return Ok(true);
+            }
+            self.until = Until::Ended(match engine.compact_range(*keyspace, range)? {
                 RangeCompaction::Nothing => return Ok(true),
                 RangeCompaction::Later(number) => number,
-                RangeCompaction::Begun(number) => {
-                    self.range = None;
+                RangeCompaction::Begun(number, input) => {
+                    self.input = input;
                     number
                 }
             });
-            driver.wake(engine);
         }
     }
 
@@ -72,7 +89,7 @@ impl Pending {
 
     /// Has the driver run jobs until it is done.
     fn wait(mut self) -> Result<()> {
-        while !self.is_done()? {
+        while !self.advance()? {
             let Inner { engine, driver, .. } = &*self.db.inner;
             driver.settle(engine, &|_| self.has_come())?;
             // A driver that is told to stop leaves work undone.
@@ -90,10 +107,8 @@ impl Db {
     /// # Errors
     /// A closed store.
     pub fn begin_flush(&self) -> Result<Pending> {
-        let Inner { engine, driver, .. } = &*self.inner;
-        let until = Until::Flushed(engine.seal_all()?);
-        driver.wake(engine);
-        Ok(Pending { db: self.clone(), until, range: None })
+        let until = Until::Flushed(self.engine().seal_all()?);
+        Ok(Pending { db: self.clone(), until, range: None, input: None })
     }
 
     /// Turns all memtables into tables, and waits for it.

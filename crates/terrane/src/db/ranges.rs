@@ -7,16 +7,16 @@ use crate::read::Range;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{
-    Action, Compaction, Destination, Group, Observed, RunId, Shape, TableInfo, components, hull,
-    validate,
+    Action, Compaction, Destination, Group, Observed, RunId, Shape, TableId, TableInfo, components,
+    hull, validate,
 };
 
 /// What became of the wish to compact a range.
 pub(crate) enum RangeCompaction {
     /// The range lies in one run already, and no tombstone can go.
     Nothing,
-    /// This compaction does it.
-    Begun(u64),
+    /// This compaction does it, of this table among others.
+    Begun(u64, Option<TableId>),
     /// This compaction must end first.
     Later(u64),
 }
@@ -58,6 +58,7 @@ impl Engine {
         if settled(&shape, &inputs) {
             return Ok(RangeCompaction::Nothing);
         }
+        let input = inputs.first().map(|table| table.id);
         let deepest = shape.deepest();
         let bottom = shape.levels.get(deepest).and_then(|level| level.runs.last());
         let group = Group {
@@ -80,7 +81,13 @@ impl Engine {
         let number = self.begin(&mut state, id, compaction, None, Observed::default());
         drop(state);
         self.work_came();
-        Ok(RangeCompaction::Begun(number))
+        Ok(RangeCompaction::Begun(number, input))
+    }
+
+    /// Whether a keyspace has a table.
+    pub(crate) fn has_table(&self, keyspace: KeyspaceId, table: TableId) -> bool {
+        let keyspaces = self.keyspaces.load();
+        keyspaces.get(&keyspace).is_some_and(|k| k.view.load().tree.table(table).is_some())
     }
 
     /// Whether a compaction has begun and not ended.
