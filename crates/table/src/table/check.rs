@@ -92,7 +92,7 @@ impl Checker<'_> {
             Error::Corrupt(corruption) => *corruption,
             e => {
                 let file = self.table.file().name();
-                Corruption::new(file, 0, "a table that can be read", e.to_string())
+                Corruption::new(file, 0, "a table that can be read", e)
             }
         });
     }
@@ -107,11 +107,11 @@ impl Checker<'_> {
         while index.valid() {
             let handle = self.table.handle(index.value())?;
             if handle.offset != end {
-                let expected = format!("a block at {end} after the one before");
+                let expected = format_args!("a block at {end} after the one before");
                 return self.on_index(Err(Malformed::new(
                     index.start(),
                     expected,
-                    format!("one at {}", handle.offset),
+                    format_args!("one at {}", handle.offset),
                 )));
             }
             if let Err(e) = self.check_block(handle, &below, index.key(), index.tag()) {
@@ -122,8 +122,8 @@ impl Checker<'_> {
             self.on_index(index.advance())?;
         }
         if end != self.meta.data_len {
-            let expected = format!("blocks up to {}", self.meta.data_len);
-            self.on_index(Err(Malformed::new(0, expected, format!("an end at {end}"))))?;
+            let expected = format_args!("blocks up to {}", self.meta.data_len);
+            self.on_index(Err(Malformed::new(0, expected, format_args!("an end at {end}"))))?;
         }
         Ok(())
     }
@@ -162,7 +162,7 @@ impl Checker<'_> {
         while cursor.valid() {
             let (at, key, tag) = (cursor.start(), cursor.key(), cursor.tag());
             let wrong = |expected: &str| {
-                let found = format!("{} at sequence {}", key.escape_ascii(), tag.seq());
+                let found = format_args!("{} at sequence {}", key.escape_ascii(), tag.seq());
                 Err(Malformed::new(at, expected, found))
             };
             if !self.last.is_before(key, tag) {
@@ -195,8 +195,8 @@ impl Checker<'_> {
             return Err(Malformed::new(at, "an entry at a restart point", "none"));
         }
         if entries != handle.entries {
-            let expected = format!("{} entries, as the index says", handle.entries);
-            return Err(Malformed::new(0, expected, entries.to_string()));
+            let expected = format_args!("{} entries, as the index says", handle.entries);
+            return Err(Malformed::new(0, expected, entries));
         }
         self.sums.blocks += 1;
         let end = handle.offset + handle.len;
@@ -220,13 +220,16 @@ impl Checker<'_> {
                 said.histogram.last().map_or(0, |p| p.bytes),
             ),
         ];
-        let differing = pairs.iter().filter(|(_, expected, found)| expected != found);
-        let sums = differing.map(|(what, a, b)| (format!("{a} {what}"), b.to_string()));
         let (file, offset) = (self.table.file().name(), self.meta.properties_offset);
-        let damage = sums
-            .chain(self.sums.differs_from(self.table.info()))
-            .map(|(expected, found)| Corruption::new(file, offset, expected, found));
-        self.found.extend(damage);
+        for (what, expected, found) in pairs {
+            if expected != found {
+                let expected = format_args!("{expected} {what}");
+                self.found.push(Corruption::new(file, offset, expected, found));
+            }
+        }
+        if let Some((expected, found)) = self.sums.differs_from(self.table.info()) {
+            self.found.push(Corruption::new(file, offset, expected, found));
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::{Corruption, Error, Result};
 use crate::file::{File, read_exact_at};
 use crate::read::{Observer, Origin};
+use std::fmt::Display;
 use std::sync::Arc;
 use terrane_policy::TableInfo;
 
@@ -180,8 +181,8 @@ impl Table {
             handle.len >= TRAILER_BYTES as u64 && end.is_some_and(|end| end <= self.meta.data_len)
         });
         handle.ok_or_else(|| {
-            let expected = format!("a data block within {} bytes", self.meta.data_len);
-            self.index_damage(Malformed::new(0, expected, value.escape_ascii().to_string()))
+            let expected = format_args!("a data block within {} bytes", self.meta.data_len);
+            self.index_damage(Malformed::new(0, expected, value.escape_ascii()))
         })
     }
 
@@ -239,21 +240,21 @@ impl Meta {
     /// Reads and verifies everything behind the data: two reads.
     pub fn read(file: &dyn File, info: &TableInfo) -> Result<Self> {
         let name = file.name();
-        let damage = |offset: u64, expected: String, found: String| {
+        let damage = |offset: u64, expected: &dyn Display, found: &dyn Display| {
             Error::from(Corruption::new(name, offset, expected, found))
         };
         let file_len = file.len()?;
         if file_len != info.bytes || file_len < FOOTER_BYTES as u64 {
-            let expected = format!("a table of {} bytes", info.bytes);
-            return Err(damage(file_len, expected, format!("{file_len} bytes")));
+            let expected = format_args!("a table of {} bytes", info.bytes);
+            return Err(damage(file_len, &expected, &format_args!("{file_len} bytes")));
         }
         let footer_offset = file_len - FOOTER_BYTES as u64;
         let mut footer = [0; FOOTER_BYTES];
         read_exact_at(file, &mut footer, footer_offset)?;
         let footer = Footer::decode(&footer, name, file_len)?;
         if footer.table != info.id.0 {
-            let expected = format!("table {}", info.id.0);
-            return Err(damage(footer_offset, expected, format!("table {}", footer.table)));
+            let expected = format_args!("table {}", info.id.0);
+            return Err(damage(footer_offset, &expected, &format_args!("table {}", footer.table)));
         }
 
         let tail = read(file, footer.data_len, footer_offset - footer.data_len)?;
@@ -283,12 +284,12 @@ impl Meta {
             }
         }
         let missing = |what: &str| {
-            damage(footer.directory_offset, format!("a section of {what}"), "none".to_owned())
+            damage(footer.directory_offset, &format_args!("a section of {what}"), &"none")
         };
         let (index, index_offset) = index.ok_or_else(|| missing("index"))?;
         let (properties, properties_offset) = properties.ok_or_else(|| missing("properties"))?;
         if let Some((expected, found)) = properties.differs_from(info) {
-            return Err(damage(properties_offset, expected, found));
+            return Err(damage(properties_offset, &expected, &found));
         }
         Ok(Meta {
             data_len: footer.data_len,
