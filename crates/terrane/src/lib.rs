@@ -24,21 +24,16 @@
 //! ```
 
 pub mod batch;
-pub mod codec;
 pub mod compaction;
 pub mod db;
 pub mod driver;
-pub mod entry;
-pub mod error;
 pub mod event;
 pub mod keyspace;
-pub mod memtable;
 pub mod options;
-pub mod read;
 pub mod rules;
+mod scan;
 pub mod storage;
 mod sync;
-pub mod table;
 pub mod version;
 pub mod wal;
 
@@ -51,5 +46,7 @@ pub use error::{
 pub use event::Event;
 pub use keyspace::KeyspaceId;
 pub use options::{Durability, Options};
-pub use read::{Range, Scan};
+pub use read::Range;
+pub use scan::Scan;
 pub use terrane_policy::sorted;
+pub use terrane_table::{codec, entry, error, memtable, read, table};

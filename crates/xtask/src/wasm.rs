@@ -64,7 +64,7 @@ struct Module {
 /// The engine.
 const ENGINE: Module = Module {
     source: "crates/wasm",
-    parts: &["crates/policy", "crates/terrane", "crates/opfs", "crates/wasm"],
+    parts: &["crates/policy", "crates/table", "crates/terrane", "crates/opfs", "crates/wasm"],
     name: "terrane",
     profile: "wasm",
     output: "bindings-js/wasm",

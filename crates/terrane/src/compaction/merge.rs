@@ -11,7 +11,7 @@ use crate::db::Engine;
 use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
-use crate::read::{Cursor, MergeCursor};
+use crate::read::{Cursor, MergeCursor, Source};
 use crate::table::{Access, RunCursor};
 use crate::version::Tree;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct Merge {
     compaction: u64,
     keyspace: KeyspaceId,
     group: Group,
-    cursor: Option<MergeCursor<RunCursor>>,
+    cursor: Option<MergeCursor>,
     retention: Retention,
     tombstones: TombstoneRule,
     outputs: Outputs,
@@ -101,14 +101,17 @@ impl Merge {
     }
 
     /// One cursor for each run that has inputs, newest first, merged.
-    fn begin(&self) -> Result<MergeCursor<RunCursor>> {
+    fn begin(&self) -> Result<MergeCursor> {
         let is_input = |id: TableId| self.group.inputs.contains(&id);
         let runs = self.tree.shape().levels.iter().flat_map(|level| &level.runs);
         let cursors = runs.filter_map(|run| {
             let inputs = run.tables.iter().filter(|t| is_input(t.id));
             let tables: Arc<[_]> =
                 inputs.filter_map(|t| Some(self.tree.table(t.id)?.table().clone())).collect();
-            (!tables.is_empty()).then(|| RunCursor::new(tables, Access::Scan))
+            if tables.is_empty() {
+                return None;
+            }
+            Some(Source::Run(Box::new(RunCursor::new(tables, Access::Scan))))
         });
         let mut merge = MergeCursor::new(cursors.collect());
         merge.seek_first()?;
@@ -116,7 +119,7 @@ impl Merge {
     }
 
     /// Takes the entry under the cursor into the outputs, if it stays.
-    fn take(&mut self, engine: &Engine, cursor: &MergeCursor<RunCursor>) -> Result<()> {
+    fn take(&mut self, engine: &Engine, cursor: &MergeCursor) -> Result<()> {
         let (key, tag) = (cursor.key(), cursor.tag());
         if !self.retention.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());

@@ -10,7 +10,8 @@ use crate::driver::Driver;
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
-use crate::read::{Range, Scan, Trace};
+use crate::read::{Range, Trace};
+use crate::scan::Scan;
 use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{

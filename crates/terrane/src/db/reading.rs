@@ -5,10 +5,14 @@ use super::{Engine, lock};
 use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
-use crate::read::{Observer, Range, ReadCounters, Scan, Source, Trace, Walk, known_kind};
+use crate::read::{Observer, Range, ReadCounters, Source, Trace, Walk, known_kind};
+use crate::scan::Scan;
 use crate::sync::atomic::Ordering;
 use crate::table::Access;
 use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
 
 impl Engine {
     fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
@@ -95,7 +99,7 @@ impl Engine {
         keyspace.operations.scanned();
         let (view, seq) = self.view(&keyspace, at);
         let counting = || Observer::adding_to(self.counters.scans.clone());
-        Ok(Scan::new(walk(view, range, seq, counting)))
+        Ok(Scan::new(walk(&view, range, seq, counting), view))
     }
 
     /// What a scan does to show its first row, or its last where `reverse`: where each memtable and
@@ -111,7 +115,7 @@ impl Engine {
         at: Option<Seq>,
     ) -> Result<Trace> {
         let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
-        let mut walk = walk(view, range, seq, Observer::tracing);
+        let mut walk = walk(&view, range, seq, Observer::tracing);
         if reverse {
             walk.prev()?
         } else {
@@ -231,7 +235,7 @@ fn is_put(tag: Tag) -> Result<bool> {
 }
 
 /// A walk over a view, with an observer for each part.
-fn walk(view: Arc<View>, range: Range, seq: Seq, observer: impl Fn() -> Observer) -> Walk {
+fn walk(view: &View, range: Range, seq: Seq, observer: impl Fn() -> Observer) -> Walk {
     let memtables = view.memtables().enumerate().map(|(place, memtable)| {
         let mut observer = observer();
         observer.memtable(place);
@@ -240,5 +244,5 @@ fn walk(view: Arc<View>, range: Range, seq: Seq, observer: impl Fn() -> Observer
     let runs = view.tree.cursors(Access::Random, &observer);
     let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
     let whole = observer();
-    Walk::new(view, sources, range, seq, whole)
+    Walk::new(sources, range, seq, whole)
 }

@@ -4,7 +4,8 @@ use super::Lookup;
 use super::handle::{Db, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
-use crate::read::{Range, Scan, Trace};
+use crate::read::{Range, Trace};
+use crate::scan::Scan;
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: let it go when
 /// done.

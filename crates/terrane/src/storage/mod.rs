@@ -32,9 +32,10 @@ pub mod fuzz {
 }
 
 pub use directory::Directory;
+pub use terrane_table::file::{File, read_exact_at, write_all_at};
 pub use volume::Volume;
 
-use crate::error::{Corruption, Error, Result};
+use crate::error::{Corruption, Result};
 use crate::sync::lock;
 use std::fmt;
 use std::path::PathBuf;
@@ -95,54 +96,6 @@ impl fmt::Display for FileId {
             FileKind::Table => write!(f, "{:08}.sst", self.number),
         }
     }
-}
-
-/// An open file. Reads and writes take offsets, so that threads share it.
-///
-/// A count that differs from what was asked is not hidden: [`read_exact_at`] and [`write_all_at`]
-/// turn it into an error (browsers at their quota answer short or negative counts).
-pub trait File: Send + Sync {
-    /// The name for messages.
-    fn name(&self) -> &str;
-    /// Reads into `buf` from `offset`; the count is short only at the end of the file.
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize>;
-    /// Writes `buf` at `offset`, growing the file where needed; answers the count written.
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize>;
-    /// Puts every earlier write on the medium.
-    fn sync(&self) -> Result<()>;
-    /// Cuts or extends (with zeros) the file to `len` bytes.
-    fn set_len(&self, len: u64) -> Result<()>;
-    /// The file's length, in bytes.
-    fn len(&self) -> Result<u64>;
-    /// Whether the file holds no byte.
-    fn is_empty(&self) -> Result<bool> {
-        Ok(self.len()? == 0)
-    }
-}
-
-/// Reads all of `buf`; a short count is damage: the bytes should be there.
-pub fn read_exact_at(file: &dyn File, buf: &mut [u8], offset: u64) -> Result<()> {
-    let found = file.read_at(buf, offset)?;
-    if found == buf.len() {
-        return Ok(());
-    }
-    Err(Corruption::new(
-        file.name(),
-        offset,
-        format_args!("{} bytes", buf.len()),
-        format_args!("{found} before the end of the file"),
-    )
-    .into())
-}
-
-/// Writes all of `buf`; a short count is an error.
-pub fn write_all_at(file: &dyn File, buf: &[u8], offset: u64) -> Result<()> {
-    let found = file.write_at(buf, offset)?;
-    if found == buf.len() {
-        return Ok(());
-    }
-    let found = i64::try_from(found).unwrap_or(i64::MAX);
-    Err(Error::short("write", file.name(), offset, buf.len() as u64, found))
 }
 
 /// One record of the journal, as the engine gives it.

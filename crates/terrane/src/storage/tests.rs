@@ -6,6 +6,7 @@ use super::medium::fault::{Fault, Random, Survivors};
 use super::medium::{FaultMedium, Medium, MemoryMedium};
 use super::volume::VolumeOptions;
 use super::*;
+use crate::error::Error;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,12 +1,8 @@
-//! What threads share memory by: locks, atomics, a pointer that is swapped, and the threads.
+//! What threads share memory by: the locks and atomics of [`terrane_table::sync`], a pointer that is
+//! swapped, and the threads.
 //!
-//! A product build has those of the standard library, `arc-swap` and `rayon` (`native`). Two other
-//! builds have models of them, under which `tests/tests/concurrency` tries many interleavings:
-//!
-//! * `--cfg shuttle`: orders drawn from a seed. Not modelled are the block cache, reference counts
-//!   and memory weaker than sequentially consistent.
-//! * `--cfg loom`: every order, and every value that the memory model lets a load find, for what is
-//!   taken from `lock_free`: the memtable.
+//! A product build has those of the standard library, `arc-swap` and `rayon` (`native`). A build
+//! with `--cfg shuttle` has models of them.
 
 #[cfg(any(shuttle, all(target_arch = "wasm32", not(target_feature = "atomics"))))]
 mod locked;
@@ -19,15 +15,4 @@ mod shuttled;
 pub(crate) use native::*;
 #[cfg(shuttle)]
 pub(crate) use shuttled::*;
-
-use std::sync::PoisonError;
-
-/// Locks; a thread that panicked while it held the lock does not make the data worse, since every
-/// change under a lock is made of steps that each leave it sound.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What a structure that readers use without locks is made of.
-#[cfg_attr(loom, path = "loomed.rs")]
-pub(crate) mod lock_free;
+pub(crate) use terrane_table::sync::{Mutex, MutexGuard, atomic, lock};

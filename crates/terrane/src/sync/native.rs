@@ -4,13 +4,14 @@
 pub(crate) use super::locked::ArcSwap;
 #[cfg(any(not(target_arch = "wasm32"), target_feature = "atomics"))]
 pub(crate) use arc_swap::ArcSwap;
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, atomic};
+pub(crate) use std::sync::{Condvar, RwLock};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use threads::{Pool, spawn, wait_at_most};
 
 #[cfg(not(target_arch = "wasm32"))]
 mod threads {
-    use super::{Condvar, MutexGuard};
+    use super::Condvar;
+    use crate::sync::MutexGuard;
     use std::sync::PoisonError;
     use std::thread::Builder;
     use std::time::Duration;

@@ -2,8 +2,9 @@
 //! goes on.
 
 pub(crate) use super::locked::ArcSwap;
-pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, RwLock, atomic};
+pub(crate) use shuttle::sync::{Condvar, RwLock};
 
+use super::MutexGuard;
 use shuttle::rand::{Rng, thread_rng};
 use std::sync::PoisonError;
 use std::time::Duration;

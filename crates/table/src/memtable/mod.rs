@@ -24,15 +24,15 @@ const SAMPLE_KEYS: usize = 512;
 /// Entries of one keyspace in memory, ordered by key, then newest first.
 ///
 /// ```
-/// use terrane::entry::{Kind, Tag};
-/// use terrane::memtable::Memtable;
+/// use terrane_table::entry::{Kind, Tag};
+/// use terrane_table::memtable::Memtable;
 ///
 /// let table = Memtable::new();
 /// table.insert(b"k", Tag::new(1, Kind::Put), b"old")?;
 /// table.insert(b"k", Tag::new(2, Kind::Put), b"new")?;
 /// assert_eq!(table.get(b"k", 1), Some((Tag::new(1, Kind::Put), &b"old"[..])));
 /// assert_eq!(table.get(b"k", 9), Some((Tag::new(2, Kind::Put), &b"new"[..])));
-/// # Ok::<(), terrane::Error>(())
+/// # Ok::<(), terrane_table::error::Error>(())
 /// ```
 pub struct Memtable {
     list: SkipList,

@@ -5,7 +5,7 @@
 //! played again, one comparison a level. Cursors that are not valid lose to all others. Sources are
 //! given newest first; equal entries cannot occur, since every entry has its own sequence number.
 
-use super::Cursor;
+use super::{Cursor, Source};
 use crate::entry::{Tag, compare};
 use crate::error::Result;
 use std::cmp::Ordering;
@@ -17,26 +17,26 @@ enum Direction {
 }
 
 /// One cursor over many.
-pub struct MergeCursor<C> {
-    sources: Vec<C>,
+pub struct MergeCursor {
+    sources: Vec<Source>,
     /// `losers[0]` is the winner; `losers[i]`, `i >= 1`, lost the match at inner node `i`.
     losers: Vec<usize>,
     direction: Direction,
 }
 
-impl<C: Cursor> MergeCursor<C> {
+impl MergeCursor {
     /// Merges `sources`; not positioned.
-    pub fn new(sources: Vec<C>) -> Self {
+    pub fn new(sources: Vec<Source>) -> Self {
         MergeCursor { losers: Vec::new(), sources, direction: Direction::Forward }
     }
 
     /// The cursors, in the order in which they were given.
-    pub(super) fn into_sources(self) -> Vec<C> {
+    pub(super) fn into_sources(self) -> Vec<Source> {
         self.sources
     }
 
     #[inline]
-    fn winner(&self) -> Option<&C> {
+    fn winner(&self) -> Option<&Source> {
         self.losers.first().and_then(|&w| self.sources.get(w))
     }
 
@@ -109,7 +109,7 @@ impl<C: Cursor> MergeCursor<C> {
     fn place(
         &mut self,
         direction: Direction,
-        mut seek: impl FnMut(&mut C) -> Result<()>,
+        mut seek: impl FnMut(&mut Source) -> Result<()>,
     ) -> Result<()> {
         self.direction = direction;
         self.losers.clear();
@@ -158,13 +158,13 @@ impl<C: Cursor> MergeCursor<C> {
     }
 }
 
-impl<C: Cursor> Cursor for MergeCursor<C> {
+impl Cursor for MergeCursor {
     fn seek_first(&mut self) -> Result<()> {
-        self.place(Direction::Forward, C::seek_first)
+        self.place(Direction::Forward, Source::seek_first)
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        self.place(Direction::Backward, C::seek_last)
+        self.place(Direction::Backward, Source::seek_last)
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
@@ -191,75 +191,38 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
 
     #[inline]
     fn valid(&self) -> bool {
-        self.winner().is_some_and(C::valid)
+        self.winner().is_some_and(Source::valid)
     }
 
     #[inline]
     fn key(&self) -> &[u8] {
-        self.winner().map_or(&[], C::key)
+        self.winner().map_or(&[], Source::key)
     }
 
     #[inline]
     fn tag(&self) -> Tag {
-        self.winner().map_or(Tag(0), C::tag)
+        self.winner().map_or(Tag(0), Source::tag)
     }
 
     #[inline]
     fn value(&self) -> &[u8] {
-        self.winner().map_or(&[], C::value)
+        self.winner().map_or(&[], Source::value)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memtable::Memtable;
+    use crate::read::Observer;
     use proptest::prelude::*;
+    use std::sync::Arc;
 
-    /// A cursor over a sorted vector.
-    struct Listed {
-        entries: Vec<(Vec<u8>, Tag)>,
-        at: Option<usize>,
-    }
-
-    impl Cursor for Listed {
-        fn seek_first(&mut self) -> Result<()> {
-            self.at = (!self.entries.is_empty()).then_some(0);
-            Ok(())
-        }
-        fn seek_last(&mut self) -> Result<()> {
-            self.at = self.entries.len().checked_sub(1);
-            Ok(())
-        }
-        fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-            let at = self.entries.partition_point(|(k, t)| compare(k, *t, key, tag).is_lt());
-            self.at = (at < self.entries.len()).then_some(at);
-            Ok(())
-        }
-        fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-            let at = self.entries.partition_point(|(k, t)| compare(k, *t, key, tag).is_lt());
-            self.at = at.checked_sub(1);
-            Ok(())
-        }
-        fn next(&mut self) -> Result<()> {
-            self.at = self.at.map(|at| at + 1).filter(|at| *at < self.entries.len());
-            Ok(())
-        }
-        fn prev(&mut self) -> Result<()> {
-            self.at = self.at.and_then(|at| at.checked_sub(1));
-            Ok(())
-        }
-        fn valid(&self) -> bool {
-            self.at.is_some()
-        }
-        fn key(&self) -> &[u8] {
-            self.at.map_or(&[], |at| &self.entries[at].0)
-        }
-        fn tag(&self) -> Tag {
-            self.at.map_or(Tag(0), |at| self.entries[at].1)
-        }
-        fn value(&self) -> &[u8] {
-            &[]
-        }
+    /// A memtable that holds these entries, as a source.
+    fn listed(entries: &[(Vec<u8>, Tag)]) -> Source {
+        let memtable = Arc::new(Memtable::new());
+        entries.iter().for_each(|(key, tag)| memtable.insert(key, *tag, b"").unwrap());
+        Source::Memtable(memtable.cursor(), Observer::default())
     }
 
     fn here(cursor: &impl Cursor) -> Option<(Vec<u8>, Tag)> {
@@ -280,13 +243,8 @@ mod tests {
                 lists[owner % sources].push(entry.clone());
                 all.push(entry);
             }
-            let sort = |list: &mut Vec<(Vec<u8>, Tag)>| list.sort_by(|a, b| compare(&a.0, a.1, &b.0, b.1));
-            lists.iter_mut().for_each(sort);
-            sort(&mut all);
-            let mut merge = MergeCursor::new(
-                lists.into_iter().map(|entries| Listed { entries, at: None }).collect(),
-            );
-            let mut one = Listed { entries: all, at: None };
+            let mut merge = MergeCursor::new(lists.iter().map(|list| listed(list)).collect());
+            let mut one = listed(&all);
             for (step, key, seq) in steps {
                 let (key, tag) = (vec![key], Tag(seq << 8));
                 for cursor in [&mut merge as &mut dyn Cursor, &mut one] {

@@ -28,18 +28,18 @@ impl RunCursor {
     }
 
     /// As [`RunCursor::new`]; tells an observer what it does.
-    pub(crate) fn observed(tables: Arc<[Arc<Table>]>, access: Access, observer: Observer) -> Self {
+    pub fn observed(tables: Arc<[Arc<Table>]>, access: Access, observer: Observer) -> Self {
         let cursor = tables.first().map(|table| table.observed(access, observer));
         RunCursor { tables, place: 0, cursor }
     }
 
     /// Tells that a search came here.
-    pub(crate) fn stands(&mut self) {
+    pub fn stands(&mut self) {
         self.cursor.iter_mut().for_each(TableCursor::stands);
     }
 
     /// What the observer holds; nothing if there is no table.
-    pub(crate) fn into_observer(self) -> Option<Observer> {
+    pub fn into_observer(self) -> Option<Observer> {
         self.cursor.map(TableCursor::into_observer)
     }
 

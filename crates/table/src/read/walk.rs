@@ -8,11 +8,9 @@
 //!   merged cursor stands one key ahead of what the scan shows.
 
 use super::{Cursor, MergeCursor, Observer, Range, Source};
-use crate::db::View;
 use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
 use crate::error::{Corruption, Result};
 use std::ops::Bound;
-use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -27,8 +25,8 @@ enum State {
 }
 
 /// A walk over the live keys of a range, in either direction.
-pub(crate) struct Walk {
-    merge: MergeCursor<Source>,
+pub struct Walk {
+    merge: MergeCursor,
     range: Range,
     seq: Seq,
     state: State,
@@ -38,22 +36,15 @@ pub(crate) struct Walk {
     value: Vec<u8>,
     /// Is told of the walk as a whole; each source has its own.
     observer: Observer,
-    /// Keeps the tables' files alive; after `merge`, so that it drops last.
-    _view: Arc<View>,
 }
 
 impl Walk {
     /// A walk over what `sources` hold, newest first.
-    pub fn new(
-        view: Arc<View>,
-        sources: Vec<Source>,
-        range: Range,
-        seq: Seq,
-        observer: Observer,
-    ) -> Self {
+    #[must_use]
+    pub fn new(sources: Vec<Source>, range: Range, seq: Seq, observer: Observer) -> Self {
         let merge = MergeCursor::new(sources);
         let (state, key, value) = (State::Fresh, Vec::new(), Vec::new());
-        Walk { merge, range, seq, state, key, value, observer, _view: view }
+        Walk { merge, range, seq, state, key, value, observer }
     }
 
     /// What the observers of the whole and of the sources hold, in this order.
@@ -69,7 +60,11 @@ impl Walk {
         self.state = State::Sought;
     }
 
-    /// The next pair in key order.
+    /// The next pair in key order; `None` at the end, and from then on.
+    ///
+    /// # Errors
+    /// Damage or a failing medium; the walk is over then.
+    #[allow(clippy::should_implement_trait)] // lends from itself, which Iterator cannot
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.begin();
         let moved = match self.state {
@@ -96,6 +91,9 @@ impl Walk {
     }
 
     /// The pair before in key order.
+    ///
+    /// # Errors
+    /// As for [`Walk::next`].
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.begin();
         let moved = match self.state {
@@ -205,7 +203,7 @@ impl Walk {
 }
 
 /// The kind of an entry that was read; a number that no release wrote is damage.
-pub(crate) fn known_kind(tag: Tag) -> Result<Kind> {
+pub fn known_kind(tag: Tag) -> Result<Kind> {
     tag.kind().ok_or_else(|| {
         let found = format!("kind {}", tag.0 & 0xff);
         Corruption::new("table", 0, "a known kind of entry", found).into()

@@ -146,7 +146,7 @@ impl Parts {
     }
 
     /// Writes the parts as a table and checks it.
-    fn check(mut self) -> Result<Vec<crate::Corruption>> {
+    fn check(mut self) -> Result<Vec<crate::error::Corruption>> {
         let sealer = Sealer::new(self.info.id.0, Compression::None);
         let mut file = Vec::new();
         let mut index = BlockWriter::new(1);

@@ -7,7 +7,7 @@ use crate::memtable::MemtableCursor;
 use crate::table::RunCursor;
 
 /// A memtable or a sorted run.
-pub(crate) enum Source {
+pub enum Source {
     /// Entries in memory, and who is told what is done with them.
     Memtable(MemtableCursor, Observer),
     /// Entries in tables. Boxed: it carries block state.

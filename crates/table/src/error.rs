@@ -278,7 +278,7 @@ impl Error {
 
     /// `file` has a format that this release, which reads up to `supported`, does not know.
     #[cold]
-    pub(crate) fn newer_format(
+    pub fn newer_format(
         file: &str,
         found: impl fmt::Display,
         supported: impl fmt::Display,
@@ -290,7 +290,7 @@ impl Error {
     /// `holder` has `place`.
     #[cfg(not(target_arch = "wasm32"))]
     #[cold]
-    pub(crate) fn busy(place: String, holder: String) -> Self {
+    pub fn busy(place: String, holder: String) -> Self {
         Error::Busy(Box::new(Busy { place, holder }))
     }
 

@@ -16,8 +16,8 @@ use super::properties::Properties;
 use super::stored::{TRAILER_BYTES, unseal, unseal_into};
 use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::{Corruption, Error, Result};
+use crate::file::{File, read_exact_at};
 use crate::read::{Observer, Origin};
-use crate::storage::{File, read_exact_at};
 use std::sync::Arc;
 use terrane_policy::TableInfo;
 
@@ -91,7 +91,7 @@ impl Table {
 
     /// Whether the filter lets a key with this [`key_hash`] pass; `false` is certain.
     #[inline]
-    pub(crate) fn may_contain(&self, hash: u64, observer: &mut Observer) -> bool {
+    pub fn may_contain(&self, hash: u64, observer: &mut Observer) -> bool {
         let Some(filter) = &self.meta.filter else { return true };
         let passed = filter.may_contain(hash);
         observer.filter(passed);
@@ -102,7 +102,7 @@ impl Table {
     ///
     /// # Errors
     /// As for [`Table::get`].
-    pub(crate) fn find(
+    pub fn find(
         &self,
         key: &[u8],
         at: Seq,
@@ -157,7 +157,7 @@ impl Table {
     }
 
     /// Takes the table's blocks out of the cache: nobody will ask for them again.
-    pub(crate) fn leave_cache(&self) {
+    pub fn leave_cache(&self) {
         let mut index = BlockCursor::new(Arc::clone(&self.meta.index));
         let mut moved = index.seek_first();
         while moved.is_ok() && index.valid() {

@@ -2,7 +2,7 @@
 //!
 //! 1. A [`Cursor`] walks one sorted sequence: a memtable, a table, a run.
 //! 2. A [`MergeCursor`] makes one sequence of many.
-//! 3. A [`Scan`] walks on it and shows what a reader at one sequence number sees of it.
+//! 3. A [`Walk`] goes on it and shows what a reader at one sequence number sees of it.
 //!
 //! An [`Observer`] is told what a read does: it counts ([`ReadCounts`]), and keeps the steps of a
 //! [`Trace`].
@@ -11,19 +11,16 @@ mod counts;
 mod cursor;
 mod merge;
 mod observer;
-mod scan;
+mod range;
 mod source;
-#[cfg(test)]
-mod tests;
 mod trace;
 mod walk;
 
-pub(crate) use counts::ReadCounters;
-pub use counts::ReadCounts;
+pub use counts::{ReadCounters, ReadCounts};
 pub use cursor::Cursor;
 pub use merge::MergeCursor;
 pub use observer::{Observer, Origin};
-pub use scan::{Range, Scan};
-pub(crate) use source::Source;
+pub use range::Range;
+pub use source::Source;
 pub use trace::{Step, Trace};
-pub(crate) use walk::{Walk, known_kind};
+pub use walk::{Walk, known_kind};

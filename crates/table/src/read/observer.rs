@@ -34,22 +34,22 @@ pub struct Observer {
 
 impl Observer {
     /// One that adds its counts to `sums` at its end.
-    pub(crate) fn adding_to(sums: Arc<ReadCounters>) -> Self {
+    pub fn adding_to(sums: Arc<ReadCounters>) -> Self {
         Observer { counts: ReadCounts::default(), steps: None, sums: Some(sums) }
     }
 
     /// One that keeps every step.
-    pub(crate) fn tracing() -> Self {
+    pub fn tracing() -> Self {
         Observer { counts: ReadCounts::default(), steps: Some(Vec::new()), sums: None }
     }
 
     /// What was counted so far.
-    pub(crate) fn counts(&self) -> &ReadCounts {
+    pub fn counts(&self) -> &ReadCounts {
         &self.counts
     }
 
     /// The steps, if they were kept.
-    pub(crate) fn take_steps(&mut self) -> Vec<Step> {
+    pub fn take_steps(&mut self) -> Vec<Step> {
         self.steps.take().unwrap_or_default()
     }
 
@@ -63,31 +63,31 @@ impl Observer {
 
     /// The operation goes on to tables: no memtable answered a get, or a scan is placed.
     #[inline]
-    pub(crate) fn tables(&mut self) {
+    pub fn tables(&mut self) {
         self.counts.operations += 1;
     }
 
     /// A memtable is searched: 0 is the active one, then come the sealed ones, newest first.
     #[inline]
-    pub(crate) fn memtable(&mut self, place: usize) {
+    pub fn memtable(&mut self, place: usize) {
         self.step(|| Step::Memtable { place });
     }
 
     /// A run is searched: the one table of it whose key range holds the key, if any does.
     #[inline]
-    pub(crate) fn run(&mut self, level: usize, run: RunId, table: Option<TableId>) {
+    pub fn run(&mut self, level: usize, run: RunId, table: Option<TableId>) {
         self.step(|| Step::Run { level, run, table });
     }
 
     /// A scan goes over to this table of its run.
     #[inline]
-    pub(crate) fn table(&mut self, table: TableId) {
+    pub fn table(&mut self, table: TableId) {
         self.step(|| Step::Table { table });
     }
 
     /// A table's filter let the key pass, or said that it is surely absent.
     #[inline]
-    pub(crate) fn filter(&mut self, passed: bool) {
+    pub fn filter(&mut self, passed: bool) {
         self.counts.filter_negatives += u64::from(!passed);
         self.step(|| Step::Filter { may_contain: passed });
     }
@@ -95,7 +95,7 @@ impl Observer {
     /// A block of `len` stored bytes at `offset` of its table is looked into; `read` bytes were
     /// read from the medium for it.
     #[inline]
-    pub(crate) fn block(&mut self, offset: u64, len: u64, origin: Origin, read: u64) {
+    pub fn block(&mut self, offset: u64, len: u64, origin: Origin, read: u64) {
         self.counts.blocks += 1;
         self.counts.blocks_cached += u64::from(origin == Origin::Cache);
         self.counts.bytes_read += read;
@@ -104,7 +104,7 @@ impl Observer {
 
     /// The newest version that the reader may see was found, with a value of so many bytes.
     #[inline]
-    pub(crate) fn found(&mut self, tag: Tag, bytes: usize) {
+    pub fn found(&mut self, tag: Tag, bytes: usize) {
         let sequence = tag.seq();
         self.step(|| match tag.kind() {
             Some(Kind::Delete) => Step::Tombstone { sequence },
@@ -118,11 +118,7 @@ impl Observer {
     /// # Errors
     /// Those of `newer`.
     #[inline]
-    pub(crate) fn absent(
-        &mut self,
-        filtered: bool,
-        newer: impl FnOnce() -> Result<bool>,
-    ) -> Result<()> {
+    pub fn absent(&mut self, filtered: bool, newer: impl FnOnce() -> Result<bool>) -> Result<()> {
         if let Some(steps) = &mut self.steps
             && newer()?
         {
@@ -136,13 +132,13 @@ impl Observer {
 
     /// A memtable or run came to stand on this key; on none where it has nothing in that direction.
     #[inline]
-    pub(crate) fn stands(&mut self, key: Option<&[u8]>) {
+    pub fn stands(&mut self, key: Option<&[u8]>) {
         self.step(|| Step::Stands { key: key.map(<[u8]>::to_vec) });
     }
 
     /// A scan shows a row.
     #[inline]
-    pub(crate) fn row(&mut self, key: &[u8], value: &[u8]) {
+    pub fn row(&mut self, key: &[u8], value: &[u8]) {
         self.counts.rows += 1;
         self.step(|| Step::Row { key: key.to_vec(), bytes: value.len() as u64 });
     }

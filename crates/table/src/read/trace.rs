@@ -96,12 +96,12 @@ pub struct Trace {
 
 impl Trace {
     /// A reader at this sequence, before its first step.
-    pub(crate) fn at(sequence: Seq) -> Self {
+    pub fn at(sequence: Seq) -> Self {
         Trace { sequence, ..Trace::default() }
     }
 
     /// Appends what a part of the read did.
-    pub(crate) fn append(&mut self, mut part: Observer) {
+    pub fn append(&mut self, mut part: Observer) {
         self.steps.extend(part.take_steps());
         self.counts = self.counts.plus(part.counts());
     }

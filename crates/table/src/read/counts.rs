@@ -82,7 +82,7 @@ impl ReadCounts {
 /// Counts of operations that have ended, on a cache line that nothing else shares.
 #[derive(Default)]
 #[repr(align(128))]
-pub(crate) struct ReadCounters([AtomicU64; FIGURES]);
+pub struct ReadCounters([AtomicU64; FIGURES]);
 
 impl ReadCounters {
     /// Adds an operation's counts.

@@ -17,7 +17,7 @@ use super::properties::{HistogramBuilder, Properties};
 use super::stored::Sealer;
 use crate::entry::{Tag, check_limits};
 use crate::error::{Error, Result};
-use crate::storage::{File, write_all_at};
+use crate::file::{File, write_all_at};
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
 

@@ -13,8 +13,8 @@ use super::block_cursor::BlockCursor;
 use super::index::Handle;
 use super::reader::Table;
 use crate::error::Result;
+use crate::file::read_exact_at;
 use crate::read::{Observer, Origin};
-use crate::storage::read_exact_at;
 use std::sync::Arc;
 
 /// How a cursor reads blocks.

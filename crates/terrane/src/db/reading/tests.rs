@@ -1,9 +1,9 @@
 //! Traces and counts against what was done to a small store.
 
-use super::{Origin, Range, ReadCounts, Step, Trace};
 use crate::db::{Db, Keyspace};
 use crate::driver::SliceDriver;
 use crate::options::{Durability::Buffered, Options};
+use crate::read::{Origin, Range, ReadCounts, Step, Trace};
 use crate::storage::{Directory, medium::MemoryMedium};
 use crate::table::TableOptions;
 use std::ops::Bound;
