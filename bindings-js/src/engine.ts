@@ -25,9 +25,11 @@ let panic: string | undefined;
 /** Why this worker opens no store any more. */
 let trapped: EngineError | undefined;
 
+/** What the module exports, and a view of its memory. */
 let module: InitOutput;
 let bytes: Uint8Array = new Uint8Array();
-/** The module, once it was started. */
+
+/** Settles once the module was started. */
 let started: Promise<void> | undefined;
 
 /** Loads the module, once. */

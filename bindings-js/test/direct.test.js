@@ -63,6 +63,19 @@ test("keys and values of any size are read where the module has them", async (co
   assert.equal(db.get("small", { valueEncoding: "utf8" }), "v");
 });
 
+test("a key that a closed store is asked for is written nowhere", async (context) => {
+  const closed = await open("closed", { storage: "memory", wasm });
+  closed.get("k".repeat(4000));
+  closed.close();
+  const db = await store(context);
+  const rest = "r".repeat(3990);
+  for (let i = 0; i < 1000; i++) db.put(numbered(i), rest);
+  for (let i = 0; i < 1000; i++) {
+    assert.throws(() => closed.get("x".repeat(4000)), ClosedError);
+    assert.equal(db.get(numbered(i)), rest);
+  }
+});
+
 test("a cache or memtable that is asked for is had", async (context) => {
   const db = await store(context, { cacheBytes: 32 << 20, memtableBytes: 16 << 20 });
   const value = new Uint8Array(10_000).map((_, i) => i * i);

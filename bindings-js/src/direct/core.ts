@@ -52,12 +52,15 @@ export class Core {
     encoding: E,
   ): Decoded<E> | undefined {
     const needed = room("key", key, MAX_KEY_BYTES);
-    if (needed > this.#keyRoom) {
-      this.#keyAt = this.engine.call((store) => store.key_room(needed));
-      this.#keyRoom = needed;
-    }
-    const length = write("key", key, MAX_KEY_BYTES, memory(), this.#keyAt);
-    const at = this.engine.call((store) => store.get(keyspace, snapshot, length));
+    // Within the call: the room of a store that was closed is not its own any more.
+    const at = this.engine.call((store) => {
+      if (needed > this.#keyRoom) {
+        this.#keyAt = store.key_room(needed);
+        this.#keyRoom = needed;
+      }
+      const length = write("key", key, MAX_KEY_BYTES, memory(), this.#keyAt);
+      return store.get(keyspace, snapshot, length);
+    });
     if (at === 0) return undefined;
     const bytes = memory();
     const start = at + LENGTH_BYTES;
