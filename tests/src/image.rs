@@ -132,7 +132,7 @@ impl Image {
                 catalog.apply(&edit).expect("an edit that fits");
             }
         }
-        for (_, _, info) in catalog.keyspaces.values().flat_map(|k| k.shape.tables()) {
+        for info in catalog.tables() {
             let pieces = &places[&FileId::table(info.id.0)];
             locate(pieces, 0..info.bytes, Structure::Table, &mut parts);
         }

@@ -12,10 +12,8 @@ use crate::sort::sort_by;
 use std::sync::Arc;
 
 /// The components of `tables`, in key order.
-pub(crate) fn components<'a>(
-    tables: impl IntoIterator<Item = &'a Arc<TableInfo>>,
-) -> Vec<Vec<&'a Arc<TableInfo>>> {
-    let mut tables: Vec<_> = tables.into_iter().collect();
+#[must_use]
+pub fn components(mut tables: Vec<&Arc<TableInfo>>) -> Vec<Vec<&Arc<TableInfo>>> {
     sort_by(&mut tables, |a, b| a.smallest.cmp(&b.smallest));
     let mut all: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
     let mut end: &[u8] = &[];
@@ -27,4 +25,16 @@ pub(crate) fn components<'a>(
         end = end.max(&table.largest);
     }
     all
+}
+
+/// The least and the greatest key of the tables; both empty if there is none.
+#[must_use]
+pub fn hull<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
+    let Some((first, rest)) = tables.split_first() else { return Default::default() };
+    let (mut smallest, mut largest) = (&first.smallest, &first.largest);
+    for table in rest {
+        smallest = smallest.min(&table.smallest);
+        largest = largest.max(&table.largest);
+    }
+    (smallest, largest)
 }

@@ -74,22 +74,24 @@ pub enum EditError {
 /// The shape after `edit`.
 pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     let mut next = shape.clone();
-    let added = edit.added.iter().map(|(_, _, table)| table.id);
-    let found = shape.find(edit.dropped.iter().copied().chain(added));
+    let mut named = edit.dropped.clone();
+    named.extend(edit.added.iter().map(|(_, _, table)| table.id));
+    let found = shape.find(named);
     let mut present: SortedSet<_> = found.iter().map(|placed| placed.table.id).collect();
     for id in &edit.dropped {
         if !present.remove(id) {
             return Err(EditError::Missing(*id));
         }
     }
-    let runs: SortedSet<_> = found.iter().map(|placed| placed.run).collect();
-    let gone: Names = edit.dropped.iter().copied().collect();
-    let all = next.levels.iter_mut().flat_map(|level| &mut level.runs);
-    for run in all.filter(|run| runs.contains(&run.id)) {
-        run.tables.retain(|t| !gone.contains(t.id));
+    let mut runs: Vec<_> = found.iter().map(|placed| placed.place.run).collect();
+    runs.dedup();
+    let gone = Names::from(edit.dropped.clone());
+    for level in &mut next.levels {
+        for run in level.runs.iter_mut().filter(|run| runs.contains(&run.id)) {
+            run.tables.retain(|t| !gone.contains(t.id));
+        }
     }
-    let mut entering: Vec<(usize, RunId, Vec<Arc<TableInfo>>)> = Vec::new();
-    for (level, run, table) in &edit.added {
+    for (level, _, table) in &edit.added {
         if !present.insert(table.id) {
             return Err(EditError::Present(table.id));
         }
@@ -99,13 +101,11 @@ pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
         if *level >= MAX_LEVELS {
             return Err(EditError::TooDeep { table: table.id, level: *level });
         }
-        match entering.iter_mut().find(|(l, r, _)| (l, r) == (level, run)) {
-            Some((.., tables)) => tables.push(Arc::clone(table)),
-            None => entering.push((*level, *run, vec![Arc::clone(table)])),
-        }
     }
-    for (level, run, tables) in entering {
-        enter(&mut next, level, run, tables)?;
+    let mut entering: Vec<_> = edit.added.iter().collect();
+    sort_by(&mut entering, |(l, r, a), (m, s, b)| (l, r, &a.smallest).cmp(&(m, s, &b.smallest)));
+    for tables in entering.chunk_by(|(l, r, _), (m, s, _)| (l, r) == (m, s)) {
+        enter(&mut next, tables)?;
     }
     for level in &mut next.levels {
         level.runs.retain(|run| !run.tables.is_empty());
@@ -135,14 +135,9 @@ pub fn reshape(shape: &Shape, change: LevelChange) -> Result<Shape, EditError> {
     Ok(next)
 }
 
-/// Step 2, for the tables that enter one run.
-fn enter(
-    shape: &mut Shape,
-    level: usize,
-    id: RunId,
-    mut tables: Vec<Arc<TableInfo>>,
-) -> Result<(), EditError> {
-    sort_by(&mut tables, |a, b| a.smallest.cmp(&b.smallest));
+/// Step 2, for the tables that enter one run, in key order.
+fn enter(shape: &mut Shape, tables: &[&(usize, RunId, Arc<TableInfo>)]) -> Result<(), EditError> {
+    let Some(&&(level, id, _)) = tables.first() else { return Ok(()) };
     let Some(run) = run_at(shape, level, id) else { return Ok(()) };
     let disjoint = |first: Option<&Arc<TableInfo>>, second: Option<&Arc<TableInfo>>| {
         let overlap = first.zip(second).filter(|(a, b)| b.smallest <= a.largest);
@@ -153,12 +148,12 @@ fn enter(
     };
     let there = std::mem::take(&mut run.tables);
     let mut rest = there.as_slice();
-    for table in tables {
+    for (.., table) in tables {
         let (before, after) = rest.split_at(rest.partition_point(|t| t.smallest < table.smallest));
         run.tables.extend_from_slice(before);
-        disjoint(run.tables.last(), Some(&table))?;
-        disjoint(Some(&table), after.first())?;
-        run.tables.push(table);
+        disjoint(run.tables.last(), Some(table))?;
+        disjoint(Some(table), after.first())?;
+        run.tables.push(Arc::clone(table));
         rest = after;
     }
     run.tables.extend_from_slice(rest);

@@ -27,7 +27,7 @@ fn merge_level0(shape: &Shape, running: &Running) -> Option<Compaction> {
     let runs = &shape.levels.first()?.runs;
     let block = runs.rsplit(|run| !is_free(run)).find(|block| block.len() > 1)?;
     let destination = Destination { level: 0, run: block.first()?.id };
-    let tables = tables_of(block);
+    let tables = tables_of(block).collect();
     let reason = format!("level 0 is merged in place: {} become one", count(block.len(), "run"));
     Some(merge(tables, destination, reason))
 }
@@ -38,22 +38,15 @@ fn merge_all(shape: &Shape, running: &Running, fresh: RunId) -> Option<Compactio
         return None;
     }
     let destination = Destination { level: shape.deepest(), run: fresh };
-    let tables = shape.tables().map(|(_, _, t)| t);
+    let tables = shape.between(0, shape.levels.len());
     let reason = format!("the whole tree is merged: {} become one", count(runs, "run"));
     Some(merge(tables, destination, reason))
 }
 
 /// One group of all `tables`, cut at the size of the largest of them.
-fn merge<'a>(
-    tables: impl Iterator<Item = &'a Arc<TableInfo>>,
-    destination: Destination,
-    reason: String,
-) -> Compaction {
-    let (mut inputs, mut table_bytes) = (Vec::new(), 1);
-    for table in tables {
-        inputs.push(table.id);
-        table_bytes = table.bytes.max(table_bytes);
-    }
-    let action = Action::merge(table_bytes);
+fn merge(tables: Vec<&Arc<TableInfo>>, destination: Destination, reason: String) -> Compaction {
+    let largest = tables.iter().map(|t| t.bytes).fold(1, u64::max);
+    let inputs = tables.iter().map(|t| t.id).collect();
+    let action = Action::merge(largest);
     Compaction::parallel(vec![Group { inputs, destination, action }], reason)
 }

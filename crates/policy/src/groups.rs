@@ -30,21 +30,21 @@ pub(crate) struct Target<'a> {
     pub(crate) moves: bool,
 }
 
+/// The keys at which a merge of these tables is cut.
+pub(crate) type Cuts<'c> = &'c dyn Fn(&[&Arc<TableInfo>]) -> Vec<Vec<u8>>;
+
 /// The groups that bring the tables of `coming` into the target.
-pub(crate) fn bring<'a>(
-    coming: impl IntoIterator<Item = &'a Arc<TableInfo>>,
-    target: Target<'a>,
-) -> Vec<Group> {
-    bring_cut(coming, target, target.table_bytes, |_| Vec::new())
+pub(crate) fn bring<'a>(coming: Vec<&'a Arc<TableInfo>>, target: Target<'a>) -> Vec<Group> {
+    bring_cut(coming, target, target.table_bytes, &|_| Vec::new())
 }
 
 /// As [`bring`], but neighbours are joined up to `join_bytes`, and a part is cut where `cuts` says: a
 /// table alone moves only if it needs no cut.
 pub(crate) fn bring_cut<'a>(
-    coming: impl IntoIterator<Item = &'a Arc<TableInfo>>,
+    coming: Vec<&'a Arc<TableInfo>>,
     target: Target<'a>,
     join_bytes: u64,
-    cuts: impl Fn(&[&Arc<TableInfo>]) -> Vec<Vec<u8>>,
+    cuts: Cuts,
 ) -> Vec<Group> {
     let Target { destination, there, bottom, table_bytes, moves: may_move } = target;
     let mut moves = Vec::new();
@@ -71,14 +71,15 @@ pub(crate) fn bring_cut<'a>(
 
 /// Steps 1 to 3.
 fn parts<'a>(
-    coming: impl IntoIterator<Item = &'a Arc<TableInfo>>,
+    mut coming: Vec<&'a Arc<TableInfo>>,
     there: &'a [Arc<TableInfo>],
     join_bytes: u64,
 ) -> Vec<Vec<&'a Arc<TableInfo>>> {
-    let stays: Names = there.iter().map(|t| t.id).collect();
+    let stays = Names::from(there.iter().map(|t| t.id).collect::<Vec<_>>());
+    coming.extend(there);
     let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
     let mut adjacent = false;
-    for part in components(coming.into_iter().chain(there)) {
+    for part in components(coming) {
         if part.iter().all(|t| stays.contains(t.id)) {
             adjacent = false;
             continue;
@@ -92,13 +93,6 @@ fn parts<'a>(
         adjacent = true;
     }
     parts
-}
-
-/// The least and the greatest key of the tables.
-pub(crate) fn hull<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
-    let smallest = tables.iter().map(|t| t.smallest.as_slice()).min();
-    let largest = tables.iter().map(|t| t.largest.as_slice()).max();
-    (smallest.unwrap_or_default(), largest.unwrap_or_default())
 }
 
 /// Bytes of all the tables.

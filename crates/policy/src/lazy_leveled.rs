@@ -21,7 +21,6 @@ use crate::pick::Pick;
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::Policy;
-use crate::sort::sort_by;
 use crate::view::{Vertical, View};
 
 /// The lazily leveled policy and its parameters.
@@ -68,10 +67,18 @@ impl Policy for LazyLeveled {
             adapt: self.adapt,
         };
         let view = View::new(rule, planning);
-        (self.first_leveled(&view)..planning.shape.levels.len())
+        let (last, leveled) = (view.last(), self.first_leveled(&view));
+        (leveled..planning.shape.levels.len())
             .find_map(|level| view.unite(level))
             .or_else(|| view.gather())
-            .or_else(|| self.act(&view))
+            .or_else(|| {
+                view.act(leveled, &|level| self.score(&view, level), &|level| match level {
+                    _ if level + 1 < leveled => view.empty(level, view.new_run(level + 1)),
+                    _ if level < leveled => view.empty(level, view.leveled(level + 1)),
+                    _ if level == last => view.deepen(),
+                    _ => view.send_down(level, Pick::LeastOverlap, 0, None),
+                })
+            })
     }
 }
 
@@ -80,33 +87,6 @@ impl LazyLeveled {
     fn first_leveled(&self, view: &View) -> usize {
         let leveled = usize::try_from(self.leveled_levels).unwrap_or(usize::MAX);
         (view.last() + 1).saturating_sub(leveled).max(1)
-    }
-
-    /// Step 3.
-    fn act(&self, view: &View) -> Option<Plan> {
-        let (last, leveled) = (view.last(), self.first_leveled(view));
-        let mut due: Vec<_> = (0..=last)
-            .map(|level| (level, self.score(view, level)))
-            .filter(|(_, score)| *score >= 1.0)
-            .collect();
-        sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
-        let mut kept: Vec<_> = (leveled..=last).filter(|l| view.runs(*l).len() > 1).collect();
-        for (level, _) in due {
-            if kept.contains(&level) || kept.contains(&(level + 1)) {
-                continue;
-            }
-            let plan = match level {
-                _ if level + 1 < leveled => view.empty(level, view.new_run(level + 1)),
-                _ if level < leveled => view.empty(level, view.leveled(level + 1)),
-                _ if level == last => view.deepen(),
-                _ => view.send_down(level, Pick::LeastOverlap, 0, None),
-            };
-            if plan.is_some() {
-                return plan;
-            }
-            kept.extend([level, level + 1]);
-        }
-        None
     }
 
     /// At 1 or more the level is due.

@@ -24,7 +24,6 @@ use crate::pick::{Cursors, Pick};
 use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::policy::{Installed, Policy, Step};
-use crate::sort::sort_by;
 use crate::view::{Vertical, View};
 
 /// The leveled policy and its parameters.
@@ -77,51 +76,32 @@ impl Policy for Leveled {
         (1..planning.shape.levels.len())
             .find_map(|level| view.unite(level))
             .or_else(|| view.gather())
-            .or_else(|| self.act(&view, &Cursors::read(planning.state)))
+            .or_else(|| {
+                let cursors = Cursors::read(planning.state);
+                let last = view.last();
+                view.act(1, &|level| view.score(level), &|level| match level {
+                    0 => view.empty(0, view.leveled(1)),
+                    _ if self.adapt && level == last => view.deepen(),
+                    _ => view.send_down(level, self.pick, self.seed, cursors.of(level)),
+                })
+            })
     }
 
     /// Moves the cursor of the level that a table was sent down from.
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
         let Step::Group { group, .. } = installed.step else { return state.to_vec() };
         let from = group.destination.level.saturating_sub(1);
-        let tables = installed.before.levels.get(from).into_iter().flat_map(|level| level.tables());
-        let mut sent = tables.filter(|t| group.inputs.contains(&t.id));
         let mut cursors = Cursors::read(state);
         if self.pick == Pick::RoundRobin
             && from > 0
-            && let (Some(table), None) = (sent.next(), sent.next())
+            && let Some(level) = installed.before.levels.get(from)
         {
-            cursors.advance(from, &table.largest);
+            let mut sent = level.tables().filter(|t| group.inputs.contains(&t.id));
+            if let (Some(table), None) = (sent.next(), sent.next()) {
+                cursors.advance(from, &table.largest);
+            }
         }
         cursors.state()
-    }
-}
-
-impl Leveled {
-    /// Step 3.
-    fn act(&self, view: &View, cursors: &Cursors) -> Option<Plan> {
-        let last = view.last();
-        let mut due: Vec<_> = (0..=last)
-            .map(|level| (level, view.score(level)))
-            .filter(|(_, score)| *score >= 1.0)
-            .collect();
-        sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
-        let mut kept: Vec<_> = (1..=last).filter(|l| view.runs(*l).len() > 1).collect();
-        for (level, _) in due {
-            if kept.contains(&level) || kept.contains(&(level + 1)) {
-                continue;
-            }
-            let plan = match level {
-                0 => view.empty(0, view.leveled(1)),
-                _ if self.adapt && level == last => view.deepen(),
-                _ => view.send_down(level, self.pick, self.seed, cursors.of(level)),
-            };
-            if plan.is_some() {
-                return plan;
-            }
-            kept.extend([level, level + 1]);
-        }
-        None
     }
 }
 

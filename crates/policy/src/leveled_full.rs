@@ -71,23 +71,15 @@ fn merge(view: &View) -> Option<Plan> {
     let over = (1..last).rfind(|l| view.bytes(*l) > view.capacity(*l)).map(|l| l + 1);
     let scattered = (1..=last).rfind(|l| view.runs(*l).len() > 1);
     let least = view.admits().then_some(1).max(over).max(scattered)?;
-    let q = (least..last).find(|q| view.down_to(*q) <= view.capacity(*q)).unwrap_or(last);
+    let q = (least..last).find(|q| view.down_to(0, *q) <= view.capacity(*q)).unwrap_or(last);
 
-    let coming = (0..q).flat_map(|level| view.level(level)).chain(view.older(q));
+    let mut coming = view.shape.between(0, q);
+    coming.extend(view.older(q));
     let groups = bring(coming, view.leveled(q));
-    let cause = match (over, scattered) {
-        (Some(below), _) if least == below => {
-            let (have, limit) = (view.bytes(below - 1), view.capacity(below - 1));
-            format!("level {} has {} over {}", below - 1, size(have), size(limit))
-        }
-        (_, Some(level)) if least == level => {
-            format!("level {level} has {} runs, not one", view.runs(level).len())
-        }
-        _ => format!("level 0 has {}", count(view.runs(0).len(), "run")),
-    };
+    let cause = view.cause(least, over, scattered);
     let reason = format!(
         "{cause}: all down to level {q}, {}, becomes its run, in {}",
-        size(view.down_to(q)),
+        size(view.down_to(0, q)),
         count(groups.len(), "group"),
     );
     Some(Compaction::parallel(groups, reason).into())

@@ -15,6 +15,7 @@
 //! disk, in a browser and in the simulator.
 
 pub mod asking;
+pub mod components;
 pub mod edit;
 pub mod fallback;
 pub mod histogram;
@@ -41,7 +42,6 @@ pub mod tombstones;
 pub mod universal;
 pub mod validate;
 
-mod components;
 mod descend;
 mod groups;
 mod names;
@@ -52,6 +52,7 @@ mod view;
 mod words;
 
 pub use asking::{Answer, READS_BETWEEN, ask};
+pub use components::{components, hull};
 pub use edit::{EditError, ShapeEdit, apply, reshape};
 pub use fallback::fallback;
 pub use histogram::{Histogram, HistogramPoint};

@@ -20,8 +20,8 @@ impl Names {
     }
 }
 
-impl FromIterator<TableId> for Names {
-    fn from_iter<I: IntoIterator<Item = TableId>>(names: I) -> Self {
+impl From<Vec<TableId>> for Names {
+    fn from(names: Vec<TableId>) -> Self {
         let members: SortedSet<TableId> = names.into_iter().collect();
         let bits = members.iter().fold(0, |bits, name| bits | bit(*name));
         Names { members, bits }
@@ -44,7 +44,7 @@ mod tests {
             names in prop::collection::vec(0u64..200, 0..6),
             asked in 0u64..200,
         ) {
-            let set: Names = names.iter().copied().map(TableId).collect();
+            let set = Names::from(names.iter().copied().map(TableId).collect::<Vec<_>>());
             let expected: BTreeSet<_> = names.into_iter().collect();
             prop_assert_eq!(set.contains(TableId(asked)), expected.contains(&asked));
         }

@@ -165,7 +165,8 @@ impl Default for PolicyOptions {
     }
 }
 
-fn defaults() -> [PolicyOptions; 7] {
+/// Every policy that is a preset, with its defaults.
+pub(crate) fn defaults() -> [PolicyOptions; 7] {
     [
         PolicyOptions::Leveled(Leveled::default()),
         PolicyOptions::LeveledFull(LeveledFull::default()),

@@ -9,6 +9,7 @@
 
 use crate::policy::MAX_STATE;
 use crate::shape::{MAX_LEVELS, TableInfo};
+use std::sync::Arc;
 
 /// How a table is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,39 +51,39 @@ impl Pick {
 
 /// A table that may go down.
 pub(crate) struct Candidate<'a> {
-    pub(crate) table: &'a TableInfo,
-    /// Bytes of the tables it overlaps below.
-    pub(crate) overlap: u64,
+    pub(crate) table: &'a Arc<TableInfo>,
+    /// The tables it overlaps below.
+    pub(crate) overlaps: &'a [Arc<TableInfo>],
+    /// Bytes of those.
+    pub(crate) bytes: u64,
 }
 
 impl Candidate<'_> {
     fn ratio(&self) -> f64 {
-        self.overlap as f64 / self.table.bytes.max(1) as f64
+        self.bytes as f64 / self.table.bytes.max(1) as f64
     }
 }
 
-/// The index of the one that goes, of candidates in key order.
-pub(crate) fn pick(
+/// The one that goes, of candidates in key order.
+pub(crate) fn pick<'c, 'a>(
     how: Pick,
-    candidates: &[Candidate],
+    candidates: &'c [Candidate<'a>],
     seed: u64,
     cursor: Option<&[u8]>,
-) -> Option<usize> {
-    let each = || candidates.iter().enumerate();
-    let chosen = match how {
-        Pick::LeastOverlap => each().min_by(|(_, a), (_, b)| a.ratio().total_cmp(&b.ratio())),
-        Pick::Oldest => each().min_by_key(|(_, c)| c.table.first_seq),
-        Pick::RoundRobin => each()
-            .find(|(_, c)| cursor.is_none_or(|end| c.table.smallest.as_slice() > end))
-            .or_else(|| each().next()),
+) -> Option<&'c Candidate<'a>> {
+    let mut each = candidates.iter();
+    match how {
+        Pick::LeastOverlap => each.min_by(|a, b| a.ratio().total_cmp(&b.ratio())),
+        Pick::Oldest => each.min_by_key(|c| c.table.first_seq),
+        Pick::RoundRobin => each
+            .find(|c| cursor.is_none_or(|end| c.table.smallest.as_slice() > end))
+            .or_else(|| candidates.first()),
         Pick::Random => {
-            let drawn = candidates.iter().fold(mix(seed), |h, c| mix(h ^ c.table.id.0));
-            let count = u64::try_from(candidates.len()).unwrap_or(u64::MAX);
-            let at = drawn.checked_rem(count)?;
-            each().find(|(i, _)| u64::try_from(*i) == Ok(at))
+            let drawn = each.fold(mix(seed), |h, c| mix(h ^ c.table.id.0));
+            let at = drawn.checked_rem(candidates.len() as u64)?;
+            candidates.get(usize::try_from(at).ok()?)
         }
-    };
-    chosen.map(|(at, _)| at)
+    }
 }
 
 /// Scatters the bits of a number (the finaliser of SplitMix64).

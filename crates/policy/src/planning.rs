@@ -45,8 +45,17 @@ impl Running {
     /// The tables that running groups take into `level` or a deeper one.
     #[must_use]
     pub fn taken_into(&self, level: usize) -> SortedSet<TableId> {
-        let groups = self.groups().filter(|group| group.destination.level >= level);
-        groups.flat_map(|group| &group.inputs).copied().collect()
+        let mut taken = Vec::new();
+        for group in self.groups().filter(|group| group.destination.level >= level) {
+            taken.extend_from_slice(&group.inputs);
+        }
+        taken.into_iter().collect()
+    }
+
+    /// Whether a running group writes into `level` or a deeper one.
+    #[must_use]
+    pub fn writes_from(&self, level: usize) -> bool {
+        self.groups().any(|g| g.destination.level >= level)
     }
 
     /// Whether a running group writes into `destination`.

@@ -6,6 +6,7 @@
 use crate::histogram::Histogram;
 use crate::names::Names;
 use crate::nested::Nested;
+use crate::plan::Destination;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -83,21 +84,6 @@ impl Run {
         self.tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
     }
 
-    /// For each of some tables in key order, those here that share a user key range with it: as
-    /// [`Run::overlapping`], but in one sweep.
-    pub(crate) fn overlapping_each<'a>(
-        &'a self,
-        tables: &'a [Arc<TableInfo>],
-    ) -> impl Iterator<Item = &'a [Arc<TableInfo>]> {
-        let mut rest = self.tables.as_slice();
-        tables.iter().map(move |table| {
-            let behind = rest.iter().take_while(|t| t.largest < table.smallest).count();
-            rest = rest.get(behind..).unwrap_or_default();
-            let count = rest.iter().take_while(|t| t.smallest <= table.largest).count();
-            rest.get(..count).unwrap_or_default()
-        })
-    }
-
     /// The tables that share a user key range with `smallest..=largest`, found by binary search.
     #[must_use]
     pub fn overlapping(&self, smallest: &[u8], largest: &[u8]) -> &[Arc<TableInfo>] {
@@ -106,6 +92,23 @@ impl Run {
         let count = rest.partition_point(|t| t.smallest.as_slice() <= largest);
         rest.get(..count).unwrap_or_default()
     }
+}
+
+/// For each of some tables in key order, those of `below`, in key order too, that share a user key
+/// range with it: as [`Run::overlapping`], but in one sweep.
+pub(crate) fn overlapping_each<'a>(
+    tables: &[Arc<TableInfo>],
+    below: &'a [Arc<TableInfo>],
+) -> Vec<&'a [Arc<TableInfo>]> {
+    let mut rest = below;
+    let mut each = Vec::with_capacity(tables.len());
+    for table in tables {
+        let behind = rest.iter().take_while(|t| t.largest < table.smallest).count();
+        rest = rest.get(behind..).unwrap_or_default();
+        let count = rest.iter().take_while(|t| t.smallest <= table.largest).count();
+        each.push(rest.get(..count).unwrap_or_default());
+    }
+    each
 }
 
 /// The tables of runs.
@@ -142,10 +145,8 @@ impl Level {
 pub struct Placed<'a> {
     /// The table.
     pub table: &'a Arc<TableInfo>,
-    /// The index of its level.
-    pub level: usize,
-    /// Its run.
-    pub run: RunId,
+    /// Its level and run.
+    pub place: Destination,
 }
 
 /// One keyspace's tree: levels from the staging area (0) downward; deeper is older.
@@ -156,27 +157,47 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Every run with its level, newest position first.
-    pub fn runs(&self) -> impl Iterator<Item = (usize, &Run)> {
-        let levels = self.levels.iter().enumerate();
-        levels.flat_map(|(level, l)| l.runs.iter().map(move |run| (level, run)))
+    /// Every run with its place, newest first.
+    #[must_use]
+    pub fn runs(&self) -> Vec<(Destination, &Run)> {
+        let mut runs = Vec::new();
+        for (level, l) in self.levels.iter().enumerate() {
+            runs.extend(l.runs.iter().map(|run| (Destination { level, run: run.id }, run)));
+        }
+        runs
+    }
+
+    /// The tables of the levels from `from` to above `to`, newest position first.
+    #[must_use]
+    pub fn between(&self, from: usize, to: usize) -> Vec<&Arc<TableInfo>> {
+        let mut tables = Vec::new();
+        for level in self.levels.iter().take(to).skip(from) {
+            tables.extend(level.tables());
+        }
+        tables
     }
 
     /// Every table with its level and run, newest position first.
     pub fn tables(&self) -> impl Iterator<Item = (usize, RunId, &Arc<TableInfo>)> {
-        self.runs().flat_map(|(depth, run)| run.tables.iter().map(move |t| (depth, run.id, t)))
+        let mut tables = Vec::new();
+        for (Destination { level, run: id }, run) in self.runs() {
+            tables.extend(run.tables.iter().map(|table| (level, id, table)));
+        }
+        tables.into_iter()
     }
 
     /// The tables of these names, newest position first; names that the shape does not hold are left
     /// out. It is one pass over the tables that looks at nothing but their names: no key is compared,
     /// and nothing is kept of a table that is not asked for.
     #[must_use]
-    pub fn find(&self, names: impl IntoIterator<Item = TableId>) -> Vec<Placed<'_>> {
-        let names: Names = names.into_iter().collect();
+    pub fn find(&self, names: Vec<TableId>) -> Vec<Placed<'_>> {
+        let names = Names::from(names);
         let mut found = Vec::new();
-        for (level, run, table) in self.tables() {
-            if names.contains(table.id) {
-                found.push(Placed { table, level, run });
+        for (place, run) in self.runs() {
+            for table in &run.tables {
+                if names.contains(table.id) {
+                    found.push(Placed { table, place });
+                }
             }
         }
         found

@@ -1,35 +1,75 @@
 //! One sort for all types: the standard one is several KiB of code for each, which a browser would
 //! load.
 //!
-//! 1. Places are sorted, by what is compared at them.
+//! 1. Places are sorted, by what is compared at them: neighbouring stretches in order are merged,
+//!    each time twice as long.
 //! 2. Items are swapped into that order, one cycle of the permutation after another.
 
 use std::cmp::Ordering;
 
 /// Sorts, and leaves equal items in their order.
 pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
-    let at = |a: usize, b: usize| match (items.get(a), items.get(b)) {
+    let order = order(items.len(), &|a, b| match (items.get(a), items.get(b)) {
         (Some(a), Some(b)) => compare(a, b),
         _ => Ordering::Equal,
-    };
-    let mut order = order(items.len(), &at);
-    for start in 0..items.len() {
+    });
+    arrange(order, &mut |a, b| items.swap(a, b));
+}
+
+/// Step 1: which item comes first, second and so on.
+fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut order: Vec<_> = (0..count).collect();
+    let mut merged = Vec::with_capacity(count);
+    let mut length = 1;
+    while length < count {
+        for stretches in order.chunks(2 * length) {
+            let (left, right) = stretches.split_at(length.min(stretches.len()));
+            merge(left, right, compare, &mut merged);
+        }
+        std::mem::swap(&mut order, &mut merged);
+        merged.clear();
+        length *= 2;
+    }
+    order
+}
+
+/// Appends the places of both lists, of equal ones those of `left` first. Lists that are in order as
+/// they stand cost one comparison.
+fn merge(
+    mut left: &[usize],
+    mut right: &[usize],
+    compare: &dyn Fn(usize, usize) -> Ordering,
+    merged: &mut Vec<usize>,
+) {
+    if left.last().zip(right.first()).is_some_and(|(a, b)| compare(*a, *b).is_gt()) {
+        while let (Some((a, behind_a)), Some((b, behind_b))) =
+            (left.split_first(), right.split_first())
+        {
+            if compare(*a, *b).is_le() {
+                merged.push(*a);
+                left = behind_a;
+            } else {
+                merged.push(*b);
+                right = behind_b;
+            }
+        }
+    }
+    merged.extend_from_slice(left);
+    merged.extend_from_slice(right);
+}
+
+/// Step 2.
+fn arrange(mut order: Vec<usize>, swap: &mut dyn FnMut(usize, usize)) {
+    for start in 0..order.len() {
         let mut to = start;
         while let Some(from) = order.get_mut(to).map(|from| std::mem::replace(from, to)) {
             if from == start || from == to {
                 break;
             }
-            items.swap(to, from);
+            swap(to, from);
             to = from;
         }
     }
-}
-
-/// Which item comes first, second and so on.
-fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
-    let mut order: Vec<_> = (0..count).collect();
-    order.sort_by(|a, b| compare(*a, *b));
-    order
 }
 
 #[cfg(test)]

@@ -29,6 +29,17 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
+    /// Brings entries into order that were appended as they came: of one key, the last stays.
+    fn settle(&mut self) {
+        if !self.entries.is_sorted_by(|(a, _), (b, _)| a < b) {
+            let mut entries = std::mem::take(&mut self.entries);
+            sort_by(&mut entries, |(a, _), (b, _)| a.cmp(b));
+            for (key, value) in entries {
+                self.insert(key, value);
+            }
+        }
+    }
+
     /// The value of a key.
     #[must_use]
     pub fn get(&self, key: &K) -> Option<&V> {
@@ -160,17 +171,7 @@ impl<K: Ord + Serialize, V: Serialize> Serialize for SortedMap<K, V> {
 impl<K: Ord, V> Extend<(K, V)> for SortedMap<K, V> {
     fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, entries: T) {
         self.entries.extend(entries);
-        if !self.entries.is_sorted_by(|(a, _), (b, _)| a < b) {
-            sort_by(&mut self.entries, |(a, _), (b, _)| a.cmp(b));
-            self.entries.dedup_by(|later, earlier| {
-                let same = later.0 == earlier.0;
-                if same {
-                    // The last stays, as if they were inserted one after another.
-                    std::mem::swap(later, earlier);
-                }
-                same
-            });
-        }
+        self.settle();
     }
 }
 

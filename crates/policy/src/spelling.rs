@@ -12,7 +12,7 @@
 //! Reading goes by the parameters' own description, and the engine reads text without serde: that
 //! code is many times as large, and a browser has to load it.
 
-use crate::options::{PolicyOptions, presets};
+use crate::options::{PolicyOptions, defaults};
 use crate::parameter::{Slot, Value};
 use crate::pick::Pick;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -54,21 +54,24 @@ impl FromStr for PolicyOptions {
 }
 
 fn entries(text: &str) -> Option<Vec<(String, Given)>> {
-    let word = |text: &str| {
-        let word = text.trim().strip_prefix('"')?.strip_suffix('"')?;
-        (!word.contains(['"', '\\'])).then(|| word.to_owned())
+    let word = |text: &[u8]| {
+        let word = text.trim_ascii().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        let plain = !word.contains(&b'"') && !word.contains(&b'\\');
+        String::from_utf8(word.to_vec()).ok().filter(|_| plain)
     };
-    let entry = |text: &str| {
-        let (name, value) = text.split_once(':')?;
-        let given = match value.trim() {
-            "true" => Given::Switch(true),
-            "false" => Given::Switch(false),
-            value if value.starts_with('"') => Given::Word(word(value)?),
-            value => Given::Number(value.parse().ok()?),
+    let map = text.as_bytes().trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;
+    let mut entries = Vec::new();
+    for entry in map.split(|byte| *byte == b',') {
+        let (name, value) = entry.split_at(entry.iter().position(|byte| *byte == b':')?);
+        let given = match value.get(1..)?.trim_ascii() {
+            b"true" => Given::Switch(true),
+            b"false" => Given::Switch(false),
+            value @ [b'"', ..] => Given::Word(word(value)?),
+            value => Given::Number(str::from_utf8(value).ok()?.parse().ok()?),
         };
-        Some((word(name)?, given))
-    };
-    text.trim().strip_prefix('{')?.strip_suffix('}')?.split(',').map(entry).collect()
+        entries.push((word(name)?, given));
+    }
+    Some(entries)
 }
 
 impl<'de> Deserialize<'de> for PolicyOptions {
@@ -84,10 +87,8 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         _ => None,
     });
     let name = name.ok_or("expected a map with the name of a policy")?;
-    let mut options = PolicyOptions::named(name).ok_or_else(|| {
-        let known: Vec<_> = presets().iter().map(|preset| preset.name).collect();
-        format!("no policy is `{name}`, expected {}", known.join(", "))
-    })?;
+    let mut options = PolicyOptions::named(name)
+        .ok_or_else(|| unknown("policy", name, &defaults().map(|options| options.name())))?;
     let mut tuning = options.tuning();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
@@ -98,7 +99,7 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         }
         let Some(tuned) = tuning.iter_mut().find(|tuned| tuned.name == name) else {
             let known: Vec<_> = tuning.iter().map(|tuned| tuned.name).collect();
-            return Err(format!("no parameter is `{name}`, expected {}", known.join(", ")));
+            return Err(unknown("parameter", name, &known));
         };
         if !take(&mut tuned.slot, given) {
             let expected = match &tuned.slot {
@@ -110,6 +111,10 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
         }
     }
     Ok(options)
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    format!("no {what} is `{name}`, expected {}", known.join(", "))
 }
 
 /// Lays a value into its slot, if it is of the right kind.

@@ -72,15 +72,19 @@ impl TieredFull {
         };
         let over = (1..=last).rfind(is_over).map(|l| l + 1);
         let least = view.admits().then_some(1).max(over)?;
-        let holds = |q: &usize| view.down_to(*q) <= view.capacity(*q) && runs(*q) < self.size_ratio;
+        let holds =
+            |q: &usize| view.down_to(0, *q) <= view.capacity(*q) && runs(*q) < self.size_ratio;
         let found = (least..=last).find(holds);
 
         let q = found.unwrap_or(last);
-        let above = (0..q).flat_map(|level| view.level(level));
-        let groups = match found {
-            Some(_) => bring(above, view.new_run(q)),
-            None => bring(above.chain(view.older(q)), view.leveled(q)),
+        let mut coming = view.shape.between(0, q);
+        let target = if found.is_some() {
+            view.new_run(q)
+        } else {
+            coming.extend(view.older(q));
+            view.leveled(q)
         };
+        let groups = bring(coming, target);
         let cause = match over {
             Some(below) if least == below => {
                 let (level, have) = (below - 1, count(view.runs(below - 1).len(), "run"));

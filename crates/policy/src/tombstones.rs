@@ -9,12 +9,14 @@
 //! The answer stays true while the group runs: when it is yes, no table left out holds an older
 //! version of the key, and later plans only rearrange the versions that there are.
 
+use crate::components::hull;
 use crate::names::Names;
 use crate::plan::{Destination, Group};
 use crate::planning::Running;
 use crate::shape::{Shape, TableInfo};
 use crate::sort::sort_by;
 use crate::validate::outputs;
+use std::sync::Arc;
 
 /// Answers, key by key, whether one group's merge may drop a tombstone.
 #[derive(Clone, Debug)]
@@ -29,31 +31,31 @@ impl TombstoneRule {
     /// The rule for `group`, which may be listed in `running` itself.
     #[must_use]
     pub fn new(shape: &Shape, running: &Running, group: &Group) -> Self {
-        let own: Names = group.inputs.iter().copied().collect();
+        let own = Names::from(group.inputs.clone());
         let inputs = tables(shape, group);
-        let hull =
-            inputs.iter().map(|t| &t.smallest).min().zip(inputs.iter().map(|t| &t.largest).max());
-        let Some((first, last)) = hull else {
+        if inputs.is_empty() {
             return TombstoneRule { ranges: Vec::new(), next: 0 };
-        };
+        }
+        let (first, last) = hull(&inputs);
 
         let below = |place: Destination| group.destination.is_above(place);
         let mut ranges: Vec<(&[u8], &[u8])> = Vec::new();
-        for (level, runs) in shape.levels.iter().map(|level| &level.runs).enumerate() {
-            for run in runs.iter().filter(|run| below(Destination { level, run: run.id })) {
-                let left_out = run.overlapping(first, last).iter().filter(|t| !own.contains(t.id));
-                ranges.extend(left_out.map(|t| (t.smallest.as_slice(), t.largest.as_slice())));
+        for (_, run) in shape.runs().iter().filter(|(place, _)| below(*place)) {
+            for table in run.overlapping(first, last) {
+                if !own.contains(table.id) {
+                    ranges.push((&table.smallest, &table.largest));
+                }
             }
         }
         for other in running.groups() {
             let is_self = other.inputs.iter().any(|id| own.contains(*id));
             if !is_self && below(other.destination) {
-                let promised = outputs(&other.action, &tables(shape, other));
-                let promised = promised.iter().map(|o| (o.smallest, o.largest));
-                ranges.extend(
-                    promised
-                        .filter(|(from, to)| *from <= last.as_slice() && first.as_slice() <= *to),
-                );
+                for promised in outputs(&other.action, &tables(shape, other)) {
+                    let (from, to) = (promised.smallest, promised.largest);
+                    if from <= last && first <= to {
+                        ranges.push((from, to));
+                    }
+                }
             }
         }
         TombstoneRule { ranges: union(ranges), next: 0 }
@@ -78,14 +80,13 @@ impl TombstoneRule {
 }
 
 /// What a group reads.
-fn tables<'a>(shape: &'a Shape, group: &Group) -> Vec<&'a TableInfo> {
-    let found = shape.find(group.inputs.iter().copied());
-    found.into_iter().map(|placed| placed.table.as_ref()).collect()
+fn tables<'a>(shape: &'a Shape, group: &Group) -> Vec<&'a Arc<TableInfo>> {
+    shape.find(group.inputs.clone()).iter().map(|placed| placed.table).collect()
 }
 
 /// Joins overlapping ranges.
 fn union(mut ranges: Vec<(&[u8], &[u8])>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    sort_by(&mut ranges, Ord::cmp);
+    sort_by(&mut ranges, |(a, _), (b, _)| a.cmp(b));
     let mut joined: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for (smallest, largest) in ranges {
         match joined.last_mut() {

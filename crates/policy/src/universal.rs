@@ -79,7 +79,10 @@ impl Policy for Universal {
         let bottom = stack.last().is_some_and(|c| c.place == oldest.place);
         let table_bytes = self.table_bytes;
         let target = Target { destination, there, bottom, table_bytes, moves: true };
-        let coming = block.iter().filter(|c| c.place != destination).flat_map(|c| &c.run.tables);
+        let mut coming = Vec::new();
+        for component in block.iter().filter(|c| c.place != destination) {
+            coming.extend(&component.run.tables);
+        }
         Some(Compaction::parallel(bring(coming, target), reason).into())
     }
 }
@@ -95,16 +98,14 @@ struct Component<'a> {
 
 fn stack<'a>(shape: &'a Shape, running: &Running) -> Vec<Component<'a>> {
     let held = running.held();
-    let runs = shape.levels.iter().enumerate().flat_map(|(level, l)| {
-        l.runs.iter().map(move |run| (Destination { level, run: run.id }, run))
-    });
-    runs.map(|(place, run)| Component {
+    let runs = shape.runs();
+    let each = runs.iter().map(|&(place, run)| Component {
         place,
         run,
         bytes: run.bytes(),
         busy: running.writes_into(place) || run.tables.iter().any(|t| held.contains(&t.id)),
-    })
-    .collect()
+    });
+    each.collect()
 }
 
 fn bytes(block: &[Component]) -> u64 {
@@ -137,11 +138,12 @@ impl Universal {
 
     /// Step 2.
     fn for_size_ratio<'s, 'a>(&self, stack: &'s [Component<'a>]) -> Option<Block<'s, 'a>> {
-        let segments = stack.split(|c| c.busy);
-        let mut starts = segments.flat_map(|s| (0..s.len()).filter_map(|from| s.get(from..)));
-        let block = starts.find_map(|rest| {
+        let least = self.min_merge_width.max(2);
+        let mut starts = 0..stack.len();
+        let block = starts.find_map(|start| {
+            let rest = stack.get(start..)?;
             let block = rest.get(..self.like_sized(rest))?;
-            (block.len() > 1 && block.len() as u64 >= self.min_merge_width).then_some(block)
+            (block.len() as u64 >= least).then_some(block)
         })?;
         let reason = format!(
             "{} of like size, {} in all, become one",
@@ -151,14 +153,14 @@ impl Universal {
         Some((block, reason))
     }
 
-    /// How many of the first of `rest` go together by size.
+    /// How many of the first of `rest` go together by size, before one that is busy.
     fn like_sized(&self, rest: &[Component]) -> usize {
         let mut sum = 0u64;
         let is_next = |c: &&Component| {
-            let taken = sum == 0
+            let fits = sum == 0
                 || percent(sum, 100 + self.size_ratio_percent) >= u128::from(c.bytes) * 100;
             sum = sum.saturating_add(c.bytes);
-            taken
+            fits && !c.busy
         };
         let most = usize::try_from(self.max_merge_width).unwrap_or(usize::MAX);
         rest.iter().take(most).take_while(is_next).count()

@@ -24,14 +24,15 @@
 //! level that would get another index, since the group names its destination by the old one; what
 //! such groups read may shift, as it stays below all that they write.
 
+use crate::components::hull;
 use crate::edit::{EditError, reshape};
 use crate::names::Names;
 use crate::plan::{Action, Compaction, Destination, FlushPlan, Group, LevelChange, Plan};
 use crate::planning::Running;
-use crate::shape::{MAX_LEVELS, Placed, RunId, Shape, TableId, TableInfo};
+use crate::shape::{MAX_LEVELS, Placed, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
-use crate::sorted::SortedMap;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Why a plan was refused. Groups are counted from 0 within the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -199,13 +200,6 @@ pub fn validate_flush(plan: &FlushPlan) -> Result<(), Refusal> {
     if plan.cuts.is_sorted_by(|a, b| a < b) { Ok(()) } else { Err(Refusal::FlushCuts) }
 }
 
-/// An input and where it stands.
-#[derive(Clone, Copy)]
-struct Input<'a> {
-    table: &'a TableInfo,
-    place: Destination,
-}
-
 /// What a group writes, as far as is known before: a key range that holds `of`.
 pub(crate) struct Output<'a> {
     pub(crate) of: TableId,
@@ -214,95 +208,88 @@ pub(crate) struct Output<'a> {
 }
 
 /// The outputs of a group with these inputs: the hull of a merge, each table of a move.
-pub(crate) fn outputs<'a>(action: &Action, inputs: &[&'a TableInfo]) -> Vec<Output<'a>> {
-    let each =
-        inputs.iter().map(|t| Output { of: t.id, smallest: &t.smallest, largest: &t.largest });
-    match action {
-        Action::Move => each.collect(),
-        Action::Merge { .. } => each
-            .reduce(|a, b| Output {
-                of: a.of,
-                smallest: a.smallest.min(b.smallest),
-                largest: a.largest.max(b.largest),
-            })
-            .into_iter()
-            .collect(),
+pub(crate) fn outputs<'a>(action: &Action, inputs: &[&'a Arc<TableInfo>]) -> Vec<Output<'a>> {
+    match (action, inputs.first()) {
+        (Action::Merge { .. }, Some(first)) => {
+            let (smallest, largest) = hull(inputs);
+            vec![Output { of: first.id, smallest, largest }]
+        }
+        _ => {
+            let each = inputs.iter();
+            each.map(|t| Output { of: t.id, smallest: &t.smallest, largest: &t.largest }).collect()
+        }
     }
 }
 
 /// A group whose inputs have been looked up.
 struct Resolved<'a> {
-    destination: Destination,
-    inputs: Vec<Input<'a>>,
+    group: &'a Group,
+    inputs: Vec<Placed<'a>>,
     outputs: Vec<Output<'a>>,
 }
 
 impl<'a> Resolved<'a> {
-    fn new(group: &Group, inputs: Vec<Input<'a>>) -> Self {
+    fn new(group: &'a Group, inputs: Vec<Placed<'a>>) -> Self {
         let tables: Vec<_> = inputs.iter().map(|input| input.table).collect();
-        let outputs = outputs(&group.action, &tables);
-        Resolved { destination: group.destination, inputs, outputs }
+        Resolved { group, outputs: outputs(&group.action, &tables), inputs }
     }
 }
 
 /// Step 1: looks every group up, the running ones first, and checks the form of the new ones.
 fn resolve<'a>(
     shape: &'a Shape,
-    running: &Running,
-    compaction: &Compaction,
+    running: &'a Running,
+    compaction: &'a Compaction,
 ) -> Result<(Vec<Resolved<'a>>, Vec<Resolved<'a>>), Refusal> {
-    let groups = running.groups().chain(&compaction.groups);
-    let inputs = shape.find(groups.flat_map(|group| group.inputs.iter().copied()));
-    let tables: SortedMap<TableId, Input<'a>> = (inputs.into_iter())
-        .map(|Placed { table, level, run }| {
-            (table.id, Input { table, place: Destination { level, run } })
-        })
-        .collect();
-    let mut levels: SortedMap<RunId, usize> =
-        shape.runs().map(|(level, run)| (run.id, level)).collect();
+    let mut named = Vec::new();
+    for group in running.groups().chain(&compaction.groups) {
+        named.extend_from_slice(&group.inputs);
+    }
+    let mut found = shape.find(named);
+    sort_by(&mut found, |a, b| a.table.id.cmp(&b.table.id));
+    let mut taken = vec![false; found.len()];
+    // The table, and whether it has a consumer already.
+    let mut take = |id: TableId| {
+        let at = found.binary_search_by_key(&id, |placed| placed.table.id).ok()?;
+        Some((*found.get(at)?, std::mem::replace(taken.get_mut(at)?, true)))
+    };
 
     let mut old = Vec::new();
+    let mut places: Vec<_> = shape.runs().iter().map(|(place, _)| *place).collect();
     for group in running.groups() {
-        levels.insert(group.destination.run, group.destination.level);
-        let inputs = group.inputs.iter().filter_map(|id| tables.get(id).copied()).collect();
+        places.push(group.destination);
+        let mut inputs = Vec::with_capacity(group.inputs.len());
+        for &table in &group.inputs {
+            inputs.extend(take(table).map(|(input, _)| input));
+        }
         old.push(Resolved::new(group, inputs));
     }
-
     if compaction.groups.is_empty() {
         return Err(Refusal::NoGroups);
     }
     let mut new = Vec::new();
     for (number, group) in compaction.groups.iter().enumerate() {
-        let destination = group.destination;
         check_form(shape, number, group)?;
-        let found = *levels.get(&destination.run).unwrap_or(&destination.level);
-        levels.insert(destination.run, found);
-        if found != destination.level {
-            return Err(Refusal::RunElsewhere { group: number, destination, found });
+        let destination = group.destination;
+        match places.iter().find(|place| place.run == destination.run) {
+            None => places.push(destination),
+            Some(place) if place.level == destination.level => {}
+            Some(place) => {
+                let found = place.level;
+                return Err(Refusal::RunElsewhere { group: number, destination, found });
+            }
         }
         let mut inputs = Vec::with_capacity(group.inputs.len());
         for &table in &group.inputs {
-            inputs.push(*tables.get(&table).ok_or(Refusal::Missing { group: number, table })?);
+            match take(table) {
+                None => return Err(Refusal::Missing { group: number, table }),
+                Some((_, true)) => return Err(Refusal::Taken { group: number, table }),
+                Some((input, false)) => inputs.push(input),
+            }
         }
         new.push(Resolved::new(group, inputs));
     }
-    check_taken(running, compaction)?;
     Ok((old, new))
-}
-
-/// Each table has one consumer.
-fn check_taken(running: &Running, compaction: &Compaction) -> Result<(), Refusal> {
-    let mut inputs: Vec<(TableId, Option<usize>)> = Vec::new();
-    running.held().iter().for_each(|held| inputs.push((*held, None)));
-    for (number, group) in compaction.groups.iter().enumerate() {
-        inputs.extend(group.inputs.iter().map(|input| (*input, Some(number))));
-    }
-    sort_by(&mut inputs, |(a, _), (b, _)| a.cmp(b));
-    let again = inputs.iter().zip(inputs.iter().skip(1)).filter(|((a, _), (b, _))| a == b);
-    match again.filter_map(|(_, (table, group))| Some((group.as_ref()?, table))).min() {
-        Some((&group, &table)) => Err(Refusal::Taken { group, table }),
-        None => Ok(()),
-    }
 }
 
 fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal> {
@@ -324,13 +311,13 @@ fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal
 
 /// Step 2. Runs are sorted, so only the tables that overlap are looked at.
 fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
-    let own: Names = group.inputs.iter().map(|input| input.table.id).collect();
-    let destination = group.destination;
-    let runs = || shape.runs().map(|(level, run)| (Destination { level, run: run.id }, run));
-    for &Input { table: input, place: from } in &group.inputs {
+    let own = Names::from(group.group.inputs.clone());
+    let destination = group.group.destination;
+    let runs = shape.runs();
+    for &Placed { table: input, place: from } in &group.inputs {
         let (high, low) =
             if from.is_above(destination) { (from, destination) } else { (destination, from) };
-        for (place, run) in runs().filter(|(p, _)| high.is_above(*p) && p.is_above(low)) {
+        for &(place, run) in runs.iter().filter(|(p, _)| high.is_above(*p) && p.is_above(low)) {
             let mut overlapping = run.overlapping(&input.smallest, &input.largest).iter();
             if let Some(v) = overlapping.find(|v| !own.contains(v.id)) {
                 let (input, table) = (input.id, v.id);
@@ -338,7 +325,7 @@ fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
             }
         }
     }
-    for (place, run) in runs().filter(|(place, _)| *place == destination) {
+    for &(place, run) in runs.iter().filter(|(place, _)| *place == destination) {
         for output in &group.outputs {
             let mut overlapping = run.overlapping(output.smallest, output.largest).iter();
             if let Some(v) = overlapping.find(|v| !own.contains(v.id)) {
@@ -352,9 +339,10 @@ fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
 /// Step 3, the order: a sweep over all inputs by their smallest key meets each overlapping pair
 /// once. Two overlapping inputs stand in different runs, so one is above the other.
 fn check_order(old: &[Resolved], new: &[Resolved]) -> Result<(), Refusal> {
-    let mut inputs: Vec<_> = (old.iter().chain(new).enumerate())
-        .flat_map(|(number, group)| group.inputs.iter().map(move |i| (number, i, group)))
-        .collect();
+    let mut inputs = Vec::new();
+    for (number, group) in old.iter().chain(new).enumerate() {
+        inputs.extend(group.inputs.iter().map(|input| (number, input, group.group)));
+    }
     sort_by(&mut inputs, |(_, a, _), (_, b, _)| a.table.smallest.cmp(&b.table.smallest));
     let mut rest = inputs.as_slice();
     while let Some((&(number, a, group), after)) = rest.split_first() {
@@ -381,9 +369,10 @@ fn check_order(old: &[Resolved], new: &[Resolved]) -> Result<(), Refusal> {
 
 /// Step 3, the runs: outputs sorted by destination and key must not overlap their neighbours.
 fn check_outputs(old: &[Resolved], new: &[Resolved]) -> Result<(), Refusal> {
-    let mut outputs: Vec<_> = (old.iter().chain(new))
-        .flat_map(|group| group.outputs.iter().map(|output| (group.destination, output)))
-        .collect();
+    let mut outputs = Vec::new();
+    for group in old.iter().chain(new) {
+        outputs.extend(group.outputs.iter().map(|output| (group.group.destination, output)));
+    }
     sort_by(&mut outputs, |(p, a), (q, b)| {
         (p.level, p.run, a.smallest).cmp(&(q.level, q.run, b.smallest))
     });

@@ -4,10 +4,10 @@ use crate::descend::descend;
 use crate::groups::{Target, bring};
 use crate::pick::{Candidate, Pick, pick};
 use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape, inputs_of};
-use crate::shape::{Run, TableInfo, tables_of};
+use crate::shape::{Run, overlapping_each, tables_of};
+use crate::sort::sort_by;
 use crate::view::View;
 use crate::words::{count, size};
-use std::sync::Arc;
 
 /// So many runs may wait in level 0 at least while they hold less than B bytes.
 const LIGHT_RUNS: u64 = 4;
@@ -16,51 +16,42 @@ const LIGHT_RUNS: u64 = 4;
 const GROWTH: u64 = 4;
 
 impl View<'_> {
-    /// The runs of level 0 that no running plan holds a table of, newest first.
-    fn waiting(&self) -> impl Iterator<Item = &Run> {
-        self.runs(0).iter().filter(|run| !run.tables.iter().any(|t| self.is_held(t)))
-    }
-
-    /// How many runs wait in level 0.
-    pub(crate) fn waiting_runs(&self) -> u64 {
-        self.waiting().count() as u64
-    }
-
     /// Whether what waits in level 0 is to go down: enough runs, and B bytes in them.
     pub(crate) fn admits(&self) -> bool {
-        self.waiting_runs() >= self.rule.level0_runs && !self.is_light()
+        self.waiting_runs >= self.rule.level0_runs && !self.is_light()
     }
 
     fn is_light(&self) -> bool {
-        let bytes = self.waiting().map(Run::bytes).fold(0, u64::saturating_add);
-        bytes < self.rule.base_bytes
+        self.waiting_bytes < self.rule.base_bytes
     }
 
     /// Merges tiny flushes within level 0, since each round into the next level may rewrite much of
     /// it.
     pub(crate) fn gather(&self) -> Option<Plan> {
-        let why = format!("less than {} in them", size(self.rule.base_bytes));
-        if self.is_light() { self.merge_in_level0(&why) } else { None }
+        if !self.is_light() {
+            return None;
+        }
+        self.merge_in_level0(&format!("less than {} in them", size(self.rule.base_bytes)))
     }
 
     /// Merges, where so many runs wait in level 0 that they are worth it, the newest two, and each
     /// older one while it is at most [`GROWTH`] times as large as what is taken. Runs so grow by a
     /// factor before they are merged again.
     pub(crate) fn merge_in_level0(&self, why: &str) -> Option<Plan> {
-        if self.waiting_runs() < self.rule.level0_runs.max(LIGHT_RUNS) {
+        if self.waiting_runs < self.rule.level0_runs.max(LIGHT_RUNS) {
             return None;
         }
-        let is_free = |run: &&Run| !run.tables.iter().any(|t| self.is_held(t));
-        let mut sum = 0u64;
-        let block: Vec<_> = (self.runs(0).iter().take_while(is_free).enumerate())
-            .take_while(|(at, run)| {
-                let fits = *at < 2 || run.bytes() <= sum.saturating_mul(GROWTH);
-                sum = sum.saturating_add(run.bytes());
-                fits
-            })
-            .map(|(_, run)| run)
-            .collect();
-        self.merge_runs(&block, why)
+        let runs = self.runs(0);
+        let (mut sum, mut taken) = (0u64, 0);
+        for run in runs {
+            let fits = taken < 2 || run.bytes() <= sum.saturating_mul(GROWTH);
+            if !fits || self.is_any_held_of(run) {
+                break;
+            }
+            sum = sum.saturating_add(run.bytes());
+            taken += 1;
+        }
+        self.merge_runs(runs.get(..taken)?, why)
     }
 
     /// Merges, where writes go on while runs must wait, the newest neighbours of like size in level
@@ -71,14 +62,14 @@ impl View<'_> {
         let alike = self.runs(0).windows(width).find(|runs| {
             let sizes = || runs.iter().map(Run::bytes);
             let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-            let held = tables_of(runs).any(|t| self.is_held(t));
+            let held = runs.iter().any(|run| self.is_any_held_of(run));
             !held && most <= least.saturating_mul(2)
         });
-        self.merge_runs(&alike?.iter().collect::<Vec<_>>(), why)
+        self.merge_runs(alike?, why)
     }
 
     /// Merges neighbours of level 0 where the newest of them stands.
-    fn merge_runs(&self, block: &[&Run], why: &str) -> Option<Plan> {
+    fn merge_runs(&self, block: &[Run], why: &str) -> Option<Plan> {
         if block.len() < 2 {
             return None;
         }
@@ -88,9 +79,63 @@ impl View<'_> {
             count(self.runs(0).len(), "run"),
             block.len(),
         );
-        let inputs = block.iter().flat_map(|run| &run.tables).map(|t| t.id).collect();
+        let inputs = tables_of(block).map(|t| t.id).collect();
         let groups = vec![Group { inputs, destination, action: self.merge() }];
         Some(Compaction::parallel(groups, reason).into())
+    }
+
+    /// Why everything down to at least `least` is merged: the level above that one, `over` less one,
+    /// has too much, or that one is `scattered` over several runs, or level 0 is due.
+    pub(crate) fn cause(
+        &self,
+        least: usize,
+        over: Option<usize>,
+        scattered: Option<usize>,
+    ) -> String {
+        match (over, scattered) {
+            (Some(below), _) if least == below => {
+                let (have, limit) = (self.bytes(below - 1), self.capacity(below - 1));
+                format!("level {} has {} over {}", below - 1, size(have), size(limit))
+            }
+            (_, Some(level)) if least == level => {
+                format!("level {level} has {} runs, not one", self.runs(level).len())
+            }
+            _ => format!("level 0 has {}", count(self.runs(0).len(), "run")),
+        }
+    }
+
+    /// Of the levels from 0 to L that are due, the one with the greatest score acts; one that has to
+    /// wait keeps the levels it needs from being taken meanwhile, as does one from `leveled` down that
+    /// has several runs.
+    pub(crate) fn act(
+        &self,
+        leveled: usize,
+        score: &dyn Fn(usize) -> f64,
+        step: &dyn Fn(usize) -> Option<Plan>,
+    ) -> Option<Plan> {
+        let mut due = Vec::new();
+        let mut kept = Vec::new();
+        for level in 0..=self.last() {
+            let score = score(level);
+            if score >= 1.0 {
+                due.push((level, score));
+            }
+            if level >= leveled && self.runs(level).len() > 1 {
+                kept.push(level);
+            }
+        }
+        sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
+        for (level, _) in due {
+            if kept.contains(&level) || kept.contains(&(level + 1)) {
+                continue;
+            }
+            let plan = step(level);
+            if plan.is_some() {
+                return plan;
+            }
+            kept.extend([level, level + 1]);
+        }
+        None
     }
 
     /// Makes one run of a level that another policy left with several: tables that overlap are
@@ -99,7 +144,7 @@ impl View<'_> {
         if self.runs(level).len() < 2 || self.is_any_held(level) {
             return None;
         }
-        let groups = bring(self.older(level), self.leveled(level));
+        let groups = bring(self.older(level).collect(), self.leveled(level));
         let reason = format!(
             "level {level} has {} runs, not one: {} unite them",
             self.runs(level).len(),
@@ -113,7 +158,7 @@ impl View<'_> {
         if self.is_any_held(level) {
             return None;
         }
-        let groups = bring(self.level(level), target);
+        let groups = bring(self.level(level).collect(), target);
         let inputs = inputs_of(&groups);
         if inputs.clone().any(|id| self.holds(id)) {
             return None;
@@ -137,7 +182,7 @@ impl View<'_> {
     pub(crate) fn deepen(&self) -> Option<Plan> {
         let last = self.last();
         let (bytes, capacity) = (self.bytes(last), self.capacity(last));
-        let shifts = self.running.groups().any(|g| g.destination.level >= last);
+        let shifts = self.running.writes_from(last);
         if self.runs(last).len() != 1 || bytes < capacity || self.is_any_held(last) || shifts {
             return None;
         }
@@ -159,26 +204,19 @@ impl View<'_> {
         cursor: Option<&[u8]>,
     ) -> Option<Plan> {
         let tables = self.tables(level);
-        let overlaps: Vec<&[Arc<TableInfo>]> = match self.runs(level + 1).first() {
-            Some(below) => below.overlapping_each(tables).collect(),
-            None => vec![&[]; tables.len()],
-        };
-        let free: Vec<_> = (tables.iter().zip(overlaps))
-            .filter(|(t, overlaps)| {
-                !self.is_held(t) && !overlaps.iter().any(|overlap| self.is_held(overlap))
-            })
-            .collect();
-        let candidates: Vec<_> = (free.iter())
-            .map(|(table, overlaps)| Candidate {
-                table,
-                overlap: overlaps.iter().map(|o| o.bytes).fold(0, u64::saturating_add),
-            })
-            .collect();
-        let (picked, overlapping) = *free.get(pick(how, &candidates, seed, cursor)?)?;
+        let mut candidates = Vec::new();
+        for (table, overlaps) in tables.iter().zip(overlapping_each(tables, self.tables(level + 1)))
+        {
+            if !self.is_held(table) && !overlaps.iter().any(|t| self.is_held(t)) {
+                let bytes = overlaps.iter().map(|t| t.bytes).fold(0, u64::saturating_add);
+                candidates.push(Candidate { table, overlaps, bytes });
+            }
+        }
+        let Candidate { table, overlaps, .. } = *pick(how, &candidates, seed, cursor)?;
 
-        let action = if overlapping.is_empty() {
+        let action = if overlaps.is_empty() {
             let bottom = level + 1 >= self.last();
-            descend(std::slice::from_ref(picked), bottom, self.rule.table_bytes)
+            descend(std::slice::from_ref(table), bottom, self.rule.table_bytes)
         } else {
             self.merge()
         };
@@ -186,10 +224,11 @@ impl View<'_> {
             "level {level} has {} over {}: {} goes down, overlapping {}",
             size(self.staying(level)),
             size(self.capacity(level)),
-            picked.id,
-            count(overlapping.len(), "table"),
+            table.id,
+            count(overlaps.len(), "table"),
         );
-        let inputs = std::iter::once(picked).chain(overlapping).map(|t| t.id).collect();
+        let mut inputs = vec![table.id];
+        inputs.extend(overlaps.iter().map(|t| t.id));
         let destination = self.run_of(level + 1);
         let groups = vec![Group { inputs, destination, action }];
         Some(Compaction::parallel(groups, reason).into())
@@ -201,7 +240,7 @@ impl View<'_> {
         let ratio = |have: u64, limit: u64| have as f64 / limit.max(1) as f64;
         if level == 0 {
             return if self.admits() {
-                ratio(self.waiting_runs(), self.rule.level0_runs)
+                ratio(self.waiting_runs, self.rule.level0_runs)
             } else {
                 0.0
             };

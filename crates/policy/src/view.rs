@@ -35,13 +35,26 @@ pub(crate) struct View<'a> {
     held: SortedSet<TableId>,
     /// `N_i`, which a planner asks for again and again.
     sizes: Vec<u64>,
+    /// How many runs wait in level 0: those that no running plan holds a table of.
+    pub(crate) waiting_runs: u64,
+    /// Bytes of those.
+    pub(crate) waiting_bytes: u64,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn new(rule: Vertical, planning: &Planning<'a>) -> Self {
         let Planning { shape, running, fresh, .. } = *planning;
         let sizes = shape.levels.iter().map(Level::bytes).collect();
-        View { rule, shape, running, fresh, held: running.held(), sizes }
+        let (held, waiting_runs, waiting_bytes) = (running.held(), 0, 0);
+        let mut view =
+            View { rule, shape, running, fresh, held, sizes, waiting_runs, waiting_bytes };
+        for run in view.runs(0) {
+            if !view.is_any_held_of(run) {
+                view.waiting_runs += 1;
+                view.waiting_bytes = view.waiting_bytes.saturating_add(run.bytes());
+            }
+        }
+        view
     }
 
     /// L.
@@ -108,9 +121,14 @@ impl<'a> View<'a> {
         self.held.contains(table)
     }
 
+    /// Whether a running group consumes a table of the run.
+    pub(crate) fn is_any_held_of(&self, run: &Run) -> bool {
+        run.tables.iter().any(|t| self.is_held(t))
+    }
+
     /// Whether a running group consumes a table of the level.
     pub(crate) fn is_any_held(&self, level: usize) -> bool {
-        self.level(level).any(|t| self.is_held(t))
+        self.runs(level).iter().any(|run| self.is_any_held_of(run))
     }
 
     /// Whether nothing runs.
@@ -118,9 +136,10 @@ impl<'a> View<'a> {
         self.running.groups().next().is_none()
     }
 
-    /// Bytes of a level and all above it.
-    pub(crate) fn down_to(&self, level: usize) -> u64 {
-        (0..=level).map(|l| self.bytes(l)).fold(0, u64::saturating_add)
+    /// Bytes of a level and all above it, down from level `from`.
+    pub(crate) fn down_to(&self, from: usize, level: usize) -> u64 {
+        let sizes = self.sizes.iter().take(level.saturating_add(1)).skip(from);
+        sizes.copied().fold(0, u64::saturating_add)
     }
 
     /// The run of a level: the newest there, the one that is promised, or a new one.

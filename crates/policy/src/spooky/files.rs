@@ -7,7 +7,8 @@
 //!   groups that fit into one such file are joined.
 
 use super::tree::Tree;
-use crate::groups::{Target, bring_cut, bytes, hull};
+use crate::components::hull;
+use crate::groups::{Target, bring_cut, bytes};
 use crate::plan::Group;
 use crate::shape::TableInfo;
 use crate::sort::sort_by;
@@ -17,31 +18,31 @@ impl<'a> Tree<'a> {
     /// The groups that bring levels `from` to `level` into that one: into its run, which takes the
     /// level's other runs in, or as a new one.
     pub fn groups(&self, from: usize, level: usize) -> Vec<Group> {
-        let above = (from..level).flat_map(|l| self.view.level(l));
+        let mut coming = self.view.shape.between(from, level);
         let moves = self.moves || level <= self.divided;
         let is_one_run = level == self.last && !self.holds(from, level);
         if !self.is_leveled(level) && !is_one_run {
             let target = Target { moves, ..self.view.new_run(level) };
-            return self.cut_at_boundaries(above, level, target);
+            return self.cut_at_boundaries(coming, level, target);
         }
-        let coming = above.chain(self.view.older(level));
+        coming.extend(self.view.older(level));
         let mut target = Target { moves, ..self.view.leveled(level) };
         if level < self.last {
             return self.cut_at_boundaries(coming, level, target);
         }
         let most = self.view.capacity(self.divided).min(target.table_bytes);
         target.table_bytes = most;
-        bring_cut(coming, target, most, |part| parts(part, most))
+        bring_cut(coming, target, most, &|part| parts(part, most))
     }
 
     fn cut_at_boundaries(
         &self,
-        coming: impl Iterator<Item = &'a Arc<TableInfo>>,
+        coming: Vec<&'a Arc<TableInfo>>,
         level: usize,
         target: Target<'a>,
     ) -> Vec<Group> {
         let boundaries = if level < self.divided { Vec::new() } else { self.boundaries() };
-        bring_cut(coming, target, 0, |part| {
+        bring_cut(coming, target, 0, &|part| {
             let (smallest, largest) = hull(part);
             within(&boundaries, smallest, largest)
         })
@@ -50,16 +51,17 @@ impl<'a> Tree<'a> {
     /// Keys with which the files of L's oldest run begin, without the first.
     pub fn boundaries(&self) -> Vec<&'a [u8]> {
         let oldest = self.view.runs(self.last).last();
-        let files = oldest.map_or(&[][..], |run| &run.tables);
-        files.iter().skip(1).map(|t| t.smallest.as_slice()).collect()
+        let files = oldest.and_then(|run| run.tables.get(1..)).unwrap_or_default();
+        files.iter().map(|t| t.smallest.as_slice()).collect()
     }
 }
 
 /// Those of the ascending `boundaries` at which a file of these keys is cut.
 pub(super) fn within(boundaries: &[&[u8]], smallest: &[u8], largest: &[u8]) -> Vec<Vec<u8>> {
     let from = boundaries.partition_point(|b| *b <= smallest);
-    let rest = boundaries.iter().skip(from);
-    rest.take_while(|b| **b <= largest).map(|b| b.to_vec()).collect()
+    let to = boundaries.partition_point(|b| *b <= largest);
+    let inside = boundaries.get(from..to).unwrap_or_default();
+    inside.iter().map(|b| b.to_vec()).collect()
 }
 
 /// Keys that cut what these tables hold into equal parts of at most `most` bytes, as far as their

@@ -21,7 +21,7 @@ impl Tree<'_> {
         let (bytes, limit) = (self.view.bytes(self.last), self.view.capacity(self.last));
         let limit = limit / self.view.rule.size_ratio.max(1);
         let is_clear = (self.divided.min(above)..self.last).all(|level| self.runs(level) == 0);
-        let shifts = self.view.running.groups().any(|g| g.destination.level >= above);
+        let shifts = self.view.running.writes_from(above);
         if bytes >= limit || !is_clear || shifts {
             return None;
         }

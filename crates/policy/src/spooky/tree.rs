@@ -47,9 +47,8 @@ impl<'a> Tree<'a> {
     /// Whether `level` can take all from level `from` down to it: beside what is there, as a new run
     /// where it is tiered.
     pub fn holds(&self, from: usize, level: usize) -> bool {
-        let bytes = (from..=level).map(|l| self.view.bytes(l)).fold(0, u64::saturating_add);
         let has_place = self.is_leveled(level) || self.runs(level) < self.view.rule.size_ratio;
-        bytes <= self.view.capacity(level) && has_place
+        self.view.down_to(from, level) <= self.view.capacity(level) && has_place
     }
 
     /// Whether a level above L has more than it may.
@@ -69,15 +68,15 @@ impl<'a> Tree<'a> {
 
     /// Whether a partitioned or a dividing merge runs: anything that writes into X or below.
     pub fn is_lower_busy(&self) -> bool {
-        self.running().any(|g| g.destination.level >= self.divided)
+        self.view.running.writes_from(self.divided)
     }
 
     /// Whether a full or a dividing merge runs: anything that takes from above X, but for merges
     /// within level 0.
     pub fn is_upper_busy(&self) -> bool {
         let taken = self.view.running.taken_into(self.divided);
-        let mut above = (0..self.divided).flat_map(|level| self.view.level(level));
-        above.any(|t| taken.contains(&t.id))
+        let above = self.view.shape.between(0, self.divided);
+        above.iter().any(|t| taken.contains(&t.id))
             || self.running().any(|g| (1..self.divided).contains(&g.destination.level))
     }
 

@@ -24,16 +24,7 @@ impl Tree<'_> {
         if groups.is_empty() || !self.are_free(&groups) {
             return None;
         }
-        let cause = match (over, scattered) {
-            (Some(below), _) if least == below => {
-                let (have, limit) = (self.view.bytes(below - 1), self.view.capacity(below - 1));
-                format!("level {} has {} over {}", below - 1, size(have), size(limit))
-            }
-            (_, Some(level)) if least == level => {
-                format!("level {level} has {} runs, not one", self.runs(level))
-            }
-            _ => format!("level 0 has {}", count(self.view.runs(0).len(), "run")),
-        };
+        let cause = self.view.cause(least, over, scattered);
         let effect = if divides && level < self.last {
             format!("is cut at {} of level {}", count(self.boundaries().len(), "key"), self.last)
         } else {
@@ -41,7 +32,7 @@ impl Tree<'_> {
         };
         let reason = format!(
             "{cause}: all down to level {level}, {}, {effect}, in {}",
-            size(self.view.down_to(level)),
+            size(self.view.down_to(0, level)),
             count(groups.len(), "group"),
         );
         Some(Compaction::parallel(groups, reason).into())

@@ -1,7 +1,7 @@
 //! Edits of a shape.
 
 use super::*;
-use crate::shape::{Level, MAX_LEVELS};
+use crate::shape::{Level, MAX_LEVELS, overlapping_each};
 use proptest::prelude::*;
 
 #[test]
@@ -143,7 +143,7 @@ proptest! {
             let searched: Vec<_> = (above.tables.iter())
                 .map(|t| below.overlapping(&t.smallest, &t.largest))
                 .collect();
-            prop_assert_eq!(below.overlapping_each(&above.tables).collect::<Vec<_>>(), searched);
+            prop_assert_eq!(overlapping_each(&above.tables, &below.tables), searched);
         }
     }
 }

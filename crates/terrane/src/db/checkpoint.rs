@@ -32,7 +32,7 @@ impl Engine {
         }
         let mut added = Vec::new();
         let (catalog, views) = self.freeze(target, &mut added)?;
-        for (_, _, info) in catalog.keyspaces.values().flat_map(|k| k.shape.tables()) {
+        for info in catalog.tables() {
             let id = FileId::table(info.id.0);
             if !target.link(id, &*self.storage)? {
                 let from = self.storage.open(id)?;

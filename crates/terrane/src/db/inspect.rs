@@ -31,7 +31,7 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
     };
     report.damage.extend(storage.check()?);
     let cache = Arc::new(BlockCache::new(0));
-    for (_, _, info) in catalog.keyspaces.values().flat_map(|k| k.shape.tables()) {
+    for info in catalog.tables() {
         let found = inspect_table(storage, info, &cache, &mut report);
         found.or_else(|e| report.take(e))?;
     }

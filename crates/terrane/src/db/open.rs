@@ -299,10 +299,9 @@ impl Engine {
     /// Removes files that no edit names.
     fn remove_strays(&self) -> Result<()> {
         let catalog = lock(&self.state).catalog.clone();
-        let tables = catalog.keyspaces.values().flat_map(|k| k.shape.tables());
-        let tables = tables.map(|(_, _, info)| FileId::table(info.id.0));
-        let logs = catalog.logs.iter().map(|log| FileId::log(log.file));
-        let named: SortedSet<_> = tables.chain(logs).collect();
+        let mut named: SortedSet<FileId> = SortedSet::default();
+        named.extend(catalog.tables().iter().map(|info| FileId::table(info.id.0)));
+        named.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
         for file in self.storage.files()? {
             if !named.contains(&file) {
                 self.storage.remove(file)?;

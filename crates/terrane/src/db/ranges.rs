@@ -7,7 +7,8 @@ use crate::read::Range;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{
-    Action, Compaction, Destination, Group, Observed, RunId, Shape, TableInfo, sort_by, validate,
+    Action, Compaction, Destination, Group, Observed, RunId, Shape, TableInfo, components, hull,
+    validate,
 };
 
 /// What became of the wish to compact a range.
@@ -90,37 +91,22 @@ impl Engine {
 
 /// Every table that lies in the range, and every one that overlaps the hull of these: nothing that
 /// is left out can stand between them.
-fn closure(shape: &Shape, range: &Range) -> Vec<Arc<TableInfo>> {
-    let mut tables: Vec<_> = shape.tables().map(|(_, _, t)| t.clone()).collect();
-    sort_by(&mut tables, |a, b| a.smallest.cmp(&b.smallest));
-    // Components of overlapping tables, in key order; a component in the range takes part.
-    let mut components: Vec<(Vec<u8>, Vec<Arc<TableInfo>>)> = Vec::new();
-    for table in tables {
-        match components.last_mut() {
-            Some((largest, members)) if table.smallest <= *largest => {
-                if table.largest > *largest {
-                    largest.clone_from(&table.largest);
-                }
-                members.push(table);
-            }
-            _ => components.push((table.largest.clone(), vec![table])),
+fn closure<'a>(shape: &'a Shape, range: &Range) -> Vec<&'a Arc<TableInfo>> {
+    let mut inside = Vec::new();
+    // The components in the range are neighbours, so that no hull holds a foreign table.
+    for component in components(shape.between(0, shape.levels.len())) {
+        let (smallest, largest) = hull(&component);
+        if range.below_end(smallest) && range.above_start(largest) {
+            inside.extend(component);
         }
     }
-    let taken = |(largest, members): &(Vec<u8>, Vec<Arc<TableInfo>>)| {
-        let starts_before_end = members.first().is_some_and(|t| range.below_end(&t.smallest));
-        starts_before_end && range.above_start(largest)
-    };
-    // From the first component in the range to the last, so that no hull holds a foreign table.
-    components.into_iter().filter(taken).flat_map(|(_, members)| members).collect()
+    inside
 }
 
 /// Whether the tables lie in one run without tombstones.
-fn settled(shape: &Shape, inputs: &[Arc<TableInfo>]) -> bool {
-    let mut runs: Vec<_> = shape
-        .tables()
-        .filter(|(_, _, t)| inputs.iter().any(|i| i.id == t.id))
-        .map(|(level, run, _)| (level, run))
-        .collect();
-    runs.dedup();
-    runs.len() <= 1 && inputs.iter().all(|t| t.tombstones == 0)
+fn settled(shape: &Shape, inputs: &[&Arc<TableInfo>]) -> bool {
+    let found = shape.find(inputs.iter().map(|t| t.id).collect());
+    let mut places = found.iter().map(|placed| placed.place);
+    let first = places.next();
+    places.all(|place| Some(place) == first) && inputs.iter().all(|t| t.tombstones == 0)
 }

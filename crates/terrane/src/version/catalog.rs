@@ -169,6 +169,16 @@ impl Catalog {
         Edit { changes }
     }
 
+    /// Every table of every keyspace.
+    #[must_use]
+    pub fn tables(&self) -> Vec<&Arc<TableInfo>> {
+        let mut tables = Vec::new();
+        for KeyspaceRecord { shape, .. } in self.keyspaces.values() {
+            tables.extend(shape.between(0, shape.levels.len()));
+        }
+        tables
+    }
+
     /// The greatest sequence that tables hold: the log was synced through it before.
     #[must_use]
     pub fn flushed_max(&self) -> Seq {
