@@ -83,11 +83,11 @@ impl Table {
     /// Damage or a failing medium.
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
         let observer = &mut Observer::default();
-        if self.may_contain(key_hash(key), observer) {
-            self.find(key, at, observer)
-        } else {
-            Ok(None)
+        if !self.may_contain(key_hash(key), observer) {
+            return Ok(None);
         }
+        let mut value = Vec::new();
+        Ok(self.find(key, at, &mut value, observer)?.map(|tag| (tag, value)))
     }
 
     /// Whether the filter lets a key with this [`key_hash`] pass; `false` is certain.
@@ -99,7 +99,7 @@ impl Table {
         passed
     }
 
-    /// As [`Table::get`], for a key that the filter let pass.
+    /// As [`Table::get`], for a key that the filter let pass; the value is appended to `out`.
     ///
     /// # Errors
     /// As for [`Table::get`].
@@ -107,13 +107,16 @@ impl Table {
         &self,
         key: &[u8],
         at: Seq,
+        out: &mut Vec<u8>,
         observer: &mut Observer,
-    ) -> Result<Option<(Tag, Vec<u8>)>> {
-        let found = self.search(key, at, observer)?;
-        match &found {
-            Some((tag, value)) => observer.found(*tag, value),
+    ) -> Result<Option<Tag>> {
+        let before = out.len();
+        let found = self.search(key, at, out, observer)?;
+        match found {
+            Some(tag) => observer.found(tag, out.len() - before),
             None => observer.absent(self.meta.filter.is_some(), || {
-                Ok(at < MAX_SEQ && self.search(key, MAX_SEQ, &mut Observer::default())?.is_some())
+                let newer = &mut Observer::default();
+                Ok(at < MAX_SEQ && self.search(key, MAX_SEQ, &mut Vec::new(), newer)?.is_some())
             })?,
         }
         Ok(found)
@@ -125,8 +128,9 @@ impl Table {
         &self,
         key: &[u8],
         at: Seq,
+        out: &mut Vec<u8>,
         observer: &mut Observer,
-    ) -> Result<Option<(Tag, Vec<u8>)>> {
+    ) -> Result<Option<Tag>> {
         let target = Tag::at(at);
         let place = self.meta.index.lower_bound(key, target);
         let Some(place) = place.map_err(|e| self.index_damage(e))? else { return Ok(None) };
@@ -134,7 +138,10 @@ impl Table {
         let block = self.block(handle, observer)?;
         let found = block.lower_bound(key, target).map_err(|e| self.damage(e, handle.offset))?;
         Ok(match found {
-            Some(Located { entry, same_key: true, .. }) => Some((entry.tag, entry.value.to_vec())),
+            Some(Located { entry, same_key: true, .. }) => {
+                out.extend_from_slice(entry.value);
+                Some(entry.tag)
+            }
             _ => None,
         })
     }

@@ -48,6 +48,7 @@ pub use check::CheckReport;
 pub use handle::{Db, Keyspace};
 pub use inspect::inspect;
 pub use pressure::Pressure;
+pub use reading::Lookup;
 pub use schedule::Wanted;
 pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};

@@ -176,8 +176,9 @@ impl Tree {
         self.tables.values()
     }
 
-    /// The newest version of `key` that a reader at `seq` sees, tombstones included. Where reads
-    /// are `watched`, each table counts those that its filter lets pass.
+    /// The tag of the newest version of `key` that a reader at `seq` sees, tombstones included; its
+    /// value is appended to `out`. Where reads are `watched`, each table counts those that its filter
+    /// lets pass.
     ///
     /// # Errors
     /// Damage or a failing medium.
@@ -186,8 +187,9 @@ impl Tree {
         key: &[u8],
         seq: Seq,
         watched: bool,
+        out: &mut Vec<u8>,
         observer: &mut Observer,
-    ) -> Result<Option<(Tag, Vec<u8>)>> {
+    ) -> Result<Option<Tag>> {
         let hash = key_hash(key);
         for run in &self.runs {
             let live = run.table_for(key);
@@ -199,8 +201,8 @@ impl Tree {
             if watched {
                 live.reads.fetch_add(1, Ordering::Relaxed);
             }
-            if let Some(found) = live.table.find(key, seq, observer)? {
-                return Ok(Some(found));
+            if let Some(tag) = live.table.find(key, seq, out, observer)? {
+                return Ok(Some(tag));
             }
         }
         Ok(None)
