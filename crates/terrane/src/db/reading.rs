@@ -8,7 +8,7 @@ use crate::keyspace::KeyspaceId;
 use crate::read::{Observer, Range, ReadCounters, Source, Trace, Walk, known_kind};
 use crate::scan::Scan;
 use crate::sync::atomic::Ordering;
-use crate::table::Access;
+use crate::table::{Access, key_hash};
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -214,9 +214,12 @@ fn search(
     out: &mut Vec<u8>,
     observer: &mut Observer,
 ) -> Result<bool> {
+    let hash = key_hash(key);
     for (place, memtable) in view.memtables().enumerate() {
         observer.memtable(place);
-        if let Some((tag, value)) = memtable.get(key, seq) {
+        if memtable.may_contain(hash)
+            && let Some((tag, value)) = memtable.get(key, seq)
+        {
             observer.found(tag, value.len());
             out.extend_from_slice(value);
             return is_put(tag);
@@ -224,7 +227,7 @@ fn search(
         observer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     observer.tables();
-    match view.tree.get(key, seq, watched, out, observer)? {
+    match view.tree.get(key, hash, seq, watched, out, observer)? {
         Some(tag) => is_put(tag),
         None => Ok(false),
     }
