@@ -11,7 +11,7 @@
  *    files are looked for: a browser that clears an origin's storage leaves open files as they are.
  */
 
-import { initSync, on_panic, Store } from "../wasm/terrane.js";
+import { type InitOutput, initSync, on_panic, Store } from "../wasm/terrane.js";
 import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
 import { isWire, toError } from "./wire.ts";
 import { Place } from "./place.ts";
@@ -25,7 +25,11 @@ let panic: string | undefined;
 /** Why this worker opens no store any more. */
 let trapped: EngineError | undefined;
 
-/** The module, once it was started. */
+/** What the module exports, and a view of its memory. */
+let module: InitOutput;
+let bytes: Uint8Array = new Uint8Array();
+
+/** Settles once the module was started. */
 let started: Promise<void> | undefined;
 
 /** Loads the module, once. */
@@ -41,7 +45,7 @@ export async function load(wasm: OpenRequest["wasm"]): Promise<void> {
 }
 
 async function start(wasm: OpenRequest["wasm"]): Promise<void> {
-  initSync({ module: wasm instanceof WebAssembly.Module ? wasm : await compile(wasm) });
+  module = initSync({ module: wasm instanceof WebAssembly.Module ? wasm : await compile(wasm) });
   on_panic((message: string) => {
     panic = message;
   });
@@ -57,6 +61,12 @@ async function compile(
   const isNamed = response.headers.get("content-type") === "application/wasm";
   if (isNamed) return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());
+}
+
+/** The module's memory, until the next call of the module: where that grows it, views lose it. */
+export function memory(): Uint8Array {
+  if (bytes.length === 0) bytes = new Uint8Array(module.memory.buffer);
+  return bytes;
 }
 
 /** Runs what calls the module; what it throws becomes an error of this package. */

@@ -33,8 +33,8 @@ const DELETE = 0;
 const PUT = 1;
 /** The bytes that a length takes, where it is no varint. */
 const FIXED = 4;
-/** Up to here a loop over characters is faster than a call of the encoder. */
-const SHORT_TEXT = 64;
+/** Up to here a loop is faster than a call that copies or encodes. */
+const SHORT = 64;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -67,11 +67,6 @@ export class Packer {
     this.#string("key", key, MAX_KEY_BYTES, FIXED);
   }
 
-  /** A key without its length. */
-  bareKey(key: Bytes): void {
-    this.#string("key", key, MAX_KEY_BYTES, 0);
-  }
-
   /** An end of a range, of which `names` are the two options. */
   end(names: string, included: Bytes | undefined, excluded: Bytes | undefined): void {
     if (included !== undefined && excluded !== undefined) {
@@ -97,18 +92,11 @@ export class Packer {
 
   /** Appends a byte string behind its length, which takes `head` bytes or is a varint. */
   #string(what: string, content: Bytes, limit: number, head?: number): void {
-    const isText = typeof content === "string";
-    const fits = isText || content instanceof Uint8Array;
-    check(what, content, fits, "a string or a Uint8Array");
-    checkLength(what, content.length, limit);
-    this.#reserve(8 + (isText ? 3 : 1) * content.length);
+    this.#reserve(8 + room(what, content, limit));
     const at = this.#length;
     // Text has at least a byte for each character, and mostly that.
     const start = at + (head ?? varintBytes(content.length));
-    let length = content.length;
-    if (isText) length = this.#text(what, content, start);
-    else this.#bytes.set(content, start);
-    checkLength(what, length, limit);
+    const length = write(what, content, limit, this.#bytes, start);
     this.#length = start + length;
     if (head === undefined) this.#varint(at, start, length);
     else for (let i = 0; i < head; i++) this.#bytes[at + i] = length >>> (8 * i);
@@ -124,25 +112,6 @@ export class Packer {
     putVarint(this.#bytes, at, length);
   }
 
-  /** Writes the UTF-8 bytes of a text at `start`; answers how many. */
-  #text(what: string, text: string, start: number): number {
-    const bytes = this.#bytes;
-    if (text.length <= SHORT_TEXT) {
-      let i = 0;
-      for (; i < text.length; i++) {
-        const code = text.charCodeAt(i);
-        if (code >= 0x80) break;
-        bytes[start + i] = code;
-      }
-      if (i === text.length) return i;
-    }
-    // A lone surrogate would become U+FFFD, and two keys one.
-    if (text.isWellFormed?.() === false) {
-      throw new InvalidArgumentError(`${what}: expected well-formed text, found a lone surrogate`);
-    }
-    return encoder.encodeInto(text, bytes.subarray(start)).written;
-  }
-
   #reserve(more: number): void {
     const needed = this.#length + more;
     if (needed <= this.#bytes.length) return;
@@ -150,6 +119,44 @@ export class Packer {
     grown.set(this.bytes());
     this.#bytes = grown;
   }
+}
+
+/** The most bytes that a byte string may take; refuses what is none, or surely too long. */
+export function room(what: string, content: Bytes, limit: number): number {
+  const isText = typeof content === "string";
+  check(what, content, isText || content instanceof Uint8Array, "a string or a Uint8Array");
+  checkLength(what, content.length, limit);
+  return (isText ? 3 : 1) * content.length;
+}
+
+/** Writes a byte string at `start`, where there is room; answers how many bytes it takes. */
+export function write(
+  what: string,
+  content: Bytes,
+  limit: number,
+  bytes: Uint8Array,
+  start: number,
+): number {
+  const { length } = content;
+  if (typeof content !== "string") {
+    if (length > SHORT) bytes.subarray(start, start + length).set(content);
+    else for (let i = 0; i < length; i++) bytes[start + i] = content[i] as number;
+    return length;
+  }
+  let i = 0;
+  for (; i < length && length <= SHORT; i++) {
+    const code = content.charCodeAt(i);
+    if (code >= 0x80) break;
+    bytes[start + i] = code;
+  }
+  if (i === length) return i;
+  // A lone surrogate would become U+FFFD, and two keys one.
+  if (content.isWellFormed?.() === false) {
+    throw new InvalidArgumentError(`${what}: expected well-formed text, found a lone surrogate`);
+  }
+  const { written } = encoder.encodeInto(content, bytes.subarray(start));
+  checkLength(what, written, limit);
+  return written;
 }
 
 function varintBytes(value: number): number {
@@ -190,9 +197,8 @@ export function packRange({ gte, gt, lte, lt }: RangeOptions): Uint8Array<ArrayB
 
 /** The bytes of a key. */
 export function packKey(key: Bytes): Uint8Array<ArrayBuffer> {
-  const packer = new Packer();
-  packer.bareKey(key);
-  return packer.bytes();
+  const bytes = new Uint8Array(room("key", key, MAX_KEY_BYTES));
+  return bytes.subarray(0, write("key", key, MAX_KEY_BYTES, bytes, 0));
 }
 
 /** Bytes in the form that the caller wants. */

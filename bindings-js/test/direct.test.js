@@ -42,6 +42,50 @@ test("what is written is read at once", async (context) => {
   assert.equal(db.get("k"), undefined);
 });
 
+test("keys and values of any size are read where the module has them", async (context) => {
+  const db = await store(context, { valueEncoding: "binary" });
+  const long = "k".repeat(65_535);
+  const large = new Uint8Array(3 << 20).fill(7);
+  db.put("small", "v");
+  db.put(long, large);
+  const small = db.get("small");
+  // The module's memory grows for these, and moves.
+  assert.deepEqual(db.get(long), large);
+  assert.deepEqual(db.get(new TextEncoder().encode(long)), large);
+  assert.equal(db.get("é".repeat(30_000)), undefined);
+  assert.deepEqual(db.get("small"), new TextEncoder().encode("v"));
+  assert.equal(db.get(""), undefined);
+  assert.throws(() => db.get("é".repeat(40_000)), InvalidArgumentError);
+  assert.throws(() => db.get(1), InvalidArgumentError);
+  // A value is the caller's alone.
+  assert.equal(small.buffer.byteLength, 1);
+  small[0] = 0;
+  assert.equal(db.get("small", { valueEncoding: "utf8" }), "v");
+});
+
+test("a key that a closed store is asked for is written nowhere", async (context) => {
+  const closed = await open("closed", { storage: "memory", wasm });
+  closed.get("k".repeat(4000));
+  closed.close();
+  const db = await store(context);
+  const rest = "r".repeat(3990);
+  for (let i = 0; i < 1000; i++) db.put(numbered(i), rest);
+  for (let i = 0; i < 1000; i++) {
+    assert.throws(() => closed.get("x".repeat(4000)), ClosedError);
+    assert.equal(db.get(numbered(i)), rest);
+  }
+});
+
+test("a cache or memtable that is asked for is had", async (context) => {
+  const db = await store(context, { cacheBytes: 32 << 20, memtableBytes: 16 << 20 });
+  const value = new Uint8Array(10_000).map((_, i) => i * i);
+  for (let i = 0; i < 1000; i++) db.put(numbered(i), value);
+  db.flush();
+  for (let i = 0; i < 1000; i++) db.get(numbered(i), { valueEncoding: "binary" });
+  const { blocks, blocksCached } = db.stats().gets;
+  assert.equal(blocksCached, blocks);
+});
+
 test("iterations give entries, keys or values, within bounds, both ways", async (context) => {
   const db = await store(context);
   db.batch(rows(5000));

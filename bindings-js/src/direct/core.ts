@@ -1,19 +1,33 @@
 /** What all parts of a store share: the engine, who listens to it, and packers that serve again. */
 
 import { checkLength } from "../argument.ts";
-import type { Engine } from "../engine.ts";
+import { type Engine, memory } from "../engine.ts";
 import { Listeners } from "../events.ts";
-import { type Bytes, MAX_BATCH_BYTES, MAX_KEY_BYTES, Packer } from "../packing.ts";
+import {
+  type Bytes,
+  type Decoded,
+  decode,
+  type Encoding,
+  MAX_BATCH_BYTES,
+  MAX_KEY_BYTES,
+  Packer,
+  room,
+  write,
+} from "../packing.ts";
 
 /** Packers that keep more than this many bytes are not used again. */
 const SPARE_BYTES = 1 << 20;
+
+/** The bytes of the length that lies before a value. */
+const LENGTH_BYTES = 4;
 
 /** An open store, as its parts see it. */
 export class Core {
   readonly name: string;
   readonly engine: Engine;
-  /** Holds one key at a time. */
-  readonly #key: Packer = new Packer();
+  /** Where a key goes that is looked up, in the module's memory, and how long it may be. */
+  #keyAt: number = 0;
+  #keyRoom: number = -1;
   readonly listeners: Listeners;
   #spare: Packer | undefined = new Packer();
 
@@ -30,15 +44,31 @@ export class Core {
     });
   }
 
-  /** The bytes of a key, until the next call; they are the key itself where it is bytes. */
-  keyBytes(key: Bytes): Uint8Array {
-    if (key instanceof Uint8Array) {
-      checkLength("key", key.length, MAX_KEY_BYTES);
-      return key;
-    }
-    this.#key.truncate(0);
-    this.#key.bareKey(key);
-    return this.#key.bytes();
+  /** The value of a key; undefined if it has none. */
+  value<E extends Encoding>(
+    keyspace: number,
+    snapshot: number,
+    key: Bytes,
+    encoding: E,
+  ): Decoded<E> | undefined {
+    const needed = room("key", key, MAX_KEY_BYTES);
+    // Within the call: the room of a store that was closed is not its own any more.
+    const at = this.engine.call((store) => {
+      if (needed > this.#keyRoom) {
+        this.#keyAt = store.key_room(needed);
+        this.#keyRoom = needed;
+      }
+      const length = write("key", key, MAX_KEY_BYTES, memory(), this.#keyAt);
+      return store.get(keyspace, snapshot, length);
+    });
+    if (at === 0) return undefined;
+    const bytes = memory();
+    const start = at + LENGTH_BYTES;
+    let end = start;
+    for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);
+    // What is decoded is copied by that.
+    const value = encoding === "binary" ? bytes.slice(start, end) : bytes.subarray(start, end);
+    return decode(value, encoding);
   }
 
   /** Commits what `fill` packs, which may call the store itself. */

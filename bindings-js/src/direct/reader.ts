@@ -12,9 +12,9 @@ import {
 import {
   type Bytes,
   type Decoded,
-  decode,
   type Encoding,
   Packer,
+  packKey,
   type RangeOptions,
 } from "../packing.ts";
 import { type Entry, FIRST_PAGE_BYTES, PAGE_BYTES, pairs, type Part, single } from "../parts.ts";
@@ -53,10 +53,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   /** The value of a key; undefined if it has none. */
   get<E extends Encoding = V>(key: Bytes, options: ReadOptions<E> = {}): Decoded<E> | undefined {
     const { core, keyspace, snapshot } = this.scope;
-    const encoding = this.#valueEncoding(options);
-    const bytes = core.keyBytes(key);
-    const value = core.engine.call((store) => store.get(keyspace, snapshot, bytes));
-    return value && decode(value, encoding);
+    return core.value(keyspace, snapshot, key, this.#valueEncoding(options));
   }
 
   /** The values of many keys, in their order. */
@@ -76,8 +73,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   /** How the value of a key is found, step by step. */
   trace(key: Bytes): Trace {
     const { core, keyspace, snapshot } = this.scope;
-    const bytes = core.keyBytes(key);
-    return parse(core.engine.call((store) => store.trace(keyspace, snapshot, bytes)));
+    return parse(core.engine.call((store) => store.trace(keyspace, snapshot, packKey(key))));
   }
 
   /** How an iteration over a range comes to its first entry, step by step. */

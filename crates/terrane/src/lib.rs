@@ -38,7 +38,7 @@ pub mod version;
 pub mod wal;
 
 pub use batch::WriteBatch;
-pub use db::{CheckReport, Db, Engine, Keyspace, Snapshot, Stats};
+pub use db::{CheckReport, Db, Engine, Keyspace, Lookup, Snapshot, Stats};
 pub use error::{
     Busy, Closed, Corruption, Error, InvalidArgument, NewerFormat, NoSpace, NoStore, Refused,
     Result, Short, Stall,

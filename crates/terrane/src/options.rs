@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::event::Listener;
+use crate::memtable::Memtable;
 use crate::table::TableOptions;
 use terrane_policy::PolicyOptions;
 
@@ -86,6 +87,11 @@ impl Options {
             Some((what, _)) => Err(Error::invalid(what, "at least 1", "0")),
             None => Ok(()),
         }
+    }
+
+    /// A memtable of the size that these options give it.
+    pub(crate) fn memtable(&self) -> Memtable {
+        Memtable::new(usize::try_from(self.memtable_bytes).unwrap_or(usize::MAX))
     }
 
     /// Bounds for a browser tab: about a sixth of the default memory.

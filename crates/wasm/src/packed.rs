@@ -1,8 +1,8 @@
 //! Keys, values, ranges and batches as they cross from JavaScript and back: one buffer each.
 //!
-//! * A byte string that comes is its length (`u32`, little-endian), then its bytes; keys come one
-//!   after the other.
-//! * What goes back is lists: how many byte strings, all their lengths, then all their bytes, so that
+//! * A byte string is its length (`u32`, little-endian), then its bytes; keys come one after the
+//!   other, and a single value goes back so.
+//! * Many go back as lists: how many byte strings, all their lengths, then all their bytes, so that
 //!   JavaScript can make one text of many. Of a value that is not there the length is [`MISSING`]. A
 //!   page is a list of keys, or one of values, or both.
 //! * A range is its two ends: a byte 0 for an open one, 1 for one that is included or 2 for one that
@@ -67,12 +67,23 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Appends a byte string, or that there is none.
-    pub(crate) fn push(&mut self, string: Option<&[u8]>) {
+    /// Appends a byte string.
+    pub(crate) fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
         // Keys and values are far shorter than 4 GiB.
-        let length = string.map_or(MISSING, |string| string.len() as u32);
+        self.note(string.len() as u32);
+    }
+
+    /// Has `find` append a byte string, or answer that there is none.
+    pub(crate) fn find(&mut self, find: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<()> {
+        let before = self.bytes.len();
+        let found = find(&mut self.bytes)?;
+        self.note(if found { (self.bytes.len() - before) as u32 } else { MISSING });
+        Ok(())
+    }
+
+    fn note(&mut self, length: u32) {
         self.lengths.extend_from_slice(&length.to_le_bytes());
-        self.bytes.extend_from_slice(string.unwrap_or_default());
     }
 
     /// How many bytes the list takes.

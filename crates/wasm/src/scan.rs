@@ -53,10 +53,10 @@ impl Scan {
         let [mut key_list, mut value_list] = <[List; 2]>::default();
         let walked = self.walk(|key, value| {
             if keys {
-                key_list.push(Some(key));
+                key_list.push(key);
             }
             if values {
-                value_list.push(Some(value));
+                value_list.push(value);
             }
             key_list.size() + value_list.size() < bytes as usize
         });

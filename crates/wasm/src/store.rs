@@ -8,14 +8,14 @@ use crate::packed::{List, Strings, batch, range};
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{choose, policy};
-use crate::{answer, json, place};
+use crate::{answer, json, place, refused};
 use js_sys::Function;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::db::Pending;
 use terrane::driver::SliceDriver;
 use terrane::sorted::SortedMap;
-use terrane::{Closed, Db, Durability, Error, Keyspace, Options, Result, Snapshot};
+use terrane::{Closed, Db, Durability, Error, Keyspace, Lookup, Options, Result, Snapshot};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
@@ -30,7 +30,14 @@ pub struct Store {
     db: Db,
     keyspaces: SortedMap<u32, Keyspace>,
     snapshots: SortedMap<u32, Snapshot>,
+    /// The key of a get, and its value behind the length: JavaScript writes the one and reads the
+    /// other where they lie.
+    key: Vec<u8>,
+    value: Vec<u8>,
 }
+
+/// A value's memory serves again if it is no more than this.
+const SPARE_BYTES: usize = 1 << 20;
 
 #[wasm_bindgen]
 impl Store {
@@ -49,11 +56,16 @@ impl Store {
         policy: Option<String>,
     ) -> Result<Store, JsValue> {
         let defaults = Options::small();
+        let memtable_bytes = memtable_bytes.map_or(defaults.memtable_bytes, u64::from);
+        let cache_bytes = cache_bytes.map_or(defaults.cache_bytes, u64::from);
+        // Half of the memory is for memtables, and at least two of them.
+        let memory_bytes = defaults.memory_bytes.max(2 * cache_bytes.max(2 * memtable_bytes));
         let options = Options {
             create,
             error_if_exists,
-            memtable_bytes: memtable_bytes.map_or(defaults.memtable_bytes, u64::from),
-            cache_bytes: cache_bytes.map_or(defaults.cache_bytes, u64::from),
+            memtable_bytes,
+            memory_bytes,
+            cache_bytes,
             ..defaults
         };
         answer(open(handles, options, policy))
@@ -68,17 +80,22 @@ impl Store {
         answer(batch.and_then(|batch| self.db.write(batch, Durability::Buffered)))
     }
 
-    /// The value of a key.
+    /// Where the key of a get goes: so many bytes, until more are asked for.
+    pub fn key_room(&mut self, bytes: u32) -> *mut u8 {
+        self.key.resize(bytes as usize, 0);
+        self.key.as_mut_ptr()
+    }
+
+    /// Where the value of the key of `length` bytes that was written lies until the next call, behind
+    /// its length (`u32`); 0 if there is none.
     ///
     /// # Errors
     /// Damage or a failing medium.
-    pub fn get(
-        &self,
-        keyspace: u32,
-        snapshot: u32,
-        key: &[u8],
-    ) -> Result<Option<Vec<u8>>, JsValue> {
-        answer(self.value(keyspace, snapshot, key))
+    pub fn get(&mut self, keyspace: u32, snapshot: u32, length: u32) -> Result<*const u8, JsValue> {
+        let mut value = std::mem::take(&mut self.value);
+        let found = self.value(keyspace, snapshot, length, &mut value);
+        self.value = value;
+        answer(found.map(|found| if found { self.value.as_ptr() } else { std::ptr::null() }))
     }
 
     /// How the value of a key is found, step by step, as JSON.
@@ -288,18 +305,36 @@ impl Store {
         }
     }
 
-    fn value(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn lookup(&self, keyspace: u32, snapshot: u32, keys: usize) -> Result<Lookup<'_>> {
         let keyspace = self.of(keyspace)?;
         match self.held(snapshot)? {
-            None => keyspace.get(key),
-            Some(snapshot) => snapshot.get(keyspace, key),
+            None => keyspace.lookup(keys),
+            Some(snapshot) => snapshot.lookup(keyspace, keys),
         }
     }
 
+    fn value(&self, keyspace: u32, snapshot: u32, key: u32, out: &mut Vec<u8>) -> Result<bool> {
+        let key = self.key.get(..key as usize).ok_or_else(|| {
+            refused("key", "at most the room that was asked for", format!("{key} bytes"))
+        })?;
+        out.clear();
+        out.shrink_to(SPARE_BYTES);
+        out.extend_from_slice(&[0; 4]);
+        let found = self.lookup(keyspace, snapshot, 1)?.get_into(key, out)?;
+        if let Some((length, value)) = out.split_first_chunk_mut() {
+            // Values are far shorter than 4 GiB.
+            *length = (value.len() as u32).to_le_bytes();
+        }
+        Ok(found)
+    }
+
     fn values(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
+        let count = Strings::new(keys).take_while(Result::is_ok).count();
+        let mut lookup = self.lookup(keyspace, snapshot, count)?;
         let mut values = List::default();
         for key in Strings::new(keys) {
-            values.push(self.value(keyspace, snapshot, key?)?.as_deref());
+            let key = key?;
+            values.find(|bytes| lookup.get_into(key, bytes))?;
         }
         let mut packed = Vec::new();
         values.put(&mut packed);
@@ -329,5 +364,7 @@ fn open(
         db,
         keyspaces: SortedMap::from_iter([(0, keyspace)]),
         snapshots: SortedMap::default(),
+        key: Vec::new(),
+        value: Vec::new(),
     })
 }

@@ -1,10 +1,12 @@
 //! The memtable: the newest entries of a keyspace, sorted, in memory.
 //!
-//! Writers insert one at a time; readers never wait (`skiplist`). Entries and links lie in an
-//! arena (`arena`) that is freed with the memtable: a cursor holds the memtable.
+//! Writers insert one at a time; readers never wait (`skiplist`), and need not search for most keys
+//! that are not there (`filter`). Entries and links lie in an arena (`arena`) that is freed with the
+//! memtable: a cursor holds the memtable.
 
 mod arena;
 mod cursor;
+mod filter;
 mod skiplist;
 #[cfg(test)]
 mod tests;
@@ -14,6 +16,7 @@ pub use cursor::MemtableCursor;
 use crate::entry::{Seq, Tag, check_limits};
 use crate::error::Result;
 use crate::sync::lock_free::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use filter::Filter;
 use skiplist::SkipList;
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +30,7 @@ const SAMPLE_KEYS: usize = 512;
 /// use terrane_table::entry::{Kind, Tag};
 /// use terrane_table::memtable::Memtable;
 ///
-/// let table = Memtable::new();
+/// let table = Memtable::new(4 << 20);
 /// table.insert(b"k", Tag::new(1, Kind::Put), b"old")?;
 /// table.insert(b"k", Tag::new(2, Kind::Put), b"new")?;
 /// assert_eq!(table.get(b"k", 1), Some((Tag::new(1, Kind::Put), &b"old"[..])));
@@ -36,6 +39,7 @@ const SAMPLE_KEYS: usize = 512;
 /// ```
 pub struct Memtable {
     list: SkipList,
+    filter: Filter,
     bytes: AtomicUsize,
     entries: AtomicUsize,
     /// `Seq::MAX` while empty.
@@ -44,11 +48,13 @@ pub struct Memtable {
 }
 
 impl Memtable {
-    /// An empty memtable. It takes memory with its first entry.
+    /// An empty memtable that is to hold about so many bytes: its filter is made for them. It takes
+    /// memory with its first entry.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(bytes: usize) -> Self {
         Memtable {
             list: SkipList::new(),
+            filter: Filter::of(bytes),
             bytes: AtomicUsize::new(0),
             entries: AtomicUsize::new(0),
             first_seq: AtomicU64::new(Seq::MAX),
@@ -62,12 +68,21 @@ impl Memtable {
     pub fn insert(&self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
         self.list.insert(key, tag, value, |bytes| {
-            self.bytes.store(bytes, Relaxed);
+            let filter = self.filter.add(key, bytes, &self.list);
+            self.bytes.store(bytes + filter, Relaxed);
             self.first_seq.fetch_min(tag.seq(), Relaxed);
             self.last_seq.fetch_max(tag.seq(), Relaxed);
             self.entries.fetch_add(1, Release);
         });
         Ok(())
+    }
+
+    /// Whether the key with this [`key_hash`](crate::table::key_hash) may be in the memtable; `false`
+    /// is certain.
+    #[inline]
+    #[must_use]
+    pub fn may_contain(&self, hash: u64) -> bool {
+        self.filter.may_contain(hash)
     }
 
     /// The newest entry of `key` with a sequence of at most `at`: a put's value, or a tombstone.
@@ -93,7 +108,7 @@ impl Memtable {
         MemtableCursor::new(Arc::clone(self))
     }
 
-    /// Bytes that the entries take in memory.
+    /// Bytes that the entries, and the filter before them, take in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes.load(Relaxed)
@@ -124,9 +139,10 @@ impl Memtable {
     }
 }
 
+/// One without a filter.
 impl Default for Memtable {
     fn default() -> Self {
-        Self::new()
+        Self::new(0)
     }
 }
 

@@ -27,7 +27,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
 }
 
 fn filled(entries: &[Entry]) -> Arc<Memtable> {
-    let table = Arc::new(Memtable::new());
+    let table = Arc::new(Memtable::default());
     for (key, tag, value) in entries {
         table.insert(key, *tag, value).unwrap();
     }
@@ -94,7 +94,7 @@ fn keys_in_either_order_and_entries_larger_than_a_chunk_are_kept() {
     let value = |i: usize| vec![i as u8; if i.is_multiple_of(7) { 20_000 } else { i % 50 }];
     let n = 5 * SCALE;
     for reverse in [false, true] {
-        let table = Arc::new(Memtable::new());
+        let table = Arc::new(Memtable::default());
         for step in 0..n {
             let i = if reverse { n - 1 - step } else { step };
             let tag = Tag::new(1 + step as u64, Kind::Put);
@@ -113,7 +113,7 @@ fn keys_in_either_order_and_entries_larger_than_a_chunk_are_kept() {
 
 #[test]
 fn a_key_or_value_over_its_limit_is_refused() {
-    let table = Memtable::new();
+    let table = Memtable::default();
     let tag = Tag::new(1, Kind::Put);
     assert!(table.insert(&vec![0; crate::entry::MAX_KEY_BYTES + 1], tag, b"").is_err());
     assert!(table.insert(b"", tag, &vec![0; crate::entry::MAX_VALUE_BYTES + 1]).is_err());
@@ -128,7 +128,7 @@ fn a_key_or_value_over_its_limit_is_refused() {
 fn readers_see_a_sorted_list_with_everything_published_before_they_started() {
     let total = 100 * SCALE as u64 + 1;
     let key = |seq: u64| (seq * 7919 % total).to_be_bytes();
-    let table = Arc::new(Memtable::new());
+    let table = Arc::new(Memtable::default());
     let published = AtomicU64::new(0);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -174,4 +174,21 @@ fn readers_see_a_sorted_list_with_everything_published_before_they_started() {
         }
     });
     assert_eq!(table.entries() as u64, total);
+}
+
+#[test]
+fn a_filter_lets_every_inserted_key_pass_and_few_others() {
+    let memtable = Memtable::new(256 << 10);
+    let key = |n: u32| n.to_be_bytes();
+    for n in 0..2000 {
+        memtable.insert(&key(n), Tag::new(1, Kind::Put), &[7; 90]).unwrap();
+        assert!(memtable.may_contain(crate::table::key_hash(&key(n))), "{n}");
+    }
+    let passes = |n: &u32| memtable.may_contain(crate::table::key_hash(&key(*n)));
+    assert!((0..2000).all(|n| passes(&n)), "a key from before the filter was made is lost");
+    // 16 bits a key, of which 3 are set: the chance of three hits is below 1 in 100.
+    assert!((2000..12_000).filter(passes).count() < 300);
+    let plain = Memtable::default();
+    plain.insert(b"a", Tag::new(1, Kind::Put), b"").unwrap();
+    assert!(plain.may_contain(crate::table::key_hash(b"b")), "without a filter all may be there");
 }

@@ -220,7 +220,7 @@ mod tests {
 
     /// A memtable that holds these entries, as a source.
     fn listed(entries: &[(Vec<u8>, Tag)]) -> Source {
-        let memtable = Arc::new(Memtable::new());
+        let memtable = Arc::new(Memtable::default());
         entries.iter().for_each(|(key, tag)| memtable.insert(key, *tag, b"").unwrap());
         Source::Memtable(memtable.cursor(), Observer::default())
     }

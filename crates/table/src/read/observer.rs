@@ -102,13 +102,13 @@ impl Observer {
         self.step(|| Step::Block { offset, bytes: len, origin, read });
     }
 
-    /// The newest version that the reader may see was found.
+    /// The newest version that the reader may see was found, with a value of so many bytes.
     #[inline]
-    pub fn found(&mut self, tag: Tag, value: &[u8]) {
+    pub fn found(&mut self, tag: Tag, bytes: usize) {
         let sequence = tag.seq();
         self.step(|| match tag.kind() {
             Some(Kind::Delete) => Step::Tombstone { sequence },
-            _ => Step::Value { sequence, bytes: value.len() as u64 },
+            _ => Step::Value { sequence, bytes: bytes as u64 },
         });
     }
 

@@ -85,7 +85,7 @@ impl Block {
             return Err(Malformed::new(
                 body.len(),
                 "1 or more restart points within the block",
-                format!("{count} in {} bytes", body.len()),
+                format_args!("{count} in {} bytes", body.len()),
             ));
         };
         let block = Block { bytes, entries };
@@ -95,8 +95,10 @@ impl Block {
             if at >= entries || (i == 0 && at != 0) || at < least {
                 return Err(Malformed::new(
                     entries + 4 * i,
-                    format!("a restart point of {least} or more within {entries} bytes of entries"),
-                    at.to_string(),
+                    format_args!(
+                        "a restart point of {least} or more within {entries} bytes of entries"
+                    ),
+                    at,
                 ));
             }
             least = at + 1;
@@ -207,11 +209,7 @@ fn offset(point: &[u8; 4]) -> usize {
 
 #[cold]
 pub(super) fn too_much_shared(at: usize, shared: usize, limit: usize) -> Malformed {
-    Malformed::new(
-        at,
-        format!("at most {limit} bytes shared with the key before"),
-        shared.to_string(),
-    )
+    Malformed::new(at, format_args!("at most {limit} bytes shared with the key before"), shared)
 }
 
 /// How many bytes `a` and `b` have in common at their front.

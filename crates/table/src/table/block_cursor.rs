@@ -185,8 +185,8 @@ impl BlockCursor {
         if entry.shared + entry.delta.len() > MAX_KEY_BYTES {
             return Err(Malformed::new(
                 at,
-                format!("a key of at most {MAX_KEY_BYTES} bytes"),
-                format!("{} and {} more", entry.shared, entry.delta.len()),
+                format_args!("a key of at most {MAX_KEY_BYTES} bytes"),
+                format_args!("{} and {} more", entry.shared, entry.delta.len()),
             ));
         }
         self.key.truncate(entry.shared);

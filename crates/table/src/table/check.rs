@@ -128,7 +128,7 @@ impl TableCheck {
             Error::Corrupt(corruption) => *corruption,
             e => {
                 let file = self.table.file().name();
-                Corruption::new(file, 0, "a table that can be read", e.to_string())
+                Corruption::new(file, 0, "a table that can be read", e)
             }
         });
     }
@@ -143,8 +143,8 @@ impl TableCheck {
             }
             let handle = self.table.handle(index.value())?;
             if handle.offset != self.end {
-                let expected = format!("a block at {} after the one before", self.end);
-                let found = format!("one at {}", handle.offset);
+                let expected = format_args!("a block at {} after the one before", self.end);
+                let found = format_args!("one at {}", handle.offset);
                 self.on_index(Err(Malformed::new(index.start(), expected, found)))?;
             }
             if let Err(e) = self.check_block(handle, index.key(), index.tag()) {
@@ -156,8 +156,8 @@ impl TableCheck {
         }
         let data_len = meta(&self.fresh, &self.table).data_len;
         if self.end != data_len {
-            let expected = format!("blocks up to {data_len}");
-            let found = format!("an end at {}", self.end);
+            let expected = format_args!("blocks up to {data_len}");
+            let found = format_args!("an end at {}", self.end);
             self.on_index(Err(Malformed::new(0, expected, found)))?;
         }
         Ok(false)
@@ -192,7 +192,7 @@ impl TableCheck {
         while cursor.valid() {
             let (at, key, tag) = (cursor.start(), cursor.key(), cursor.tag());
             let wrong = |expected: &str| {
-                let found = format!("{} at sequence {}", key.escape_ascii(), tag.seq());
+                let found = format_args!("{} at sequence {}", key.escape_ascii(), tag.seq());
                 Err(Malformed::new(at, expected, found))
             };
             if !self.last.is_before(key, tag) {
@@ -225,8 +225,8 @@ impl TableCheck {
             return Err(Malformed::new(at, "an entry at a restart point", "none"));
         }
         if entries != handle.entries {
-            let expected = format!("{} entries, as the index says", handle.entries);
-            return Err(Malformed::new(0, expected, entries.to_string()));
+            let expected = format_args!("{} entries, as the index says", handle.entries);
+            return Err(Malformed::new(0, expected, entries));
         }
         self.sums.blocks += 1;
         let end = handle.offset + handle.len;
@@ -251,13 +251,16 @@ impl TableCheck {
                 said.histogram.last().map_or(0, |p| p.bytes),
             ),
         ];
-        let differing = pairs.iter().filter(|(_, expected, found)| expected != found);
-        let sums = differing.map(|(what, a, b)| (format!("{a} {what}"), b.to_string()));
         let (file, offset) = (self.table.file().name(), known.properties_offset);
-        let damage = sums
-            .chain(self.sums.differs_from(self.table.info()))
-            .map(|(expected, found)| Corruption::new(file, offset, expected, found));
-        self.found.extend(damage);
+        for (what, expected, found) in pairs {
+            if expected != found {
+                let expected = format_args!("{expected} {what}");
+                self.found.push(Corruption::new(file, offset, expected, found));
+            }
+        }
+        if let Some((expected, found)) = self.sums.differs_from(self.table.info()) {
+            self.found.push(Corruption::new(file, offset, expected, found));
+        }
     }
 }
 

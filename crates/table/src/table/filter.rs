@@ -71,13 +71,13 @@ impl Filter {
         if !rest.is_empty() || !count_fits {
             return Err(Malformed::new(
                 0,
-                format!("1 to {} lines of {LINE_BYTES} bytes", u32::MAX),
-                format!("{} bytes", body.len()),
+                format_args!("1 to {} lines of {LINE_BYTES} bytes", u32::MAX),
+                format_args!("{} bytes", body.len()),
             ));
         }
         if probes == 0 || probes > MAX_PROBES {
-            let expected = format!("1 to {MAX_PROBES} probes");
-            return Err(Malformed::new(body.len(), expected, probes.to_string()));
+            let expected = format_args!("1 to {MAX_PROBES} probes");
+            return Err(Malformed::new(body.len(), expected, probes));
         }
         let line = |chunk: &[u8; LINE_BYTES]| {
             let mut words = [0; 8];

@@ -16,6 +16,7 @@ use super::Malformed;
 use super::stored::TRAILER_BYTES;
 use crate::codec::{Decoder, checksum, put_varint};
 use crate::error::{Corruption, Error, Result};
+use std::fmt::Display;
 
 /// Length of a footer, in bytes.
 pub const FOOTER_BYTES: usize = 64;
@@ -71,22 +72,22 @@ impl Footer {
     /// [`Error::NewerFormat`] for one that a later release wrote.
     pub fn decode(bytes: &[u8; FOOTER_BYTES], file: &str, file_len: u64) -> Result<Self> {
         let start = file_len.saturating_sub(FOOTER_BYTES as u64);
-        let damage = |at: u64, expected: String, found: String| {
+        let damage = |at: u64, expected: &dyn Display, found: &dyn Display| {
             Error::from(Corruption::new(file, start + at, expected, found))
         };
         let fields = Fields::decode(bytes)
-            .ok_or_else(|| damage(0, format!("{FOOTER_BYTES} bytes"), "fewer".to_owned()))?;
+            .ok_or_else(|| damage(0, &format_args!("{FOOTER_BYTES} bytes"), &"fewer"))?;
         if fields.magic != MAGIC {
             return Err(damage(
                 56,
-                format!("magic {MAGIC:016x}"),
-                format!("{:016x}", fields.magic),
+                &format_args!("magic {MAGIC:016x}"),
+                &format_args!("{:016x}", fields.magic),
             ));
         }
         let sum = checksum(bytes.get(..48).unwrap_or_default(), CHECKSUM_SEED);
         if fields.sum != sum {
-            let expected = format!("checksum {:016x}", fields.sum);
-            return Err(damage(0, expected, format!("{sum:016x}")));
+            let expected = format_args!("checksum {:016x}", fields.sum);
+            return Err(damage(0, &expected, &format_args!("{sum:016x}")));
         }
         if fields.version > FORMAT_VERSION {
             return Err(Error::newer_format(file, fields.version, FORMAT_VERSION));
@@ -102,12 +103,12 @@ impl Footer {
         let footer = fields.footer;
         let whole = footer.file_len();
         if whole != Some(file_len) || fields.file_len != file_len {
-            let expected = format!("a footer of a file of {file_len} bytes");
-            return Err(damage(40, expected, format!("one of {}", fields.file_len)));
+            let expected = format_args!("a footer of a file of {file_len} bytes");
+            return Err(damage(40, &expected, &format_args!("one of {}", fields.file_len)));
         }
         if footer.data_len > footer.directory_offset {
-            let expected = format!("data within {} bytes", footer.directory_offset);
-            return Err(damage(8, expected, footer.data_len.to_string()));
+            let expected = format_args!("data within {} bytes", footer.directory_offset);
+            return Err(damage(8, &expected, &footer.data_len));
         }
         Ok(footer)
     }
@@ -189,8 +190,8 @@ pub fn decode_directory(bytes: &[u8], footer: &Footer) -> Result<Vec<Section>, M
         if !fits || end > footer.directory_offset {
             return Err(Malformed::new(
                 at,
-                format!("a section from {end} within {}", footer.directory_offset),
-                format!("{} bytes at {}", section.len, section.offset),
+                format_args!("a section from {end} within {}", footer.directory_offset),
+                format_args!("{} bytes at {}", section.len, section.offset),
             ));
         }
         sections.push(section);
@@ -198,8 +199,8 @@ pub fn decode_directory(bytes: &[u8], footer: &Footer) -> Result<Vec<Section>, M
     if end != footer.directory_offset {
         return Err(Malformed::new(
             bytes.len(),
-            format!("sections up to {}", footer.directory_offset),
-            format!("an end at {end}"),
+            format_args!("sections up to {}", footer.directory_offset),
+            format_args!("an end at {end}"),
         ));
     }
     Ok(sections)

@@ -107,24 +107,28 @@ impl Properties {
     }
 
     fn set(&mut self, number: u64, field: &[u8]) -> Option<()> {
-        let integer = || {
-            let mut d = Decoder::new(field);
-            d.varint().filter(|_| d.is_empty())
+        let integer = match number {
+            1 => &mut self.entries,
+            2 => &mut self.tombstones,
+            3 => &mut self.first_seq,
+            4 => &mut self.last_seq,
+            5 | 6 => {
+                let end = if number == 5 { &mut self.smallest } else { &mut self.largest };
+                *end = field.to_vec();
+                return Some(());
+            }
+            7 => &mut self.key_bytes,
+            8 => &mut self.value_bytes,
+            9 => &mut self.blocks,
+            10 => {
+                self.histogram = decode_histogram(field)?;
+                return Some(());
+            }
+            _ => return Some(()),
         };
-        match number {
-            1 => self.entries = integer()?,
-            2 => self.tombstones = integer()?,
-            3 => self.first_seq = integer()?,
-            4 => self.last_seq = integer()?,
-            5 => self.smallest = field.to_vec(),
-            6 => self.largest = field.to_vec(),
-            7 => self.key_bytes = integer()?,
-            8 => self.value_bytes = integer()?,
-            9 => self.blocks = integer()?,
-            10 => self.histogram = decode_histogram(field)?,
-            _ => {}
-        }
-        Some(())
+        let mut d = Decoder::new(field);
+        *integer = d.varint()?;
+        d.is_empty().then_some(())
     }
 
     /// The first of the facts that `info` and this state differently, as (expected, found).

@@ -19,6 +19,7 @@ use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::{Corruption, Error, Result};
 use crate::file::{File, read_exact_at};
 use crate::read::{Observer, Origin};
+use std::fmt::Display;
 use std::sync::Arc;
 use terrane_policy::TableInfo;
 
@@ -83,11 +84,11 @@ impl Table {
     /// Damage or a failing medium.
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
         let observer = &mut Observer::default();
-        if self.may_contain(key_hash(key), observer) {
-            self.find(key, at, observer)
-        } else {
-            Ok(None)
+        if !self.may_contain(key_hash(key), observer) {
+            return Ok(None);
         }
+        let mut value = Vec::new();
+        Ok(self.find(key, at, &mut value, observer)?.map(|tag| (tag, value)))
     }
 
     /// Whether the filter lets a key with this [`key_hash`] pass; `false` is certain.
@@ -99,7 +100,7 @@ impl Table {
         passed
     }
 
-    /// As [`Table::get`], for a key that the filter let pass.
+    /// As [`Table::get`], for a key that the filter let pass; the value is appended to `out`.
     ///
     /// # Errors
     /// As for [`Table::get`].
@@ -107,13 +108,16 @@ impl Table {
         &self,
         key: &[u8],
         at: Seq,
+        out: &mut Vec<u8>,
         observer: &mut Observer,
-    ) -> Result<Option<(Tag, Vec<u8>)>> {
-        let found = self.search(key, at, observer)?;
-        match &found {
-            Some((tag, value)) => observer.found(*tag, value),
+    ) -> Result<Option<Tag>> {
+        let before = out.len();
+        let found = self.search(key, at, out, observer)?;
+        match found {
+            Some(tag) => observer.found(tag, out.len() - before),
             None => observer.absent(self.meta.filter.is_some(), || {
-                Ok(at < MAX_SEQ && self.search(key, MAX_SEQ, &mut Observer::default())?.is_some())
+                let newer = &mut Observer::default();
+                Ok(at < MAX_SEQ && self.search(key, MAX_SEQ, &mut Vec::new(), newer)?.is_some())
             })?,
         }
         Ok(found)
@@ -125,8 +129,9 @@ impl Table {
         &self,
         key: &[u8],
         at: Seq,
+        out: &mut Vec<u8>,
         observer: &mut Observer,
-    ) -> Result<Option<(Tag, Vec<u8>)>> {
+    ) -> Result<Option<Tag>> {
         let target = Tag::at(at);
         let place = self.meta.index.lower_bound(key, target);
         let Some(place) = place.map_err(|e| self.index_damage(e))? else { return Ok(None) };
@@ -134,7 +139,10 @@ impl Table {
         let block = self.block(handle, observer)?;
         let found = block.lower_bound(key, target).map_err(|e| self.damage(e, handle.offset))?;
         Ok(match found {
-            Some(Located { entry, same_key: true, .. }) => Some((entry.tag, entry.value.to_vec())),
+            Some(Located { entry, same_key: true, .. }) => {
+                out.extend_from_slice(entry.value);
+                Some(entry.tag)
+            }
             _ => None,
         })
     }
@@ -183,8 +191,8 @@ impl Table {
             handle.len >= TRAILER_BYTES as u64 && end.is_some_and(|end| end <= self.meta.data_len)
         });
         handle.ok_or_else(|| {
-            let expected = format!("a data block within {} bytes", self.meta.data_len);
-            self.index_damage(Malformed::new(0, expected, value.escape_ascii().to_string()))
+            let expected = format_args!("a data block within {} bytes", self.meta.data_len);
+            self.index_damage(Malformed::new(0, expected, value.escape_ascii()))
         })
     }
 
@@ -242,21 +250,21 @@ impl Meta {
     /// Reads and verifies everything behind the data: two reads.
     pub fn read(file: &dyn File, info: &TableInfo) -> Result<Self> {
         let name = file.name();
-        let damage = |offset: u64, expected: String, found: String| {
+        let damage = |offset: u64, expected: &dyn Display, found: &dyn Display| {
             Error::from(Corruption::new(name, offset, expected, found))
         };
         let file_len = file.len()?;
         if file_len != info.bytes || file_len < FOOTER_BYTES as u64 {
-            let expected = format!("a table of {} bytes", info.bytes);
-            return Err(damage(file_len, expected, format!("{file_len} bytes")));
+            let expected = format_args!("a table of {} bytes", info.bytes);
+            return Err(damage(file_len, &expected, &format_args!("{file_len} bytes")));
         }
         let footer_offset = file_len - FOOTER_BYTES as u64;
         let mut footer = [0; FOOTER_BYTES];
         read_exact_at(file, &mut footer, footer_offset)?;
         let footer = Footer::decode(&footer, name, file_len)?;
         if footer.table != info.id.0 {
-            let expected = format!("table {}", info.id.0);
-            return Err(damage(footer_offset, expected, format!("table {}", footer.table)));
+            let expected = format_args!("table {}", info.id.0);
+            return Err(damage(footer_offset, &expected, &format_args!("table {}", footer.table)));
         }
 
         let tail = read(file, footer.data_len, footer_offset - footer.data_len)?;
@@ -286,12 +294,12 @@ impl Meta {
             }
         }
         let missing = |what: &str| {
-            damage(footer.directory_offset, format!("a section of {what}"), "none".to_owned())
+            damage(footer.directory_offset, &format_args!("a section of {what}"), &"none")
         };
         let (index, index_offset) = index.ok_or_else(|| missing("index"))?;
         let (properties, properties_offset) = properties.ok_or_else(|| missing("properties"))?;
         if let Some((expected, found)) = properties.differs_from(info) {
-            return Err(damage(properties_offset, expected, found));
+            return Err(damage(properties_offset, &expected, &found));
         }
         Ok(Meta {
             data_len: footer.data_len,

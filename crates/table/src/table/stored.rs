@@ -110,16 +110,16 @@ fn verify(stored: &[u8], table: u64, offset: u64) -> Result<(&[u8], u8), Malform
     else {
         return Err(Malformed::new(
             0,
-            format!("{TRAILER_BYTES} bytes or more"),
-            format!("{}", stored.len()),
+            format_args!("{TRAILER_BYTES} bytes or more"),
+            format_args!("{}", stored.len()),
         ));
     };
     let (expected, found) = (u64::from_le_bytes(*sum), checksum(covered, place(table, offset)));
     if expected != found {
         return Err(Malformed::new(
             0,
-            format!("checksum {expected:016x}"),
-            format!("{found:016x}"),
+            format_args!("checksum {expected:016x}"),
+            format_args!("{found:016x}"),
         ));
     }
     Ok((payload, compression))
@@ -158,8 +158,8 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
     if compression != LZ4 {
         return Err(Malformed::new(
             payload.len(),
-            format!("compression {RAW} or {LZ4}"),
-            compression.to_string(),
+            format_args!("compression {RAW} or {LZ4}"),
+            compression,
         ));
     }
     let Some((len, packed)) = payload.split_first_chunk::<4>() else {
@@ -168,12 +168,12 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
     let len = u32::from_le_bytes(*len) as usize;
     let most = packed.len().saturating_mul(LZ4_MAX_RATIO);
     if len > most {
-        return Err(Malformed::new(0, format!("at most {most} bytes"), len.to_string()));
+        return Err(Malformed::new(0, format_args!("at most {most} bytes"), len));
     }
     out.resize(len, 0);
     match lz4_flex::block::decompress_into(packed, out) {
         Ok(found) if found == len => Ok(()),
-        Ok(found) => Err(Malformed::new(4, format!("{len} bytes in LZ4"), found.to_string())),
-        Err(e) => Err(Malformed::new(4, format!("{len} bytes in LZ4"), e.to_string())),
+        Ok(found) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), found)),
+        Err(e) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), e)),
     }
 }

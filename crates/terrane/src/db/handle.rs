@@ -5,7 +5,7 @@ use super::CheckReport;
 use super::group::GroupCommit;
 use super::lock;
 use super::snapshot::Snapshot;
-use super::{Engine, Stats};
+use super::{Engine, Lookup, Stats};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
 #[cfg(not(target_arch = "wasm32"))]
@@ -296,6 +296,14 @@ impl Keyspace {
     /// Damage, or a failing medium.
     pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         self.db.inner.engine.get_many(self.id, keys, None)
+    }
+
+    /// The keyspace as it is now, to look up about so many keys one by one.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn lookup(&self, keys: usize) -> Result<Lookup<'_>> {
+        self.db.inner.engine.lookup(self.id, keys, None)
     }
 
     /// About how many bytes of tables hold the keys of a range; what is still in memory does not

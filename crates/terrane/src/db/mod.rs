@@ -54,6 +54,7 @@ pub use handle::{Db, Keyspace};
 pub use inspect::inspect;
 pub use pending::Pending;
 pub use pressure::Pressure;
+pub use reading::Lookup;
 pub use schedule::Wanted;
 pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};

@@ -102,7 +102,7 @@ impl Engine {
                 opened.push(LiveTable::new(table, graveyard.clone()));
             }
             let tree = Tree::default().next(record.shape.clone(), &opened);
-            keyspaces.insert(id, Arc::new(keyspace(id, record, tree)?));
+            keyspaces.insert(id, Arc::new(keyspace(id, record, tree, options.memtable())?));
         }
         let state = State {
             next_id: catalog.next_id,
@@ -332,7 +332,9 @@ impl Engine {
         let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
         for (&id, record) in &state.catalog.keyspaces {
             if !keyspaces.contains_key(&id) {
-                keyspaces.insert(id, Arc::new(keyspace(id, record, Tree::default())?));
+                let active = self.options.memtable();
+                let keyspace = keyspace(id, record, Tree::default(), active)?;
+                keyspaces.insert(id, Arc::new(keyspace));
                 self.emit(&Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
             }
         }
@@ -356,8 +358,13 @@ pub(super) fn build_policy(json: &str) -> Result<Box<dyn Policy>> {
     policy_options(json)?.build().map_err(|e| refuse_policy(e.to_string()))
 }
 
-fn keyspace(id: KeyspaceId, record: &KeyspaceRecord, tree: Tree) -> Result<KeyspaceInner> {
-    let active = Arc::new(Memtable::new());
+fn keyspace(
+    id: KeyspaceId,
+    record: &KeyspaceRecord,
+    tree: Tree,
+    active: Memtable,
+) -> Result<KeyspaceInner> {
+    let active = Arc::new(active);
     let view = View { active, sealed: Vec::new(), tree: Arc::new(tree) };
     let policy = build_policy(&record.policy)?;
     let operations = Operations::of(&*policy);

@@ -2,13 +2,13 @@
 
 use super::state::{KeyspaceInner, View};
 use super::{Engine, lock};
-use crate::entry::{Kind, MAX_SEQ, Seq};
+use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
-use crate::read::{Observer, Range, Source, Trace, Walk, known_kind};
+use crate::read::{Observer, Range, ReadCounters, Source, Trace, Walk, known_kind};
 use crate::scan::Scan;
 use crate::sync::atomic::Ordering;
-use crate::table::Access;
+use crate::table::{Access, key_hash};
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -30,14 +30,6 @@ impl Engine {
         (view, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire)))
     }
 
-    /// Counts keys that are looked up; answers whether each table counts its reads.
-    fn count_reads(&self, keyspace: &KeyspaceInner, keys: usize) -> bool {
-        if keyspace.operations.looked_up(keys) {
-            self.work_came();
-        }
-        keyspace.operations.watched()
-    }
-
     /// The value of a key, now or at a snapshot's sequence.
     ///
     /// # Errors
@@ -48,10 +40,7 @@ impl Engine {
         key: &[u8],
         at: Option<Seq>,
     ) -> Result<Option<Vec<u8>>> {
-        let keyspace = self.keyspace(keyspace)?;
-        let watched = self.count_reads(&keyspace, 1);
-        let (view, seq) = self.view(&keyspace, at);
-        self.get_in(&view, key, seq, watched)
+        self.lookup(keyspace, 1, at)?.get(key)
     }
 
     /// As [`Engine::get`], with every step that led to the answer.
@@ -66,10 +55,11 @@ impl Engine {
     ) -> Result<(Option<Vec<u8>>, Trace)> {
         let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
         let mut observer = Observer::tracing();
-        let value = search(&view, key, seq, false, &mut observer)?;
+        let mut value = Vec::new();
+        let found = search(&view, key, seq, false, &mut value, &mut observer)?;
         let mut trace = Trace::at(seq);
         trace.append(observer);
-        Ok((value, trace))
+        Ok((found.then_some(value), trace))
     }
 
     /// The values of several keys at one moment, in the order of the keys.
@@ -82,10 +72,22 @@ impl Engine {
         keys: &[&[u8]],
         at: Option<Seq>,
     ) -> Result<Vec<Option<Vec<u8>>>> {
+        let mut lookup = self.lookup(keyspace, keys.len(), at)?;
+        keys.iter().map(|key| lookup.get(key)).collect()
+    }
+
+    /// The keyspace as it is now or was at a snapshot's sequence, to look up so many keys.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn lookup(&self, keyspace: KeyspaceId, keys: usize, at: Option<Seq>) -> Result<Lookup<'_>> {
         let keyspace = self.keyspace(keyspace)?;
-        let watched = self.count_reads(&keyspace, keys.len());
+        if keyspace.operations.looked_up(keys) {
+            self.work_came();
+        }
+        let watched = keyspace.operations.watched();
         let (view, seq) = self.view(&keyspace, at);
-        keys.iter().map(|key| self.get_in(&view, key, seq, watched)).collect()
+        Ok(Lookup { view, seq, watched, observer: Observer::default(), sums: &self.counters.gets })
     }
 
     /// A walk over a range, as the keyspace is now or was at a snapshot's sequence.
@@ -126,14 +128,6 @@ impl Engine {
         Ok(trace)
     }
 
-    /// The value of a key in a view, counted.
-    fn get_in(&self, view: &View, key: &[u8], seq: Seq, watched: bool) -> Result<Option<Vec<u8>>> {
-        let mut observer = Observer::default();
-        let value = search(view, key, seq, watched, &mut observer);
-        self.counters.gets.add(observer.counts());
-        value
-    }
-
     /// Registers a snapshot at the last visible sequence.
     pub(crate) fn hold_snapshot(&self) -> Seq {
         let mut snapshots = lock(&self.snapshots);
@@ -167,27 +161,80 @@ impl Engine {
     }
 }
 
-/// The value of a key in a view: the newest version at or below `seq`.
+/// Looks up keys of one keyspace, all at one moment. It keeps what it may read from being removed:
+/// let it go soon.
+pub struct Lookup<'a> {
+    view: Arc<View>,
+    seq: Seq,
+    watched: bool,
+    observer: Observer,
+    /// Where what was counted is added at the end.
+    sums: &'a ReadCounters,
+}
+
+impl Lookup<'_> {
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// Damage, or a failing medium.
+    pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut value = Vec::new();
+        Ok(self.get_into(key, &mut value)?.then_some(value))
+    }
+
+    /// Appends the value of a key to `out`, whose memory can so serve many values; answers whether
+    /// there is one.
+    ///
+    /// # Errors
+    /// Damage, or a failing medium; `out` is as it was then.
+    pub fn get_into(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let before = out.len();
+        let found = search(&self.view, key, self.seq, self.watched, out, &mut self.observer);
+        if !matches!(found, Ok(true)) {
+            // An entry that is no put may have bytes all the same.
+            out.truncate(before);
+        }
+        found
+    }
+}
+
+impl Drop for Lookup<'_> {
+    fn drop(&mut self) {
+        self.sums.add(self.observer.counts());
+    }
+}
+
+/// Appends the value of a key in a view to `out`, that of the newest version at or below `seq`;
+/// answers whether there is one.
 fn search(
     view: &View,
     key: &[u8],
     seq: Seq,
     watched: bool,
+    out: &mut Vec<u8>,
     observer: &mut Observer,
-) -> Result<Option<Vec<u8>>> {
+) -> Result<bool> {
+    let hash = key_hash(key);
     for (place, memtable) in view.memtables().enumerate() {
         observer.memtable(place);
-        if let Some((tag, value)) = memtable.get(key, seq) {
-            observer.found(tag, value);
-            return Ok((known_kind(tag)? == Kind::Put).then(|| value.to_vec()));
+        if memtable.may_contain(hash)
+            && let Some((tag, value)) = memtable.get(key, seq)
+        {
+            observer.found(tag, value.len());
+            out.extend_from_slice(value);
+            return is_put(tag);
         }
         observer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     observer.tables();
-    match view.tree.get(key, seq, watched, observer)? {
-        Some((tag, value)) => Ok((known_kind(tag)? == Kind::Put).then_some(value)),
-        None => Ok(None),
+    match view.tree.get(key, hash, seq, watched, out, observer)? {
+        Some(tag) => is_put(tag),
+        None => Ok(false),
     }
+}
+
+fn is_put(tag: Tag) -> Result<bool> {
+    Ok(known_kind(tag)? == Kind::Put)
 }
 
 /// A walk over a view, with an observer for each part.

@@ -15,7 +15,6 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
-use crate::memtable::Memtable;
 use crate::sync::atomic::Ordering;
 use crate::wal::LogWriter;
 use std::sync::Arc;
@@ -97,7 +96,8 @@ impl Engine {
         let mut sealed = vec![view.active.clone()];
         sealed.extend(view.sealed.iter().cloned());
         let tree = view.tree.clone();
-        keyspace.view.store(Arc::new(View { active: Arc::new(Memtable::new()), sealed, tree }));
+        let active = Arc::new(self.options.memtable());
+        keyspace.view.store(Arc::new(View { active, sealed, tree }));
         let memtable = view.active.clone();
         keyspace.operations.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;

@@ -1,5 +1,6 @@
 //! Snapshots: the whole store as it was at one moment.
 
+use super::Lookup;
 use super::handle::{Db, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
@@ -47,6 +48,14 @@ impl Snapshot {
     /// As for [`Snapshot::get`].
     pub fn get_many(&self, keyspace: &Keyspace, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         self.db.engine().get_many(keyspace.id(), keys, Some(self.seq))
+    }
+
+    /// A keyspace as it was, to look up about so many keys one by one.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped since.
+    pub fn lookup(&self, keyspace: &Keyspace, keys: usize) -> Result<Lookup<'_>> {
+        self.db.engine().lookup(keyspace.id(), keys, Some(self.seq))
     }
 
     /// A walk over a range as it was.

@@ -12,7 +12,7 @@ use crate::storage::FileId;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
-use crate::table::{Access, RunCursor, Table, key_hash};
+use crate::table::{Access, RunCursor, Table};
 use std::sync::Arc;
 use terrane_policy::{RunId, Shape, TableId, TableInfo};
 
@@ -176,7 +176,8 @@ impl Tree {
         self.tables.values()
     }
 
-    /// The newest version of `key` that a reader at `seq` sees, tombstones included. Where reads
+    /// The tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`,
+    /// that a reader at `seq` sees, tombstones included; its value is appended to `out`. Where reads
     /// are `watched`, each table counts those that its filter lets pass.
     ///
     /// # Errors
@@ -184,11 +185,12 @@ impl Tree {
     pub fn get(
         &self,
         key: &[u8],
+        hash: u64,
         seq: Seq,
         watched: bool,
+        out: &mut Vec<u8>,
         observer: &mut Observer,
-    ) -> Result<Option<(Tag, Vec<u8>)>> {
-        let hash = key_hash(key);
+    ) -> Result<Option<Tag>> {
         for run in &self.runs {
             let live = run.table_for(key);
             observer.run(run.level, run.id, live.map(|live| live.table.info().id));
@@ -199,8 +201,8 @@ impl Tree {
             if watched {
                 live.reads.fetch_add(1, Ordering::Relaxed);
             }
-            if let Some(found) = live.table.find(key, seq, observer)? {
-                return Ok(Some(found));
+            if let Some(tag) = live.table.find(key, seq, out, observer)? {
+                return Ok(Some(tag));
             }
         }
         Ok(None)

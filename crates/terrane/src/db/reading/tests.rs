@@ -29,6 +29,27 @@ fn steps(keyspace: &Keyspace, key: &str) -> Vec<Step> {
 }
 
 #[test]
+fn a_lookup_stands_at_one_moment_and_appends_what_it_finds() {
+    let (db, keyspace) = store(10.0, 1 << 20);
+    put(&keyspace, &["a", "b"]);
+    db.flush().unwrap();
+    keyspace.delete(b"b", Buffered).unwrap();
+    let mut lookup = keyspace.lookup(3).unwrap();
+    keyspace.put(b"a", b"newer", Buffered).unwrap();
+    db.flush().unwrap();
+
+    let mut out = b"before ".to_vec();
+    let found = [b"a", b"b", b"c"].map(|key| lookup.get_into(key, &mut out).unwrap());
+    assert_eq!((found, &out[..]), ([true, false, false], &b"before value"[..]));
+    assert_eq!(lookup.get(b"a").unwrap().as_deref(), Some(&b"value"[..]));
+    assert_eq!(keyspace.get(b"a").unwrap().as_deref(), Some(&b"newer"[..]));
+    // Its counts are added when it ends; a memtable answered for "b".
+    assert_eq!(db.stats().unwrap().gets.operations, 1);
+    drop(lookup);
+    assert_eq!(db.stats().unwrap().gets.operations, 4);
+}
+
+#[test]
 fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
     let (db, keyspace) = store(10.0, 1 << 20);
     put(&keyspace, &["a", "m", "z"]);
