@@ -57,8 +57,8 @@ function scaleOf(entries: number) {
   return {
     entries,
     puts: part(20),
-    gets: part(10),
-    lookups: part(200),
+    gets: part(4),
+    lookups: part(100),
     scans: part(50),
   };
 }

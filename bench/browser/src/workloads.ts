@@ -4,8 +4,9 @@
  * 1. Into an empty store go all entries, shuffled, in batches of 1000.
  * 2. The store rests for a second, so that what it does on its own afterwards is done.
  * 3. Then come single puts over what is there, gets, and scans.
- * 4. A workload runs in parts, and the first, its warm-up, is not timed. After each part the clock
- *    stands still while what was read is compared with what must be there.
+ * 4. A workload runs in parts, and the first few, its warm-up, are not timed: in them the browser
+ *    compiles what runs often. After each part the clock stands still while what was read is compared
+ *    with what must be there.
  * 5. At the end the whole store is read in key order and compared.
  */
 
@@ -30,8 +31,9 @@ const TOGETHER = 100;
 const SCAN = 100;
 const OUTSTANDING = 64;
 const REST_MILLISECONDS = 1000;
-/** A workload is timed in so many parts; the first is its warm-up. */
+/** A workload is timed in so many parts; the first ones are its warm-up. */
 const PARTS = 20;
+const WARM_UP_PARTS = 5;
 
 /** What must be in the store. */
 class Expected {
@@ -131,8 +133,8 @@ export async function run(store: Store, scale: Scale): Promise<Speeds> {
 }
 
 /**
- * Does every operation, at most so many at a time. Answers how many a second, of all but the first
- * part. The clock stands still between parts, while what came back is compared.
+ * Does every operation, at most so many at a time. Answers how many a second, of all but the
+ * warm-up. The clock stands still between parts, while what came back is compared.
  */
 async function time<T, R>(
   operations: readonly T[],
@@ -146,7 +148,7 @@ async function time<T, R>(
     const began = performance.now();
     const answers = await runLanes(part, outstanding, perform);
     const took = performance.now() - began;
-    if (at > 0) {
+    if (at >= WARM_UP_PARTS) {
       milliseconds += took;
       timed += part.length;
     }

@@ -13,6 +13,7 @@
 //!    below the target, what they have in common with it tells how the next compares.
 
 use super::Malformed;
+use super::heads::Heads;
 use crate::codec::Decoder;
 use crate::entry::Tag;
 use std::cmp::Ordering;
@@ -23,6 +24,8 @@ pub struct Block {
     bytes: Vec<u8>,
     /// Length of the entries; the restart points follow.
     entries: usize,
+    /// Of a block that is searched often.
+    heads: Option<Heads>,
 }
 
 /// One entry as it is stored.
@@ -88,7 +91,7 @@ impl Block {
                 format_args!("{count} in {} bytes", body.len()),
             ));
         };
-        let block = Block { bytes, entries };
+        let block = Block { bytes, entries, heads: None };
         let mut least = 0;
         for (i, point) in block.restarts().iter().enumerate() {
             let at = offset(point);
@@ -106,10 +109,17 @@ impl Block {
         Ok(block)
     }
 
+    /// Makes searches quick, for some memory: see [`Heads`].
+    #[must_use]
+    pub(super) fn with_heads(mut self) -> Self {
+        self.heads = Heads::of(&self);
+        self
+    }
+
     /// Bytes held in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.bytes.capacity()
+        size_of::<Self>() + self.bytes.capacity() + self.heads.as_ref().map_or(0, Heads::memory)
     }
 
     /// Gives the memory back, to be filled again.
@@ -184,7 +194,10 @@ impl Block {
     /// The last restart point whose entry is before (`key`, `tag`); the first if none is.
     fn last_restart_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
         let points = self.restarts();
-        let (mut below, mut low, mut high) = (0, 0, points.len());
+        let (mut low, mut high) = match &self.heads {
+            Some(heads) => heads.narrow(key),
+            None => (0, points.len()),
+        };
         while low < high {
             let middle = low + (high - low) / 2;
             let at = points.get(middle).map_or(0, offset);
@@ -193,12 +206,12 @@ impl Block {
                 return Err(too_much_shared(at, entry.shared, 0));
             }
             if crate::entry::compare(entry.delta, entry.tag, key, tag) == Ordering::Less {
-                (below, low) = (at, middle + 1);
+                low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        Ok(below)
+        Ok(low.checked_sub(1).and_then(|below| points.get(below)).map_or(0, offset))
     }
 }
 

@@ -28,6 +28,7 @@ mod cursor;
 mod fetch;
 pub mod filter;
 pub mod footer;
+mod heads;
 mod index;
 pub mod properties;
 mod reader;

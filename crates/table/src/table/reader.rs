@@ -285,7 +285,10 @@ impl Meta {
             let bytes = load(offset, len)?;
             let within = |e: Malformed| Error::from(e.within(name, offset));
             match kind {
-                kind::INDEX => index = Some((Block::decode(bytes).map_err(within)?, offset)),
+                kind::INDEX => {
+                    let block = Block::decode(bytes).map_err(within)?;
+                    index = Some((block.with_heads(), offset));
+                }
                 kind::FILTER => filter = Some(Filter::decode(&bytes).map_err(within)?),
                 kind::PROPERTIES => {
                     properties = Some((Properties::decode(&bytes).map_err(within)?, offset));
