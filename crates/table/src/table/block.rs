@@ -216,7 +216,7 @@ impl Block {
 }
 
 /// A restart point as an offset.
-fn offset(point: &[u8; 4]) -> usize {
+pub(super) fn offset(point: &[u8; 4]) -> usize {
     u32::from_le_bytes(*point) as usize
 }
 

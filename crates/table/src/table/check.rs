@@ -9,7 +9,7 @@
 //! 4. Where all blocks are sound, the sums must be those of the properties and of the tree.
 
 use super::Malformed;
-use super::block::Block;
+use super::block::{Block, offset};
 use super::block_cursor::BlockCursor;
 use super::fetch::{AHEAD_BYTES_MAX, Direction, ReadAhead};
 use super::filter::key_hash;
@@ -265,5 +265,5 @@ impl TableCheck {
 }
 
 fn restart_offsets(block: &Block) -> Vec<usize> {
-    block.restarts().iter().map(|point| u32::from_le_bytes(*point) as usize).collect()
+    block.restarts().iter().map(offset).collect()
 }

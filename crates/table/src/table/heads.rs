@@ -6,7 +6,7 @@
 //!    less has a number that is no greater.
 //! 3. A search of the numbers leaves the few keys with the same one, which are compared whole.
 
-use super::block::{Block, common_prefix};
+use super::block::{Block, common_prefix, offset};
 
 /// The heads of the keys at a block's restart points.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Heads {
     pub fn of(block: &Block) -> Option<Self> {
         let points = block.restarts();
         let key = |point: &[u8; 4]| {
-            let entry = block.entry(u32::from_le_bytes(*point) as usize).ok()?;
+            let entry = block.entry(offset(point)).ok()?;
             (entry.shared == 0).then_some(entry.delta)
         };
         let (first, last) = (key(points.first()?)?, key(points.last()?)?);
