@@ -94,12 +94,7 @@ test("a snapshot shows all keyspaces as they were, whatever is written after", a
   expect(found.released?.code).toBe("closed");
 });
 
-test("a snapshot that is forgotten is reported and released", async ({
-  browserName,
-  context,
-  storePage,
-}) => {
-  test.skip(browserName !== "chromium", "only Chromium's debugging protocol collects garbage");
+test("a snapshot that is forgotten is reported and released", async ({ protocol, storePage }) => {
   const page = await storePage();
   const warning = page.waitForEvent("console", (message) => message.type() === "warning");
   await page.evaluate(async () => {
@@ -108,7 +103,7 @@ test("a snapshot that is forgotten is reported and released", async ({
     Object.assign(window, { found: events.next().then(({ value }) => value?.type), db });
     await db.snapshot().get("k");
   });
-  const browser = await context.newCDPSession(page);
+  const browser = await protocol(page);
   await browser.send("HeapProfiler.enable");
   await browser.send("HeapProfiler.collectGarbage");
   expect((await warning).text()).toContain('a snapshot of store "forgotten" was never released');

@@ -137,12 +137,10 @@ test("an engine that traps in one's own worker fails every call, and another wor
 });
 
 test("a store whose storage was cleared is closed, and another opened in its place", async ({
-  browserName,
-  context,
   origin,
+  protocol,
   storePage,
 }) => {
-  test.skip(browserName !== "chromium", "only Chromium's debugging protocol clears storage");
   const page = await storePage();
   const opened = page.waitForEvent("console", (message) => message.text() === "opened");
   const running = inWorker(page, async ({ open }) => {
@@ -170,7 +168,7 @@ test("a store whose storage was cleared is closed, and another opened in its pla
     return { closed, kept, value: last.get("k"), damage: last.check().damage };
   });
   await opened;
-  const browser = await context.newCDPSession(page);
+  const browser = await protocol(page);
   await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
   expect(await running).toEqual({
     closed: "not-found",

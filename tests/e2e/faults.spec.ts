@@ -3,14 +3,12 @@
 import { expect, type Page, test } from "./fixtures.ts";
 
 test("at the quota writes fail with their class, and what was acknowledged stays", async ({
-  browserName,
-  context,
   origin,
+  protocol,
   storePage,
 }) => {
-  test.skip(browserName !== "chromium", "only Chromium's debugging protocol sets a quota");
   const page = await storePage();
-  const browser = await context.newCDPSession(page);
+  const browser = await protocol(page);
   const quota = (bytes?: number) =>
     browser.send("Storage.overrideQuotaForOrigin", {
       origin,
@@ -53,12 +51,10 @@ test("at the quota writes fail with their class, and what was acknowledged stays
 });
 
 test("a copy that meets the quota leaves nothing, and the store goes on", async ({
-  browserName,
-  context,
   origin,
+  protocol,
   storePage,
 }) => {
-  test.skip(browserName !== "chromium", "only Chromium's debugging protocol sets a quota");
   const page = await storePage();
   await page.evaluate(async () => {
     window.db = await window.terrane.open("source");
@@ -67,7 +63,7 @@ test("a copy that meets the quota leaves nothing, and the store goes on", async 
     }
     await window.db.flush();
   });
-  const browser = await context.newCDPSession(page);
+  const browser = await protocol(page);
   const { usage } = await browser.send("Storage.getUsageAndQuota", { origin });
   await browser.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: usage + (6 << 20) });
   const found = await page.evaluate(async () => {
@@ -257,19 +253,17 @@ test("without the private file system a store is refused, never kept in memory",
 });
 
 test("storage that is cleared underneath fails typed, and a new store works", async ({
-  browserName,
-  context,
   origin,
+  protocol,
   storePage,
 }) => {
-  test.skip(browserName !== "chromium", "only Chromium's debugging protocol clears storage");
   const page = await storePage();
   await page.evaluate(async () => {
     const db = await window.terrane.open("cleared");
     await db.put("k", "v", { durability: "sync" });
     Object.assign(window, { db });
   });
-  const browser = await context.newCDPSession(page);
+  const browser = await protocol(page);
   await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
   const found = await page.evaluate(async () => {
     const { db } = window as unknown as { db: Awaited<ReturnType<typeof window.terrane.open>> };

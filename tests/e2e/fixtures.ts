@@ -6,7 +6,14 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BrowserContext, test as base, chromium, firefox, type Page } from "@playwright/test";
+import {
+  type BrowserContext,
+  type CDPSession,
+  test as base,
+  chromium,
+  firefox,
+  type Page,
+} from "@playwright/test";
 import { serve } from "./server.ts";
 
 /** The executable that `cargo xtask` named, or Debian's; else what Playwright has. */
@@ -61,6 +68,8 @@ interface Fixtures {
   context: BrowserContext;
   /** Opens the page that has the package as `window.terrane`. */
   storePage: () => Promise<Page>;
+  /** Chromium's debugging protocol, of a page; a test that asks for it is skipped elsewhere. */
+  protocol: (page: Page) => Promise<CDPSession>;
 }
 
 /** A new tab with the package as `window.terrane`. */
@@ -102,6 +111,11 @@ export const test = base.extend<Fixtures, { origin: string }>({
 
   storePage: async ({ context, origin }, use) => {
     await use(() => openStorePage(context, origin));
+  },
+
+  protocol: async ({ browserName, context }, use) => {
+    test.skip(browserName !== "chromium", "only Chromium has this debugging protocol");
+    await use((page) => context.newCDPSession(page));
   },
 });
 

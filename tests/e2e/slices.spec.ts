@@ -164,12 +164,10 @@ test("an import that is called off while the store is made leaves nothing", asyn
 });
 
 test("storage that is cleared under an import fails it, and frees the name", async ({
-  browserName,
-  context,
   origin,
+  protocol,
   storePage,
 }) => {
-  test.skip(browserName !== "chromium", "only Chromium's debugging protocol clears storage");
   const page = await storePage();
   await exported(page);
   await page.evaluate(() => {
@@ -197,7 +195,7 @@ test("storage that is cleared under an import fails it, and frees the name", asy
       return names.includes("copy");
     });
   await expect.poll(stores).toBe(true);
-  const browser = await context.newCDPSession(page);
+  const browser = await protocol(page);
   await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
   const found = await page.evaluate(async () => {
     const { whole, goOn } = window as unknown as {
