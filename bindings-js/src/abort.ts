@@ -1,6 +1,6 @@
 /** Waiting that a signal ends. */
 
-import { AbortError } from "./errors.ts";
+import { AbortError, TerraneError } from "./errors.ts";
 
 /** Options of a call that waits. */
 export interface WaitOptions {
@@ -12,7 +12,8 @@ export interface WaitOptions {
 }
 
 /** The error of a call whose signal was aborted. */
-export function aborted(signal: AbortSignal): AbortError {
+export function aborted(signal: AbortSignal): TerraneError {
+  if (signal.reason instanceof TerraneError) return signal.reason;
   return new AbortError("the call was aborted by its signal", { cause: signal.reason });
 }
 

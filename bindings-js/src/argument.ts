@@ -19,6 +19,18 @@ export function oneOf<T extends string>(what: string, value: T, first: T, second
   throw refused(what, `"${first}" or "${second}"`, value);
 }
 
+/** Whether it is an object of that class of the language or the browser, of whichever frame. */
+export function isTagged<T>(value: unknown, name: string): value is T {
+  return Object.prototype.toString.call(value) === `[object ${name}]`;
+}
+
+/** Whether it is a `Uint8Array`, of whichever frame. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return (
+    value instanceof Uint8Array || (ArrayBuffer.isView(value) && isTagged(value, "Uint8Array"))
+  );
+}
+
 /** Refuses what is too long. */
 export function checkLength(what: string, found: number, limit: number): void {
   if (found > limit) throw refused(what, `at most ${limit} bytes`, found);

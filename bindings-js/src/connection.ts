@@ -1,324 +1,150 @@
 /**
- * The client's end of the line to a store's worker.
+ * A store's worker as the page has it, through all that happens to a page.
  *
- * 1. Calls made in one turn of the event loop travel in one message. Neighbouring writes become one
- *    batch and neighbouring reads one lookup; the order of calls is kept.
- * 2. When the page hides for good or into the back/forward cache, the worker is told to sync and to
- *    let go of the store. Calls made from then on wait; a page that is shown again opens the store
- *    anew and sends them.
- * 3. The worker holds a lock as long as it lives. The client waits for that lock in vain; if it is
- *    granted, the worker is gone, and every call that waits fails.
+ * 1. When the page is put aside, the worker is told to sync, to call long work off and to let go of
+ *    the store; one that is still opening it is ended. Calls made from then on wait. A page that is
+ *    shown again starts a new worker, and sends them when that has opened the store.
+ * 2. Where that fails, as when another page has the store by now, the calls that wait fail with the
+ *    reason, and the next call tries again.
+ * 3. A new worker gets back the keyspaces, by the engine's ids of them, and the listeners. Snapshots
+ *    and iterations ended with the old one.
  */
 
-import { aborted } from "./abort.ts";
-import { checkLength } from "./argument.ts";
-import { ClosedError, EngineError, type TerraneError } from "./errors.ts";
+import { EngineError, type TerraneError } from "./errors.ts";
 import { Listeners } from "./events.ts";
-import { type Bytes, type Decoded, type Encoding, MAX_BATCH_BYTES, Packer } from "./packing.ts";
-import type {
-  Answer,
-  Arguments,
-  Method,
-  Opening,
-  OpenRequest,
-  Operation,
-  Reply,
-  Request,
-} from "./protocol.ts";
-import { Strings } from "./strings.ts";
-import { fromWire } from "./wire.ts";
+import { Line } from "./line.ts";
+import { type Call, Outbox } from "./outbox.ts";
+import type { Bytes, Decoded, Encoding, Packer } from "./packing.ts";
+import { watchPage } from "./page.ts";
+import type { Operation, OpenRequest } from "./protocol.ts";
 
-/** A group takes no more calls beyond this many bytes. */
-const GROUP_BYTES = 1 << 20;
-/** Stands in a request until its group ends. */
-const EMPTY = new Uint8Array();
+/** How long the last replies of a worker are waited for, in milliseconds. */
+const LAST_REPLIES = 500;
 
-interface Waiting {
-  resolve: (value: unknown) => void;
-  reject: (error: TerraneError) => void;
+/** A keyspace that was opened, under a number. */
+export interface OpenedKeyspace {
+  keyspace: number;
+  opened: Promise<unknown>;
 }
 
-/** The last request of the outbox, while it can take in more calls of its kind. */
-interface Group {
-  /** What calls must have in common to be in it. */
-  kind: string;
-  packer: Packer;
-  /** Keys gathered; 0 for writes. */
-  size: number;
-  answer: Promise<unknown>;
+/** A worker that was told to let go of the store, and when it has. */
+interface Leaving {
+  line: Line;
+  left: Promise<unknown>;
 }
 
-/** A line to one store. */
 export class Connection {
   /** Who listens to the engine's events. */
   readonly listeners: Listeners = new Listeners((on) => this.#listen(on));
+  /** Settles when the store is open for the first time, or cannot be opened. */
+  readonly ready: Promise<void>;
+  /** How many use this connection. */
+  users: number = 0;
   readonly #start: () => Worker;
-  readonly #opening: Opening;
-  #worker: Worker | undefined;
-  #state: "opening" | "open" | "hidden" | "closed" = "opening";
-  #failure: TerraneError | undefined;
-  #released: Promise<unknown> = Promise.resolve();
-  #lifeline: AbortController = new AbortController();
-  #nextId = 1;
-  #waiting: Map<number, Waiting> = new Map();
-  #outbox: Request[] = [];
-  #group: Group | undefined;
-  #scheduled = false;
-  /** The keyspaces that were opened: a worker started later opens them first. */
-  readonly #keyspaces: Map<number, string> = new Map();
+  readonly #onEnd: () => void;
+  readonly #outbox: Outbox = new Outbox(() => this.#flush());
+  readonly #unwatchPage: () => void;
+  /** The keyspaces that were opened, by name. */
+  readonly #keyspaces: Map<string, OpenedKeyspace> = new Map();
+  /** The engine's ids of keyspaces, by their numbers. */
+  readonly #ids: Map<number, number> = new Map();
+  #request: OpenRequest;
+  /** "away": shown again, but the store could not be opened. */
+  #state: "opening" | "open" | "hidden" | "away" | "closed" = "opening";
+  #line: Line | undefined;
+  #leaving: Leaving | undefined;
+  /** Names the opening that is under way: a later one, or a page put aside, takes its place. */
+  #attempt: object | undefined;
+  #wasOpen = false;
+  #settleReady: { resolve: () => void; reject: (error: TerraneError) => void } | undefined;
+  #nextNumber = 1;
 
-  private constructor(start: () => Worker, opening: Opening) {
+  /** Starts a worker and has it open a store; `onEnd` is called when it takes no call any more. */
+  constructor(start: () => Worker, request: OpenRequest, onEnd: () => void) {
     this.#start = start;
-    this.#opening = opening;
+    this.#request = request;
+    this.#onEnd = onEnd;
+    this.ready = new Promise((resolve, reject) => (this.#settleReady = { resolve, reject }));
+    // A store in memory lets nobody in, and would be gone.
+    const onFiles = request.storage === "opfs";
+    this.#unwatchPage = onFiles ? watchPage(this.#page) : () => undefined;
+    void this.#connect();
   }
 
-  /** Starts a worker and has it open a store. */
-  static async open(
-    start: () => Worker,
-    request: OpenRequest,
-    signal: AbortSignal | undefined,
-  ): Promise<Connection> {
-    const connection = await Connection.begin(start, { op: "open", ...request }, signal);
-    addEventListener("pagehide", connection.#hide);
-    addEventListener("pageshow", connection.#show);
-    document.addEventListener("visibilitychange", connection.#settle);
-    return connection;
+  /** The store's name. */
+  get name(): string {
+    return this.#request.name;
   }
 
-  /** Starts a worker and asks it for what comes first. */
-  static async begin(
-    start: () => Worker,
-    opening: Opening,
-    signal: AbortSignal | undefined,
-  ): Promise<Connection> {
-    if (signal?.aborted) throw aborted(signal);
-    const connection = new Connection(start, opening);
-    const abort = () => signal && connection.end(aborted(signal));
-    signal?.addEventListener("abort", abort);
-    try {
-      await connection.#connect();
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
-    return connection;
+  /** Numbers what the caller names before the worker knows it. */
+  number(): number {
+    return this.#nextNumber++;
   }
 
   /** Sends an operation; the promise is its reply's value. */
   call(operation: Operation): Promise<unknown> {
-    this.#endGroup();
-    return this.#enqueue(operation);
+    return this.#outbox.add(operation);
   }
 
-  /** Calls the engine's store. */
-  ask<M extends Method>(method: M, ...args: Arguments<M>): Answer<M> {
-    return this.call({ op: "call", method, args }) as Answer<M>;
-  }
-
-  /** Leaves alone how a call ends: a later one is told what there is to tell. */
-  tell(called: Promise<unknown>): void {
-    called.catch(() => undefined);
-  }
-
-  /** Adds writes to the batch that is being gathered; `fill` packs them all, or throws. */
-  async write(sync: boolean, fill: (packer: Packer) => void): Promise<void> {
-    const group = this.#join(`write ${sync}`, fill, () =>
-      this.#enqueue({ op: "write", batch: EMPTY, sync }),
-    );
-    await group.answer;
+  /**
+   * Adds writes to the batch that is being gathered, and promises its sequence; `fill` packs them all,
+   * or throws.
+   */
+  write(sync: boolean, fill: (packer: Packer) => void): Promise<number> {
+    return this.#outbox.write(sync, fill);
   }
 
   /** Adds lookups of `keys`; the promise is their values, in order. */
-  async lookup<E extends Encoding>(
+  lookup<E extends Encoding>(
     keyspace: number,
     snapshot: number,
     keys: readonly Bytes[],
     encoding: E,
   ): Promise<(Decoded<E> | undefined)[]> {
-    const fill = (packer: Packer) => {
-      for (const key of keys) packer.key(key);
-    };
-    const group = this.#join(`get ${keyspace} ${snapshot}`, fill, () =>
-      this.#enqueue({ op: "get", keyspace, snapshot, keys: EMPTY }).then(
-        (packed) => new Strings(packed as Uint8Array),
-      ),
+    return this.#outbox.lookup(keyspace, snapshot, keys, encoding);
+  }
+
+  /** Opens a keyspace, unless it is open and keeps its policy. */
+  keyspace(name: string, create: boolean, policy: string | undefined): OpenedKeyspace {
+    const known = this.#keyspaces.get(name);
+    if (known !== undefined && policy === undefined) return known;
+    const keyspace = known?.keyspace ?? this.number();
+    const args = [keyspace, name, create, policy];
+    const opened = this.call({ op: "call", method: "keyspace", args }).then(
+      (id) => this.#ids.set(keyspace, id as number),
+      (error: unknown) => {
+        this.forgetKeyspace(name);
+        throw error;
+      },
     );
-    const first = group.size;
-    group.size += keys.length;
-    const values = (await group.answer) as Strings;
-    return values.read(encoding, first, first + keys.length);
+    ignore(opened);
+    const now = { keyspace, opened };
+    this.#keyspaces.set(name, now);
+    return now;
   }
 
-  /** Opens a keyspace under a number. */
-  keyspace(...[number, name, create, policy]: Arguments<"keyspace">): Promise<unknown> {
-    this.#keyspaces.set(number, name);
-    return this.ask("keyspace", number, name, create, policy);
-  }
-
-  /** Releases a snapshot that its owner forgot, and says so. */
-  forgot(snapshot: number): void {
-    if (this.#state === "closed") return;
-    this.tell(this.ask("release", snapshot));
-    this.listeners.forgot(this.#opening.name);
+  /** The next keyspace of this name is another. */
+  forgetKeyspace(name: string): void {
+    this.#keyspaces.delete(name);
   }
 
   /** Syncs and closes the store and ends the worker. */
-  async close(): Promise<void> {
+  async close(closed: TerraneError): Promise<void> {
     if (this.#state === "closed") return;
-    const closing = this.call({ op: "close" });
-    this.#flush();
     try {
-      await closing;
-    } finally {
-      this.end(new ClosedError("the store is closed"));
-    }
-  }
-
-  async #connect(): Promise<void> {
-    const worker = this.#start();
-    this.#worker = worker;
-    worker.onmessage = (event: MessageEvent<Reply[]>) => this.#receive(event.data);
-    worker.onmessageerror = () => this.end(new EngineError("a reply could not be read"));
-    worker.onerror = (event) => {
-      const cause: unknown = event.error;
-      const what = event.message || "its script could not be loaded";
-      this.end(new EngineError(`the store's worker failed: ${what}`, { cause }));
-    };
-    const id = this.#nextId++;
-    const opened = this.#expect(id);
-    worker.postMessage([{ id, ...this.#opening }]);
-    try {
-      const lock = (await opened) as string | undefined;
-      this.#state = "open";
-      if (lock !== undefined) void this.#watch(lock);
-    } catch (error) {
-      this.end(error as TerraneError);
-      throw error;
-    }
-    this.#flush();
-  }
-
-  /** Tells a worker that was started anew what the last one knew. */
-  #restore(): void {
-    const waiting = this.#outbox;
-    this.#outbox = [];
-    for (const [number, name] of this.#keyspaces) {
-      // One that was dropped meanwhile is not to come back by itself.
-      this.tell(this.ask("keyspace", number, name, false));
-    }
-    if (this.listeners.any) this.#listen(true);
-    this.#outbox.push(...waiting);
-  }
-
-  #listen(on: boolean): void {
-    this.tell(this.call({ op: "listen", on }));
-    if (on) this.tell(this.ask("keyspaces").then((names) => this.listeners.learn(names)));
-  }
-
-  async #watch(lock: string): Promise<void> {
-    this.#lifeline = new AbortController();
-    const { signal } = this.#lifeline;
-    // Where storage was cleared, a new worker's locks are others than those of an old page.
-    const { held = [] } = await navigator.locks.query();
-    if (!held.some(({ name }) => name === lock)) return;
-    const died = () => {
-      if (!signal.aborted) this.end(new EngineError("the store's worker ended unexpectedly"));
-    };
-    navigator.locks.request(lock, { signal }, died).catch(() => undefined);
-  }
-
-  #hide = (): void => {
-    if (this.#state !== "open") return;
-    this.#released = this.call({ op: "close" }).catch(() => undefined);
-    this.#flush();
-    this.#lifeline.abort();
-    this.#state = "hidden";
-  };
-
-  #show = async (): Promise<void> => {
-    if (this.#state !== "hidden") return;
-    this.#state = "opening";
-    await this.#released;
-    this.#worker?.terminate();
-    this.#endGroup();
-    this.#restore();
-    // A failure rejects the calls that wait, and every later one.
-    await this.#connect().catch(() => undefined);
-  };
-
-  #settle = (): void => {
-    if (document.visibilityState !== "hidden" || this.#state !== "open") return;
-    this.tell(this.ask("sync"));
-    this.#flush();
-  };
-
-  #join(kind: string, fill: (packer: Packer) => void, begin: () => Promise<unknown>): Group {
-    if (this.#failure !== undefined) throw this.#failure;
-    const group = this.#group;
-    if (group?.kind === kind && group.packer.length < GROUP_BYTES) {
-      pack(group.packer, fill);
-      return group;
-    }
-    const packer = new Packer();
-    pack(packer, fill);
-    this.#endGroup();
-    this.#group = { kind, packer, size: 0, answer: begin() };
-    return this.#group;
-  }
-
-  /** Gives the gathered bytes to their request, which is the outbox's last. */
-  #endGroup(): void {
-    const last = this.#outbox.at(-1);
-    if (this.#group !== undefined && last !== undefined) {
-      const bytes = this.#group.packer.bytes();
-      if (last.op === "write") last.batch = bytes;
-      if (last.op === "get") last.keys = bytes;
-    }
-    this.#group = undefined;
-  }
-
-  #enqueue(operation: Operation): Promise<unknown> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    const id = this.#nextId++;
-    this.#outbox.push({ ...operation, id });
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      queueMicrotask(() => this.#flush());
-    }
-    return this.#expect(id);
-  }
-
-  #expect(id: number): Promise<unknown> {
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
-  }
-
-  #flush(): void {
-    this.#scheduled = false;
-    if (this.#state !== "open" || this.#outbox.length === 0) return;
-    this.#endGroup();
-    const requests = this.#outbox;
-    this.#outbox = [];
-    const buffers: ArrayBuffer[] = [];
-    for (const request of requests) {
-      if (request.op === "write") buffers.push(request.batch.buffer as ArrayBuffer);
-      if (request.op === "get") buffers.push(request.keys.buffer as ArrayBuffer);
-    }
-    this.#worker?.postMessage(requests, buffers);
-  }
-
-  #receive(replies: Reply[]): void {
-    for (const reply of replies) {
-      const waiting = this.#waiting.get(reply.id);
-      this.#waiting.delete(reply.id);
-      if ("error" in reply) {
-        const error = fromWire(reply.error);
-        waiting?.reject(error);
-        // An engine that stopped does nothing more.
-        if (reply.id === 0) this.end(error);
-      } else if (reply.id === 0) {
-        this.listeners.read(reply.value as string);
+      const isAside = this.#state === "hidden" || this.#state === "away";
+      if (isAside && this.#outbox.isEmpty) {
+        await this.#leaving?.left;
       } else {
-        waiting?.resolve(reply.value);
+        const closing = this.call({ op: "close" });
+        this.#flush();
+        // A store that could not be taken again is closed already.
+        await closing.catch((error: unknown) => {
+          if (this.#state !== "away") throw error;
+        });
       }
+    } finally {
+      this.end(closed);
     }
   }
 
@@ -326,29 +152,124 @@ export class Connection {
   end(error: TerraneError): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#failure = error;
-    this.#lifeline.abort();
-    this.#worker?.terminate();
-    this.#outbox = [];
-    this.#group = undefined;
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { reject } of waiting) reject(error);
+    this.#attempt = undefined;
+    this.#unwatchPage();
+    this.#onEnd();
+    this.#outbox.close(error);
+    this.#line?.end(error);
+    this.#leaving?.line.end(error);
+    this.#settleReady?.reject(error);
     this.listeners.end(error);
-    removeEventListener("pagehide", this.#hide);
-    removeEventListener("pageshow", this.#show);
-    document.removeEventListener("visibilitychange", this.#settle);
+  }
+
+  async #connect(): Promise<void> {
+    this.#state = "opening";
+    const attempt = {};
+    this.#attempt = attempt;
+    // Most often it let go long ago.
+    await this.#lastReplies();
+    let line: Line | undefined;
+    try {
+      if (this.#attempt !== attempt) return;
+      line = new Line(this.#start, {
+        onEvents: (events) => this.listeners.read(events),
+        // One that is opening says so by its reply.
+        onEnd: (error) => this.#state === "open" && this.#line === line && this.end(error),
+      });
+      this.#line = line;
+      const lock = (await line.call({ op: "open", ...this.#request })) as string | undefined;
+      await this.#endLeaving();
+      if (this.#attempt !== attempt) return;
+      if (line.ended !== undefined) throw line.ended;
+      if (lock !== undefined) void line.watch(lock);
+    } catch (error) {
+      line?.end(error as TerraneError);
+      await this.#endLeaving();
+      if (this.#attempt === attempt) this.#failed(error as TerraneError);
+      return;
+    }
+    this.#state = "open";
+    if (this.#wasOpen) this.#restore(line);
+    this.#wasOpen = true;
+    // From now on it must be there, with what was made of it since.
+    this.#request = { ...this.#request, create: false, errorIfExists: false, keepPolicy: true };
+    this.#settleReady?.resolve();
+    this.#flush();
+  }
+
+  #failed(error: TerraneError): void {
+    if (!this.#wasOpen) return this.end(error);
+    this.#line = undefined;
+    this.#state = "away";
+    this.#outbox.fail(error);
+  }
+
+  /** Ends the worker before this one, which has let go of the store, or died. */
+  async #endLeaving(): Promise<void> {
+    await this.#lastReplies();
+    this.#leaving?.line.end(new EngineError("the store's worker ended unexpectedly"));
+    this.#leaving = undefined;
+  }
+
+  /** Waits for the replies of a worker that lets go of the store; one that died sends none. */
+  async #lastReplies(): Promise<void> {
+    if (this.#leaving === undefined) return;
+    const { left } = this.#leaving;
+    await Promise.race([left, new Promise((passed) => setTimeout(passed, LAST_REPLIES))]);
+  }
+
+  /** Tells a new worker what the last one knew. */
+  #restore(line: Line): void {
+    const known = [...this.#ids].map(([keyspace, id]): Operation => ({
+      op: "call",
+      method: "keyspace_again",
+      args: [keyspace, id],
+    }));
+    if (this.listeners.any) known.push({ op: "listen", on: true });
+    const nobody = () => undefined;
+    line.send(known.map((operation): Call => ({ operation, resolve: nobody, reject: nobody })));
+  }
+
+  #listen(on: boolean): void {
+    ignore(this.call({ op: "listen", on }));
+    if (!on) return;
+    const names = this.call({ op: "call", method: "keyspaces", args: [] });
+    ignore(names.then((names) => this.listeners.learn(names as string)));
+  }
+
+  #page = {
+    hide: (): void => {
+      const [line, state] = [this.#line, this.#state];
+      if (state === "open" && line !== undefined) {
+        this.#flush();
+        const done = () => undefined;
+        this.#leaving = { line, left: line.call({ op: "leave" }).then(done, done) };
+        line.unwatch();
+      }
+      this.#line = undefined;
+      this.#attempt = undefined;
+      this.#state = "hidden";
+      // One that is opening has nothing yet that could be lost.
+      if (state === "opening") line?.end(new EngineError("the page was put aside"));
+    },
+    show: (): void => {
+      if (this.#state === "hidden") void this.#connect();
+    },
+    conceal: (): void => {
+      if (this.#state !== "open") return;
+      ignore(this.call({ op: "call", method: "sync", args: [] }));
+      this.#flush();
+    },
+  };
+
+  #flush(): void {
+    if (this.#outbox.isEmpty) return;
+    if (this.#state === "open") this.#line?.send(this.#outbox.take());
+    else if (this.#state === "away") void this.#connect();
   }
 }
 
-/** Packs one call's operations whole, or throws and leaves the packer as it was. */
-function pack(packer: Packer, fill: (packer: Packer) => void): void {
-  const before = packer.length;
-  try {
-    fill(packer);
-    checkLength("batch", packer.length - before, MAX_BATCH_BYTES);
-  } catch (error) {
-    packer.truncate(before);
-    throw error;
-  }
+/** Leaves alone how a call ends: a later one fails for the same reason. */
+export function ignore(called: Promise<unknown>): void {
+  called.catch(() => undefined);
 }

@@ -17,9 +17,21 @@ import { toError } from "./wire.ts";
 /** Names the files of this worker. */
 let nextFile = 1;
 
-/** Begins to copy a store to another place on this origin, which must hold none. */
+/**
+ * Begins to copy a store to another place on this origin, which must hold none. Where that is held by
+ * another, the copy begins when it is free, and shows that moment.
+ */
 export async function checkpoint(engine: Engine, target: Asked): Promise<Begun<void>> {
-  const place = await Place.take(target, true);
+  try {
+    return copyTo(engine, target, await Place.take({ ...target, timeout: 0 }, true));
+  } catch (error) {
+    if (target.timeout === 0 || toError(error).code !== "busy") throw error;
+    const later = Place.take(target, true, engine.calledOff);
+    return new Begun(later.then((place) => copyTo(engine, target, place).end));
+  }
+}
+
+function copyTo(engine: Engine, target: Asked, place: Place): Begun<void> {
   const isNew = place.isEmpty;
   return begin(engine, place.handles, async (copied, holder) => {
     await place.letGo(holder);
@@ -142,7 +154,7 @@ export class Import implements Walker {
     }
   }
 
-  call<T>(body: () => T): T {
+  step<T>(body: () => T): T {
     if (!this.#wanted) throw new AbortError("the import was called off");
     return guard(body);
   }

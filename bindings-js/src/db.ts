@@ -1,13 +1,14 @@
 /** A store, as the page sees it. */
 
 import type { WaitOptions } from "./abort.ts";
-import type { Connection } from "./connection.ts";
+import { ignore } from "./connection.ts";
 import { type Event, events } from "./events.ts";
 import { exportStream } from "./files.ts";
 import { Keyspace } from "./keyspace.ts";
 import {
   ask,
   checkKeyspaceName,
+  checkPrivateFiles,
   type Defaults,
   type KeyspaceOptions,
   toEncodings,
@@ -15,6 +16,7 @@ import {
 } from "./options.ts";
 import type { Encoding } from "./packing.ts";
 import type { Exported } from "./protocol.ts";
+import type { Session } from "./session.ts";
 import { Snapshot } from "./snapshot.ts";
 import { type CheckReport, parse, parseNames, type Stats } from "./stats.ts";
 
@@ -27,14 +29,10 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   implements AsyncDisposable
 {
   readonly #defaults: Defaults<K, V>;
-  /** The keyspaces that were opened, by name. */
-  readonly #opened: Map<string, { keyspace: number; opened: Promise<unknown> }> = new Map();
-  #nextKeyspace = 1;
-  #nextSnapshot = 1;
 
   /** @internal */
-  constructor(name: string, connection: Connection, defaults: Defaults<K, V>) {
-    const scope = { connection, keyspace: 0, snapshot: 0, opened: undefined, of: undefined };
+  constructor(name: string, session: Session, defaults: Defaults<K, V>) {
+    const scope = { session, keyspace: 0, snapshot: 0, opened: undefined, of: undefined };
     super(name, { ...scope, ...defaults }, defaults.durability);
     this.#defaults = defaults;
   }
@@ -50,15 +48,8 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     const request = toKeyspace(name, options);
     const encodings = toEncodings<KE, VE>(options, this.#defaults);
     const { scope } = this;
-    let known = this.#opened.get(name);
-    if (known === undefined || options.policy !== undefined) {
-      const keyspace = known?.keyspace ?? this.#nextKeyspace++;
-      const opened = scope.connection.keyspace(keyspace, ...request);
-      known = { keyspace, opened };
-      this.#opened.set(name, known);
-      opened.catch(() => this.#opened.delete(name));
-    }
-    return new Keyspace(name, { ...scope, ...encodings, ...known }, this.#defaults.durability);
+    const opened = scope.session.keyspace(...request);
+    return new Keyspace(name, { ...scope, ...encodings, ...opened }, this.#defaults.durability);
   }
 
   /** The names of all keyspaces. */
@@ -72,16 +63,15 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
    */
   async dropKeyspace(name: string, options: WaitOptions = {}): Promise<boolean> {
     checkKeyspaceName(name);
-    this.#opened.delete(name);
-    return await this.ask(options, "drop_keyspace", name);
+    return await this.run(options, () => this.scope.session.dropKeyspace(name));
   }
 
   /** The store as it is now, after every call made before. Release it when done. */
   snapshot(): Snapshot<K, V> {
     const { scope } = this;
-    const snapshot = this.#nextSnapshot++;
+    const snapshot = scope.session.number();
     // A store that is closed says so at the first read.
-    scope.connection.tell(scope.connection.ask("snapshot", snapshot));
+    ignore(scope.session.ask("snapshot", snapshot));
     return new Snapshot({ ...scope, snapshot });
   }
 
@@ -112,11 +102,12 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   }
 
   /**
-   * What the engine does, from the first step on: flushes, compactions with their reasons, stalls.
-   * Ends when the store is closed. Nothing is sent while nobody listens.
+   * What the engine does, from this call on: flushes, compactions with their reasons, stalls. Ends
+   * when the store is closed. A listener that is 10,000 events behind is told how many were dropped.
+   * Nothing is sent while nobody listens.
    */
   events(options: WaitOptions = {}): AsyncGenerator<Event, void, undefined> {
-    return events(this.scope.connection.listeners, options);
+    return events((listener) => this.scope.session.listen(listener), options);
   }
 
   /**
@@ -128,7 +119,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     options: WaitOptions & { timeout?: number | undefined } = {},
   ): Promise<void> {
     const operation = { op: "checkpoint", ...ask(name, options.timeout) } as const;
-    await this.run(options, () => this.scope.connection.call(operation));
+    await this.run(options, () => this.scope.session.call(operation));
   }
 
   /**
@@ -137,28 +128,33 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
    * or cancel it.
    */
   async export(options: WaitOptions = {}): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-    const { connection } = this.scope;
-    const exporting = () => connection.call({ op: "export" }) as Promise<Exported>;
+    const { session } = this.scope;
+    const exporting = () => session.call({ op: "export" }) as Promise<Exported>;
     const { blob, file } = await this.run(options, exporting);
     return exportStream(blob, () => {
-      if (file !== undefined) connection.tell(connection.call({ op: "endExport", file }));
+      if (file !== undefined) ignore(session.call({ op: "endExport", file }));
     });
   }
 
   /** How many bytes this origin takes in all, and how many it may. */
   async estimate(): Promise<{ usage: number; quota: number }> {
+    checkPrivateFiles();
     const { usage = 0, quota = 0 } = await navigator.storage.estimate();
     return { usage, quota };
   }
 
   /** Asks the browser to keep this origin's data when room gets scarce; answers whether it will. */
-  persist(): Promise<boolean> {
+  async persist(): Promise<boolean> {
+    checkPrivateFiles();
     return navigator.storage.persist();
   }
 
-  /** Syncs, closes the store, and lets others open it. Calls made before are done first. */
+  /**
+   * Syncs, closes the store, and lets others open it. Calls made before are done first. A store that
+   * this page has opened more than once stays open until each has been closed.
+   */
   close(): Promise<void> {
-    return this.scope.connection.close();
+    return this.scope.session.close();
   }
 
   /** Closes, at the end of an `await using` block. */

@@ -33,10 +33,18 @@ export async function removeDirectory({ name, timeout }: Asked): Promise<void> {
   }
 }
 
-/** Tries again as long as another handle is open on the file, for `timeout` milliseconds. */
-export async function retryWhileHeld<T>(attempt: () => Promise<T>, timeout: number): Promise<T> {
+/**
+ * Tries again as long as another handle is open on the file, for `timeout` milliseconds, or until
+ * `stop` comes.
+ */
+export async function retryWhileHeld<T>(
+  attempt: () => Promise<T>,
+  timeout: number,
+  stop?: AbortSignal,
+): Promise<T> {
   const end = performance.now() + timeout;
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    stop?.throwIfAborted();
     try {
       return await attempt();
     } catch (error) {

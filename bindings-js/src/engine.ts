@@ -88,6 +88,12 @@ export function release(held: { free(): void } | undefined): void {
   if (trapped === undefined) held?.free();
 }
 
+/** The sequence, if a number holds it: a store with more batches takes no more here. */
+function checkSequence(sequence: number): number {
+  if (Number.isSafeInteger(sequence)) return sequence;
+  throw new EngineError(`a store takes 2^53 batches in its life, found sequence ${sequence}`);
+}
+
 /** One open store. */
 export class Engine {
   readonly #store: Store;
@@ -100,6 +106,7 @@ export class Engine {
   readonly #syncInterval: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: TerraneError | undefined;
+  readonly #calledOff: AbortController = new AbortController();
   /** What the owner does at each turn, before jobs. */
   onTurn: () => void = () => undefined;
   /** Hears of a failure after which nothing more is done. */
@@ -122,10 +129,10 @@ export class Engine {
     let store: Store | undefined;
     try {
       await Promise.all([loading, place?.sweep("import")]);
-      const { create, errorIfExists, memtableBytes, cacheBytes, policy } = request;
+      const { create, errorIfExists, keepPolicy, memtableBytes, cacheBytes, policy } = request;
       const handles = place?.handles ?? [];
       const opened = guard(() =>
-        Store.open(handles, create, errorIfExists, memtableBytes, cacheBytes, policy),
+        Store.open(handles, create, errorIfExists, keepPolicy, memtableBytes, cacheBytes, policy),
       );
       store = opened;
       // Not before: an import's file says that there is no store yet.
@@ -142,6 +149,23 @@ export class Engine {
     return this.#failure !== undefined;
   }
 
+  /** Aborted when long work is called off. */
+  get calledOff(): AbortSignal {
+    return this.#calledOff.signal;
+  }
+
+  /** Ends long work that is under way with `reason`; no more is begun. */
+  callOff(reason: TerraneError): void {
+    this.#calledOff.abort(reason);
+    this.#wake();
+  }
+
+  /** Does a step of long work. */
+  step<T>(body: () => T): T {
+    this.calledOff.throwIfAborted();
+    return this.call(body);
+  }
+
   /** Has the store do something. */
   call<T>(body: (store: Store) => T): T {
     if (this.#failure !== undefined) throw this.#failure;
@@ -153,11 +177,12 @@ export class Engine {
     }
   }
 
-  /** Commits a packed batch; it is on the medium after the next sync. */
-  write(batch: Uint8Array): void {
-    this.call((store) => store.write(batch));
+  /** Commits a packed batch; it is durable after the next sync. Returns its sequence. */
+  write(batch: Uint8Array): number {
+    const sequence = this.call((store) => checkSequence(store.write(batch)));
     this.askTurn();
     this.#timer ??= setTimeout(() => this.#settle(), this.#syncInterval);
+    return sequence;
   }
 
   /** Puts every earlier write on the medium. */

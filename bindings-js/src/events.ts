@@ -2,6 +2,7 @@
 
 import { abortable, type WaitOptions } from "./abort.ts";
 import { ClosedError, type TerraneError } from "./errors.ts";
+import { entered, whenForgotten } from "./forgotten.ts";
 import type { PolicyOptions } from "./policies.ts";
 import { parse, parseNames, type Table } from "./stats.ts";
 
@@ -18,6 +19,13 @@ export interface Observed {
 export type Event =
   | { type: "keyspace-created" | "keyspace-dropped"; keyspace: string }
   | { type: "policy-changed"; keyspace: string; policy: Required<PolicyOptions> }
+  /** A keyspace's stored policy is not known in full: what is not is at its default. */
+  | {
+      type: "policy-adjusted";
+      keyspace: string;
+      policy: Required<PolicyOptions>;
+      problems: string[];
+    }
   /** A memtable was closed for writing and waits for its flush. */
   | { type: "memtable-sealed"; keyspace: string; bytes: number; through: number }
   /** A memtable became a run of level 0; `reason` says why it was cut into several tables. */
@@ -63,15 +71,20 @@ export type Event =
   /** A policy's plan was refused; that costs work, and no data. */
   | { type: "plan-refused"; keyspace: string; why: string }
   /** Writes wait. */
-  | { type: "stalled"; reason: "memtables" | "level0" }
+  | { type: "stalled"; reason: "memtables" | "memory" | "level0" | "log" }
   /** A job failed; it is tried again later. */
   | { type: "job-failed"; error: string }
   | { type: "file-removed"; file: string }
   /** A snapshot that nobody released was found, and released. */
-  | { type: "snapshot-forgotten" };
+  | { type: "snapshot-forgotten" }
+  /** So many events came here that the listener was too slow for. */
+  | { type: "dropped"; count: number };
+
+/** The most events that wait for a slow listener. */
+const QUEUE_MAX = 10_000;
 
 /** Who listens; `end` is called when no event can come any more. */
-interface Listener {
+export interface Listener {
   event(event: Event): void;
   end(failure: TerraneError): void;
 }
@@ -111,8 +124,13 @@ export class Listeners {
     for (const [id, name] of parseNames(json)) this.#names.set(id, name);
   }
 
-  /** Tells an event of the engine. */
-  read(json: string): void {
+  /** Tells events of the engine, each as JSON. */
+  read(events: readonly string[]): void {
+    // Nobody may listen any more.
+    if (this.any) for (const event of events) this.#read(event);
+  }
+
+  #read(json: string): void {
     const event = parse<{ type: string; keyspace?: number | string; name?: string }>(json);
     if (typeof event.keyspace === "number") {
       if (event.name !== undefined) this.#names.set(event.keyspace, event.name);
@@ -139,37 +157,65 @@ export class Listeners {
   }
 }
 
-/** Events as they come, until the store is closed. */
-export async function* events(
-  listeners: Listeners,
+/** Events as they come, from now on, until the store is closed. */
+export function events(
+  listen: (listener: Listener) => () => void,
   { signal }: WaitOptions,
 ): AsyncGenerator<Event, void, undefined> {
-  const queue: Event[] = [];
-  let failure: TerraneError | undefined;
-  let wake = () => undefined as void;
-  const stop = listeners.add({
-    event: (event) => {
-      queue.push(event);
-      wake();
-    },
-    end: (error) => {
-      failure = error;
-      wake();
-    },
-  });
+  const queue = new Queue();
+  const stop = listen(queue);
+  const steps = entered(give(queue, stop, signal));
+  whenForgotten(steps, stop);
+  return steps;
+}
+
+async function* give(
+  queue: Queue,
+  stop: () => void,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Event, void, undefined> {
   try {
+    yield undefined as never;
     for (;;) {
-      yield* queue.splice(0);
-      if (failure instanceof ClosedError) return;
-      if (failure !== undefined) throw failure;
-      await abortable(signal, () => {
-        return new Promise<void>((resolve) => {
-          wake = resolve;
-          if (queue.length > 0 || failure !== undefined) resolve();
-        });
-      });
+      yield* queue.take();
+      if (queue.ended instanceof ClosedError) return;
+      if (queue.ended !== undefined) throw queue.ended;
+      await abortable(signal, () => queue.wait());
     }
   } finally {
     stop();
+  }
+}
+
+/** Events that wait for their listener. What comes while it is full is counted, and that is all. */
+class Queue implements Listener {
+  #events: Event[] = [];
+  #wake: () => void = () => undefined;
+  /** Why no event can come any more. */
+  ended: TerraneError | undefined;
+
+  event(event: Event): void {
+    const last = this.#events.at(-1);
+    if (this.#events.length < QUEUE_MAX) this.#events.push(event);
+    else if (last?.type === "dropped") last.count += 1;
+    else this.#events.push({ type: "dropped", count: 1 });
+    this.#wake();
+  }
+
+  end(failure: TerraneError): void {
+    this.ended ??= failure;
+    this.#wake();
+  }
+
+  take(): Event[] {
+    return this.#events.splice(0);
+  }
+
+  /** Settles when there is something to take, or nothing can come. */
+  wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      if (this.#events.length > 0 || this.ended !== undefined) resolve();
+    });
   }
 }

@@ -1,14 +1,17 @@
 /** Stores as files: bytes that leave the worker, and bytes that go into one. */
 
 import { abortable, aborted } from "./abort.ts";
-import { check } from "./argument.ts";
+import { check, isBytes } from "./argument.ts";
+import { toError } from "./wire.ts";
 
 /** The bytes of a store that was exported; `end` is called when they were read or are not wanted. */
 export function exportStream(blob: Blob, end: () => void): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = blob.stream().getReader();
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw toError(error);
+      });
       if (!done) return controller.enqueue(value);
       controller.close();
       end();
@@ -34,13 +37,16 @@ export async function send(
   receiver: Receiver,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const stream = source instanceof Blob ? source.stream() : source;
   try {
-    const fits = stream instanceof ReadableStream;
-    check("source", stream, fits, "a ReadableStream or a Blob");
+    // By what they can do: those of another frame are none of the classes of this one.
+    const { stream: toStream } = (source ?? {}) as Partial<Blob>;
+    const isBlob = typeof toStream === "function";
+    const stream = isBlob ? (source as Blob).stream() : (source as ReadableStream<Uint8Array>);
+    const fits = typeof stream?.pipeTo === "function";
+    check("source", source, fits, "a ReadableStream or a Blob");
     const sink = new WritableStream<Uint8Array>({
       async write(bytes) {
-        check("source", bytes, bytes instanceof Uint8Array, "chunks of bytes");
+        check("source", bytes, isBytes(bytes), "chunks of bytes");
         await receiver.write(bytes);
       },
     });

@@ -74,6 +74,7 @@ export class Host {
       case "endExport":
         return endExport(engine, request.file);
       case "close":
+      case "leave":
         for (const scan of this.#scans.keys()) this.#endScan(scan);
         return engine.close(new ClosedError("the store is closed"), true);
     }

@@ -24,5 +24,7 @@ export type {
   Run,
   Stats,
   Table,
+  WaitReason,
+  WaitStats,
 } from "./stats.ts";
 export type * from "./trace.ts";

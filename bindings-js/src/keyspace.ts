@@ -27,25 +27,31 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
     this.#durability = durability;
   }
 
-  /** Sets the value of a key. */
-  async put(key: Bytes, value: Bytes, options: WriteOptions = {}): Promise<void> {
-    await this.#write(options, (batch, keyspace) => batch.put(keyspace, key, value));
+  /**
+   * Sets the value of a key. Returns the write's sequence, greater than those of all writes before;
+   * writes that travel together share one.
+   */
+  async put(key: Bytes, value: Bytes, options: WriteOptions = {}): Promise<number> {
+    return await this.#write(options, (batch, keyspace) => batch.put(keyspace, key, value));
   }
 
-  /** Removes a key; it need not be there. */
-  async delete(key: Bytes, options: WriteOptions = {}): Promise<void> {
-    await this.#write(options, (batch, keyspace) => batch.delete(keyspace, key));
+  /** Removes a key, which need not be there. Returns the write's sequence. */
+  async delete(key: Bytes, options: WriteOptions = {}): Promise<number> {
+    return await this.#write(options, (batch, keyspace) => batch.delete(keyspace, key));
   }
 
-  /** Writes all operations, in order, or none; they may name other keyspaces of the store. */
+  /**
+   * Writes all operations, in order, or none; they may name other keyspaces of the store. Returns the
+   * batch's sequence; of an empty one, the last before it.
+   */
   async batch(
     operations: Iterable<BatchOperation<Keyspace<Encoding, Encoding>>>,
     options: WriteOptions = {},
-  ): Promise<void> {
-    const { connection } = this.scope;
-    await this.#write(options, (batch, own) => {
+  ): Promise<number> {
+    const { session } = this.scope;
+    return await this.#write(options, (batch, own) => {
       packOperations(batch, operations, own, (other) => {
-        const mine = other instanceof Keyspace && other.scope.connection === connection;
+        const mine = other instanceof Keyspace && other.scope.session.isSameStore(session);
         return mine ? other.scope.keyspace : undefined;
       });
     });
@@ -83,9 +89,9 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
   async #write(
     options: WriteOptions,
     fill: (batch: Packer, keyspace: number) => void,
-  ): Promise<void> {
-    const { keyspace, connection } = this.scope;
+  ): Promise<number> {
+    const { keyspace, session } = this.scope;
     const sync = toDurability(options, this.#durability) === "sync";
-    await this.run(options, () => connection.write(sync, (batch) => fill(batch, keyspace)));
+    return await this.run(options, () => session.write(sync, (batch) => fill(batch, keyspace)));
   }
 }

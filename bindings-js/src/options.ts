@@ -1,7 +1,7 @@
 /** How stores are opened and calls are made, and what is refused of it. */
 
 import type { WaitOptions } from "./abort.ts";
-import { check, oneOf } from "./argument.ts";
+import { check, isTagged, oneOf, refused } from "./argument.ts";
 import { UnavailableError } from "./errors.ts";
 import { type Encoding, packRange, type RangeOptions } from "./packing.ts";
 import { packPolicy, type Policy } from "./policies.ts";
@@ -109,9 +109,10 @@ const client: string = globalThis.crypto?.randomUUID?.() ?? "";
 export function ask(name: string, timeout: number = DEFAULT_TIMEOUT): Asked {
   checkName("name", name, /^[^/\\\0]{1,100}$/u, "1 to 100 characters without slashes");
   check("name", name, name !== "." && name !== "..", "no dots alone");
-  // The address, without what may be private in it.
-  const { origin = "", pathname = "" } = globalThis.location ?? {};
-  return { name, client, page: origin + pathname, timeout: checkTime("timeout", timeout) };
+  // The address, without what may be private in it; a worker made of a blob has none of its own.
+  const { origin = "", pathname = "", protocol } = globalThis.location ?? {};
+  const page = protocol === "blob:" ? origin : origin + pathname;
+  return { name, client, page, timeout: checkTime("timeout", timeout) };
 }
 
 /** What a worker is told of the options. */
@@ -125,7 +126,8 @@ export function toRequest<K extends Encoding, V extends Encoding>(
     storage: oneOf("storage", storage, "opfs", "memory"),
     create: checkSwitch("create", create),
     syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),
-    wasm: typeof wasm === "string" || wasm instanceof URL ? resolve(wasm) : wasm,
+    wasm: toModule(wasm),
+    keepPolicy: false,
     errorIfExists: checkSwitch("errorIfExists", errorIfExists),
     memtableBytes: checkBytes("memtableBytes", options.memtableBytes, LEAST_MEMTABLE_BYTES),
     cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
@@ -212,8 +214,17 @@ export function unavailable(why: string): UnavailableError {
   return new UnavailableError(`no store can be opened here: ${why}`);
 }
 
-function resolve(url: string | URL): string {
-  return new URL(url, globalThis.location?.href).href;
+/** The module, or its address in full. */
+function toModule(wasm: StoreOptions["wasm"]): string | WebAssembly.Module | undefined {
+  if (wasm === undefined || isTagged<WebAssembly.Module>(wasm, "WebAssembly.Module")) return wasm;
+  try {
+    if (typeof wasm === "string" || isTagged(wasm, "URL")) {
+      return new URL(wasm, globalThis.location?.href).href;
+    }
+  } catch {
+    // Told below.
+  }
+  throw refused("wasm", "an address or a WebAssembly.Module", wasm);
 }
 
 function checkName(what: string, name: string, pattern: RegExp, expected: string): string {

@@ -10,7 +10,7 @@
  *   the keyspace, the key and, for a put, the value; numbers and lengths are varints.
  */
 
-import { check, checkLength } from "./argument.ts";
+import { check, checkLength, isBytes } from "./argument.ts";
 import { InvalidArgumentError } from "./errors.ts";
 
 /** The longest key, in bytes. */
@@ -124,7 +124,7 @@ export class Packer {
 /** The most bytes that a byte string may take; refuses what is none, or surely too long. */
 export function room(what: string, content: Bytes, limit: number): number {
   const isText = typeof content === "string";
-  check(what, content, isText || content instanceof Uint8Array, "a string or a Uint8Array");
+  check(what, content, isText || isBytes(content), "a string or a Uint8Array");
   checkLength(what, content.length, limit);
   return (isText ? 3 : 1) * content.length;
 }

@@ -36,16 +36,17 @@ export class Place {
     this.handles = handles;
   }
 
-  /** Takes it all; on failure lets all go again. */
-  static async take(asked: Asked, create: boolean): Promise<Place> {
+  /** Takes it all, unless `stop` comes first; on failure lets all go again. */
+  static async take(asked: Asked, create: boolean, stop?: AbortSignal): Promise<Place> {
     await allLeft();
-    const held = await hold(asked);
+    const held = await hold(asked, stop);
     const handles: FileSystemSyncAccessHandle[] = [];
     try {
       const directory = await directoryOf(asked.name, create);
       for (const file of FILES) {
         const handle = await directory.getFileHandle(file, { create });
-        handles.push(await retryWhileHeld(() => handle.createSyncAccessHandle(), asked.timeout));
+        const open = () => handle.createSyncAccessHandle();
+        handles.push(await retryWhileHeld(open, asked.timeout, stop));
       }
       return new Place(held, directory, handles);
     } catch (error) {

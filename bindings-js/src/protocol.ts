@@ -34,6 +34,8 @@ export interface OpenRequest extends Asked {
   memtableBytes: number | undefined;
   cacheBytes: number | undefined;
   policy: string | undefined;
+  /** Whether the default keyspace keeps the policy that it has. */
+  keepPolicy: boolean;
 }
 
 /** Which entries a scan gives. No limit is Infinity. */
@@ -52,8 +54,10 @@ export interface Methods {
   compact_range(keyspace: number, range: Uint8Array): void;
   drop_keyspace(name: string): boolean;
   flush(): void;
-  /** Opens a keyspace under a number. */
-  keyspace(keyspace: number, name: string, create: boolean, policy?: string): void;
+  /** Opens a keyspace under a number; its id. */
+  keyspace(keyspace: number, name: string, create: boolean, policy?: string): number;
+  /** Opens the keyspace of an id under a number, if there still is one. */
+  keyspace_again(keyspace: number, id: number): void;
   keyspaces(): string;
   levels(keyspace: number): string;
   policy(keyspace: number): string;
@@ -89,7 +93,7 @@ export interface Call {
 /** What a worker can be asked. */
 export type Operation =
   | ({ op: "open" } & OpenRequest)
-  /** A batch; if `sync`, the reply waits until it is on the medium. */
+  /** A batch, for its sequence; if `sync`, the reply waits until it is durable. */
   | { op: "write"; batch: Uint8Array; sync: boolean }
   /** The values of packed keys. */
   | { op: "get"; keyspace: number; snapshot: number; keys: Uint8Array }
@@ -112,8 +116,10 @@ export type Operation =
   | { op: "importBytes"; bytes: Uint8Array }
   /** All bytes have come, or none will. */
   | { op: "endImport"; whole: boolean }
-  /** Syncs and lets go of everything. */
+  /** Syncs, and lets go of everything after what is under way. */
   | { op: "close" }
+  /** Syncs at once, calls off what is under way, and lets go of everything. */
+  | { op: "leave" }
   /** Deletes a store that is not open. */
   | ({ op: "destroy" } & Asked);
 
@@ -154,7 +160,7 @@ export interface Exported {
 export type Outcome = { value: unknown } | { error: WireError };
 
 /**
- * The answer to the request of that id. What nobody asked for has the id 0: an event, as JSON, or
+ * The answer to the request of that id. What nobody asked for has the id 0: events, each as JSON, or
  * the error after which the worker does nothing more.
  */
 export type Reply = Outcome & { id: number };

@@ -2,7 +2,6 @@
 
 import { abortable, type WaitOptions } from "./abort.ts";
 import { check } from "./argument.ts";
-import type { Connection } from "./connection.ts";
 import { count, walk } from "./entries.ts";
 import {
   type EntriesOptions as Entries,
@@ -13,6 +12,7 @@ import {
 import { type Bytes, type Decoded, type Encoding, packKey, type RangeOptions } from "./packing.ts";
 import { type Entry, pairs, type Part, single } from "./parts.ts";
 import type { Answer, Arguments, Method } from "./protocol.ts";
+import type { Session } from "./session.ts";
 import { parse } from "./stats.ts";
 import type { Trace } from "./trace.ts";
 
@@ -27,7 +27,7 @@ export interface EntriesOptions<K extends Encoding, V extends Encoding>
  * What a reader reads, and how. @internal
  */
 export interface Scope<K extends Encoding, V extends Encoding> {
-  connection: Connection;
+  session: Session;
   /** The keyspace's number. */
   keyspace: number;
   /** The snapshot's number; 0 to read the present. */
@@ -65,9 +65,9 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
     options: ReadOptions<E> = {},
   ): Promise<(Decoded<E> | undefined)[]> {
     check("keys", keys, Array.isArray(keys), "an array");
-    const { connection, keyspace, snapshot } = this.scope;
+    const { session, keyspace, snapshot } = this.scope;
     const { valueEncoding } = toEncodings<K, E>(options, this.scope);
-    const lookup = () => connection.lookup(keyspace, snapshot, keys, valueEncoding);
+    const lookup = () => session.lookup(keyspace, snapshot, keys, valueEncoding);
     return await this.run(options, lookup);
   }
 
@@ -86,8 +86,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   }
 
   /**
-   * The entries of a range, in key order, as the store is at the first step; later writes do not
-   * show. Leave the loop, or call `return()`, so that the store can forget that state.
+   * The entries of a range, in key order, as the store is at this call; later writes do not show.
+   * Leave the loop, or call `return()`, so that the store can forget that state.
    */
   entries<KE extends Encoding = K, VE extends Encoding = V>(
     options: EntriesOptions<KE, VE> = {},
@@ -114,8 +114,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   /** How many entries a range holds. Reads them all. */
   async count(options: RangeOptions & WaitOptions = {}): Promise<number> {
     const request = toScan(this.scope, options);
-    const { connection } = this.scope;
-    return await this.run(options, () => count(connection, request, options.signal));
+    const { session } = this.scope;
+    return await this.run(options, () => count(session, request, options.signal));
   }
 
   /**
@@ -136,7 +136,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
    * Calls the engine's store. @internal
    */
   ask<M extends Method>(options: WaitOptions, method: M, ...args: Arguments<M>): Answer<M> {
-    return this.run(options, () => this.scope.connection.ask(method, ...args));
+    return this.run(options, () => this.scope.session.ask(method, ...args));
   }
 
   #walk<T>(

@@ -19,6 +19,8 @@ export interface KeyspaceStats {
   name: string;
   /** The name of its compaction policy. */
   policy: string;
+  /** What of its stored options was not used, since this release does not know it, in words. */
+  policyProblems: string[];
   /** Its levels, from the newest data to the oldest. */
   levels: LevelStats[];
   /** Bytes of memory in its memtables. */
@@ -31,7 +33,7 @@ export interface KeyspaceStats {
 /** A store's figures. Counts of work begin at zero when the store is opened. */
 export interface Stats {
   keyspaces: KeyspaceStats[];
-  /** How many writes the store has ever taken. */
+  /** The sequence of the last batch: how many the store has ever taken. */
   lastSequence: number;
   /** Bytes on the medium: taken in all, and live among them. */
   space: { taken: number; live: number };
@@ -49,10 +51,29 @@ export interface Stats {
   mergeWrittenBytes: number;
   /** Writes that had to wait. */
   stalls: number;
+  /** All waits of writes, by their reason; timed where the engine has a clock. */
+  waits: Record<WaitReason, WaitStats>;
   /** What gets did with tables. */
   gets: ReadCounts;
   /** What iterations did with tables; each counts when it ends. */
   scans: ReadCounts;
+}
+
+/**
+ * What a write waits for: background work (`memtables`, `memory`, `level0`), the next log file
+ * (`log`), writes before it (`group`), the writer's lock (`lock`), its sync (`sync`), or the system
+ * that holds up an append (`append`).
+ */
+export type WaitReason =
+  "memtables" | "memory" | "level0" | "log" | "group" | "lock" | "sync" | "append";
+
+/** The waits of writes for one reason. */
+export interface WaitStats {
+  count: number;
+  /** In all, in microseconds; 0 where there is no clock. */
+  micros: number;
+  /** The longest, in microseconds. */
+  microsMax: number;
 }
 
 /** A table of a store: a sorted file that is never changed. */

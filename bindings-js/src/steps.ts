@@ -12,16 +12,16 @@ export class Begun<T> {
   }
 }
 
-/** Who does steps: it calls the module, and has others take their turns. */
+/** Who does steps: it calls the module, unless they were called off, and has others take their turns. */
 export interface Walker {
-  call<T>(body: () => T): T;
+  step<T>(body: () => T): T;
   turn(): Promise<void>;
 }
 
 /** Does all steps, others between them; what the call answers. */
 export async function walk(walker: Walker, steps: Steps): Promise<unknown> {
   for (;;) {
-    const answer: unknown = walker.call(() => steps.step());
+    const answer: unknown = walker.step(() => steps.step());
     if (answer !== undefined) return answer;
     await walker.turn();
   }

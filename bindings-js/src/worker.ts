@@ -6,30 +6,39 @@
  * 2. Messages are carried out in the order in which they come. The reply to a sync write waits for
  *    one sync that serves the writes of all messages that have come by then.
  * 3. What takes its time goes in steps between messages: flushes, compactions, checks, copies. A
- *    close waits for them.
- * 4. When the engine traps, every later request is refused with what it said.
+ *    close syncs, and then waits for them; a page that is put aside has them called off.
+ * 4. Events travel with the next replies, or by themselves when none is sent for a while.
+ * 5. When the engine traps, every later request is refused with what it said.
  */
 
 import { Import } from "./copies.ts";
 import { destroyFiles } from "./destroy.ts";
-import { ClosedError } from "./errors.ts";
+import { AbortError, ClosedError } from "./errors.ts";
 import { Host } from "./host.ts";
+import { showLife } from "./locks.ts";
 import type { OpenRequest, Operation, Outcome, Page, Reply, Request } from "./protocol.ts";
 import { Begun } from "./steps.ts";
 import { toWire } from "./wire.ts";
 
+/** How long an event may wait for replies to travel with, in milliseconds. */
+const EVENT_DELAY = 50;
+
 let host: Host | undefined;
 let importing: Import | undefined;
-/** Sync writes that wait for their sync. */
-let unacknowledged: number[] = [];
+/** The replies to sync writes, which wait for their sync. */
+let unacknowledged: Reply[] = [];
 /** What goes in steps, and is under way. */
 const underWay: Set<Promise<void>> = new Set();
 /** Requests that have come, while an earlier one takes its time. */
 const inbox: Request[] = [];
 let busy = false;
+/** Events that wait to be sent. */
+let events: string[] = [];
 
 self.onmessage = ({ data: requests }: MessageEvent<Request[]>) => {
-  inbox.push(...requests);
+  for (const request of requests) inbox.push(request);
+  // The page may be gone before what is being waited for has come.
+  if (requests.some(({ op }) => op === "leave")) callOff();
   if (!busy) void serve();
 };
 
@@ -39,11 +48,10 @@ async function serve(): Promise<void> {
   const replies: Reply[] = [];
   for (const request of inbox) {
     const { id, op } = request;
-    if (op === "close") {
+    const isLast = op === "close" || op === "leave";
+    if (isLast) {
       post(replies.splice(0));
-      await Promise.all(underWay);
-      // What it finds, the close tells.
-      await host?.engine.verify().catch(() => undefined);
+      await finish();
     }
     let outcome = attempt(() => perform(request));
     if ("value" in outcome && outcome.value instanceof Promise) {
@@ -55,11 +63,11 @@ async function serve(): Promise<void> {
       continue;
     }
     if (op === "write" && request.sync && "value" in outcome) {
-      unacknowledged.push(id);
+      unacknowledged.push({ ...outcome, id });
       continue;
     }
     // The close synced what still waited.
-    if (op === "close") acknowledge(outcome);
+    if (isLast) acknowledge(outcome);
     replies.push({ ...outcome, id });
   }
   inbox.length = 0;
@@ -67,6 +75,25 @@ async function serve(): Promise<void> {
   post(replies);
   // Whatever was done may have left jobs.
   host?.engine.askTurn();
+}
+
+/** Syncs, and ends what is under way. */
+function callOff(): void {
+  if (host === undefined) return;
+  const { engine } = host;
+  attempt(() => engine.sync());
+  engine.callOff(new AbortError("the call was called off: the page was put aside"));
+}
+
+/** What comes before a store is closed: what was written is durable first. */
+async function finish(): Promise<void> {
+  if (host === undefined) return;
+  const { engine } = host;
+  if (unacknowledged.length > 0) acknowledge(attempt(() => engine.sync()));
+  else attempt(() => engine.sync());
+  await Promise.all(underWay);
+  // What it finds, the close tells.
+  await engine.verify().catch(() => undefined);
 }
 
 /** Answers the request of that id at its end; others are served meanwhile. */
@@ -99,13 +126,13 @@ function perform(operation: Operation): unknown {
 
 /** Opens the store; the name of the lock that is held from then on. */
 async function open(request: OpenRequest): Promise<string | undefined> {
-  host = await Host.open(request, (event) => post([{ id: 0, value: event }]));
+  host = await Host.open(request, tell);
   const { engine } = host;
   engine.onFailure = (failure) => post([{ id: 0, error: toWire(failure) }]);
   engine.onTurn = () => {
     if (unacknowledged.length > 0) acknowledge(attempt(() => engine.sync()));
   };
-  return engine.place?.lock;
+  return engine.place === undefined ? showLife() : engine.place.lock;
 }
 
 function settled(promise: Promise<unknown>): Promise<Outcome> {
@@ -123,15 +150,54 @@ function attempt(body: () => unknown): Outcome {
   }
 }
 
-/** Gives the outcome of a sync to the writes that wait for it. */
+/** Replies to the writes that wait for a sync, of which this is the outcome. */
 function acknowledge(outcome: Outcome): void {
-  const ids = unacknowledged;
+  const replies = unacknowledged;
   unacknowledged = [];
-  post(ids.map((id) => ({ ...outcome, id })));
+  post("error" in outcome ? replies.map(({ id }) => ({ ...outcome, id })) : replies);
+}
+
+/** Sends an event, soon. */
+function tell(event: string): void {
+  if (events.length === 0) setTimeout(sendEvents, EVENT_DELAY);
+  events.push(event);
+}
+
+function sendEvents(): void {
+  if (events.length === 0) return;
+  const told = events;
+  events = [];
+  self.postMessage([{ id: 0, value: told }]);
 }
 
 function post(replies: Reply[]): void {
   if (replies.length === 0) return;
+  const told = events;
+  events = [];
+  send(told.length === 0 ? replies : [{ id: 0, value: told }, ...replies]);
+}
+
+/** Sends replies; one that cannot be cloned fails its call, and no other. */
+function send(replies: readonly Reply[]): void {
+  try {
+    self.postMessage(replies, buffersOf(replies));
+  } catch (why) {
+    const [first] = replies;
+    if (replies.length > 1) for (const reply of replies) send([reply]);
+    else if (first !== undefined) self.postMessage([toText(first, why)]);
+  }
+}
+
+/** A reply that could not be cloned, as one that can. */
+function toText(reply: Reply, why: unknown): Reply {
+  const { id } = reply;
+  if ("error" in reply) {
+    return { id, error: { ...reply.error, cause: String(reply.error.cause) } };
+  }
+  return { id, error: { code: "io", message: `the reply could not be sent: ${why}` } };
+}
+
+function buffersOf(replies: readonly Reply[]): ArrayBuffer[] {
   const buffers: ArrayBuffer[] = [];
   for (const reply of replies) {
     if (!("value" in reply)) continue;
@@ -139,7 +205,7 @@ function post(replies: Reply[]): void {
     const bytes = isPage(value) ? value.strings : value;
     if (bytes instanceof Uint8Array) buffers.push(bytes.buffer as ArrayBuffer);
   }
-  self.postMessage(replies, buffers);
+  return buffers;
 }
 
 function isPage(value: unknown): value is Page {

@@ -42,6 +42,15 @@ test("what is written is read at once", async (context) => {
   assert.equal(db.get("k"), undefined);
 });
 
+test("a write returns a sequence that grows with each batch", async (context) => {
+  const db = await store(context);
+  const first = db.put("a", "1");
+  assert.ok(db.delete("a") > first);
+  const last = db.batch(rows(3));
+  assert.equal(db.batch([]), last);
+  assert.equal(db.stats().lastSequence, last);
+});
+
 test("keys and values of any size are read where the module has them", async (context) => {
   const db = await store(context, { valueEncoding: "binary" });
   const long = "k".repeat(65_535);

@@ -52,4 +52,9 @@ function describe(event: Event): [kind: string, text: string][] {
   }
 }
 
-const STALLS = { memtables: "a flush", level0: "room in level 0" };
+const STALLS = {
+  memtables: "a flush",
+  memory: "a flush",
+  level0: "room in level 0",
+  log: "a log file",
+};

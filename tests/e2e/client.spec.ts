@@ -233,6 +233,35 @@ test("a signal ends a wait with an AbortError, and the store goes on", async ({ 
   expect([found.kept, found.not]).toEqual(["x", undefined]);
 });
 
+test("an iteration that is forgotten lets its tables go", async ({ protocol, storePage }) => {
+  const page = await storePage();
+  await page.evaluate(async () => {
+    const db = await window.terrane.open("dropped");
+    window.db = db;
+    const write = async (value: string) => {
+      const put = (_: unknown, i: number) => ({ type: "put" as const, key: `${i}`, value });
+      await db.batch(Array.from({ length: 20_000 }, put));
+      await db.compactRange();
+    };
+    await write("x".repeat(50));
+    const tables = (await db.levels()).flatMap((level) => level.runs.flatMap((run) => run.tables));
+    const files = new Set(tables.map((table) => `${table.id}.sst`.padStart(12, "0")));
+    const removed = (async () => {
+      for await (const event of db.events()) {
+        if (event.type === "file-removed") files.delete(event.file);
+        if (files.size === 0) return;
+      }
+    })();
+    await db.entries().next();
+    await write("y".repeat(50));
+    Object.assign(window, { removed });
+  });
+  const browser = await protocol(page);
+  await browser.send("HeapProfiler.enable");
+  await browser.send("HeapProfiler.collectGarbage");
+  await page.evaluate("removed");
+});
+
 test("an iteration holds its tables until it is left", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
@@ -288,6 +317,18 @@ test("a store in memory is a choice: nothing of it is on the origin", async ({ s
     quota: true,
     persist: "boolean",
   });
+});
+
+test("a page with a store in memory keeps it when it is put aside", async ({ storePage }) => {
+  const page = await storePage();
+  const value = await page.evaluate(async () => {
+    const db = await window.terrane.open("memory", { storage: "memory" });
+    await db.put("k", "v");
+    dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
+    dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+    return db.get("k");
+  });
+  expect(value).toBe("v");
 });
 
 test("a store that must be new is refused where there is one", async ({ storePage }) => {

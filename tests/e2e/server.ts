@@ -35,7 +35,12 @@ export async function serve(): Promise<{ server: Server; origin: string }> {
       return;
     }
     const type = types[extname(path)] ?? "application/octet-stream";
-    response.writeHead(200, { "content-type": type, "cache-control": "no-cache" });
+    response.writeHead(200, {
+      "content-type": type,
+      "cache-control": "no-cache",
+      // As a CDN lets any page import its modules.
+      "access-control-allow-origin": "*",
+    });
     createReadStream(path).pipe(response);
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));

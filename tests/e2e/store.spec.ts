@@ -73,7 +73,7 @@ test("entries come in byte order, within bounds, both ways", async ({ storePage 
   expect(result.part).toBe(90);
 });
 
-test("an iteration sees the store as it was at its first step", async ({ storePage }) => {
+test("an iteration sees the store as it was at its call", async ({ storePage }) => {
   const page = await storePage();
   const keys = await page.evaluate(async () => {
     const db = await window.terrane.open("snapshot");
@@ -81,7 +81,9 @@ test("an iteration sees the store as it was at its first step", async ({ storePa
     const put = (i: number) => ({ type: "put" as const, key: `${i}`.padStart(5, "0"), value });
     await db.batch(Array.from({ length: 3000 }, (_, i) => put(i)));
     const seen: string[] = [];
-    for await (const [key] of db.entries()) {
+    const walk = db.entries();
+    await db.put("02998x", "later");
+    for await (const [key] of walk) {
       if (seen.length === 0) {
         await db.batch(Array.from({ length: 3000 }, (_, i) => put(i + 3000)));
         await db.delete("02999");
@@ -104,10 +106,10 @@ test("a second tab is refused with who holds the store, and let in after", async
   );
   expect(refused).toMatchObject({ name: "BusyError", code: "busy" });
   expect(refused?.message).toContain(`open in another tab, ${origin}/pages/store.html, since 20`);
-  const again = await first.evaluate(() =>
-    window.failure(() => window.terrane.open("single", { timeout: 300 })),
+  const own = await first.evaluate(() =>
+    window.failure(() => window.terrane.destroy("single", { timeout: 300 })),
   );
-  expect(again?.message).toContain("open by this page itself");
+  expect(own?.message).toContain("open by this page itself");
   await first.close();
   const then = await second.evaluate(() => window.failure(() => window.terrane.open("single")));
   expect(then).toBeUndefined();

@@ -1,7 +1,7 @@
 //! Runs a workload until power is cut, and looks at what is left.
 
 use crate::history::{History, shown};
-use crate::rig::{Kind, Rig, tiny_with};
+use crate::rig::{Kind, Rig, drawn};
 use crate::workload::{KEYSPACES, Step, workload};
 use terrane::storage::medium::fault::Survivors;
 use terrane::{Db, Durability, Result, WriteBatch};
@@ -19,6 +19,8 @@ pub struct Crash {
     pub cut: Option<u64>,
     /// What of the unsynced state is left.
     pub survivors: Survivors,
+    /// The bytes that the medium writes whole or not at all.
+    pub sector: u64,
 }
 
 impl Crash {
@@ -29,6 +31,7 @@ impl Crash {
     pub fn run(&self) -> std::result::Result<(), String> {
         let mut rig = Rig::new(self.kind);
         let mut history = History::default();
+        rig.medium.set_sector(self.sector);
         if let Some(cut) = self.cut {
             rig.medium.cut_at(cut);
         }
@@ -44,13 +47,17 @@ impl Crash {
     /// The store opens, keeps its promises, is sound and goes on working.
     fn look(&self, rig: &Rig, history: &mut History) -> std::result::Result<(), String> {
         let failed = |what: &'static str| move |e: terrane::Error| format!("{what}: {e}");
-        let db = rig.open(tiny_with(self.seed), self.seed).map_err(failed("reopening"))?;
+        let db = rig.open(drawn(self.seed), self.seed).map_err(failed("reopening"))?;
         sound(&db)?;
         let shown_now = history.judge(&shown(&db).map_err(failed("reading"))?)?;
+        let sequence = db.snapshot().sequence();
+        if sequence != shown_now as u64 {
+            return Err(format!("{shown_now} batches are shown, the last has sequence {sequence}"));
+        }
         history.rewind(shown_now);
         play(db, rig, self.seed + 1, &workload(self.seed + 1, 12), history)
             .map_err(failed("going on"))?;
-        let db = rig.open(tiny_with(self.seed), self.seed).map_err(failed("reopening again"))?;
+        let db = rig.open(drawn(self.seed), self.seed).map_err(failed("reopening again"))?;
         sound(&db)?;
         let state = shown(&db).map_err(failed("reading again"))?;
         if &state != history.last() {
@@ -84,7 +91,7 @@ fn sound(db: &Db) -> std::result::Result<(), String> {
 /// # Errors
 /// The first failure of the store.
 pub fn run(rig: &Rig, seed: u64, steps: usize, history: &mut History) -> Result<()> {
-    let db = rig.open(tiny_with(seed), seed)?;
+    let db = rig.open(drawn(seed), seed)?;
     play(db, rig, seed, &workload(seed, steps), history)
 }
 
@@ -108,7 +115,9 @@ pub fn play(mut db: Db, rig: &Rig, seed: u64, steps: &[Step], history: &mut Hist
                     }
                 }
                 history.attempt(batch);
-                db.write(write, if *sync { Durability::Sync } else { Durability::Buffered })?;
+                let durability = if *sync { Durability::Sync } else { Durability::Buffered };
+                let sequence = db.write(write, durability)?;
+                assert_eq!(sequence, history.batches() as u64, "each batch has the next");
                 if *sync {
                     history.promise();
                 }
@@ -125,11 +134,11 @@ pub fn play(mut db: Db, rig: &Rig, seed: u64, steps: &[Step], history: &mut Hist
             Step::Reopen => {
                 db.close()?;
                 history.promise();
-                db = rig.open(tiny_with(seed), seed + number as u64)?;
+                db = rig.open(drawn(seed), seed + number as u64)?;
             }
             Step::Drop => {
                 drop(db);
-                db = rig.open(tiny_with(seed), seed + number as u64)?;
+                db = rig.open(drawn(seed), seed + number as u64)?;
             }
         }
         if number % 16 == 0 {

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use terrane::entry::{MAX_SEQ, Tag};
 use terrane::storage::fuzz::{Slot, decode_current, decode_record, decode_superblock, scan};
 use terrane::storage::medium::{Medium, MemoryMedium};
-use terrane::storage::write_all_at;
+use terrane::storage::{File, write_all_at};
 use terrane::table::block::Block;
 use terrane::table::filter::Filter;
 use terrane::table::footer::{FOOTER_BYTES, Footer, decode_directory, encode_directory};
 use terrane::table::stored::{mend as seal, unseal};
-use terrane::table::{Access, BlockCache, BlockCursor, Properties, Table, key_hash};
+use terrane::table::{Access, BlockCache, BlockCursor, Properties, Table, TableFiles, key_hash};
 use terrane::version::{Catalog, Edit};
 use terrane::{WriteBatch, batch, wal};
 use terrane_policy::{TableId, TableInfo};
@@ -56,15 +56,15 @@ pub fn run(name: &str, data: &[u8]) {
 pub fn log(data: &[u8]) {
     let mut bytes = data.to_vec();
     mend::log(&mut bytes);
-    let found = wal::scan(&bytes, mend::NUMBER).expect("bytes in memory");
+    let found = wal::scan(&bytes, mend::LOG).expect("bytes in memory");
     let start = found.first().map_or(1, |f| f.header.first);
     let medium = MemoryMedium::new();
     let file = medium.create("log").expect("a medium in memory");
     write_all_at(&*file, &bytes, 0).expect("a medium in memory");
     let mut payloads = 0;
-    let replayed = wal::replay(&[(mend::NUMBER, file)], start, 0, &mut |_, payload| {
-        payloads += payload.len();
-        batch(payload);
+    let replayed = wal::replay(&[(mend::LOG, file)], start, 0, &mut |_, bytes| {
+        payloads += bytes.len();
+        batch(bytes);
         Ok(())
     });
     assert!(payloads <= data.len());
@@ -75,7 +75,7 @@ pub fn log(data: &[u8]) {
     }
 }
 
-/// The entries of a log record.
+/// The entries of a batch.
 pub fn batch(data: &[u8]) {
     let decoded = batch::decode(data).all(|entry| entry.is_ok());
     if let Ok(batch) = WriteBatch::from_encoded(data.to_vec()) {
@@ -87,7 +87,7 @@ pub fn batch(data: &[u8]) {
 pub fn journal(data: &[u8]) {
     let mut bytes = data.to_vec();
     mend::journal(&mut bytes);
-    let Ok(scan) = scan(&bytes, mend::NUMBER, "journal", 0) else { return };
+    let Ok(scan) = scan(&bytes, mend::JOURNAL, "journal", 0) else { return };
     let mut catalog = Catalog::default();
     for (number, (_, payload)) in scan.records.iter().enumerate() {
         let Some(edit) = decode_record(payload).and_then(|record| record.edit) else { continue };
@@ -128,16 +128,16 @@ fn again(catalog: &Catalog) {
 pub fn current(data: &[u8]) {
     let _ = decode_current(data);
     let mut bytes = data.to_vec();
-    mend::head(&mut bytes, b"TRNCUR\r\n", 16);
-    assert_eq!(decode_current(&bytes).is_some(), bytes.len() >= 24);
+    mend::head(&mut bytes, b"TRNCUR\r\n", 32);
+    assert_eq!(decode_current(&bytes).is_some(), bytes.len() >= 40);
 }
 
 /// A slot of a volume's superblock.
 pub fn superblock(data: &[u8]) {
     let _ = decode_superblock(data);
     let mut bytes = data.to_vec();
-    mend::head(&mut bytes, b"TRNVOL\r\n", 48);
-    assert_eq!(matches!(decode_superblock(&bytes), Slot::Valid(_)), bytes.len() >= 56);
+    mend::head(&mut bytes, b"TRNVOL\r\n", 64);
+    assert_eq!(matches!(decode_superblock(&bytes), Slot::Valid(_)), bytes.len() >= 72);
 }
 
 /// A whole table: opened, read in every way, checked.
@@ -149,7 +149,10 @@ pub fn table(data: &[u8]) {
     let file = medium.create("table").expect("a medium in memory");
     write_all_at(&*file, &bytes, 0).expect("a medium in memory");
     let cache = Arc::new(BlockCache::new(1 << 20));
-    let Ok(table) = Table::open(file, Arc::new(info), cache) else { return };
+    let table = Table::new(Arc::new(info), Arc::new(OneFile(file)), cache);
+    if table.open().is_err() {
+        return;
+    }
     let table = Arc::new(table);
     for key in [b"".as_slice(), b"counter", b"key050", b"zzz"] {
         let _ = table.get(key, MAX_SEQ);
@@ -171,13 +174,23 @@ pub fn table(data: &[u8]) {
     let _ = table.check();
 }
 
+/// A place where every table is one file.
+struct OneFile(Arc<dyn File>);
+
+impl TableFiles for OneFile {
+    fn open(&self, _: TableId) -> terrane::Result<Arc<dyn File>> {
+        Ok(self.0.clone())
+    }
+}
+
 /// What a tree would know of this table: its own words.
 fn info(bytes: &[u8]) -> Option<TableInfo> {
     let end = bytes.len().checked_sub(FOOTER_BYTES)?;
     let footer = Footer::decode(bytes[end..].try_into().ok()?, "table", bytes.len() as u64).ok()?;
     let from = footer.directory_offset;
-    let part =
-        |at: u64, len: u64| unseal(bytes[at as usize..][..len as usize].to_vec(), footer.table, at);
+    let part = |at: u64, len: u64| {
+        unseal(bytes[at as usize..][..len as usize].to_vec(), footer.seed(), at)
+    };
     let directory = part(from, footer.directory_len.into()).ok()?;
     let sections = decode_directory(&directory, &footer).ok()?;
     let found = sections.iter().find(|section| section.kind == 3)?;
@@ -191,6 +204,7 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
         largest: said.largest,
         first_seq: said.first_seq,
         last_seq: said.last_seq,
+        salt: footer.salt,
         histogram: said.histogram,
     })
 }
@@ -200,7 +214,7 @@ pub fn footer(data: &[u8]) {
     let Some((directory, last)) = data.split_last_chunk::<FOOTER_BYTES>() else { return };
     let mut last = *last;
     mend::footer(&mut last);
-    let len = u64::from_le_bytes(last[40..48].try_into().expect("8 bytes"));
+    let len = u64::from_le_bytes(last[56..64].try_into().expect("8 bytes"));
     let Ok(footer) = Footer::decode(&last, "table", len) else { return };
     if let Ok(sections) = decode_directory(directory, &footer) {
         let mut out = Vec::new();

@@ -40,6 +40,12 @@ impl History {
         self.synced = self.states.len() - 1;
     }
 
+    /// How many batches there were.
+    #[must_use]
+    pub fn batches(&self) -> usize {
+        self.states.len() - 1
+    }
+
     /// The state after all batches.
     #[must_use]
     pub fn last(&self) -> &State {
@@ -67,6 +73,12 @@ impl History {
             return Err(format!("{shown} batches are left of {} that were synced", self.synced));
         }
         Ok(shown)
+    }
+
+    /// Whether the state is one of those that the batches went through.
+    #[must_use]
+    pub fn has(&self, state: &State) -> bool {
+        self.states.contains(state)
     }
 
     /// Forgets what was lost: the store goes on from `shown` batches, which are on the medium.

@@ -4,7 +4,7 @@
 //!
 //! 1. `CURRENT`: magic, generation and checksum of either copy. A volume: a superblock's body and
 //!    checksum in either slot.
-//! 2. The journal: both frames of every record, without the zeros that fill their sectors.
+//! 2. The journal: both frames of every record, without the zeros that fill them up.
 //! 3. Every byte of a table that the journal names.
 //! 4. Of each live log, header and payload of the records that recovery takes.
 //!
@@ -14,9 +14,10 @@
 use crate::rig::Kind;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use terrane::batch;
 use terrane::entry::Seq;
-use terrane::storage::fuzz::{Scan, Slot, decode_current, decode_record, decode_superblock, scan};
+use terrane::storage::fuzz::{
+    JournalId, Scan, Slot, decode_current, decode_record, decode_superblock, scan,
+};
 use terrane::storage::medium::{Medium, MemoryMedium};
 use terrane::storage::{FileId, read_exact_at, write_all_at};
 use terrane::version::{Catalog, Edit};
@@ -115,8 +116,8 @@ impl Image {
     #[must_use]
     pub fn parts(&self, kind: Kind) -> Vec<Part> {
         let mut parts = Vec::new();
-        let (journal, base, bytes, generation) = self.journal(kind, &mut parts);
-        let scanned = scan(bytes, generation, journal, base).expect("a sound journal");
+        let (journal, base, bytes, id) = self.journal(kind, &mut parts);
+        let scanned = scan(bytes, id, journal, base).expect("a sound journal");
         frames(journal, &scanned, &mut parts);
 
         let mut catalog = Catalog::default();
@@ -142,27 +143,29 @@ impl Image {
 
     /// The journal's file, where its region begins, the region and the generation; what names it
     /// goes to `parts`.
-    fn journal(&self, kind: Kind, parts: &mut Vec<Part>) -> (&str, u64, &[u8], u64) {
+    fn journal(&self, kind: Kind, parts: &mut Vec<Part>) -> (&str, u64, &[u8], JournalId) {
         let mut head = |file: &str, range| {
             parts.push(Part { file: file.to_owned(), range, of: Structure::Head });
         };
         if kind.backings().is_empty() {
-            let (generation, _) = decode_current(&self.files["CURRENT"]).expect("a sound CURRENT");
-            head("CURRENT", 0..24);
-            head("CURRENT", 512..536);
+            let (store, generation, _) =
+                decode_current(&self.files["CURRENT"]).expect("a sound CURRENT");
+            head("CURRENT", 0..40);
+            head("CURRENT", 16384..16384 + 40);
             let name = format!("MANIFEST-{generation:06}");
             let (name, bytes) = self.files.get_key_value(&name).expect("a manifest");
-            return (name, 0, bytes, generation);
+            return (name, 0, bytes, JournalId { store, generation });
         }
         let (name, bytes) = self.files.get_key_value(kind.backings()[0]).expect("a backing");
         let Slot::Valid(superblock) = decode_superblock(&bytes[..512]) else {
             panic!("a sound superblock")
         };
-        head(name, 0..56);
-        head(name, 4096..4096 + 56);
+        head(name, 0..72);
+        head(name, 16384..16384 + 72);
         let base = superblock.journal_offset;
         let region = &bytes[base as usize..(base + superblock.journal_len) as usize];
-        (name, base, region, superblock.generation)
+        let id = JournalId { store: superblock.id, generation: superblock.generation };
+        (name, base, region, id)
     }
 
     /// Where the bytes of a file lie.
@@ -205,14 +208,14 @@ impl Image {
             let pieces = &places[&FileId::log(log.file)];
             let bytes = self.bytes(pieces);
             let mut end = 0;
-            for record in wal::scan(&bytes, log.number).expect("bytes in memory") {
+            for record in wal::scan(&bytes, log.id()).expect("bytes in memory") {
                 if record.offset != end || record.header.first != next {
                     break;
                 }
                 end = record.end();
                 let from = record.offset + wal::record::HEADER_BYTES as u64;
                 let to = from + record.header.payload_bytes as u64;
-                next += batch::decode(&bytes[from as usize..to as usize]).count() as u64;
+                next += wal::batches(&bytes[from as usize..to as usize]).count() as u64;
                 proven = proven.max(record.header.synced);
                 taken.push((pieces, record.offset..to, record.header.first));
             }
@@ -225,13 +228,14 @@ impl Image {
     }
 }
 
-/// Both frames of every record.
+/// Both frames of every record, but for the last where a crash left one of them.
 fn frames(file: &str, scanned: &Scan<'_>, parts: &mut Vec<Part>) {
-    for (number, (offset, payload)) in scanned.records.iter().enumerate() {
-        // The first payload follows 20 bytes that describe the region.
-        let region = if number == 0 { 20 } else { 0 };
+    let whole = scanned.records.len() - usize::from(!scanned.repaired.is_empty());
+    for (number, (offset, payload)) in scanned.records.iter().enumerate().take(whole) {
+        // The first payload follows 44 bytes that describe the region.
+        let region = if number == 0 { 44 } else { 0 };
         let len = 32 + region + payload.len() as u64;
-        for start in [*offset, offset + len.next_multiple_of(512)] {
+        for start in [*offset, offset + scanned.capacity / 2] {
             let file = file.to_owned();
             parts.push(Part { file, range: start..start + len, of: Structure::Journal });
         }

@@ -3,15 +3,20 @@
 //! Each follows the lengths in the bytes as far as these go, and leaves the rest as it is.
 
 use terrane::codec::{Decoder, checksum};
+use terrane::storage::StoreId;
+use terrane::storage::fuzz::JournalId;
 use terrane::table::BlockCursor;
 use terrane::table::block::Block;
 use terrane::table::footer::FOOTER_BYTES;
 use terrane::table::stored;
 use terrane::wal::record::HEADER_BYTES;
-use terrane::wal::record_bytes;
+use terrane::wal::{LogId, record_bytes};
 
-/// The number in a mended log, and the generation of a mended journal.
-pub const NUMBER: u64 = 1;
+/// A mended journal.
+pub const JOURNAL: JournalId =
+    JournalId { store: StoreId::new([3; StoreId::BYTES]), generation: 1 };
+/// A mended log.
+pub const LOG: LogId = LogId { number: 1, salt: 2 };
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
     Decoder::new(bytes.get(at..)?).u64()
@@ -31,33 +36,33 @@ pub fn log(bytes: &mut [u8]) {
         let Some(payload) = record[HEADER_BYTES..].get(..len).filter(|p| !p.is_empty()) else {
             return;
         };
-        let sum = checksum(payload, NUMBER).to_le_bytes();
+        let sum = checksum(payload, LOG.seed()).to_le_bytes();
         put(record, 24, &sum);
-        let sum = checksum(&record[4..HEADER_BYTES], NUMBER) as u32;
+        let sum = checksum(&record[4..HEADER_BYTES], LOG.seed()) as u32;
         put(record, 0, &sum.to_le_bytes());
         at += record_bytes(len) as usize;
     }
 }
 
-/// Both frames of each record of a journal, from its front; each gets the index of its place.
+/// The frames of the first mirror of a journal, which is all there is; each gets the index of its
+/// place.
 pub fn journal(bytes: &mut [u8]) {
-    let (mut at, capacity) = (0, bytes.len() as u64);
+    const SLOT: usize = 16 << 10;
+    let (mut at, capacity) = (0, (2 * (bytes.len() / SLOT * SLOT)) as u64);
     for index in 0u64.. {
-        for _ in 0..2 {
-            let Some(frame) = bytes.get_mut(at..).filter(|rest| rest.len() >= 32) else { return };
-            let len = Decoder::new(&frame[8..]).u32().unwrap_or(0) as usize;
-            let Some(end) = len.checked_add(32).filter(|end| *end <= frame.len()) else { return };
-            let frame = &mut frame[..end];
-            put(frame, 12, &[0; 4]);
-            put(frame, 16, &NUMBER.to_le_bytes());
-            put(frame, 24, &index.to_le_bytes());
-            if index == 0 {
-                put(frame, 44, &capacity.to_le_bytes());
-            }
-            let sum = checksum(&frame[8..], NUMBER.rotate_left(32) ^ index);
-            put(frame, 0, &sum.to_le_bytes());
-            at += end.next_multiple_of(512);
+        let Some(frame) = bytes.get_mut(at..).filter(|rest| rest.len() >= 32) else { return };
+        let len = Decoder::new(&frame[8..]).u32().unwrap_or(0) as usize;
+        let Some(end) = len.checked_add(32).filter(|end| *end <= frame.len()) else { return };
+        let frame = &mut frame[..end];
+        put(frame, 12, &[0; 4]);
+        put(frame, 16, &JOURNAL.generation.to_le_bytes());
+        put(frame, 24, &index.to_le_bytes());
+        if index == 0 {
+            put(frame, 68, &capacity.to_le_bytes());
         }
+        let sum = checksum(&frame[8..], JOURNAL.seed(index));
+        put(frame, 0, &sum.to_le_bytes());
+        at += end.next_multiple_of(SLOT);
     }
 }
 
@@ -71,52 +76,68 @@ pub fn head(bytes: &mut [u8], magic: &[u8], body: usize) {
 
 /// The footer of a table.
 pub fn footer(bytes: &mut [u8]) {
-    const MAGIC: &[u8; 8] = b"TERRANE\x01";
-    if let Some(sum) = bytes.get(..48).map(|b| checksum(b, u64::from_le_bytes(*MAGIC))) {
-        put(bytes, 48, &sum.to_le_bytes());
-        put(bytes, 56, MAGIC);
+    const MAGIC: &[u8; 8] = b"TERRANE\x02";
+    if let Some(sum) = bytes.get(..64).map(|b| checksum(b, u64::from_le_bytes(*MAGIC))) {
+        put(bytes, 64, &sum.to_le_bytes());
+        put(bytes, 72, MAGIC);
     }
 }
 
-/// A whole table: footer, directory, sections, and the blocks that the index names.
+/// A whole table: footer, directory, sections, partitions, and the blocks that their indexes name.
 pub fn table(bytes: &mut [u8]) {
     let Some(end) = bytes.len().checked_sub(FOOTER_BYTES) else { return };
     footer(&mut bytes[end..]);
-    let Some((number, directory)) = word(bytes, end).zip(word(bytes, end + 16)) else { return };
+    let [number, salt, directory] = [0, 8, 32].map(|at| word(bytes, end + at));
+    let Some((seed, directory)) =
+        number.zip(salt).map(|(number, salt)| stored::seed(salt, number)).zip(directory)
+    else {
+        return;
+    };
     let Some(directory) = usize::try_from(directory).ok().filter(|at| *at < end) else { return };
-    stored::mend(&mut bytes[directory..end], number, directory as u64);
+    stored::mend(&mut bytes[directory..end], seed, directory as u64);
     let mut sections = Vec::new();
     let mut d = Decoder::new(&bytes[directory..end]);
     while let (Some(kind), Some(at), Some(len)) = (d.varint(), d.varint(), d.varint()) {
         sections.push((kind, at, len));
     }
     for (kind, at, len) in sections {
-        let Some(index) = mend_part(bytes, number, at, len) else { continue };
+        // Partitions have no checksum but those of their parts.
+        let Some(index) = (kind != 1).then(|| mend_part(bytes, seed, at, len)).flatten() else {
+            continue;
+        };
         if kind == 2 {
-            handles(index).into_iter().for_each(|(at, len)| {
-                mend_part(bytes, number, at, len);
-            });
+            handles(index).into_iter().for_each(|partition| mend_partition(bytes, seed, partition));
         }
     }
 }
 
-/// Mends the part at a place, if there is one, and answers what is stored in it.
-fn mend_part(bytes: &mut [u8], table: u64, at: u64, len: u64) -> Option<Vec<u8>> {
-    let end = at.checked_add(len).filter(|end| *end <= bytes.len() as u64)?;
-    let part = &mut bytes[at as usize..end as usize];
-    stored::mend(part, table, at);
-    stored::unseal(part.to_vec(), table, at).ok()
+/// Mends a partition, and the blocks that its index names.
+fn mend_partition(bytes: &mut [u8], seed: u64, [at, filter, index]: [u64; 3]) {
+    mend_part(bytes, seed, at, filter);
+    let index = at.checked_add(filter).and_then(|at| mend_part(bytes, seed, at, index));
+    for [at, len, _] in index.map(handles).unwrap_or_default() {
+        mend_part(bytes, seed, at, len);
+    }
 }
 
-/// Where the blocks lie that an index names.
-fn handles(index: Vec<u8>) -> Vec<(u64, u64)> {
+/// Mends the part at a place, if there is one, and answers what is stored in it.
+fn mend_part(bytes: &mut [u8], seed: u64, at: u64, len: u64) -> Option<Vec<u8>> {
+    let end = at.checked_add(len).filter(|end| *end <= bytes.len() as u64)?;
+    let part = &mut bytes[at as usize..end as usize];
+    stored::mend(part, seed, at);
+    stored::unseal(part.to_vec(), seed, at).ok()
+}
+
+/// Where the parts lie that an index names: the three numbers of each.
+fn handles(index: Vec<u8>) -> Vec<[u64; 3]> {
     let Ok(block) = Block::decode(index) else { return Vec::new() };
     let mut cursor = BlockCursor::new(block.into());
     let mut handles = Vec::new();
     let mut step = cursor.seek_first();
     while step.is_ok() && cursor.valid() {
         let mut d = Decoder::new(cursor.value());
-        handles.extend(d.varint().zip(d.varint()));
+        let mut word = || d.varint();
+        handles.extend(word().zip(word()).zip(word()).map(|((a, b), c)| [a, b, c]));
         step = cursor.advance();
     }
     handles

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane::Result;
-use terrane::storage::File;
 use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::{File, StoreId};
 
 /// The medium; clones share it.
 #[derive(Clone, Default)]
@@ -60,6 +60,9 @@ impl MeteredMedium {
 impl Medium for MeteredMedium {
     fn place(&self) -> String {
         self.inner.place()
+    }
+    fn draw_id(&self) -> Result<StoreId> {
+        self.inner.draw_id()
     }
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {
         Ok(self.file(self.inner.create(name)?))

@@ -1,10 +1,12 @@
 //! The four kinds of storage, each over a medium that loses power, fails, fills up and rots.
 
+use crate::random::Random;
 use std::sync::Arc;
 use terrane::driver::{Driver, SeededDriver};
 use terrane::storage::medium::{FaultMedium, Medium, MemoryMedium, NativeMedium};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, File, Storage, Volume};
+use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Options, Result};
 use terrane_policy::hostile::Hostile;
 use terrane_policy::{
@@ -58,7 +60,11 @@ impl Rig {
         let native = matches!(kind, Kind::NativeDirectory | Kind::NativeVolume);
         let dir = native.then(|| tempfile::tempdir().expect("a temporary directory"));
         let inner: Arc<dyn Medium> = match &dir {
-            Some(dir) => Arc::new(NativeMedium::open(dir.path(), true).expect("a directory")),
+            // Few open files, so that some are closed and opened again.
+            Some(dir) => {
+                let medium = NativeMedium::open(dir.path(), true).expect("a directory");
+                Arc::new(medium.open_at_most(8))
+            }
             None => Arc::new(MemoryMedium::new()),
         };
         Rig { _dir: dir, ..Rig::over(kind, inner) }
@@ -95,7 +101,8 @@ impl Rig {
         let backings: Vec<Arc<dyn File>> = backings.collect::<Result<_>>()?;
         medium.sync_names()?;
         // Small steps, so that a small store grows and shrinks often.
-        let options = VolumeOptions { min_growth: 64 << 10, ..VolumeOptions::default() };
+        let new_id = medium.draw_id()?;
+        let options = VolumeOptions { new_id, min_growth: 64 << 10, ..VolumeOptions::default() };
         Ok(Arc::new(Volume::open(backings, options)?))
     }
 
@@ -116,10 +123,20 @@ impl Rig {
     }
 }
 
-/// Options so small that a few hundred entries rotate logs, flush, stall and compact.
+/// Options so small that a few hundred entries rotate logs, flush, stall and compact, and that tables
+/// have several blocks and partitions.
 #[must_use]
 pub fn tiny() -> Options {
-    tiny_with(0)
+    Options {
+        memtable_bytes: 2 << 10,
+        log_bytes: 4 << 10,
+        logs_bytes_max: 12 << 10,
+        level0_runs_max: 6,
+        cache_bytes: 16 << 10,
+        table: TableOptions { block_bytes: 256, partition_bytes: 64, ..TableOptions::default() },
+        policy: small_policies()[0].clone(),
+        ..Options::default()
+    }
 }
 
 /// As [`tiny`], with the small policy that `choice` falls on.
@@ -127,14 +144,30 @@ pub fn tiny() -> Options {
 pub fn tiny_with(choice: u64) -> Options {
     let policies = small_policies();
     let policy = policies[(choice % policies.len() as u64) as usize].clone();
+    Options { policy, ..tiny() }
+}
+
+/// As [`tiny`], with the small policy that `seed` falls on and whatever else it draws: a table is one
+/// block or dozens, in one partition or one each, cached or not.
+#[must_use]
+pub fn drawn(seed: u64) -> Options {
+    let mut random = Random(seed ^ 0x0971_0425);
+    let mut among = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
+    let table = TableOptions {
+        block_bytes: among(&[1, 64, 200, 500, 4096]) as usize,
+        partition_bytes: among(&[1, 32, 100, 400, 16384]) as usize,
+        filter_bits_per_key: among(&[0, 2, 10, 10]) as f32,
+        compression: if among(&[0, 1]) == 0 { Compression::None } else { Compression::Lz4 },
+    };
+    let (base_bytes, table_bytes) =
+        (among(&[1 << 10, 2 << 10, 8 << 10]), among(&[1 << 10, 1500, 6 << 10]));
+    let policies = sized_policies(base_bytes, table_bytes);
     Options {
-        memtable_bytes: 2 << 10,
-        log_bytes: 4 << 10,
-        logs_bytes_max: 12 << 10,
-        level0_runs_max: 6,
-        cache_bytes: 16 << 10,
-        policy,
-        ..Options::default()
+        memtable_bytes: among(&[1 << 10, 2 << 10, 6 << 10]),
+        cache_bytes: among(&[0, 3 << 10, 16 << 10, 1 << 20]),
+        policy: policies[(seed % policies.len() as u64) as usize].clone(),
+        table,
+        ..tiny()
     }
 }
 

@@ -6,11 +6,14 @@ use crate::image::{Image, Structure};
 use crate::rig::{Kind, Rig, tiny};
 use crate::workload::{Step, workload};
 use std::collections::BTreeMap;
-use terrane::storage::fuzz::{Scan, decode_current, decode_record, decode_superblock, scan};
+use terrane::storage::fuzz::{
+    JournalId, Scan, decode_current, decode_record, decode_superblock, scan,
+};
 use terrane::table::BlockCursor;
 use terrane::table::block::Block;
 use terrane::table::footer::{FOOTER_BYTES, Footer, decode_directory};
 use terrane::table::stored::unseal;
+use terrane::wal::batches;
 use terrane::wal::record::HEADER_BYTES;
 
 /// Inputs by the name of their target.
@@ -33,18 +36,19 @@ pub fn seeds() -> Seeds {
             };
             let from = superblock.journal_offset as usize;
             let region = &image.files["journal"][from..][..superblock.journal_len as usize];
+            let id = JournalId { store: superblock.id, generation: superblock.generation };
             seeds.entry("superblock").or_default().push(slot);
-            journal(
-                &mut seeds,
-                &scan(region, superblock.generation, "", 0).expect("sound"),
-                region,
-            );
+            journal(&mut seeds, &scan(region, id, "", 0).expect("sound"), region);
         } else {
             let current = image.files["CURRENT"].clone();
-            let (generation, _) = decode_current(&current).expect("a sound CURRENT");
+            let (store, generation, _) = decode_current(&current).expect("a sound CURRENT");
             seeds.entry("current").or_default().push(current);
             let bytes = &image.files[&format!("MANIFEST-{generation:06}")];
-            journal(&mut seeds, &scan(bytes, generation, "", 0).expect("sound"), bytes);
+            journal(
+                &mut seeds,
+                &scan(bytes, JournalId { store, generation }, "", 0).expect("sound"),
+                bytes,
+            );
             logs(&mut seeds, &image);
             let tables = image.files.iter().filter(|(name, _)| name.ends_with(".sst"));
             tables.for_each(|(_, bytes)| table(&mut seeds, bytes));
@@ -64,7 +68,9 @@ fn image(kind: Kind) -> Image {
 }
 
 fn journal(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {
-    seeds.entry("journal").or_default().push(region[..scan.end as usize].to_vec());
+    // The first mirror, as far as the fourth record.
+    let end = (scan.end as usize).min(64 << 10);
+    seeds.entry("journal").or_default().push(region[..end].to_vec());
     for (_, payload) in &scan.records {
         seeds.entry("record").or_default().push(payload.to_vec());
         let edit = decode_record(payload).expect("a sound record").edit;
@@ -77,7 +83,8 @@ fn logs(seeds: &mut Seeds, image: &Image) {
         if matches!(part.of, Structure::Proven | Structure::Unproven { .. }) {
             let bytes = &image.files[&part.file];
             let (from, to) = (part.range.start as usize, part.range.end as usize);
-            seeds.entry("batch").or_default().push(bytes[from + HEADER_BYTES..to].to_vec());
+            let batches = batches(&bytes[from + HEADER_BYTES..to]).flatten();
+            seeds.entry("batch").or_default().extend(batches.map(|(_, batch)| batch.to_vec()));
             // The log up to this record.
             seeds.entry("log").or_default().push(bytes[..to.next_multiple_of(8)].to_vec());
         }
@@ -86,35 +93,47 @@ fn logs(seeds: &mut Seeds, image: &Image) {
 
 fn table(seeds: &mut Seeds, bytes: &[u8]) {
     let end = bytes.len() - FOOTER_BYTES;
-    let last = bytes[end..].try_into().expect("64 bytes");
+    let last = bytes[end..].try_into().expect("80 bytes");
     let footer = Footer::decode(last, "table", bytes.len() as u64).expect("a sound table");
     let mut part = |at: u64, len: u64| {
         let stored = bytes[at as usize..][..len as usize].to_vec();
         seeds.entry("stored").or_default().push(stored.clone());
-        unseal(stored, footer.table, at).expect("a sound part")
+        unseal(stored, footer.seed(), at).expect("a sound part")
     };
     let directory = part(footer.directory_offset, footer.directory_len.into());
     let sections = decode_directory(&directory, &footer).expect("a sound directory");
-    let sections: Vec<_> = sections.iter().map(|s| (s.kind, part(s.offset, s.len))).collect();
-    let mut blocks = Vec::new();
-    for (kind, bytes) in sections {
-        match kind {
-            1 => seeds.entry("filter").or_default().push(bytes),
-            2 => blocks.push(bytes),
-            _ => seeds.entry("properties").or_default().push(bytes),
+    let (mut blocks, mut filters, mut properties) = (Vec::new(), Vec::new(), Vec::new());
+    for section in sections {
+        match section.kind {
+            1 => {}
+            2 => blocks.push(part(section.offset, section.len)),
+            _ => properties.push(part(section.offset, section.len)),
         }
     }
-    let mut index = BlockCursor::new(Block::decode(blocks[0].clone()).expect("sound").into());
-    index.seek_first().expect("a sound index");
-    while index.valid() {
-        let mut d = terrane::codec::Decoder::new(index.value());
-        let (at, len) = d.varint().zip(d.varint()).expect("a sound index");
-        let stored = bytes[at as usize..][..len as usize].to_vec();
-        seeds.entry("stored").or_default().push(stored.clone());
-        blocks.push(unseal(stored, footer.table, at).expect("a sound block"));
-        index.advance().expect("a sound index");
+    for [at, filter, index] in handles(&blocks[0]) {
+        if filter > 0 {
+            filters.push(part(at, filter));
+        }
+        let index = part(at + filter, index);
+        blocks.extend(handles(&index).into_iter().map(|[at, len, _]| part(at, len)));
+        blocks.push(index);
     }
+    seeds.entry("filter").or_default().extend(filters);
+    seeds.entry("properties").or_default().extend(properties);
     seeds.entry("block").or_default().extend(blocks);
     seeds.entry("footer").or_default().push([&directory, &bytes[end..]].concat());
     seeds.entry("table").or_default().push(bytes.to_vec());
+}
+
+/// The three numbers of each entry of an index.
+fn handles(index: &[u8]) -> Vec<[u64; 3]> {
+    let mut index = BlockCursor::new(Block::decode(index.to_vec()).expect("sound").into());
+    let mut handles = Vec::new();
+    index.seek_first().expect("a sound index");
+    while index.valid() {
+        let mut d = terrane::codec::Decoder::new(index.value());
+        handles.push([(); 3].map(|()| d.varint().expect("a sound index")));
+        index.advance().expect("a sound index");
+    }
+    handles
 }

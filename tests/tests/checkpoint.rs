@@ -1,6 +1,8 @@
 //! A checkpoint is the store at one moment, in any other kind of storage.
 
-use terrane::{Durability, WriteBatch};
+use terrane::storage::medium::Medium;
+use terrane::storage::medium::fault::{Fault, Survivors};
+use terrane::{Db, Durability, Error, Options, WriteBatch};
 use terrane_tests::history::shown;
 use terrane_tests::rig::{KINDS, Kind, Rig, tiny};
 
@@ -44,7 +46,7 @@ fn a_checkpoint_into_a_place_that_holds_a_store_is_refused() {
     let (other, held) = filled(Kind::MemoryVolume);
     held.close().unwrap();
     let refused = db.checkpoint(&*other.storage().unwrap()).unwrap_err();
-    assert!(matches!(refused, terrane::Error::InvalidArgument(_)), "{refused}");
+    assert!(matches!(refused, Error::InvalidArgument(_)), "{refused}");
 }
 
 #[test]
@@ -56,7 +58,7 @@ fn a_checkpoint_cut_short_leaves_no_store_or_the_whole() {
             let mut target = Rig::new(kind);
             target.medium.cut_at(cut);
             let done = target.storage().and_then(|storage| db.checkpoint(&*storage)).is_ok();
-            let survivors = terrane::storage::medium::fault::Survivors::Random(cut);
+            let survivors = Survivors::Random(cut);
             target.medium.crash(survivors).unwrap();
             target.restore_power();
             let copy = target.open(tiny(), 2).unwrap();
@@ -67,5 +69,158 @@ fn a_checkpoint_cut_short_leaves_no_store_or_the_whole() {
                 break;
             }
         }
+    }
+}
+
+#[test]
+fn a_checkpoint_whose_step_failed_goes_no_further() {
+    for from in [Kind::MemoryDirectory, Kind::NativeDirectory] {
+        let (_rig, db) = filled(from);
+        db.flush().unwrap();
+        db.default_keyspace().put(b"last", b"in the log", Durability::Sync).unwrap();
+        let expected = shown(&db).unwrap();
+        for to in [Kind::NativeDirectory, Kind::MemoryDirectory, Kind::MemoryVolume] {
+            for failing in 0.. {
+                let mut target = Rig::new(to);
+                let Ok(storage) = target.storage() else { continue };
+                target.medium.fail_at(failing, Fault::Io);
+                let Ok(mut checkpoint) = db.begin_checkpoint(&*storage) else { continue };
+                // Whoever takes a failed step for one to be tried again.
+                let mut failed = 0;
+                let whole = loop {
+                    match checkpoint.step(&*storage) {
+                        Ok(true) if failed > 0 => panic!("{to:?}: a step after a failed one"),
+                        Ok(more) if !more => break true,
+                        Ok(_) => {}
+                        Err(_) if failed == 3 => break false,
+                        Err(_) => failed += 1,
+                    }
+                };
+                let reached = target.medium.operations() > failing;
+                assert!(!(whole && failed > 0), "{to:?}: complete after a failure at {failing}");
+                drop((checkpoint, storage));
+                target.medium.heal();
+                target.medium.crash(Survivors::All).unwrap();
+                target.restore_power();
+                let copy = shown(&target.open(tiny(), 2).unwrap()).unwrap();
+                let empty = copy.iter().all(|keyspace| keyspace.is_empty());
+                assert!(copy == expected || (!whole && empty), "{to:?}, failing at {failing}");
+                if whole && !reached {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Flips a bit in the middle of a file of the open store.
+fn damage(rig: &Rig, name: &str) {
+    let len = rig.medium.open(name).unwrap().len().unwrap();
+    rig.medium.flip(name, len / 3 * 8).unwrap();
+}
+
+#[test]
+fn a_checkpoint_of_a_damaged_table_names_it_and_makes_none() {
+    for (from, to) in [
+        (Kind::MemoryDirectory, Kind::MemoryVolume),
+        (Kind::MemoryDirectory, Kind::MemoryDirectory),
+    ] {
+        let (rig, db) = filled(from);
+        db.flush().unwrap();
+        db.settle().unwrap();
+        let name = rig.medium.list().unwrap().into_iter().rfind(|n| n.ends_with(".sst")).unwrap();
+        damage(&rig, &name);
+        let target = Rig::new(to);
+        let refused = db.checkpoint(&*target.storage().unwrap()).unwrap_err();
+        let Error::Corrupt(damage) = refused else { panic!("{refused}") };
+        assert_eq!(damage.file, name);
+        assert!(target.open(terrane::Options { create: false, ..tiny() }, 1).is_err());
+    }
+}
+
+#[test]
+fn a_checkpoint_of_a_damaged_log_names_it_and_makes_none() {
+    let (rig, db) = filled(Kind::MemoryDirectory);
+    db.flush().unwrap();
+    let log = |rig: &Rig| {
+        let mut logs = rig.medium.list().unwrap();
+        logs.retain(|name| name.ends_with(".log"));
+        let before: Vec<_> = logs.iter().map(|name| contents(rig, name)).collect();
+        (logs, before)
+    };
+    let (logs, before) = log(&rig);
+    db.default_keyspace().put(b"last", b"in the log", Durability::Sync).unwrap();
+    let (_, after) = log(&rig);
+    let changed = (0..logs.len()).find(|at| before[*at] != after[*at]).unwrap();
+    let at = (0..after[changed].len()).find(|at| before[changed][*at] != after[changed][*at]);
+    rig.medium.flip(&logs[changed], at.unwrap() as u64 * 8).unwrap();
+    let target = Rig::new(Kind::MemoryVolume);
+    let storage = target.storage().unwrap();
+    let mut checkpoint = db.begin_checkpoint(&*storage).unwrap();
+    let refused = loop {
+        match checkpoint.step(&*storage) {
+            Ok(more) => assert!(more, "a damaged log was copied"),
+            Err(refused) => break refused,
+        }
+    };
+    let Error::Corrupt(damage) = refused else { panic!("{refused}") };
+    assert_eq!(damage.file, logs[changed]);
+}
+
+fn contents(rig: &Rig, name: &str) -> Vec<u8> {
+    let file = rig.medium.open(name).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    terrane::storage::read_exact_at(&*file, &mut bytes, 0).unwrap();
+    bytes
+}
+
+/// A store whose only log holds ten records.
+fn logged(kind: Kind) -> (Rig, terrane::Db) {
+    let rig = Rig::new(kind);
+    let db = rig.open(Options::default(), 1).unwrap();
+    for number in 0..10u8 {
+        db.default_keyspace().put(b"foreign", &[number; 40], Durability::Sync).unwrap();
+    }
+    (rig, db)
+}
+
+/// What a place shows that an aborted checkpoint of `db` left, after `then`, and a loss of power
+/// where that is `cut`.
+fn after_an_abort(db: &Db, steps: usize, cut: bool, then: impl Fn(&Db)) -> Vec<Vec<u8>> {
+    let mut target = Rig::new(Kind::MemoryVolume);
+    let storage = target.storage().unwrap();
+    let mut checkpoint = db.begin_checkpoint(&*storage).unwrap();
+    for _ in 0..steps {
+        checkpoint.step(&*storage).unwrap();
+    }
+    drop((checkpoint, storage));
+    let new = target.open(Options::default(), 2).unwrap();
+    then(&new);
+    if cut {
+        target.medium.crash(Survivors::Synced).unwrap();
+        target.restore_power();
+        drop(new);
+    } else {
+        new.close().unwrap();
+    }
+    let again = target.open(Options::default(), 3).unwrap();
+    let mut keys = Vec::new();
+    let mut scan = again.default_keyspace().scan(Default::default()).unwrap();
+    while let Some((key, _)) = scan.next().unwrap() {
+        keys.push(key.to_vec());
+    }
+    keys
+}
+
+#[test]
+fn a_store_made_where_a_checkpoint_was_aborted_is_new() {
+    let (_rig, db) = logged(Kind::MemoryVolume);
+    for steps in 0..5 {
+        let put = |db: &Db| {
+            db.default_keyspace().put(b"own", b"1", Durability::Sync).unwrap();
+        };
+        assert_eq!(after_an_abort(&db, steps, false, put), [b"own"], "{steps} steps");
+        assert_eq!(after_an_abort(&db, steps, true, |_| ()), [b""; 0], "{steps} steps, cut");
+        assert_eq!(after_an_abort(&db, steps, true, put), [b"own"], "{steps} steps, put, cut");
     }
 }

@@ -1,13 +1,14 @@
 //! Power is cut at every storage operation: nothing that was promised is lost.
 
-use terrane::storage::medium::fault::Survivors;
+use terrane::storage::medium::fault::{SECTOR, SECTORS, Survivors};
 use terrane_tests::crash::Crash;
 use terrane_tests::full;
 use terrane_tests::rig::Kind;
 
 /// Cuts a workload at every `stride`-th operation, with several outcomes each.
 fn cut_everywhere(kind: Kind, seed: u64, steps: usize, stride: u64) {
-    let crash = Crash { kind, seed, steps, cut: None, survivors: Survivors::All };
+    let survivors = Survivors::All;
+    let crash = Crash { kind, seed, steps, cut: None, survivors, sector: SECTOR };
     let operations = crash.operations();
     assert!(operations > 100, "the workload is too small to mean anything: {operations}");
     for cut in (seed % stride..operations).step_by(stride as usize) {
@@ -19,8 +20,9 @@ fn cut_everywhere(kind: Kind, seed: u64, steps: usize, stride: u64) {
             Survivors::Prefix { operation: cut, sectors: 0 },
             Survivors::Prefix { operation: cut, sectors: 1 + cut % 7 },
         ];
+        let sector = SECTORS[((seed + cut) % 3) as usize];
         for survivors in outcomes {
-            let crash = Crash { cut: Some(cut), survivors, ..crash };
+            let crash = Crash { cut: Some(cut), survivors, sector, ..crash };
             if let Err(why) = crash.run() {
                 panic!("{crash:?} of {operations}: {why}");
             }

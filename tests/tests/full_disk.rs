@@ -1,4 +1,4 @@
-//! Every storage operation fails once, or all from one on, or the medium is full: the call says so,
+//! Every storage operation fails once, or a read, or all from one on, or the medium is full: the call says so,
 //! the open store still reads right, and once the medium is well it goes on or is reopened, and
 //! nothing that was acknowledged is missing.
 //!
@@ -30,6 +30,8 @@ enum Trouble {
         operation: u64,
         fault: Fault,
     },
+    /// One read fails; everything is read after each step, too.
+    Read(u64),
     /// The medium takes so many bytes and no more.
     Capacity {
         bytes: u64,
@@ -59,6 +61,8 @@ struct Run {
 type Verdict<T = ()> = Result<T, String>;
 
 const STEPS: usize = 60;
+/// The most jobs that are under way at once.
+const JOBS_MAX: usize = 4;
 
 impl Experiment {
     fn run(self) -> Verdict {
@@ -66,6 +70,7 @@ impl Experiment {
         match self.trouble {
             Trouble::Once { operation, fault } => rig.medium.fail_at(operation, fault),
             Trouble::From { operation, fault } => rig.medium.fail_from(operation, fault),
+            Trouble::Read(read) => rig.medium.fail_read_at(read),
             Trouble::Capacity { bytes, fault } => rig.medium.set_capacity(bytes, fault),
         }
         let mut run = Run {
@@ -83,11 +88,14 @@ impl Experiment {
                     return run.crashed();
                 }
                 run.rig.medium.heal();
-                // A job that failed in the meantime is told of once, by a call that waits for it.
-                let again = match run.play(&step) {
-                    Err(e) if !matches!(e, Error::Poisoned(_)) => run.play(&step),
-                    done => done,
-                };
+                // Jobs that failed in the meantime are told of once each, by calls that wait for them.
+                let mut again = run.play(&step);
+                for _ in 0..JOBS_MAX {
+                    if !matches!(&again, Err(e) if !matches!(e, Error::Poisoned(_))) {
+                        break;
+                    }
+                    again = run.play(&step);
+                }
                 if let Err(refusal) = again {
                     run.reopen(&refusal)?;
                     run.play(&step).map_err(|e| format!("reopened after {refusal}: {e}"))?;
@@ -156,6 +164,10 @@ impl Run {
                 drop(db);
                 self.open()?;
             }
+        }
+        if matches!(self.experiment.trouble, Trouble::Read(_)) {
+            let state = shown(&self.open()?)?;
+            assert!(&state == self.history.last(), "a read that does not fail is wrong");
         }
         Ok(())
     }
@@ -242,6 +254,20 @@ fn measure(kind: Kind, seed: u64) -> (u64, u64) {
     (run.rig.medium.operations(), space.taken)
 }
 
+/// Fails reads of a workload, every `stride`-th.
+fn fail_reads(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
+    for seed in seeds {
+        let rig = Rig::new(kind);
+        let experiment = Experiment { kind, seed, trouble: Trouble::Read(u64::MAX), crash: false };
+        let (history, acknowledged, opened) = (History::default(), 0, 0);
+        let mut run = Run { experiment, rig, db: None, history, acknowledged, opened };
+        workload(seed, STEPS).iter().for_each(|step| run.play(step).expect("nothing fails"));
+        for read in (seed % stride as u64..run.rig.medium.reads()).step_by(stride) {
+            endure(kind, seed, Trouble::Read(read));
+        }
+    }
+}
+
 const FAULTS: [Fault; 3] = [Fault::Io, Fault::NoSpace, Fault::Short];
 
 /// Fails operations of workloads, every `stride`-th of each, in every way.
@@ -310,6 +336,16 @@ fn a_failing_operation_costs_nothing_acknowledged_in_a_volume_on_a_native_file()
 }
 
 #[test]
+fn a_failing_read_costs_nothing_acknowledged_in_a_directory() {
+    fail_reads(Kind::MemoryDirectory, 0..1, one_of(31));
+}
+
+#[test]
+fn a_failing_read_costs_nothing_acknowledged_in_a_volume() {
+    fail_reads(Kind::MemoryVolume, 1..2, one_of(31));
+}
+
+#[test]
 fn a_full_medium_costs_nothing_acknowledged_in_a_directory_in_memory() {
     fill_up(Kind::MemoryDirectory, seeds(), one_of(7));
 }
@@ -327,6 +363,51 @@ fn a_full_medium_costs_nothing_acknowledged_in_a_native_directory() {
 #[test]
 fn a_full_medium_costs_nothing_acknowledged_in_a_volume_on_a_native_file() {
     fill_up(Kind::NativeVolume, 3..4, one_of(30));
+}
+
+#[test]
+fn a_store_on_a_full_medium_opens_shows_everything_and_goes_on_with_room() {
+    // A volume may have room of its own for what the logs hold.
+    for kind in [Kind::MemoryDirectory, Kind::NativeDirectory] {
+        let mut rig = Rig::new(kind);
+        let mut history = History::default();
+        let open = |rig: &Rig, seed| rig.open_with(tiny(), Arc::new(SeededDriver::new(seed)));
+        let db = open(&rig, 1).expect("a new store");
+        let id = db.default_keyspace().id();
+        let write = |db: &Db, n: u8| {
+            let mut batch = WriteBatch::new();
+            batch.put(id, &[n % 50], &[n; 80])?;
+            db.write(batch, Durability::Buffered)
+        };
+        for n in 0..100 {
+            history.attempt(&[(0, vec![n % 50], Some(vec![n; 80]))]);
+            write(&db, n).expect("nothing fails yet");
+        }
+        db.close().expect("nothing fails yet");
+        rig.medium.set_capacity(0, Fault::NoSpace);
+        // Again and again, with power cut in between: nothing changes.
+        for round in 2..5 {
+            let db = open(&rig, round).expect("no room is needed to open");
+            assert!(&shown(&db).expect("reads need no room") == history.last(), "{kind:?}");
+            assert_eq!(db.check().expect("a check needs no room").damage, []);
+            let refused = write(&db, 200).expect_err("there is no room");
+            let cause = match &refused {
+                Error::Poisoned(cause) => &**cause,
+                other => other,
+            };
+            assert!(matches!(cause, Error::NoSpace(_)), "{kind:?}: {refused}");
+            assert!(db.flush().is_err() && db.sync().is_err(), "nothing is said to be durable");
+            drop(db);
+            rig.medium.crash(Survivors::Synced).expect("a crash");
+            rig.restore_power();
+            rig.medium.set_capacity(0, Fault::NoSpace);
+        }
+        rig.medium.heal();
+        let db = open(&rig, 9).expect("there is room");
+        assert!(&shown(&db).expect("reads") == history.last(), "{kind:?}");
+        write(&db, 200).expect("there is room");
+        db.flush().expect("there is room");
+    }
 }
 
 #[test]

@@ -11,7 +11,10 @@ use terrane_tests::rig::{Kind, Rig, tiny};
 
 fn fill(db: &terrane::Db, entries: u32) -> terrane::Result<()> {
     let keyspace = db.default_keyspace();
-    (0..entries).try_for_each(|n| keyspace.put(&n.to_be_bytes(), &[7; 100], Durability::Buffered))
+    for n in 0..entries {
+        keyspace.put(&n.to_be_bytes(), &[7; 100], Durability::Buffered)?;
+    }
+    Ok(())
 }
 
 #[test]

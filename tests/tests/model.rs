@@ -13,7 +13,7 @@ use terrane::{Db, Durability, Options, Range, Scan, Snapshot, WriteBatch};
 use terrane_policy::PolicyOptions;
 use terrane_tests::full;
 use terrane_tests::random::Random;
-use terrane_tests::rig::{KINDS, Kind, Rig, hostile, small_policies, tiny};
+use terrane_tests::rig::{KINDS, Kind, Rig, drawn, hostile, small_policies};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -29,15 +29,17 @@ struct Pair {
     /// Scans under way, with what is left of them to show.
     scans: Vec<(Scan, Pairs)>,
     random: Random,
+    /// The sequence of the last batch.
+    last: u64,
     /// Whether the policy never comes to rest.
     hostile: bool,
 }
 
 impl Pair {
-    fn new(kind: Kind, policy: PolicyOptions) -> Pair {
+    fn new(kind: Kind, policy: PolicyOptions, seed: u64) -> Pair {
         let rig = Rig::new(kind);
         let hostile = matches!(policy, PolicyOptions::Hostile(_));
-        let options = Options { policy, ..tiny() };
+        let options = Options { policy, ..drawn(seed) };
         let db = rig.open(options.clone(), 0).expect("a new store");
         Pair {
             rig,
@@ -47,6 +49,7 @@ impl Pair {
             snapshots: Vec::new(),
             scans: Vec::new(),
             random: Random(0),
+            last: 0,
             hostile,
         }
     }
@@ -61,10 +64,13 @@ impl Pair {
 
     fn write(&mut self) {
         let mut batch = WriteBatch::new();
+        let mut written: Option<(usize, Vec<u8>)> = None;
         for _ in 0..1 + self.random.below(8) {
-            let at = self.random.below(3) as usize;
+            // Now and then the key just written: the last entry of a batch counts.
+            let again = written.take().filter(|_| self.random.one_in(3));
+            let (at, key) = again.unwrap_or_else(|| (self.random.below(3) as usize, self.key()));
+            written = Some((at, key.clone()));
             let id = self.db.keyspace(NAMES[at]).unwrap().id();
-            let key = self.key();
             if self.random.one_in(4) {
                 batch.delete(id, &key).unwrap();
                 self.maps[at].remove(&key);
@@ -76,7 +82,8 @@ impl Pair {
         }
         let sync = self.random.one_in(8);
         let durability = if sync { Durability::Sync } else { Durability::Buffered };
-        self.db.write(batch, durability).unwrap();
+        self.last += 1;
+        assert_eq!(self.db.write(batch, durability).unwrap(), self.last);
     }
 
     fn range(&mut self) -> Range {
@@ -208,7 +215,11 @@ impl Pair {
             75..78 => self.zigzag(),
             78..80 => self.seek(),
             80..86 => self.resume_scan(),
-            86..89 => self.snapshots.push((self.db.snapshot(), self.maps.clone())),
+            86..89 => {
+                let snapshot = self.db.snapshot();
+                assert_eq!(snapshot.sequence(), self.last);
+                self.snapshots.push((snapshot, self.maps.clone()));
+            }
             89..91 => drop(self.snapshots.pop()),
             91..93 => self.db.flush().unwrap(),
             93 if !self.hostile => self.db.settle().unwrap(),
@@ -261,7 +272,7 @@ fn run(kind: Kind, policy: PolicyOptions, seed: u64, steps: usize) {
     // Of any length up to twice that, or nothing could be left out.
     let words = vec(any::<u64>().no_shrink(), 0..=2 * steps);
     let shown = TestRunner::new_with_rng(config, random).run(&words, |words| {
-        let mut pair = Pair::new(kind, policy.clone());
+        let mut pair = Pair::new(kind, policy.clone(), seed);
         words.into_iter().for_each(|word| pair.step(word));
         Ok(())
     });
@@ -275,8 +286,9 @@ fn the_store_shows_what_sorted_maps_show() {
     let (seeds, steps) = if full() { (40, 20_000) } else { (1, 2_000) };
     for seed in 0..seeds {
         for kind in KINDS {
-            for policy in small_policies() {
-                run(kind, policy, seed, steps);
+            for (n, policy) in small_policies().into_iter().enumerate() {
+                // Each run draws options of its own.
+                run(kind, policy, 31 * seed + 7 * kind as u64 + n as u64, steps);
             }
         }
     }

@@ -107,7 +107,9 @@ fn a_store_of_a_later_release_is_refused_by_name() {
                 let mut later = image.clone();
                 raise_format(&mut later, kind, of, raise);
                 let rig = Rig::over(kind, std::sync::Arc::new(later.medium()));
-                match rig.open(tiny(), 0) {
+                // A table is opened when it is first read.
+                let read = rig.open(tiny(), 0).and_then(|db| db.default_keyspace().get(b"key"));
+                match read {
                     Err(Error::NewerFormat(newer)) => {
                         assert_ne!(newer.found, newer.supported)
                     }
@@ -133,32 +135,33 @@ fn raise_format(image: &mut Image, kind: Kind, of: Structure, raise: Raise) {
         let bytes = image.files.get_mut(&part.file).expect("a file of the image");
         let part = &mut bytes[part.range.start as usize..part.range.end as usize];
         match of {
-            // Magic, version, required features; the checksum follows 48 bytes.
+            // Magic, version, required features; the checksum follows 64 bytes.
             Structure::Head => {
                 raise_words(&mut part[8..16], raise);
-                let sum = checksum(&part[..48], 0);
-                part[48..56].copy_from_slice(&sum.to_le_bytes());
+                let sum = checksum(&part[..64], 0);
+                part[64..72].copy_from_slice(&sum.to_le_bytes());
             }
             // Checksum, length, zero, generation, index; then version and required features. The
-            // checksum is seeded with generation and index, which are in the first record 1 and 0.
+            // checksum is seeded with the store's salt, generation and index, in the first record 1 and 0.
             Structure::Journal => {
                 raise_words(&mut part[32..40], raise);
                 let generation = u64::from_le_bytes(part[16..24].try_into().expect("8 bytes"));
-                let sum = checksum(&part[8..], generation.rotate_left(32));
+                let sum =
+                    checksum(&part[8..], checksum(&part[44..60], 0) ^ generation.rotate_left(32));
                 part[..8].copy_from_slice(&sum.to_le_bytes());
             }
-            // The footer: required features at 28, version at 36, the checksum at 48, seeded with
+            // The footer: required features at 44, version at 52, the checksum at 48, seeded with
             // the magic at 56.
             _ => {
-                let footer = part.len() - 64;
+                let footer = part.len() - 80;
                 let footer = &mut part[footer..];
                 match raise {
-                    Raise::Version => footer[36] += 1,
-                    Raise::Feature => footer[31] |= 0x80,
+                    Raise::Version => footer[52] += 1,
+                    Raise::Feature => footer[47] |= 0x80,
                 }
-                let magic = u64::from_le_bytes(footer[56..].try_into().expect("8 bytes"));
-                let sum = checksum(&footer[..48], magic);
-                footer[48..56].copy_from_slice(&sum.to_le_bytes());
+                let magic = u64::from_le_bytes(footer[72..].try_into().expect("8 bytes"));
+                let sum = checksum(&footer[..64], magic);
+                footer[64..72].copy_from_slice(&sum.to_le_bytes());
             }
         }
     }

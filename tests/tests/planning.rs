@@ -23,7 +23,9 @@ fn key(n: u32) -> [u8; 4] {
 
 fn fill(db: &Db, from: u32, to: u32) {
     let keyspace = db.default_keyspace();
-    (from..to).for_each(|n| keyspace.put(&key(n), &[7; 50], Durability::Buffered).unwrap());
+    for n in from..to {
+        keyspace.put(&key(n), &[7; 50], Durability::Buffered).unwrap();
+    }
 }
 
 fn small(name: &str) -> PolicyOptions {

@@ -12,7 +12,7 @@ use terrane::compaction::Progress;
 use terrane::db::Wanted;
 use terrane::driver::SliceDriver;
 use terrane::rules::Rule;
-use terrane::storage::medium::fault::{SECTOR, Survivors};
+use terrane::storage::medium::fault::{SECTOR, SECTORS, Survivors};
 use terrane::storage::medium::{FaultMedium, Medium, MemoryMedium};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Commit, Directory, FileId, Storage, Volume, read_exact_at};
@@ -47,7 +47,8 @@ fn is_needed<E>(rule: Rule, experiments: impl Iterator<Item = E>, run: impl Fn(&
 
 /// A seeded workload, cut all over, with several outcomes.
 fn crashes(kind: Kind, seed: u64) -> impl Iterator<Item = Crash> {
-    let whole = Crash { kind, seed, steps: 80, cut: None, survivors: Survivors::All };
+    let (cut, survivors, sector) = (None, Survivors::All, SECTORS[(seed % 3) as usize]);
+    let whole = Crash { kind, seed, steps: 80, cut, survivors, sector };
     let stride = if full() { 1 } else { 11 };
     (0..whole.operations()).step_by(stride).flat_map(move |cut| {
         [Survivors::Synced, Survivors::All, Survivors::Random(cut)].map(|survivors| Crash {
@@ -114,7 +115,8 @@ fn volume(medium: &FaultMedium) -> terrane::Result<Arc<Volume>> {
     let present = medium.list()?.iter().any(|n| n == name);
     let backing = if present { medium.open(name)? } else { medium.create(name)? };
     medium.sync_names()?;
-    let options = VolumeOptions { min_growth: 64 << 10, ..VolumeOptions::default() };
+    let new_id = medium.draw_id()?;
+    let options = VolumeOptions { new_id, min_growth: 64 << 10, ..VolumeOptions::default() };
     Ok(Arc::new(Volume::open(vec![backing], options)?))
 }
 

@@ -16,6 +16,7 @@ fn table() -> TableInfo {
         largest: vec![9],
         first_seq: 4,
         last_seq: 6,
+        salt: 0,
         histogram: Default::default(),
     }
 }

@@ -36,7 +36,7 @@ export class Core {
     this.engine = engine;
     engine.onFailure = (failure) => this.listeners.end(failure);
     this.listeners = new Listeners((on) => {
-      const tell = (json: string) => this.listeners.read(json);
+      const tell = (json: string) => this.listeners.read([json]);
       engine.call((store) => {
         store.listen(on ? tell : undefined);
         if (on) this.listeners.learn(store.keyspaces());
@@ -71,15 +71,16 @@ export class Core {
     return decode(value, encoding);
   }
 
-  /** Commits what `fill` packs, which may call the store itself. */
-  write(sync: boolean, fill: (batch: Packer) => void): void {
+  /** Commits what `fill` packs, which may call the store itself; the batch's sequence. */
+  write(sync: boolean, fill: (batch: Packer) => void): number {
     const batch = this.#spare ?? new Packer();
     this.#spare = undefined;
     try {
       fill(batch);
       checkLength("batch", batch.length, MAX_BATCH_BYTES);
-      this.engine.write(batch.bytes());
+      const sequence = this.engine.write(batch.bytes());
       if (sync) this.engine.sync();
+      return sequence;
     } finally {
       const small = batch.length <= SPARE_BYTES;
       batch.truncate(0);

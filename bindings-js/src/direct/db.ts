@@ -104,9 +104,9 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return parse(complete(this.scope.core.engine, (store) => store.check()) as string);
   }
 
-  /** What the engine does, from the first step on, until the store is closed. */
+  /** What the engine does, from this call on, until the store is closed. */
   events(options: WaitOptions = {}): AsyncGenerator<Event, void, undefined> {
-    return events(this.scope.core.listeners, options);
+    return events((listener) => this.scope.core.listeners.add(listener), options);
   }
 
   /** Copies the store, as it is now, to another name on this origin, which no store may have. */

@@ -30,23 +30,26 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
     this.#durability = durability;
   }
 
-  /** Sets the value of a key. */
-  put(key: Bytes, value: Bytes, options: WriteOptions = {}): void {
-    this.#write(options, (batch, keyspace) => batch.put(keyspace, key, value));
+  /** Sets the value of a key. Returns the write's sequence, greater than those of all before. */
+  put(key: Bytes, value: Bytes, options: WriteOptions = {}): number {
+    return this.#write(options, (batch, keyspace) => batch.put(keyspace, key, value));
   }
 
-  /** Removes a key; it need not be there. */
-  delete(key: Bytes, options: WriteOptions = {}): void {
-    this.#write(options, (batch, keyspace) => batch.delete(keyspace, key));
+  /** Removes a key, which need not be there. Returns the write's sequence. */
+  delete(key: Bytes, options: WriteOptions = {}): number {
+    return this.#write(options, (batch, keyspace) => batch.delete(keyspace, key));
   }
 
-  /** Writes all operations, in order, or none; they may name other keyspaces of the store. */
+  /**
+   * Writes all operations, in order, or none; they may name other keyspaces of the store. Returns the
+   * batch's sequence; of an empty one, the last before it.
+   */
   batch(
     operations: Iterable<BatchOperation<Keyspace<Encoding, Encoding>>>,
     options: WriteOptions = {},
-  ): void {
+  ): number {
     const { core } = this.scope;
-    this.#write(options, (batch, own) => {
+    return this.#write(options, (batch, own) => {
       packOperations(batch, operations, own, (other) => {
         const mine = other instanceof Keyspace && other.scope.core === core;
         return mine ? other.scope.keyspace : undefined;
@@ -86,9 +89,9 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
     complete(core.engine, (store) => store.compact_range(keyspace, packRange(range)));
   }
 
-  #write(options: WriteOptions, fill: (batch: Packer, keyspace: number) => void): void {
+  #write(options: WriteOptions, fill: (batch: Packer, keyspace: number) => void): number {
     const { core, keyspace } = this.scope;
     const sync = toDurability(options, this.#durability) === "sync";
-    core.write(sync, (batch) => fill(batch, keyspace));
+    return core.write(sync, (batch) => fill(batch, keyspace));
   }
 }

@@ -2,6 +2,8 @@
 
 import type { Scan } from "../../wasm/terrane.js";
 import { check } from "../argument.ts";
+import { type Engine, release } from "../engine.ts";
+import { entered } from "../forgotten.ts";
 import {
   type EntriesOptions,
   type ReadOptions,
@@ -84,8 +86,8 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
   }
 
   /**
-   * The entries of a range, in key order, as the store is at the first step; later writes do not
-   * show. Leave the loop, or call `return()`, so that the store can forget that state.
+   * The entries of a range, in key order, as the store is at this call; later writes do not show.
+   * Leave the loop, or call `return()`, so that the store can forget that state.
    */
   entries<KE extends Encoding = K, VE extends Encoding = V>(
     options: EntriesOptions<KE, VE> = {},
@@ -110,41 +112,45 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
 
   /** How many entries a range holds. Reads them all. */
   count(options: RangeOptions = {}): number {
-    let total = 0;
-    for (const counted of this.#pages(options, (scan) => scan.count(COUNT_STEP))) total += counted;
-    return total;
+    const { engine } = this.scope.core;
+    const scan = this.#scan(options);
+    try {
+      let total = 0;
+      while (!scan.done) total += engine.call(() => scan.count(COUNT_STEP));
+      return total;
+    } finally {
+      endScan(engine, scan);
+    }
   }
 
   #walk<T>(
     options: EntriesOptions<Encoding, Encoding>,
     { keys, values, read }: Part<T>,
   ): Generator<T, void, undefined> {
-    let bytes = FIRST_PAGE_BYTES;
-    const pages = this.#pages(options, (scan) => {
-      const page = scan.page(bytes, keys, values);
-      bytes = PAGE_BYTES;
-      return page;
-    });
-    return (function* () {
-      for (const page of pages) yield* read(page);
-    })();
+    const { engine } = this.scope.core;
+    const scan = this.#scan(options);
+    // One that is forgotten the module's own registry frees.
+    return entered(
+      (function* () {
+        try {
+          yield undefined as never;
+          let bytes = FIRST_PAGE_BYTES;
+          while (!scan.done) {
+            yield* read(engine.call(() => scan.page(bytes, keys, values)));
+            bytes = PAGE_BYTES;
+          }
+        } finally {
+          endScan(engine, scan);
+        }
+      })(),
+    );
   }
 
-  /** What `step` takes of a scan, until it is done. */
-  *#pages<T>(
-    options: EntriesOptions<Encoding, Encoding>,
-    step: (scan: Scan) => T,
-  ): Generator<T, void, undefined> {
-    const { engine } = this.scope.core;
+  #scan(options: EntriesOptions<Encoding, Encoding>): Scan {
     const { keyspace, snapshot, range, reverse, limit } = toScan(this.scope, options);
-    const scan = engine.call((store) => store.scan(keyspace, snapshot, range, reverse, limit));
-    try {
-      while (!scan.done) yield engine.call(() => step(scan));
-    } finally {
-      scan.free();
-      // Files that it held may go.
-      engine.askTurn();
-    }
+    return this.scope.core.engine.call((store) =>
+      store.scan(keyspace, snapshot, range, reverse, limit),
+    );
   }
 
   #valueEncoding<E extends Encoding>({ valueEncoding }: ReadOptions<E>): E {
@@ -153,4 +159,10 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> {
       valueEncoding ?? (this.scope.valueEncoding as Encoding as E),
     );
   }
+}
+
+function endScan(engine: Engine, scan: Scan): void {
+  release(scan);
+  // Files that it held may go.
+  engine.askTurn();
 }

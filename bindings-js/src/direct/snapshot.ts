@@ -1,13 +1,11 @@
 /** Snapshots: a whole store as it was at one moment. */
 
 import { check } from "../argument.ts";
+import { wasRemembered, whenForgotten } from "../forgotten.ts";
 import type { Encoding } from "../packing.ts";
 import type { Core } from "./core.ts";
 import { Keyspace } from "./keyspace.ts";
 import { Reader, type Scope } from "./reader.ts";
-
-/** Releases, and reports, snapshots that were forgotten. */
-const forgotten: FinalizationRegistry<() => void> = new FinalizationRegistry((report) => report());
 
 /**
  * The whole store as it was at one moment: reads the default keyspace, and others through
@@ -21,7 +19,7 @@ export class Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8">
   constructor(scope: Scope<K, V>) {
     super(scope);
     const { core, snapshot } = scope;
-    forgotten.register(this, () => forgot(core, snapshot), this);
+    whenForgotten(this, () => forgot(core, snapshot));
   }
 
   /** The same moment in another keyspace. */
@@ -35,7 +33,7 @@ export class Snapshot<K extends Encoding = "utf8", V extends Encoding = "utf8">
   /** Lets the store forget that moment. */
   release(): void {
     const { core, snapshot } = this.scope;
-    forgotten.unregister(this);
+    wasRemembered(this);
     // With a store that was closed they are gone.
     if (!core.engine.closed) core.engine.call((store) => store.release(snapshot));
   }

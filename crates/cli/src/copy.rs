@@ -1,39 +1,32 @@
 //! `checkpoint`, `export` and `import`: whole stores, into a place where there is nothing yet.
+//!
+//! 1. The copy is written beside the target, under its name with `.unfinished` after it.
+//! 2. When it is whole and durable it is renamed, so that the target is the whole copy or nothing.
+//! 3. A copy that fails or is interrupted is removed. One that was killed stays under its name, and
+//!    the next one replaces it.
 
 use crate::exit::{Exit, Failure};
-use crate::store;
+use crate::{interrupt, store};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use terrane::Db;
 use terrane::storage::medium::{Medium, NativeMedium};
 use terrane::storage::{Directory, Storage, Volume};
+use terrane::{Db, Error};
+
+/// What stands after the name of a copy that is not whole yet.
+const UNFINISHED: &str = ".unfinished";
 
 /// Copies a store into the new directory `target`.
 pub fn into_directory(source: &Path, target: &Path) -> Result<(), Failure> {
-    let db = store::existing(source)?;
-    claim(target, fs::create_dir(target))?;
-    copy_into(&db, target).inspect_err(|_| {
-        // It was made here, and holds no store. One that cannot be removed is told by the next try.
-        let _ = fs::remove_dir_all(target);
-    })?;
-    Ok(db.close()?)
+    copy(source, target, &Kind::Directory)
 }
 
 /// Writes a store into the new file `target`.
 pub fn into_file(source: &Path, target: &Path) -> Result<(), Failure> {
-    if fs::symlink_metadata(target).is_ok() {
-        return Err(taken(target));
-    }
-    let db = store::existing(source)?;
-    let unfinished = with_suffix(target, ".tmp");
-    claim(&unfinished, File::create_new(&unfinished).map(drop))?;
-    write_into(&db, &unfinished, target).inspect_err(|_| {
-        let _ = fs::remove_file(&unfinished);
-    })?;
-    Ok(db.close()?)
+    copy(source, target, &Kind::File)
 }
 
 /// Puts the store in the file `source` into the new directory `target`.
@@ -46,30 +39,126 @@ pub fn import(source: &Path, target: &Path) -> Result<(), Failure> {
     into_directory(source, target)
 }
 
-fn copy_into(db: &Db, target: &Path) -> Result<(), Failure> {
-    let medium = NativeMedium::open(target, false)?;
-    let _lock = medium.lock("terrane")?;
-    db.checkpoint(&Directory::open(Arc::new(medium))?)?;
+/// What is made.
+enum Kind {
+    Directory,
+    File,
+}
+
+fn copy(source: &Path, target: &Path, kind: &Kind) -> Result<(), Failure> {
+    interrupt::listen()?;
+    let db = store::existing(source)?;
+    into_new(target, kind, |place| kind.fill(place, |storage| copy_into(&db, storage)))?;
+    Ok(db.close()?)
+}
+
+/// Makes the new directory `target`: `fill` writes a store into the one that it is given.
+pub fn into_new_directory(
+    target: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    into_new(target, &Kind::Directory, fill)
+}
+
+/// Makes a new store at `target`, which is not taken: `fill` writes it, elsewhere.
+fn into_new(
+    target: &Path,
+    kind: &Kind,
+    fill: impl FnOnce(&Path) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if fs::symlink_metadata(target).is_ok() {
+        return Err(taken(target));
+    }
+    let unfinished = with_suffix(target, UNFINISHED);
+    kind.claim(&unfinished)?;
+    let made = fill(&unfinished).and_then(|()| {
+        let failed = |e| Failure::io(&format!("rename {}", unfinished.display()), &e);
+        fs::rename(&unfinished, target).map_err(failed)
+    });
+    made.inspect_err(|_| {
+        // It was made here. One that cannot be removed is replaced by the next copy.
+        let _ = kind.remove(&unfinished);
+    })?;
     sync_name(target)
 }
 
-fn write_into(db: &Db, unfinished: &Path, target: &Path) -> Result<(), Failure> {
-    let volume = Volume::open_file(unfinished, true)?;
-    db.checkpoint(&volume)?;
-    // Room that the last growth left at the end is given back.
-    while volume.tidy()? {}
-    drop(volume);
-    let failed = |e| Failure::io(&format!("rename {}", unfinished.display()), &e);
-    fs::rename(unfinished, target).map_err(failed)?;
-    sync_name(target)
+fn copy_into(db: &Db, target: &dyn Storage) -> Result<(), Failure> {
+    // So that the copy has little to replay when it is opened.
+    db.flush()?;
+    let mut checkpoint = db.begin_checkpoint(target)?;
+    while checkpoint.step(target)? {
+        if interrupt::heard() {
+            return Err(Failure::new(Exit::Interrupted, "interrupted"));
+        }
+    }
+    Ok(())
 }
 
-/// Makes of an attempt to create `place` the failure that something is there, if so it is.
-fn claim(place: &Path, created: io::Result<()>) -> Result<(), Failure> {
-    created.map_err(|e| match e.kind() {
-        ErrorKind::AlreadyExists => taken(place),
-        _ => Failure::io(&format!("create {}", place.display()), &e),
-    })
+impl Kind {
+    fn fill(
+        &self,
+        place: &Path,
+        fill: impl FnOnce(&dyn Storage) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Kind::Directory => {
+                let medium = NativeMedium::open(place, false)?;
+                let _lock = medium.lock("terrane")?;
+                fill(&Directory::open(Arc::new(medium))?)
+            }
+            Kind::File => {
+                let volume = Volume::open_file(place, true)?;
+                fill(&volume)?;
+                // Room that the last growth left at the end is given back.
+                while volume.tidy()? {}
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes an empty one; a copy that was killed is replaced.
+    fn claim(&self, place: &Path) -> Result<(), Failure> {
+        let create = || match self {
+            Kind::Directory => fs::create_dir(place),
+            Kind::File => File::create_new(place).map(drop),
+        };
+        let failed = |e: io::Error| Failure::io(&format!("create {}", place.display()), &e);
+        match create() {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                if !self.is_left_over(place)? {
+                    return Err(taken(place));
+                }
+                self.remove(place).and_then(|()| create()).map_err(failed)
+            }
+            created => created.map_err(failed),
+        }
+    }
+
+    fn remove(&self, place: &Path) -> io::Result<()> {
+        match self {
+            Kind::Directory => fs::remove_dir_all(place),
+            Kind::File => fs::remove_file(place),
+        }
+    }
+
+    /// Whether what is there is a store, or the beginnings of one, and nobody's any more.
+    fn is_left_over(&self, place: &Path) -> Result<bool, Failure> {
+        match self {
+            Kind::Directory if place.is_dir() => {
+                let medium = NativeMedium::open(place, false)?;
+                if !medium.list()?.iter().all(|name| Directory::is_name(name)) {
+                    return Ok(false);
+                }
+                Ok(medium.lock("terrane").map(|_| true)?)
+            }
+            Kind::File if place.is_file() => match Volume::open_file(place, false)?.recover() {
+                Ok(_) | Err(Error::Corrupt(_)) => Ok(true),
+                Err(Error::NoStore(_)) => Ok(false),
+                Err(e) => Err(e.into()),
+            },
+            _ => Ok(false),
+        }
+    }
 }
 
 fn taken(place: &Path) -> Failure {

@@ -5,27 +5,28 @@
 //! not printable: bytes that are no UTF-8, control characters, line and paragraph separators, byte
 //! order marks, and the marks that reverse the direction of text.
 
-use std::fmt::Write;
+use std::io::{self, Write};
 
-/// Appends `bytes` escaped.
-pub fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+/// Writes `bytes` escaped, piece by piece: of long ones there is no second copy.
+pub fn escape(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     for chunk in bytes.utf8_chunks() {
         let mut rest = chunk.valid();
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| !plain(*c)) {
             let (before, after) = rest.split_at(at);
-            out.extend_from_slice(before.as_bytes());
+            out.write_all(before.as_bytes())?;
             match c {
-                '\t' => out.extend_from_slice(b"\\t"),
-                '\n' => out.extend_from_slice(b"\\n"),
-                '\r' => out.extend_from_slice(b"\\r"),
-                '\\' => out.extend_from_slice(b"\\\\"),
-                c => push_hex_escapes(c.encode_utf8(&mut [0; 4]).as_bytes(), out),
+                '\t' => out.write_all(b"\\t")?,
+                '\n' => out.write_all(b"\\n")?,
+                '\r' => out.write_all(b"\\r")?,
+                '\\' => out.write_all(b"\\\\")?,
+                c => hex_escapes(c.encode_utf8(&mut [0; 4]).as_bytes(), out)?,
             }
             rest = after.get(c.len_utf8()..).unwrap_or_default();
         }
-        out.extend_from_slice(rest.as_bytes());
-        push_hex_escapes(chunk.invalid(), out);
+        out.write_all(rest.as_bytes())?;
+        hex_escapes(chunk.invalid(), out)?;
     }
+    Ok(())
 }
 
 /// Whether a character stands for itself.
@@ -34,10 +35,8 @@ fn plain(c: char) -> bool {
     c != '\\' && !c.is_control() && !hidden
 }
 
-fn push_hex_escapes(bytes: &[u8], out: &mut Vec<u8>) {
-    for byte in bytes {
-        out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
-    }
+fn hex_escapes(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    bytes.iter().try_for_each(|byte| write!(out, "\\x{byte:02x}"))
 }
 
 /// Appends what an escaped field stands for; otherwise answers the escape that is none.
@@ -64,14 +63,17 @@ pub fn unescape(field: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
+/// Writes bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+}
+
 /// Bytes as hexadecimal digits.
 pub fn to_hex(bytes: &[u8]) -> String {
-    let mut hex = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    let mut digits = Vec::with_capacity(bytes.len() * 2);
+    // Writing to memory cannot fail.
+    let _ = hex(bytes, &mut digits);
+    String::from_utf8_lossy(&digits).into_owned()
 }
 
 /// The bytes that hexadecimal digits stand for; `None` if they are none, or odd in number.
@@ -94,7 +96,8 @@ pub fn shown(bytes: &[u8], max: usize) -> String {
         _ => (bytes, ""),
     };
     let mut out = Vec::new();
-    escape(head, &mut out);
+    // Writing to memory cannot fail.
+    let _ = escape(head, &mut out);
     format!("\"{}\"{cut}", String::from_utf8_lossy(&out))
 }
 
@@ -105,7 +108,7 @@ mod tests {
 
     fn escaped(bytes: &[u8]) -> String {
         let mut out = Vec::new();
-        escape(bytes, &mut out);
+        escape(bytes, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

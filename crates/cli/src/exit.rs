@@ -11,12 +11,14 @@ Exit codes:
   0    done; what was written is on the medium
   1    get: the store has no such key
   2    the command line is not understood
-  3    a row is malformed, an argument is over its limit, or a new place is taken
+  3    a row is malformed, an argument is over its limit, a new place is taken, or bench did not
+       make the store
   4    there is no such store or keyspace, or the store is of a later release
   5    another process has the store open
-  6    the store is damaged
-  7    the system refused: permission, no space left, a failing medium, a missing input file
-  130  load, bench: interrupted; of a load, whole batches are in the store";
+  6    the store is damaged; repair: not all of it could be read
+  7    the system refused: permission, no space left, a failing medium, a missing input file, no
+       memory left
+  130  interrupted by Ctrl-C or SIGTERM; of a load, whole batches are in the store";
 
 /// Why a command did not do all that it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub enum Exit {
     Damage = 6,
     /// The system refused.
     Io = 7,
-    /// Ctrl-C.
+    /// Ctrl-C, or SIGTERM.
     Interrupted = 130,
 }
 
@@ -52,6 +54,12 @@ impl Failure {
     /// A failure with its sentence, which says what was expected and what was found.
     pub fn new(exit: Exit, sentence: impl Into<String>) -> Self {
         Failure { exit, sentence: sentence.into() }
+    }
+
+    /// Damage, and what can be done.
+    pub fn damage(sentence: &str) -> Self {
+        let help = "`terrane repair` puts what can still be read into a new store";
+        Failure::new(Exit::Damage, format!("{sentence}; {help}"))
     }
 
     /// What the system said of `action`, such as "read names.tsv".
@@ -78,7 +86,10 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Failure::new(exit(&error), error.to_string())
+        match exit(&error) {
+            Exit::Damage => Failure::damage(&error.to_string()),
+            exit => Failure::new(exit, error.to_string()),
+        }
     }
 }
 

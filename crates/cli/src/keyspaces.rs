@@ -13,6 +13,8 @@ use terrane::db::KeyspaceStats;
 struct Row<'a> {
     name: &'a str,
     policy: &'a str,
+    /// What of its stored options was not used, in words.
+    policy_problems: &'a [String],
     levels: usize,
     tables: usize,
     /// Bytes of tables.
@@ -46,10 +48,13 @@ pub fn run(args: &KeyspacesArgs) -> Result<(), Failure> {
     out.line(&format!(
         "{name:width$} {levels:>6} {tables:>8} {bytes:>12} {entries:>15}  {policy}"
     ))?;
-    for Row { name, policy, levels, tables, bytes, entries } in rows {
+    for Row { name, policy, policy_problems, levels, tables, bytes, entries } in rows {
         let (bytes, entries) = (HumanBytes(bytes).to_string(), HumanCount(entries).to_string());
         let figures = format!("{levels:>6} {tables:>8} {bytes:>12} {entries:>15}");
         out.line(&format!("{name:width$} {figures}  {policy}"))?;
+        for problem in policy_problems {
+            out.line(&format!("{:width$} policy at its default: {problem}", ""))?;
+        }
     }
     out.finish()
 }
@@ -58,6 +63,7 @@ fn row(stats: &KeyspaceStats) -> Row<'_> {
     Row {
         name: &stats.name,
         policy: &stats.policy,
+        policy_problems: &stats.policy_problems,
         levels: stats.levels.len(),
         tables: stats.levels.iter().map(|level| level.tables).sum(),
         bytes: stats.levels.iter().map(|level| level.bytes).sum(),

@@ -45,12 +45,12 @@ fn picture(shape: &Shape, width: usize) -> Vec<String> {
     let columns = width.saturating_sub(head.chars().count() + 2).max(1);
     let keys = format!("keys from {} to {}", shown(first, KEY_BYTES), shown(last, KEY_BYTES));
     let mut lines = vec![keys, head.trim_end().to_owned()];
-    let largest = shape.levels.iter().flat_map(|l| &l.runs).map(Run::bytes).max().unwrap_or(0);
-    for (depth, level) in shape.levels.iter().enumerate() {
+    let largest = shape.levels().iter().flat_map(|l| &l.runs).map(Run::bytes).max().unwrap_or(0);
+    for (depth, level) in shape.levels().iter().enumerate() {
         for (n, run) in level.runs.iter().enumerate() {
             let name = if n == 0 { format!("level {depth}") } else { String::new() };
-            let entries = HumanCount(run.tables.iter().map(|t| t.entries).sum()).to_string();
-            let (tables, bytes) = (run.tables.len(), HumanBytes(run.bytes()).to_string());
+            let entries = HumanCount(run.totals().entries()).to_string();
+            let (tables, bytes) = (run.tables().len(), HumanBytes(run.bytes()).to_string());
             let bar = bar(run.bytes(), largest);
             let map = map(run, &limits, columns);
             lines
@@ -60,9 +60,9 @@ fn picture(shape: &Shape, width: usize) -> Vec<String> {
             lines.push(format!("level {depth:<2} {:>6}", 0));
         }
     }
-    let tombstones = HumanCount(shape.tables().map(|(_, _, t)| t.tombstones).sum());
-    let (tables, bytes) = (shape.tables().count(), HumanBytes(shape.bytes()).to_string());
-    let entries = HumanCount(shape.tables().map(|(_, _, t)| t.entries).sum()).to_string();
+    let tombstones = HumanCount(shape.totals().tombstones());
+    let (tables, bytes) = (shape.totals().tables, HumanBytes(shape.bytes()).to_string());
+    let entries = HumanCount(shape.totals().entries()).to_string();
     lines
         .push(format!("{:8} {tables:>6} {bytes:>10} {entries:>13} {tombstones} tombstones", "all"));
     lines.push("A line is a run. █ and ▓ are tables in turn, ▒ several in one column.".into());
@@ -92,7 +92,7 @@ fn map(run: &Run, limits: &[&[u8]], columns: usize) -> String {
     // The first column of a limit, of which each has its share.
     let column = |limit: usize| limit * columns / limits.len().max(1);
     let place = |key: &[u8]| limits.partition_point(|limit| *limit < key);
-    for (n, table) in run.tables.iter().enumerate() {
+    for (n, table) in run.tables().iter().enumerate() {
         let from = column(place(&table.smallest));
         let to = column(place(&table.largest) + 1).max(from + 1);
         let shade = if n % 2 == 0 { '█' } else { '▓' };
@@ -119,17 +119,17 @@ mod tests {
             largest: largest.into(),
             first_seq: 1,
             last_seq: 9,
+            salt: 0,
             histogram: Histogram::default(),
         })
     }
 
     fn shape(levels: &[&[&[(&str, &str)]]]) -> Shape {
-        let run = |tables: &&[(&str, &str)]| Run {
-            id: RunId(1),
-            tables: tables.iter().map(|t| table(*t)).collect(),
+        let run = |tables: &&[(&str, &str)]| {
+            Run::new(RunId(1), tables.iter().map(|t| table(*t)).collect())
         };
         let level = |runs: &&[&[(&str, &str)]]| Level { runs: runs.iter().map(run).collect() };
-        Shape { levels: levels.iter().map(level).collect() }
+        Shape::from(levels.iter().map(level).collect::<Vec<_>>())
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let shape =
             shape(&[&[&[("c", "f")]], &[&[("a", "b"), ("c", "d"), ("e", "f"), ("g", "h")]]]);
         let limits = limits(&shape);
-        let drawn = |level: usize| map(&shape.levels[level].runs[0], &limits, 16);
+        let drawn = |level: usize| map(&shape.levels()[level].runs[0], &limits, 16);
         assert_eq!(drawn(0), "    ████████    ");
         assert_eq!(drawn(1), "████▓▓▓▓████▓▓▓▓");
     }
@@ -148,8 +148,8 @@ mod tests {
         let tables: Vec<_> = names.iter().map(|n| (n.as_str(), n.as_str())).collect();
         let shape = shape(&[&[&tables[..99]], &[&[tables[99]]]]);
         let limits = limits(&shape);
-        assert_eq!(map(&shape.levels[0].runs[0], &limits, 10), "▒".repeat(10));
-        assert_eq!(map(&shape.levels[1].runs[0], &limits, 10), format!("{}█", " ".repeat(9)));
+        assert_eq!(map(&shape.levels()[0].runs[0], &limits, 10), "▒".repeat(10));
+        assert_eq!(map(&shape.levels()[1].runs[0], &limits, 10), format!("{}█", " ".repeat(9)));
     }
 
     #[test]

@@ -7,10 +7,10 @@
 //! * `get`, `put`, `delete`, `scan` - single keys, and ranges of them.
 //! * `stats`, `levels`, `check` - what a store holds, and whether it is sound.
 //! * `keyspaces`, `policies`, `compact` - what there is beside rows, and its care.
-//! * `copy` - whole stores: checkpoint, export, import.
+//! * `copy` - whole stores: checkpoint, export, import. * `repair` - what is left of damaged ones.
 //! * `bench` - measurements. * `simulate` - simulations.
 //! * `escape`, `output`, `meter` - bytes as text, where the text goes, and progress.
-//! * `interrupt` - Ctrl-C.
+//! * `interrupt` - Ctrl-C and the like. * `memory` - when there is none left.
 
 mod args;
 mod bench;
@@ -25,10 +25,12 @@ mod interrupt;
 mod keyspaces;
 mod levels;
 mod load;
+mod memory;
 mod meter;
 mod output;
 mod policies;
 mod put;
+mod repair;
 mod scan;
 mod simulate;
 mod stats;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Compact(args) => compact::run(&args),
         Command::Checkpoint(args) => copy::into_directory(&args.dir, &args.target),
         Command::Export(args) => copy::into_file(&args.dir, &args.file),
+        Command::Repair(args) => repair::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Import(args) => copy::import(&args.file, &args.dir),

@@ -19,6 +19,14 @@ impl Output {
         self.stdout.write_all(bytes).map_err(|e| Failure::stdout(&e))
     }
 
+    /// Has `what` write.
+    pub fn write(
+        &mut self,
+        what: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        what(&mut self.stdout).map_err(|e| Failure::stdout(&e))
+    }
+
     /// Writes a line.
     pub fn line(&mut self, line: &str) -> Result<(), Failure> {
         self.bytes(line.as_bytes())?;

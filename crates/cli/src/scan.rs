@@ -1,10 +1,11 @@
 //! `scan`: keys and values in order, as rows that `load` reads back.
 
 use crate::args::{ScanArgs, ScanFormat};
-use crate::escape::{escape, to_hex};
+use crate::escape::{escape, hex};
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::store;
+use std::io::{self, Write};
 
 /// Prints the rows in range.
 pub fn run(args: &ScanArgs) -> Result<(), Failure> {
@@ -13,17 +14,14 @@ pub fn run(args: &ScanArgs) -> Result<(), Failure> {
     let mut scan = keyspace.scan(range)?;
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut out = Output::new();
-    let mut row = Vec::new();
     while left > 0
         && let Some((key, value)) = if args.reverse { scan.prev()? } else { scan.next()? }
     {
-        row.clear();
         let value = (!args.keys_only).then_some(value);
-        match args.format {
-            ScanFormat::Tsv => tsv(key, value, &mut row),
-            ScanFormat::Ndjson => ndjson(key, value, &mut row),
-        }
-        out.bytes(&row)?;
+        out.write(|out| match args.format {
+            ScanFormat::Tsv => tsv(key, value, out),
+            ScanFormat::Ndjson => ndjson(key, value, out),
+        })?;
         left -= 1;
     }
     drop(scan);
@@ -31,29 +29,31 @@ pub fn run(args: &ScanArgs) -> Result<(), Failure> {
     Ok(db.close()?)
 }
 
-fn tsv(key: &[u8], value: Option<&[u8]>, row: &mut Vec<u8>) {
-    escape(key, row);
+fn tsv(key: &[u8], value: Option<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
+    escape(key, out)?;
     if let Some(value) = value {
-        row.push(b'\t');
-        escape(value, row);
+        out.write_all(b"\t")?;
+        escape(value, out)?;
     }
-    row.push(b'\n');
+    out.write_all(b"\n")
 }
 
-fn ndjson(key: &[u8], value: Option<&[u8]>, row: &mut Vec<u8>) {
-    row.push(b'{');
-    json_field("key", key, row);
+fn ndjson(key: &[u8], value: Option<&[u8]>, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"{")?;
+    json_field("key", key, out)?;
     if let Some(value) = value {
-        row.push(b',');
-        json_field("value", value, row);
+        out.write_all(b",")?;
+        json_field("value", value, out)?;
     }
-    row.extend_from_slice(b"}\n");
+    out.write_all(b"}\n")
 }
 
-fn json_field(name: &str, bytes: &[u8], row: &mut Vec<u8>) {
-    let field = match std::str::from_utf8(bytes) {
-        Ok(text) => format!("\"{name}\":{}", serde_json::Value::from(text)),
-        Err(_) => format!("\"{name}_hex\":\"{}\"", to_hex(bytes)),
+fn json_field(name: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        write!(out, "\"{name}_hex\":\"")?;
+        hex(bytes, out)?;
+        return out.write_all(b"\"");
     };
-    row.extend_from_slice(field.as_bytes());
+    write!(out, "\"{name}\":")?;
+    serde_json::to_writer(out, text).map_err(Into::into)
 }

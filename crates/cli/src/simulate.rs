@@ -101,15 +101,29 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
         }
         None => {}
     }
-    match &args.workload {
-        ChosenWorkload::Given(workload) => config.workload = workload.clone(),
-        ChosenWorkload::Named(name) if args.config.is_none() => {
-            let operations = args.operations.unwrap_or(args.entries);
-            config.workload = Workload::preset(name, args.entries, operations).unwrap_or_default();
-        }
-        ChosenWorkload::Named(_) => {}
-    }
+    config.workload = workload(args, config.workload);
     Ok(config)
+}
+
+/// The workload asked for, where `configured` is what `--config` says or, without it, the default.
+fn workload(args: &SimulateArgs, configured: Workload) -> Workload {
+    let named = |name: &str| {
+        let load = args.entries.unwrap_or(configured.load);
+        let operations = args.operations.unwrap_or(match configured.operations {
+            0 => load,
+            operations => operations,
+        });
+        Workload::preset(name, load, operations).unwrap_or_default()
+    };
+    let mut workload = match &args.workload {
+        Some(ChosenWorkload::Named(name)) => return named(name),
+        None if args.config.is_none() => return named("unique-random"),
+        Some(ChosenWorkload::Given(workload)) => workload.clone(),
+        None => configured,
+    };
+    workload.load = args.entries.unwrap_or(workload.load);
+    workload.operations = args.operations.unwrap_or(workload.operations);
+    workload
 }
 
 /// A preset for buffers of this size: its sizes grow in proportion, from the base size that presets
@@ -163,6 +177,8 @@ fn table(report: &Report) -> Vec<String> {
     let heads: String = columns.iter().map(|(name, _)| format!("{name:>14}")).collect();
     let ratio = |value: f64| format!("{value:.2}");
     let or_dash = |value: Option<f64>| value.map_or("-".into(), ratio);
+    // Where the application wrote nothing there is nothing to compare with.
+    let written = |f: &Figures, amp| or_dash((f.user_bytes > 0).then_some(amp));
     let gib = |bytes: u64| format!("{:.2}", bytes as f64 / (1u64 << 30) as f64);
     vec![
         format!("{:<26}{heads}", report.policy),
@@ -171,8 +187,8 @@ fn table(report: &Report) -> Vec<String> {
         row("written, GiB", &|f| gib(f.user_bytes)),
         row("live, GiB", &|f| gib(f.logical_bytes)),
         row("flushes", &|f| f.flushes.to_string()),
-        row("write amp", &|f| ratio(f.write_amp)),
-        row("  without flushes", &|f| ratio(f.write_amp_compaction)),
+        row("write amp", &|f| written(f, f.write_amp)),
+        row("  without flushes", &|f| written(f, f.write_amp_compaction)),
         row("  on flash, with the log", &|f| or_dash(f.write_amp_device)),
         row("  of collection alone", &|f| or_dash(f.gc_factor)),
         row("space amp, peak", &|f| ratio(f.space_amp_peak)),

@@ -16,10 +16,45 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     db.close()?;
     let mut out = Output::new();
     match args.json {
-        true => out.line(&serde_json::to_string_pretty(&stats).unwrap_or_default())?,
+        true => out.line(&serde_json::to_string_pretty(&json(&stats)).unwrap_or_default())?,
         false => picture(&args.dir, &stats).iter().try_for_each(|line| out.line(line))?,
     }
     out.finish()
+}
+
+/// What holds of the store at any time, and apart from it what was counted since it was opened: by
+/// this command, so that it is little more than what opening did.
+fn json(stats: &Stats) -> serde_json::Value {
+    let mut all = serde_json::to_value(stats).unwrap_or_default();
+    let mut since_open = serde_json::Map::new();
+    if let Some(all) = all.as_object_mut() {
+        for lasting in ["keyspaces", "last_sequence", "space", "logs"] {
+            since_open.extend(all.remove_entry(lasting));
+        }
+        std::mem::swap(all, &mut since_open);
+        all.insert("totals".into(), serde_json::to_value(totals(stats)).unwrap_or_default());
+        all.insert("since_open".into(), since_open.into());
+    }
+    all
+}
+
+/// The levels of all keyspaces in one.
+fn totals(stats: &Stats) -> LevelStats {
+    let levels = stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels);
+    levels.fold(NOTHING, |mut all, level| {
+        add(&mut all, level);
+        all
+    })
+}
+
+const NOTHING: LevelStats = LevelStats { runs: 0, tables: 0, bytes: 0, entries: 0, tombstones: 0 };
+
+fn add(all: &mut LevelStats, level: &LevelStats) {
+    all.runs += level.runs;
+    all.tables += level.tables;
+    all.bytes += level.bytes;
+    all.entries += level.entries;
+    all.tombstones += level.tombstones;
 }
 
 fn picture(dir: &Path, stats: &Stats) -> Vec<String> {
@@ -32,6 +67,7 @@ fn picture(dir: &Path, stats: &Stats) -> Vec<String> {
         ),
         format!("log files      {}", stats.logs),
         format!("last sequence  {}", HumanCount(stats.last_sequence)),
+        format!("discarded      {} at this opening", HumanBytes(stats.discarded_bytes)),
     ];
     for keyspace in &stats.keyspaces {
         lines.push(String::new());
@@ -55,14 +91,10 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
             "level", "runs", "tables", "bytes", "entries", "tombstones"
         ),
     ];
-    let mut all = LevelStats { runs: 0, tables: 0, bytes: 0, entries: 0, tombstones: 0 };
+    let mut all = NOTHING;
     for (n, level) in keyspace.levels.iter().enumerate() {
         lines.push(row(&n.to_string(), level));
-        all.runs += level.runs;
-        all.tables += level.tables;
-        all.bytes += level.bytes;
-        all.entries += level.entries;
-        all.tombstones += level.tombstones;
+        add(&mut all, level);
     }
     lines.push(row("all", &all));
     lines.push(format!(

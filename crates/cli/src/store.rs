@@ -2,9 +2,15 @@
 
 use crate::args::At;
 use crate::exit::{Exit, Failure};
+use std::cmp::Reverse;
+use std::fs;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use terrane::{Db, Keyspace, Options};
 use terrane_policy::PolicyOptions;
+
+/// How many keyspaces are named in place of one that is not there.
+const NEAREST: usize = 3;
 
 /// The store at `place`, a directory or a volume's file, which must be there.
 pub fn existing(place: &Path) -> Result<Db, Failure> {
@@ -13,8 +19,34 @@ pub fn existing(place: &Path) -> Result<Db, Failure> {
 
 /// The store at `place`, a directory or a volume's file.
 pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
-    let db = if place.is_file() { Db::open_file(place, options) } else { Db::open(place, options) };
-    Ok(db?)
+    if !options.create {
+        present(place)?;
+    }
+    let db =
+        if place.is_file() { Db::open_file(place, options) } else { Db::open(place, options) }?;
+    let discarded = db.engine().discarded_bytes();
+    if discarded > 0 {
+        let place = place.display();
+        // Where nobody reads it, the command goes on.
+        let _ = writeln!(
+            std::io::stderr(),
+            "{place}: discarded {discarded} bytes of writes that were cut short and not known to be synced"
+        );
+    }
+    Ok(db)
+}
+
+/// Refuses a place where there is nothing.
+pub fn present(place: &Path) -> Result<(), Failure> {
+    match fs::metadata(place) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let place = place.display();
+            let sentence =
+                format!("{place} holds no Terrane store: there is no such directory or file");
+            Err(Failure::new(Exit::NoStore, sentence))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A keyspace to read, which must be there, with its store.
@@ -32,10 +64,18 @@ pub fn keyspace(db: &Db, at: &At) -> Result<Keyspace, Failure> {
     Err(no_keyspace(db, &at.dir, &at.keyspace))
 }
 
-/// What is said where `db` has no keyspace `name`.
+/// What is said where `db` has no keyspace `name`: which of those there are have the names nearest.
 pub fn no_keyspace(db: &Db, place: &Path, name: &str) -> Failure {
-    let (place, names) = (place.display(), db.keyspaces().join("\", \""));
-    let sentence = format!("{place} has no keyspace \"{name}\", but \"{names}\"");
+    let (place, mut names) = (place.display(), db.keyspaces());
+    let likeness = |other: &str| (1e6 * strsim::jaro_winkler(name, other)) as u32;
+    names.sort_by_cached_key(|other| Reverse(likeness(other)));
+    let others = names.len().saturating_sub(NEAREST);
+    names.truncate(NEAREST);
+    let mut sentence =
+        format!("{place} has no keyspace \"{name}\", but \"{}\"", names.join("\", \""));
+    if others > 0 {
+        sentence += &format!(" and {others} more, which `terrane keyspaces {place}` lists");
+    }
     Failure::new(Exit::NoStore, sentence)
 }
 

@@ -51,7 +51,8 @@ pub fn ask(
     let own = trusted.then(|| policy.plan(planning)).flatten();
     let is_own = own.is_some();
     let plan = own.or_else(|| {
-        let full = shape.levels.first().is_some_and(|level0| level0.runs.len() >= level0_runs_max);
+        let full =
+            shape.levels().first().is_some_and(|level0| level0.runs.len() >= level0_runs_max);
         let stalling = full && running.compactions.is_empty();
         (!trusted || stalling).then(|| fallback(shape, running, fresh)).flatten()
     });

@@ -6,18 +6,17 @@
 //! 3. Empty runs and trailing empty levels vanish. An empty level between others stays, so that a
 //!    level keeps its index.
 //!
-//! Tables that the edit does not name are neither looked up nor compared.
+//! Tables that the edit does not name are neither looked up nor compared, but for the neighbours of
+//! those that enter.
 //!
 //! A change of levels ([`reshape`]) is an edit of its own: nothing but the levels' indices changes.
 //!
 //! A table that moves is dropped and added by the same edit. Edits are read back from the manifest,
 //! so none is trusted: one that does not fit the shape is a typed error and changes nothing.
 
-use crate::names::Names;
 use crate::plan::{Destination, LevelChange};
 use crate::shape::{Level, MAX_LEVELS, Run, RunId, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
-use crate::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -74,25 +73,19 @@ pub enum EditError {
 /// The shape after `edit`.
 pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     let mut next = shape.clone();
-    let mut named = edit.dropped.clone();
-    named.extend(edit.added.iter().map(|(_, _, table)| table.id));
-    let found = shape.find(named);
-    let mut present: SortedSet<_> = found.iter().map(|placed| placed.table.id).collect();
+    change(&mut next, edit)?;
+    Ok(next)
+}
+
+/// Makes an edit take effect in a shape; one that does not fit leaves it half changed.
+pub fn change(shape: &mut Shape, edit: &ShapeEdit) -> Result<(), EditError> {
     for id in &edit.dropped {
-        if !present.remove(id) {
+        if !shape.take(*id) {
             return Err(EditError::Missing(*id));
         }
     }
-    let mut runs: Vec<_> = found.iter().map(|placed| placed.place.run).collect();
-    runs.dedup();
-    let gone = Names::from(edit.dropped.clone());
-    for level in &mut next.levels {
-        for run in level.runs.iter_mut().filter(|run| runs.contains(&run.id)) {
-            run.tables.retain(|t| !gone.contains(t.id));
-        }
-    }
-    for (level, _, table) in &edit.added {
-        if !present.insert(table.id) {
+    for (level, run, table) in &edit.added {
+        if !shape.name(table, *run) {
             return Err(EditError::Present(table.id));
         }
         if table.smallest > table.largest {
@@ -105,32 +98,34 @@ pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     let mut entering: Vec<_> = edit.added.iter().collect();
     sort_by(&mut entering, |(l, r, a), (m, s, b)| (l, r, &a.smallest).cmp(&(m, s, &b.smallest)));
     for tables in entering.chunk_by(|(l, r, _), (m, s, _)| (l, r) == (m, s)) {
-        enter(&mut next, tables)?;
+        enter(shape, tables)?;
     }
-    for level in &mut next.levels {
-        level.runs.retain(|run| !run.tables.is_empty());
+    let levels = shape.levels_mut();
+    for level in levels.iter_mut() {
+        level.runs.retain(|run| !run.tables().is_empty());
     }
-    while next.levels.last().is_some_and(|level| level.runs.is_empty()) {
-        next.levels.pop();
+    while levels.last().is_some_and(|level| level.runs.is_empty()) {
+        levels.pop();
     }
-    Ok(next)
+    Ok(())
 }
 
 /// The shape after a change of its levels.
 pub fn reshape(shape: &Shape, change: LevelChange) -> Result<Shape, EditError> {
     let mut next = shape.clone();
+    let levels = next.levels_mut();
     let level = change.level();
-    let is_there = (1..shape.levels.len()).contains(&level);
+    let is_there = (1..levels.len()).contains(&level);
     let fits = match change {
-        LevelChange::Add(_) => shape.levels.len() < MAX_LEVELS,
-        LevelChange::Drop(_) => shape.levels.get(level).is_some_and(|l| l.runs.is_empty()),
+        LevelChange::Add(_) => levels.len() < MAX_LEVELS,
+        LevelChange::Drop(_) => levels.get(level).is_some_and(|l| l.runs.is_empty()),
     };
     if !is_there || !fits {
-        return Err(EditError::NoSuchLevel { change, levels: shape.levels.len() });
+        return Err(EditError::NoSuchLevel { change, levels: levels.len() });
     }
     match change {
-        LevelChange::Add(_) => next.levels.insert(level, Level::default()),
-        LevelChange::Drop(_) => drop(next.levels.remove(level)),
+        LevelChange::Add(_) => levels.insert(level, Level::default()),
+        LevelChange::Drop(_) => drop(levels.remove(level)),
     }
     Ok(next)
 }
@@ -139,36 +134,25 @@ pub fn reshape(shape: &Shape, change: LevelChange) -> Result<Shape, EditError> {
 fn enter(shape: &mut Shape, tables: &[&(usize, RunId, Arc<TableInfo>)]) -> Result<(), EditError> {
     let Some(&&(level, id, _)) = tables.first() else { return Ok(()) };
     let Some(run) = run_at(shape, level, id) else { return Ok(()) };
-    let disjoint = |first: Option<&Arc<TableInfo>>, second: Option<&Arc<TableInfo>>| {
-        let overlap = first.zip(second).filter(|(a, b)| b.smallest <= a.largest);
-        overlap.map_or(Ok(()), |(first, second)| {
-            let run = Destination { level, run: id };
-            Err(EditError::Overlap { run, first: first.id, second: second.id })
-        })
-    };
-    let there = std::mem::take(&mut run.tables);
-    let mut rest = there.as_slice();
     for (.., table) in tables {
-        let (before, after) = rest.split_at(rest.partition_point(|t| t.smallest < table.smallest));
-        run.tables.extend_from_slice(before);
-        disjoint(run.tables.last(), Some(table))?;
-        disjoint(Some(table), after.first())?;
-        run.tables.push(Arc::clone(table));
-        rest = after;
+        run.add(table).map_err(|(first, second)| {
+            let run = Destination { level, run: id };
+            EditError::Overlap { run, first, second }
+        })?;
     }
-    run.tables.extend_from_slice(rest);
     Ok(())
 }
 
 /// The run of this place, which is created if it is not there.
 fn run_at(shape: &mut Shape, level: usize, id: RunId) -> Option<&mut Run> {
-    if shape.levels.len() <= level {
-        shape.levels.resize_with(level + 1, Level::default);
+    let levels = shape.levels_mut();
+    if levels.len() <= level {
+        levels.resize_with(level + 1, Level::default);
     }
-    let runs = &mut shape.levels.get_mut(level)?.runs;
+    let runs = &mut levels.get_mut(level)?.runs;
     let at = runs.partition_point(|run| run.id > id);
     if runs.get(at).is_none_or(|run| run.id != id) {
-        runs.insert(at, Run { id, tables: Vec::new() });
+        runs.insert(at, Run::new(id, Vec::new()));
     }
     runs.get_mut(at)
 }

@@ -22,9 +22,9 @@ pub fn fallback(shape: &Shape, running: &Running, fresh: RunId) -> Option<Plan> 
 }
 
 fn merge_level0(shape: &Shape, running: &Running) -> Option<Compaction> {
-    let held = running.held();
-    let is_free = |run: &Run| !run.tables.iter().any(|t| held.contains(&t.id));
-    let runs = &shape.levels.first()?.runs;
+    let held = shape.runs_of(running.inputs());
+    let is_free = |run: &Run| !held.iter().any(|place| place.level == 0 && place.run == run.id);
+    let runs = &shape.levels().first()?.runs;
     let block = runs.rsplit(|run| !is_free(run)).find(|block| block.len() > 1)?;
     let destination = Destination { level: 0, run: block.first()?.id };
     let tables = tables_of(block).collect();
@@ -33,12 +33,12 @@ fn merge_level0(shape: &Shape, running: &Running) -> Option<Compaction> {
 }
 
 fn merge_all(shape: &Shape, running: &Running, fresh: RunId) -> Option<Compaction> {
-    let runs: usize = shape.levels.iter().map(|level| level.runs.len()).sum();
+    let runs: usize = shape.levels().iter().map(|level| level.runs.len()).sum();
     if runs < 2 || running.groups().next().is_some() {
         return None;
     }
     let destination = Destination { level: shape.deepest(), run: fresh };
-    let tables = shape.between(0, shape.levels.len());
+    let tables = shape.between(0, shape.levels().len());
     let reason = format!("the whole tree is merged: {} become one", count(runs, "run"));
     Some(merge(tables, destination, reason))
 }

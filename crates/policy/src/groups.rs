@@ -8,11 +8,11 @@
 //!
 //! The hulls of the groups are disjoint, so they commit in any order.
 
-use crate::components::components;
 use crate::descend::descend;
-use crate::names::Names;
 use crate::plan::{Action, Destination, Group};
-use crate::shape::TableInfo;
+use crate::sequence::Place;
+use crate::shape::{Run, TableInfo};
+use crate::sort::sort_by;
 use std::sync::Arc;
 
 /// The run that tables are brought into.
@@ -21,7 +21,7 @@ pub(crate) struct Target<'a> {
     /// Where it stands, or will.
     pub(crate) destination: Destination,
     /// The tables that are there, or those that may overlap what comes.
-    pub(crate) there: &'a [Arc<TableInfo>],
+    pub(crate) there: Option<&'a Run>,
     /// Whether nothing older lies below.
     pub(crate) bottom: bool,
     /// Size at which a table is closed, in bytes.
@@ -54,7 +54,7 @@ pub(crate) fn bring_cut<'a>(
         let cuts = cuts(&part);
         let action = match part.as_slice() {
             [alone] if cuts.is_empty() && may_move => {
-                descend(std::slice::from_ref(*alone), bottom, table_bytes)
+                descend(alone.entries, alone.tombstones, bottom, table_bytes)
             }
             _ => Action::Merge { cuts, table_bytes, filter_bits: None },
         };
@@ -69,28 +69,46 @@ pub(crate) fn bring_cut<'a>(
     merges
 }
 
-/// Steps 1 to 3.
+/// Steps 1 to 3. Of what is there, only the tables that belong to a part are looked at.
 fn parts<'a>(
     mut coming: Vec<&'a Arc<TableInfo>>,
-    there: &'a [Arc<TableInfo>],
+    there: Option<&'a Run>,
     join_bytes: u64,
 ) -> Vec<Vec<&'a Arc<TableInfo>>> {
-    let stays = Names::from(there.iter().map(|t| t.id).collect::<Vec<_>>());
-    coming.extend(there);
+    sort_by(&mut coming, |a, b| a.smallest.cmp(&b.smallest));
     let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
-    let mut adjacent = false;
-    for part in components(coming) {
-        if part.iter().all(|t| stays.contains(t.id)) {
-            adjacent = false;
-            continue;
+    let mut coming = coming.into_iter().peekable();
+    // What is there comes behind the last part from here on.
+    let mut behind = Place::default();
+    while let Some(first) = coming.next() {
+        let mut end = &first.largest;
+        let from = there.map_or(behind, |run| run.first_from(&first.smallest));
+        let (mut part, mut met, mut next) = (vec![first], Vec::new(), from);
+        loop {
+            if let Some(table) = there.and_then(|run| run.tables().get(next))
+                && table.smallest <= *end
+            {
+                met.push(table);
+                end = end.max(&table.largest);
+                next = there.map_or(next, |run| run.tables().after(next));
+            } else if let Some(table) = coming.next_if(|table| table.smallest <= *end) {
+                part.push(table);
+                end = end.max(&table.largest);
+            } else {
+                break;
+            }
         }
+        part.extend(met);
+        sort_by(&mut part, |a, b| a.smallest.cmp(&b.smallest));
         match parts.last_mut() {
-            Some(last) if adjacent && bytes(last).saturating_add(bytes(&part)) <= join_bytes => {
+            Some(last)
+                if behind == from && bytes(last).saturating_add(bytes(&part)) <= join_bytes =>
+            {
                 last.extend(part);
             }
             _ => parts.push(part),
         }
-        adjacent = true;
+        behind = next;
     }
     parts
 }

@@ -46,7 +46,7 @@ impl Policy for Hostile {
 
     fn plan(&self, planning: &Planning) -> Option<Plan> {
         let mut draw = Draw::new(self.seed, planning);
-        let piled = planning.shape.levels.first().is_some_and(|l| l.runs.len() >= PILE);
+        let piled = planning.shape.levels().first().is_some_and(|l| l.runs.len() >= PILE);
         if draw.one_in(4) && !piled {
             return None;
         }
@@ -168,7 +168,7 @@ fn real(draw: &mut Draw, planning: &Planning) -> Option<Plan> {
 
 /// Any change of levels.
 fn levels(draw: &mut Draw, shape: &Shape) -> Reshape {
-    let level = draw.below((shape.levels.len() + 2).min(DEPTH));
+    let level = draw.below((shape.levels().len() + 2).min(DEPTH));
     let change = if draw.one_in(2) { LevelChange::Add(level) } else { LevelChange::Drop(level) };
     Reshape { change, reason: "drawn at random".to_owned() }
 }
@@ -202,12 +202,12 @@ fn random(draw: &mut Draw, planning: &Planning) -> Compaction {
 
 /// A run that is there, a new one between or above those that are, or a name of another level.
 fn place(draw: &mut Draw, shape: &Shape, fresh: RunId) -> Destination {
-    let runs: Vec<_> = (shape.levels.iter().enumerate())
+    let runs: Vec<_> = (shape.levels().iter().enumerate())
         .flat_map(|(level, l)| l.runs.iter().map(move |r| Destination { level, run: r.id }))
         .collect();
     let there = draw.choose(&runs).copied().unwrap_or(Destination { level: 0, run: fresh });
     let slip = usize::from(draw.one_in(8));
-    let level = draw.below((shape.levels.len() + 1).min(DEPTH)) + slip;
+    let level = draw.below((shape.levels().len() + 1).min(DEPTH)) + slip;
     match draw.below(4) {
         0 | 1 => there,
         2 => Destination { level, run: RunId(fresh.0.saturating_add(draw.below(3) as u64)) },

@@ -68,7 +68,7 @@ impl Policy for LazyLeveled {
         };
         let view = View::new(rule, planning);
         let (last, leveled) = (view.last(), self.first_leveled(&view));
-        (leveled..planning.shape.levels.len())
+        (leveled..planning.shape.levels().len())
             .find_map(|level| view.unite(level))
             .or_else(|| view.gather())
             .or_else(|| {

@@ -73,7 +73,7 @@ impl Policy for Leveled {
             adapt: self.adapt,
         };
         let view = View::new(rule, planning);
-        (1..planning.shape.levels.len())
+        (1..planning.shape.levels().len())
             .find_map(|level| view.unite(level))
             .or_else(|| view.gather())
             .or_else(|| {
@@ -92,13 +92,11 @@ impl Policy for Leveled {
         let Step::Group { group, .. } = installed.step else { return state.to_vec() };
         let from = group.destination.level.saturating_sub(1);
         let mut cursors = Cursors::read(state);
-        if self.pick == Pick::RoundRobin
-            && from > 0
-            && let Some(level) = installed.before.levels.get(from)
-        {
-            let mut sent = level.tables().filter(|t| group.inputs.contains(&t.id));
-            if let (Some(table), None) = (sent.next(), sent.next()) {
-                cursors.advance(from, &table.largest);
+        if self.pick == Pick::RoundRobin && from > 0 {
+            let found = installed.before.find(group.inputs.clone());
+            let mut sent = found.iter().filter(|placed| placed.place.level == from);
+            if let (Some(sent), None) = (sent.next(), sent.next()) {
+                cursors.advance(from, &sent.table.largest);
             }
         }
         cursors.state()

@@ -31,7 +31,9 @@ pub mod pick;
 pub mod plan;
 pub mod planning;
 pub mod policy;
+pub mod sequence;
 pub mod shape;
+pub mod slices;
 pub mod sort;
 pub mod sorted;
 pub mod spelling;
@@ -53,7 +55,7 @@ mod words;
 
 pub use asking::{Answer, READS_BETWEEN, ask};
 pub use components::{components, hull};
-pub use edit::{EditError, ShapeEdit, apply, reshape};
+pub use edit::{EditError, ShapeEdit, apply, change, reshape};
 pub use fallback::fallback;
 pub use histogram::{Histogram, HistogramPoint};
 pub use lazy_leveled::LazyLeveled;
@@ -68,7 +70,11 @@ pub use plan::{
 };
 pub use planning::{KeySample, Observed, Planning, Running};
 pub use policy::{Installed, MAX_STATE, Policy, Step};
-pub use shape::{Level, Placed, Run, RunId, Shape, TableId, TableInfo, Tables, tables_of};
+pub use sequence::{Place, Sequence};
+pub use shape::{
+    Level, Placed, Run, RunId, RunTables, Shape, TableId, TableInfo, Tables, Totals, tables_of,
+};
+pub use slices::{Slice, Slicing, next_slice};
 pub use sort::sort_by;
 pub use spelling::Misspelt;
 pub use spooky::Spooky;

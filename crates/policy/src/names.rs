@@ -9,6 +9,7 @@ use crate::shape::TableId;
 use crate::sorted::SortedSet;
 
 /// A set of names.
+#[derive(Clone, Debug)]
 pub(crate) struct Names {
     members: SortedSet<TableId>,
     bits: u64,

@@ -8,7 +8,8 @@
 //!   the same tree always gives the same choice.
 
 use crate::policy::MAX_STATE;
-use crate::shape::{MAX_LEVELS, TableInfo};
+use crate::sequence::Place;
+use crate::shape::{MAX_LEVELS, Run, TableInfo};
 use std::sync::Arc;
 
 /// How a table is chosen.
@@ -49,13 +50,77 @@ impl Pick {
     }
 }
 
+/// The tables of a run that may go down, in key order, with what each overlaps below: one sweep over
+/// both runs. What is held, or overlaps what is, may not.
+#[derive(Clone)]
+pub(crate) struct Candidates<'a> {
+    run: &'a Run,
+    below: Option<&'a Run>,
+    is_held: &'a dyn Fn(&TableInfo) -> bool,
+    /// The next table.
+    next: Place,
+    /// The first below that may overlap it.
+    under: Place,
+}
+
 /// A table that may go down.
+#[derive(Clone, Copy)]
 pub(crate) struct Candidate<'a> {
     pub(crate) table: &'a Arc<TableInfo>,
-    /// The tables it overlaps below.
-    pub(crate) overlaps: &'a [Arc<TableInfo>],
-    /// Bytes of those.
+    /// Bytes of the tables that it overlaps below.
     pub(crate) bytes: u64,
+}
+
+impl<'a> Candidates<'a> {
+    /// All of `run`, over `below`.
+    pub(crate) fn new(
+        run: &'a Run,
+        below: Option<&'a Run>,
+        is_held: &'a dyn Fn(&TableInfo) -> bool,
+    ) -> Self {
+        Candidates { run, below, is_held, next: Place::default(), under: Place::default() }
+    }
+
+    /// Those that start beyond `end`.
+    fn beyond(&self, end: &[u8]) -> Self {
+        let next = self.run.tables().partition_point(|t| t.smallest.as_slice() <= end);
+        let first = self.run.tables().get(next);
+        let under = first.zip(self.below).map(|(t, below)| below.first_from(&t.smallest));
+        Candidates { next, under: under.unwrap_or_default(), ..*self }
+    }
+
+    /// Bytes of what a table overlaps, unless that is held. Tables come in key order.
+    fn overlap(&mut self, table: &TableInfo) -> Option<u64> {
+        let Some(below) = self.below.map(Run::tables) else { return Some(0) };
+        let (mut at, mut bytes) = (self.under, 0u64);
+        while let Some(other) = below.get(at).filter(|other| other.smallest <= table.largest) {
+            at = below.after(at);
+            if other.largest < table.smallest {
+                self.under = at;
+            } else if (self.is_held)(other) {
+                return None;
+            } else {
+                bytes = bytes.saturating_add(other.bytes);
+            }
+        }
+        Some(bytes)
+    }
+}
+
+impl<'a> Iterator for Candidates<'a> {
+    type Item = Candidate<'a>;
+
+    fn next(&mut self) -> Option<Candidate<'a>> {
+        loop {
+            let table = self.run.tables().get(self.next)?;
+            self.next = self.run.tables().after(self.next);
+            if !(self.is_held)(table)
+                && let Some(bytes) = self.overlap(table)
+            {
+                return Some(Candidate { table, bytes });
+            }
+        }
+    }
 }
 
 impl Candidate<'_> {
@@ -64,26 +129,27 @@ impl Candidate<'_> {
     }
 }
 
-/// The one that goes, of candidates in key order.
-pub(crate) fn pick<'c, 'a>(
+/// The one that goes.
+pub(crate) fn pick<'a>(
     how: Pick,
-    candidates: &'c [Candidate<'a>],
+    mut candidates: Candidates<'a>,
     seed: u64,
     cursor: Option<&[u8]>,
-) -> Option<&'c Candidate<'a>> {
-    let mut each = candidates.iter();
-    match how {
-        Pick::LeastOverlap => each.min_by(|a, b| a.ratio().total_cmp(&b.ratio())),
-        Pick::Oldest => each.min_by_key(|c| c.table.first_seq),
-        Pick::RoundRobin => each
-            .find(|c| cursor.is_none_or(|end| c.table.smallest.as_slice() > end))
-            .or_else(|| candidates.first()),
-        Pick::Random => {
-            let drawn = each.fold(mix(seed), |h, c| mix(h ^ c.table.id.0));
-            let at = drawn.checked_rem(candidates.len() as u64)?;
-            candidates.get(usize::try_from(at).ok()?)
+) -> Option<&'a Arc<TableInfo>> {
+    let picked = match how {
+        Pick::LeastOverlap => candidates.min_by(|a, b| a.ratio().total_cmp(&b.ratio())),
+        Pick::Oldest => candidates.min_by_key(|c| c.table.first_seq),
+        Pick::RoundRobin => {
+            let beyond = cursor.map(|end| candidates.beyond(end));
+            beyond.and_then(|mut beyond| beyond.next()).or_else(|| candidates.next())
         }
-    }
+        Pick::Random => {
+            let drawn = candidates.clone().fold(mix(seed), |h, c| mix(h ^ c.table.id.0));
+            let at = drawn.checked_rem(candidates.clone().count() as u64)?;
+            candidates.nth(usize::try_from(at).ok()?)
+        }
+    };
+    picked.map(|picked| picked.table)
 }
 
 /// Scatters the bits of a number (the finaliser of SplitMix64).

@@ -36,6 +36,11 @@ impl Running {
         Nested::new(&self.compactions, |compaction| &compaction.groups)
     }
 
+    /// The tables that running groups consume, group after group.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = TableId> {
+        self.groups().flat_map(|group| &group.inputs).copied()
+    }
+
     /// The tables that running groups consume.
     #[must_use]
     pub fn held(&self) -> SortedSet<TableId> {

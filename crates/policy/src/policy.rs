@@ -63,6 +63,11 @@ pub trait Policy: Send + Sync {
         FlushPlan::default()
     }
 
+    /// Whether the tables of a shape must have their histograms when it plans.
+    fn reads_histograms(&self) -> bool {
+        false
+    }
+
     /// Whether the reads of each table are to be counted for it.
     fn watches_reads(&self) -> bool {
         false

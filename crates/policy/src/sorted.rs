@@ -8,6 +8,9 @@ use crate::sort::sort_by;
 use serde::{Serialize, Serializer};
 use std::slice;
 
+/// So many entries are inserted one by one among those that are there.
+const FEW: usize = 16;
+
 /// A map from `K` to `V`, in the order of the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortedMap<K, V> {
@@ -29,14 +32,22 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
-    /// Brings entries into order that were appended as they came: of one key, the last stays.
-    fn settle(&mut self) {
-        if !self.entries.is_sorted_by(|(a, _), (b, _)| a < b) {
-            let mut entries = std::mem::take(&mut self.entries);
-            sort_by(&mut entries, |(a, _), (b, _)| a.cmp(b));
-            for (key, value) in entries {
-                self.insert(key, value);
-            }
+    /// Brings entries into order of which those from `came` on were appended as they came: of one
+    /// key, the last stays. What was in order is looked at only where many came among it.
+    fn settle(&mut self, came: usize) {
+        let last = came.saturating_sub(1);
+        let tail = self.entries.get(last..).unwrap_or_default();
+        if tail.is_sorted_by(|(a, _), (b, _)| a < b) {
+            return;
+        }
+        let mut entries = if self.entries.len() - came > FEW {
+            std::mem::take(&mut self.entries)
+        } else {
+            self.entries.split_off(came)
+        };
+        sort_by(&mut entries, |(a, _), (b, _)| a.cmp(b));
+        for (key, value) in entries {
+            self.insert(key, value);
         }
     }
 
@@ -170,8 +181,9 @@ impl<K: Ord + Serialize, V: Serialize> Serialize for SortedMap<K, V> {
 
 impl<K: Ord, V> Extend<(K, V)> for SortedMap<K, V> {
     fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, entries: T) {
+        let came = self.entries.len();
         self.entries.extend(entries);
-        self.settle();
+        self.settle(came);
     }
 }
 
@@ -274,8 +286,10 @@ mod tests {
                     }
                     3 => {
                         let several = [(key, value), (3, 1), (value % 20, 2), (key, value ^ 1)];
-                        map.extend(several);
-                        tree.extend(several);
+                        let times = usize::from(value) % (2 * FEW / several.len());
+                        let many = several.repeat(times);
+                        map.extend(many.iter().copied());
+                        tree.extend(many);
                     }
                     _ => prop_assert_eq!(map.insert(key, value), tree.insert(key, value)),
                 }

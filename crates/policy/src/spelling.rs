@@ -48,8 +48,50 @@ impl FromStr for PolicyOptions {
     type Err = Misspelt;
 
     fn from_str(text: &str) -> Result<Self, Misspelt> {
-        let entries = entries(text).ok_or_else(|| "not a map of numbers and words".to_owned());
-        entries.and_then(|entries| read(&entries)).map_err(Misspelt)
+        let entries = entries(text).ok_or_else(|| NO_MAP.to_owned());
+        entries.and_then(|entries| read(&entries, &mut Err)).map_err(Misspelt)
+    }
+}
+
+const NO_MAP: &str = "not a map of numbers and words";
+
+impl PolicyOptions {
+    /// The options that a store keeps, which another release may have written: what this one does
+    /// not know, or would not set, is at its default. Answers what that is, in words.
+    #[must_use]
+    pub fn stored(text: &str) -> (Self, Vec<String>) {
+        let mut problems = Vec::new();
+        let mut note = |problem| {
+            problems.push(problem);
+            Ok(())
+        };
+        let mut options = match entries(text) {
+            Some(entries) => read(&entries, &mut note).unwrap_or_default(),
+            None => {
+                problems.push(NO_MAP.to_owned());
+                PolicyOptions::default()
+            }
+        };
+        while let Err(bad) = options.build() {
+            problems.push(bad.to_string());
+            if !options.reset(bad.parameter) {
+                return (PolicyOptions::default(), problems);
+            }
+        }
+        (options, problems)
+    }
+
+    /// Gives a number its default again; answers whether that was another.
+    fn reset(&mut self, parameter: &str) -> bool {
+        let named = PolicyOptions::named(self.name()).map_or_else(Vec::new, |p| p.parameters());
+        let default = named.into_iter().find(|p| p.name == parameter).map(|p| p.value);
+        let slot = self.tuning().into_iter().find(|tuned| tuned.name == parameter);
+        match (slot.map(|tuned| tuned.slot), default) {
+            (Some(Slot::Number { value, .. }), Some(Value::Number { value: default, .. })) => {
+                std::mem::replace(value, default) != default
+            }
+            _ => false,
+        }
     }
 }
 
@@ -67,7 +109,7 @@ fn entries(text: &str) -> Option<Vec<(String, Given)>> {
             b"true" => Given::Switch(true),
             b"false" => Given::Switch(false),
             value @ [b'"', ..] => Given::Word(word(value)?),
-            value => Given::Number(str::from_utf8(value).ok()?.parse().ok()?),
+            value => str::from_utf8(value).ok()?.parse().map_or(Given::Other, Given::Number),
         };
         entries.push((word(name)?, given));
     }
@@ -77,29 +119,38 @@ fn entries(text: &str) -> Option<Vec<(String, Given)>> {
 impl<'de> Deserialize<'de> for PolicyOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let entries = deserializer.deserialize_map(Entries)?;
-        read(&entries).map_err(D::Error::custom)
+        read(&entries, &mut Err).map_err(D::Error::custom)
     }
 }
 
-fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
+/// Steps 1 and 2; `wrong` says whether what is wrong is refused, or left out.
+fn read(
+    entries: &[(String, Given)],
+    wrong: &mut dyn FnMut(String) -> Result<(), String>,
+) -> Result<PolicyOptions, String> {
     let name = entries.iter().find_map(|(name, given)| match given {
         Given::Word(word) if name == POLICY => Some(word),
         _ => None,
     });
-    let name = name.ok_or("expected a map with the name of a policy")?;
-    let mut options = PolicyOptions::named(name)
-        .ok_or_else(|| unknown("policy", name, &defaults().map(|options| options.name())))?;
+    let Some(mut options) = name.and_then(|name| PolicyOptions::named(name)) else {
+        wrong(name.map_or("expected a map with the name of a policy".to_owned(), |name| {
+            unknown("policy", name, &defaults().map(|options| options.name()))
+        }))?;
+        return Ok(PolicyOptions::default());
+    };
     let mut tuning = options.tuning();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
-            return Err(format!("{name} is given twice"));
+            wrong(format!("{name} is given twice"))?;
+            continue;
         }
         if name == POLICY {
             continue;
         }
         let Some(tuned) = tuning.iter_mut().find(|tuned| tuned.name == name) else {
             let known: Vec<_> = tuning.iter().map(|tuned| tuned.name).collect();
-            return Err(unknown("parameter", name, &known));
+            wrong(unknown("parameter", name, &known))?;
+            continue;
         };
         if !take(&mut tuned.slot, given) {
             let expected = match &tuned.slot {
@@ -107,7 +158,7 @@ fn read(entries: &[(String, Given)]) -> Result<PolicyOptions, String> {
                 Slot::Switch(_) => "true or false".to_owned(),
                 Slot::Pick(_) => Pick::NAMES.join(", "),
             };
-            return Err(format!("{name}: expected {expected}"));
+            wrong(format!("{name}: expected {expected}"))?;
         }
     }
     Ok(options)
@@ -136,6 +187,8 @@ enum Given {
     Number(u64),
     Switch(bool),
     Word(String),
+    /// What no parameter is.
+    Other,
 }
 
 impl<'de> Deserialize<'de> for Given {

@@ -53,7 +53,7 @@ impl Policy for Tiered {
             adapt: false,
         };
         let view = View::new(rule, planning);
-        (0..planning.shape.levels.len())
+        (0..planning.shape.levels().len())
             .find_map(|level| self.compact(&view, level))
             .or_else(|| view.gather())
     }
@@ -84,7 +84,8 @@ impl Tiered {
             Destination { level: depth + 1, run: view.fresh }
         };
         let action = if runs == 1 {
-            descend(&newest.tables, depth >= deepest, self.table_bytes)
+            let totals = newest.totals();
+            descend(totals.entries(), totals.tombstones(), depth >= deepest, self.table_bytes)
         } else {
             view.merge()
         };

@@ -13,7 +13,8 @@ use crate::components::hull;
 use crate::names::Names;
 use crate::plan::{Destination, Group};
 use crate::planning::Running;
-use crate::shape::{Shape, TableInfo};
+use crate::sequence::Place;
+use crate::shape::{Run, Shape, TableInfo};
 use crate::sort::sort_by;
 use crate::validate::outputs;
 use std::sync::Arc;
@@ -21,10 +22,14 @@ use std::sync::Arc;
 /// Answers, key by key, whether one group's merge may drop a tombstone.
 #[derive(Clone, Debug)]
 pub struct TombstoneRule {
-    /// Key ranges that are held below, both ends inclusive; sorted and disjoint.
-    ranges: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The first range that ends at or after the last key asked.
-    next: usize,
+    /// The runs below, each with the first of its tables that ends at or after the last key asked.
+    below: Vec<(Run, Place)>,
+    /// Key ranges that running groups promised below, both ends inclusive; sorted and disjoint.
+    promised: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The group's own inputs.
+    own: Names,
+    /// The last key asked.
+    last: Vec<u8>,
 }
 
 impl TombstoneRule {
@@ -33,23 +38,12 @@ impl TombstoneRule {
     pub fn new(shape: &Shape, running: &Running, group: &Group) -> Self {
         let own = Names::from(group.inputs.clone());
         let inputs = tables(shape, group);
-        if inputs.is_empty() {
-            return TombstoneRule { ranges: Vec::new(), next: 0 };
-        }
         let (first, last) = hull(&inputs);
-
         let below = |place: Destination| group.destination.is_above(place);
         let mut ranges: Vec<(&[u8], &[u8])> = Vec::new();
-        for (_, run) in shape.runs().iter().filter(|(place, _)| below(*place)) {
-            for table in run.overlapping(first, last) {
-                if !own.contains(table.id) {
-                    ranges.push((&table.smallest, &table.largest));
-                }
-            }
-        }
-        for other in running.groups() {
+        for other in running.groups().filter(|other| below(other.destination)) {
             let is_self = other.inputs.iter().any(|id| own.contains(*id));
-            if !is_self && below(other.destination) {
+            if !is_self {
                 for promised in outputs(&other.action, &tables(shape, other)) {
                     let (from, to) = (promised.smallest, promised.largest);
                     if from <= last && first <= to {
@@ -58,24 +52,37 @@ impl TombstoneRule {
                 }
             }
         }
-        TombstoneRule { ranges: union(ranges), next: 0 }
+        let promised = union(ranges);
+        let runs = shape.runs().into_iter().filter(|(place, _)| below(*place));
+        let below = runs.map(|(_, run)| (run.clone(), run.first_from(first))).collect();
+        TombstoneRule { below, promised, own, last: Vec::new() }
     }
 
     /// Whether a tombstone of `key`, at or below the oldest snapshot, may be dropped.
     ///
-    /// Costs a comparison or two for keys that ascend, a binary search for one that does not.
+    /// Costs a comparison or two for each run below where keys ascend by less than a table, binary
+    /// searches else.
     pub fn may_drop(&mut self, key: &[u8]) -> bool {
-        let behind = self.next.checked_sub(1).and_then(|i| self.ranges.get(i));
-        if behind.is_some_and(|(_, largest)| key <= largest.as_slice()) {
-            self.next = self.ranges.partition_point(|(_, largest)| largest.as_slice() < key);
-        }
-        while let Some((smallest, largest)) = self.ranges.get(self.next) {
-            if key <= largest.as_slice() {
-                return key < smallest.as_slice();
+        let ascends = self.last.as_slice() <= key;
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        let at = self.promised.partition_point(|(_, largest)| largest.as_slice() < key);
+        let mut held = self.promised.get(at).is_some_and(|(from, _)| from.as_slice() <= key);
+        // Every run is looked at, so that each place is that of the last key.
+        for (run, place) in &mut self.below {
+            let ends_before = |place| {
+                run.tables().get(place).is_some_and(|t: &Arc<TableInfo>| t.largest.as_slice() < key)
+            };
+            if ascends && ends_before(*place) {
+                *place = run.tables().after(*place);
             }
-            self.next += 1;
+            if !ascends || ends_before(*place) {
+                *place = run.first_from(key);
+            }
+            let table = run.tables().get(*place);
+            held |= table.is_some_and(|t| t.smallest.as_slice() <= key && !self.own.contains(t.id));
         }
-        true
+        !held
     }
 }
 

@@ -69,19 +69,22 @@ impl Policy for Universal {
             .or_else(|| self.for_count(&stack))?;
 
         let oldest = block.last()?;
-        let ends_level0 =
-            shape.levels.first().and_then(|l| l.runs.last()).is_some_and(|r| r.id == oldest.run.id);
+        let ends_level0 = shape
+            .levels()
+            .first()
+            .and_then(|l| l.runs.last())
+            .is_some_and(|r| r.id == oldest.run.id);
         let (destination, there) = if ends_level0 {
-            (Destination { level: 1, run: fresh }, &[][..])
+            (Destination { level: 1, run: fresh }, None)
         } else {
-            (oldest.place, oldest.run.tables.as_slice())
+            (oldest.place, Some(oldest.run))
         };
         let bottom = stack.last().is_some_and(|c| c.place == oldest.place);
         let table_bytes = self.table_bytes;
         let target = Target { destination, there, bottom, table_bytes, moves: true };
         let mut coming = Vec::new();
         for component in block.iter().filter(|c| c.place != destination) {
-            coming.extend(&component.run.tables);
+            coming.extend(component.run.tables());
         }
         Some(Compaction::parallel(bring(coming, target), reason).into())
     }
@@ -97,13 +100,13 @@ struct Component<'a> {
 }
 
 fn stack<'a>(shape: &'a Shape, running: &Running) -> Vec<Component<'a>> {
-    let held = running.held();
+    let held = shape.runs_of(running.inputs());
     let runs = shape.runs();
     let each = runs.iter().map(|&(place, run)| Component {
         place,
         run,
         bytes: run.bytes(),
-        busy: running.writes_into(place) || run.tables.iter().any(|t| held.contains(&t.id)),
+        busy: running.writes_into(place) || held.contains(&place),
     });
     each.collect()
 }
@@ -191,6 +194,8 @@ impl Described for Universal {
 
     fn tuning(&mut self) -> Vec<Tuned<'_>> {
         let unlimited = u64::from(u32::MAX);
+        // What is merged at least cannot be more than what is merged at most.
+        let width_least = self.min_merge_width.max(2);
         vec![
             Tuned::number(
                 "run-trigger",
@@ -213,7 +218,7 @@ impl Described for Universal {
             Tuned::number(
                 "max-merge-width",
                 "the greatest number of runs merged for the size ratio or the count",
-                (2, unlimited),
+                (width_least, unlimited),
                 &mut self.max_merge_width,
             ),
             Tuned::number(

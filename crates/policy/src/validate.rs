@@ -301,7 +301,7 @@ fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal
     {
         return Err(Refusal::Cuts { group: number });
     }
-    let limit = shape.levels.len().min(MAX_LEVELS - 1);
+    let limit = shape.levels().len().min(MAX_LEVELS - 1);
     let level = group.destination.level;
     if level > limit {
         return Err(Refusal::TooDeep { group: number, level, limit });
@@ -318,7 +318,7 @@ fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
         let (high, low) =
             if from.is_above(destination) { (from, destination) } else { (destination, from) };
         for &(place, run) in runs.iter().filter(|(p, _)| high.is_above(*p) && p.is_above(low)) {
-            let mut overlapping = run.overlapping(&input.smallest, &input.largest).iter();
+            let mut overlapping = run.overlapping(&input.smallest, &input.largest);
             if let Some(v) = overlapping.find(|v| !own.contains(v.id)) {
                 let (input, table) = (input.id, v.id);
                 return Err(Refusal::Passes { input, from, destination, table, place });
@@ -327,7 +327,7 @@ fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
     }
     for &(place, run) in runs.iter().filter(|(place, _)| *place == destination) {
         for output in &group.outputs {
-            let mut overlapping = run.overlapping(output.smallest, output.largest).iter();
+            let mut overlapping = run.overlapping(output.smallest, output.largest);
             if let Some(v) = overlapping.find(|v| !own.contains(v.id)) {
                 return Err(Refusal::Lands { input: output.of, table: v.id, place });
             }

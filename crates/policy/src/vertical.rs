@@ -2,9 +2,9 @@
 
 use crate::descend::descend;
 use crate::groups::{Target, bring};
-use crate::pick::{Candidate, Pick, pick};
+use crate::pick::{Candidates, Pick, pick};
 use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape, inputs_of};
-use crate::shape::{Run, overlapping_each, tables_of};
+use crate::shape::{Run, TableInfo, tables_of};
 use crate::sort::sort_by;
 use crate::view::View;
 use crate::words::{count, size};
@@ -45,7 +45,7 @@ impl View<'_> {
         let (mut sum, mut taken) = (0u64, 0);
         for run in runs {
             let fits = taken < 2 || run.bytes() <= sum.saturating_mul(GROWTH);
-            if !fits || self.is_any_held_of(run) {
+            if !fits || self.is_any_held_of(0, run) {
                 break;
             }
             sum = sum.saturating_add(run.bytes());
@@ -62,7 +62,7 @@ impl View<'_> {
         let alike = self.runs(0).windows(width).find(|runs| {
             let sizes = || runs.iter().map(Run::bytes);
             let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-            let held = runs.iter().any(|run| self.is_any_held_of(run));
+            let held = runs.iter().any(|run| self.is_any_held_of(0, run));
             !held && most <= least.saturating_mul(2)
         });
         self.merge_runs(alike?, why)
@@ -163,10 +163,11 @@ impl View<'_> {
         if inputs.clone().any(|id| self.holds(id)) {
             return None;
         }
-        let effect = if target.there.is_empty() {
+        let effect = if target.there.is_none() {
             format!("they become a run of level {}", level + 1)
         } else {
-            let there = inputs.count().saturating_sub(self.level(level).count());
+            let own: usize = self.runs(level).iter().map(|run| run.tables().len()).sum();
+            let there = inputs.count().saturating_sub(own);
             format!("they go into level {} with {} there", level + 1, count(there, "table"))
         };
         let reason = format!(
@@ -203,20 +204,15 @@ impl View<'_> {
         seed: u64,
         cursor: Option<&[u8]>,
     ) -> Option<Plan> {
-        let tables = self.tables(level);
-        let mut candidates = Vec::new();
-        for (table, overlaps) in tables.iter().zip(overlapping_each(tables, self.tables(level + 1)))
-        {
-            if !self.is_held(table) && !overlaps.iter().any(|t| self.is_held(t)) {
-                let bytes = overlaps.iter().map(|t| t.bytes).fold(0, u64::saturating_add);
-                candidates.push(Candidate { table, overlaps, bytes });
-            }
-        }
-        let Candidate { table, overlaps, .. } = *pick(how, &candidates, seed, cursor)?;
+        let is_held = |table: &TableInfo| self.holds(&table.id);
+        let candidates = Candidates::new(self.run(level)?, self.run(level + 1), &is_held);
+        let table = pick(how, candidates, seed, cursor)?;
+        let below = self.run(level + 1).map(|run| run.overlapping(&table.smallest, &table.largest));
+        let overlaps: Vec<_> = below.into_iter().flatten().collect();
 
         let action = if overlaps.is_empty() {
             let bottom = level + 1 >= self.last();
-            descend(std::slice::from_ref(table), bottom, self.rule.table_bytes)
+            descend(table.entries, table.tombstones, bottom, self.rule.table_bytes)
         } else {
             self.merge()
         };

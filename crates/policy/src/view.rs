@@ -7,9 +7,8 @@
 use crate::groups::Target;
 use crate::plan::{Action, Destination};
 use crate::planning::{Planning, Running};
-use crate::shape::{Level, Run, RunId, Shape, TableId, TableInfo, Tables, tables_of};
+use crate::shape::{Level, Placed, Run, RunId, Shape, TableId, Tables, tables_of};
 use crate::sorted::SortedSet;
-use std::sync::Arc;
 
 /// The parameters that the vertical policies share.
 #[derive(Clone, Copy)]
@@ -33,8 +32,12 @@ pub(crate) struct View<'a> {
     pub(crate) running: &'a Running,
     pub(crate) fresh: RunId,
     held: SortedSet<TableId>,
+    /// The runs that hold those.
+    held_runs: Vec<Destination>,
     /// `N_i`, which a planner asks for again and again.
     sizes: Vec<u64>,
+    /// Bytes of each level that running groups take further down.
+    leaving: Vec<u64>,
     /// How many runs wait in level 0: those that no running plan holds a table of.
     pub(crate) waiting_runs: u64,
     /// Bytes of those.
@@ -44,12 +47,31 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     pub(crate) fn new(rule: Vertical, planning: &Planning<'a>) -> Self {
         let Planning { shape, running, fresh, .. } = *planning;
-        let sizes = shape.levels.iter().map(Level::bytes).collect();
-        let (held, waiting_runs, waiting_bytes) = (running.held(), 0, 0);
-        let mut view =
-            View { rule, shape, running, fresh, held, sizes, waiting_runs, waiting_bytes };
+        let mut view = View {
+            rule,
+            shape,
+            running,
+            fresh,
+            held: running.held(),
+            held_runs: Vec::new(),
+            sizes: shape.levels().iter().map(Level::bytes).collect(),
+            leaving: vec![0; shape.levels().len()],
+            waiting_runs: 0,
+            waiting_bytes: 0,
+        };
+        for group in running.groups() {
+            for Placed { table, place } in group.inputs.iter().filter_map(|id| shape.table(*id)) {
+                if !view.held_runs.contains(&place) {
+                    view.held_runs.push(place);
+                }
+                let leaving = view.leaving.get_mut(place.level);
+                if let Some(bytes) = leaving.filter(|_| group.destination.level > place.level) {
+                    *bytes = bytes.saturating_add(table.bytes);
+                }
+            }
+        }
         for run in view.runs(0) {
-            if !view.is_any_held_of(run) {
+            if !view.is_any_held_of(0, run) {
                 view.waiting_runs += 1;
                 view.waiting_bytes = view.waiting_bytes.saturating_add(run.bytes());
             }
@@ -81,24 +103,17 @@ impl<'a> View<'a> {
 
     /// Bytes of a level that no running group takes further down.
     pub(crate) fn staying(&self, level: usize) -> u64 {
-        let leaving = self.running.taken_into(level + 1);
-        if leaving.is_empty() {
-            return self.bytes(level);
-        }
-        self.level(level)
-            .filter(|t| !leaving.contains(&t.id))
-            .map(|t| t.bytes)
-            .fold(0, u64::saturating_add)
+        self.bytes(level).saturating_sub(self.leaving.get(level).copied().unwrap_or(0))
     }
 
     /// The runs of a level, newest first.
     pub(crate) fn runs(&self, level: usize) -> &'a [Run] {
-        self.shape.levels.get(level).map_or(&[], |l| &l.runs)
+        self.shape.levels().get(level).map_or(&[], |l| &l.runs)
     }
 
-    /// The tables of a level's newest run: all there are in a leveled one.
-    pub(crate) fn tables(&self, level: usize) -> &'a [Arc<TableInfo>] {
-        self.runs(level).first().map_or(&[], |run| &run.tables)
+    /// A level's newest run: all there is in a leveled one.
+    pub(crate) fn run(&self, level: usize) -> Option<&'a Run> {
+        self.runs(level).first()
     }
 
     /// The tables of a level's older runs.
@@ -111,24 +126,19 @@ impl<'a> View<'a> {
         tables_of(self.runs(level))
     }
 
-    /// Whether a running group consumes the table.
-    pub(crate) fn is_held(&self, table: &TableInfo) -> bool {
-        self.holds(&table.id)
-    }
-
     /// Whether a running group consumes the table of this name.
     pub(crate) fn holds(&self, table: &TableId) -> bool {
         self.held.contains(table)
     }
 
     /// Whether a running group consumes a table of the run.
-    pub(crate) fn is_any_held_of(&self, run: &Run) -> bool {
-        run.tables.iter().any(|t| self.is_held(t))
+    pub(crate) fn is_any_held_of(&self, level: usize, run: &Run) -> bool {
+        self.held_runs.contains(&Destination { level, run: run.id })
     }
 
     /// Whether a running group consumes a table of the level.
     pub(crate) fn is_any_held(&self, level: usize) -> bool {
-        self.runs(level).iter().any(|run| self.is_any_held_of(run))
+        self.held_runs.iter().any(|place| place.level == level)
     }
 
     /// Whether nothing runs.
@@ -154,17 +164,17 @@ impl<'a> View<'a> {
 
     /// The run of a level, to bring tables into.
     pub(crate) fn leveled(&self, level: usize) -> Target<'a> {
-        self.target(self.run_of(level), self.tables(level))
+        self.target(self.run_of(level), self.run(level))
     }
 
     /// A new run of a level, to bring tables into.
     pub(crate) fn new_run(&self, level: usize) -> Target<'a> {
-        self.target(Destination { level, run: self.fresh }, &[])
+        self.target(Destination { level, run: self.fresh }, None)
     }
 
-    fn target(&self, destination: Destination, there: &'a [Arc<TableInfo>]) -> Target<'a> {
+    fn target(&self, destination: Destination, there: Option<&'a Run>) -> Target<'a> {
         let level = destination.level;
-        let is_alone = self.runs(level).len() == there.len().min(1);
+        let is_alone = self.runs(level).len() == there.iter().count();
         let bottom = level > self.last() || level == self.last() && is_alone;
         Target { destination, there, bottom, table_bytes: self.rule.table_bytes, moves: true }
     }

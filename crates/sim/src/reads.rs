@@ -17,8 +17,7 @@ use crate::entry::Entry;
 use crate::tree::{Table, Tree};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
-use terrane_policy::{Run, TableId, TableInfo};
+use terrane_policy::{Run, RunTables, TableId};
 
 /// A block of a table.
 pub(crate) type Block = (TableId, u64);
@@ -31,8 +30,8 @@ pub(crate) fn entries_per_block(block_bytes: u64, entry_bytes: u64) -> u64 {
 /// The blocks that a point read needs, in order.
 pub(crate) fn get(tree: &Tree, key: u64, per_block: u64, mut block: impl FnMut(Block)) {
     let bytes = key.to_be_bytes();
-    for run in tree.shape().levels.iter().flat_map(|level| &level.runs) {
-        let Some(table) = run.overlapping(&bytes, &bytes).first() else { continue };
+    for run in tree.shape().levels().iter().flat_map(|level| &level.runs) {
+        let Some(table) = run.overlapping(&bytes, &bytes).next() else { continue };
         let Some(table) = tree.table(table.id) else { continue };
         let at = table.entries.partition_point(|e| e.key() < key);
         let found = table.entries.get(at).is_some_and(|e| e.key() == key);
@@ -54,7 +53,7 @@ fn passes(table: &Table, key: u64) -> bool {
 /// One run of a range read.
 struct Cursor<'a> {
     tree: &'a Tree,
-    rest: &'a [Arc<TableInfo>],
+    rest: RunTables<'a>,
     table: Option<&'a Table>,
     at: usize,
 }
@@ -62,8 +61,7 @@ struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     fn new(tree: &'a Tree, run: &'a Run, from: u64) -> Self {
         let bytes = from.to_be_bytes();
-        let first = run.tables.partition_point(|t| t.largest.as_slice() < &bytes[..]);
-        let rest = run.tables.get(first..).unwrap_or_default();
+        let rest = run.tables().range(run.first_from(&bytes), run.tables().end());
         let mut cursor = Cursor { tree, rest, table: None, at: 0 };
         cursor.open();
         if let Some(table) = cursor.table {
@@ -74,10 +72,7 @@ impl<'a> Cursor<'a> {
 
     /// Goes to the next table.
     fn open(&mut self) {
-        self.table = self.rest.split_first().and_then(|(next, rest)| {
-            self.rest = rest;
-            self.tree.table(next.id)
-        });
+        self.table = self.rest.next().and_then(|next| self.tree.table(next.id));
         self.at = 0;
     }
 
@@ -105,7 +100,7 @@ pub(crate) fn scan(
     per_block: u64,
     mut block: impl FnMut(Block),
 ) -> u64 {
-    let runs = tree.shape().levels.iter().flat_map(|level| &level.runs);
+    let runs = tree.shape().levels().iter().flat_map(|level| &level.runs);
     let mut cursors: Vec<_> = runs.map(|run| Cursor::new(tree, run, from)).collect();
     let mut heads = BinaryHeap::new();
     for (number, cursor) in cursors.iter().enumerate() {

@@ -210,7 +210,7 @@ impl Simulation {
     /// What has been measured so far.
     #[must_use]
     pub fn report(&self) -> Report {
-        let levels = self.tree.shape().levels.iter().map(|level| LevelReport {
+        let levels = self.tree.shape().levels().iter().map(|level| LevelReport {
             runs: level.runs.len(),
             tables: level.tables().count(),
             bytes: level.bytes(),
@@ -285,7 +285,7 @@ impl Simulation {
 
     /// Why a write would have to wait.
     fn blocked(&self) -> Option<Stall> {
-        let runs = self.tree.shape().levels.first().map_or(0, |level| level.runs.len());
+        let runs = self.tree.shape().levels().first().map_or(0, |level| level.runs.len());
         if self.memory.sealed.len() >= self.config.memtables_max {
             Some(Stall::Memtables)
         } else {

@@ -36,6 +36,7 @@ impl Table {
             largest: key(entries.last()?),
             first_seq: entries.iter().map(|e| e.seq()).min()?,
             last_seq: entries.iter().map(|e| e.seq()).max()?,
+            salt: 0,
             histogram: histogram(&entries, sizes),
         };
         Some(Table { info: Arc::new(info), entries, false_positives: rate(bits_per_key) })
@@ -105,7 +106,7 @@ impl Tree {
 
     /// Runs of all levels.
     pub(crate) fn runs(&self) -> usize {
-        self.shape.levels.iter().map(|level| level.runs.len()).sum()
+        self.shape.levels().iter().map(|level| level.runs.len()).sum()
     }
 
     /// Tables of all runs.

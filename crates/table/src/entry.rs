@@ -6,7 +6,8 @@
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
 
-/// A sequence number: every entry has its own, counting up from 1. At most [`MAX_SEQ`].
+/// A sequence number: every batch has its own, counting up from 1, and its entries share it. At most
+/// [`MAX_SEQ`].
 pub type Seq = u64;
 
 /// The greatest sequence number: 56 bits.

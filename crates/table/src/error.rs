@@ -104,12 +104,24 @@ impl std::error::Error for Said {}
 
 /// What did not fit.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("no space left for {file}: {wanted} more bytes are needed")]
+#[error("no space left for {file}{}", Needed(*.wanted))]
 pub struct NoSpace {
     /// The file that could not grow.
     pub file: String,
-    /// How many bytes were to be written.
+    /// How many bytes were to be written; 0 where that is not known.
     pub wanted: u64,
+}
+
+/// How much did not fit, where that is known.
+struct Needed(u64);
+
+impl fmt::Display for Needed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            bytes => write!(f, ": {bytes} more bytes are needed"),
+        }
+    }
 }
 
 /// What was read or written in part.
@@ -178,15 +190,21 @@ pub struct InvalidArgument {
 pub enum Stall {
     /// As many sealed memtables wait for their flush as memory allows.
     Memtables,
+    /// Memtables, those that wait for their flush among them, take all of their memory.
+    Memory,
     /// Level 0 holds as many runs as reads can bear.
     Level0,
+    /// The log is full and the next one is not ready.
+    Log,
 }
 
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Stall::Memtables => "too many memtables wait to be flushed",
+            Stall::Memory => "memtables take all of their memory",
             Stall::Level0 => "too many runs wait in level 0",
+            Stall::Log => "the next log file is not ready",
         })
     }
 }
@@ -276,6 +294,12 @@ impl Error {
         Error::Short(Box::new(Short { action, file: file.to_owned(), offset, expected, found }))
     }
 
+    /// A change that is refused, as the store is only read.
+    #[must_use]
+    pub fn read_only(action: &'static str, file: &str) -> Self {
+        Error::io(action, file, 0, io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
     /// `file` has a format that this release, which reads up to `supported`, does not know.
     #[cold]
     pub fn newer_format(
@@ -320,6 +344,13 @@ mod tests {
         let error = Error::io("read", "table", 0, denied);
         assert_eq!(error.source().map(ToString::to_string), Some(said.clone()));
         assert_eq!(error.to_string(), format!("could not read table: {said}"));
+    }
+
+    #[test]
+    fn a_full_medium_says_how_much_is_needed_where_it_is_known() {
+        assert_eq!(Error::no_space("log", 0).to_string(), "no space left for log");
+        let known = "no space left for log: 512 more bytes are needed";
+        assert_eq!(Error::no_space("log", 512).to_string(), known);
     }
 
     #[test]

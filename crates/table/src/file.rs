@@ -17,8 +17,19 @@ pub trait File: Send + Sync {
     fn sync(&self) -> Result<()>;
     /// Cuts or extends (with zeros) the file to `len` bytes.
     fn set_len(&self, len: u64) -> Result<()>;
+    /// Extends the file to `len` bytes, which read as zeros. Where the medium can allocate room
+    /// ahead, writing there neither fails for want of it nor changes what a sync has to write beside
+    /// the bytes. A file that is as long stays as it is.
+    fn allocate(&self, len: u64) -> Result<()> {
+        if self.len()? < len { self.set_len(len) } else { Ok(()) }
+    }
     /// The file's length, in bytes.
     fn len(&self) -> Result<u64>;
+    /// The room that the file takes, in bytes: less than its length where it has holes, and more
+    /// where it was given room before it is written.
+    fn allocated(&self) -> Result<u64> {
+        self.len()
+    }
     /// Whether the file holds no byte.
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)

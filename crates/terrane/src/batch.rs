@@ -6,7 +6,8 @@
 //! kind u8 | keyspace varint | key length varint, key | value length varint, value (puts only)
 //! ```
 //!
-//! Its entries have consecutive sequence numbers, given when the batch is committed.
+//! Its entries share one sequence number, given when the batch is committed. Of several entries of
+//! one key the last counts.
 
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::{Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, check_limits};

@@ -17,7 +17,9 @@ pub enum Event {
     Recovered {
         /// Records read back from the logs.
         records: u64,
-        /// Entries in them.
+        /// Batches in them.
+        batches: u64,
+        /// Entries in these.
         entries: u64,
         /// Bytes of an unfinished end that were discarded.
         discarded_bytes: u64,
@@ -44,6 +46,16 @@ pub enum Event {
         keyspace: KeyspaceId,
         /// The new one.
         policy: PolicyOptions,
+    },
+    /// A keyspace was opened whose stored policy this release does not know in full: what it does not
+    /// know, or would not set, is at its default.
+    PolicyAdjusted {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The policy as it is used.
+        policy: PolicyOptions,
+        /// What was not used, in words.
+        problems: Vec<String>,
     },
     /// A memtable was closed for writing and waits for its flush.
     MemtableSealed {

@@ -1,5 +1,6 @@
 //! What a caller may choose when a store is opened.
 
+use crate::db::build_policy;
 use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::memtable::Memtable;
@@ -19,6 +20,9 @@ pub enum Durability {
     Buffered,
 }
 
+/// The least cache that memtables leave, in bytes.
+const CACHE_BYTES_MIN: u64 = 256 << 10;
+
 /// How a store is opened and bounded. `Options::default()` suits a native program;
 /// [`Options::small`] a browser tab.
 #[derive(Clone)]
@@ -27,6 +31,9 @@ pub struct Options {
     pub create: bool,
     /// Refuse to open a store that is already there.
     pub error_if_exists: bool,
+    /// Read the store and leave it as it is, to the byte, on a medium that may be read-only, together
+    /// with others who do the same: what would change it is refused. There must be one.
+    pub read_only: bool,
     /// Bytes at which a memtable is sealed and flushed to level 0.
     pub memtable_bytes: u64,
     /// Sealed memtables of one keyspace that may wait for their flush before writes wait, too.
@@ -37,13 +44,17 @@ pub struct Options {
     pub logs_bytes_max: u64,
     /// Runs in level 0 at which writes wait for a compaction.
     pub level0_runs_max: usize,
-    /// Memory in all, in bytes: half of it for memtables, the rest for the indexes and filters of
-    /// open tables and, as far as they leave room, for the block cache. Beside it stand what is
-    /// under way: about 1 MiB for each input of a merge, and the indexes and filters of its outputs,
-    /// some 2% of their bytes, until they take the place of the inputs.
+    /// Memory in all, in bytes: half of it for memtables, the rest for the cache. Beside it stands
+    /// what is under way: about 1 MiB for each input of a merge, and the indexes and filters of the
+    /// table that it writes, some 2% of its bytes.
     pub memory_bytes: u64,
-    /// The most that the block cache takes of it, in bytes; 0 for no cache.
+    /// The most that the cache takes of it, in bytes: for blocks, for parts of indexes and filters,
+    /// and for what tables keep while they are open. With 0 nothing is cached: each read opens its
+    /// tables anew.
     pub cache_bytes: u64,
+    /// Files that are open at once, about; one that is used again is opened again. It is bounded by
+    /// half of what the process may open, too. It counts for a store that has a file for each table.
+    pub max_open_files: usize,
     /// How long a buffered write may wait for the driver's sync, in milliseconds.
     pub sync_interval_ms: u32,
     /// How tables are built.
@@ -59,6 +70,7 @@ impl Default for Options {
         Options {
             create: true,
             error_if_exists: false,
+            read_only: false,
             memtable_bytes: 16 << 20,
             memtables_max: 3,
             log_bytes: 16 << 20,
@@ -66,6 +78,7 @@ impl Default for Options {
             level0_runs_max: 16,
             memory_bytes: 128 << 20,
             cache_bytes: 64 << 20,
+            max_open_files: 1000,
             sync_interval_ms: 1000,
             table: TableOptions::default(),
             policy: PolicyOptions::default(),
@@ -82,11 +95,24 @@ impl Options {
             ("memtables_max", self.memtables_max as u64),
             ("log_bytes", self.log_bytes),
             ("level0_runs_max", self.level0_runs_max as u64),
+            ("max_open_files", self.max_open_files as u64),
         ];
         match bounds.into_iter().find(|(_, bound)| *bound == 0) {
             Some((what, _)) => Err(Error::invalid(what, "at least 1", "0")),
-            None => Ok(()),
+            None => build_policy(&self.policy).map(drop),
         }
+    }
+
+    /// Bytes that all memtables together may take: half of the budget, and room for one that fills
+    /// while another is flushed.
+    pub(crate) fn memtables_share(&self) -> u64 {
+        (self.memory_bytes / 2).max(2 * self.memtable_bytes)
+    }
+
+    /// Bytes that the cache may take: what memtables leave of the budget.
+    pub(crate) fn cache_share(&self) -> u64 {
+        let left = self.memory_bytes.saturating_sub(self.memtables_share());
+        left.max(CACHE_BYTES_MIN).min(self.cache_bytes)
     }
 
     /// A memtable of the size that these options give it.

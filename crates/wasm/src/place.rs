@@ -7,7 +7,7 @@ use std::sync::Arc;
 use terrane::driver::SliceDriver;
 use terrane::storage::medium::{Medium, MemoryMedium};
 use terrane::storage::volume::{Volume, VolumeOptions};
-use terrane::storage::{File, read_exact_at};
+use terrane::storage::{File, StoreId, read_exact_at};
 use terrane::{Db, Error, Options, Result};
 use terrane_opfs::OpfsFile;
 use wasm_bindgen::JsValue;
@@ -35,7 +35,25 @@ fn memory() -> Result<Arc<dyn File>> {
 }
 
 fn over(backings: Vec<Arc<dyn File>>) -> Result<Volume> {
-    Volume::open(backings, VolumeOptions { name: "the store".to_owned(), ..Default::default() })
+    let (name, new_id) = ("the store".to_owned(), new_id()?);
+    Volume::open(backings, VolumeOptions { name, new_id, ..Default::default() })
+}
+
+/// The id of a store that may be made, from the browser's source of randomness.
+fn new_id() -> Result<StoreId> {
+    let mut bytes = [0; StoreId::BYTES];
+    let refused = |e: JsValue| {
+        let why = e.as_string().unwrap_or_else(|| "crypto.getRandomValues failed".to_owned());
+        Error::io("draw", "random bytes", 0, std::io::Error::other(why))
+    };
+    get_random_values(&mut bytes).map_err(refused)?;
+    Ok(StoreId::new(bytes))
+}
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_namespace = crypto, js_name = getRandomValues)]
+    fn get_random_values(bytes: &mut [u8]) -> Result<JsValue, JsValue>;
 }
 
 /// A store as the bytes of a volume in a single file.

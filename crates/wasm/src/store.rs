@@ -43,7 +43,8 @@ const SPARE_BYTES: usize = 1 << 20;
 impl Store {
     /// Opens the store that lies on these handles, in the order of the volume's backing files, or
     /// creates it if they are empty; without handles, one in memory. What is left out has the
-    /// browser's default.
+    /// browser's default. The policy is that of keyspaces created later and, unless `keep_policy`,
+    /// of the default one from now on.
     ///
     /// # Errors
     /// Every call answers `{ code, message }`.
@@ -51,6 +52,7 @@ impl Store {
         handles: Vec<FileSystemSyncAccessHandle>,
         create: bool,
         error_if_exists: bool,
+        keep_policy: bool,
         memtable_bytes: Option<u32>,
         cache_bytes: Option<u32>,
         policy: Option<String>,
@@ -68,16 +70,18 @@ impl Store {
             cache_bytes,
             ..defaults
         };
-        answer(open(handles, options, policy))
+        answer(open(handles, options, policy, keep_policy))
     }
 
-    /// Commits a packed batch. It is on the medium after the next [`Store::sync`].
+    /// Commits a packed batch. It is durable after the next [`Store::sync`]. Returns its sequence,
+    /// which a number holds as long as the store has taken fewer than 2^53 batches.
     ///
     /// # Errors
     /// A malformed batch, a full or failing medium.
-    pub fn write(&self, packed: Vec<u8>) -> Result<(), JsValue> {
+    pub fn write(&self, packed: Vec<u8>) -> Result<f64, JsValue> {
         let batch = batch(packed, &self.keyspaces);
-        answer(batch.and_then(|batch| self.db.write(batch, Durability::Buffered)))
+        let written = batch.and_then(|batch| self.db.write(batch, Durability::Buffered));
+        answer(written.map(|sequence| sequence as f64))
     }
 
     /// Where the key of a get goes: so many bytes, until more are asked for.
@@ -167,7 +171,7 @@ impl Store {
     }
 
     /// Numbers the keyspace of this name, and gives it the policy of these options, if there are
-    /// any.
+    /// any. Returns the engine's id of it, by which [`Store::keyspace_again`] finds it.
     ///
     /// # Errors
     /// None of that name while `create` is off, a bad policy, a failing medium.
@@ -177,7 +181,7 @@ impl Store {
         name: &str,
         create: bool,
         options: Option<String>,
-    ) -> Result<(), JsValue> {
+    ) -> Result<u32, JsValue> {
         if !create && !self.db.keyspaces().iter().any(|other| other == name) {
             let message = format!("the store has no keyspace \"{name}\"");
             return Err(fault(NOT_FOUND, &message));
@@ -188,10 +192,26 @@ impl Store {
             if let Some(chosen) = chosen {
                 choose(&keyspace, &chosen)?;
             }
+            let id = keyspace.id().0;
             self.keyspaces.insert(number, keyspace);
-            Ok(())
+            Ok(id)
         })();
         answer(opened)
+    }
+
+    /// Numbers the keyspace of this id, if the store still has it: another of the same name is not
+    /// it.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn keyspace_again(&mut self, number: u32, id: u32) -> Result<(), JsValue> {
+        for name in self.db.keyspaces() {
+            let keyspace = answer(self.db.keyspace(&name))?;
+            if keyspace.id().0 == id {
+                self.keyspaces.insert(number, keyspace);
+            }
+        }
+        Ok(())
     }
 
     /// The keyspaces' names by the engine's numbers of them, as JSON.
@@ -346,6 +366,7 @@ fn open(
     handles: Vec<FileSystemSyncAccessHandle>,
     mut options: Options,
     chosen: Option<String>,
+    keep_policy: bool,
 ) -> Result<Store> {
     let chosen = chosen.as_deref().map(policy).transpose()?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -356,8 +377,8 @@ fn open(
     let volume = Arc::new(place::volume(handles)?);
     let db = Db::open_storage(volume, options, Arc::new(SliceDriver::default()))?;
     let keyspace = db.default_keyspace();
-    if let Some(chosen) = &chosen {
-        choose(&keyspace, chosen)?;
+    if let Some(chosen) = chosen.filter(|_| !keep_policy) {
+        choose(&keyspace, &chosen)?;
     }
     Ok(Store {
         number,

@@ -19,7 +19,7 @@ fn writers_on_a_store_that_closes_are_answered_and_lose_nothing() {
                 let mut written = 0;
                 while written < 4 {
                     match put(written) {
-                        Ok(()) => written += 1,
+                        Ok(_) => written += 1,
                         Err(Error::Closed(_)) => break,
                         Err(other) => panic!("{other}"),
                     }
@@ -57,7 +57,7 @@ fn a_keyspace_dropped_under_a_write_leaves_no_trace_in_the_memory_budget() {
         let other = db.keyspace("other").expect("nothing fails");
         let writer =
             thread::spawn(move || match other.put(b"key", &[0; 10_000], Durability::Buffered) {
-                Ok(()) | Err(Error::Closed(_)) => {}
+                Ok(_) | Err(Error::Closed(_)) => {}
                 Err(other) => panic!("{other}"),
             });
         db.drop_keyspace("other").expect("nothing fails");

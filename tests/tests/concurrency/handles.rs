@@ -7,7 +7,7 @@ use terrane::storage::medium::{Medium, NativeMedium};
 use terrane::storage::{read_exact_at, write_all_at};
 
 fn medium(dir: &tempfile::TempDir) -> Arc<NativeMedium> {
-    Arc::new(NativeMedium::with_open_files(dir.path(), true, 1).expect("a directory"))
+    Arc::new(NativeMedium::open(dir.path(), true).expect("a directory").open_at_most(1))
 }
 
 #[test]

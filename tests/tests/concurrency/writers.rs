@@ -4,7 +4,7 @@ use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::thread;
 use std::sync::Arc;
 use terrane::driver::SliceDriver;
-use terrane::{Durability, Keyspace};
+use terrane::{Durability, Keyspace, Range};
 use terrane_tests::rig::tiny;
 
 fn get(keyspace: &Keyspace, key: &[u8]) -> Option<u64> {
@@ -100,6 +100,40 @@ fn a_write_beside_a_flush_goes_into_a_memtable_that_is_still_to_be_flushed() {
         for n in 0..24 {
             let found = keyspace.get(&[n]).expect("nothing fails");
             assert_eq!(found, Some(vec![n]), "a write is lost");
+        }
+    });
+}
+
+#[test]
+fn writers_a_timed_sync_flushes_and_a_range_compaction_go_on_at_once() {
+    explore(60, || {
+        let rig = place();
+        // The driver's timer syncs whenever chance will have it.
+        let db = open(&rig, crowded());
+        let keyspace = db.default_keyspace();
+        (0..3).for_each(|n| put(&keyspace, &[9, n], n.into()));
+        let writers = [0u8, 1].map(|writer| {
+            let keyspace = keyspace.clone();
+            thread::spawn(move || {
+                for n in 0..3u8 {
+                    let durability = if n == 1 { Durability::Sync } else { Durability::Buffered };
+                    keyspace.put(&[writer, n], &value(n.into()), durability).expect("room");
+                    assert_eq!(get(&keyspace, &[writer, n]), Some(n.into()));
+                }
+            })
+        });
+        let flusher = thread::spawn({
+            let db = db.clone();
+            move || db.flush().expect("nothing fails")
+        });
+        keyspace.compact_range(&Range::default()).expect("nothing fails");
+        writers.into_iter().for_each(|writer| writer.join().expect("an answer"));
+        flusher.join().expect("an answer");
+        assert_eq!(db.check().expect("nothing fails").damage, []);
+        db.close().expect("nothing fails");
+        let keyspace = open(&rig, crowded()).default_keyspace();
+        for key in [0, 1, 9].into_iter().flat_map(|of| (0..3).map(move |n| [of, n])) {
+            assert_eq!(get(&keyspace, &key), Some(key[1].into()));
         }
     });
 }

@@ -10,7 +10,7 @@
 
 use crate::content::Rule;
 use crate::format::{Place, Store};
-use crate::{VOLUME, golden};
+use crate::{VOLUME, golden, lacks};
 use std::sync::Arc;
 use terrane::compaction::Progress;
 use terrane::db::Wanted;
@@ -32,7 +32,7 @@ fn options() -> Options {
     let leveled = Leveled { size_ratio, base_bytes, table_bytes, pick, ..Leveled::default() };
     Options {
         memtable_bytes: 8 << 10,
-        table: TableOptions { block_bytes: 512, ..TableOptions::default() },
+        table: TableOptions { block_bytes: 512, partition_bytes: 64, ..TableOptions::default() },
         policy: PolicyOptions::Leveled(leveled),
         ..tiny()
     }
@@ -80,11 +80,13 @@ impl Writing {
     }
 }
 
-/// Writes a store on `medium`, which `open` has in front of it; answers the rules of what it holds.
+/// Writes a store on `medium`, which `open` has in front of it, the last batches over keys below
+/// `end`; answers the rules of what it holds.
 fn write(
     open: impl Fn() -> Arc<dyn Storage>,
     place: Place,
     medium: &MemoryMedium,
+    end: u64,
 ) -> (Image, String) {
     let open_db =
         |storage| Db::open_storage(storage, options(), Arc::new(SliceDriver::default())).unwrap();
@@ -104,41 +106,48 @@ fn write(
     }
     drop(snapshot);
 
-    // Two clusters of keys, far from each other, make two groups.
+    // Two clusters of keys, far from each other, make two groups. What follows must leave one of them
+    // to be done.
     let remaining = || Store::read(&Image::of(medium).files, place).remaining > 0;
+    writing.db = db;
     for version in 9.. {
+        assert!(version < 50, "no compaction of several groups is left half done");
         for first in [20, 230] {
             writing.apply(&["other"], first, first + 40, 1, version);
-            db.flush().unwrap();
+            writing.db.flush().unwrap();
         }
         while !remaining()
-            && let Some(mut job) = db.engine().next_job(Wanted::Any)
+            && let Some(mut job) = writing.db.engine().next_job(Wanted::Any)
         {
             while job.run_for(u64::MAX).unwrap() == Progress::More {}
         }
+        if !remaining() {
+            continue;
+        }
+
+        // A volume that is mostly free moves its tables to the front and gives back the rest. What
+        // they leave is free when the store is opened again, and a journal that moves have filled
+        // goes on with a commit.
+        for _ in 0..4 {
+            drop(writing.db);
+            if place == Place::Volume {
+                let backing = medium.open(VOLUME).unwrap();
+                backing.set_len(4 * backing.len().unwrap()).unwrap();
+            }
+            let storage = open();
+            writing.db = open_db(storage.clone());
+            while storage.tidy().unwrap() {}
+            writing.db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
+        }
+
+        writing.apply(&BOTH, 100, end, 1, 99);
+        // Leaves a claim.
+        writing.db.sync().unwrap();
         if remaining() {
             break;
         }
-        assert!(version < 30, "no compaction has several groups");
     }
 
-    // A volume that is mostly free moves its tables to the front and gives back the rest. What they
-    // leave is free when the store is opened again, and a journal that moves have filled goes on
-    // with a commit.
-    writing.db = db;
-    for _ in 0..4 {
-        drop(writing.db);
-        if place == Place::Volume {
-            let backing = medium.open(VOLUME).unwrap();
-            backing.set_len(4 * backing.len().unwrap()).unwrap();
-        }
-        let storage = open();
-        writing.db = open_db(storage.clone());
-        while storage.tidy().unwrap() {}
-        writing.db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
-    }
-
-    writing.apply(&BOTH, 100, 130, 1, 99);
     let mut image = Image::of(medium);
     let other = writing.db.keyspace("other").unwrap();
     other.put(b"lost", &[b'x'; 100], Durability::Sync).unwrap();
@@ -160,19 +169,35 @@ fn save(name: &str, (mut image, rules): (Image, String)) {
     }
 }
 
+/// The first of several stores, which differ in the number of their last batches, that shows every
+/// feature: it depends on these where logs and compactions stand at the end.
+fn complete(place: Place, store: impl Fn(u64) -> (Image, String)) -> (Image, String) {
+    let shows_all =
+        |(image, _): &(Image, String)| lacks(&Store::read(&image.files, place)).is_none();
+    (104..200).step_by(4).map(store).find(shows_all).expect("a store that shows every feature")
+}
+
 #[test]
 #[ignore = "writes a set of golden stores"]
 fn write_a_set() {
-    let medium = MemoryMedium::new();
-    let open =
-        || -> Arc<dyn Storage> { Arc::new(Directory::open(Arc::new(medium.clone())).unwrap()) };
-    save("directory", write(open, Place::Directory, &medium));
-
-    let medium = MemoryMedium::new();
-    drop(medium.create(VOLUME).unwrap());
-    let open = || -> Arc<dyn Storage> {
-        let options = VolumeOptions { min_growth: 4096, max_growth: 4096, ..Default::default() };
-        Arc::new(Volume::open(vec![medium.open(VOLUME).unwrap()], options).unwrap())
+    let directory = |end| {
+        let medium = MemoryMedium::new();
+        let open =
+            || -> Arc<dyn Storage> { Arc::new(Directory::open(Arc::new(medium.clone())).unwrap()) };
+        write(open, Place::Directory, &medium, end)
     };
-    save("volume", write(open, Place::Volume, &medium));
+    save("directory", complete(Place::Directory, directory));
+
+    let volume = |end| {
+        let medium = MemoryMedium::new();
+        drop(medium.create(VOLUME).unwrap());
+        let open = || -> Arc<dyn Storage> {
+            let new_id = medium.draw_id().unwrap();
+            let options =
+                VolumeOptions { new_id, min_growth: 4096, max_growth: 4096, ..Default::default() };
+            Arc::new(Volume::open(vec![medium.open(VOLUME).unwrap()], options).unwrap())
+        };
+        write(open, Place::Volume, &medium, end)
+    };
+    save("volume", complete(Place::Volume, volume));
 }

@@ -16,7 +16,7 @@ use terrane_policy::PolicyOptions;
 pub struct BenchArgs {
     /// The store's directory, which stays; by default a temporary one
     ///
-    /// Reads may go to a store that is there. With `--policy all` each policy has a directory
+    /// What does not begin with a fill goes to the store that an earlier `bench` left there. With `--policy all` each policy has a directory
     /// within.
     pub dir: Option<PathBuf>,
     /// What to measure, in this order; a fill begins a new store

@@ -5,6 +5,9 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// Copy a store as it is now into a new directory; tables are linked where the file system can
+///
+/// Every table and log record is verified first. The copy is written as TARGET.unfinished and
+/// renamed when it is whole; one that was killed is replaced by the next.
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct CheckpointArgs {
@@ -16,8 +19,9 @@ pub struct CheckpointArgs {
 
 /// Write a store into a single file, a volume
 ///
-/// Every command that takes a store's directory takes such a file, too. It is written as
-/// FILE.tmp and renamed when it is whole and on the medium.
+/// Every command that takes a store's directory takes such a file, too. Every table and log record
+/// is verified first. The copy is written as FILE.unfinished and renamed when it is whole; one that
+/// was killed is replaced by the next.
 #[derive(Args)]
 #[command(after_long_help = TABLE)]
 pub struct ExportArgs {
@@ -35,4 +39,21 @@ pub struct ImportArgs {
     pub file: PathBuf,
     /// The new directory; there may be nothing yet
     pub dir: PathBuf,
+}
+
+/// Put what a damaged store still holds into a new one
+///
+/// The damaged store is only read. The report lists its files, what was read of each, and what could
+/// not be: blocks with their keys, and parts of logs. Ends with 0 where nothing was lost, and with 6
+/// where something was or may have been; the new store holds the rest.
+#[derive(Args)]
+#[command(after_long_help = TABLE)]
+pub struct RepairArgs {
+    /// The damaged store: a directory, or the file of a volume
+    pub dir: PathBuf,
+    /// The directory of the new store; there may be nothing yet
+    pub target: PathBuf,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    pub json: bool,
 }

@@ -10,7 +10,7 @@ mod simulate;
 mod tree;
 
 pub use bench::{BenchArgs, Benchmark, Policies};
-pub use copy::{CheckpointArgs, ExportArgs, ImportArgs};
+pub use copy::{CheckpointArgs, ExportArgs, ImportArgs, RepairArgs};
 pub use rows::{DeleteArgs, Format, GetArgs, LoadArgs, PutArgs, ScanArgs, ScanFormat};
 pub use simulate::{ChosenPolicy, ChosenWorkload, SimulateArgs};
 pub use tree::{CompactArgs, KeyspacesArgs, LevelsArgs, PoliciesArgs, PolicyArgs};
@@ -56,6 +56,7 @@ pub enum Command {
     Checkpoint(CheckpointArgs),
     Export(ExportArgs),
     Import(ImportArgs),
+    Repair(RepairArgs),
     Bench(BenchArgs),
     Simulate(Box<SimulateArgs>),
 }

@@ -22,13 +22,13 @@ pub struct SimulateArgs {
     ///
     /// unique-random, sequential, uniform, zipf, moving-zipf, shifting-ranges, deletes, ycsb-a to
     /// ycsb-f
-    #[arg(long, value_name = "NAME|JSON", default_value = "unique-random",
-          value_parser = chosen_workload)]
-    pub workload: ChosenWorkload,
-    /// Keys that are inserted first
-    #[arg(long, default_value_t = 1_000_000)]
-    pub entries: u64,
-    /// Operations after that [default: as many as entries]
+    /// [default: unique-random]
+    #[arg(long, value_name = "NAME|JSON", value_parser = chosen_workload)]
+    pub workload: Option<ChosenWorkload>,
+    /// Keys that are inserted first [default: 1000000]
+    #[arg(long)]
+    pub entries: Option<u64>,
+    /// Operations after that [default: as many as entries, if the workload has any]
     #[arg(long)]
     pub operations: Option<u64>,
     /// The machine: spooky, vertiorizon, coordinated, ptierdb, bucketlsm, or JSON

@@ -1,12 +1,13 @@
 //! One benchmark: the loop that is timed, and what it did to the store.
 //!
 //! 1. Operations run back to back; each one's time is from the end of the one before to its own.
-//! 2. Between slices of them the clock stands: the room that the store takes is looked at, progress
-//!    is shown, and a Ctrl-C is heard.
+//! 2. Between slices of them the clock stands: progress is shown, and a Ctrl-C is heard. The room
+//!    that the store takes is looked at all the time.
 //! 3. After writes the compactions that are due run to their end, so that their cost counts and the
 //!    next benchmark finds the tree at rest.
 
 use super::resident;
+use super::space::Watch;
 use super::workload::{Present, Workload};
 use crate::args::{BenchArgs, Benchmark};
 use crate::exit::{Exit, Failure};
@@ -15,7 +16,9 @@ use crate::meter::Meter;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::ops::Bound;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use terrane::db::WriteWaits;
 use terrane::read::ReadCounts;
 use terrane::{Db, Durability, Keyspace, Range, Stats};
 
@@ -41,6 +44,8 @@ pub struct Report {
     pub settle_seconds: Option<f64>,
     /// Bytes of tables written for each byte of rows.
     pub write_amplification: Option<f64>,
+    /// The same with what was written to logs and the manifest.
+    pub write_amplification_with_logs: Option<f64>,
     /// Table blocks that a read looked into, on average.
     pub read_amplification: Option<f64>,
     /// What the reads did with tables.
@@ -55,6 +60,8 @@ pub struct Report {
     pub space_amplification_peak: Option<f64>,
     /// Writes that were told to wait.
     pub stalls: u64,
+    /// All waits of writes, by their reason, since the store was opened.
+    pub waits: WriteWaits,
     /// The most memory that the process had, where the system tells.
     pub memory_bytes_peak: Option<u64>,
 }
@@ -73,6 +80,8 @@ pub struct Micros {
 /// A store under measurement.
 pub struct Bench<'a> {
     pub args: &'a BenchArgs,
+    /// Where the store is.
+    pub dir: PathBuf,
     pub db: Db,
     pub keyspace: Keyspace,
     /// Which keys are there, unless the store is older than the run.
@@ -95,6 +104,7 @@ impl Bench<'_> {
         let writes = benchmark.writes();
         let before = self.db.stats()?;
         resident::begin();
+        let watch = Watch::over(self.dir.clone());
         let operations = match writes {
             true => self.args.num,
             false => self.args.reads.unwrap_or(self.args.num),
@@ -107,12 +117,18 @@ impl Bench<'_> {
         }
         let settle_seconds = settles.then(|| settle.elapsed().as_secs_f64());
         let after = self.db.stats()?;
-        tally.taken_peak = tally.taken_peak.max(after.space.taken);
+        tally.taken_peak = watch.peak().max(after.space.taken);
+        drop(watch);
         let row_bytes = (self.args.key_bytes + self.args.value_bytes) as u64;
         let live_bytes = self.present.as_ref().map(|present| present.count() * row_bytes);
         let amplified = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
         let seconds = tally.busy.as_secs_f64().max(1e-9);
-        let written = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
+        let tables = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
+        let all = |s: &Stats| tables(s) + s.log_bytes + s.journal_bytes;
+        let for_rows = |written: &dyn Fn(&Stats) -> u64| match writes {
+            true => amplified(written(&after) - written(&before), tally.bytes),
+            false => None,
+        };
         let reads = match benchmark {
             _ if writes => None,
             Benchmark::SeekRandom => Some(after.scans.since(&before.scans)),
@@ -128,10 +144,8 @@ impl Bench<'_> {
             mb_per_second: tally.bytes as f64 / seconds / 1e6,
             micros: Micros::of(&tally.latencies),
             settle_seconds,
-            write_amplification: match writes {
-                true => amplified(written(&after) - written(&before), tally.bytes),
-                false => None,
-            },
+            write_amplification: for_rows(&tables),
+            write_amplification_with_logs: for_rows(&all),
             read_amplification: reads.and_then(|reads| amplified(reads.blocks, operations)),
             reads,
             runs: runs(&after),
@@ -140,6 +154,7 @@ impl Bench<'_> {
             space_amplification: live_bytes.and_then(|live| amplified(after.space.taken, live)),
             space_amplification_peak: live_bytes.and_then(|live| amplified(tally.taken_peak, live)),
             stalls: after.stalls - before.stalls,
+            waits: after.waits,
             memory_bytes_peak: resident::peak(),
         })
     }
@@ -167,7 +182,6 @@ impl Bench<'_> {
             }
             tally.busy += last - began;
             done += slice;
-            tally.taken_peak = tally.taken_peak.max(self.db.stats()?.space.taken);
             meter.show(done, || format!("{}: {done} of {operations}", benchmark.name()));
             if interrupt::heard() {
                 meter.clear();

@@ -2,12 +2,13 @@
 //!
 //! 1. Each policy has a store of its own, in the directory given or in a temporary one.
 //! 2. Benchmarks run one after another on it; a fill begins it anew. What was there before the run
-//!    is never removed.
+//!    is never removed, and is left alone unless a file in it says that this command made it.
 //!
 //! * `workload` - keys and values. * `measure` - one benchmark. * `summary` - policies side by side.
 
 mod measure;
 mod resident;
+mod space;
 mod summary;
 mod workload;
 
@@ -22,6 +23,10 @@ use std::path::{Path, PathBuf};
 use terrane::Options;
 use terrane_policy::{PolicyOptions, presets};
 use workload::{Present, Workload};
+
+/// The file that tells a store which this command made, and may write into, from all others.
+const MARKER: &str = "BENCH";
+const MARKED: &str = "`terrane bench` made this store. Its rows mean nothing.\n";
 
 /// What is printed as JSON.
 #[derive(Serialize)]
@@ -41,7 +46,9 @@ struct Series<'a> {
 /// Measures, and prints what was found.
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     interrupt::listen()?;
-    let temporary = tempfile::tempdir().map_err(|e| Failure::io("make a directory", &e))?;
+    let temporary = tempfile::Builder::new().prefix("terrane-bench-").tempdir();
+    let temporary = temporary.map_err(|e| Failure::io("make a temporary directory", &e))?;
+    interrupt::removes(temporary.path().to_owned());
     let mut out = Output::new();
     let mut results = Vec::new();
     if !args.json {
@@ -153,14 +160,28 @@ impl<'a> Place<'a> {
             cache_bytes: args.cache_mib << 20,
             ..defaults
         };
+        let marker = self.dir.join(MARKER);
+        if !create {
+            store::present(&self.dir)?;
+            if !marker.exists() {
+                let place = self.dir.display();
+                let found = format!("found none of {MARKER} in {place}");
+                let sentence = format!("expected a store that bench made, {found}");
+                return Err(Failure::new(Exit::Input, sentence));
+            }
+        }
         let db = store::open(&self.dir, options)?;
+        if create {
+            let failed = |e| Failure::io(&format!("create {}", marker.display()), &e);
+            fs::write(&marker, MARKED).map_err(failed)?;
+        }
         let keyspace = db.default_keyspace();
         if let Some(policy) = &self.policy {
             store::choose(&keyspace, policy)?;
         }
         let present = create.then(|| Present::none(args.num));
         let workload = Workload::new(args.seed, args.num, args.key_bytes, args.value_bytes);
-        Ok(Bench { args, db, keyspace, present, workload })
+        Ok(Bench { args, dir: self.dir.clone(), db, keyspace, present, workload })
     }
 
     fn close(self) -> Result<(), Failure> {
@@ -172,7 +193,7 @@ impl<'a> Place<'a> {
 }
 
 /// The columns of the table, with their widths.
-const HEAD: [(&str, usize); 18] = [
+const HEAD: [(&str, usize); 20] = [
     ("policy", 13),
     ("benchmark", 13),
     ("op/s", 10),
@@ -185,13 +206,24 @@ const HEAD: [(&str, usize); 18] = [
     ("max", 10),
     ("settle s", 9),
     ("w-amp", 7),
+    ("+ logs", 7),
     ("r-amp", 7),
     ("runs", 5),
     ("space", 7),
     ("peak", 7),
     ("stalls", 7),
+    ("longest wait us", 18),
     ("MiB", 6),
 ];
+
+/// The longest wait of a write, and for what.
+fn longest_wait(report: &Report) -> String {
+    let waits = report.waits.by_reason();
+    let longest = waits.iter().max_by_key(|(_, wait)| wait.micros_max);
+    longest
+        .filter(|(_, wait)| wait.count > 0)
+        .map_or("-".into(), |(reason, wait)| format!("{reason} {}", wait.micros_max))
+}
 
 fn line(report: &Report) -> String {
     let micros = &report.micros;
@@ -209,11 +241,13 @@ fn line(report: &Report) -> String {
         format!("{:.0}", micros.max),
         or_dash(report.settle_seconds),
         or_dash(report.write_amplification),
+        or_dash(report.write_amplification_with_logs),
         or_dash(report.read_amplification),
         report.runs.to_string(),
         or_dash(report.space_amplification),
         or_dash(report.space_amplification_peak),
         report.stalls.to_string(),
+        longest_wait(report),
         report.memory_bytes_peak.map_or("-".into(), |bytes| (bytes >> 20).to_string()),
     ];
     cells.iter().zip(HEAD).map(|(cell, (_, width))| format!("{cell:>width$}")).collect()

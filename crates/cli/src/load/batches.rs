@@ -3,6 +3,7 @@
 use super::lines::Problem;
 use super::{Row, Rows};
 use crate::exit::{Exit, Failure};
+use terrane::entry::check_limits;
 use terrane::{Error, KeyspaceId, WriteBatch};
 
 /// Bytes of keys and values at which a batch ends early: batches that wait are held in memory.
@@ -18,51 +19,56 @@ pub struct Batch {
     pub input_bytes: u64,
 }
 
-/// Reads rows, a batch at a time. The failure of a malformed row comes last, instead of the batch
-/// that has the row.
+/// Reads rows, a batch at a time. The failure of a malformed row comes instead of the batch that
+/// has the row.
 pub struct Batches {
     rows: Box<dyn Rows>,
     /// The input's name, for messages.
     name: String,
-    keyspace: KeyspaceId,
     rows_max: u64,
     row: Row,
-    ended: bool,
-}
-
-impl Iterator for Batches {
-    type Item = Result<Batch, Failure>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let batch = self.gather();
-        self.ended = !matches!(batch, Ok(Some(_)));
-        batch.transpose()
-    }
+    /// The rows of the first batch, until it is known where they go.
+    first: Vec<Row>,
 }
 
 impl Batches {
-    /// Batches of up to `rows_max` rows for `keyspace`.
-    pub fn new(rows: Box<dyn Rows>, name: String, keyspace: KeyspaceId, rows_max: u32) -> Self {
-        let rows_max = rows_max.into();
-        Batches { rows, name, keyspace, rows_max, row: Row::default(), ended: false }
+    /// Batches of up to `rows_max` rows.
+    pub fn new(rows: Box<dyn Rows>, name: String, rows_max: u32) -> Self {
+        Batches { rows, name, rows_max: rows_max.into(), row: Row::default(), first: Vec::new() }
     }
 
-    fn gather(&mut self) -> Result<Option<Batch>, Failure> {
+    /// Reads the rows of the first batch: where one is malformed, no store need be made for them.
+    pub fn read_first(&mut self) -> Result<(), Failure> {
+        let mut bytes = 0;
+        while (self.first.len() as u64) < self.rows_max && bytes < BATCH_BYTES && self.read()? {
+            check_limits(&self.row.key, &self.row.value).map_err(|e| self.refused(&e))?;
+            bytes += self.row.bytes();
+            self.first.push(std::mem::take(&mut self.row));
+        }
+        Ok(())
+    }
+
+    /// The next batch, for `keyspace`; none at the end.
+    pub fn next(&mut self, keyspace: KeyspaceId) -> Result<Option<Batch>, Failure> {
         let (mut batch, mut rows, mut bytes) = (WriteBatch::new(), 0, 0);
-        while rows < self.rows_max && bytes < BATCH_BYTES {
-            if !self.rows.read(&mut self.row).map_err(|p| self.failure(p))? {
-                break;
-            }
-            let Row { key, value, .. } = &self.row;
-            batch.put(self.keyspace, key, value).map_err(|e| self.refused(&e))?;
+        let first = std::mem::take(&mut self.first);
+        for row in &first {
+            batch.put(keyspace, &row.key, &row.value)?;
             rows += 1;
-            bytes += (key.len() + value.len()) as u64;
+            bytes += row.bytes();
+        }
+        while first.is_empty() && rows < self.rows_max && bytes < BATCH_BYTES && self.read()? {
+            let Row { key, value, .. } = &self.row;
+            batch.put(keyspace, key, value).map_err(|e| self.refused(&e))?;
+            rows += 1;
+            bytes += self.row.bytes();
         }
         let input_bytes = self.rows.lines().bytes();
         Ok((rows > 0).then_some(Batch { batch, rows, bytes, input_bytes }))
+    }
+
+    fn read(&mut self) -> Result<bool, Failure> {
+        self.rows.read(&mut self.row).map_err(|p| self.failure(p))
     }
 
     fn failure(&self, problem: Problem) -> Failure {

@@ -4,6 +4,8 @@
 //! * A field that begins with a quote ends with one: commas and newlines in it are its own, and two
 //!   quotes stand for one. After it there is a comma or the end of the row.
 //! * A quote elsewhere stands for itself. Empty lines are no rows.
+//! * A carriage return that is neither quoted nor before a newline is refused: in a file whose rows
+//!   end so, all of them would be one.
 
 use super::Row;
 use super::Rows;
@@ -53,6 +55,10 @@ impl Csv {
         }
         let comma = memchr::memchr(b',', rest);
         let text = comma.map_or(without_end(rest), |n| rest.get(..n).unwrap_or_default());
+        if memchr::memchr(b'\r', text).is_some() {
+            let expected = "a newline after each carriage return that is not quoted";
+            return Err(Problem::row(line, expected, shown(text, 40)));
+        }
         self.record.field().extend_from_slice(text);
         self.record.end_field();
         Ok(comma.map(|n| at + n + 1))

@@ -33,11 +33,13 @@ pub struct Lines {
     input: Box<dyn BufRead + Send>,
     number: u64,
     bytes: u64,
+    /// A terminal's input goes on after its end: who reads it again waits for another one.
+    ended: bool,
 }
 
 impl Lines {
     pub fn new(input: Box<dyn BufRead + Send>) -> Self {
-        Lines { input, number: 0, bytes: 0 }
+        Lines { input, number: 0, bytes: 0, ended: false }
     }
 
     /// The number of the line read last, from 1.
@@ -53,6 +55,9 @@ impl Lines {
     /// Appends the next line, and its end, to `row`; false where the input ends. A byte order mark
     /// before the first line is left out.
     pub fn append(&mut self, row: &mut Vec<u8>) -> Result<bool, Problem> {
+        if self.ended {
+            return Ok(false);
+        }
         let before = row.len();
         let room = MAX_ROW_BYTES.saturating_sub(before);
         let mut limited = (&mut self.input).take(room as u64);
@@ -62,6 +67,7 @@ impl Lines {
             return Err(Problem::row(self.number + 1, expected, "a longer one"));
         }
         self.bytes += read as u64;
+        self.ended = row.last() != Some(&b'\n') || read == 0;
         if read == 0 {
             return Ok(false);
         }

@@ -2,9 +2,11 @@
 //!
 //! 1. A reader on a thread of its own parses rows and gathers them into batches, so that parsing
 //!    and writing go on at once, and a Ctrl-C is heard while the input is silent.
-//! 2. The main thread writes the batches. A malformed row or a Ctrl-C ends the loop between two of
+//! 2. The store is opened, or made, when the first batch is there: a load that is wrong from its
+//!    first rows on leaves none.
+//! 3. The main thread writes the batches. A malformed row or a Ctrl-C ends the loop between two of
 //!    them: what is in the store is always whole batches, from the first on.
-//! 3. The store is closed, which puts all of it on the medium, and a summary says how many rows
+//! 4. The store is closed, which puts all of it on the medium, and a summary says how many rows
 //!    are in, however the loop ended.
 //!
 //! * `lines` - lines of the input, numbered. * `record` - the fields of a row.
@@ -30,10 +32,10 @@ use progress::Progress;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
-use terrane::{Db, Durability};
+use terrane::{Durability, KeyspaceId};
 
 /// How much of the input is read at once, in bytes.
 const INPUT_BYTES: usize = 1 << 20;
@@ -51,6 +53,13 @@ struct Row {
     value: Vec<u8>,
 }
 
+impl Row {
+    /// Bytes of key and value.
+    fn bytes(&self) -> u64 {
+        (self.key.len() + self.value.len()) as u64
+    }
+}
+
 /// A format's reader.
 trait Rows: Send {
     /// Reads the next row; false at the end of the input.
@@ -66,47 +75,85 @@ pub fn run(args: &LoadArgs) -> Result<(), Failure> {
     let (input, input_bytes) = open(file)?;
     let rows = rows(args, format, Lines::new(input))?;
     interrupt::listen()?;
-    let (db, keyspace) = store::write(&args.at, args.policy.as_ref())?;
-
-    let (sender, batches) = sync_channel(BATCHES_AHEAD);
     let name = file.map_or("standard input".into(), |file| file.display().to_string());
-    let reader = Batches::new(rows, name, keyspace.id(), args.batch);
-    thread::Builder::new()
-        .name("rows".into())
-        .spawn(move || {
-            reader.map(|batch| sender.send(batch)).take_while(Result::is_ok).for_each(drop)
-        })
-        .map_err(|e| Failure::io("start a thread", &e))?;
-
-    let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
+    let reader = Reader::start(Batches::new(rows, name, args.batch))?;
     let mut progress = Progress::new(input_bytes);
-    let written = write(&db, &batches, durability, &mut progress);
-    let closed = db.close();
+    let loaded = write(args, &reader, &mut progress);
     output::say(&progress.finish());
+    loaded
+}
+
+/// Opens the store when the first batch is there, and writes batches until there are no more.
+fn write(args: &LoadArgs, reader: &Reader, progress: &mut Progress) -> Result<(), Failure> {
+    next(&reader.first, progress)?;
+    let (db, keyspace) = store::write(&args.at, args.policy.as_ref())?;
+    // The reader has gone only if it could not go on; what it left is found below.
+    let _ = reader.keyspace.send(keyspace.id());
+    let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
+    let written = loop {
+        match next(&reader.batches, progress) {
+            Ok(Some(Batch { batch, rows, bytes, input_bytes })) => {
+                if let Err(e) = db.write(batch, durability) {
+                    break Err(e.into());
+                }
+                progress.advance(rows, bytes, input_bytes);
+            }
+            ended => break ended.map(drop),
+        }
+    };
+    let closed = db.close();
     written?;
     Ok(closed?)
 }
 
-/// Writes batches until there are no more.
-fn write(
-    db: &Db,
-    batches: &Receiver<Result<Batch, Failure>>,
-    durability: Durability,
+/// What the reader has next; none when it has ended.
+fn next<T>(
+    from: &Receiver<Result<T, Failure>>,
     progress: &mut Progress,
-) -> Result<(), Failure> {
+) -> Result<Option<T>, Failure> {
     loop {
         if interrupt::heard() {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
-        match batches.recv_timeout(PATIENCE) {
-            Ok(batch) => {
-                let Batch { batch, rows, bytes, input_bytes } = batch?;
-                db.write(batch, durability)?;
-                progress.advance(rows, bytes, input_bytes);
-            }
+        match from.recv_timeout(PATIENCE) {
+            Ok(found) => return found.map(Some),
             Err(RecvTimeoutError::Timeout) => progress.show(),
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }
+    }
+}
+
+/// The thread that reads rows.
+struct Reader {
+    /// Whether the first batch is sound.
+    first: Receiver<Result<(), Failure>>,
+    /// Takes the keyspace that the batches are for.
+    keyspace: SyncSender<KeyspaceId>,
+    batches: Receiver<Result<Batch, Failure>>,
+}
+
+impl Reader {
+    fn start(mut rows: Batches) -> Result<Reader, Failure> {
+        let (said, first) = sync_channel(1);
+        let (keyspace, asked) = sync_channel(1);
+        let (sender, batches) = sync_channel(BATCHES_AHEAD);
+        let read = move || {
+            let sound = rows.read_first();
+            let failed = sound.is_err();
+            if said.send(sound).is_err() || failed {
+                return;
+            }
+            let Ok(keyspace) = asked.recv() else { return };
+            while let Some(batch) = rows.next(keyspace).transpose() {
+                let ended = batch.is_err();
+                if sender.send(batch).is_err() || ended {
+                    return;
+                }
+            }
+        };
+        let started = thread::Builder::new().name("rows".into()).spawn(read);
+        started.map_err(|e| Failure::io("start a thread", &e))?;
+        Ok(Reader { first, keyspace, batches })
     }
 }
 

@@ -1,4 +1,5 @@
-//! Tab-separated rows: a line each, fields between tabs, escaped as `scan` writes them.
+//! Tab-separated rows: a line each, fields between tabs, escaped as `scan` writes them. Empty lines
+//! are no rows.
 
 use super::Row;
 use super::Rows;
@@ -24,6 +25,9 @@ impl Tsv {
 impl Rows for Tsv {
     fn read(&mut self, row: &mut Row) -> Result<bool, Problem> {
         while self.lines.next(&mut self.line)? {
+            if self.line.is_empty() {
+                continue;
+            }
             let number = self.lines.number();
             self.record.clear();
             for field in self.line.split(|b| *b == b'\t') {

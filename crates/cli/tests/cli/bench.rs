@@ -39,7 +39,13 @@ fn each_policy_runs_each_benchmark_and_finds_what_was_written() {
                 assert!((40_000..=50_000).contains(&found.unwrap()), "{result}");
                 assert_eq!(result["reads"]["rows"], found.unwrap());
             }
-            _ => assert_eq!((figure("operations"), found), (3000, None)),
+            _ => {
+                assert_eq!((figure("operations"), found), (3000, None));
+                // Each put is in the log, with its record's head, and in a table.
+                let with = |name: &str| result[name].as_f64().unwrap();
+                let logs = with("write_amplification_with_logs") - with("write_amplification");
+                assert!(logs > 1.0, "{result}");
+            }
         }
         assert!(figure("taken_bytes_peak") >= figure("taken_bytes"));
     }
@@ -58,6 +64,47 @@ fn a_store_in_a_directory_stays_and_is_measured_again_and_never_removed() {
     assert_eq!(place.run(&["scan", "d"]).ok(), rows);
     place.run(&["bench", "none", "--benchmarks", "readrandom"]).fails(4, &["no Terrane store"]);
     assert_eq!(names(&place.path(".")), ["d"]);
+}
+
+#[test]
+fn a_store_that_it_did_not_make_is_left_alone() {
+    let place = Place::new();
+    place.run(&["put", "mine", "a", "1", "--policy", "tiered"]).ok();
+    place.run(&["export", "mine", "file"]).ok();
+    for store in ["mine", "file"] {
+        for benchmark in ["overwrite", "deleterandom", "readrandom"] {
+            let args = ["bench", store, "--num", "10", "--policy", "leveled"];
+            let bench = place.run(&[&args[..], &["--benchmarks", benchmark]].concat());
+            bench.fails(3, &["a store that bench made", store]);
+        }
+        assert_eq!(place.run(&["scan", store]).text(), "a\t1\n");
+        assert!(place.run(&["policy", store]).text().contains("tiered"));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_bench_that_is_ended_by_a_signal_leaves_no_temporary_store() {
+    for signals in 1..=2 {
+        let place = Place::new();
+        let mut child = place
+            .terrane(&["bench", "--num", "1000000000", "--benchmarks", "fillseq"])
+            .env("TMPDIR", place.path("."))
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let store = || names(&place.path(".")).pop().map(|dir| place.path(&dir).join("store/LOCK"));
+        while !store().is_some_and(|lock| lock.exists()) {
+            assert!(child.try_wait().unwrap().is_none());
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        for _ in 0..signals {
+            let id = child.id().to_string();
+            std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap();
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(names(&place.path(".")), [""; 0]);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What each command does, and how each failure ends.
 
 use crate::place::{Place, names, rows_loaded};
+use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -98,6 +99,16 @@ fn stats_show_the_levels_as_a_table_and_as_json() {
     let sum = |field: &str| levels.iter().map(|l| l[field].as_u64().unwrap()).sum::<u64>();
     // Opening puts what the log holds into tables: three puts and a delete.
     assert_eq!((sum("entries"), sum("tombstones")), (4, 1));
+    assert_eq!(
+        (&stats["totals"]["entries"], &stats["totals"]["tombstones"]),
+        (&4.into(), &1.into())
+    );
+    // Nothing was written since this command opened the store, and it says so.
+    assert_eq!(stats["since_open"]["entries"], 0);
+    assert!(stats["entries"].is_null());
+    let space = |of: &str| stats["space"][of].as_u64().unwrap();
+    let tables = stats["totals"]["bytes"].as_u64().unwrap();
+    assert!(space("live") > tables && space("live") < space("taken"), "{stats}");
     let table = place.run(&["stats", "db"]).text();
     let all = table.lines().find(|l| l.trim_start().starts_with("all ")).expect(&table);
     let cells: Vec<_> = all.split_whitespace().collect();
@@ -175,11 +186,14 @@ fn a_store_of_a_later_release_is_told_from_damage() {
 fn a_second_opener_is_told_who_holds_the_store() {
     let place = Place::new();
     let mut load = place
-        .terrane(&["load", "db", "--format", "tsv"])
+        .terrane(&["load", "db", "--format", "tsv", "--batch", "1"])
         .stdin(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    // The store is opened for the first batch.
+    let mut stdin = load.stdin.take().unwrap();
+    stdin.write_all(b"a\t1\n").unwrap();
     // The lock's file names its holder once it is held.
     let lock = place.path("db/LOCK");
     let holder = format!("process {} (terrane)", load.id());
@@ -194,9 +208,9 @@ fn a_second_opener_is_told_who_holds_the_store() {
     for args in [["get", "db", "k"].as_slice(), &["check", "db"], &["put", "db", "k", "v"]] {
         place.run(args).fails(5, &["db is in use by", &holder]);
     }
-    drop(load.stdin.take());
+    drop(stdin);
     assert_eq!(load.wait().unwrap().code(), Some(0));
-    assert_eq!(place.run(&["scan", "db"]).ok(), b"");
+    assert_eq!(place.run(&["scan", "db"]).ok(), b"a\t1\n");
 }
 
 #[test]
@@ -264,13 +278,15 @@ fn a_key_or_value_over_its_limit_is_refused_and_makes_no_store() {
 }
 
 /// Raises the version that the journal says by one, in both copies of its first record, whose head
-/// is: checksum u64, payload length u32, 0 u32, generation u64, index u64, then the version u32.
+/// is: checksum u64, payload length u32, 0 u32, generation u64, index u64, then the version u32, features, and from byte 44 on the
+/// store's id, which salts the checksum.
 fn later_release(manifest: &Path) {
     let mut bytes = std::fs::read(manifest).unwrap();
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let end = 32 + usize::try_from(word(8)).unwrap();
-    let seed = word(16).rotate_left(32) ^ word(24);
-    for copy in [0, end.next_multiple_of(512)] {
+    let salt = terrane::codec::checksum(&bytes[44..60], 0);
+    let seed = salt ^ word(16).rotate_left(32) ^ word(24);
+    for copy in [0, bytes.len() / 2] {
         bytes[copy + 32] += 1;
         let sum = terrane::codec::checksum(&bytes[copy + 8..copy + end], seed);
         bytes[copy..copy + 8].copy_from_slice(&sum.to_le_bytes());

@@ -74,14 +74,24 @@ fn what_is_there_already_is_left_alone() {
         place.run(&["checkpoint", "db", target]).fails(3, &[target, "there already"]);
         place.run(&["export", "db", target]).fails(3, &[target, "there already"]);
     }
-    place.file("new.tmp", "hello");
-    place.run(&["export", "db", "new"]).fails(3, &["new.tmp", "there already"]);
-    assert_eq!(std::fs::read(place.path("new.tmp")).unwrap(), b"hello");
+    place.file("new.unfinished", "hello");
+    for copy in ["export", "checkpoint"] {
+        place.run(&[copy, "db", "new"]).fails(3, &["new.unfinished", "there already"]);
+    }
+    assert_eq!(std::fs::read(place.path("new.unfinished")).unwrap(), b"hello");
+    std::fs::create_dir(place.path("more.unfinished")).unwrap();
+    place.file("more.unfinished/notes", "hello");
+    for copy in ["export", "checkpoint"] {
+        place.run(&[copy, "db", "more"]).fails(3, &["more.unfinished", "there already"]);
+    }
+    assert_eq!(names(&place.path("more.unfinished")), ["notes"]);
     assert_eq!(std::fs::read(place.path("taken")).unwrap(), b"hello");
     assert!(names(&place.path("empty")).is_empty());
     place.run(&["export", "db", "missing/f"]).fails(7, &["missing/f"]);
-    place.run(&["checkpoint", "none", "copy"]).fails(4, &["none holds no Terrane store"]);
-    place.run(&["import", "none", "copy"]).fails(4, &["none holds no Terrane store"]);
+    for copy in ["checkpoint", "import"] {
+        let nothing = ["none holds no Terrane store", "no such directory or file"];
+        place.run(&[copy, "none", "copy"]).fails(4, &nothing);
+    }
     place.run(&["import", "taken", "copy"]).fails(4, &["taken"]);
     place.run(&["import", "db", "copy"]).fails(4, &["directory db"]);
     assert!(!place.path("copy").exists());
@@ -112,4 +122,121 @@ fn a_file_is_held_by_one_process_at_a_time() {
     drop(held);
     place.run(&["get", "f", "last"]).ok();
     assert_eq!(names(&place.path(".")), ["db", "f"]);
+}
+
+/// Flips a bit of a block in the middle of the store's largest table, and names it.
+fn damage_a_table(place: &Place) -> String {
+    let tables = names(&place.path("db")).into_iter().filter(|name| name.ends_with(".sst"));
+    let bytes = |name: &String| std::fs::read(place.path("db").join(name)).unwrap();
+    let name = tables.max_by_key(|name| bytes(name).len()).unwrap();
+    let mut damaged = bytes(&name);
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    std::fs::write(place.path("db").join(&name), damaged).unwrap();
+    name
+}
+
+#[test]
+fn no_copy_is_made_of_a_damaged_block() {
+    let place = store();
+    for keyspace in ["default", "other"] {
+        place.run(&["compact", "db", "--keyspace", keyspace]).ok();
+    }
+    place.run(&["export", "db", "sound"]).ok();
+    let name = damage_a_table(&place);
+    place.run(&["export", "db", "f"]).fails(6, &[&name, "is damaged"]);
+    place.run(&["checkpoint", "db", "d"]).fails(6, &[&name, "is damaged"]);
+    // A volume's blocks rot as well.
+    let path = place.path("sound");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let table = std::fs::read(place.path("db").join(name)).unwrap();
+    let block = &table[100..200];
+    let at = bytes.windows(block.len()).position(|b| b == block).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    place.run(&["import", "sound", "i"]).fails(6, &["is damaged"]);
+    assert_eq!(names(&place.path(".")), ["db", "sound"]);
+}
+
+/// A file that a copy leaves when its process is killed at some moment.
+fn unfinished_volume() -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("volume");
+    let db = terrane::Db::open(dir.path().join("db"), terrane::Options::default()).unwrap();
+    db.default_keyspace().put(b"a", b"1", terrane::Durability::Buffered).unwrap();
+    let volume = terrane::storage::Volume::open_file(&path, true).unwrap();
+    let mut checkpoint = db.begin_checkpoint(&volume).unwrap();
+    for _ in 0..3 {
+        checkpoint.step(&volume).unwrap();
+    }
+    drop((checkpoint, volume));
+    std::fs::read(&path).unwrap()
+}
+
+#[test]
+fn a_copy_takes_the_place_of_one_that_was_killed() {
+    let place = store();
+    let before = rows(&place, "db");
+    let unfinished = unfinished_volume();
+    for left in [&[][..], &unfinished] {
+        place.file("f.unfinished", left);
+        place.run(&["export", "db", "f"]).ok();
+        assert_eq!(rows(&place, "f"), before);
+        std::fs::remove_file(place.path("f")).unwrap();
+    }
+    for left in [&[][..], &["LOCK"], &["LOCK", "CREATING", "00000007.sst", "00000003.log"]] {
+        std::fs::create_dir(place.path("d.unfinished")).unwrap();
+        for name in left {
+            place.file(&format!("d.unfinished/{name}"), "");
+        }
+        place.run(&["checkpoint", "db", "d"]).ok();
+        assert_eq!(rows(&place, "d"), before);
+        place.run(&["check", "d"]).ok();
+        std::fs::remove_dir_all(place.path("d")).unwrap();
+    }
+    // One that is being made is not replaced.
+    place.file("f.unfinished", &unfinished);
+    let held = terrane::storage::Volume::open_file(&place.path("f.unfinished"), false).unwrap();
+    place.run(&["export", "db", "f"]).fails(5, &["f.unfinished is in use"]);
+    drop(held);
+    assert_eq!(names(&place.path(".")), ["db", "f.unfinished"]);
+}
+
+#[test]
+fn an_unfinished_copy_is_called_one() {
+    let place = Place::new();
+    place.file("f", unfinished_volume());
+    std::fs::create_dir(place.path("d")).unwrap();
+    place.file("d/CREATING", "");
+    place.file("d/00000007.sst", "half of it");
+    for store in ["f", "d"] {
+        for command in ["check", "stats", "scan"] {
+            place.run(&[command, store]).fails(4, &[store, "unfinished copy"]);
+        }
+    }
+    assert_eq!(names(&place.path("d")), ["00000007.sst", "CREATING"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_copy_that_is_interrupted_leaves_nothing_behind() {
+    let place = Place::new();
+    let row = format!("\t{}\n", "v".repeat(1000));
+    let rows: String =
+        (0..60_000u64).map(|n| format!("{:010x}{row}", n * 40_503 % 65_537)).collect();
+    place.run_with_input(&["load", "db", "--format", "tsv"], rows.as_bytes()).ok();
+    for copy in ["export", "checkpoint"] {
+        let mut child = place.terrane(&[copy, "db", "c"]).spawn().unwrap();
+        let id = child.id().to_string();
+        while !place.path("c.unfinished").exists() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap();
+        match child.wait().unwrap().code() {
+            // It was done before it heard.
+            Some(0) => std::fs::rename(place.path("c"), place.path(copy)).unwrap(),
+            code => assert_eq!(code, Some(130), "{copy}"),
+        }
+        assert!(!place.path("c").exists() && !place.path("c.unfinished").exists());
+    }
 }

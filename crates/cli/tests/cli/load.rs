@@ -1,6 +1,6 @@
 //! Loads: whole batches, whatever ends them, and rows that come back as they were.
 
-use crate::place::{Place, rows_loaded};
+use crate::place::{Place, names, rows_loaded};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -239,4 +239,46 @@ fn a_load_that_fills_the_disk_says_so_and_keeps_its_rows() {
     // The batch that met the end of the disk was not acknowledged, and may be there as a whole.
     assert!(count == loaded || count == loaded + 1000, "{count} rows, {loaded} acknowledged");
     assert_eq!(keys, (0..count).map(|n| format!("{n:06}\n")).collect::<String>());
+}
+
+#[test]
+fn a_load_that_is_wrong_from_its_first_rows_on_makes_no_store() {
+    let place = Place::new();
+    place.file("rows.tsv", "a\t1\nb\n");
+    for args in [&["load", "db", "rows.tsv"][..], &["load", "db", "rows.tsv", "--batch", "2"]] {
+        let load = place.run(args);
+        load.fails(3, &["line 2"]);
+        assert_eq!(rows_loaded(&load.err), 0);
+    }
+    let long = "k".repeat(70_000);
+    place.run_with_input(&["load", "db", "--format", "tsv"], long.as_bytes()).fails(3, &["line 1"]);
+    assert_eq!(names(&place.path(".")), ["rows.tsv"]);
+    place.run(&["load", "db", "rows.tsv", "--batch", "1"]).fails(3, &["line 2"]);
+    assert_eq!(place.run(&["scan", "db"]).text(), "a\t1\n");
+}
+
+#[test]
+fn a_directory_of_other_files_is_left_as_it_is() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("photos")).unwrap();
+    place.file("photos/a.jpg", "");
+    place.file("rows.tsv", "a\t1\n");
+    place.run(&["load", "photos", "rows.tsv"]).fails(4, &["photos", "a.jpg"]);
+    place.run(&["put", "photos", "a", "1"]).fails(4, &["photos", "a.jpg"]);
+    assert_eq!(names(&place.path("photos")), ["a.jpg"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_row_that_memory_does_not_hold_is_said_to_be_one() {
+    let place = Place::new();
+    let script = "ulimit -v 262144; head -c 300000000 /dev/zero | tr '\\0' a |
+        $0 load db --format tsv 2>&1; echo $?";
+    let output = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_terrane")])
+        .current_dir(place.path("."))
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("terrane: out of memory") && text.ends_with("\n7\n"), "{text}");
 }

@@ -68,6 +68,29 @@ fn a_configuration_comes_from_a_file_and_mistakes_are_named() {
     let table = place.run(&["simulate", "--config", "c.json"]).text();
     assert!(table.contains("tiered") && table.contains("write amp"), "{table}");
 
+    // Other options go over it.
+    let over = |args: &[&str]| {
+        let args = [&["simulate", "--config", "c.json", "--json"], args].concat();
+        let report: Value = serde_json::from_str(&place.run(&args).text()).unwrap();
+        let phases = report["phases"].as_array().unwrap().clone();
+        let phase = |name: &str| {
+            let phase = phases.iter().find(|phase| phase["name"] == name);
+            phase.map_or(0, |phase| phase["operations"].as_u64().unwrap())
+        };
+        (phase("load"), phase("operations"))
+    };
+    assert_eq!(over(&["--entries", "2000"]), (2000, 0));
+    assert_eq!(over(&["--operations", "500"]), (3000, 500));
+    assert_eq!(over(&["--workload", "ycsb-a"]), (3000, 3000));
+    let all = ["--workload", "uniform", "--entries", "1000", "--operations", "700"];
+    assert_eq!(over(&all), (1000, 700));
+    let written = |table: &str| {
+        let line = table.lines().find(|line| line.starts_with("write amp")).unwrap();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let [_, _, load, settle, whole] = &written(&table)[..] else { panic!("{table}") };
+    assert!(load != "-" && settle == "-" && whole != "-", "{table}");
+
     let wrong = place.run(&["simulate", "--workload", "ycsb-g"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.err.contains("ycsb-f"), "{}", wrong.err);

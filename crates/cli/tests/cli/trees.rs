@@ -188,3 +188,14 @@ fn a_compaction_leaves_one_run_and_nothing_that_no_reader_sees() {
     place.run(&["compact", "db", "--from", "x", "--to", "y"]).ok();
     place.run(&["check", "db"]).ok();
 }
+
+#[test]
+fn an_unknown_keyspace_is_answered_with_the_nearest_few() {
+    let place = Place::new();
+    for n in 0..40 {
+        place.run(&["put", "db", "a", "1", "--keyspace", &format!("users-{n}")]).ok();
+    }
+    let scan = place.run(&["scan", "db", "--keyspace", "user-17"]);
+    scan.fails(4, &["no keyspace \"user-17\"", "\"users-17\"", "38 more", "terrane keyspaces db"]);
+    assert!(!scan.err.contains("users-2\""), "{}", scan.err);
+}

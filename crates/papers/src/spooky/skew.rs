@@ -103,5 +103,5 @@ fn run(case: &str, config: Config, buffer: u64) -> Result<(f64, f64), PapersErro
 
 /// The files of the largest level.
 fn largest(shape: &Shape) -> HashSet<TableId> {
-    shape.levels.last().into_iter().flat_map(|level| level.tables()).map(|t| t.id).collect()
+    shape.levels().last().into_iter().flat_map(|level| level.tables()).map(|t| t.id).collect()
 }

@@ -51,8 +51,8 @@ impl<'a> Tree<'a> {
     /// Keys with which the files of L's oldest run begin, without the first.
     pub fn boundaries(&self) -> Vec<&'a [u8]> {
         let oldest = self.view.runs(self.last).last();
-        let files = oldest.and_then(|run| run.tables.get(1..)).unwrap_or_default();
-        files.iter().map(|t| t.smallest.as_slice()).collect()
+        let files = oldest.map(|run| run.tables().iter().skip(1));
+        files.into_iter().flatten().map(|t| t.smallest.as_slice()).collect()
     }
 }
 

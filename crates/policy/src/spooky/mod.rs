@@ -74,6 +74,10 @@ impl Default for Spooky {
 }
 
 impl Policy for Spooky {
+    fn reads_histograms(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> &'static str {
         "spooky"
     }

@@ -39,7 +39,7 @@ impl Tree<'_> {
         for depth in self.divided..=level.min(self.last - 1) {
             for run in self.view.runs(depth) {
                 let destination = Destination { level: depth, run: run.id };
-                for table in &run.tables {
+                for table in run.tables() {
                     let cuts = within(&boundaries, &table.smallest, &table.largest);
                     if !cuts.is_empty() {
                         let table_bytes = self.view.rule.table_bytes;

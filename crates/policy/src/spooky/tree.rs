@@ -3,6 +3,7 @@
 use super::Spooky;
 use crate::plan::{Group, Plan, inputs_of};
 use crate::planning::Planning;
+use crate::shape::TableId;
 use crate::view::{Vertical, View};
 
 /// One call of the planner.
@@ -75,8 +76,11 @@ impl<'a> Tree<'a> {
     /// within level 0.
     pub fn is_upper_busy(&self) -> bool {
         let taken = self.view.running.taken_into(self.divided);
-        let above = self.view.shape.between(0, self.divided);
-        above.iter().any(|t| taken.contains(&t.id))
+        let is_above = |id: &TableId| {
+            let placed = self.view.shape.table(*id);
+            placed.is_some_and(|placed| placed.place.level < self.divided)
+        };
+        taken.iter().any(is_above)
             || self.running().any(|g| (1..self.divided).contains(&g.destination.level))
     }
 

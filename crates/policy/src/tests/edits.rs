@@ -1,7 +1,8 @@
 //! Edits of a shape.
 
 use super::*;
-use crate::shape::{Level, MAX_LEVELS, overlapping_each};
+use crate::pick::Candidates;
+use crate::shape::{Level, MAX_LEVELS};
 use proptest::prelude::*;
 
 #[test]
@@ -22,11 +23,11 @@ fn empty_runs_and_trailing_empty_levels_vanish_but_a_gap_stays() {
     let deep = model.write(3, 1, 0..2);
     let top = model.write(0, 2, 0..2);
     let moved = model.commit(&move_to(&[deep], 2, 3), true).unwrap();
-    assert_eq!(moved.shape.levels.len(), 3);
-    assert!(moved.shape.levels[1].runs.is_empty());
+    assert_eq!(moved.shape.levels().len(), 3);
+    assert!(moved.shape.levels()[1].runs.is_empty());
     let drop = ShapeEdit { added: vec![], dropped: vec![deep] };
     let shape = apply(&moved.shape, &drop).unwrap();
-    assert_eq!(shape.levels.len(), 1);
+    assert_eq!(shape.levels().len(), 1);
     let drop = ShapeEdit { added: vec![], dropped: vec![top] };
     assert_eq!(apply(&shape, &drop), Ok(Shape::default()));
 }
@@ -61,7 +62,7 @@ fn an_edit_that_does_not_fit_is_refused() {
     let there = model.write(1, 1, 0..5);
     let run = Destination { level: 1, run: RunId(1) };
     let overlapping = model.table(BTreeMap::from([(4, BTreeSet::from([9]))]));
-    let same = Arc::clone(&model.shape.levels[1].runs[0].tables[0]);
+    let same = Arc::clone(model.shape.levels()[1].runs[0].tables().first().unwrap());
     let inverted = TableInfo { smallest: vec![9], largest: vec![1], ..(*overlapping).clone() };
     let id = overlapping.id;
     let add = |level, table| ShapeEdit { added: vec![(level, RunId(1), table)], dropped: vec![] };
@@ -97,16 +98,14 @@ fn applied_slowly(shape: &Shape, edit: &ShapeEdit) -> Option<Shape> {
         tables.push((*level, *run, Arc::clone(table)));
     }
     tables.sort_by_key(|(l, r, t)| (*l, std::cmp::Reverse(*r), t.smallest.clone()));
-    let mut next = Shape::default();
-    for (level, id, table) in tables {
-        next.levels.resize_with(next.levels.len().max(level + 1), Level::default);
-        let runs = &mut next.levels[level].runs;
-        match runs.last_mut().filter(|run| run.id == id) {
-            Some(run) => run.tables.push(table),
-            None => runs.push(Run { id, tables: vec![table] }),
-        }
+    let mut levels: Vec<Level> = Vec::new();
+    for tables in tables.chunk_by(|(l, r, _), (m, s, _)| (l, r) == (m, s)) {
+        let (level, id) = (tables[0].0, tables[0].1);
+        levels.resize_with(levels.len().max(level + 1), Level::default);
+        let tables = tables.iter().map(|(_, _, table)| table.clone()).collect();
+        levels[level].runs.push(Run::new(id, tables));
     }
-    Some(next)
+    Some(Shape::from(levels))
 }
 
 proptest! {
@@ -129,6 +128,17 @@ proptest! {
             let found = apply(&model.shape, &edit).ok();
             prop_assert_eq!(&found, &applied_slowly(&model.shape, &edit));
             model.shape = found.unwrap_or(model.shape);
+            for (level, run, table) in model.shape.tables() {
+                let placed = model.shape.table(table.id).unwrap();
+                prop_assert_eq!((placed.table, placed.place), (table, Destination { level, run }));
+            }
+            let totals = model.shape.totals();
+            let all: Vec<_> = model.shape.tables().map(|(.., table)| table).collect();
+            let sum = |of: fn(&TableInfo) -> u64| all.iter().map(|t| of(t)).sum::<u64>();
+            prop_assert_eq!(totals.tables, all.len());
+            prop_assert_eq!(totals.bytes(), sum(|t| t.bytes));
+            prop_assert_eq!(totals.entries(), sum(|t| t.entries));
+            prop_assert_eq!(totals.tombstones(), sum(|t| t.tombstones));
         }
     }
 
@@ -138,12 +148,20 @@ proptest! {
     ) {
         let mut dice = Dice(bytes.iter());
         let shape = dice.tree(2, 1, 60, false).shape;
-        let runs: Vec<&Run> = shape.levels.iter().flat_map(|level| &level.runs).collect();
+        let runs: Vec<&Run> = shape.levels().iter().flat_map(|level| &level.runs).collect();
+        let held = dice.below(8) as u64;
+        let is_held = |table: &TableInfo| table.id.0 % 8 == held;
         for (above, below) in runs.iter().flat_map(|a| runs.iter().map(move |b| (a, b))) {
-            let searched: Vec<_> = (above.tables.iter())
-                .map(|t| below.overlapping(&t.smallest, &t.largest))
-                .collect();
-            prop_assert_eq!(overlapping_each(&above.tables, &below.tables), searched);
+            let mut searched = Vec::new();
+            for table in above.tables().iter().filter(|t| !is_held(t)) {
+                let overlaps = below.overlapping(&table.smallest, &table.largest);
+                if !overlaps.clone().any(|t| is_held(t)) {
+                    searched.push((table.id, overlaps.map(|t| t.bytes).sum::<u64>()));
+                }
+            }
+            let swept = Candidates::new(above, Some(*below), &is_held);
+            let swept: Vec<_> = swept.map(|c| (c.table.id, c.bytes)).collect();
+            prop_assert_eq!(swept, searched);
         }
     }
 }

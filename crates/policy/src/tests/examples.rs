@@ -44,7 +44,7 @@ fn after(policy: &dyn Policy, model: &Model) -> Vec<Vec<u64>> {
         assert_eq!(validate_plan(&model.shape, &running, &plan), Ok(()));
         next = next.follow(&plan);
     }
-    next.shape.levels.iter().map(|l| l.runs.iter().map(Run::bytes).collect()).collect()
+    next.shape.levels().iter().map(|l| l.runs.iter().map(Run::bytes).collect()).collect()
 }
 
 #[test]

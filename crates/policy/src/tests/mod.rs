@@ -8,6 +8,7 @@ mod picks;
 mod policies;
 mod refusals;
 mod simulation;
+mod slices;
 mod spooky;
 mod tombstones;
 mod universal;
@@ -49,6 +50,7 @@ impl Model {
             largest: key(versions.last_key_value()),
             first_seq: seqs().min().unwrap(),
             last_seq: seqs().max().unwrap(),
+            salt: 0,
             histogram: histogram(versions.iter().map(|(k, s)| (*k, s.len() as u64))),
         };
         self.data.insert(id, versions);
@@ -150,7 +152,7 @@ impl Model {
 
     /// A run id that nothing has.
     fn fresh(&self, running: &Running) -> RunId {
-        let there = self.shape.levels.iter().flat_map(|l| &l.runs).map(|r| r.id.0);
+        let there = self.shape.levels().iter().flat_map(|l| &l.runs).map(|r| r.id.0);
         RunId(there.chain(running.groups().map(|g| g.destination.run.0)).max().unwrap_or(0) + 1)
     }
 }
@@ -240,7 +242,7 @@ impl Dice<'_> {
                     Destination { level, run }
                 }
                 _ => {
-                    let level = self.below(model.shape.levels.len() + 1);
+                    let level = self.below(model.shape.levels().len() + 1);
                     Destination { level, run: RunId(self.below(10) as u64 * 10 + 5) }
                 }
             };

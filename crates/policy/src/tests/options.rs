@@ -1,6 +1,7 @@
 //! Choosing a policy.
 
 use super::*;
+use crate::options::defaults;
 
 #[test]
 fn every_preset_is_found_by_its_name_and_builds() {
@@ -41,6 +42,15 @@ fn a_parameter_that_is_not_given_takes_its_default_and_an_unknown_one_is_refused
     }
 }
 
+/// What is chosen, without the range: that may follow from another parameter.
+fn chosen(value: &Value) -> String {
+    match value {
+        Value::Number { value, .. } => value.to_string(),
+        Value::Switch { value } => value.to_string(),
+        Value::Choice { value, .. } => (*value).to_owned(),
+    }
+}
+
 #[test]
 fn every_parameter_is_read_into_its_own_place() {
     for preset in presets() {
@@ -57,7 +67,8 @@ fn every_parameter_is_read_into_its_own_place() {
             let options: PolicyOptions = json.parse().unwrap();
             assert_eq!(serde_json::from_str::<PolicyOptions>(&json).unwrap(), options);
             for (given, default) in options.parameters().iter().zip(&preset.parameters) {
-                assert_eq!(given != default, given.name == parameter.name, "{json}: {given:?}");
+                let changed = chosen(&given.value) != chosen(&default.value);
+                assert_eq!(changed, given.name == parameter.name, "{json}: {given:?}");
             }
         }
     }
@@ -71,9 +82,42 @@ fn a_parameter_outside_its_range_is_refused_with_the_range() {
 }
 
 #[test]
+fn universal_merges_no_fewer_runs_at_most_than_at_least() {
+    let options: PolicyOptions =
+        r#"{"policy":"universal","min-merge-width":9,"max-merge-width":8}"#.parse().unwrap();
+    let refused = options.build().err().unwrap();
+    assert_eq!(refused.to_string(), "universal: max-merge-width is 8, expected 9 to 4294967295");
+}
+
+#[test]
 fn every_choice_is_found_by_its_name() {
     for name in Pick::NAMES {
         assert_eq!(Pick::named(name).map(Pick::name), Some(name));
     }
     assert_eq!(Pick::named("no-such"), None);
+}
+
+#[test]
+fn stored_options_that_are_not_known_leave_the_others_as_they_are() {
+    let expected = PolicyOptions::Leveled(Leveled { size_ratio: 7, ..Leveled::default() });
+    for (wrong, named) in [
+        (r#"{"policy": "leveled", "size-ratio": 7, "depth": 3}"#, "depth"),
+        (r#"{"policy": "leveled", "size-ratio": 7, "depth": -3.5}"#, "depth"),
+        (r#"{"policy": "leveled", "size-ratio": 7, "table-bytes": 12}"#, "table-bytes"),
+        (r#"{"policy": "leveled", "size-ratio": 7, "table-bytes": "2 MiB"}"#, "table-bytes"),
+        (r#"{"policy": "leveled", "size-ratio": 7, "pick": "greatest"}"#, "pick"),
+        (r#"{"policy": "leveled", "size-ratio": 7, "size-ratio": 8}"#, "size-ratio"),
+    ] {
+        let (options, problems) = PolicyOptions::stored(wrong);
+        assert_eq!(options, expected, "{wrong}");
+        assert!(problems.len() == 1 && problems[0].contains(named), "{wrong}: {problems:?}");
+    }
+    for wrong in [r#"{"policy": "layered", "size-ratio": 7}"#, "{}", "", r#"{"a": {"b": 1}}"#] {
+        let (options, problems) = PolicyOptions::stored(wrong);
+        assert_eq!((options, problems.len()), (PolicyOptions::default(), 1), "{wrong}");
+    }
+    for preset in defaults() {
+        let json = serde_json::to_string(&preset).unwrap();
+        assert_eq!(PolicyOptions::stored(&json), (preset, vec![]));
+    }
 }

@@ -136,11 +136,11 @@ impl<'a, 'd> Driver<'a, 'd> {
 
 /// Levels of capacities by T = 3 and B = 12: within them, and each of the last `leveled` one run.
 fn check_vertical(shape: &Shape, leveled: usize, adapt: bool) {
-    let bytes: Vec<_> = shape.levels.iter().map(Level::bytes).collect();
+    let bytes: Vec<_> = shape.levels().iter().map(Level::bytes).collect();
     let Some((&last_bytes, above)) = bytes.split_last() else { return };
     let last = above.len();
-    assert!(shape.levels[0].runs.len() < 4, "{shape:?}");
-    for (depth, level) in shape.levels.iter().enumerate().skip(1) {
+    assert!(shape.levels()[0].runs.len() < 4, "{shape:?}");
+    for (depth, level) in shape.levels().iter().enumerate().skip(1) {
         let most = if depth + leveled > last { 1 } else { 2 };
         assert!(level.runs.len() <= most, "level {depth}: {shape:?}");
         let capacity = match (last - depth) as u32 {
@@ -152,8 +152,8 @@ fn check_vertical(shape: &Shape, leveled: usize, adapt: bool) {
 }
 
 fn check_tiered(shape: &Shape) {
-    let last = shape.levels.len().saturating_sub(1);
-    for (depth, level) in shape.levels.iter().enumerate() {
+    let last = shape.levels().len().saturating_sub(1);
+    for (depth, level) in shape.levels().iter().enumerate() {
         assert!(level.runs.len() < if depth == 0 { 4 } else { 3 }, "{shape:?}");
         let is_bounded = depth == 0 || depth < last || level.runs.len() == 1;
         assert!(!is_bounded || level.bytes() < 12 * 3u64.pow(depth as u32 + 1), "{shape:?}");
@@ -161,14 +161,14 @@ fn check_tiered(shape: &Shape) {
 }
 
 fn check_tiered_full(shape: &Shape) {
-    for (depth, level) in shape.levels.iter().enumerate() {
+    for (depth, level) in shape.levels().iter().enumerate() {
         assert!(level.runs.len() <= 3, "{shape:?}");
         assert!(depth == 0 || level.bytes() <= 12 * 3u64.pow(depth as u32), "{shape:?}");
     }
 }
 
 fn check_universal(shape: &Shape) {
-    let runs: Vec<_> = shape.levels.iter().flat_map(|l| &l.runs).map(Run::bytes).collect();
+    let runs: Vec<_> = shape.levels().iter().flat_map(|l| &l.runs).map(Run::bytes).collect();
     assert!(runs.len() <= 4, "{shape:?}");
     if let [first, second, third, oldest] = runs[..] {
         assert!(first + second + third < 2 * oldest, "{shape:?}");
@@ -181,19 +181,19 @@ fn check_universal(shape: &Shape) {
 fn check_spooky(shape: &Shape, below: usize, leveled: usize) {
     let last = shape.deepest();
     let divided = last.saturating_sub(below).max(1);
-    assert!(shape.levels.first().is_none_or(|l| l.runs.len() < 4), "{shape:?}");
-    for (depth, level) in shape.levels.iter().enumerate().skip(1) {
+    assert!(shape.levels().first().is_none_or(|l| l.runs.len() < 4), "{shape:?}");
+    for (depth, level) in shape.levels().iter().enumerate().skip(1) {
         let most = if depth + leveled > last { 1 } else { 3 };
         assert!(level.runs.len() <= most, "level {depth}: {shape:?}");
         let capacity = match (last - depth) as u32 {
             0 => 12 * 3u64.pow(last as u32),
-            above => 12.max(shape.levels[last].bytes() / 3u64.pow(above)),
+            above => 12.max(shape.levels()[last].bytes() / 3u64.pow(above)),
         };
         let is_full = level.bytes() >= capacity;
         let may_be = depth < divided || depth < last && depth > divided;
         assert!(!is_full || may_be && level.bytes() == capacity, "level {depth}: {shape:?}");
     }
-    let clear = shape.levels.iter().take(last).skip(divided.min(last.max(1) - 1));
+    let clear = shape.levels().iter().take(last).skip(divided.min(last.max(1) - 1));
     let rises = last > 1 && clear.into_iter().all(|l| l.runs.is_empty());
     assert!(!rises || shape.bytes() >= 12 * 3u64.pow(last as u32 - 1), "{shape:?}");
 }
@@ -290,7 +290,7 @@ proptest! {
                     let mut groups: Vec<_> = driver.running.groups().cloned().collect();
                     groups.extend(plan.groups.clone());
                     prop_assert!(driver.model.all_sound(&groups));
-                    let runs = |shape: &Shape| shape.levels.iter().map(|l| l.runs.len()).sum::<usize>();
+                    let runs = |shape: &Shape| shape.levels().iter().map(|l| l.runs.len()).sum::<usize>();
                     let before = runs(&driver.model.shape);
                     driver.model = driver.model.commit(&plan.groups[0], true).unwrap();
                     prop_assert!(runs(&driver.model.shape) < before);
@@ -299,7 +299,7 @@ proptest! {
                 None => break,
             }
         }
-        let runs = driver.model.shape.levels.iter().map(|l| l.runs.len()).sum::<usize>();
+        let runs = driver.model.shape.levels().iter().map(|l| l.runs.len()).sum::<usize>();
         prop_assert!(runs <= 1);
     }
 }
@@ -440,14 +440,16 @@ fn a_table_rich_in_tombstones_is_rewritten_when_it_reaches_the_bottom() {
     for run in 1..=3 {
         model.write(0, run, [0, 50]);
     }
-    let mut shape = model.shape.clone();
-    for run in &mut shape.levels[0].runs {
+    let mut level0 = model.shape.levels()[0].clone();
+    for run in &mut level0.runs {
         let id = run.id.0 as u8;
-        let table = Arc::make_mut(&mut run.tables[0]);
+        let mut table = TableInfo::clone(run.tables().first().unwrap());
         (table.smallest, table.largest) = (vec![id], vec![id]);
         table.bytes = 6;
         table.tombstones = u64::from(id == 2);
+        *run = Run::new(run.id, vec![Arc::new(table)]);
     }
+    let shape = Shape::from(vec![level0]);
     let Some(Plan::Compact(plan)) = propose(&LEVELED, &shape, &[], &Running::default(), RunId(9))
     else {
         panic!("level 0 is not full");

@@ -44,6 +44,7 @@ impl Simulation {
             largest: key(entries.last_key_value()),
             first_seq: entries.values().copied().min().unwrap(),
             last_seq: entries.values().copied().max().unwrap(),
+            salt: 0,
             histogram: histogram(entries.keys().map(|k| (*k, 1))),
         };
         self.entries.insert(id, entries);
@@ -73,7 +74,7 @@ impl Simulation {
                     continue;
                 }
             };
-            let waiting = |shape: &Shape| shape.levels.first().map_or(0, Level::bytes);
+            let waiting = |shape: &Shape| shape.levels().first().map_or(0, Level::bytes);
             let before = waiting(&self.shape);
             for (at, group) in plan.groups.iter().enumerate() {
                 self.commit(policy, group, at + 1 == plan.groups.len());
@@ -203,7 +204,7 @@ fn the_least_overlap_writes_less_than_the_oldest_or_a_random_table() {
 fn capacities_that_adapt_bound_what_stands_above_the_deepest_level() {
     let above = |policy: &dyn Policy| {
         let shape = uniform(policy, 500, 1 << 32).shape;
-        let deepest = shape.levels.last().map_or(0, Level::bytes);
+        let deepest = shape.levels().last().map_or(0, Level::bytes);
         (shape.bytes() - deepest) as f64 / deepest as f64
     };
     // 1 / (T-1), as level upon level adds up.

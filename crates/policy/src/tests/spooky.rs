@@ -37,7 +37,7 @@ fn change(policy: &Spooky, model: &Model) -> Option<LevelChange> {
 
 /// The first and last key of each file of a level.
 fn files(model: &Model, level: usize) -> Vec<(u8, u8)> {
-    model.shape.levels[level].tables().map(|t| (t.smallest[1], t.largest[1])).collect()
+    model.shape.levels()[level].tables().map(|t| (t.smallest[1], t.largest[1])).collect()
 }
 
 /// The nine files of the largest level in the paper's Figure 5; the others are made up around the
@@ -87,10 +87,10 @@ fn figure_5_no_edge_is_merged_superfluously() {
         partial.write(1, 8, keys.iter().copied());
     }
     let before = partial.last_table;
-    for id in partial.shape.levels[1].tables().map(|t| t.id).collect::<Vec<_>>() {
+    for id in partial.shape.levels()[1].tables().map(|t| t.id).collect::<Vec<_>>() {
         let tables = || partial.shape.tables().map(|(_, _, t)| t);
         let sent = tables().find(|t| t.id == id).unwrap();
-        let below = partial.shape.levels[2].tables().filter(|t| t.overlaps(sent)).map(|t| t.id);
+        let below = partial.shape.levels()[2].tables().filter(|t| t.overlaps(sent)).map(|t| t.id);
         let group = merge(&below.chain([id]).collect::<Vec<_>>(), 2, 1);
         partial = partial.commit(&group, false).unwrap();
     }
@@ -204,10 +204,10 @@ fn keys_in_order_are_moved_down_and_written_once_on_arrival_in_the_largest_level
             let new = model.data.iter().filter(|(id, _)| id.0 > before);
             written += new.map(|(_, v)| v.len()).sum::<usize>();
         }
-        assert!(model.shape.levels[0].runs.is_empty());
+        assert!(model.shape.levels()[0].runs.is_empty());
     }
     assert!(written <= 2400, "{written}");
-    let above = &model.shape.levels[1];
+    let above = &model.shape.levels()[1];
     assert!(above.tables().count() > 1 && above.tables().all(|t| t.bytes == 12), "small files");
 }
 
@@ -251,11 +251,11 @@ fn tiered_levels_take_new_runs_cut_at_the_oldest_run_of_the_largest() {
         model.write(0, run * 10, (0..100).step_by(8));
         model = model.follow(&next(&lazy, &model).unwrap());
     }
-    assert_eq!(model.shape.levels[1].runs.len(), 2);
+    assert_eq!(model.shape.levels()[1].runs.len(), 2);
     model.write(0, 90, (0..100).step_by(8));
     model = model.follow(&next(&lazy, &model).unwrap());
     assert_eq!(
-        model.shape.levels[1].runs.iter().map(|r| r.tables.len()).collect::<Vec<_>>(),
+        model.shape.levels()[1].runs.iter().map(|r| r.tables().len()).collect::<Vec<_>>(),
         [9; 3]
     );
     let merges = groups(&lazy, &model, Order::Sequential);
@@ -266,7 +266,7 @@ fn tiered_levels_take_new_runs_cut_at_the_oldest_run_of_the_largest() {
     assert!(merges.iter().all(|g| g.inputs.len() == 3 && g.destination.run != RunId(1)));
     let after = merges.iter().fold(model, |m, g| m.commit(g, false).unwrap());
     assert_eq!(
-        after.shape.levels[2].runs.iter().map(|r| r.tables.len()).collect::<Vec<_>>(),
+        after.shape.levels()[2].runs.iter().map(|r| r.tables().len()).collect::<Vec<_>>(),
         [9; 2]
     );
 }

@@ -3,6 +3,9 @@
 //! Writers insert one at a time; readers never wait (`skiplist`), and need not search for most keys
 //! that are not there (`filter`). Entries and links lie in an arena (`arena`) that is freed with the
 //! memtable: a cursor holds the memtable.
+//!
+//! A batch may write a key more than once, and its entries share a sequence: the last one replaces
+//! those before it, so that no memtable and no table holds two entries of one key and sequence.
 
 mod arena;
 mod cursor;
@@ -62,17 +65,18 @@ impl Memtable {
         }
     }
 
-    /// Adds an entry; no two may have the same key and tag. Sequences may come in any order.
+    /// Adds an entry, or replaces the one of the same key and sequence, which no reader may see yet.
+    /// Sequences may come in any order.
     ///
     /// Refuses a key or value over its limit.
     pub fn insert(&self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
-        self.list.insert(key, tag, value, |bytes| {
+        self.list.insert(key, tag, value, |bytes, replaced| {
             let filter = self.filter.add(key, bytes, &self.list);
             self.bytes.store(bytes + filter, Relaxed);
             self.first_seq.fetch_min(tag.seq(), Relaxed);
             self.last_seq.fetch_max(tag.seq(), Relaxed);
-            self.entries.fetch_add(1, Release);
+            self.entries.fetch_add(usize::from(!replaced), Release);
         });
         Ok(())
     }

@@ -7,14 +7,17 @@
 //! 3. An insert finds the last node before it on each level (the splice), completes the new node
 //!    and links it in, from the bottom up. Each link is stored with Release and loaded with Acquire:
 //!    who sees a node sees all of it.
-//! 4. The splice is kept. An entry that falls right after the one inserted before it, as keys in
+//! 4. An entry replaces the one of the same key and sequence: its node has the same height, points
+//!    to what that node points to, and takes its place on each level. A reader that stands on the
+//!    replaced node goes on from there; it cannot see that sequence, nor what is inserted later.
+//! 5. The splice is kept. An entry that falls right after the one inserted before it, as keys in
 //!    order do, needs no search.
 //!
 //! Heights come from a generator with a constant seed: a level holds a quarter of the one below,
 //! and the same inserts give the same list.
 
 use super::arena::Arena;
-use crate::entry::{Tag, compare};
+use crate::entry::Tag;
 use crate::sync::lock_free::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
 use crate::sync::lock_free::{Mutex, Published, lock};
 use std::array;
@@ -132,9 +135,11 @@ impl<'a> Node<'a> {
         unsafe { follow(self.links(), 0) }
     }
 
+    /// Whether it comes before every entry of this key and sequence, whatever their kind.
     #[inline]
     fn lies_before(self, key: &[u8], tag: Tag) -> bool {
-        compare(self.key(), self.tag(), key, tag) == Order::Less
+        let newer = || tag.seq().cmp(&self.tag().seq());
+        self.key().cmp(key).then_with(newer) == Order::Less
     }
 }
 
@@ -156,8 +161,7 @@ unsafe fn follow<'a>(links: &'a [Link], level: usize) -> Option<Node<'a>> {
     Some(unsafe { Node::new(next) })
 }
 
-/// The list: see the module's head. Entries with the same key and tag are not expected; they would
-/// both be kept.
+/// The list: see the module's head.
 pub(super) struct SkipList {
     /// The head's tower.
     head: [Link; MAX_HEIGHT],
@@ -191,8 +195,15 @@ impl SkipList {
     }
 
     /// Adds an entry within the limits of [`check_limits`](crate::entry::check_limits). While it
-    /// still holds the lock it calls `done` with the bytes that all nodes take.
-    pub(super) fn insert(&self, key: &[u8], tag: Tag, value: &[u8], done: impl FnOnce(usize)) {
+    /// still holds the lock it calls `done` with the bytes that all nodes take, and whether it
+    /// replaced an entry.
+    pub(super) fn insert(
+        &self,
+        key: &[u8],
+        tag: Tag,
+        value: &[u8],
+        done: impl FnOnce(usize, bool),
+    ) {
         let mut writer = lock(&self.writer);
         let Writer { arena, splice, random } = &mut *writer;
         if !self.follows_splice(splice, key, tag) {
@@ -202,7 +213,14 @@ impl SkipList {
                 }
             });
         }
-        let height = draw_height(random);
+        let [bottom, ..] = *splice;
+        // SAFETY: links of this list lead to its nodes, which live as long as it does.
+        let after = unsafe { follow(self.tower(bottom), 0) };
+        let replaced = after.filter(|node| node.tag().seq() == tag.seq() && node.key() == key);
+        let height = match replaced {
+            Some(node) => node.links().len(),
+            None => draw_height(random),
+        };
         let address = Node::create(arena, height, key, tag, value);
         // SAFETY: `create` initialised it, and the arena lives as long as the list.
         let node = unsafe { Node::new(address) };
@@ -210,12 +228,14 @@ impl SkipList {
         self.height.fetch_max(height, Relaxed);
         for ((level, before), link) in splice.iter_mut().enumerate().zip(node.links()) {
             if let Some(from) = self.tower(*before).get(level) {
-                link.store(from.load(Relaxed), Relaxed);
+                // On each level of its tower the replaced node is the one after the splice.
+                let next = replaced.and_then(|node| node.links().get(level)).unwrap_or(from);
+                link.store(next.load(Relaxed), Relaxed);
                 from.store(address.as_ptr(), Release);
             }
             *before = Some(address);
         }
-        done(arena.bytes());
+        done(arena.bytes(), replaced.is_some());
     }
 
     /// Whether (`key`, `tag`) falls between the bottom of the splice and the node after it. Then

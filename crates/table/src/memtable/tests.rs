@@ -87,6 +87,41 @@ proptest! {
         let content: usize = entries.iter().map(|e| e.0.len() + e.2.len()).sum();
         prop_assert!(table.bytes() >= content);
     }
+
+    #[test]
+    fn the_last_entry_of_a_key_and_sequence_replaces_those_before(
+        batches in prop::collection::vec(
+            prop::collection::vec((0u8..6, any::<bool>(), any::<u8>()), 1..12), 1..=SCALE,
+        ),
+    ) {
+        let table = Arc::new(Memtable::default());
+        let mut model = std::collections::BTreeMap::new();
+        for (seq, batch) in (1..).zip(&batches) {
+            for (key, put, value) in batch {
+                let tag = Tag::new(seq, if *put { Kind::Put } else { Kind::Delete });
+                table.insert(&[*key], tag, &[*value]).unwrap();
+                model.insert((*key, std::cmp::Reverse(seq)), (tag, *value));
+            }
+        }
+        prop_assert_eq!(table.entries(), model.len());
+        let expected: Vec<Entry> =
+            model.iter().map(|((key, _), (tag, value))| (vec![*key], *tag, vec![*value])).collect();
+        let mut cursor = table.cursor();
+        cursor.seek_first().unwrap();
+        for entry in &expected {
+            prop_assert_eq!(here(&cursor), Some(entry.clone()));
+            cursor.next().unwrap();
+        }
+        cursor.seek_last().unwrap();
+        for entry in expected.iter().rev() {
+            prop_assert_eq!(here(&cursor), Some(entry.clone()));
+            cursor.prev().unwrap();
+        }
+        prop_assert!(!cursor.valid());
+        for (key, tag, value) in &expected {
+            prop_assert_eq!(table.get(key, tag.seq()), Some((*tag, &value[..])));
+        }
+    }
 }
 
 #[test]

@@ -102,6 +102,12 @@ impl Observer {
         self.step(|| Step::Block { offset, bytes: len, origin, read });
     }
 
+    /// A part of the table's index or filter was read from the medium, so many bytes.
+    #[inline]
+    pub fn read(&mut self, bytes: u64) {
+        self.counts.bytes_read += bytes;
+    }
+
     /// The newest version that the reader may see was found, with a value of so many bytes.
     #[inline]
     pub fn found(&mut self, tag: Tag, bytes: usize) {

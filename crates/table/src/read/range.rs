@@ -50,3 +50,47 @@ impl Range {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn few_bytes() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(0xfe), Just(0xff)], 0..4)
+    }
+
+    proptest! {
+        #[test]
+        fn a_prefix_covers_the_keys_that_begin_with_it(prefix in few_bytes(), key in few_bytes()) {
+            let range = Range::prefix(&prefix);
+            let covered = range.above_start(&key) && range.below_end(&key);
+            prop_assert_eq!(covered, key.starts_with(&prefix));
+        }
+    }
+
+    #[test]
+    fn a_prefix_ends_at_the_least_key_above_it() {
+        let end = |prefix: &[u8]| Range::prefix(prefix).to;
+        assert_eq!(end(b"ab"), Bound::Excluded(b"ac".to_vec()));
+        assert_eq!(end(&[1, 0xfe]), Bound::Excluded(vec![1, 0xff]));
+        assert_eq!(end(&[1, 0xff, 0xff]), Bound::Excluded(vec![2]));
+        assert_eq!(end(&[0xff, 0xff]), Bound::Unbounded);
+        assert_eq!(end(&[]), Bound::Unbounded);
+    }
+
+    #[test]
+    fn a_bound_covers_its_own_key_where_it_says_so() {
+        let at = |bound: fn(Vec<u8>) -> Bound<Vec<u8>>| Range {
+            from: bound(b"k".to_vec()),
+            to: bound(b"k".to_vec()),
+        };
+        let (with, without) = (at(Bound::Included), at(Bound::Excluded));
+        assert!(with.above_start(b"k") && with.below_end(b"k"));
+        assert!(!without.above_start(b"k") && !without.below_end(b"k"));
+        for range in [with, without] {
+            assert!(range.above_start(b"k\0") && !range.below_end(b"k\0"));
+            assert!(!range.above_start(b"j") && range.below_end(b"j"));
+        }
+    }
+}

@@ -209,3 +209,6 @@ pub fn known_kind(tag: Tag) -> Result<Kind> {
         Corruption::new("table", 0, "a known kind of entry", found).into()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,3 +22,4 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What a structure that readers use without locks is made of.
 #[cfg_attr(loom, path = "loomed.rs")]
 pub(crate) mod lock_free;
+pub(crate) mod swap;

@@ -163,7 +163,8 @@ impl Block {
         key: &[u8],
         tag: Tag,
     ) -> Result<Option<Located<'_>>, Malformed> {
-        let mut at = self.last_restart_below(key, tag)?;
+        let below = self.restarts_below(key, tag)?.checked_sub(1);
+        let mut at = below.and_then(|i| self.restarts().get(i)).map_or(0, offset);
         // The bytes that the entry before has in common with the target, and its key's length.
         let (mut matched, mut before_len) = (0, 0);
         while at < self.entries {
@@ -191,8 +192,14 @@ impl Block {
         Ok(None)
     }
 
-    /// The last restart point whose entry is before (`key`, `tag`); the first if none is.
-    fn last_restart_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
+    /// The entry at restart point `n`, of a block where nothing else is sought; none behind the last.
+    #[inline]
+    pub(super) fn nth(&self, n: usize) -> Result<Option<Entry<'_>>, Malformed> {
+        self.restarts().get(n).map(|point| self.entry(offset(point))).transpose()
+    }
+
+    /// How many restart points lead to entries before (`key`, `tag`).
+    pub(super) fn restarts_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
         let points = self.restarts();
         let (mut low, mut high) = match &self.heads {
             Some(heads) => heads.narrow(key),
@@ -211,7 +218,7 @@ impl Block {
                 high = middle;
             }
         }
-        Ok(low.checked_sub(1).and_then(|below| points.get(below)).map_or(0, offset))
+        Ok(low)
     }
 }
 

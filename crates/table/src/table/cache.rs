@@ -1,20 +1,26 @@
-//! The cache of blocks that all tables of a store share.
+//! The cache that all tables of a store share: blocks, partitions of index and filter, and what an
+//! open table keeps. One bound for all of it.
 
 use super::block::Block;
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{OptionsBuilder, Weighter};
+use super::slot::Evict;
+use quick_cache::sync::Cache;
+use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use terrane_policy::TableId;
 
-/// Shards: more than the threads that commonly read at once.
-const SHARDS: usize = 16;
+/// The most shards: more than the threads that commonly read at once. A small cache has fewer, since
+/// nothing larger than a shard is cached.
+const SHARDS: u64 = 16;
+const SHARD_BYTES_MIN: u64 = 256 << 10;
 /// What a block is guessed to weigh, to size the cache's own tables.
 const TYPICAL_BLOCK_BYTES: u64 = 4096;
 /// What the cache itself spends on a block, about.
 const OVERHEAD_BYTES: usize = 64;
+/// Stands for the offset of an open table, which no part of one has.
+pub(super) const OPEN_TABLE: u64 = u64::MAX;
 
-/// Blocks by table and offset, up to a bound in bytes.
+/// What is read of tables, by table and offset, up to a bound in bytes.
 ///
 /// Blocks come in as they are read, and as they are written while there is room: what was just
 /// written is likely to be read. Those of a table that is dropped go with it.
@@ -23,15 +29,47 @@ pub struct BlockCache {
 }
 
 type Key = (TableId, u64);
-type Blocks = Cache<Key, Arc<Block>, Bytes, BuildHasherDefault<Mix>, Life>;
-type Life = DefaultLifecycle<Key, Arc<Block>>;
+type Blocks = Cache<Key, Cached, Bytes, BuildHasherDefault<Mix>, SecondChance>;
+
+/// What the cache holds.
+#[derive(Clone)]
+enum Cached {
+    Block(Arc<Block>),
+    /// A full slot, with what it holds weighs in bytes.
+    Slot(Arc<dyn Evict>, usize),
+}
+
+/// Keeps slots that were used since they were last looked at, and empties those that go.
+#[derive(Clone, Default)]
+struct SecondChance;
+
+impl Lifecycle<Key, Cached> for SecondChance {
+    type RequestState = ();
+
+    fn is_pinned(&self, _: &Key, cached: &Cached) -> bool {
+        match cached {
+            Cached::Block(_) => false,
+            Cached::Slot(slot, _) => slot.was_used(),
+        }
+    }
+
+    fn on_evict(&self, (): &mut (), _: Key, cached: Cached) {
+        if let Cached::Slot(slot, _) = cached {
+            slot.evict();
+        }
+    }
+}
 
 #[derive(Clone)]
 struct Bytes;
 
-impl Weighter<Key, Arc<Block>> for Bytes {
-    fn weight(&self, _: &Key, block: &Arc<Block>) -> u64 {
-        (block.memory() + OVERHEAD_BYTES) as u64
+impl Weighter<Key, Cached> for Bytes {
+    fn weight(&self, _: &Key, cached: &Cached) -> u64 {
+        let bytes = match cached {
+            Cached::Block(block) => block.memory(),
+            Cached::Slot(_, bytes) => *bytes,
+        };
+        (bytes + OVERHEAD_BYTES) as u64
     }
 }
 
@@ -62,14 +100,14 @@ impl BlockCache {
     #[must_use]
     pub fn new(bytes: u64) -> Self {
         let options = OptionsBuilder::new()
-            .shards(SHARDS)
+            .shards((bytes / SHARD_BYTES_MIN).clamp(1, SHARDS) as usize)
             .weight_capacity(bytes)
             .estimated_items_capacity((bytes / TYPICAL_BLOCK_BYTES) as usize)
             .build();
         let options = options.ok().filter(|_| bytes > 0);
         BlockCache {
             blocks: options
-                .map(|o| Cache::with_options(o, Bytes, Default::default(), Life::default())),
+                .map(|o| Cache::with_options(o, Bytes, Default::default(), SecondChance)),
         }
     }
 
@@ -88,7 +126,10 @@ impl BlockCache {
 
     #[inline]
     pub(super) fn get(&self, table: TableId, offset: u64) -> Option<Arc<Block>> {
-        self.blocks.as_ref()?.get(&(table, offset))
+        match self.blocks.as_ref()?.get(&(table, offset))? {
+            Cached::Block(block) => Some(block),
+            Cached::Slot(..) => None,
+        }
     }
 
     /// Whether a block of so many bytes fits beside those that are here.
@@ -97,15 +138,92 @@ impl BlockCache {
         self.blocks.as_ref().is_some_and(|blocks| blocks.weight() + needed <= blocks.capacity())
     }
 
-    pub(super) fn remove(&self, table: TableId, offset: u64) {
+    /// Takes out what is there of a table: nobody will ask for it again.
+    pub(super) fn remove(&self, table: TableId) {
         if let Some(blocks) = &self.blocks {
-            blocks.remove(&(table, offset));
+            blocks.retain(|(of, _), _| *of != table);
         }
     }
 
     pub(super) fn insert(&self, table: TableId, offset: u64, block: &Arc<Block>) {
         if let Some(blocks) = &self.blocks {
-            blocks.insert((table, offset), Arc::clone(block));
+            blocks.insert((table, offset), Cached::Block(Arc::clone(block)));
         }
+    }
+
+    /// Takes in a full slot, of the part at `offset`, as long as there is room for it.
+    pub(super) fn keep(&self, table: TableId, offset: u64, slot: Arc<dyn Evict>, weight: usize) {
+        match &self.blocks {
+            Some(blocks) => blocks.insert((table, offset), Cached::Slot(slot, weight)),
+            None => slot.evict(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::block_writer::BlockWriter;
+    use super::super::slot::Slot;
+    use super::*;
+    use crate::entry::Tag;
+
+    /// A block that weighs 1 KiB and a little.
+    fn block() -> Arc<Block> {
+        let mut writer = BlockWriter::new(16);
+        writer.add(0, b"key", Tag::at(1), &[7; 1024]);
+        Arc::new(Block::decode(writer.finish().to_vec()).unwrap())
+    }
+
+    fn full(cache: &BlockCache, table: u64, offset: u64, weight: usize) -> Arc<Slot<u64>> {
+        let slot = Slot::empty();
+        let keep = |weight| cache.keep(TableId(table), offset, slot.clone(), weight);
+        slot.bring(|| Ok((offset, weight)), keep).unwrap();
+        slot
+    }
+
+    #[test]
+    fn what_is_there_of_a_table_goes_with_it_alone() {
+        let cache = BlockCache::new(1 << 20);
+        for table in 1..=3 {
+            for offset in 0..4 {
+                cache.insert(TableId(table), offset, &block());
+            }
+        }
+        let bytes = cache.bytes();
+        cache.remove(TableId(2));
+        assert_eq!(cache.bytes(), bytes / 3 * 2);
+        for offset in 0..4 {
+            let there = [1, 2, 3].map(|table| cache.get(TableId(table), offset).is_some());
+            assert_eq!(there, [true, false, true]);
+        }
+    }
+
+    #[test]
+    fn the_cache_stays_within_its_bound_and_empties_what_goes() {
+        let cache = BlockCache::new(16 << 10);
+        let slots: Vec<_> = (0..64).map(|n| full(&cache, 1, n, 1000)).collect();
+        assert!((8 << 10..=16 << 10).contains(&cache.bytes()), "{} bytes", cache.bytes());
+        cache.resize(4 << 10);
+        assert!(cache.bytes() <= 4 << 10);
+        // Looked at last: one that was used is kept for another round.
+        let full = slots.iter().filter(|slot| slot.get().is_some()).count() as u64;
+        assert_eq!(full * (1000 + OVERHEAD_BYTES as u64), cache.bytes());
+    }
+
+    #[test]
+    fn room_is_told_to_the_byte() {
+        let cache = BlockCache::new(16 << 10);
+        cache.insert(TableId(1), 0, &block());
+        let most = (16 << 10) - cache.bytes() as usize - size_of::<Block>() - OVERHEAD_BYTES;
+        assert!(cache.has_room(most) && !cache.has_room(most + 1));
+    }
+
+    #[test]
+    fn a_cache_of_no_bytes_keeps_nothing() {
+        let cache = BlockCache::new(0);
+        cache.insert(TableId(1), 0, &block());
+        assert!(cache.get(TableId(1), 0).is_none() && !cache.has_room(0));
+        assert!(full(&cache, 1, 1, 10).get().is_none());
+        assert_eq!(cache.bytes(), 0);
     }
 }

@@ -1,8 +1,10 @@
-//! Walking a table: a cursor on the index chooses the block, one on the block the entry.
+//! Walking a table: the top level of the index chooses the partition, a cursor on the partition's
+//! index the block, one on the block the entry.
 
 use super::Malformed;
 use super::block_cursor::BlockCursor;
 use super::fetch::{Access, Direction, Fetch};
+use super::opened::{Opened, Partition};
 use super::reader::Table;
 use crate::entry::Tag;
 use crate::error::Result;
@@ -12,7 +14,13 @@ use std::sync::Arc;
 /// A position in a table.
 pub struct TableCursor {
     table: Arc<Table>,
+    /// Held from the first search on.
+    opened: Option<Arc<Opened>>,
     index: BlockCursor,
+    /// The number of the partition that `index` walks.
+    partition: usize,
+    /// Whether `index` has that partition's index.
+    entered: bool,
     data: BlockCursor,
     /// The offset of the block in `data`.
     loaded: Option<u64>,
@@ -22,11 +30,14 @@ pub struct TableCursor {
 impl TableCursor {
     pub(super) fn new(table: Arc<Table>, access: Access, observer: Observer) -> Self {
         TableCursor {
-            index: BlockCursor::new(Arc::clone(&table.meta.index)),
+            table,
+            opened: None,
+            index: BlockCursor::new(Arc::default()),
+            partition: 0,
+            entered: false,
             data: BlockCursor::new(Arc::default()),
             loaded: None,
             fetch: Fetch::new(access, observer),
-            table,
         }
     }
 
@@ -38,7 +49,8 @@ impl TableCursor {
             return;
         }
         self.table = Arc::clone(table);
-        self.index.replace(Arc::clone(&table.meta.index));
+        self.opened = None;
+        self.entered = false;
         self.loaded = None;
         self.fetch.leave();
     }
@@ -58,13 +70,61 @@ impl TableCursor {
         self.fetch.into_observer()
     }
 
-    /// Runs a step on the index; answers its damage as the file's.
-    fn on_index(
-        &mut self,
-        step: impl FnOnce(&mut BlockCursor) -> Result<(), Malformed>,
-    ) -> Result<()> {
+    /// What is kept of the table: it is opened at the first search.
+    fn opened(&mut self) -> Result<Arc<Opened>> {
         self.data.invalidate();
-        step(&mut self.index).map_err(|e| self.table.index_damage(e))
+        if let Some(opened) = &self.opened {
+            return Ok(Arc::clone(opened));
+        }
+        let opened = self.table.opened()?;
+        self.opened = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    /// Has the index cursor walk partition `n`, not positioned in it; answers the partition, none
+    /// behind the last.
+    fn enter_partition<'a>(
+        &mut self,
+        opened: &'a Opened,
+        n: usize,
+    ) -> Result<Option<&'a Partition>> {
+        let Some(partition) = opened.partitions.get(n) else {
+            self.entered = false;
+            self.index.invalidate();
+            return Ok(None);
+        };
+        if !self.entered || self.partition != n {
+            self.entered = false;
+            let Fetch { access, observer, .. } = &mut self.fetch;
+            let index = self.table.index(opened, partition, *access, observer)?;
+            self.index.replace(index);
+            (self.partition, self.entered) = (n, true);
+        }
+        Ok(Some(partition))
+    }
+
+    /// Enters partition `n`, runs a step on its index and loads the block that it leads to; answers
+    /// whether there is one.
+    fn enter(
+        &mut self,
+        n: usize,
+        direction: Direction,
+        step: impl FnOnce(&mut BlockCursor) -> Result<(), Malformed>,
+    ) -> Result<bool> {
+        let opened = self.opened()?;
+        let Some(partition) = self.enter_partition(&opened, n)? else { return Ok(false) };
+        step(&mut self.index).map_err(|e| opened.damage(e, partition.handle.index_offset()))?;
+        if !self.index.valid() {
+            return Ok(false);
+        }
+        let handle = opened.handle(self.index.value(), partition)?;
+        if self.loaded == Some(handle.offset) {
+            return Ok(true);
+        }
+        self.loaded = None;
+        self.fetch.load(&self.table, &opened, handle, direction, &mut self.data)?;
+        self.loaded = Some(handle.offset);
+        Ok(true)
     }
 
     /// Runs a step on the data block; answers its damage as the file's.
@@ -73,60 +133,49 @@ impl TableCursor {
         &mut self,
         step: impl FnOnce(&mut BlockCursor) -> Result<(), Malformed>,
     ) -> Result<()> {
-        step(&mut self.data).map_err(|e| self.table.damage(e, self.loaded.unwrap_or_default()))
+        step(&mut self.data).map_err(|e| self.data_damage(e))
     }
 
-    /// Loads the block that the index stands on; answers whether it stands on one.
-    fn enter(&mut self, direction: Direction) -> Result<bool> {
-        self.data.invalidate();
-        if !self.index.valid() {
-            return Ok(false);
+    #[cold]
+    fn data_damage(&self, e: Malformed) -> crate::error::Error {
+        let offset = self.loaded.unwrap_or_default();
+        match &self.opened {
+            Some(opened) => opened.damage(e, offset),
+            None => e.within("table", offset).into(),
         }
-        let handle = self.table.handle(self.index.value())?;
-        if self.loaded == Some(handle.offset) {
-            return Ok(true);
-        }
-        self.loaded = None;
-        self.fetch.load(&self.table, handle, direction, &mut self.data)?;
-        self.loaded = Some(handle.offset);
-        Ok(true)
     }
 
-    /// To the first entry of the block that the index stands on, if it stands on one.
-    fn enter_first(&mut self) -> Result<()> {
-        if self.enter(Direction::Forward)? { self.on_data(BlockCursor::seek_first) } else { Ok(()) }
-    }
-
-    /// To the last entry of the block that the index stands on, if it stands on one.
-    fn enter_last(&mut self) -> Result<()> {
-        if self.enter(Direction::Backward)? { self.on_data(BlockCursor::seek_last) } else { Ok(()) }
-    }
-
+    /// To the first entry of the block behind the one that the index stands on, if there is one.
     fn next_block(&mut self) -> Result<()> {
-        self.on_index(BlockCursor::advance)?;
-        self.enter_first()
+        let found = self.enter(self.partition, Direction::Forward, BlockCursor::advance)?
+            || self.enter(self.partition + 1, Direction::Forward, BlockCursor::seek_first)?;
+        if found { self.on_data(BlockCursor::seek_first) } else { Ok(()) }
     }
 
+    /// To the last entry of the block before the one that the index stands on, if there is one.
     fn previous_block(&mut self) -> Result<()> {
-        self.on_index(BlockCursor::retreat)?;
-        self.enter_last()
+        let n = self.partition;
+        let found = self.enter(n, Direction::Backward, BlockCursor::retreat)?
+            || (n > 0 && self.enter(n - 1, Direction::Backward, BlockCursor::seek_last)?);
+        if found { self.on_data(BlockCursor::seek_last) } else { Ok(()) }
     }
 }
 
 impl Cursor for TableCursor {
     fn seek_first(&mut self) -> Result<()> {
-        self.on_index(BlockCursor::seek_first)?;
-        self.enter_first()
+        let found = self.enter(0, Direction::Forward, BlockCursor::seek_first)?;
+        if found { self.on_data(BlockCursor::seek_first) } else { Ok(()) }
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        self.on_index(BlockCursor::seek_last)?;
-        self.enter_last()
+        let last = self.opened()?.partitions.len().saturating_sub(1);
+        let found = self.enter(last, Direction::Backward, BlockCursor::seek_last)?;
+        if found { self.on_data(BlockCursor::seek_last) } else { Ok(()) }
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        self.on_index(|index| index.seek(key, tag))?;
-        if self.enter(Direction::Forward)? {
+        let n = self.opened()?.partition_for(key, tag)?;
+        if self.enter(n, Direction::Forward, |index| index.seek(key, tag))? {
             self.on_data(|data| data.seek(key, tag))?;
             if !self.data.valid() {
                 // The target lies between the block's last entry and its separator.
@@ -137,8 +186,8 @@ impl Cursor for TableCursor {
     }
 
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        self.on_index(|index| index.seek(key, tag))?;
-        if !self.enter(Direction::Backward)? {
+        let n = self.opened()?.partition_for(key, tag)?;
+        if !self.enter(n, Direction::Backward, |index| index.seek(key, tag))? {
             return self.seek_last();
         }
         self.on_data(|data| data.seek_before(key, tag))?;

@@ -11,6 +11,7 @@
 use super::block::Block;
 use super::block_cursor::BlockCursor;
 use super::index::Handle;
+use super::opened::Opened;
 use super::reader::Table;
 use crate::error::Result;
 use crate::file::read_exact_at;
@@ -42,7 +43,7 @@ pub(super) enum Direction {
 
 /// Gets blocks for one cursor.
 pub(super) struct Fetch {
-    access: Access,
+    pub access: Access,
     pub observer: Observer,
     ahead: ReadAhead,
     /// The bounds of the last block, in the file.
@@ -81,6 +82,7 @@ impl Fetch {
     pub fn load(
         &mut self,
         table: &Table,
+        opened: &Opened,
         handle: Handle,
         direction: Direction,
         cursor: &mut BlockCursor,
@@ -98,7 +100,7 @@ impl Fetch {
             Access::Random => self.reach,
         };
         beside |= reach == AHEAD_BYTES_MAX;
-        let (stored, read) = self.ahead.stored(table, handle, direction, reach)?;
+        let (stored, read) = self.ahead.stored(opened, handle, direction, reach)?;
         if read > 0 && reach > 0 {
             self.reach = (reach * 2).min(AHEAD_BYTES_MAX);
         }
@@ -109,7 +111,7 @@ impl Fetch {
             true => Arc::into_inner(cursor.replace(Arc::default())).map(Block::into_bytes),
             false => None,
         };
-        let block = table.unseal_block(stored, handle.offset, buffer.unwrap_or_default())?;
+        let block = opened.unseal_block(stored, handle.offset, buffer.unwrap_or_default())?;
         let block = Arc::new(block);
         if !beside {
             table.cache(handle, &block);
@@ -139,7 +141,7 @@ impl ReadAhead {
     /// at hand, otherwise with what follows it in `direction` `reach` bytes or more.
     pub fn stored(
         &mut self,
-        table: &Table,
+        opened: &Opened,
         handle: Handle,
         direction: Direction,
         reach: u64,
@@ -152,10 +154,10 @@ impl ReadAhead {
                 Direction::Forward => (handle.offset, end.max(handle.offset + reach)),
                 Direction::Backward => (handle.offset.min(end.saturating_sub(reach)), end),
             };
-            read = to.min(table.meta.data_len) - from;
+            read = to.min(opened.data_len) - from;
             self.offset = from;
             self.bytes.resize(read as usize, 0);
-            if let Err(e) = read_exact_at(table.file(), &mut self.bytes, from) {
+            if let Err(e) = read_exact_at(&*opened.file, &mut self.bytes, from) {
                 self.bytes.clear();
                 return Err(e);
             }

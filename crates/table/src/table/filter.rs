@@ -158,6 +158,25 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_has_as_many_lines_as_its_bits_fill() {
+        let lines = |keys, bits| (encoded_len(keys, bits) - 1) / LINE_BYTES;
+        assert_eq!((lines(0, 10.0), lines(1, 0.0)), (1, 1));
+        assert_eq!((lines(64, 8.0), lines(65, 8.0)), (1, 2));
+        assert_eq!((lines(640, 8.0), lines(641, 8.0)), (10, 11));
+        assert_eq!(Filter::build(&hashes(0..640), 8.0).memory(), 10 * LINE_BYTES);
+    }
+
+    #[test]
+    fn probes_stay_within_their_limits() {
+        let probes = |bits| Filter::build(&hashes(0..10), bits).probes;
+        assert_eq!((probes(0.0), probes(1.0), probes(10.0)), (1, 1, 6));
+        assert_eq!((probes(39.0), probes(40.0), probes(41.0), probes(64.0)), (23, 24, 24, 24));
+        let stored = |probes| [&[0; LINE_BYTES][..], &[probes]].concat();
+        assert!(Filter::decode(&stored(1)).is_ok() && Filter::decode(&stored(24)).is_ok());
+        assert!(Filter::decode(&stored(0)).is_err() && Filter::decode(&stored(25)).is_err());
+    }
+
+    #[test]
     fn bytes_of_a_wrong_length_or_number_of_probes_are_refused() {
         let mut stored = Vec::new();
         Filter::build(&hashes(0..10), 10.0).encode(&mut stored);

@@ -3,28 +3,35 @@
 //! The directory lists the sections in file order, each as three varints: kind, offset, length. A
 //! reader passes over kinds that it does not know.
 //!
-//! The footer is the last 64 bytes, little-endian. Its own layout never changes:
+//! The footer is the last 80 bytes, little-endian. Its own layout never changes:
 //!
 //! ```text
-//!  0  table number: u64          24  length of the directory: u32   36  format version: u16
-//!  8  length of the data: u64    28  required features: u32         38  zero: u16
-//! 16  offset of directory: u64   32  optional features: u32         40  length of the file: u64
-//!                                48  checksum of bytes 0 to 47      56  magic
+//!  0  table number: u64          40  length of the directory: u32   52  format version: u16
+//!  8  the store's salt: u64      44  required features: u32         54  zero: u16
+//! 16  commits before it: u64     48  optional features: u32         56  length of the file: u64
+//! 24  length of the data: u64                                       64  checksum of bytes 0 to 63
+//! 32  offset of directory: u64                                      72  magic
 //! ```
+//!
+//! Number and salt seed the checksums of all other parts, so a table can be verified alone.
 
 use super::Malformed;
-use super::stored::TRAILER_BYTES;
+use super::stored::{TRAILER_BYTES, seed};
 use crate::codec::{Decoder, checksum, put_varint};
 use crate::error::{Corruption, Error, Result};
 use std::fmt::Display;
 
 /// Length of a footer, in bytes.
-pub const FOOTER_BYTES: usize = 64;
-/// The newest format that this release reads, and the one that it writes.
-pub const FORMAT_VERSION: u16 = 1;
+pub const FOOTER_BYTES: usize = 80;
+/// The format that this release reads and writes.
+pub const FORMAT_VERSION: u16 = 2;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"TERRANE\x01");
+/// The last bytes of every table.
+pub const MAGIC_BYTES: [u8; 8] = *b"TERRANE\x02";
+const MAGIC: u64 = u64::from_le_bytes(MAGIC_BYTES);
 const CHECKSUM_SEED: u64 = MAGIC;
+/// The bytes under the checksum.
+const BODY: usize = 64;
 /// Features that a reader must know to read a table right: none yet.
 const KNOWN_FEATURES: u32 = 0;
 
@@ -33,6 +40,10 @@ const KNOWN_FEATURES: u32 = 0;
 pub struct Footer {
     /// The table's number.
     pub table: u64,
+    /// The salt of the store that wrote it.
+    pub salt: u64,
+    /// How many commits that store had made when the table was begun.
+    pub commits: u64,
     /// Bytes of data blocks, from the front of the file; the sections follow.
     pub data_len: u64,
     /// Where the directory lies, in bytes.
@@ -42,6 +53,19 @@ pub struct Footer {
 }
 
 impl Footer {
+    /// What seeds the checksums of the table's parts.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        seed(self.salt, self.table)
+    }
+
+    /// The number and length of the table whose footer this is; nothing where it is none.
+    #[must_use]
+    pub fn file_of(bytes: &[u8; FOOTER_BYTES]) -> Option<(u64, u64)> {
+        let len = Fields::decode(bytes)?.file_len;
+        Some((Footer::decode(bytes, "", len).ok()?.table, len))
+    }
+
     /// The length of the whole file, in bytes.
     fn file_len(&self) -> Option<u64> {
         let end = self.directory_offset.checked_add(self.directory_len.into())?;
@@ -51,9 +75,10 @@ impl Footer {
     /// Appends the footer.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend_from_slice(&self.table.to_le_bytes());
-        out.extend_from_slice(&self.data_len.to_le_bytes());
-        out.extend_from_slice(&self.directory_offset.to_le_bytes());
+        let Footer { table, salt, commits, data_len, directory_offset, .. } = *self;
+        for word in [table, salt, commits, data_len, directory_offset] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
         out.extend_from_slice(&self.directory_len.to_le_bytes());
         out.extend_from_slice(&KNOWN_FEATURES.to_le_bytes());
         out.extend_from_slice(&0u32.to_le_bytes());
@@ -79,18 +104,22 @@ impl Footer {
             .ok_or_else(|| damage(0, &format_args!("{FOOTER_BYTES} bytes"), &"fewer"))?;
         if fields.magic != MAGIC {
             return Err(damage(
-                56,
+                72,
                 &format_args!("magic {MAGIC:016x}"),
                 &format_args!("{:016x}", fields.magic),
             ));
         }
-        let sum = checksum(bytes.get(..48).unwrap_or_default(), CHECKSUM_SEED);
+        let sum = checksum(bytes.get(..BODY).unwrap_or_default(), CHECKSUM_SEED);
         if fields.sum != sum {
             let expected = format_args!("checksum {:016x}", fields.sum);
             return Err(damage(0, &expected, &format_args!("{sum:016x}")));
         }
         if fields.version > FORMAT_VERSION {
             return Err(Error::newer_format(file, fields.version, FORMAT_VERSION));
+        }
+        if fields.version < FORMAT_VERSION {
+            let expected = format_args!("version {FORMAT_VERSION}");
+            return Err(damage(52, &expected, &format_args!("version {}", fields.version)));
         }
         let unknown = fields.required & !KNOWN_FEATURES;
         if unknown != 0 {
@@ -104,11 +133,11 @@ impl Footer {
         let whole = footer.file_len();
         if whole != Some(file_len) || fields.file_len != file_len {
             let expected = format_args!("a footer of a file of {file_len} bytes");
-            return Err(damage(40, &expected, &format_args!("one of {}", fields.file_len)));
+            return Err(damage(56, &expected, &format_args!("one of {}", fields.file_len)));
         }
         if footer.data_len > footer.directory_offset {
             let expected = format_args!("data within {} bytes", footer.directory_offset);
-            return Err(damage(8, &expected, &footer.data_len));
+            return Err(damage(24, &expected, &footer.data_len));
         }
         Ok(footer)
     }
@@ -128,6 +157,8 @@ impl Fields {
         let mut d = Decoder::new(bytes);
         let footer = Footer {
             table: d.u64()?,
+            salt: d.u64()?,
+            commits: d.u64()?,
             data_len: d.u64()?,
             directory_offset: d.u64()?,
             directory_len: d.u32()?,
@@ -149,7 +180,7 @@ impl Fields {
 
 /// What a section holds.
 pub(super) mod kind {
-    pub const FILTER: u64 = 1;
+    pub const PARTITIONS: u64 = 1;
     pub const INDEX: u64 = 2;
     pub const PROPERTIES: u64 = 3;
 }
@@ -210,8 +241,14 @@ pub fn decode_directory(bytes: &[u8], footer: &Footer) -> Result<Vec<Section>, M
 mod tests {
     use super::*;
 
-    const FOOTER: Footer =
-        Footer { table: 7, data_len: 1000, directory_offset: 1500, directory_len: 36 };
+    const FOOTER: Footer = Footer {
+        table: 7,
+        salt: 8,
+        commits: 9,
+        data_len: 1000,
+        directory_offset: 1500,
+        directory_len: 20,
+    };
 
     fn stored() -> [u8; FOOTER_BYTES] {
         let mut out = Vec::new();
@@ -223,8 +260,8 @@ mod tests {
     fn altered(at: usize, bytes: &[u8]) -> [u8; FOOTER_BYTES] {
         let mut out = stored();
         out[at..at + bytes.len()].copy_from_slice(bytes);
-        let sum = checksum(&out[..48], CHECKSUM_SEED);
-        out[48..56].copy_from_slice(&sum.to_le_bytes());
+        let sum = checksum(&out[..BODY], CHECKSUM_SEED);
+        out[BODY..BODY + 8].copy_from_slice(&sum.to_le_bytes());
         out
     }
 
@@ -232,15 +269,16 @@ mod tests {
     fn a_footer_comes_back_only_for_a_file_of_its_length() {
         assert_eq!(Footer::decode(&stored(), "t", 1600).unwrap(), FOOTER);
         assert!(matches!(Footer::decode(&stored(), "t", 1601), Err(Error::Corrupt(_))));
-        assert!(matches!(Footer::decode(&[0; 64], "t", 64), Err(Error::Corrupt(_))));
+        assert!(matches!(Footer::decode(&[0; FOOTER_BYTES], "t", 80), Err(Error::Corrupt(_))));
     }
 
     #[test]
     fn a_later_version_or_required_feature_is_named_and_an_optional_one_is_not() {
         let newer = |bytes| matches!(Footer::decode(&bytes, "t", 1600), Err(Error::NewerFormat(_)));
-        assert!(newer(altered(36, &[2, 0])));
-        assert!(newer(altered(28, &[0, 0, 0, 0x80])));
-        assert_eq!(Footer::decode(&altered(32, &[1, 0, 0, 0]), "t", 1600).unwrap(), FOOTER);
+        assert!(newer(altered(52, &[3, 0])));
+        assert!(newer(altered(44, &[0, 0, 0, 0x80])));
+        assert_eq!(Footer::decode(&altered(48, &[1, 0, 0, 0]), "t", 1600).unwrap(), FOOTER);
+        assert!(matches!(Footer::decode(&altered(52, &[1, 0]), "t", 1600), Err(Error::Corrupt(_))));
     }
 
     #[test]

@@ -1,11 +1,19 @@
-//! The index: a block with one entry for each data block.
+//! The index, in two levels: a *partition* is a block with one entry for each of some data blocks;
+//! the top level is a block with one entry for each partition. Each partition stands behind the
+//! filter of the keys that its blocks hold.
+//!
+//! The entries of both:
 //!
 //! * Key and tag: a *separator*, at or after the last entry of the data block and before the first
 //!   of the next. Where the two user keys differ it is a short key between them with tag 0, which
 //!   sorts after every version; where versions of one key span blocks it is the last entry exactly.
 //!   So the first separator at or after (key, tag) leads to the block that holds the newest version
 //!   of the key at or below that tag, if there is one.
-//! * Value: the block's [`Handle`].
+//!   The top level has the last separator of each partition.
+//! * Value: the block's [`Handle`], or the partition's [`PartitionHandle`].
+//!
+//! Both have a restart point at every entry, so that a search of the restart points is one of the
+//! entries.
 
 use crate::codec::{Decoder, put_varint};
 
@@ -32,6 +40,42 @@ impl Handle {
         let mut d = Decoder::new(bytes);
         let handle = Handle { offset: d.varint()?, len: d.varint()?, entries: d.varint()? };
         d.is_empty().then_some(handle)
+    }
+}
+
+/// Where a partition lies: its filter, then its index. Lengths are those stored, in bytes, trailers
+/// included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartitionHandle {
+    /// Where the filter begins, in bytes; the index, where there is no filter.
+    pub offset: u64,
+    /// Length of the filter; 0 for none.
+    pub filter_len: u64,
+    /// Length of the index.
+    pub index_len: u64,
+}
+
+impl PartitionHandle {
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.offset);
+        put_varint(out, self.filter_len);
+        put_varint(out, self.index_len);
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut d = Decoder::new(bytes);
+        let (offset, filter_len, index_len) = (d.varint()?, d.varint()?, d.varint()?);
+        d.is_empty().then_some(PartitionHandle { offset, filter_len, index_len })
+    }
+
+    /// Where the index begins, and where the partition ends: within 64 bits once it was read, which
+    /// [`end`](Self::end) says.
+    pub fn index_offset(&self) -> u64 {
+        self.offset.saturating_add(self.filter_len)
+    }
+
+    pub fn end(&self) -> Option<u64> {
+        self.offset.checked_add(self.filter_len)?.checked_add(self.index_len)
     }
 }
 

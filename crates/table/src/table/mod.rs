@@ -2,22 +2,27 @@
 //!
 //! ```text
 //! data block *     entries in order, compressed one by one          (block, stored)
-//! filter           Bloom filter of the user keys; may be absent     (filter, stored)
-//! index            a separator, place and count for each data block (block, stored)
+//! partition *      filter: Bloom filter of some blocks' user keys,
+//!                  which may be absent                              (filter, stored)
+//!                  index: a separator, place and count for each of
+//!                  these blocks                                     (block, stored)
+//! index            a separator and the place of each partition      (block, stored)
 //! properties       counts, ranges and a key histogram               (properties, stored)
 //! directory        where the sections lie                           (footer, stored)
-//! footer           64 bytes: magic, version, features               (footer)
+//! footer           80 bytes: magic, version, features, whose it is  (footer)
 //! ```
 //!
 //! The parts follow each other without a gap, and each is covered by a checksum that is seeded with
-//! the table's number and the part's offset: a flipped bit is noticed wherever it is, and so is a
-//! sound block in a wrong place.
+//! the store's salt, the table's number and the part's offset: a flipped bit is noticed wherever it
+//! is, and so is a sound block in a wrong place.
 //!
 //! * Writing: a [`TableWriter`] takes entries in order and answers a
 //!   [`TableInfo`](terrane_policy::TableInfo).
-//! * Reading: a [`Table`] keeps index and filter in memory and blocks in a shared [`BlockCache`];
-//!   a [`TableCursor`] walks one table, a [`RunCursor`] a run of disjoint ones.
+//! * Reading: a [`Table`] is opened when it is first used. Its top level, its partitions and its
+//!   blocks are read on demand and kept in a shared [`BlockCache`]. A [`TableCursor`] walks one
+//!   table, a [`RunCursor`] a run of disjoint ones.
 //! * Checking: [`Table::check`] reads every byte again.
+//! * Salvage: [`Salvage`] reads what a damaged table still holds.
 
 pub mod block;
 mod block_cursor;
@@ -30,9 +35,13 @@ pub mod filter;
 pub mod footer;
 mod heads;
 mod index;
+mod opened;
+mod partitions;
 pub mod properties;
 mod reader;
 mod run;
+mod salvage;
+mod slot;
 pub mod stored;
 #[cfg(test)]
 mod tests;
@@ -45,8 +54,9 @@ pub use cursor::TableCursor;
 pub use fetch::Access;
 pub use filter::key_hash;
 pub use properties::Properties;
-pub use reader::Table;
+pub use reader::{Table, TableFiles};
 pub use run::RunCursor;
+pub use salvage::{LostBlock, Salvage};
 pub use stored::Compression;
 pub use writer::TableWriter;
 
@@ -62,11 +72,19 @@ pub struct TableOptions {
     pub compression: Compression,
     /// Bits of filter for each distinct user key (0 to 64; 0 is no filter).
     pub filter_bits_per_key: f32,
+    /// Size at which a partition of index and filter is closed, in bytes: where the index or the
+    /// filter has reached it (1 to 16 MiB). It is what is read and cached of them at once.
+    pub partition_bytes: usize,
 }
 
 impl Default for TableOptions {
     fn default() -> Self {
-        TableOptions { block_bytes: 4096, compression: Compression::Lz4, filter_bits_per_key: 10.0 }
+        TableOptions {
+            block_bytes: 4096,
+            compression: Compression::Lz4,
+            filter_bits_per_key: 10.0,
+            partition_bytes: 16 << 10,
+        }
     }
 }
 

@@ -10,12 +10,13 @@ use crate::entry::Tag;
 use crate::error::Result;
 use crate::read::{Cursor, Observer};
 use std::sync::Arc;
+use terrane_policy::{Place, Sequence};
 
 /// A position in a run. One cursor goes from table to table.
 pub struct RunCursor {
-    tables: Arc<[Arc<Table>]>,
+    tables: Sequence<Arc<Table>>,
     /// The place among `tables` of the one that the cursor is in.
-    place: usize,
+    place: Place,
     /// None if there is no table.
     cursor: Option<TableCursor>,
 }
@@ -23,14 +24,14 @@ pub struct RunCursor {
 impl RunCursor {
     /// A cursor over `tables`, which are disjoint and in key order.
     #[must_use]
-    pub fn new(tables: Arc<[Arc<Table>]>, access: Access) -> Self {
+    pub fn new(tables: Sequence<Arc<Table>>, access: Access) -> Self {
         RunCursor::observed(tables, access, Observer::default())
     }
 
     /// As [`RunCursor::new`]; tells an observer what it does.
-    pub fn observed(tables: Arc<[Arc<Table>]>, access: Access, observer: Observer) -> Self {
+    pub fn observed(tables: Sequence<Arc<Table>>, access: Access, observer: Observer) -> Self {
         let cursor = tables.first().map(|table| table.observed(access, observer));
-        RunCursor { tables, place: 0, cursor }
+        RunCursor { tables, place: Place::default(), cursor }
     }
 
     /// Tells that a search came here.
@@ -44,7 +45,7 @@ impl RunCursor {
     }
 
     /// The cursor, in the table at `place`; none outside the run.
-    fn enter(&mut self, place: Option<usize>) -> Option<&mut TableCursor> {
+    fn enter(&mut self, place: Option<Place>) -> Option<&mut TableCursor> {
         let cursor = self.cursor.as_mut()?;
         let Some((place, table)) = place.and_then(|place| Some((place, self.tables.get(place)?)))
         else {
@@ -57,38 +58,42 @@ impl RunCursor {
     }
 
     /// To the first entry of the table at `place`.
-    fn enter_first(&mut self, place: Option<usize>) -> Result<()> {
+    fn enter_first(&mut self, place: Option<Place>) -> Result<()> {
         self.enter(place).map_or(Ok(()), TableCursor::seek_first)
     }
 
     /// To the last entry of the table at `place`.
-    fn enter_last(&mut self, place: Option<usize>) -> Result<()> {
+    fn enter_last(&mut self, place: Option<Place>) -> Result<()> {
         self.enter(place).map_or(Ok(()), TableCursor::seek_last)
     }
 }
 
 impl Cursor for RunCursor {
     fn seek_first(&mut self) -> Result<()> {
-        self.enter_first(Some(0))
+        self.enter_first(Some(Place::default()))
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        self.enter_last(self.tables.len().checked_sub(1))
+        self.enter_last(self.tables.before(self.tables.end()))
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         let place = self.tables.partition_point(|table| table.info().largest.as_slice() < key);
         let Some(cursor) = self.enter(Some(place)) else { return Ok(()) };
         cursor.seek(key, tag)?;
-        if cursor.valid() { Ok(()) } else { self.enter_first(Some(place + 1)) }
+        if cursor.valid() { Ok(()) } else { self.enter_first(Some(self.tables.after(place))) }
     }
 
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         let after = self.tables.partition_point(|table| table.info().smallest.as_slice() <= key);
-        let place = after.checked_sub(1);
+        let place = self.tables.before(after);
         let Some(cursor) = self.enter(place) else { return Ok(()) };
         cursor.seek_before(key, tag)?;
-        if cursor.valid() { Ok(()) } else { self.enter_last(after.checked_sub(2)) }
+        if cursor.valid() {
+            Ok(())
+        } else {
+            self.enter_last(place.and_then(|place| self.tables.before(place)))
+        }
     }
 
     #[inline]
@@ -97,7 +102,7 @@ impl Cursor for RunCursor {
             return Ok(());
         };
         cursor.next()?;
-        if cursor.valid() { Ok(()) } else { self.enter_first(Some(self.place + 1)) }
+        if cursor.valid() { Ok(()) } else { self.enter_first(Some(self.tables.after(self.place))) }
     }
 
     fn prev(&mut self) -> Result<()> {
@@ -105,7 +110,7 @@ impl Cursor for RunCursor {
             return Ok(());
         };
         cursor.prev()?;
-        if cursor.valid() { Ok(()) } else { self.enter_last(self.place.checked_sub(1)) }
+        if cursor.valid() { Ok(()) } else { self.enter_last(self.tables.before(self.place)) }
     }
 
     #[inline]

@@ -5,8 +5,8 @@
 //! payload = the bytes themselves (0), or: length before compression: u32, LZ4 block (1)
 //! ```
 //!
-//! The checksum covers payload and compression and is seeded with the table's number and the
-//! offset.
+//! The checksum covers payload and compression and is seeded with the salt of the store that wrote
+//! the table, the table's number and the offset.
 
 use super::Malformed;
 use crate::codec::checksum;
@@ -29,25 +29,37 @@ const LZ4: u8 = 1;
 /// LZ4 expands a byte to at most this many.
 const LZ4_MAX_RATIO: usize = 255;
 
-/// The seed of the checksum of the part at `offset` of table `table`.
+/// What seeds the checksums of table `table` of the store with this salt.
 #[inline]
-fn place(table: u64, offset: u64) -> u64 {
-    table.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ offset.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+#[must_use]
+pub fn seed(salt: u64, table: u64) -> u64 {
+    salt ^ table.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The seed of the checksum of the part at `offset` of the table with this seed.
+#[inline]
+fn place(seed: u64, offset: u64) -> u64 {
+    seed ^ offset.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
 /// Stores parts; keeps its tables and buffer from one to the next.
 pub(super) struct Sealer {
-    table: u64,
+    seed: u64,
     compression: Compression,
     dictionary: CompressTable,
     compressed: Vec<u8>,
 }
 
 impl Sealer {
-    /// For the parts of table `table`.
-    pub fn new(table: u64, compression: Compression) -> Self {
+    /// For the parts of the table with this [`seed`].
+    pub fn new(seed: u64, compression: Compression) -> Self {
         let dictionary = CompressTable::default();
-        Sealer { table, compression, dictionary, compressed: Vec::new() }
+        Sealer { seed, compression, dictionary, compressed: Vec::new() }
+    }
+
+    /// From now on, for the parts of the table with this [`seed`].
+    pub fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
     }
 
     /// Appends `bytes` to `out`, to lie at `offset` of the file, compressed where that pays.
@@ -57,7 +69,7 @@ impl Sealer {
             out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
             out.extend_from_slice(compressed);
             out.push(LZ4);
-            finish(self.table, offset, start, out);
+            finish(self.seed, offset, start, out);
         } else {
             self.seal(bytes, offset, out);
         }
@@ -68,7 +80,7 @@ impl Sealer {
         let start = out.len();
         out.extend_from_slice(bytes);
         out.push(RAW);
-        finish(self.table, offset, start, out);
+        finish(self.seed, offset, start, out);
     }
 
     fn compress(&mut self, bytes: &[u8]) -> Option<&[u8]> {
@@ -87,23 +99,23 @@ impl Sealer {
 }
 
 /// Appends the checksum of what lies in `out` from `start`.
-fn finish(table: u64, offset: u64, start: usize, out: &mut Vec<u8>) {
-    let sum = checksum(out.get(start..).unwrap_or_default(), place(table, offset));
+fn finish(seed: u64, offset: u64, start: usize, out: &mut Vec<u8>) {
+    let sum = checksum(out.get(start..).unwrap_or_default(), place(seed, offset));
     out.extend_from_slice(&sum.to_le_bytes());
 }
 
 /// Makes the checksum of a part right, whatever else it holds.
 #[cfg(feature = "testing")]
-pub fn mend(part: &mut [u8], table: u64, offset: u64) {
+pub fn mend(part: &mut [u8], seed: u64, offset: u64) {
     if let Some((covered, sum)) = part.split_last_chunk_mut::<8>() {
-        *sum = checksum(covered, place(table, offset)).to_le_bytes();
+        *sum = checksum(covered, place(seed, offset)).to_le_bytes();
     }
 }
 
-/// Verifies the checksum of the part at `offset` of table `table`; answers the payload and its
+/// Verifies the checksum of the part at `offset` of the table with this seed; answers the payload and its
 /// compression byte.
 #[inline]
-fn verify(stored: &[u8], table: u64, offset: u64) -> Result<(&[u8], u8), Malformed> {
+fn verify(stored: &[u8], seed: u64, offset: u64) -> Result<(&[u8], u8), Malformed> {
     let parts = stored.split_last_chunk::<8>();
     let Some((covered, sum, (&compression, payload))) =
         parts.and_then(|(covered, sum)| Some((covered, sum, covered.split_last()?)))
@@ -114,7 +126,7 @@ fn verify(stored: &[u8], table: u64, offset: u64) -> Result<(&[u8], u8), Malform
             format_args!("{}", stored.len()),
         ));
     };
-    let (expected, found) = (u64::from_le_bytes(*sum), checksum(covered, place(table, offset)));
+    let (expected, found) = (u64::from_le_bytes(*sum), checksum(covered, place(seed, offset)));
     if expected != found {
         return Err(Malformed::new(
             0,
@@ -125,10 +137,10 @@ fn verify(stored: &[u8], table: u64, offset: u64) -> Result<(&[u8], u8), Malform
     Ok((payload, compression))
 }
 
-/// The contents of the part stored at `offset` of table `table`, in the memory of `stored` where
+/// The contents of the part stored at `offset` of the table with this seed, in the memory of `stored` where
 /// they are not compressed.
-pub fn unseal(mut stored: Vec<u8>, table: u64, offset: u64) -> Result<Vec<u8>, Malformed> {
-    let (payload, compression) = verify(&stored, table, offset)?;
+pub fn unseal(mut stored: Vec<u8>, seed: u64, offset: u64) -> Result<Vec<u8>, Malformed> {
+    let (payload, compression) = verify(&stored, seed, offset)?;
     if compression == RAW {
         stored.truncate(payload.len());
         return Ok(stored);
@@ -141,11 +153,11 @@ pub fn unseal(mut stored: Vec<u8>, table: u64, offset: u64) -> Result<Vec<u8>, M
 /// As [`unseal`], into `out`, whose memory is used again.
 pub fn unseal_into(
     stored: &[u8],
-    table: u64,
+    seed: u64,
     offset: u64,
     out: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
-    let (payload, compression) = verify(stored, table, offset)?;
+    let (payload, compression) = verify(stored, seed, offset)?;
     if compression == RAW {
         out.clear();
         out.extend_from_slice(payload);
@@ -175,5 +187,52 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
         Ok(found) if found == len => Ok(()),
         Ok(found) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), found)),
         Err(e) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), e)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 1024 bytes the first `noise` cannot be compressed, the others can.
+    fn part(noise: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut draw = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        (0..1024).map(|at| if at < noise { draw() } else { 0 }).collect()
+    }
+
+    #[test]
+    fn a_part_is_compressed_where_that_saves_an_eighth() {
+        let mut sealer = Sealer::new(7, Compression::Lz4);
+        let (mut largest_packed, mut least_raw) = (0, usize::MAX);
+        for noise in 0..=1024 {
+            let bytes = part(noise);
+            let packed = 4 + lz4_flex::block::compress(&bytes).len();
+            let mut stored = Vec::new();
+            sealer.seal_compressed(&bytes, 0, &mut stored);
+            let (payload, compression) = (stored.len() - TRAILER_BYTES, stored[stored.len() - 9]);
+            if packed <= 896 {
+                assert_eq!((payload, compression), (packed, LZ4), "{noise} bytes of noise");
+                largest_packed = largest_packed.max(packed);
+            } else {
+                assert_eq!((payload, compression), (1024, RAW), "{noise} bytes of noise");
+                least_raw = least_raw.min(packed);
+            }
+            let mut found = Vec::new();
+            unseal_into(&stored, 7, 0, &mut found).unwrap();
+            assert_eq!(found, bytes);
+        }
+        // Both sides of the bound were met.
+        assert_eq!((largest_packed, least_raw), (896, 897));
+    }
+
+    #[test]
+    fn nothing_is_compressed_where_the_options_say_so() {
+        let mut stored = Vec::new();
+        Sealer::new(7, Compression::None).seal_compressed(&part(0), 0, &mut stored);
+        assert_eq!((stored.len() - TRAILER_BYTES, stored[1024]), (1024, RAW));
     }
 }

@@ -3,18 +3,20 @@
 //! 1. Entries come in order and gather in a block; their keys' hashes gather for the filter.
 //! 2. A block that has reached its size is compressed and stored. Its index entry waits for the
 //!    first key of the next block, to be short.
-//! 3. What is stored gathers in memory and goes to the file in large writes.
-//! 4. At the end come filter, index, properties, directory and footer.
+//! 3. Index entries and hashes gather in partitions ([`Partitions`]).
+//! 4. What is stored gathers in memory and goes to the file in large writes.
+//! 5. At the end come partitions, index, properties, directory and footer.
 
 use super::TableOptions;
 use super::block::{Block, common_prefix};
 use super::block_writer::BlockWriter;
 use super::cache::BlockCache;
-use super::filter::{Filter, encoded_len, key_hash};
+use super::filter::key_hash;
 use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
 use super::index::{Handle, separator};
+use super::partitions::Partitions;
 use super::properties::{HistogramBuilder, Properties};
-use super::stored::Sealer;
+use super::stored::{Sealer, seed};
 use crate::entry::{Tag, check_limits};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};
@@ -23,32 +25,30 @@ use terrane_policy::{TableId, TableInfo};
 
 /// A write to the file is this long at least, but for the last; in bytes.
 const WRITE_BYTES: usize = 256 << 10;
-/// Entries between restart points: in data blocks a balance of size and search; the index is only
-/// searched.
-const DATA_RESTART_INTERVAL: u32 = 16;
-const INDEX_RESTART_INTERVAL: u32 = 1;
-const MAX_BLOCK_TARGET_BYTES: usize = 16 << 20;
+/// Entries between restart points: a balance of size and search.
+const RESTART_INTERVAL: u32 = 16;
+const MAX_PART_TARGET_BYTES: usize = 16 << 20;
 const MAX_FILTER_BITS_PER_KEY: f32 = 64.0;
-/// Restart points are 32-bit offsets into a block, the index included.
+/// Restart points are 32-bit offsets into a block, the top level of the index included.
 const MAX_INDEX_BYTES: usize = u32::MAX as usize / 2;
 
 /// Writes one table into a file.
 pub struct TableWriter {
     file: Arc<dyn File>,
     id: TableId,
+    salt: u64,
+    commits: u64,
     block_bytes: usize,
-    filter_bits_per_key: f32,
     sealer: Sealer,
     /// Bytes in the file, and those that wait to be written after them.
     written: u64,
     pending: Vec<u8>,
     block: BlockWriter,
-    index: BlockWriter,
+    partitions: Partitions,
     /// The block just closed, whose index entry is not made yet.
     closed: Option<Handle>,
     last_key: Vec<u8>,
     last_tag: Tag,
-    hashes: Vec<u64>,
     properties: Properties,
     histogram: HistogramBuilder,
     /// Where blocks are left for those who read them soon.
@@ -62,27 +62,38 @@ impl TableWriter {
     /// Begins table `id` at the front of `file`, which is empty.
     #[must_use]
     pub fn new(file: Arc<dyn File>, id: TableId, options: &TableOptions) -> Self {
-        let block_bytes = options.block_bytes.clamp(1, MAX_BLOCK_TARGET_BYTES);
+        let block_bytes = options.block_bytes.clamp(1, MAX_PART_TARGET_BYTES);
+        let partition_bytes = options.partition_bytes.clamp(1, MAX_PART_TARGET_BYTES);
+        let bits = options.filter_bits_per_key.clamp(0.0, MAX_FILTER_BITS_PER_KEY);
         TableWriter {
             file,
             id,
+            salt: 0,
+            commits: 0,
             block_bytes,
-            filter_bits_per_key: options.filter_bits_per_key.clamp(0.0, MAX_FILTER_BITS_PER_KEY),
-            sealer: Sealer::new(id.0, options.compression),
+            sealer: Sealer::new(seed(0, id.0), options.compression),
             written: 0,
             pending: Vec::with_capacity(WRITE_BYTES + 2 * block_bytes),
-            block: BlockWriter::new(DATA_RESTART_INTERVAL),
-            index: BlockWriter::new(INDEX_RESTART_INTERVAL),
+            block: BlockWriter::new(RESTART_INTERVAL),
+            partitions: Partitions::new(partition_bytes, bits),
             closed: None,
             last_key: Vec::new(),
             last_tag: Tag(0),
-            hashes: Vec::new(),
             properties: Properties::default(),
             histogram: HistogramBuilder::new(),
             cache: None,
             separator: Vec::new(),
             handle: Vec::new(),
         }
+    }
+
+    /// Says which store writes the table: its salt, which seeds every checksum, and how many commits
+    /// it has made. Asked for before the first entry.
+    #[must_use]
+    pub fn of_store(mut self, salt: u64, commits: u64) -> Self {
+        (self.salt, self.commits) = (salt, commits);
+        self.sealer.set_seed(seed(salt, self.id.0));
+        self
     }
 
     /// Leaves blocks in a cache while it has room.
@@ -121,8 +132,10 @@ impl TableWriter {
         if first {
             self.properties.smallest = key.to_vec();
         }
-        if (new_key || first) && self.filter_bits_per_key > 0.0 {
-            self.hashes.push(key_hash(key));
+        // A key whose versions span partitions is in the filter of each.
+        let partitions = &mut self.partitions;
+        if partitions.filters() && (new_key || partitions.is_without_keys()) {
+            partitions.add_key(key_hash(key));
         }
         self.properties.count(key, tag, value);
         self.block.add(common, key, tag, value);
@@ -136,11 +149,7 @@ impl TableWriter {
     /// being filled is not compressed yet.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
-        let filter = match self.hashes.len() {
-            0 => 0,
-            keys => encoded_len(keys, self.filter_bits_per_key),
-        };
-        let rest = self.block.len() + self.index.len() + filter + FOOTER_BYTES;
+        let rest = self.block.len() + self.partitions.bytes() + FOOTER_BYTES;
         self.position() + rest as u64
     }
 
@@ -171,20 +180,18 @@ impl TableWriter {
             self.separator.clone_from(&self.last_key);
             self.add_to_index(closed, Tag(0));
         }
+        self.partitions.close(&self.last_key, Tag(0));
         let data_len = self.position();
-        let mut sections = Vec::new();
-        let mut bytes = Vec::new();
-        if !self.hashes.is_empty() {
-            Filter::build(&self.hashes, self.filter_bits_per_key).encode(&mut bytes);
-            sections.push(self.section(kind::FILTER, &bytes));
-        }
-        let mut index = std::mem::replace(&mut self.index, BlockWriter::new(1));
-        sections.push(self.section(kind::INDEX, index.finish()));
+        let partitions = std::mem::replace(&mut self.partitions, Partitions::new(1, 0.0));
+        let mut top = partitions.store(&self.sealer, data_len, &mut self.pending);
+        let len = self.position() - data_len;
+        let mut sections = vec![Section { kind: kind::PARTITIONS, offset: data_len, len }];
+        sections.push(self.section(kind::INDEX, top.finish()));
 
+        let mut bytes = Vec::new();
         let histogram = std::mem::replace(&mut self.histogram, HistogramBuilder::new());
         self.properties.histogram = histogram.finish(&self.last_key, data_len);
         self.properties.largest = std::mem::take(&mut self.last_key);
-        bytes.clear();
         self.properties.encode(&mut bytes);
         sections.push(self.section(kind::PROPERTIES, &bytes));
 
@@ -193,7 +200,8 @@ impl TableWriter {
         let directory_offset = self.position();
         self.sealer.seal(&bytes, directory_offset, &mut self.pending);
         let directory_len = (self.position() - directory_offset) as u32;
-        let footer = Footer { table: self.id.0, data_len, directory_offset, directory_len };
+        let (table, salt, commits) = (self.id.0, self.salt, self.commits);
+        let footer = Footer { table, salt, commits, data_len, directory_offset, directory_len };
         footer.encode(&mut self.pending);
         self.write_pending()?;
         if self.file.len()? != self.written {
@@ -218,6 +226,7 @@ impl TableWriter {
             largest,
             first_seq,
             last_seq,
+            salt,
             histogram,
         })
     }
@@ -241,11 +250,11 @@ impl TableWriter {
         self.closed = Some(Handle { offset, len: end - offset, entries });
         self.properties.blocks += 1;
         self.histogram.block(&self.last_key, end);
-        if self.index.len() > MAX_INDEX_BYTES {
+        if self.partitions.bytes() > MAX_INDEX_BYTES {
             return Err(Error::invalid(
                 "table",
                 format_args!("an index of at most {MAX_INDEX_BYTES} bytes"),
-                format_args!("{}", self.index.len()),
+                format_args!("{}", self.partitions.bytes()),
             ));
         }
         if self.pending.len() >= WRITE_BYTES { self.write_pending() } else { Ok(()) }
@@ -255,7 +264,7 @@ impl TableWriter {
     fn add_to_index(&mut self, closed: Handle, tag: Tag) {
         self.handle.clear();
         closed.encode(&mut self.handle);
-        self.index.add(0, &self.separator, tag, &self.handle);
+        self.partitions.add_block(&self.separator, tag, &self.handle);
     }
 
     fn section(&mut self, kind: u64, bytes: &[u8]) -> Section {

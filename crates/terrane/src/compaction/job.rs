@@ -25,6 +25,8 @@ pub(crate) enum Work {
     Merge(Box<Merge>),
     /// Relabels a group's tables.
     Move { compaction: u64, keyspace: KeyspaceId, group: Group },
+    /// Makes the log that follows the one that fills.
+    SpareLog,
     /// Adds or drops a level.
     Reshape { keyspace: KeyspaceId },
     /// Gives a file's room back.
@@ -70,7 +72,9 @@ impl Job {
             Ok(Progress::Done) => self.end(false),
             Err(e) => {
                 // Housekeeping that fails holds nothing up: recovery sweeps what it left.
-                let housekeeping = matches!(self.work, Work::Remove(_) | Work::Tidy);
+                // A write that needs a log meets the reason itself.
+                let housekeeping =
+                    matches!(self.work, Work::Remove(_) | Work::Tidy | Work::SpareLog);
                 self.engine.job_failed(e, !housekeeping);
                 self.end(true);
             }
@@ -89,6 +93,7 @@ impl Job {
                 }
                 Ok(Progress::Done)
             }
+            Work::SpareLog => engine.add_spare_log(0).map(|()| Progress::Done),
             Work::Reshape { keyspace } => {
                 engine.install_reshape(*keyspace).map(|()| Progress::Done)
             }
@@ -114,6 +119,7 @@ impl Job {
             | Work::Move { .. }
             | Work::Reshape { .. }
             | Work::Remove(_)
+            | Work::SpareLog
             | Work::Tidy
             | Work::Ended => {}
         }

@@ -15,7 +15,7 @@ use crate::read::{Cursor, MergeCursor, Source};
 use crate::table::{Access, RunCursor};
 use crate::version::Tree;
 use std::sync::Arc;
-use terrane_policy::{Group, TableId, TombstoneRule};
+use terrane_policy::{Group, Placed, TombstoneRule};
 
 /// One group's merge.
 pub(crate) struct Merge {
@@ -75,7 +75,7 @@ impl Merge {
             self.read_entries += 1;
             left = left.saturating_sub(size);
             if left == 0 {
-                engine.emit(&Event::MergeProgress {
+                engine.emit(|| Event::MergeProgress {
                     compaction: self.compaction,
                     read_bytes: self.read_bytes(),
                     total_bytes: self.total_bytes,
@@ -102,16 +102,11 @@ impl Merge {
 
     /// One cursor for each run that has inputs, newest first, merged.
     fn begin(&self) -> Result<MergeCursor> {
-        let is_input = |id: TableId| self.group.inputs.contains(&id);
-        let runs = self.tree.shape().levels.iter().flat_map(|level| &level.runs);
-        let cursors = runs.filter_map(|run| {
-            let inputs = run.tables.iter().filter(|t| is_input(t.id));
-            let tables: Arc<[_]> =
-                inputs.filter_map(|t| Some(self.tree.table(t.id)?.table().clone())).collect();
-            if tables.is_empty() {
-                return None;
-            }
-            Some(Source::Run(Box::new(RunCursor::new(tables, Access::Scan))))
+        let inputs = self.tree.shape().find(self.group.inputs.clone());
+        let cursors = inputs.chunk_by(|a, b| a.place == b.place).map(|run| {
+            let open = |t: &Placed| Some(self.tree.table(t.table.id)?.table().clone());
+            let tables = run.iter().filter_map(open).collect();
+            Source::Run(Box::new(RunCursor::new(tables, Access::Scan)))
         });
         let mut merge = MergeCursor::new(cursors.collect());
         merge.seek_first()?;

@@ -26,6 +26,9 @@ pub struct CheckReport {
     pub entries: u64,
     /// Log records read.
     pub log_records: u64,
+    /// Bytes at the ends of logs and journal that hold what is left of writes which a crash cut
+    /// short: opening the store discards them, or did so.
+    pub discarded_bytes: u64,
     /// Every damage found; empty for a sound store.
     pub damage: Vec<Corruption>,
     /// One of two copies that are not both valid, as damage or a crash leaves them. Opening the
@@ -61,7 +64,11 @@ impl Db {
     pub fn begin_check(&self) -> Result<Check> {
         let engine = self.engine();
         drop(engine.open_state()?);
-        let report = CheckReport { damage: engine.storage.check()?, ..CheckReport::default() };
+        let report = CheckReport {
+            damage: engine.storage.check()?,
+            discarded_bytes: engine.discarded_bytes(),
+            ..CheckReport::default()
+        };
         let mut tables = engine.live_tables();
         tables.reverse();
         Ok(Check { db: self.clone(), tables, table: None, logs: None, report })
@@ -114,24 +121,18 @@ impl Check {
 }
 
 impl Engine {
-    /// Reads the next of the live logs as recovery would; answers the number of records at the end.
+    /// Reads the next of the live logs as recovery would; returns the number of records at the end.
+    /// Nobody waits while it reads logs that are full.
     fn check_logs(&self, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
-        let writer = lock(&self.writer);
-        let state = self.open_state()?;
-        let logs = check.get_or_insert_with(|| {
-            let mut held = self.hold_logs(&writer, &state);
-            let sealed = held.logs.len().saturating_sub(1);
-            for SpareLog { number, file, .. } in &state.spare_logs {
-                // They may be appended to while the check lasts.
-                held.logs.push(HeldLog { number: *number, file: file.clone(), bytes: 0 });
-            }
-            // Every record was written whole, synced or not, so all of them must be readable.
-            let replay = Replay::new(state.catalog.log_start, writer.last());
-            LogsCheck { held, sealed, read: 0, replay }
-        });
-        drop(state);
+        drop(self.open_state()?);
+        let logs = match check {
+            Some(logs) => logs,
+            None => check.insert(self.begin_logs()?),
+        };
+        // Nothing is appended to those that are not full while they are read.
+        let _writer = (logs.read >= logs.sealed).then(|| lock(&self.writer));
         while let Some(HeldLog { number, file, .. }) = logs.held.logs.get(logs.read) {
-            logs.replay.log(*number, file, &mut |_, _| Ok(()))?;
+            logs.replay.log(self.log_id(*number), file, &mut |_, _| Ok(()))?;
             logs.read += 1;
             if logs.read <= logs.sealed {
                 return Ok(None);
@@ -139,5 +140,21 @@ impl Engine {
         }
         let found = check.take().map(|ended| ended.replay.end()).transpose()?;
         Ok(found.map(|found| found.records))
+    }
+
+    /// Holds the live logs, to read them.
+    fn begin_logs(&self) -> Result<LogsCheck> {
+        let manifest = self.manifest()?;
+        let writer = lock(&self.writer);
+        let state = lock(&self.state);
+        let mut held = self.hold_logs(&manifest, &writer, &state);
+        let sealed = held.logs.len().saturating_sub(1);
+        for SpareLog { number, file, .. } in &state.spare_logs {
+            // They may be appended to while the check lasts.
+            held.logs.push(HeldLog { number: *number, file: file.clone(), bytes: 0 });
+        }
+        // Every record was written whole, synced or not, so all of them must be readable.
+        let replay = Replay::new(state.catalog.log_start, writer.last());
+        Ok(LogsCheck { held, sealed, read: 0, replay })
     }
 }

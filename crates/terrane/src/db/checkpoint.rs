@@ -1,35 +1,45 @@
 //! Checkpoints: the store as it is at one moment, in another storage. It is also how a store leaves
 //! its directory for a single-file volume, and comes back.
 //!
-//! 1. Under the locks of writers and of the catalog: sync the logs, note how far they go and what
+//! 1. Sync the logs. Then, while no edit and no write is under way, note how far the logs go and what
 //!    the catalog says, and pin every table. This is the moment that the checkpoint shows. From here
 //!    on no log file serves again as long as the checkpoint may read it.
-//! 2. Step by step, without locks: copy what the logs held, then bring each table over, by a hard
-//!    link where both storages can, else by copying.
+//! 2. Step by step, without locks: verify what the logs held, and copy it; then verify each table
+//!    and bring it over, by a hard link where both storages can, else by copying. So damage ends the
+//!    checkpoint, and is not copied.
 //! 3. Name all of it in the target's first commit. Until then the target holds no store.
 //! 4. Have the target keep house: a volume gives back the room that it took too much.
+//!
+//! A step that fails is the last: what it left undone, the commit would name all the same.
 
 use super::logs::{HeldLog, HeldLogs};
 use super::{Db, lock};
 use crate::error::{Error, Result};
 use crate::storage::{Commit, File, FileId, Storage, read_exact_at, write_all_at};
+use crate::table::TableCheck;
 use crate::version::{LiveTable, LogRecord};
+use crate::wal::{LogId, Replay};
 use std::sync::Arc;
 
-/// Bytes copied in a step.
+/// Bytes verified or copied in a step.
 const CHUNK: usize = 256 << 10;
 
 /// A checkpoint on its way. It keeps the store open; dropped before its end it leaves none behind.
 pub struct Checkpoint {
     db: Db,
-    /// Logs and tables that have not been begun; the last is next.
+    /// Logs, until all of them are copied, and the verification of those.
     logs: Option<HeldLogs>,
+    verified: usize,
+    replay: Option<Replay>,
+    /// Tables that have not been begun; the last is next.
     tables: Vec<Arc<LiveTable>>,
+    table: Option<(TableCheck, Arc<LiveTable>)>,
     transfer: Option<Transfer>,
     /// All that is brought over.
     added: Vec<FileId>,
     /// The edit that names it all, until that is done.
     edit: Option<Vec<u8>>,
+    failed: Option<Error>,
 }
 
 impl Db {
@@ -46,22 +56,33 @@ impl Db {
             ));
         }
         let engine = self.engine();
-        let mut writer = lock(&engine.writer);
-        writer.sync()?;
-        let state = engine.open_state()?;
+        engine.sync()?;
+        let manifest = engine.manifest()?;
+        let writer = lock(&engine.writer);
+        let state = lock(&engine.state);
         let tables = engine.live_tables();
-        let logs = engine.hold_logs(&writer, &state);
+        let logs = engine.hold_logs(&manifest, &writer, &state);
         let mut catalog = state.catalog.clone();
         catalog.logs.clear();
         let mut added = Vec::new();
         for HeldLog { number, .. } in &logs.logs {
-            catalog.logs.push(LogRecord { number: *number, file: *number });
-            added.push(FileId::log(*number));
+            let LogId { number, salt } = engine.log_id(*number);
+            catalog.logs.push(LogRecord { number, file: number, salt });
+            added.push(FileId::log(number));
         }
         added.extend(tables.iter().map(|live| FileId::table(live.table().info().id.0)));
-        let edit = Some(catalog.snapshot().encode());
-        let db = self.clone();
-        Ok(Checkpoint { db, logs: Some(logs), tables, transfer: None, added, edit })
+        Ok(Checkpoint {
+            db: self.clone(),
+            replay: Some(Replay::new(catalog.log_start, writer.last())),
+            logs: Some(logs),
+            verified: 0,
+            tables,
+            table: None,
+            transfer: None,
+            added,
+            edit: Some(catalog.snapshot().encode()),
+            failed: None,
+        })
     }
 
     /// Puts the store, as it is now, into `target`, which holds none yet: another directory, or a
@@ -79,21 +100,30 @@ impl Db {
 }
 
 impl Checkpoint {
-    /// Does a step, of a quarter of a MiB at most; answers whether more is left. `target` is the one
-    /// that it began with.
+    /// Does a step, of a quarter of a MiB or a log at most; answers whether more is left. `target` is
+    /// the one that it began with.
     ///
     /// # Errors
-    /// Damage, a full or failing medium, a closed store.
+    /// Damage, a full or failing medium, a closed store. Every later step answers the same, and the
+    /// target gets no store.
     pub fn step(&mut self, target: &dyn Storage) -> Result<bool> {
-        let engine = self.db.engine();
-        drop(engine.open_state()?);
-        if self.transfer.is_none() && self.begin_next(target)? {
-            return Ok(true);
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
         }
+        let step = self.advance(target);
+        self.failed = step.as_ref().err().cloned();
+        step
+    }
+
+    fn advance(&mut self, target: &dyn Storage) -> Result<bool> {
+        drop(self.db.engine().open_state()?);
         if let Some(transfer) = &mut self.transfer {
             if !transfer.advance()? {
                 self.transfer = None;
             }
+            return Ok(true);
+        }
+        if self.advance_logs(target)? || self.advance_tables(target)? {
             return Ok(true);
         }
         let Some(edit) = self.edit.take() else { return target.tidy() };
@@ -106,27 +136,47 @@ impl Checkpoint {
         Ok(true)
     }
 
-    /// Begins to bring over the next file; answers whether there was one.
-    fn begin_next(&mut self, target: &dyn Storage) -> Result<bool> {
-        let storage = &*self.db.engine().storage;
-        let (id, from, bytes, table) = if let Some(HeldLog { number, file, bytes }) =
-            self.logs.as_mut().and_then(|held| held.logs.pop())
-        {
-            // No larger than it is: the copy, once opened, makes itself a log to go on in.
-            (FileId::log(number), file, bytes, None)
-        } else if let Some(table) = self.tables.pop() {
-            self.logs = None;
-            let info = table.table().info();
-            let (id, bytes) = (FileId::table(info.id.0), info.bytes);
-            if target.link(id, storage)? {
+    /// Verifies the next log or, when all are, begins to copy one; answers whether there was one.
+    fn advance_logs(&mut self, target: &dyn Storage) -> Result<bool> {
+        let Some(held) = &mut self.logs else { return Ok(false) };
+        if let Some(replay) = &mut self.replay {
+            if let Some(log) = held.logs.get(self.verified) {
+                let file: Arc<dyn File> = Arc::new(log.clone());
+                replay.log(self.db.engine().log_id(log.number), &file, &mut |_, _| Ok(()))?;
+                self.verified += 1;
                 return Ok(true);
             }
-            (id, storage.open(id)?, bytes, Some(table))
-        } else {
+            self.replay.take().map(Replay::end).transpose()?;
+        }
+        let Some(log) = held.logs.pop() else {
+            self.logs = None;
             return Ok(false);
         };
-        let to = target.create(id, bytes)?;
-        self.transfer = Some(Transfer { from, to, at: 0, bytes, _table: table });
+        // No larger than it is: the copy, once opened, makes itself a log to go on in.
+        let to = target.create(FileId::log(log.number), log.bytes)?;
+        let (bytes, from) = (log.bytes, Arc::new(log));
+        self.transfer = Some(Transfer { from, to, at: 0, bytes, _table: None });
+        Ok(true)
+    }
+
+    /// Verifies a piece of the next table, or brings it over; answers whether there was one.
+    fn advance_tables(&mut self, target: &dyn Storage) -> Result<bool> {
+        let next = || self.tables.pop().map(|live| (TableCheck::begin(live.table().clone()), live));
+        let Some((mut check, live)) = self.table.take().or_else(next) else { return Ok(false) };
+        if check.step(CHUNK as u64) {
+            self.table = Some((check, live));
+            return Ok(true);
+        }
+        if let Some(damage) = check.into_found().into_iter().next() {
+            return Err(damage.into());
+        }
+        let storage = &*self.db.engine().storage;
+        let info = live.table().info();
+        let (id, bytes) = (FileId::table(info.id.0), info.bytes);
+        if !target.link(id, storage)? {
+            let (from, to) = (storage.open(id)?, target.create(id, bytes)?);
+            self.transfer = Some(Transfer { from, to, at: 0, bytes, _table: Some(live) });
+        }
         Ok(true)
     }
 }

@@ -1,7 +1,7 @@
 //! Commits: a group of batches becomes one log record, then memtable entries, then visible.
 //!
 //! 1. Refuse what cannot be taken: an unknown keyspace, a stall, a poisoned log.
-//! 2. Append one record to the log, in a fresh log if it does not fit.
+//! 2. Append one record to the log, in a spare one if it does not fit.
 //! 3. For a synced commit put the log on the medium: older logs that wait first, so that what a
 //!    crash takes is always a suffix.
 //! 4. Insert into the memtables and publish the last sequence: the group is visible as a whole.
@@ -10,7 +10,9 @@
 //! A failed append or sync leaves the log in an unknown state, so the writer is poisoned: nothing
 //! is acknowledged after it until the store is reopened.
 
+use super::log_sync::Appended;
 use super::state::{Keyspaces, SealedLog};
+use super::waits::Wait;
 use super::{Engine, lock};
 use crate::batch::WriteBatch;
 use crate::entry::{MAX_SEQ, Seq, Tag};
@@ -19,8 +21,10 @@ use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Durability;
+use crate::storage::File;
+use crate::sync::MutexGuard;
 use crate::sync::atomic::Ordering;
-use crate::wal::{LogWriter, record_bytes};
+use crate::wal::{LogWriter, log_bytes, payload_bytes};
 use std::sync::Arc;
 
 /// Everything under the writer lock.
@@ -31,14 +35,14 @@ pub(crate) struct Writer {
     pub log_file: u64,
     /// Whether the log's file has the usual size.
     pub reusable: bool,
-    /// The sequence of the next entry.
+    /// The sequence of the next batch.
     pub next: Seq,
-    /// Every entry up to here is on the medium.
-    pub synced: Seq,
-    /// Full logs that were not synced yet, oldest first.
-    pub unsynced: Vec<LogWriter>,
-    /// What made the log unusable.
-    pub poisoned: Option<Error>,
+    /// Full logs that may not be durable yet, oldest first, each with its last sequence.
+    unsynced: Vec<(Seq, Arc<dyn File>)>,
+    /// The greatest sequence that something in the log says is durable.
+    claimed: Seq,
+    /// Whether the last thing in the log is a claim that may not be durable.
+    claim_unsynced: bool,
 }
 
 impl Writer {
@@ -49,10 +53,17 @@ impl Writer {
             log_file: 0,
             reusable: false,
             next: 1,
-            synced: 0,
             unsynced: Vec::new(),
-            poisoned: None,
+            claimed: 0,
+            claim_unsynced: false,
         }
+    }
+
+    /// A writer that appends to `log`, which lies in a file of the usual size, from `next` on.
+    pub fn appending(log: LogWriter, log_file: u64, next: Seq) -> Self {
+        // What came before is in tables, and the journal says so.
+        let claimed = next - 1;
+        Writer { log: Some(log), log_file, reusable: true, next, claimed, ..Writer::idle() }
     }
 
     /// The last sequence that was given out.
@@ -60,72 +71,85 @@ impl Writer {
         self.next - 1
     }
 
-    /// Puts everything appended on the medium, oldest log first.
-    pub fn sync(&mut self) -> Result<()> {
-        if self.synced == self.last() {
-            return Ok(());
+    /// Lets go of the full logs that are durable through `synced`.
+    fn forget_synced(&mut self, synced: Seq) {
+        self.unsynced.retain(|(last, _)| *last > synced);
+    }
+
+    /// What was appended after `synced`.
+    pub(super) fn appended(&mut self, synced: Seq) -> Appended {
+        self.forget_synced(synced);
+        let full = self.unsynced.iter().map(|(_, file)| file.clone());
+        let files = full.chain(self.log.as_ref().map(|log| log.file().clone())).collect();
+        Appended { files, through: self.last() }
+    }
+
+    /// Leaves a claim behind the last record that batches through `synced` are durable, unless the
+    /// log says so already.
+    fn claim(&mut self, synced: Seq) -> Result<()> {
+        if self.claimed < synced
+            && let Some(log) = &mut self.log
+        {
+            log.claim(self.next, synced)?;
+            self.claimed = synced;
+            self.claim_unsynced = true;
         }
-        if let Some(cause) = &self.poisoned {
-            return Err(Error::Poisoned(Box::new(cause.clone())));
-        }
-        let done = self.unsynced.iter_mut().chain(&mut self.log).try_for_each(LogWriter::sync);
-        match done {
-            Ok(()) => {
-                self.unsynced.clear();
-                self.synced = self.last();
-                Ok(())
-            }
-            Err(e) => {
-                self.poisoned = Some(e.clone());
-                Err(e)
-            }
-        }
+        Ok(())
+    }
+
+    /// Makes a claim durable that all batches are, and takes no more.
+    pub fn end(&mut self, synced: Seq) -> Result<()> {
+        self.claim(synced)?;
+        let log = self.log.take().filter(|_| self.claim_unsynced);
+        log.map_or(Ok(()), |log| log.file().sync())
     }
 }
 
 impl Engine {
-    /// Writes a group of batches as one atomic record.
+    /// Writes a group of batches as one atomic record, and returns the sequence of the last one. Each
+    /// has its own, in their order; one that is empty gets none.
     ///
     /// # Errors
     /// [`Error::Stalled`] if jobs must run first (nothing was written; try again), a failing medium
     /// (nothing is acknowledged; the log is poisoned), or a bad argument.
     pub fn commit(&self, batches: &[&WriteBatch], durability: Durability) -> Result<Seq> {
-        let entries: u64 = batches.iter().map(|b| b.len() as u64).sum();
-        if entries == 0 {
+        let batches: Vec<_> = batches.iter().filter(|b| !b.is_empty()).copied().collect();
+        if batches.is_empty() {
             return Ok(self.visible.load(Ordering::Acquire));
         }
-        let mut writer = lock(&self.writer);
-        if let Some(cause) = &writer.poisoned {
-            return Err(Error::Poisoned(Box::new(cause.clone())));
-        }
-        let keyspaces = self.keyspaces.load_full();
-        self.admit(&keyspaces, batches)?;
+        let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
+        let payload = payload_bytes(parts.iter().map(|part| part.len()));
+        let (mut writer, keyspaces) = self.writer_with_room(&batches, payload)?;
         let first = writer.next;
-        let last = first + entries - 1;
+        let last = first + batches.len() as u64 - 1;
         if last > MAX_SEQ {
             return Err(Error::invalid(
                 "sequence number",
-                format_args!("at most {MAX_SEQ} entries in the life of a store"),
+                format_args!("at most {MAX_SEQ} batches in the life of a store"),
                 last,
             ));
         }
-        let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
-        let bytes: usize = parts.iter().map(|p| p.len()).sum();
-        if !writer.log.as_ref().is_some_and(|log| log.fits(bytes)) {
-            self.rotate_log(&mut writer, bytes)?;
-        }
-        let synced = writer.synced;
         let log = writer.log.as_mut().ok_or(Error::Closed(Closed::Store))?;
-        if let Err(e) = log.append(first, synced, &parts) {
-            writer.poisoned = Some(e.clone());
-            return Err(e);
+        let before = log.bytes();
+        let synced = self.log_sync.synced();
+        let appended = self.waits().time(Wait::Append, || log.append(first, synced, &parts));
+        appended.inspect_err(|e| self.log_sync.poison(e))?;
+        if before <= self.options.log_bytes / 2 && log.bytes() > self.options.log_bytes / 2 {
+            self.want_spare_log();
         }
+        let log_end = log.bytes();
         writer.next = last + 1;
-        self.counters.logged(bytes as u64, entries);
+        writer.claimed = writer.claimed.max(synced);
+        writer.claim_unsynced = false;
+        let bytes = parts.iter().map(|part| part.len() as u64).sum();
+        let entries = batches.iter().map(|b| b.len() as u64).sum();
+        self.counters.logged(bytes, entries, before..log_end);
         if durability == Durability::Sync {
-            writer.sync()?;
+            // Under the lock: nothing becomes visible before an earlier write that is to be durable.
+            let appended = writer.appended(self.log_sync.synced());
+            self.waits().time(Wait::Sync, || self.log_sync.sync(&appended))?;
         }
-        let taken = insert(&keyspaces, batches, first)?;
+        let taken = insert(&keyspaces, &batches, first)?;
         self.memtable_bytes.fetch_add(taken, Ordering::Relaxed);
         self.visible.store(last, Ordering::Release);
         let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).copied().collect();
@@ -138,13 +162,42 @@ impl Engine {
     /// # Errors
     /// A failing medium; the log is poisoned then.
     pub fn sync(&self) -> Result<()> {
-        lock(&self.writer).sync()
+        self.log_sync.usable()?;
+        let appended = lock(&self.writer).appended(self.log_sync.synced());
+        self.log_sync.sync(&appended)?;
+        // Its own sync comes with the next.
+        let claimed = lock(&self.writer).claim(self.log_sync.synced());
+        claimed.inspect_err(|e| self.log_sync.poison(e))
+    }
+
+    /// The writer, with a log that `bytes` of payload fit in, once the batches are admitted.
+    fn writer_with_room(
+        &self,
+        batches: &[&WriteBatch],
+        bytes: usize,
+    ) -> Result<(MutexGuard<'_, Writer>, Arc<Keyspaces>)> {
+        loop {
+            let mut writer = self.waits().lock(&self.writer);
+            self.log_sync.usable()?;
+            let keyspaces = self.keyspaces.load_full();
+            self.admit(&keyspaces, batches)?;
+            let fits = writer.log.as_ref().is_some_and(|log| log.fits(bytes));
+            if fits || self.rotate_log(&mut writer, log_bytes(bytes))? {
+                return Ok((writer, keyspaces));
+            }
+            drop(writer);
+            self.emit(|| Event::Stalled { reason: Stall::Log });
+            self.waits().time(Wait::Log, || self.add_spare_log(log_bytes(bytes)))?;
+        }
     }
 
     /// Refuses batches that name unknown keyspaces, and writes that must wait.
     fn admit(&self, keyspaces: &Keyspaces, batches: &[&WriteBatch]) -> Result<()> {
         if let Some(cause) = &self.open_state()?.in_doubt {
             return Err(Error::Poisoned(Box::new(cause.clone())));
+        }
+        if self.memory_is_full() {
+            return Err(self.stalled(Stall::Memory));
         }
         for id in batches.iter().flat_map(|b| b.keyspaces()) {
             let keyspace = keyspaces.get(id).ok_or(Error::Closed(Closed::Keyspace))?;
@@ -164,48 +217,57 @@ impl Engine {
         match lock(&self.state).failed.take() {
             Some(cause) => cause,
             None => {
-                self.emit(&Event::Stalled { reason });
+                self.emit(|| Event::Stalled { reason });
                 self.counters.stalls.fetch_add(1, Ordering::Relaxed);
                 Error::Stalled(reason)
             }
         }
     }
 
-    /// Closes the full log and goes on in the next.
-    fn rotate_log(&self, writer: &mut Writer, payload_bytes: usize) -> Result<()> {
+    /// Closes the full log and goes on in a spare one; answers whether there is one with room for
+    /// a record of so many bytes.
+    fn rotate_log(&self, writer: &mut Writer, bytes: u64) -> Result<bool> {
         let mut state = self.open_state()?;
-        let capacity = record_bytes(payload_bytes).max(self.options.log_bytes);
-        let reusable = capacity == self.options.log_bytes;
-        let next = self.open_log(&mut state, capacity)?;
-        let log = match LogWriter::begin(next.file.clone(), next.number, capacity) {
+        if state.spare_logs.first().is_none_or(|spare| spare.capacity < bytes) {
+            return Ok(false);
+        }
+        let next = state.spare_logs.remove(0);
+        drop(state);
+        let id = self.log_id(next.number);
+        let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
             Ok(log) => log,
             Err(e) => {
-                state.spare_logs.insert(0, next);
+                lock(&self.state).spare_logs.insert(0, next);
                 return Err(e);
             }
         };
-        let Some(full) = writer.log.replace(log) else { return Ok(()) };
-        state.sealed_logs.push(SealedLog {
+        let reusable = next.capacity == self.options.log_bytes;
+        let Some(full) = writer.log.replace(log) else { return Ok(true) };
+        let last = writer.last();
+        let synced = self.log_sync.synced();
+        writer.forget_synced(synced);
+        if synced < last {
+            writer.unsynced.push((last, full.file().clone()));
+        }
+        lock(&self.state).sealed_logs.push(SealedLog {
             number: full.number(),
             file_number: std::mem::replace(&mut writer.log_file, next.file_number),
             file: full.file().clone(),
-            last: writer.last(),
+            last,
             bytes: full.bytes(),
             reusable: std::mem::replace(&mut writer.reusable, reusable),
         });
-        if writer.synced < writer.last() {
-            writer.unsynced.push(full);
-        }
-        Ok(())
+        Ok(true)
     }
 }
 
-/// Inserts entries with consecutive sequences, and answers the bytes of memory that they take. The
-/// batches were checked when they were made.
+/// Inserts the entries of batches with consecutive sequences, and returns the bytes of memory that
+/// they take. The batches were checked when they were made.
 fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<u64> {
     let mut taken = 0;
     let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
-    for (seq, entry) in (first..).zip(batches.iter().flat_map(|b| b.iter())) {
+    let numbered = (first..).zip(batches);
+    for (seq, entry) in numbered.flat_map(|(seq, b)| b.iter().map(move |entry| (seq, entry))) {
         let (kind, id, key, value) = entry.map_err(|_| {
             Corruption::new("memory", 0, "a sound batch", "one that does not decode")
         })?;

@@ -7,9 +7,11 @@
 //!
 //! On one thread nobody ever waits: each writer leads a group of its own.
 
+use super::waits::Wait;
 use super::{Engine, lock};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
+use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::options::Durability;
 use crate::sorted::SortedMap;
@@ -22,7 +24,7 @@ const GROUP_BYTES_MAX: usize = 1 << 20;
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Ticket>,
-    results: SortedMap<u64, Result<()>>,
+    results: SortedMap<u64, Result<Seq>>,
     next_ticket: u64,
     led: bool,
 }
@@ -41,14 +43,14 @@ pub(super) struct GroupCommit {
 }
 
 impl GroupCommit {
-    /// Writes a batch, alone or with others.
+    /// Writes a batch, alone or with others, and returns its sequence.
     pub fn write(
         &self,
         engine: &Arc<Engine>,
         driver: &dyn Driver,
         batch: WriteBatch,
         durability: Durability,
-    ) -> Result<()> {
+    ) -> Result<Seq> {
         let mut queue = lock(&self.queue);
         let number = queue.next_ticket;
         queue.next_ticket += 1;
@@ -58,7 +60,8 @@ impl GroupCommit {
                 return result;
             }
             if queue.led {
-                queue = self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                let wait = || self.turn.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue = engine.waits().time(Wait::Group, wait);
                 continue;
             }
             queue.led = true;
@@ -75,7 +78,7 @@ impl GroupCommit {
 /// listener that panics must not hang the other writers.
 struct Lead<'a> {
     group: Vec<Ticket>,
-    results: Option<Vec<Result<()>>>,
+    results: Option<Vec<Result<Seq>>>,
     on: &'a GroupCommit,
 }
 
@@ -108,31 +111,42 @@ fn take_group(waiting: &mut Vec<Ticket>) -> Vec<Ticket> {
 }
 
 /// Commits a group. A batch that cannot be taken must not fail its neighbours: they go alone then.
-fn commit_group(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Vec<Result<()>> {
+fn commit_group(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Vec<Result<Seq>> {
     match commit(engine, driver, group) {
+        Ok(last) => {
+            let gets_one = |t: &Ticket| u64::from(!t.batch.is_empty());
+            let mut seq = last - group.iter().map(gets_one).sum::<u64>();
+            let sequences = group.iter().map(|t| {
+                seq += gets_one(t);
+                Ok(seq)
+            });
+            sequences.collect()
+        }
         Err(Error::Closed(_) | Error::InvalidArgument(_)) if group.len() > 1 => {
             group.iter().map(|t| commit(engine, driver, std::slice::from_ref(t))).collect()
         }
-        result => vec![result; group.len()],
+        Err(e) => vec![Err(e); group.len()],
     }
 }
 
 /// Commits batches as one, letting the driver catch up as often as it must.
-fn commit(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Result<()> {
+fn commit(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Result<Seq> {
     let batches: Vec<&WriteBatch> = group.iter().map(|t| &t.batch).collect();
     let sync = group.iter().any(|t| t.durability == Durability::Sync);
     let durability = if sync { Durability::Sync } else { Durability::Buffered };
     let mut relieved = Ok(());
     loop {
         match engine.commit(&batches, durability) {
-            Ok(_) => {
+            Ok(last) => {
                 driver.wake(engine);
-                return Ok(());
+                return Ok(last);
             }
-            Err(Error::Stalled(_)) if relieved.is_ok() => relieved = driver.relieve(engine),
+            Err(Error::Stalled(reason)) if relieved.is_ok() => {
+                relieved = engine.waits().time(reason.into(), || driver.relieve(engine));
+            }
             // The job that ended the stall may have ended just before the driver looked for one,
             // so only a second stall without a job in between is final.
-            Err(Error::Stalled(_)) => return relieved,
+            Err(stall @ Error::Stalled(_)) => return relieved.and(Err(stall)),
             Err(e) => return Err(e),
         }
     }

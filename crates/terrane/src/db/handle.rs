@@ -8,6 +8,7 @@ use super::snapshot::Snapshot;
 use super::{Engine, Lookup, Stats};
 use crate::batch::WriteBatch;
 use crate::driver::Driver;
+use crate::entry::Seq;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::error::Error;
 use crate::error::Result;
@@ -55,7 +56,7 @@ impl Db {
     /// [`crate::Error::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
-        let (storage, lock) = hold(path.as_ref(), options.create)?;
+        let (storage, lock) = hold(path.as_ref(), &options)?;
         let engine = Engine::open(Arc::new(storage), options)?;
         Ok(Db::join(engine, threads(), Some(Box::new(lock))))
     }
@@ -67,7 +68,7 @@ impl Db {
     /// [`crate::Error::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
-        let volume = Volume::open_file(path.as_ref(), options.create)?;
+        let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
         Db::open_storage(Arc::new(volume), options, threads())
     }
 
@@ -78,7 +79,8 @@ impl Db {
     /// [`crate::Error::Busy`] if a process holds it; what [`super::inspect()`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn inspect(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
-        let (storage, _lock) = hold(path.as_ref(), false)?;
+        let options = Options { read_only: true, ..Options::default() };
+        let (storage, _lock) = hold(path.as_ref(), &options)?;
         super::inspect(&storage)
     }
 
@@ -88,7 +90,7 @@ impl Db {
     /// As for [`Db::inspect`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn inspect_file(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
-        super::inspect(&Volume::open_file(path.as_ref(), false)?)
+        super::inspect(&hold_file(path.as_ref(), false, true)?)
     }
 
     /// Opens or creates the store in `storage`; jobs are run by `driver`.
@@ -165,11 +167,12 @@ impl Db {
         Snapshot::new(self.clone())
     }
 
-    /// Writes a batch: all of it or, after a crash, possibly none.
+    /// Writes a batch: all of it or, after a crash, possibly none. Returns its sequence, greater than
+    /// that of every batch before it; of an empty batch, which gets none, the last before it.
     ///
     /// # Errors
     /// A failing medium, a full disk, a closed store; nothing was acknowledged then.
-    pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
+    pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let Inner { engine, driver, group, .. } = &*self.inner;
         group.write(engine, &**driver, batch, durability)
     }
@@ -229,21 +232,47 @@ fn threads() -> Arc<dyn Driver> {
     Arc::new(crate::driver::ThreadDriver::new(crate::driver::workers()))
 }
 
-/// The storage in directory `path`, and what keeps others out. A place that has nothing of a store
-/// is left as it is, without so much as a lock file, where none is to be created.
+/// What is said of a place where the making of a store never ended.
 #[cfg(not(target_arch = "wasm32"))]
-fn hold(path: &std::path::Path, create: bool) -> Result<(Directory, StoreLock)> {
-    let medium = NativeMedium::open(path, create)?;
-    if !create && !Directory::is_there(&medium)? {
-        let place = path.display().to_string();
-        let why = match medium.list()?.first() {
-            Some(other) => format!("it has no file of one, but {other}"),
-            None => "it is empty".to_owned(),
-        };
-        return Err(Error::no_store(place, why));
+const UNFINISHED: &str = "it is an unfinished copy, or a creation that was interrupted";
+
+/// The storage in directory `path`, and what keeps others out. A place that has nothing of a store
+/// is left as it is, without so much as a lock file, where none is to be created, or where there is
+/// something else.
+#[cfg(not(target_arch = "wasm32"))]
+fn hold(path: &std::path::Path, options: &Options) -> Result<(Directory, StoreLock)> {
+    let read_only = options.read_only;
+    let create = options.create && !read_only;
+    let medium =
+        if read_only { NativeMedium::read_only(path)? } else { NativeMedium::open(path, create)? };
+    let medium = medium.open_at_most(options.max_open_files);
+    let refuse = |why: String| Error::no_store(path.display().to_string(), why);
+    if !create && Directory::is_unfinished(&medium)? {
+        return Err(refuse(UNFINISHED.to_owned()));
+    }
+    if !Directory::is_there(&medium)? {
+        let names = medium.list()?;
+        match names.iter().find(|name| !Directory::is_name(name)) {
+            Some(other) => return Err(refuse(format!("it has no file of one, but {other}"))),
+            None if !create => return Err(refuse("it is empty".to_owned())),
+            None => {}
+        }
     }
     let lock = medium.lock(&program())?;
-    Ok((Directory::open(Arc::new(medium))?, lock))
+    let open = if read_only { Directory::read_only } else { Directory::open };
+    Ok((open(Arc::new(medium))?, lock))
+}
+
+/// The storage in the single file `path`, held for this process.
+#[cfg(not(target_arch = "wasm32"))]
+fn hold_file(path: &std::path::Path, create: bool, read_only: bool) -> Result<Volume> {
+    let create = create && !read_only;
+    let volume =
+        if read_only { Volume::read_file(path)? } else { Volume::open_file(path, create)? };
+    if !create && volume.is_unfinished()? {
+        return Err(Error::no_store(path.display().to_string(), UNFINISHED));
+    }
+    Ok(volume)
 }
 
 /// The name by which this process holds a store.
@@ -343,21 +372,21 @@ impl Keyspace {
         Ok(())
     }
 
-    /// Gives a key a value.
+    /// Gives a key a value, and returns the write's sequence.
     ///
     /// # Errors
     /// A key or value over its limit, and what [`Db::write`] says.
-    pub fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<()> {
+    pub fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.put(self.id, key, value)?;
         self.db.write(batch, durability)
     }
 
-    /// Removes a key, if it is there.
+    /// Removes a key, if it is there, and returns the write's sequence.
     ///
     /// # Errors
     /// A key over its limit, and what [`Db::write`] says.
-    pub fn delete(&self, key: &[u8], durability: Durability) -> Result<()> {
+    pub fn delete(&self, key: &[u8], durability: Durability) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.delete(self.id, key)?;
         self.db.write(batch, durability)

@@ -5,7 +5,11 @@
 //! (3) its tables are on the medium. A group of a compaction installs alone, in any order: the
 //! validator has seen to it that every order is sound. A change of levels installs when nothing
 //! writes into what it shifts.
+//!
+//! Each decides under the state's lock what changes, commits without it (`manifest`), and takes
+//! effect under it again, in one step.
 
+use super::manifest::Manifest;
 use super::state::{FlushStatus, KeyspaceInner, PendingReshape, State, View};
 use super::{Engine, lock};
 use crate::entry::Seq;
@@ -16,7 +20,7 @@ use crate::memtable::Memtable;
 use crate::rules::Rule;
 use crate::storage::FileId;
 use crate::sync::atomic::Ordering;
-use crate::version::{Change, KeyspaceRecord, LiveTable, Tree};
+use crate::version::{Catalog, Change, KeyspaceRecord, LiveTable, Tree};
 use crate::wal::erase;
 use std::sync::Arc;
 use terrane_policy::{
@@ -34,23 +38,23 @@ impl Engine {
         plan: &FlushPlan,
         tables: Vec<Arc<LiveTable>>,
     ) -> Result<bool> {
-        if Rule::LogBeforeInstall.holds() {
-            let mut writer = lock(&self.writer);
-            if writer.synced < through {
-                writer.sync()?;
-            }
+        if Rule::LogBeforeInstall.holds() && self.log_sync.synced() < through {
+            self.sync()?;
         }
-        let mut state = self.open_state()?;
+        let manifest = self.manifest()?;
+        let mut state = lock(&self.state);
         let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
         if let Some(sealed) = queue.iter_mut().find(|s| s.through == through) {
             sealed.status = FlushStatus::Written { plan: plan.clone(), tables };
         }
-        while self.install_flush(&mut state, id)? {}
+        drop(state);
+        while self.install_flush(&manifest, id)? {}
         Ok(true)
     }
 
     /// Installs the oldest flush of a keyspace if its tables are written.
-    fn install_flush(&self, state: &mut State, id: KeyspaceId) -> Result<bool> {
+    fn install_flush(&self, manifest: &Manifest<'_>, id: KeyspaceId) -> Result<bool> {
+        let mut state = lock(&self.state);
         let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
         let written = |s: &super::state::Sealed| matches!(s.status, FlushStatus::Written { .. });
         let at = if Rule::FlushOrder.holds() {
@@ -69,6 +73,9 @@ impl Engine {
 
         let run = RunId(state.fresh_id());
         let mut changes = vec![Change::Flushed { keyspace: id, through }];
+        let retired = self.retire_logs(&mut state, &memtable, &mut changes);
+        let catalog = state.catalog.clone();
+        drop(state);
         let tables: Vec<_> = opened.iter().map(|t| TableInfo::clone(t.table().info())).collect();
         let added: Vec<_> = tables.iter().map(|info| FileId::table(info.id.0)).collect();
         changes.extend(tables.iter().cloned().map(|info| Change::AddTable {
@@ -77,24 +84,30 @@ impl Engine {
             run,
             info,
         }));
-        changes.extend(remembered(state, &keyspace, Step::Flush { plan: &plan, tables: &tables }));
-        let retired = self.retire_logs(state, &memtable, &mut changes);
-        self.commit_edit(state, changes, &added, &retired.dropped)?;
-
+        let step = Step::Flush { plan: &plan, tables: &tables };
+        changes.extend(remembered(&catalog, &keyspace, step));
+        let prepared = self.prepare(manifest, changes)?;
+        let tree = next_tree(&prepared.catalog, &keyspace, &opened);
+        // Between here and the end the memtable is still the queue's: only seals touch the queue,
+        // and they add to its end.
+        let mut state = self.commit_prepared(manifest, prepared, &added, &retired.dropped)?;
         state.sealed.update(id, |queue| drop(queue.remove(at)));
         state.sealed_logs.drain(..retired.logs);
-        // Where this fails, the next recovery says that it discards a header, and no more.
-        retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
-        state.spare_logs.extend(retired.spares);
-        retired.dropped.into_iter().for_each(|file| self.bury(file));
-        self.swap_tree(state, &keyspace, &opened, Some(&memtable));
+        show(&state, &keyspace, tree, Some(&memtable));
+        self.sealed_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
+        self.memtable_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
         state.unplanned.insert(id);
-        self.work_came();
         if !tables.is_empty() {
             self.counters.flushed(tables.iter().map(|info| info.bytes).sum());
             let reason = plan.reason;
-            self.emit(&Event::Flushed { keyspace: id, run, tables, reason, through });
+            self.emit(|| Event::Flushed { keyspace: id, run, tables, reason, through });
         }
+        drop(state);
+        self.work_came();
+        // Where this fails, the next recovery says that it discards a header, and no more.
+        retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
+        lock(&self.state).spare_logs.extend(retired.spares);
+        retired.dropped.into_iter().for_each(|file| self.bury(file));
         Ok(true)
     }
 
@@ -107,7 +120,7 @@ impl Engine {
         group: &Group,
         outputs: &[Arc<LiveTable>],
     ) -> Result<bool> {
-        let mut state = self.open_state()?;
+        let manifest = self.manifest()?;
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(false) };
         let moved = group.action == Action::Move;
         let view = keyspace.view.load_full();
@@ -124,19 +137,31 @@ impl Engine {
             run: destination.run,
             info: info.clone(),
         }));
+        let state = lock(&self.state);
         changes.extend(state.remaining_after(number, group));
-        changes.extend(policy_state(&state, &keyspace, number, group, &infos));
+        let planned = state.compactions.iter().find(|c| c.number == number);
+        let planner = planned.and_then(|c| c.planner.clone());
+        let ends = planned.is_some_and(|c| c.open.iter().all(|open| open == group));
+        let catalog = state.catalog.clone();
+        drop(state);
+        let own = planner.is_some_and(|p| Arc::ptr_eq(&p, &keyspace.policy.load_full()));
+        changes.extend(if own {
+            remembered(&catalog, &keyspace, Step::Group { group, outputs: &infos, ends })
+        } else {
+            not_its_own(&catalog, &keyspace, group, &infos)
+        });
         let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
-        self.commit_edit(&mut state, changes, &added, &dropped)?;
+        let prepared = self.prepare(&manifest, changes)?;
+        let tree = next_tree(&prepared.catalog, &keyspace, outputs);
+        let mut state = self.commit_prepared(&manifest, prepared, &added, &dropped)?;
 
         gone.iter().filter_map(|t| view.tree.table(*t)).for_each(|t| t.mark_dropped());
-        self.swap_tree(&state, &keyspace, outputs, None);
+        show(&state, &keyspace, tree, None);
         // In the same step as the edit: planners see the outputs in the shape from now on.
         let ended = state.end_group(number, group);
-        self.work_came();
-        self.emit(&Event::GroupInstalled {
+        self.emit(|| Event::GroupInstalled {
             keyspace: id,
             compaction: number,
             inputs: group.inputs.clone(),
@@ -146,95 +171,100 @@ impl Engine {
             moved,
         });
         if ended {
-            self.emit(&Event::CompactionEnded { compaction: number });
+            self.emit(|| Event::CompactionEnded { compaction: number });
         }
+        drop(state);
+        self.work_came();
         Ok(true)
     }
 
     /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
     /// asked for otherwise may have begun since.
     pub(crate) fn install_reshape(&self, id: KeyspaceId) -> Result<()> {
-        let mut state = self.open_state()?;
-        let Some(pending) = state.reshapes.remove(&id) else { return Ok(()) };
+        let manifest = self.manifest()?;
+        let state = lock(&self.state);
+        // It stays where it is until it is made: its planner is not asked meanwhile.
+        let Some(pending) = state.reshapes.get(&id).cloned() else { return Ok(()) };
+        let (running, catalog) = (state.running(id), state.catalog.clone());
+        drop(state);
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(()) };
-        state.unplanned.insert(id);
-        self.work_came();
         let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = pending;
         let shape = keyspace.view.load().tree.shape().clone();
-        if let Err(refusal) = validate_reshape(&shape, &state.running(id), change) {
-            self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+        if let Err(refusal) = validate_reshape(&shape, &running, change) {
+            self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+            self.reshape_abandoned(id);
             return Ok(());
         }
         let mut changes = vec![Change::Levels { keyspace: id, change }];
         changes.extend(if Arc::ptr_eq(&planner, &keyspace.policy.load_full()) {
-            remembered(&state, &keyspace, Step::Reshape(change))
+            remembered(&catalog, &keyspace, Step::Reshape(change))
         } else {
             let next = terrane_policy::reshape(&shape, change).ok();
-            next.and_then(|next| adopted(&state, &keyspace, &next))
+            next.and_then(|next| adopted(&catalog, &keyspace, &next))
         });
-        self.commit_edit(&mut state, changes, &[], &[])?;
-        self.swap_tree(&state, &keyspace, &[], None);
-        self.emit(&Event::LevelChanged { keyspace: id, change, reason, observed });
+        let prepared = self.prepare(&manifest, changes)?;
+        let tree = next_tree(&prepared.catalog, &keyspace, &[]);
+        let mut state = self.commit_prepared(&manifest, prepared, &[], &[])?;
+        show(&state, &keyspace, tree, None);
+        state.reshapes.remove(&id);
+        state.unplanned.insert(id);
+        self.emit(|| Event::LevelChanged { keyspace: id, change, reason, observed });
+        drop(state);
+        self.work_came();
         Ok(())
-    }
-
-    /// Gives readers the keyspace's new shape, without `flushed`.
-    pub(super) fn swap_tree(
-        &self,
-        state: &State,
-        keyspace: &KeyspaceInner,
-        opened: &[Arc<LiveTable>],
-        flushed: Option<&Arc<Memtable>>,
-    ) {
-        let Some(record) = state.catalog.keyspaces.get(&keyspace.id) else { return };
-        if let Some(flushed) = flushed {
-            self.memtable_bytes.fetch_sub(flushed.bytes() as u64, Ordering::Relaxed);
-        }
-        let view = keyspace.view.load_full();
-        let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
-        let tree: Tree = view.tree.next(record.shape.clone(), opened);
-        keyspace.view.store(Arc::new(View {
-            active: view.active.clone(),
-            sealed: view.sealed.iter().filter(stays).cloned().collect(),
-            tree: Arc::new(tree),
-        }));
-        self.share_memory();
     }
 }
 
-/// What the keyspace's policy remembers once a group is installed, if that changes. A plan that was
-/// not its own may leave its memory at odds with the shape: it then starts from the shape alone.
-fn policy_state(
-    state: &State,
+/// The keyspace's tree as an edit leaves it.
+pub(super) fn next_tree(
+    catalog: &Catalog,
     keyspace: &KeyspaceInner,
-    number: u64,
+    opened: &[Arc<LiveTable>],
+) -> Option<Arc<Tree>> {
+    let record = catalog.keyspaces.get(&keyspace.id)?;
+    Some(Arc::new(keyspace.view.load().tree.next(record.shape.clone(), opened)))
+}
+
+/// Gives readers the keyspace's new tree, without `flushed`.
+pub(super) fn show(
+    _: &State,
+    keyspace: &KeyspaceInner,
+    tree: Option<Arc<Tree>>,
+    flushed: Option<&Arc<Memtable>>,
+) {
+    let Some(tree) = tree else { return };
+    let view = keyspace.view.load_full();
+    let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
+    let sealed = view.sealed.iter().filter(stays).cloned().collect();
+    keyspace.view.store(Arc::new(View { active: view.active.clone(), sealed, tree }));
+}
+
+/// What the keyspace's policy remembers once a group is installed that it did not plan, if that
+/// changes. Its memory may be at odds with the shape then, so it starts from the shape alone.
+fn not_its_own(
+    catalog: &Catalog,
+    keyspace: &KeyspaceInner,
     group: &Group,
     outputs: &[TableInfo],
 ) -> Option<Change> {
-    let compaction = state.compactions.iter().find(|c| c.number == number)?;
-    let policy = keyspace.policy.load_full();
-    if compaction.planner.as_ref().is_some_and(|p| Arc::ptr_eq(p, &policy)) {
-        let ends = compaction.open.iter().all(|open| open == group);
-        return remembered(state, keyspace, Step::Group { group, outputs, ends });
-    }
     let run = group.destination.run;
     let added = outputs.iter().map(|t| (group.destination.level, run, Arc::new(t.clone())));
     let edit = ShapeEdit { added: added.collect(), dropped: group.inputs.clone() };
-    let before = &state.catalog.keyspaces.get(&keyspace.id)?.shape;
-    adopted(state, keyspace, &terrane_policy::apply(before, &edit).ok()?)
+    let before = &catalog.keyspaces.get(&keyspace.id)?.shape;
+    adopted(catalog, keyspace, &terrane_policy::apply(before, &edit).ok()?)
 }
 
 /// What the keyspace's policy remembers after this step, if that changes.
-fn remembered(state: &State, keyspace: &KeyspaceInner, step: Step) -> Option<Change> {
-    let record = state.catalog.keyspaces.get(&keyspace.id)?;
+fn remembered(catalog: &Catalog, keyspace: &KeyspaceInner, step: Step) -> Option<Change> {
+    let record = catalog.keyspaces.get(&keyspace.id)?;
     let installed = Installed { before: &record.shape, step };
     let next = keyspace.policy.load().apply(&record.policy_state, &installed);
     memory(record, keyspace.id, next)
 }
 
 /// What the keyspace's policy remembers of a shape that it did not plan, if that changes.
-fn adopted(state: &State, keyspace: &KeyspaceInner, shape: &Shape) -> Option<Change> {
-    let record = state.catalog.keyspaces.get(&keyspace.id)?;
+fn adopted(catalog: &Catalog, keyspace: &KeyspaceInner, shape: &Shape) -> Option<Change> {
+    let record = catalog.keyspaces.get(&keyspace.id)?;
     memory(record, keyspace.id, keyspace.policy.load().adopt(shape))
 }
 

@@ -1,6 +1,6 @@
 //! Keyspaces come, go and change their policy: one edit each.
 
-use super::open::{build_policy, policy_json, policy_options};
+use super::open::{build_policy, policy_json};
 use super::state::Keyspaces;
 use super::{Engine, lock};
 use crate::error::{Closed, Error, Result};
@@ -18,7 +18,11 @@ impl Engine {
     /// # Errors
     /// A failing medium, or a closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
-        let mut state = self.open_state()?;
+        if let Some(id) = self.open_state()?.catalog.find(name) {
+            return Ok(id);
+        }
+        let manifest = self.manifest()?;
+        let mut state = lock(&self.state);
         if let Some(id) = state.catalog.find(name) {
             return Ok(id);
         }
@@ -28,8 +32,9 @@ impl Engine {
         })?);
         let policy = policy_json(&self.options.policy);
         let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
+        drop(state);
         // What came before in the log is not this keyspace's.
-        self.commit_edit(&mut state, vec![create], &[], &[])?;
+        let state = self.commit_edit(&manifest, vec![create], &[], &[])?;
         self.adopt_keyspaces(&state)?;
         Ok(id)
     }
@@ -52,42 +57,47 @@ impl Engine {
                 name.to_owned(),
             ));
         }
-        // No commit is under way, whose entries would be added to the memory in use after they were
-        // subtracted with their memtable.
-        let _writer = lock(&self.writer);
-        let mut state = self.open_state()?;
-        let Some(id) = state.catalog.find(name) else { return Ok(false) };
+        let manifest = self.manifest()?;
+        let Some(id) = lock(&self.state).catalog.find(name) else { return Ok(false) };
         let keyspaces = self.keyspaces.load_full();
         let Some(keyspace) = keyspaces.get(&id) else { return Ok(false) };
         let tree = keyspace.view.load().tree.clone();
         let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
-        self.commit_edit(&mut state, vec![Change::DropKeyspace { id }], &[], &files)?;
+        drop(self.commit_edit(&manifest, vec![Change::DropKeyspace { id }], &[], &files)?);
+        // No write is under way, whose entries would be added to the memory in use after they were
+        // subtracted with their memtable.
+        let writer = lock(&self.writer);
+        let mut state = lock(&self.state);
         tree.tables().for_each(|table| table.mark_dropped());
         let mut left = Keyspaces::clone(&keyspaces);
         left.remove(&id);
         self.keyspaces.store(Arc::new(left));
         let view = keyspace.view.load_full();
-        let gone = view.memtables();
-        let bytes: u64 = gone.map(|memtable| memtable.bytes() as u64).sum();
+        let sealed: u64 = view.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
+        self.sealed_bytes.fetch_sub(sealed, Ordering::Relaxed);
+        let bytes = sealed + view.active.bytes() as u64;
         self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
         state.sealed.remove(&id);
         state.unplanned.remove(&id);
         state.reshapes.remove(&id);
+        state.ranges.retain(|request| request.keyspace != id);
         state.refused.remove(&id);
         drop(state);
+        drop(writer);
         self.work_came();
-        self.emit(&Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
+        self.emit(|| Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
         Ok(true)
     }
 
-    /// The policy of a keyspace.
+    /// The policy of a keyspace: what of its stored options this release does not know, or would not
+    /// set, is at its default.
     ///
     /// # Errors
     /// A keyspace that was dropped.
     pub fn policy(&self, id: KeyspaceId) -> Result<PolicyOptions> {
         let state = lock(&self.state);
         let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
-        policy_options(&record.policy)
+        Ok(PolicyOptions::stored(&record.policy).0)
     }
 
     /// Gives a keyspace another policy. Plans that run go on to their end; the validator keeps the
@@ -97,8 +107,8 @@ impl Engine {
     /// A parameter outside its range, a keyspace that was dropped, or a failing medium.
     pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
         let json = policy_json(policy);
-        let built = build_policy(&json)?;
-        let mut state = self.open_state()?;
+        let built = build_policy(policy)?;
+        let manifest = self.manifest()?;
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let keyspace = keyspace.ok_or(Error::Closed(Closed::Keyspace))?;
         let shape = keyspace.view.load().tree.shape().clone();
@@ -106,14 +116,14 @@ impl Engine {
             Change::SetPolicy { keyspace: id, policy: json },
             Change::PolicyState { keyspace: id, state: built.adopt(&shape) },
         ];
-        self.commit_edit(&mut state, changes, &[], &[])?;
+        let mut state = self.commit_edit(&manifest, changes, &[], &[])?;
         keyspace.operations.watch_for(&*built);
         keyspace.policy.store(Arc::new(built));
         state.refused.remove(&id);
         state.unplanned.insert(id);
         drop(state);
         self.work_came();
-        self.emit(&Event::PolicyChanged { keyspace: id, policy: policy.clone() });
+        self.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
         Ok(())
     }
 }

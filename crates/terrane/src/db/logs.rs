@@ -2,18 +2,21 @@
 //!
 //! A log file is preallocated and serves many logs, one after the other. When the tables hold all
 //! that a log says, the edit that retires it gives its file the next number at once: so a full log
-//! is followed without waiting for the journal. A spare's number is greater than that of every log
+//! is followed without waiting for the journal. Where there is no spare, a job makes one when the log
+//! is half full. A spare's number is greater than that of every log
 //! in use, and spares are used in order, so that logs are in the order of their numbers. While a
 //! checkpoint reads logs, those that retire are removed instead.
 
 use super::commit::Writer;
+use super::manifest::Manifest;
 use super::state::{Sealed, SealedLog, SpareLog, State};
 use super::{Engine, lock};
 use crate::entry::Seq;
-use crate::error::Result;
+use crate::error::{Closed, Error, Result};
 use crate::memtable::Memtable;
-use crate::storage::{Commit, File, FileId};
-use crate::version::{Change, Edit};
+use crate::storage::{File, FileId};
+use crate::version::Change;
+use crate::wal::LogId;
 use std::sync::Arc;
 
 /// Files kept ready; more than two never wait at once when flushes keep up.
@@ -38,6 +41,7 @@ pub(super) struct HeldLogs {
 }
 
 /// A log, as it was.
+#[derive(Clone)]
 pub(super) struct HeldLog {
     pub number: u64,
     pub file: Arc<dyn File>,
@@ -45,9 +49,39 @@ pub(super) struct HeldLog {
     pub bytes: u64,
 }
 
+/// What was in the log then: what is appended later is not there.
+impl File for HeldLog {
+    fn name(&self) -> &str {
+        self.file.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let bytes = buf.len().min(left);
+        self.file.read_at(buf.get_mut(..bytes).unwrap_or_default(), offset)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
+        Err(Error::Closed(Closed::File))
+    }
+
+    fn sync(&self) -> Result<()> {
+        Err(Error::Closed(Closed::File))
+    }
+
+    fn set_len(&self, _: u64) -> Result<()> {
+        Err(Error::Closed(Closed::File))
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.bytes)
+    }
+}
+
 impl Engine {
-    /// Holds the live logs; the last is the one that is appended to.
-    pub(super) fn hold_logs(&self, writer: &Writer, state: &State) -> HeldLogs {
+    /// Holds the live logs; the last is the one that is appended to. No edit is under way, which
+    /// might have chosen some of them to serve again.
+    pub(super) fn hold_logs(&self, _: &Manifest<'_>, writer: &Writer, state: &State) -> HeldLogs {
         let mut logs = Vec::new();
         for SealedLog { number, file, bytes, .. } in &state.sealed_logs {
             logs.push(HeldLog { number: *number, file: file.clone(), bytes: *bytes });
@@ -59,49 +93,43 @@ impl Engine {
         HeldLogs { logs, _hold: state.logs_held.clone() }
     }
 
-    /// Commits an edit: on success it is on the medium and in the catalog. On failure nobody knows
-    /// whether the medium has it, so no write is taken until the store is reopened.
-    pub(super) fn commit_edit(
-        &self,
-        state: &mut State,
-        mut changes: Vec<Change>,
-        added: &[FileId],
-        dropped: &[FileId],
-    ) -> Result<()> {
-        changes.push(Change::NextId(state.next_id));
-        let edit = Edit { changes };
-        let mut catalog = state.catalog.clone();
-        catalog.apply(&edit)?;
-        let bytes = edit.encode();
-        let commit =
-            Commit { edit: &bytes, added, dropped, snapshot: &|| catalog.snapshot().encode() };
-        if let Err(e) = self.storage.commit(&commit) {
-            state.in_doubt = Some(e.clone());
-            return Err(e);
+    /// Says that the log fills: a job is to make a spare one, so that no write waits for it.
+    pub(super) fn want_spare_log(&self) {
+        let mut state = lock(&self.state);
+        if state.spare_logs.is_empty() {
+            state.spare_wanted = true;
+            self.work_came();
         }
-        state.catalog = catalog;
-        Ok(())
     }
 
-    /// The file for the next log: a spare, or a new one of `capacity` bytes.
-    pub(super) fn open_log(&self, state: &mut State, capacity: u64) -> Result<SpareLog> {
-        if capacity == self.options.log_bytes && !state.spare_logs.is_empty() {
-            return Ok(state.spare_logs.remove(0));
+    /// Makes a spare log with room for a record of so many bytes, unless there is one.
+    pub(crate) fn add_spare_log(&self, bytes: u64) -> Result<()> {
+        let manifest = self.manifest()?;
+        let mut state = lock(&self.state);
+        if state.spare_logs.first().is_some_and(|spare| spare.capacity >= bytes) {
+            return Ok(());
         }
+        let capacity = bytes.max(self.options.log_bytes);
         let number = state.fresh_id();
-        let id = FileId::log(number);
-        let file = self.storage.create(id, capacity)?;
-        let mut changes = vec![Change::OpenLog { number, file: number }];
-        // A log of unusual size overtakes the spares: they are numbered anew behind it.
-        for at in 0..state.spare_logs.len() {
-            let fresh = state.fresh_id();
-            if let Some(spare) = state.spare_logs.get_mut(at) {
-                spare.number = fresh;
-                changes.push(Change::OpenLog { number: fresh, file: spare.file_number });
+        // A log of unusual size overtakes the spares: they get new numbers behind it. Meanwhile no
+        // writer finds them.
+        let spares = std::mem::take(&mut state.spare_logs);
+        drop(state);
+        let file = match self.storage.create(FileId::log(number), capacity) {
+            Ok(file) => file,
+            Err(e) => {
+                lock(&self.state).spare_logs = spares;
+                return Err(e);
             }
+        };
+        let mut logs = vec![SpareLog { number, file_number: number, file, capacity }];
+        for spare in spares {
+            logs.push(SpareLog { number: self.fresh_id(), ..spare });
         }
-        self.commit_edit(state, changes, &[id], &[])?;
-        Ok(SpareLog { number, file_number: number, file })
+        let open = |log: &SpareLog| self.opened(log.number, log.file_number);
+        let changes = logs.iter().map(open).collect();
+        self.commit_edit(&manifest, changes, &[FileId::log(number)], &[])?.spare_logs = logs;
+        Ok(())
     }
 
     /// The least sequence that is in no table once `flushed` is in one; `Seq::MAX` if all are.
@@ -137,14 +165,26 @@ impl Engine {
             if log.reusable && !held && state.spare_logs.len() + retired.spares.len() < SPARES_MAX {
                 let number = state.next_id;
                 state.next_id += 1;
-                changes.push(Change::OpenLog { number, file: log.file_number });
+                changes.push(self.opened(number, log.file_number));
                 let file = log.file.clone();
-                retired.spares.push(SpareLog { number, file_number: log.file_number, file });
+                let (file_number, capacity) = (log.file_number, self.options.log_bytes);
+                retired.spares.push(SpareLog { number, file_number, file, capacity });
             } else {
                 retired.dropped.push(FileId::log(log.file_number));
             }
         }
         retired
+    }
+
+    /// What names log `number` of this store.
+    pub(super) fn log_id(&self, number: u64) -> LogId {
+        LogId { number, salt: self.storage.id().salt() }
+    }
+
+    /// The change that opens log `number` of this store in log file `file`.
+    pub(super) fn opened(&self, number: u64, file: u64) -> Change {
+        let LogId { number, salt } = self.log_id(number);
+        Change::OpenLog { number, file, salt }
     }
 
     /// A number that nothing has yet.

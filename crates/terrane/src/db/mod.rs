@@ -6,7 +6,9 @@
 //! * `open` - recovery: the journal, then the logs; what they held becomes tables of level 0.
 //! * `commit` - a group of batches: one log record, then the memtables, then it is visible.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
-//! * `logs` - which log files are live, which are spare, which retire.
+//! * `logs` - which log files are live, which are spare, which retire; `log_sync` - what of them is
+//!   durable.
+//! * `manifest` - edits are committed, one at a time.
 //! * `install` - flushes and compactions take effect: one edit each.
 //! * `schedule` - which job is next; `planning` - what planners are told, and what becomes of their
 //!   answers; `operations` - what is asked of a keyspace, counted for them; `pressure` - how near
@@ -17,12 +19,16 @@
 //!   flushes, or looking in on them.
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
-//!   that is closed, and perhaps cannot be opened.
+//!   that is closed, and perhaps cannot be opened; `waits` - what writes wait for.
+//! * `repair` - what a store that cannot be opened still holds, as a new one.
 //! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a driver.
 //!
-//! **Locks**, in the order in which they are taken: `writer` (the log and the order of commits),
-//! then `state` (the catalog, queues, and every change of a view). Readers take neither: a view is
-//! an immutable value behind an atomic pointer.
+//! **Locks**, in the order in which they are taken: `manifest` (the right to commit an edit, held
+//! over the storage's commit), `writer` (the log and the order of writes), then `state` (the catalog,
+//! queues, and every change of a view) or the turn of a log's sync. A write takes `writer` and, for
+//! moments, `state`: nobody holds these over a sync (but a write that is itself to be durable), an
+//! edit's commit, the removal of a file, or planning. Readers take none: a view is an immutable value
+//! behind an atomic pointer.
 
 mod check;
 mod checkpoint;
@@ -32,7 +38,9 @@ mod handle;
 mod inspect;
 mod install;
 mod keyspaces;
+mod log_sync;
 mod logs;
+mod manifest;
 mod open;
 mod operations;
 mod pending;
@@ -40,6 +48,8 @@ mod planning;
 mod pressure;
 mod ranges;
 mod reading;
+#[cfg(not(target_arch = "wasm32"))]
+mod repair;
 mod schedule;
 mod seal;
 mod snapshot;
@@ -47,6 +57,7 @@ mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;
@@ -55,10 +66,14 @@ pub use inspect::inspect;
 pub use pending::Pending;
 pub use pressure::Pressure;
 pub use reading::Lookup;
+#[cfg(not(target_arch = "wasm32"))]
+pub use repair::{Salvaged, SalvagedFile, repair};
 pub use schedule::Wanted;
 pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};
+pub use waits::{WaitStats, WriteWaits};
 
+pub(crate) use open::build_policy;
 pub(crate) use state::View;
 
 use crate::entry::Seq;
@@ -71,19 +86,24 @@ use crate::sync::ArcSwap;
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
-use crate::table::BlockCache;
+use crate::table::{BlockCache, Table, TableFiles};
 use crate::version::{Graveyard, LiveTable};
 use commit::Writer;
+use log_sync::LogSync;
 use state::{Keyspaces, State};
 use stats::Counters;
 use std::sync::Arc;
+use terrane_policy::TableInfo;
 
 /// One open store. Shared by its callers and its driver.
 pub struct Engine {
     options: Options,
     storage: Arc<dyn Storage>,
+    files: Arc<dyn TableFiles>,
     cache: Arc<BlockCache>,
+    manifest: Mutex<()>,
     writer: Mutex<Writer>,
+    log_sync: LogSync,
     state: Mutex<State>,
     keyspaces: ArcSwap<Keyspaces>,
     /// Every entry up to here is in a memtable or a table.
@@ -94,6 +114,8 @@ pub struct Engine {
     counters: Counters,
     /// Memory that all memtables take.
     memtable_bytes: AtomicU64,
+    /// Those of it that sealed ones take, until their flush is installed.
+    sealed_bytes: AtomicU64,
     /// Whether a job may be ready.
     work: Arc<AtomicBool>,
 }
@@ -117,6 +139,11 @@ impl Engine {
 
     pub(crate) fn cache(&self) -> &Arc<BlockCache> {
         &self.cache
+    }
+
+    /// The table that is known by `info`.
+    pub(crate) fn table(&self, info: Arc<TableInfo>) -> Table {
+        Table::new(info, self.files.clone(), self.cache.clone())
     }
 
     pub(crate) fn graveyard(&self) -> &Arc<Graveyard> {
@@ -145,7 +172,7 @@ impl Engine {
     /// Gives a file's room back.
     pub(crate) fn remove_file(&self, file: FileId) -> Result<()> {
         self.storage.remove(file)?;
-        self.emit(&Event::FileRemoved { file: file.to_string() });
+        self.emit(|| Event::FileRemoved { file: file.to_string() });
         Ok(())
     }
 
@@ -153,9 +180,10 @@ impl Engine {
         self.storage.tidy()
     }
 
-    pub(crate) fn emit(&self, event: &Event) {
+    /// Tells the listener, if there is one; the event is built for it alone.
+    pub(crate) fn emit(&self, event: impl FnOnce() -> Event) {
         if let Some(listener) = &self.options.listener {
-            listener(event);
+            listener(&event());
         }
     }
 
@@ -165,13 +193,16 @@ impl Engine {
     /// A failing medium, or one that failed before, so that writes which were acknowledged are not
     /// known to be on it. The store is closed all the same.
     pub fn close(&self) -> Result<()> {
+        // An edit that is under way ends first: another may open the store when this returns.
+        let _manifest = lock(&self.manifest);
         let mut writer = lock(&self.writer);
-        let synced = writer.sync();
-        writer.log = None;
         lock(&self.state).closed = true;
+        let synced = self.log_sync.sync(&writer.appended(self.log_sync.synced()));
+        let ended = synced.and_then(|()| writer.end(self.log_sync.synced()));
+        writer.log = None;
         // Readers find nothing any more; scans under way keep what they hold.
         self.keyspaces.store(Arc::default());
-        synced
+        ended
     }
 
     /// Refuses calls on a closed store.

@@ -1,38 +1,49 @@
 //! Flushes and compactions of a range that were asked for: begun, then awaited.
 //!
 //! 1. A flush has come when every memtable that was sealed for it is in tables.
-//! 2. A compaction of a range begins with a flush. Where a running compaction holds tables of the
-//!    range, that one ends first. Then its own begins, and has come when it has ended and its tables
-//!    are gone; one whose job failed begins again, unless the failure is told first.
+//! 2. A compaction of a range begins with a flush. Then the engine makes the range compact in slices
+//!    (`ranges`), and it has come when nothing is left of it to be done. A slice whose job failed is
+//!    made again, unless the failure is told first.
 //! 3. Jobs do the work. A caller that has a thread to spare has the driver run them ([`Db::flush`]
 //!    and [`Keyspace::compact_range`] do so); another looks in now and then, from the beginning on.
 
 use super::handle::Inner;
-use super::ranges::RangeCompaction;
-use super::{Db, Keyspace};
+use super::{Db, Engine, Keyspace};
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Range;
-use terrane_policy::TableId;
+use std::sync::Arc;
 
 /// A flush or a compaction of a range that was asked for. It keeps the store open; dropped, it takes
-/// nothing back.
+/// back what has not begun: a range stays as far as it came.
 pub struct Pending {
     db: Db,
     until: Until,
-    /// What is compacted, if anything is.
+    /// What is compacted when its flush has come, if anything is.
     range: Option<(KeyspaceId, Range)>,
-    /// One of the tables of the compaction that has begun.
-    input: Option<TableId>,
 }
 
 /// What is waited for.
 enum Until {
     /// Memtables through this sequence are in tables.
     Flushed(Seq),
-    /// This compaction has ended.
-    Ended(u64),
+    /// A range is compact.
+    Compact(Request),
+}
+
+/// A range that the engine makes compact, until this is dropped.
+struct Request {
+    engine: Arc<Engine>,
+    keyspace: KeyspaceId,
+    number: u64,
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        // Why it was refused is told where it is awaited.
+        let _ = self.engine.take_back_range(self.number);
+    }
 }
 
 impl Pending {
@@ -52,38 +63,32 @@ impl Pending {
 
     /// Asks for what is next, when the time has come; answers whether it is done.
     fn advance(&mut self) -> Result<bool> {
-        let engine = self.db.engine();
+        let engine = &self.db.inner.engine;
         loop {
-            let has_come = self.has_come();
-            // The failure of another job is told, too: what follows would meet it.
-            if !(has_come && matches!(self.until, Until::Flushed(_))) {
+            if !self.has_come() {
+                // The failure of another job is told, too: what follows would meet it.
                 engine.failure().map_or(Ok(()), Err)?;
-            }
-            if !has_come {
                 return engine.open_state().map(|_| false);
             }
-            let Some((keyspace, range)) = &self.range else { return Ok(true) };
-            if let Some(input) = self.input.take()
-                && !engine.has_table(*keyspace, input)
-            {
-                return Ok(true);
-            }
-            self.until = Until::Ended(match engine.compact_range(*keyspace, range)? {
-                RangeCompaction::Nothing => return Ok(true),
-                RangeCompaction::Later(number) => number,
-                RangeCompaction::Begun(number, input) => {
-                    self.input = input;
-                    number
+            self.until = match (&self.until, self.range.take()) {
+                (Until::Flushed(through), Some((keyspace, range))) => {
+                    let number = engine.request_range(keyspace, range, *through)?;
+                    Until::Compact(Request { engine: engine.clone(), keyspace, number })
                 }
-            });
+                (Until::Flushed(_), None) => return Ok(true),
+                (Until::Compact(request), _) => {
+                    engine.take_back_range(request.number)?;
+                    let there = engine.keyspaces.load().contains_key(&request.keyspace);
+                    return if there { Ok(true) } else { Err(Error::Closed(Closed::Keyspace)) };
+                }
+            };
         }
     }
 
     fn has_come(&self) -> bool {
-        let engine = self.db.engine();
-        match self.until {
-            Until::Flushed(through) => engine.flushed(through),
-            Until::Ended(number) => !engine.is_compacting(number),
+        match &self.until {
+            Until::Flushed(through) => self.db.engine().flushed(*through),
+            Until::Compact(request) => request.engine.range_ended(request.number),
         }
     }
 
@@ -108,7 +113,7 @@ impl Db {
     /// A closed store.
     pub fn begin_flush(&self) -> Result<Pending> {
         let until = Until::Flushed(self.engine().seal_all()?);
-        Ok(Pending { db: self.clone(), until, range: None, input: None })
+        Ok(Pending { db: self.clone(), until, range: None })
     }
 
     /// Turns all memtables into tables, and waits for it.

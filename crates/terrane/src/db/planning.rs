@@ -1,78 +1,157 @@
 //! Planning: what planners are told, and what becomes of their answers.
 //!
-//! 1. A planner is told the shape, what it remembers, what runs and what was asked of the keyspace.
-//! 2. Its answer is admitted, refused or replaced as `terrane_policy::asking` says.
+//! 1. A planner is told the shape, what it remembers, what runs and what was asked of the keyspace, as
+//!    all of it is at one moment. It is asked with no lock held, one planner at a time.
+//! 2. Its answer is admitted, refused or replaced as `terrane_policy::asking` says. If the tree has
+//!    changed meanwhile the validator is asked once more; where the plan fits no more it is dropped
+//!    and the planner asked again.
 //! 3. The groups of a compaction wait for jobs. A change of levels is one job, and until that is
 //!    done the planner is not asked.
 //! 4. Where a flush is cut is asked when its job begins; cuts that are refused are left out.
 
-use super::state::{PendingReshape, RunningCompaction, State};
+use super::state::{KeyspaceInner, PendingReshape, RunningCompaction, State};
 use super::{Engine, lock};
+use crate::compaction::Work;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{
-    Answer, Compaction, FlushPlan, KeySample, Observed, Plan, Planning, Policy, RunId, ask,
-    validate_flush,
+    Answer, Compaction, FlushPlan, KeySample, Observed, Plan, Planning, Policy, RunId, Running,
+    ask, validate_flush, validate_plan,
 };
 
-/// What a planner's answer led to.
-pub(super) enum Planned {
-    /// Nothing is to do.
-    Nothing,
-    /// The validator refused it.
-    Refused,
-    /// A compaction has begun.
-    Begun,
-    /// A job is to change the levels.
-    Reshape,
+/// A keyspace's planner, about to be asked: what it is told, as it was at one moment.
+pub(super) struct Asking {
+    keyspace: Arc<KeyspaceInner>,
+    policy: Arc<Box<dyn Policy>>,
+    tree: Arc<Tree>,
+    remembered: Vec<u8>,
+    running: Running,
+    observed: Observed,
+    /// New runs have names from here on.
+    fresh: RunId,
+    refused: u32,
+    /// Compactions that had begun by then.
+    begun: u64,
+}
+
+/// The turn of the one planner that is asked; ends also where that panics.
+struct Turn<'a>(&'a Engine);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).planning = false;
+    }
+}
+
+/// Has the tables of a tree tell their histograms, those that did not yet: it may read files.
+fn learn_histograms(tree: &Tree) {
+    for (.., info) in tree.shape().tables() {
+        if !info.histogram.is_known()
+            && let Some(live) = tree.table(info.id)
+        {
+            // Without: cuts are less even, and whoever reads the table says what is wrong with it.
+            let found = live.table().properties().map(|found| found.histogram);
+            info.histogram.learn(found.unwrap_or_default());
+        }
+    }
 }
 
 impl Engine {
-    /// Asks the keyspace's planner once.
-    pub(super) fn plan(&self, state: &mut State, id: KeyspaceId) -> Planned {
-        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else {
-            return Planned::Nothing;
-        };
-        if state.reshapes.contains_key(&id) {
-            return Planned::Nothing;
+    /// Takes the turn to ask the next planner, if one is to be asked and no other is.
+    pub(super) fn next_asking(&self, state: &mut State) -> Option<Asking> {
+        while !state.planning {
+            let mut unplanned = state.unplanned.iter().copied();
+            let id = unplanned.find(|id| !state.holds_planner(*id))?;
+            drop(unplanned);
+            state.unplanned.remove(&id);
+            let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { continue };
+            if state.reshapes.contains_key(&id) {
+                continue;
+            }
+            state.planning = true;
+            let tree = keyspace.view.load().tree.clone();
+            let record = state.catalog.keyspaces.get(&id);
+            return Some(Asking {
+                policy: keyspace.policy.load_full(),
+                remembered: record.map_or_else(Vec::new, |record| record.policy_state.clone()),
+                running: state.running(id),
+                observed: keyspace.operations.observed(&tree),
+                fresh: RunId(state.next_id),
+                refused: state.refused.get(&id).copied().unwrap_or(0),
+                begun: state.begun,
+                keyspace,
+                tree,
+            });
         }
-        let tree = keyspace.view.load().tree.clone();
-        let (shape, running) = (tree.shape(), state.running(id));
-        let observed = keyspace.operations.observed(&tree);
-        let fresh = RunId(state.next_id);
-        let policy = keyspace.policy.load_full();
-        let mut refused = state.refused.get(&id).copied().unwrap_or(0);
-        let remembered =
-            state.catalog.keyspaces.get(&id).map_or(&[][..], |record| &record.policy_state);
+        None
+    }
+
+    /// Asks a planner once, with no lock held, and acts on what it says; answers a job that is to
+    /// be done at once.
+    pub(super) fn ask(&self, asking: Asking) -> Option<Work> {
+        let turn = Turn(self);
+        let Asking { keyspace, policy, tree, running, observed, fresh, .. } = &asking;
+        let (id, fresh) = (keyspace.id, *fresh);
+        let mut refused = asking.refused;
+        if policy.reads_histograms() {
+            learn_histograms(tree);
+        }
         let planning =
-            Planning { shape, state: remembered, running: &running, observed: &observed, fresh };
-        let answer = ask(&**policy, &planning, self.options.level0_runs_max, &mut refused);
+            Planning { shape: tree.shape(), state: &asking.remembered, running, observed, fresh };
+        let runs_max = self.options.level0_runs_max;
+        let answer = ask(&***policy, &planning, runs_max, &mut refused);
+        drop(turn);
+        let mut state = lock(&self.state);
         if refused == 0 {
             state.refused.remove(&id);
         } else {
             state.refused.insert(id, refused);
         }
-        let (plan, planner) = match answer {
-            Answer::Nothing => return Planned::Nothing,
+        state.planner_asked(id);
+        let (mut plan, own) = match answer {
+            Answer::Nothing => return None,
             Answer::Refused(refusal) => {
-                self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
-                return Planned::Refused;
+                state.unplanned.insert(id);
+                self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+                return None;
             }
-            Answer::Plan { plan, own } => (plan, own.then(|| policy.clone())),
+            Answer::Plan { plan, own } => (plan, own),
         };
+        state.unplanned.insert(id);
+        if let Plan::Compact(compaction) = &mut plan {
+            rename(compaction, fresh, RunId(state.next_id));
+        }
+        if !self.still_fits(&state, &asking, &plan) {
+            return None;
+        }
+        let Asking { keyspace, policy, tree, observed, .. } = asking;
         keyspace.operations.told(&observed, &tree);
         match plan {
             Plan::Compact(compaction) => {
-                self.begin(state, id, compaction, planner, observed);
-                Planned::Begun
+                self.begin(&mut state, id, compaction, own.then_some(policy), observed);
+                None
             }
             Plan::Reshape(reshape) => {
                 state.reshapes.insert(id, PendingReshape { reshape, planner: policy, observed });
-                Planned::Reshape
+                Some(Work::Reshape { keyspace: id })
             }
         }
+    }
+
+    /// Whether a plan fits what the store is by now. While its planner was asked flushes and groups
+    /// may have been installed and other compactions begun.
+    fn still_fits(&self, state: &State, asking: &Asking, plan: &Plan) -> bool {
+        let id = asking.keyspace.id;
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return false };
+        if !Arc::ptr_eq(&keyspace.policy.load_full(), &asking.policy) {
+            return false;
+        }
+        let tree = keyspace.view.load().tree.clone();
+        (Arc::ptr_eq(&tree, &asking.tree) && state.begun == asking.begun)
+            || validate_plan(tree.shape(), &state.running(id), plan).is_ok()
     }
 
     /// Makes a plan that was admitted ready for jobs; answers its number. `planner` made it, or
@@ -89,8 +168,9 @@ impl Engine {
         let names =
             plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
         state.next_id = state.next_id.max(names);
+        state.begun += 1;
         let number = state.fresh_id();
-        self.emit(&Event::CompactionBegun {
+        self.emit(|| Event::CompactionBegun {
             keyspace: id,
             compaction: number,
             groups: plan.groups.len(),
@@ -123,21 +203,35 @@ impl Engine {
         let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
         let sealed = KeySample { entries, bytes, keys: memtable.sample() };
         let state = lock(&self.state);
-        let Some(record) = state.catalog.keyspaces.get(&id) else { return FlushPlan::default() };
+        let Some(record) = state.catalog.keyspaces.get(&id).cloned() else {
+            return FlushPlan::default();
+        };
+        let (running, fresh) = (state.running(id), RunId(state.next_id));
+        drop(state);
         let planning = Planning {
             shape: &record.shape,
             state: &record.policy_state,
-            running: &state.running(id),
+            running: &running,
             observed: &keyspace.operations.observed(&keyspace.view.load().tree),
-            fresh: RunId(state.next_id),
+            fresh,
         };
         let plan = policy.flush(&planning, &sealed);
         match validate_flush(&plan) {
             Ok(()) => plan,
             Err(refusal) => {
-                self.emit(&Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+                self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
                 FlushPlan::default()
             }
+        }
+    }
+}
+
+/// Gives the runs that a plan creates, which it names from `fresh` on, the names from `next` on:
+/// what was made since it was asked for has some of the others.
+fn rename(plan: &mut Compaction, fresh: RunId, next: RunId) {
+    for run in plan.groups.iter_mut().map(|group| &mut group.destination.run) {
+        if *run >= fresh {
+            run.0 = run.0.saturating_add(next.0 - fresh.0);
         }
     }
 }

@@ -14,8 +14,8 @@ pub struct Pressure {
 
 impl Engine {
     /// The pressure of the keyspace and bound that are the nearest to a stall: memtables that wait
-    /// for their flush, or runs of level 0. Both are counted in memtables, the one that fills
-    /// included, and told in bytes.
+    /// for their flush, or runs of level 0, both counted in memtables, the one that fills included,
+    /// and told in bytes; or the memory of all memtables while some wait for their flush.
     #[must_use]
     pub fn pressure(&self) -> Pressure {
         let memtable = self.options.memtable_bytes;
@@ -31,6 +31,12 @@ impl Engine {
             let memtables = (sealed > 0).then(|| of(sealed, self.options.memtables_max));
             memtables.into_iter().chain([of(runs + sealed, self.options.level0_runs_max)])
         });
+        let waits = self.sealed_bytes.load(Ordering::Relaxed) > 0;
+        let memory = waits.then(|| Pressure {
+            filled: self.memtable_bytes.load(Ordering::Relaxed),
+            room: self.options.memtables_share(),
+        });
+        let pressures = pressures.chain(memory);
         let share = |p: &Pressure| p.filled as f64 / p.room.max(1) as f64;
         pressures.max_by(|a, b| share(a).total_cmp(&share(b))).unwrap_or_default()
     }

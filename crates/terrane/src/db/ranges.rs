@@ -1,119 +1,191 @@
-//! Ranges on demand: their size, and their compaction into one run.
+//! Ranges on demand: their size, and their compaction in slices.
+//!
+//! 1. A range that is to be compact waits in the state, with the last sequence that is part of it.
+//! 2. Slice by slice (`terrane_policy::slices`) it becomes part of the bottom run: each a compaction of
+//!    its own, that takes effect alone and is there after a restart.
+//! 3. Policies go on beside it. After a slice the keyspace's planner is asked first; then it is the
+//!    range's turn, whatever the planner began. Where a compaction that runs is in its way, no other
+//!    of the keyspace begins before it: so neither puts the other off for ever.
 
-use super::Engine;
+use super::state::{RangeRequest, Stage, State};
+use super::{Engine, lock};
+use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Range;
+use crate::version::Tree;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{
-    Action, Compaction, Destination, Group, Observed, RunId, Shape, TableId, TableInfo, components,
-    hull, validate,
+    Observed, PolicyOptions, Slice, Slicing, TableId, TableInfo, next_slice, validate,
 };
 
-/// What became of the wish to compact a range.
-pub(crate) enum RangeCompaction {
-    /// The range lies in one run already, and no tombstone can go.
-    Nothing,
-    /// This compaction does it, of this table among others.
-    Begun(u64, Option<TableId>),
-    /// This compaction must end first.
-    Later(u64),
+/// Tables, in size, that a slice should have.
+const SLICE_TABLES: u64 = 8;
+
+/// The most memtables, in size, that a table of a slice has, for policies of very large tables.
+const TABLE_MEMTABLES: u64 = 4;
+
+/// A range of which the next slice is sought: as it is at one moment.
+pub(super) struct Seeking {
+    number: u64,
+    keyspace: KeyspaceId,
+    range: Range,
+    through: Seq,
+    before: TableId,
+    end: Option<Vec<u8>>,
+    table_bytes: u64,
+    tree: Arc<Tree>,
 }
 
 impl Engine {
     /// About how many bytes of tables hold the keys of a range.
     ///
     /// # Errors
-    /// A keyspace that was dropped.
+    /// A keyspace that was dropped; damage or a failing medium, as tables are asked how their bytes
+    /// spread.
     pub fn approximate_size(&self, keyspace: KeyspaceId, range: &Range) -> Result<u64> {
         let keyspaces = self.keyspaces.load();
         let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
         let tree = keyspace.view.load().tree.clone();
-        Ok(tree
-            .tables()
-            .map(|live| {
-                let properties = live.table().properties();
-                let end = match &range.to {
-                    Bound::Unbounded => u64::MAX,
-                    Bound::Included(to) | Bound::Excluded(to) => properties.bytes_through(to),
-                };
-                let start = match &range.from {
-                    Bound::Unbounded => 0,
-                    Bound::Included(from) | Bound::Excluded(from) => properties.bytes_through(from),
-                };
-                end.min(live.table().info().bytes).saturating_sub(start)
-            })
-            .sum())
+        let mut sum = 0;
+        for live in tree.tables() {
+            let info = live.table().info();
+            // Those that the range cuts alone are asked how their bytes spread.
+            let [from, to] = [&range.from, &range.to].map(|bound| match bound {
+                Bound::Included(key) | Bound::Excluded(key) if info.spans(key) => Some(key),
+                _ => None,
+            });
+            let outside = !range.below_end(&info.smallest) || !range.above_start(&info.largest);
+            if outside && from.is_none() && to.is_none() {
+                continue;
+            }
+            let mut within = (0, info.bytes);
+            if from.is_some() || to.is_some() {
+                let properties = live.table().properties()?;
+                let through = |key: &Vec<u8>| properties.bytes_through(key);
+                within = (from.map_or(0, through), to.map_or(info.bytes, through));
+            }
+            sum += within.1.min(info.bytes).saturating_sub(within.0);
+        }
+        Ok(sum)
     }
 
-    /// Begins a compaction of everything that lies in a range.
-    pub(crate) fn compact_range(&self, id: KeyspaceId, range: &Range) -> Result<RangeCompaction> {
+    /// Has a range made compact, with what was written through that sequence; answers the number of
+    /// the request.
+    pub(super) fn request_range(&self, id: KeyspaceId, range: Range, through: Seq) -> Result<u64> {
         let mut state = self.open_state()?;
         state.failed = None;
         let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
-        let table_bytes = super::open::policy_options(&record.policy)?.table_bytes();
-        let shape = record.shape.clone();
-        let inputs = closure(&shape, range);
-        if settled(&shape, &inputs) {
-            return Ok(RangeCompaction::Nothing);
-        }
-        let input = inputs.first().map(|table| table.id);
-        let deepest = shape.deepest();
-        let bottom = shape.levels.get(deepest).and_then(|level| level.runs.last());
-        let group = Group {
-            inputs: inputs.iter().map(|t| t.id).collect(),
-            destination: Destination {
-                level: deepest,
-                run: bottom.map_or(RunId(state.next_id), |run| run.id),
-            },
-            action: Action::merge(table_bytes),
-        };
-        let reason = format!("a range is compacted: {} tables become one run", inputs.len());
-        let compaction = Compaction::parallel(vec![group], reason);
-        if let Err(refusal) = validate(&shape, &state.running(id), &compaction) {
-            let running = state.compactions.iter().find(|c| c.keyspace == id);
-            return match running {
-                Some(running) => Ok(RangeCompaction::Later(running.number)),
-                None => Err(Error::invalid("range", "a range that can be compacted", refusal)),
-            };
-        }
-        let number = self.begin(&mut state, id, compaction, None, Observed::default());
+        let table_bytes = PolicyOptions::stored(&record.policy).0.table_bytes();
+        let table_bytes =
+            table_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
+        let number = state.fresh_id();
+        state.ranges.push(RangeRequest {
+            number,
+            keyspace: id,
+            range,
+            through,
+            before: TableId(number),
+            end: None,
+            table_bytes,
+            stage: Stage::Waits,
+        });
         drop(state);
         self.work_came();
-        Ok(RangeCompaction::Begun(number, input))
+        Ok(number)
     }
 
-    /// Whether a keyspace has a table.
-    pub(crate) fn has_table(&self, keyspace: KeyspaceId, table: TableId) -> bool {
-        let keyspaces = self.keyspaces.load();
-        keyspaces.get(&keyspace).is_some_and(|k| k.view.load().tree.table(table).is_some())
+    /// Whether a request has come to its end, be it that it is refused.
+    pub(super) fn range_ended(&self, number: u64) -> bool {
+        let state = lock(&self.state);
+        let request = state.ranges.iter().find(|request| request.number == number);
+        request.is_none_or(|request| matches!(request.stage, Stage::Refused(_)))
     }
 
-    /// Whether a compaction has begun and not ended.
-    pub(crate) fn is_compacting(&self, number: u64) -> bool {
-        super::lock(&self.state).compactions.iter().any(|c| c.number == number)
-    }
-}
-
-/// Every table that lies in the range, and every one that overlaps the hull of these: nothing that
-/// is left out can stand between them.
-fn closure<'a>(shape: &'a Shape, range: &Range) -> Vec<&'a Arc<TableInfo>> {
-    let mut inside = Vec::new();
-    // The components in the range are neighbours, so that no hull holds a foreign table.
-    for component in components(shape.between(0, shape.levels.len())) {
-        let (smallest, largest) = hull(&component);
-        if range.below_end(smallest) && range.above_start(largest) {
-            inside.extend(component);
+    /// Takes a request back: no further slice begins. Says why it was refused, if it was.
+    pub(super) fn take_back_range(&self, number: u64) -> Result<()> {
+        let mut state = lock(&self.state);
+        let at = state.ranges.iter().position(|request| request.number == number);
+        let taken = at.map(|at| state.ranges.remove(at));
+        drop(state);
+        // Its keyspace's planner may have waited for it.
+        self.work_came();
+        match taken.map(|request| request.stage) {
+            Some(Stage::Refused(why)) => Err(why),
+            _ => Ok(()),
         }
     }
-    inside
-}
 
-/// Whether the tables lie in one run without tombstones.
-fn settled(shape: &Shape, inputs: &[&Arc<TableInfo>]) -> bool {
-    let found = shape.find(inputs.iter().map(|t| t.id).collect());
-    let mut places = found.iter().map(|placed| placed.place);
-    let first = places.next();
-    places.all(|place| Some(place) == first) && inputs.iter().all(|t| t.tombstones == 0)
+    /// The range that is next, if one has its turn.
+    pub(super) fn next_range(&self, state: &mut State) -> Option<Seeking> {
+        let State { ranges, unplanned, reshapes, .. } = state;
+        let request = ranges.iter_mut().find(|request| {
+            let may = match request.stage {
+                Stage::Turn => true,
+                Stage::Waits => !unplanned.contains(&request.keyspace),
+                _ => false,
+            };
+            may && !reshapes.contains_key(&request.keyspace)
+        })?;
+        let tree = self.keyspaces.load().get(&request.keyspace)?.view.load().tree.clone();
+        request.stage = Stage::Sought;
+        Some(Seeking {
+            number: request.number,
+            keyspace: request.keyspace,
+            range: request.range.clone(),
+            through: request.through,
+            before: request.before,
+            end: request.end.clone(),
+            table_bytes: request.table_bytes,
+            tree,
+        })
+    }
+
+    /// Finds the next slice of a range, with no lock held, and begins its compaction.
+    pub(super) fn slice(&self, seeking: Seeking) {
+        let Seeking { number, keyspace: id, range, tree, table_bytes, .. } = seeking;
+        let inside = |t: &TableInfo| range.below_end(&t.smallest) && range.above_start(&t.largest);
+        let next = next_slice(
+            tree.shape(),
+            &Slicing {
+                inside: &inside,
+                through: seeking.through,
+                before: seeking.before,
+                end: seeking.end.as_deref(),
+                slice_bytes: table_bytes.saturating_mul(SLICE_TABLES),
+                table_bytes,
+            },
+        );
+        let mut state = lock(&self.state);
+        if !state.ranges.iter().any(|request| request.number == number) {
+            return;
+        }
+        let (compaction, end) = match next {
+            Slice::Done => {
+                state.ranges.retain(|request| request.number != number);
+                return;
+            }
+            Slice::Cut(compaction, end) => (compaction, Some(end)),
+            Slice::Merge(compaction) => (compaction, None),
+        };
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return };
+        let now = keyspace.view.load().tree.clone();
+        let running = state.running(id);
+        let (stage, end) = match validate(now.shape(), &running, &compaction) {
+            Ok(()) => {
+                let begun = self.begin(&mut state, id, compaction, None, Observed::default());
+                (Stage::Runs(begun), end)
+            }
+            Err(_) if !running.compactions.is_empty() => (Stage::Blocked, seeking.end),
+            Err(_) if !Arc::ptr_eq(&now, &tree) => (Stage::Turn, seeking.end),
+            Err(refusal) => {
+                let why = Error::invalid("range", "a range that can be compacted", refusal);
+                (Stage::Refused(why), None)
+            }
+        };
+        if let Some(request) = state.ranges.iter_mut().find(|request| request.number == number) {
+            (request.stage, request.end) = (stage, end);
+        }
+    }
 }

@@ -2,11 +2,11 @@
 //!
 //! 1. Files that nothing holds first: they give room back, which a flush may need.
 //! 2. Then flushes, oldest first: writers wait for them.
-//! 3. Then groups of compactions that have begun, in the order that each asks for; then each
-//!    keyspace's planner is asked (`planning`).
+//! 3. Then a spare log, if the last one fills; then groups of compactions that have begun, in the
+//!    order that each asks for; then a slice of a range that is to be compact (`ranges`) and each
+//!    keyspace's planner (`planning`), in turns.
 //! 4. Then housekeeping of the storage.
 
-use super::planning::Planned;
 use super::state::{FlushStatus, State};
 use super::{Engine, lock};
 use crate::compaction::{Flush, Job, Merge, Outputs, Retention, Work};
@@ -15,17 +15,20 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::sync::atomic::Ordering;
+use crate::version::Tree;
 use std::sync::Arc;
-use terrane_policy::{Action, Group, TombstoneRule};
+use terrane_policy::{Action, Group, Running, TombstoneRule};
 
 /// Which jobs a driver has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Any; flushes come first.
     Any,
-    /// A flush only: every worker for merges is busy.
+    /// A flush only.
     Flush,
-    /// Anything but a flush: one is under way.
+    /// The removal of a file only.
+    Removal,
+    /// Anything but these.
     Other,
 }
 
@@ -33,26 +36,35 @@ impl Engine {
     /// The next job of the kind that is wanted, if any is ready. Whoever takes it must run it to
     /// its end or drop it, which abandons it.
     pub fn next_job(self: &Arc<Self>, wanted: Wanted) -> Option<Job> {
+        if wanted == Wanted::Any {
+            self.search_begins();
+        }
         let mut state = lock(&self.state);
-        if state.closed || state.failed.is_some() || state.in_doubt.is_some() {
+        if !state.works() {
             return None;
         }
-        if wanted == Wanted::Any {
-            // Before the search: what comes while it lasts is not forgotten.
-            self.work.store(false, Ordering::Release);
+        let wants = |kind| [Wanted::Any, kind].contains(&wanted);
+        let mut work = None;
+        if wants(Wanted::Removal) {
+            work = self.next_removal(&mut state);
         }
-        let removal = (wanted != Wanted::Flush).then(|| self.next_removal(&mut state)).flatten();
-        let flush = || (wanted != Wanted::Other).then(|| self.next_flush(&mut state)).flatten();
-        let work = match removal.or_else(flush) {
-            None if wanted != Wanted::Flush => self
-                .next_group(&mut state)
-                .or_else(|| std::mem::take(&mut state.untidy).then_some(Work::Tidy)),
-            found => found,
-        };
+        if work.is_none() && wants(Wanted::Flush) {
+            work = self.next_flush(&mut state);
+        }
+        drop(state);
+        if work.is_none() && wants(Wanted::Other) {
+            work = self.next_other();
+        }
         if work.is_some() {
             self.work_came();
         }
         Some(Job::new(self.clone(), work?))
+    }
+
+    /// Says that every kind of job is about to be searched for: what comes from now on raises
+    /// [`Engine::work_waits`] again.
+    pub(crate) fn search_begins(&self) {
+        self.work.store(false, Ordering::Release);
     }
 
     /// Whether a job may be ready. Cheap; a driver asks after every write.
@@ -84,57 +96,67 @@ impl Engine {
         Some(Work::Remove(grave))
     }
 
-    fn next_group(&self, state: &mut State) -> Option<Work> {
-        let keyspaces = self.keyspaces.load();
-        let due = keyspaces.values().filter(|keyspace| keyspace.operations.take_due());
-        state.unplanned.extend(due.map(|keyspace| keyspace.id));
+    /// A log that is wanted, a group, a change of levels, or else housekeeping. A range that is to be
+    /// compact and the keyspace's planner take turns.
+    fn next_other(&self) -> Option<Work> {
         loop {
+            let mut state = lock(&self.state);
+            if !state.works() {
+                return None;
+            }
+            if std::mem::take(&mut state.spare_wanted) {
+                return Some(Work::SpareLog);
+            }
+            let keyspaces = self.keyspaces.load();
+            let due = keyspaces.values().filter(|keyspace| keyspace.operations.take_due());
+            state.unplanned.extend(due.map(|keyspace| keyspace.id));
             let begun = (state.compactions.iter_mut())
                 .find_map(|c| c.next_group().map(|group| (c.number, c.keyspace, group)));
-            if let Some((number, keyspace, group)) = begun {
-                match self.group_work(state, number, keyspace, &group) {
-                    Some(work) => return Some(work),
-                    None if state.end_group(number, &group) => {
-                        self.emit(&Event::CompactionEnded { compaction: number });
-                    }
-                    None => {}
+            if let Some((number, id, group)) = begun {
+                if let Some(keyspace) = keyspaces.get(&id) {
+                    // In one moment: what a tombstone hides is in the tree or promised by a group.
+                    let (tree, running) = (keyspace.view.load().tree.clone(), state.running(id));
+                    drop(state);
+                    return Some(self.group_work(number, id, group, tree, &running));
+                }
+                if state.end_group(number, &group) {
+                    self.emit(|| Event::CompactionEnded { compaction: number });
                 }
                 continue;
             }
-            let id = *state.unplanned.first()?;
-            match self.plan(state, id) {
-                Planned::Nothing => drop(state.unplanned.remove(&id)),
-                Planned::Begun | Planned::Refused => {}
-                Planned::Reshape => return Some(Work::Reshape { keyspace: id }),
+            if let Some(seeking) = self.next_range(&mut state) {
+                drop(state);
+                self.slice(seeking);
+                continue;
+            }
+            let Some(asking) = self.next_asking(&mut state) else {
+                return std::mem::take(&mut state.untidy).then_some(Work::Tidy);
+            };
+            drop(state);
+            let reshape = self.ask(asking);
+            if reshape.is_some() {
+                return reshape;
             }
         }
     }
 
-    /// The work of one group; `None` if its keyspace is gone.
+    /// The work of one group.
     fn group_work(
         &self,
-        state: &State,
         compaction: u64,
         keyspace: KeyspaceId,
-        group: &Group,
-    ) -> Option<Work> {
-        let view = self.keyspaces.load().get(&keyspace)?.view.load_full();
+        group: Group,
+        tree: Arc<Tree>,
+        running: &Running,
+    ) -> Work {
         let Action::Merge { cuts, table_bytes, filter_bits } = &group.action else {
-            return Some(Work::Move { compaction, keyspace, group: group.clone() });
+            return Work::Move { compaction, keyspace, group };
         };
         let outputs = Outputs::new(self, cuts.clone(), *table_bytes, *filter_bits);
-        let tree = view.tree.clone();
-        let rule = TombstoneRule::new(tree.shape(), &state.running(keyspace), group);
+        let rule = TombstoneRule::new(tree.shape(), running, &group);
         let retention = Retention::new(self.snapshot_list());
-        Some(Work::Merge(Box::new(Merge::new(
-            outputs,
-            compaction,
-            keyspace,
-            group.clone(),
-            tree,
-            retention,
-            rule,
-        ))))
+        let merge = Merge::new(outputs, compaction, keyspace, group, tree, retention, rule);
+        Work::Merge(Box::new(merge))
     }
 
     /// A group's job was abandoned.
@@ -142,7 +164,7 @@ impl Engine {
         let ended = lock(&self.state).end_group(compaction, group);
         self.work_came();
         if ended {
-            self.emit(&Event::CompactionEnded { compaction });
+            self.emit(|| Event::CompactionEnded { compaction });
         }
     }
 
@@ -172,7 +194,7 @@ impl Engine {
         if rest {
             lock(&self.state).failed = Some(error.clone());
         }
-        self.emit(&Event::JobFailed { error: error.to_string() });
+        self.emit(|| Event::JobFailed { error: error.to_string() });
     }
 
     /// Has background work that failed tried again.

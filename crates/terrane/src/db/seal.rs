@@ -2,11 +2,13 @@
 //!
 //! After each commit
 //! 1. a memtable that is full is sealed;
-//! 2. if all memtables together take more than their share of the memory budget, the largest is;
-//! 3. if the logs take too much room, the one that holds the oldest record is, so that logs retire.
+//! 2. while all active memtables together take more than three quarters of the memtables' share of
+//!    the memory budget, the largest is. What is sealed gives its memory back when it is flushed:
+//!    where both take the whole share, writes wait for that, and no small memtable is sealed;
+//! 3. while the logs take too much room and flushes under way do not give it back, the memtable that
+//!    holds the oldest record is.
 //!
-//! The other share of the budget belongs to what tables pin (indexes, filters) and, as far as that
-//! leaves room, to the block cache.
+//! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
 
 use super::commit::Writer;
 use super::state::{FlushStatus, Keyspaces, Sealed, State, View};
@@ -19,28 +21,7 @@ use crate::sync::atomic::Ordering;
 use crate::wal::LogWriter;
 use std::sync::Arc;
 
-/// The least cache that is kept however much tables pin.
-const CACHE_BYTES_MIN: u64 = 256 << 10;
-
 impl Engine {
-    /// Bytes that all memtables together may take: half of the budget, and room for one that fills
-    /// while another is flushed.
-    pub(super) fn memtables_share(&self) -> u64 {
-        (self.options.memory_bytes / 2).max(2 * self.options.memtable_bytes)
-    }
-
-    /// Gives the cache what memtables and pinned parts of tables leave of the budget.
-    pub(super) fn share_memory(&self) {
-        let keyspaces = self.keyspaces.load();
-        let tables = keyspaces
-            .values()
-            .map(|k| k.view.load().tree.tables().map(|t| t.table().memory() as u64).sum::<u64>());
-        let pinned: u64 = tables.sum();
-        let left = self.options.memory_bytes.saturating_sub(self.memtables_share());
-        let cache = left.saturating_sub(pinned).max(CACHE_BYTES_MIN);
-        self.cache.resize(cache.min(self.options.cache_bytes));
-    }
-
     /// Seals what must be sealed after a commit that touched `touched`.
     pub(super) fn seal_full(
         &self,
@@ -54,23 +35,46 @@ impl Engine {
                 self.seal(&mut *self.open_state()?, keyspace.id, through);
             }
         }
-        if self.memtable_bytes.load(Ordering::Relaxed) > self.memtables_share() {
+        while self.active_bytes() > self.options.memtables_share() / 4 * 3 {
             let active = keyspaces.values().map(|k| (k.view.load().active.bytes(), k.id));
-            if let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) {
-                self.seal(&mut *self.open_state()?, id, through);
-            }
+            let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
+            self.seal(&mut *self.open_state()?, id, through);
         }
-        let mut state = self.open_state()?;
         let current = writer.log.as_ref().map_or(0, LogWriter::bytes);
-        let logged = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>() + current;
-        if logged > self.options.logs_bytes_max {
-            let unsealed = keyspaces.values().filter(|k| k.view.load().sealed.is_empty());
-            let first = unsealed.filter_map(|k| Some((k.view.load().active.first_seq()?, k.id)));
-            if let Some((_, id)) = first.min() {
-                self.seal(&mut state, id, through);
-            }
-        }
+        self.seal_for_logs(&mut *self.open_state()?, keyspaces, current, through);
         Ok(())
+    }
+
+    /// Memory of memtables that take writes.
+    fn active_bytes(&self) -> u64 {
+        let sealed = self.sealed_bytes.load(Ordering::Relaxed);
+        self.memtable_bytes.load(Ordering::Relaxed).saturating_sub(sealed)
+    }
+
+    /// Whether memtables take all of their share and flushes are about to give some back.
+    pub(super) fn memory_is_full(&self) -> bool {
+        self.sealed_bytes.load(Ordering::Relaxed) > 0
+            && self.memtable_bytes.load(Ordering::Relaxed) > self.options.memtables_share()
+    }
+
+    /// Seals memtables while the logs that their oldest entries keep take too much room.
+    fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
+        let sealed = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
+        if sealed + current <= self.options.logs_bytes_max {
+            return;
+        }
+        loop {
+            let active = keyspaces.values();
+            let first = active.filter_map(|k| Some((k.view.load().active.first_seq()?, k.id)));
+            let Some((first, id)) = first.min() else { return };
+            // Older logs retire when what is sealed is flushed.
+            let kept = state.sealed_logs.iter().filter(|log| log.last >= first);
+            let kept = kept.map(|log| log.bytes).sum::<u64>();
+            if kept == 0 || kept + current <= self.options.logs_bytes_max {
+                return;
+            }
+            self.seal(state, id, through);
+        }
     }
 
     /// Seals every memtable that holds anything, for an explicit flush; answers the last sequence.
@@ -81,12 +85,14 @@ impl Engine {
         for id in self.keyspaces.load().keys() {
             self.seal(&mut state, *id, writer.last());
         }
-        Ok(writer.last())
+        // Where recovery had no room, more is visible than was written since; where a sync failed,
+        // less.
+        Ok(writer.last().max(self.visible.load(Ordering::Acquire)))
     }
 
     /// Closes a keyspace's memtable for writing. The caller holds the writer lock, so that every
     /// entry up to `through` is in.
-    fn seal(&self, state: &mut State, id: KeyspaceId, through: Seq) {
+    pub(super) fn seal(&self, state: &mut State, id: KeyspaceId, through: Seq) {
         let keyspaces = self.keyspaces.load();
         let Some(keyspace) = keyspaces.get(&id) else { return };
         let view = keyspace.view.load_full();
@@ -101,11 +107,12 @@ impl Engine {
         let memtable = view.active.clone();
         keyspace.operations.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
+        self.sealed_bytes.fetch_add(bytes, Ordering::Relaxed);
         let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
         state.sealed.update(id, |queue| queue.push(waiting));
         // A new flush is a new chance for work that failed.
         state.failed = None;
         self.work_came();
-        self.emit(&Event::MemtableSealed { keyspace: id, bytes, through });
+        self.emit(|| Event::MemtableSealed { keyspace: id, bytes, through });
     }
 }

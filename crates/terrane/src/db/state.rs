@@ -5,13 +5,14 @@ use crate::entry::Seq;
 use crate::error::Error;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
+use crate::read::Range;
 use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::File;
 use crate::sync::ArcSwap;
 use crate::version::{Catalog, Change, LiveTable, Tree};
 use std::sync::Arc;
 use terrane_policy::{
-    Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, validate,
+    Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, TableId, validate,
 };
 
 /// What a reader of one keyspace holds: memtables and the tree, immutable but for the active
@@ -83,6 +84,7 @@ pub(crate) struct SpareLog {
     pub number: u64,
     pub file_number: u64,
     pub file: Arc<dyn File>,
+    pub capacity: u64,
 }
 
 /// A compaction that has begun.
@@ -115,12 +117,44 @@ impl RunningCompaction {
 }
 
 /// A change of levels that a job is to make. Until then its keyspace's planner is not asked.
+#[derive(Clone)]
 pub(crate) struct PendingReshape {
     pub reshape: Reshape,
     /// The policy that asked for it.
     pub planner: Arc<Box<dyn Policy>>,
     /// What it was told.
     pub observed: Observed,
+}
+
+/// A range that is to be compact.
+pub(crate) struct RangeRequest {
+    pub number: u64,
+    pub keyspace: KeyspaceId,
+    pub range: Range,
+    /// What was written up to here is part of it.
+    pub through: Seq,
+    /// Tables of the bottom that are older lose their tombstones.
+    pub before: TableId,
+    /// Where the next slice ends, if tables were cut for it.
+    pub end: Option<Vec<u8>>,
+    pub table_bytes: u64,
+    pub stage: Stage,
+}
+
+/// How far a range is.
+pub(crate) enum Stage {
+    /// The keyspace's planner is asked first, if it is to be asked.
+    Waits,
+    /// Its next slice is next.
+    Turn,
+    /// A thread is finding its next slice.
+    Sought,
+    /// A compaction is in the way of its next slice: no other of the keyspace begins before it.
+    Blocked,
+    /// This compaction is its slice.
+    Runs(u64),
+    /// No slice can be made.
+    Refused(Error),
 }
 
 /// Everything under the state lock.
@@ -131,14 +165,22 @@ pub(crate) struct State {
     pub sealed: SortedMap<KeyspaceId, Vec<Sealed>>,
     pub compactions: Vec<RunningCompaction>,
     pub reshapes: SortedMap<KeyspaceId, PendingReshape>,
+    /// In the order in which they were asked for.
+    pub ranges: Vec<RangeRequest>,
     pub sealed_logs: Vec<SealedLog>,
     pub spare_logs: Vec<SpareLog>,
+    /// Whether a job is to make a spare log.
+    pub spare_wanted: bool,
     /// Cloned by those who read logs over a while: what retires meanwhile does not serve again.
     pub logs_held: Arc<()>,
     /// Plans refused in a row, by keyspace; at two the planner falls back.
     pub refused: SortedMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their planner last said that nothing is to do.
     pub unplanned: SortedSet<KeyspaceId>,
+    /// Whether a planner is being asked; one is at a time.
+    pub planning: bool,
+    /// Compactions begun so far.
+    pub begun: u64,
     /// Whether room was given back since the storage was last tidied.
     pub untidy: bool,
     /// Why background work stopped; cleared when it is tried again.
@@ -149,6 +191,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Whether jobs may begin.
+    pub fn works(&self) -> bool {
+        !self.closed && self.failed.is_none() && self.in_doubt.is_none()
+    }
+
     /// What the journal is told of a compaction when this group of it is installed.
     pub fn remaining_after(&self, number: u64, group: &Group) -> Option<Change> {
         let compaction = self.compactions.iter().find(|c| c.number == number && c.several)?;
@@ -164,6 +211,7 @@ impl State {
         for (number, (keyspace, plan)) in self.catalog.remaining.clone() {
             let running = self.running(keyspace);
             let shape = self.catalog.keyspaces.get(&keyspace).map(|record| &record.shape);
+            let plan = Compaction::clone(&plan);
             if shape.is_some_and(|shape| validate(shape, &running, &plan).is_ok()) {
                 self.compactions.push(RunningCompaction {
                     number,
@@ -193,11 +241,37 @@ impl State {
         compaction.open.retain(|open| open != group);
         // Where tables were held, a plan may be possible now.
         self.unplanned.insert(compaction.keyspace);
-        let ended = compaction.open.is_empty();
+        let (ended, keyspace) = (compaction.open.is_empty(), compaction.keyspace);
         if ended {
             self.compactions.remove(at);
         }
+        for request in self.ranges.iter_mut().filter(|r| r.keyspace == keyspace) {
+            match request.stage {
+                Stage::Blocked => request.stage = Stage::Turn,
+                // What was cut is to be merged before a policy merges it otherwise.
+                Stage::Runs(n) if n == number && ended => {
+                    let cut = request.end.is_some();
+                    request.stage = if cut { Stage::Turn } else { Stage::Waits };
+                }
+                _ => {}
+            }
+        }
         ended
+    }
+
+    /// The keyspace's planner was asked: next are the ranges that waited for that.
+    pub fn planner_asked(&mut self, keyspace: KeyspaceId) {
+        for request in self.ranges.iter_mut().filter(|r| r.keyspace == keyspace) {
+            if matches!(request.stage, Stage::Waits) {
+                request.stage = Stage::Turn;
+            }
+        }
+    }
+
+    /// Whether a range has its turn before the keyspace's planner.
+    pub fn holds_planner(&self, keyspace: KeyspaceId) -> bool {
+        let holds = |stage: &Stage| matches!(stage, Stage::Turn | Stage::Sought | Stage::Blocked);
+        self.ranges.iter().any(|r| r.keyspace == keyspace && holds(&r.stage))
     }
 
     /// A number that nothing has yet.

@@ -1,5 +1,6 @@
 //! Figures: what the store holds and what its work has cost.
 
+use super::waits::{Waits, WriteWaits};
 use super::{Engine, lock};
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
@@ -9,24 +10,33 @@ use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::LiveTable;
 use std::sync::Arc;
-use terrane_policy::Shape;
+use terrane_policy::{PolicyOptions, Shape};
 
 /// Work done since the store was opened.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub user_bytes: AtomicU64,
     pub entries: AtomicU64,
+    pub log_bytes: AtomicU64,
+    /// Bytes of records in the log that is appended to.
+    pub log_end: AtomicU64,
     pub flushed_bytes: AtomicU64,
     pub merge_read_bytes: AtomicU64,
     pub merge_written_bytes: AtomicU64,
     pub stalls: AtomicU64,
+    pub waits: Waits,
+    /// What opening discarded.
+    pub discarded_bytes: AtomicU64,
     pub gets: ReadCounters,
     /// Shared with scans, which may outlive the engine.
     pub scans: Arc<ReadCounters>,
 }
 
 impl Counters {
-    pub fn logged(&self, bytes: u64, entries: u64) {
+    /// A group of `bytes` became a record, which takes these of its log.
+    pub fn logged(&self, bytes: u64, entries: u64, record: std::ops::Range<u64>) {
+        self.log_bytes.fetch_add(record.end - record.start, Ordering::Relaxed);
+        self.log_end.store(record.end, Ordering::Relaxed);
         self.user_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.entries.fetch_add(entries, Ordering::Relaxed);
     }
@@ -58,6 +68,8 @@ pub struct KeyspaceStats {
     pub name: String,
     /// The name of its policy.
     pub policy: String,
+    /// What of its stored options was not used, since this release does not know it, in words.
+    pub policy_problems: Vec<String>,
     /// Its levels, from the staging area down.
     pub levels: Vec<LevelStats>,
     /// Bytes of memory in its memtables.
@@ -75,22 +87,30 @@ pub struct Stats {
     pub keyspaces: Vec<KeyspaceStats>,
     /// The last sequence that is visible.
     pub last_sequence: Seq,
-    /// Room taken on the medium.
+    /// Room taken on the medium, and needed.
     pub space: Space,
     /// Log files that are live, spares included.
     pub logs: usize,
+    /// Bytes of unfinished writes that opening discarded, in logs and journal.
+    pub discarded_bytes: u64,
     /// Bytes of batches written to the log.
     pub user_bytes: u64,
     /// Entries written.
     pub entries: u64,
+    /// Bytes of records written to the log.
+    pub log_bytes: u64,
+    /// Bytes written to the journal.
+    pub journal_bytes: u64,
     /// Bytes of tables written by flushes.
     pub flushed_bytes: u64,
     /// Bytes of tables read by merges.
     pub merge_read_bytes: u64,
     /// Bytes of tables written by merges.
     pub merge_written_bytes: u64,
-    /// Writes that were told to wait.
+    /// Writes that were told to wait, for memtables, memory or level 0.
     pub stalls: u64,
+    /// All waits of writes, by their reason.
+    pub waits: WriteWaits,
     /// What gets did with tables.
     pub gets: ReadCounts,
     /// What scans did with tables; each counts when it is dropped.
@@ -98,13 +118,29 @@ pub struct Stats {
 }
 
 impl Engine {
+    /// Bytes that hold what is left of writes which a crash cut short, in logs and journal, as
+    /// opening the store found and discarded them. What was promised is never among these.
+    #[must_use]
+    pub fn discarded_bytes(&self) -> u64 {
+        self.counters.discarded_bytes.load(Ordering::Relaxed)
+    }
+
     /// The store's figures.
     ///
     /// # Errors
     /// A failing medium.
     pub fn stats(&self) -> Result<Stats> {
         let keyspaces = self.keyspaces.load();
-        let logs = lock(&self.state).catalog.logs.len();
+        let state = lock(&self.state);
+        let catalog = state.catalog.clone();
+        let sealed: u64 = state.sealed_logs.iter().map(|log| log.bytes).sum();
+        drop(state);
+        let mut space = self.storage.space()?;
+        space.live += sealed + self.counters.log_end.load(Ordering::Relaxed);
+        let problems = |id| {
+            let record = catalog.keyspaces.get(&id);
+            record.map_or_else(Vec::new, |record| PolicyOptions::stored(&record.policy).1)
+        };
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Ok(Stats {
             keyspaces: keyspaces
@@ -114,7 +150,8 @@ impl Engine {
                     KeyspaceStats {
                         name: keyspace.name.clone(),
                         policy: keyspace.policy.load().name().to_owned(),
-                        levels: view.tree.shape().levels.iter().map(level_stats).collect(),
+                        policy_problems: problems(keyspace.id),
+                        levels: view.tree.shape().levels().iter().map(level_stats).collect(),
                         memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
                         memtable_entries: view.memtables().map(|m| m.entries() as u64).sum(),
                         memtables_sealed: view.sealed.len(),
@@ -122,14 +159,18 @@ impl Engine {
                 })
                 .collect(),
             last_sequence: self.visible.load(Ordering::Acquire),
-            space: self.storage.space()?,
-            logs,
+            space,
+            logs: catalog.logs.len(),
+            discarded_bytes: self.discarded_bytes(),
             user_bytes: count(&self.counters.user_bytes),
             entries: count(&self.counters.entries),
+            log_bytes: count(&self.counters.log_bytes),
+            journal_bytes: self.storage.journal_bytes(),
             flushed_bytes: count(&self.counters.flushed_bytes),
             merge_read_bytes: count(&self.counters.merge_read_bytes),
             merge_written_bytes: count(&self.counters.merge_written_bytes),
             stalls: count(&self.counters.stalls),
+            waits: self.waits().stats(),
             gets: self.counters.gets.sums(),
             scans: self.counters.scans.sums(),
         })
@@ -154,12 +195,12 @@ impl Engine {
 }
 
 fn level_stats(level: &terrane_policy::Level) -> LevelStats {
-    let tables = || level.tables();
+    let totals = level.totals();
     LevelStats {
         runs: level.runs.len(),
-        tables: tables().count(),
-        bytes: level.bytes(),
-        entries: tables().map(|t| t.entries).sum(),
-        tombstones: tables().map(|t| t.tombstones).sum(),
+        tables: totals.tables,
+        bytes: totals.bytes(),
+        entries: totals.entries(),
+        tombstones: totals.tombstones(),
     }
 }

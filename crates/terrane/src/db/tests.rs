@@ -1,20 +1,30 @@
-//! Calls in steps, while others write between the steps.
+//! Calls in steps, while others write between the steps; writes, while calls are held (`blocked`);
+//! bounds over several keyspaces (`memory`).
+
+#[cfg(not(target_arch = "wasm32"))]
+mod blocked;
+#[cfg(not(target_arch = "wasm32"))]
+mod memory;
 
 use super::{CheckReport, Checkpoint, Pending};
 use crate::driver::{Driver, SliceDriver, ThreadDriver};
+use crate::event::{Event, Listener};
 use crate::storage::medium::fault::Fault;
 use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
 use crate::storage::volume::VolumeOptions;
-use crate::storage::{Directory, File, Storage, Volume};
+use crate::storage::{Directory, File, Storage, StoreId, Volume};
+use crate::version::Change;
 use crate::{Db, Durability::Buffered, Error, Options, Range, Result, WriteBatch};
 use std::sync::Arc;
+use terrane_policy::{PolicyOptions, Tiered};
 
 fn directory(medium: &FaultMedium) -> Arc<dyn Storage> {
     Arc::new(Directory::open(Arc::new(medium.clone())).unwrap())
 }
 
 fn volume(file: &Arc<dyn File>) -> Volume {
-    Volume::open(vec![file.clone()], VolumeOptions::default()).unwrap()
+    let new_id = StoreId::random().unwrap();
+    Volume::open(vec![file.clone()], VolumeOptions { new_id, ..VolumeOptions::default() }).unwrap()
 }
 
 fn faulty() -> FaultMedium {
@@ -55,7 +65,7 @@ fn entries(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 fn runs(db: &Db) -> usize {
-    db.default_keyspace().shape().unwrap().levels.iter().map(|level| level.runs.len()).sum()
+    db.default_keyspace().shape().unwrap().levels().iter().map(|level| level.runs.len()).sum()
 }
 
 /// Runs jobs in small slices until it is done; answers how often it was not.
@@ -263,4 +273,47 @@ fn a_checkpoint_that_is_not_completed_leaves_no_store() {
     assert!(matches!(opened, Err(Error::NoStore(_))));
     db.checkpoint(&volume(&to)).unwrap();
     assert!(entries(&open(Arc::new(volume(&to)), slices()).unwrap()) == entries(&db));
+}
+
+/// A store of a later release, as far as this one can tell.
+#[test]
+fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    db.default_keyspace().put(b"key", b"value", Buffered).unwrap();
+    let (id, policy) = (db.keyspace("other").unwrap().id(), r#"{"policy":"tiered","depth":3}"#);
+    let engine = db.engine();
+    let change = Change::SetPolicy { keyspace: id, policy: policy.to_owned() };
+    drop(engine.commit_edit(&engine.manifest().unwrap(), vec![change], &[], &[]).unwrap());
+    db.close().unwrap();
+
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let listener = told.clone();
+    let listener: Listener = Arc::new(move |event| {
+        if let Event::PolicyAdjusted { keyspace, problems, .. } = event {
+            listener.lock().unwrap().push((*keyspace, problems.clone()));
+        }
+    });
+    let options = Options { listener: Some(listener), ..Options::small() };
+    let db = Db::open_storage(directory(&medium), options, slices()).unwrap();
+    let (other, problem) = (db.keyspace("other").unwrap(), "no parameter is `depth`");
+    let told = told.lock().unwrap();
+    assert!(
+        matches!(&told[..], [(keyspace, problems)] if *keyspace == id && problems[0].starts_with(problem))
+    );
+    let stats = db.stats().unwrap().keyspaces;
+    let told: Vec<_> = stats.iter().map(|k| (&*k.policy, k.policy_problems.len())).collect();
+    assert_eq!(told, [("leveled", 0), ("tiered", 1)]);
+    assert_eq!(db.default_keyspace().get(b"key").unwrap(), Some(b"value".to_vec()));
+
+    let known = other.policy().unwrap();
+    assert_eq!(known, PolicyOptions::preset("tiered").unwrap());
+    other.set_policy(&known).unwrap();
+    assert!(db.stats().unwrap().keyspaces.iter().all(|k| k.policy_problems.is_empty()));
+    let PolicyOptions::Tiered(wrong) = known else { panic!("{known:?}") };
+    let wrong = PolicyOptions::Tiered(Tiered { size_ratio: 1, ..wrong });
+    assert!(other.set_policy(&wrong).is_err());
+    drop((other, db));
+    let options = Options { policy: wrong, ..Options::small() };
+    assert!(Db::open_storage(directory(&medium), options, slices()).is_err());
 }

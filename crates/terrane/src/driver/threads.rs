@@ -1,6 +1,13 @@
 //! Native worker threads: a rayon pool runs the jobs, and a timer syncs what is buffered.
 //!
-//! The pool has one thread more than merges may use, so that a flush never waits behind a merge.
+//! 1. Whoever leaves work behind has a worker look for it: planners are asked by workers alone, and
+//!    no writer waits for that.
+//! 2. A worker that finds a job has another look for the next, and runs its own; then it looks again.
+//! 3. A search takes a place for what it may find before it begins, and the lock of the places only
+//!    for that. Flushes and removals have a place each, and the pool a thread for each beside those of
+//!    merges: a flush never waits behind a merge, or behind a planner, who takes the place of a merge,
+//!    and no merge behind the removal of a large file.
+//! 4. The last worker to go has seen that no work came since a search began that had every place.
 
 use super::{Driver, no_relief};
 use crate::compaction::{Job, Progress};
@@ -8,33 +15,58 @@ use crate::db::{Engine, Wanted};
 use crate::error::{Closed, Error, Result};
 use crate::sync::{Condvar, Mutex, MutexGuard, Pool, lock, spawn, wait_at_most};
 use std::sync::{Arc, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes of a slice, between which a job looks whether it must stop.
 const SLICE_BYTES: u64 = 4 << 20;
 
 /// Runs jobs on threads of its own.
 pub struct ThreadDriver {
-    pool: Option<Pool>,
     shared: Arc<Shared>,
-    merges_max: usize,
 }
 
-#[derive(Default)]
 struct Shared {
+    pool: Option<Pool>,
+    merges_max: usize,
     state: Mutex<State>,
-    /// A job ended, or all must stop.
+    /// A job ended, a worker went, or all must stop.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Jobs under way that are not flushes.
-    merges: usize,
+    /// Flushes under way, and searches for them.
     flushes: usize,
+    /// Removals of files under way, and searches for them.
+    removals: usize,
+    /// Other jobs under way, and searches for them.
+    merges: usize,
+    /// Workers, those in the pool's queue included.
+    workers: usize,
+    /// A worker is in the pool's queue.
+    queued: bool,
     /// Jobs that have ended.
     ended: u64,
     stopping: bool,
+}
+
+/// What there are places for, in the order in which it is searched for.
+const KINDS: [Wanted; 3] = [Wanted::Flush, Wanted::Removal, Wanted::Other];
+
+impl State {
+    /// The places taken by jobs of a kind.
+    fn taken(&mut self, kind: Wanted) -> &mut usize {
+        match kind {
+            Wanted::Flush => &mut self.flushes,
+            Wanted::Removal => &mut self.removals,
+            Wanted::Other | Wanted::Any => &mut self.merges,
+        }
+    }
+
+    /// The kinds that have a place left. One flush at a time is as fast as the medium takes it.
+    fn free(&mut self, merges_max: usize) -> [bool; 3] {
+        KINDS.map(|kind| *self.taken(kind) < if kind == Wanted::Other { merges_max } else { 1 })
+    }
 }
 
 impl Shared {
@@ -44,6 +76,81 @@ impl Shared {
 
     fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a worker look for jobs, from now on.
+    fn pump(self: &Arc<Self>, engine: &Arc<Engine>) {
+        let mut state = self.state();
+        if state.stopping || state.queued {
+            return;
+        }
+        state.queued = true;
+        state.workers += 1;
+        drop(state);
+        let (shared, engine) = (self.clone(), engine.clone());
+        match &self.pool {
+            Some(pool) => pool.spawn(move || shared.work(&engine)),
+            None => shared.work(&engine),
+        }
+    }
+
+    /// Runs jobs for as long as there are any.
+    fn work(self: &Arc<Self>, engine: &Arc<Engine>) {
+        self.state().queued = false;
+        loop {
+            while let Some((kind, job)) = self.next_job(engine) {
+                if self.pool.is_some() {
+                    self.pump(engine);
+                }
+                self.run(kind, job);
+            }
+            let mut state = self.state();
+            let free = state.free(self.merges_max) == [true; 3];
+            if free && engine.work_waits() && !state.stopping {
+                continue;
+            }
+            state.workers -= 1;
+            drop(state);
+            self.changed.notify_all();
+            return;
+        }
+    }
+
+    /// Takes the next job within the bounds, and a place for it.
+    fn next_job(&self, engine: &Arc<Engine>) -> Option<(Wanted, Job)> {
+        let mut state = self.state();
+        if state.stopping {
+            return None;
+        }
+        let free = state.free(self.merges_max);
+        let kinds = || KINDS.into_iter().zip(free).filter_map(|(kind, free)| free.then_some(kind));
+        kinds().for_each(|kind| *state.taken(kind) += 1);
+        drop(state);
+        if free == [true; 3] {
+            engine.search_begins();
+        }
+        let mut found = None;
+        for kind in kinds() {
+            if found.is_none() {
+                found = engine.next_job(kind).map(|job| (kind, job));
+            }
+            if found.as_ref().is_none_or(|(of, _)| *of != kind) {
+                *self.state().taken(kind) -= 1;
+            }
+        }
+        found
+    }
+
+    /// Runs a job to its end.
+    fn run(&self, kind: Wanted, mut job: Job) {
+        // A failure is kept by the engine, and the next write that waits hears of it.
+        while !self.state().stopping && matches!(job.run_for(SLICE_BYTES), Ok(Progress::More)) {}
+        drop(job);
+        let mut state = self.state();
+        *state.taken(kind) -= 1;
+        state.ended += 1;
+        drop(state);
+        self.changed.notify_all();
     }
 }
 
@@ -55,70 +162,15 @@ pub fn workers() -> usize {
 }
 
 impl ThreadDriver {
-    /// A driver that runs up to `merges_max` merges at once, and a flush beside them.
+    /// A driver that runs up to `merges_max` merges at once, and beside them a flush and a removal.
     ///
     /// If the system gives no threads, jobs run on the threads of those who wait for them.
     #[must_use]
     pub fn new(merges_max: usize) -> Self {
         let merges_max = merges_max.max(1);
-        ThreadDriver { pool: Pool::new(merges_max + 1), shared: Arc::default(), merges_max }
-    }
-
-    /// Hands every job that is ready to the pool, within its bounds.
-    fn pump(&self, engine: &Arc<Engine>) {
-        while let Some(job) = begin(&self.shared, engine, self.merges_max) {
-            let (shared, engine, merges_max) =
-                (self.shared.clone(), engine.clone(), self.merges_max);
-            match &self.pool {
-                Some(pool) => pool.spawn(move || run_on(&shared, &engine, merges_max, job)),
-                None => run_on(&shared, &engine, merges_max, job),
-            }
-        }
-    }
-}
-
-/// Takes the next job within the bounds and counts it.
-fn begin(shared: &Shared, engine: &Arc<Engine>, merges_max: usize) -> Option<Job> {
-    let mut state = shared.state();
-    if state.stopping {
-        return None;
-    }
-    // One flush at a time is as fast as the medium takes it, and keeps the merges' threads free.
-    let wanted = match (state.flushes == 0, state.merges < merges_max) {
-        (true, true) => Wanted::Any,
-        (true, false) => Wanted::Flush,
-        (false, true) => Wanted::Other,
-        (false, false) => return None,
-    };
-    let job = engine.next_job(wanted)?;
-    if job.is_flush() {
-        state.flushes += 1
-    } else {
-        state.merges += 1
-    }
-    Some(job)
-}
-
-/// Runs a job to its end, then goes on with whatever is ready.
-fn run_on(shared: &Shared, engine: &Arc<Engine>, merges_max: usize, mut job: Job) {
-    loop {
-        let flush = job.is_flush();
-        // A failure is kept by the engine, and the next write that waits hears of it.
-        while !shared.state().stopping && matches!(job.run_for(SLICE_BYTES), Ok(Progress::More)) {}
-        drop(job);
-        let mut state = shared.state();
-        if flush {
-            state.flushes -= 1
-        } else {
-            state.merges -= 1
-        }
-        state.ended += 1;
-        drop(state);
-        shared.changed.notify_all();
-        match begin(shared, engine, merges_max) {
-            Some(next) => job = next,
-            None => return,
-        }
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        let pool = Pool::new(merges_max + 2);
+        ThreadDriver { shared: Arc::new(Shared { pool, merges_max, state, changed }) }
     }
 }
 
@@ -142,6 +194,8 @@ fn sync_timer(shared: &Shared, engine: &Weak<Engine>, interval: Duration) {
 
 impl Driver for ThreadDriver {
     fn start(&self, engine: &Arc<Engine>) {
+        let began = Instant::now();
+        engine.set_clock(move || began.elapsed().as_micros().try_into().unwrap_or(u64::MAX));
         let interval = Duration::from_millis(engine.options().sync_interval_ms.max(1).into());
         let (shared, engine) = (self.shared.clone(), Arc::downgrade(engine));
         // Without the thread, buffered writes are synced when the log fills or the store closes.
@@ -150,19 +204,19 @@ impl Driver for ThreadDriver {
 
     fn wake(&self, engine: &Arc<Engine>) {
         if engine.work_waits() {
-            self.pump(engine);
+            self.shared.pump(engine);
         }
     }
 
     fn relieve(&self, engine: &Arc<Engine>) -> Result<()> {
         let ended = self.shared.state().ended;
-        self.pump(engine);
+        self.shared.pump(engine);
         let mut state = self.shared.state();
         while state.ended == ended {
             if state.stopping {
                 return Err(Error::Closed(Closed::Store));
             }
-            if state.merges + state.flushes == 0 {
+            if state.workers == 0 {
                 return Err(no_relief(engine));
             }
             state = self.shared.wait(state);
@@ -171,27 +225,25 @@ impl Driver for ThreadDriver {
     }
 
     fn settle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
-        loop {
-            if done(engine) {
-                return Ok(());
-            }
+        while !done(engine) {
             let ended = self.shared.state().ended;
-            self.pump(engine);
+            self.shared.pump(engine);
             let mut state = self.shared.state();
-            if state.merges + state.flushes == 0 && state.ended == ended {
-                return engine.failure().map_or(Ok(()), Err);
-            }
-            while state.ended == ended && state.merges + state.flushes > 0 {
+            while state.ended == ended && state.workers > 0 {
                 state = self.shared.wait(state);
             }
+            if state.ended == ended {
+                return engine.failure().map_or(Ok(()), Err);
+            }
         }
+        Ok(())
     }
 
     fn stop(&self, _engine: &Arc<Engine>) {
         let mut state = self.shared.state();
         state.stopping = true;
         self.shared.changed.notify_all();
-        while state.merges + state.flushes > 0 {
+        while state.workers > 0 {
             state = self.shared.wait(state);
         }
     }

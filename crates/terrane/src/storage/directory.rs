@@ -14,19 +14,21 @@
 //!    it may name are removed only when a later commit, in a new journal, has settled it.
 //!
 //! ```text
-//! CURRENT:  magic 8 bytes | generation u64 | checksum u64 | zeros to 512, and all of it once more
+//! CURRENT:  magic 8 bytes | store id 16 bytes | generation u64 | checksum u64 | zeros to 16 KiB,
+//!           and all of it once more
 //! ```
 
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::journal::{Journal, next_generation};
-use crate::storage::medium::{LOCK, Medium};
+use crate::storage::journal::{Journal, JournalId, SLOT, next_generation};
+use crate::storage::medium::{LOCK, Listed, Medium};
 use crate::storage::record::{Placement, Record};
-use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
-use crate::storage::{lock, write_all_at};
+use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
+use crate::storage::{lock, read_exact_at, write_all_at};
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::table::footer::{FOOTER_BYTES, Footer};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,25 +39,100 @@ const CREATING: &str = "CREATING";
 const MANIFEST: &str = "MANIFEST-";
 
 const MAGIC: &[u8; 8] = b"TRNCUR\r\n";
-/// Each copy of `CURRENT` has a sector of its own.
-const COPY: usize = 512;
+/// No sector holds two copies of `CURRENT`.
+const COPY: usize = SLOT as usize;
 
 /// A store in a directory.
 pub struct Directory {
     medium: Arc<dyn Medium>,
-    /// Locked before `live`.
+    read_only: bool,
+    id: Mutex<StoreId>,
+    commits: AtomicU64,
+    /// Locked before `files`.
     head: Mutex<Head>,
-    live: Mutex<SortedMap<FileId, u64>>,
+    files: Mutex<Files>,
     /// A file was created since the last sync of names.
     names_changed: AtomicBool,
     /// There is a store, or `CREATING` is on the medium.
     started: AtomicBool,
 }
 
+/// The files there are, and what they take, so that figures need no look at each.
+#[derive(Default)]
+struct Files {
+    /// Those that commits named.
+    live: SortedMap<FileId, Size>,
+    /// Sums over the tables among them. Logs are few, and take more as they are written.
+    tables: Space,
+    /// Whether it is known what those take that were there when the store was opened.
+    measured: bool,
+    /// Those that no commit names: being written, or dropped and not removed yet.
+    unnamed: SortedSet<FileId>,
+    /// The journal's.
+    generation: u64,
+}
+
+/// A file's size.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Its length, in bytes.
+    len: u64,
+    /// Bytes that it takes on the medium.
+    taken: u64,
+}
+
+impl Files {
+    fn name(&mut self, id: FileId, size: Size) {
+        self.forget(id);
+        self.unnamed.remove(&id);
+        self.live.insert(id, size);
+        if id.kind == FileKind::Table {
+            count(&mut self.tables, size);
+        }
+    }
+
+    fn forget(&mut self, id: FileId) {
+        if let Some(Size { len, taken }) = self.live.remove(&id)
+            && id.kind == FileKind::Table
+        {
+            self.tables.live = self.tables.live.wrapping_sub(len);
+            self.tables.taken = self.tables.taken.wrapping_sub(taken);
+        }
+    }
+
+    /// Takes what each file takes from a list of all.
+    fn measure(&mut self, listed: &[Listed]) {
+        self.measured = true;
+        self.tables = Space::default();
+        for (id, size) in self.live.iter_mut() {
+            // One that is not listed was named since, or is missing.
+            if let Some(found) = find(listed, &id.to_string()) {
+                size.taken = found.taken;
+            }
+            if id.kind == FileKind::Table {
+                count(&mut self.tables, *size);
+            }
+        }
+    }
+}
+
+/// Adds a table to the sums. Lengths are not trusted: what wraps comes right when it is taken off.
+fn count(tables: &mut Space, Size { len, taken }: Size) {
+    tables.live = tables.live.wrapping_add(len);
+    tables.taken = tables.taken.wrapping_add(taken);
+}
+
+fn find<'a>(listed: &'a [Listed], name: &str) -> Option<&'a Listed> {
+    let at = listed.binary_search_by(|file| file.name.as_str().cmp(name)).ok()?;
+    listed.get(at)
+}
+
 /// The journal's end, and what a failed commit left open.
 #[derive(Default)]
 struct Head {
     journal: Option<Journal>,
+    /// Bytes written to journals.
+    journal_bytes: u64,
     /// The greatest generation that was ever begun, whether it came to be named or not.
     last_generation: u64,
     /// The journal takes no more records; the next commit begins a new one.
@@ -74,43 +151,65 @@ fn manifest_generation(name: &str) -> Option<u64> {
     (manifest(generation) == name).then_some(generation)
 }
 
-fn encode_current(generation: u64) -> Vec<u8> {
+fn encode_current(id: StoreId, generation: u64) -> Vec<u8> {
     let mut copy = MAGIC.to_vec();
+    copy.extend_from_slice(&id.bytes());
     copy.extend_from_slice(&generation.to_le_bytes());
     copy.extend_from_slice(&checksum(&copy, 0).to_le_bytes());
     copy.resize(COPY, 0);
     copy.repeat(2)
 }
 
-/// Reads `CURRENT`: the generation that it names, and which of its copies (0, 1) are not valid.
+/// Reads `CURRENT`: the store's id, the generation that it names, and which of its copies (0, 1) are not valid.
 /// `None` where neither is.
 #[must_use]
-pub fn decode_current(bytes: &[u8]) -> Option<(u64, Vec<usize>)> {
+pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
     let copies = [0, COPY].map(|at| {
         let mut d = Decoder::new(bytes.get(at..)?);
-        let body = d.take(MAGIC.len() + 8)?;
+        let body = d.take(MAGIC.len() + StoreId::BYTES + 8)?;
         let sound = d.u64()? == checksum(body, 0);
-        let generation = Decoder::new(body.strip_prefix(MAGIC)?).u64()?;
-        sound.then_some(generation)
+        let mut d = Decoder::new(body.strip_prefix(MAGIC)?);
+        let named = (StoreId::decode(&mut d)?, d.u64()?);
+        sound.then_some(named)
     });
-    let generation = copies.iter().flatten().copied().next()?;
+    let (id, generation) = copies.iter().flatten().copied().next()?;
     let bad = copies.iter().enumerate().filter(|(_, c)| c.is_none()).map(|(n, _)| n);
-    Some((generation, bad.collect()))
+    Some((id, generation, bad.collect()))
 }
 
 impl Directory {
     /// The store in `medium`, or the place for one.
     ///
     /// # Errors
-    /// None yet: [`Storage::recover`] looks at the medium.
+    /// None but for the medium's source of ids: [`Storage::recover`] looks at the medium.
     pub fn open(medium: Arc<dyn Medium>) -> Result<Directory> {
+        Self::with(medium, false)
+    }
+
+    /// The store in `medium`, to be read and left as it is, to the byte: nothing is repaired or
+    /// cleared up, and every change is refused.
+    ///
+    /// # Errors
+    /// As for [`Directory::open`].
+    pub fn read_only(medium: Arc<dyn Medium>) -> Result<Directory> {
+        Self::with(medium, true)
+    }
+
+    fn with(medium: Arc<dyn Medium>, read_only: bool) -> Result<Directory> {
         Ok(Directory {
+            id: Mutex::new(medium.draw_id()?),
+            commits: AtomicU64::new(0),
             medium,
+            read_only,
             head: Mutex::default(),
-            live: Mutex::default(),
+            files: Mutex::default(),
             names_changed: AtomicBool::new(false),
             started: AtomicBool::new(false),
         })
+    }
+
+    fn changes(&self, action: &'static str) -> Result<()> {
+        if self.read_only { Err(Error::read_only(action, &self.medium.place())) } else { Ok(()) }
     }
 
     /// Whether `medium` has any file of a store, sound or not. Nothing is changed there.
@@ -118,10 +217,34 @@ impl Directory {
     /// # Errors
     /// A failing medium.
     pub fn is_there(medium: &dyn Medium) -> Result<bool> {
-        Ok(medium.list()?.iter().any(|name| {
-            let head = [CURRENT, CREATING].contains(&name.as_str());
-            head || FileId::parse(name).is_some() || manifest_generation(name).is_some()
-        }))
+        Ok(medium
+            .list()?
+            .iter()
+            .any(|name| ![LOCK, CURRENT_TEMP].contains(&name.as_str()) && Directory::is_name(name)))
+    }
+
+    /// Whether a store, or a copy of one, was begun in `medium` and never became whole: it holds
+    /// none then. Nothing is changed there.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn is_unfinished(medium: &dyn Medium) -> Result<bool> {
+        let names = medium.list()?;
+        let has = |name: &str| names.iter().any(|n| n == name);
+        Ok(has(CREATING) && !has(CURRENT))
+    }
+
+    /// The generation of the manifest of this name, if it is one's.
+    pub(super) fn manifest_generation(name: &str) -> Option<u64> {
+        manifest_generation(name)
+    }
+
+    /// Whether a store gives one of its files this name.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        [CURRENT, CURRENT_TEMP, CREATING, LOCK].contains(&name)
+            || FileId::parse(name).is_some()
+            || manifest_generation(name).is_some()
     }
 
     /// Makes `CREATING` durable before the first file of a new store. Whoever calls has locked the
@@ -133,6 +256,13 @@ impl Directory {
             self.started.store(true, Ordering::Release);
         }
         Ok(())
+    }
+
+    /// The salt of the store that `CURRENT` names, if it can be read.
+    pub(super) fn salt(medium: &dyn Medium) -> Option<u64> {
+        let mut bytes = vec![0; 2 * COPY];
+        let n = medium.open(CURRENT).and_then(|file| file.read_at(&mut bytes, 0)).ok()?;
+        decode_current(bytes.get(..n)?).map(|(id, ..)| id.salt())
     }
 
     fn sync_names(&self) -> Result<()> {
@@ -151,7 +281,9 @@ impl Directory {
         let left: Vec<_> = names.iter().filter(ours).collect();
         if creating {
             // CREATING itself stays for the creation that may follow.
-            left.into_iter().try_for_each(|name| self.medium.remove(name))?;
+            if !self.read_only {
+                left.into_iter().try_for_each(|name| self.medium.remove(name))?;
+            }
             return Ok(None);
         }
         if let Some(name) = left.first() {
@@ -168,12 +300,13 @@ impl Directory {
         }
     }
 
-    /// The generation that `CURRENT` names; damage to one of its copies goes to `repaired`.
-    fn read_current(&self, repaired: &mut Vec<Corruption>) -> Result<u64> {
+    /// The store and the generation that `CURRENT` names; damage to one of its copies goes to
+    /// `repaired`.
+    fn read_current(&self, repaired: &mut Vec<Corruption>) -> Result<(StoreId, u64)> {
         let file = self.medium.open(CURRENT)?;
-        let mut bytes = [0; 2 * COPY];
+        let mut bytes = vec![0; 2 * COPY];
         let n = file.read_at(&mut bytes, 0)?;
-        let (generation, bad) =
+        let (id, generation, bad) =
             decode_current(bytes.get(..n).unwrap_or_default()).ok_or_else(|| {
                 let found = format!("{n} bytes without a valid copy");
                 Corruption::new(CURRENT, 0, "the journal's generation", found)
@@ -183,20 +316,50 @@ impl Directory {
             let offset = (copy * COPY) as u64;
             Corruption::new(CURRENT, offset, expected, "bytes that fail their checksum")
         }));
-        Ok(generation)
+        Ok((id, generation))
     }
 
-    /// Removes what no record names.
-    fn sweep(&self, names: &[String], generation: u64) -> Result<()> {
-        let live = lock(&self.live);
+    /// Publishes the number of commits.
+    fn count(&self, head: &Head) {
+        let commits = head.journal.as_ref().map_or(0, Journal::commits);
+        self.commits.store(commits, Ordering::Release);
+    }
+
+    /// Refuses a journal that has lost its end, where a table that it does not name was begun after
+    /// a commit that it does not have.
+    fn ask_tables(&self, names: &[String], journal: &str) -> Result<()> {
+        let files = lock(&self.files);
+        let (salt, commits) = (self.id().salt(), self.commits());
+        for name in names {
+            let table = FileId::parse(name).filter(|id| id.kind == FileKind::Table);
+            if table.is_none_or(|id| files.live.contains_key(&id)) {
+                continue;
+            }
+            let Some(footer) = footer(&*self.medium.open(name)?)? else { continue };
+            if footer.salt == salt && footer.commits > commits {
+                let expected = format!("the {} commits before table {name}", footer.commits);
+                let found = format!("{commits}, and what was committed after them is lost");
+                return Err(Corruption::new(journal, 0, expected, found).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what no record names. Tables stay where a commit that was lost may have named them.
+    fn sweep(&self, names: &[String], generation: u64, witnessed: bool) -> Result<()> {
+        let mut files = lock(&self.files);
         for name in names {
             let dead = match (FileId::parse(name), manifest_generation(name)) {
-                (Some(id), _) => !live.contains_key(&id),
+                (Some(id), _) if id.kind == FileKind::Table && !witnessed => false,
+                (Some(id), _) => !files.live.contains_key(&id),
                 (None, Some(found)) => found != generation,
                 (None, None) => name == CREATING || name == CURRENT_TEMP,
             };
             if dead {
                 self.medium.remove(name)?;
+                if let Some(id) = FileId::parse(name) {
+                    files.unnamed.remove(&id);
+                }
             }
         }
         Ok(())
@@ -208,14 +371,19 @@ impl Directory {
         self.sync_names()?;
         if !head.begin_anew
             && let Some(journal) = &mut head.journal
-            && journal.append(record)?
         {
-            return Ok(());
+            let before = journal.appended_bytes();
+            if journal.append(record)? {
+                head.journal_bytes += journal.appended_bytes() - before;
+                return Ok(());
+            }
         }
         let edit = (commit.snapshot)();
-        let mut live = lock(&self.live).clone();
-        live.retain(|id, _| !record.dropped.contains(id));
-        let mut placed: Vec<_> = live.into_iter().map(|(id, len)| (id, placement(len))).collect();
+        let mut live = lock(&self.files).live.clone();
+        let dropped: SortedSet<_> = record.dropped.iter().copied().collect();
+        live.retain(|id, _| !dropped.contains(id));
+        let live = live.into_iter();
+        let mut placed: Vec<_> = live.map(|(id, size)| (id, placement(size.len))).collect();
         placed.extend(record.placed.iter().cloned());
         self.begin_generation(head, &Record { placed, dropped: Vec::new(), edit: Some(&edit) })
     }
@@ -225,17 +393,21 @@ impl Directory {
         head.begin_anew = true;
         let generation = next_generation(head.last_generation)?;
         head.last_generation = generation;
+        let id = JournalId { store: self.id(), generation };
+        let before = head.journal.as_ref().map_or(0, Journal::commits);
         let file = self.medium.create(&manifest(generation))?;
         let journal =
-            Journal::begin(file, 0, Journal::capacity_for(snapshot), generation, snapshot)?;
+            Journal::begin(file, (0, Journal::capacity_for(snapshot)), id, before, snapshot)?;
         let current = self.medium.create(CURRENT_TEMP)?;
-        write_all_at(&*current, &encode_current(generation), 0)?;
+        write_all_at(&*current, &encode_current(self.id(), generation), 0)?;
         current.sync()?;
         self.medium.sync_names()?;
         self.medium.rename(CURRENT_TEMP, CURRENT)?;
         self.medium.sync_names()?;
+        head.journal_bytes += journal.region().1;
         head.journal = Some(journal);
         head.begin_anew = false;
+        lock(&self.files).generation = generation;
         // The commit is on the medium: what goes wrong in clearing up, the next recovery clears.
         for name in self.medium.list().unwrap_or_default() {
             if name == CREATING || manifest_generation(&name).is_some_and(|n| n < generation) {
@@ -245,32 +417,70 @@ impl Directory {
         Ok(())
     }
 
-    /// Where a commit's files are: the lengths of those added.
-    fn record<'a>(&self, commit: &Commit<'a>) -> Result<Record<'a>> {
-        let mut placed = Vec::new();
+    /// Where a commit's files are, and the sizes of those added.
+    fn record<'a>(&self, commit: &Commit<'a>) -> Result<(Record<'a>, Vec<Size>)> {
+        let (mut placed, mut sizes) = (Vec::new(), Vec::new());
         for id in commit.added {
-            placed.push((*id, placement(self.medium.open(&id.to_string())?.len()?)));
+            let file = self.medium.open(&id.to_string())?;
+            let size = Size { len: file.len()?, taken: file.allocated()? };
+            placed.push((*id, placement(size.len)));
+            sizes.push(size);
         }
-        let live = lock(&self.live);
-        if let Some(id) = commit.dropped.iter().find(|id| !live.contains_key(id)) {
+        let files = lock(&self.files);
+        if let Some(id) = commit.dropped.iter().find(|id| !files.live.contains_key(id)) {
             return Err(Error::invalid("file to drop", "one that a commit named", id));
         }
-        Ok(Record { placed, dropped: commit.dropped.to_vec(), edit: Some(commit.edit) })
+        let record = Record { placed, dropped: commit.dropped.to_vec(), edit: Some(commit.edit) };
+        Ok((record, sizes))
     }
 
     /// What follows from a commit that is on the medium.
-    fn settle(&self, head: &mut Head, record: &Record<'_>) {
-        let mut live = lock(&self.live);
-        live.extend(record.placed.iter().map(|(id, placement)| (*id, placement.len)));
-        live.retain(|id, _| !record.dropped.contains(id));
+    fn settle(&self, head: &mut Head, record: &Record<'_>, sizes: Vec<Size>) {
+        self.count(head);
+        let mut files = lock(&self.files);
+        for ((id, _), size) in record.placed.iter().zip(sizes) {
+            files.name(*id, size);
+        }
+        for id in &record.dropped {
+            files.forget(*id);
+            files.unnamed.insert(*id);
+        }
         head.in_doubt.clear();
         for id in std::mem::take(&mut head.removed_in_doubt).iter() {
-            if !live.contains_key(id) {
+            if !files.live.contains_key(id) {
                 // Left where it is, the next recovery removes it.
                 let _ = self.medium.remove(&id.to_string());
+                files.unnamed.remove(id);
             }
         }
     }
+
+    /// Learns what the files take from one list of them.
+    fn measure(&self) -> Result<Vec<Listed>> {
+        let listed = self.medium.sizes()?;
+        lock(&self.files).measure(&listed);
+        Ok(listed)
+    }
+}
+
+/// What is wrong where a file that the journal names is not there.
+fn missing_file(name: &str, len: u64) -> Corruption {
+    Corruption::new(name, 0, format_args!("{len} bytes"), "no such file")
+}
+
+/// What is wrong with a file that should have `len` bytes and has `found`, if anything is.
+fn missing_end(name: &str, len: u64, found: u64) -> Option<Corruption> {
+    let before = || format!("{found} before the end of the file");
+    (found < len).then(|| Corruption::new(name, 0, format_args!("{len} bytes"), before()))
+}
+
+/// The footer of a table, if the file ends with one that can be read.
+fn footer(file: &dyn File) -> Result<Option<Footer>> {
+    let len = file.len()?;
+    let Some(at) = len.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
+    let mut bytes = [0; FOOTER_BYTES];
+    read_exact_at(file, &mut bytes, at)?;
+    Ok(Footer::decode(&bytes, file.name(), len).ok())
 }
 
 fn placement(len: u64) -> Placement {
@@ -282,6 +492,18 @@ impl Storage for Directory {
         self.medium.place()
     }
 
+    fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    fn id(&self) -> StoreId {
+        *lock(&self.id)
+    }
+
+    fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
+    }
+
     fn recover(&self) -> Result<Option<Recovered>> {
         let mut head = lock(&self.head);
         let names = self.medium.list()?;
@@ -289,52 +511,70 @@ impl Storage for Directory {
             return self.without_current(&names);
         }
         let mut repaired = Vec::new();
-        let generation = self.read_current(&mut repaired)?;
+        let (id, generation) = self.read_current(&mut repaired)?;
+        *lock(&self.id) = id;
         let name = manifest(generation);
         if !names.contains(&name) {
             return Err(Corruption::new(name, 0, "the journal", "no such file").into());
         }
         let file = self.medium.open(&name)?;
         let capacity = file.len()?;
-        let opened = Journal::open(file, 0, capacity, generation)?;
+        let opened = Journal::open(file, 0, capacity, JournalId { store: id, generation })?;
         repaired.extend(opened.repaired);
         head.begin_anew = !repaired.is_empty() || opened.discarded_bytes > 0;
         head.last_generation = generation;
         head.journal = Some(opened.journal);
         let live = opened.replayed.live.into_iter();
-        *lock(&self.live) = live.map(|(id, placement)| (id, placement.len)).collect();
+        let size = |placement: Placement| Size { len: placement.len, taken: 0 };
+        let live: SortedMap<_, _> = live.map(|(id, placement)| (id, size(placement))).collect();
+        let ids = names.iter().filter_map(|name| FileId::parse(name));
+        let unnamed = ids.filter(|id| !live.contains_key(id)).collect();
+        *lock(&self.files) = Files { live, unnamed, generation, ..Files::default() };
         self.started.store(true, Ordering::Release);
-        // What was read is acted on below: first it must be on the medium.
-        self.medium.sync_names()?;
-        self.sweep(&names, generation)?;
+        self.count(&head);
+        self.ask_tables(&names, &name)?;
+        if !self.read_only {
+            // What was read is acted on below: first it must be on the medium.
+            if let Some(journal) = &head.journal {
+                journal.confirm(opened.last)?;
+            }
+            self.medium.sync_names()?;
+            self.sweep(&names, generation, opened.witnessed)?;
+        }
         let discarded_bytes = opened.discarded_bytes;
         Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
+        self.changes("create")?;
         if !self.started.load(Ordering::Acquire) {
             self.start(&mut lock(&self.head))?;
         }
-        if lock(&self.live).contains_key(&id) {
+        if lock(&self.files).live.contains_key(&id) {
             return Err(Error::invalid("file to create", "a number never used", id));
         }
         let file = self.medium.create(&id.to_string())?;
         self.names_changed.store(true, Ordering::Release);
         if id.kind == FileKind::Log {
             // On failure nobody learns of the file.
-            file.set_len(capacity).and_then(|()| file.sync()).inspect_err(|_| {
+            file.allocate(capacity).and_then(|()| file.sync()).inspect_err(|_| {
                 let _ = self.medium.remove(&id.to_string());
             })?;
         }
+        lock(&self.files).unnamed.insert(id);
         Ok(file)
     }
 
     fn link(&self, id: FileId, from: &dyn Storage) -> Result<bool> {
+        self.changes("link")?;
         let Some(path) = from.path_of(id) else { return Ok(false) };
         if !self.started.load(Ordering::Acquire) {
             self.start(&mut lock(&self.head))?;
         }
         let linked = self.medium.link(&path, &id.to_string())?;
+        if linked {
+            lock(&self.files).unnamed.insert(id);
+        }
         self.names_changed.store(true, Ordering::Release);
         Ok(linked)
     }
@@ -345,21 +585,26 @@ impl Storage for Directory {
 
     fn open(&self, id: FileId) -> Result<Arc<dyn File>> {
         let name = id.to_string();
-        self.medium.open(&name).or_else(|e| {
-            let present = self.medium.list()?.contains(&name);
-            if present || !lock(&self.live).contains_key(&id) {
-                return Err(e);
-            }
-            Err(Corruption::new(name, 0, "a file that the journal names", "no such file").into())
-        })
+        let named = lock(&self.files).live.get(&id).copied();
+        let opened = self.medium.open(&name);
+        let Some(Size { len, .. }) = named else { return opened };
+        match opened {
+            Ok(file) => match missing_end(&name, len, file.len()?) {
+                Some(damage) => Err(damage.into()),
+                None => Ok(file),
+            },
+            Err(e) if self.medium.list()?.contains(&name) => Err(e),
+            Err(_) => Err(missing_file(&name, len).into()),
+        }
     }
 
     fn commit(&self, commit: &Commit<'_>) -> Result<()> {
+        self.changes("commit")?;
         let mut head = lock(&self.head);
-        let record = self.record(commit)?;
+        let (record, sizes) = self.record(commit)?;
         match self.put(&mut head, commit, &record) {
             Ok(()) => {
-                self.settle(&mut head, &record);
+                self.settle(&mut head, &record, sizes);
                 Ok(())
             }
             Err(e) => {
@@ -371,8 +616,9 @@ impl Storage for Directory {
     }
 
     fn remove(&self, id: FileId) -> Result<()> {
+        self.changes("remove")?;
         let mut head = lock(&self.head);
-        if lock(&self.live).contains_key(&id) {
+        if lock(&self.files).live.contains_key(&id) {
             return Err(Error::invalid(
                 "file to remove",
                 "one that a commit dropped, or that none named",
@@ -383,11 +629,15 @@ impl Storage for Directory {
             head.removed_in_doubt.insert(id);
             return Ok(());
         }
+        // A large file takes its time to go, and commits go on meanwhile: none names this one.
+        drop(head);
         match self.medium.remove(&id.to_string()) {
             // Done already, perhaps by a call that was answered with an error.
-            Err(Error::Io(refused)) if refused.source.kind() == ErrorKind::NotFound => Ok(()),
-            other => other,
+            Err(Error::Io(refused)) if refused.source.kind() == ErrorKind::NotFound => {}
+            other => other?,
         }
+        lock(&self.files).unnamed.remove(&id);
+        Ok(())
     }
 
     fn files(&self) -> Result<Vec<FileId>> {
@@ -398,21 +648,29 @@ impl Storage for Directory {
     }
 
     fn space(&self) -> Result<Space> {
-        let mut space = Space::default();
-        for name in self.medium.list()? {
-            let id = FileId::parse(&name);
-            let journal = manifest_generation(&name);
-            if id.is_none() && journal.is_none() {
-                continue;
-            }
+        if !lock(&self.files).measured {
+            self.measure()?;
+        }
+        let files = lock(&self.files);
+        let mut space = files.tables;
+        let logs = files.live.below(&FileId::table(0)).iter().map(|(id, _)| id);
+        let few: Vec<_> = logs.chain(files.unnamed.iter()).map(FileId::to_string).collect();
+        let journal = manifest(files.generation);
+        drop(files);
+        for name in few {
             // A file that is removed meanwhile takes no room.
-            let len = self.medium.open(&name).and_then(|f| f.len()).unwrap_or(0);
-            space.taken += len;
-            if id.is_none_or(|id| lock(&self.live).contains_key(&id)) {
-                space.live += len;
-            }
+            let Ok(file) = self.medium.open(&name) else { continue };
+            space.taken += file.allocated().unwrap_or(0);
+        }
+        if let Ok(file) = self.medium.open(&journal) {
+            space.taken += file.allocated().unwrap_or(0);
+            space.live += file.len().unwrap_or(0);
         }
         Ok(space)
+    }
+
+    fn journal_bytes(&self) -> u64 {
+        lock(&self.head).journal_bytes
     }
 
     /// The journal, `CURRENT`, and that each named file is there with its length.
@@ -421,26 +679,29 @@ impl Storage for Directory {
         let Some(journal) = &head.journal else { return Ok(Vec::new()) };
         let mut damage = Vec::new();
         match self.read_current(&mut damage) {
-            Ok(found) if found == journal.generation() || head.begin_anew => {}
-            Ok(found) => {
-                let expected = format!("generation {}", journal.generation());
-                damage.push(Corruption::new(CURRENT, 0, expected, found.to_string()));
+            Ok((id, found))
+                if id == self.id() && (found == journal.generation() || head.begin_anew) => {}
+            Ok((id, found)) => {
+                let name = |id, generation| format!("generation {generation} of store {id}");
+                let expected = name(self.id(), journal.generation());
+                damage.push(Corruption::new(CURRENT, 0, expected, name(id, found)));
             }
             Err(Error::Corrupt(c)) => damage.push(*c),
             Err(e) => return Err(e),
         }
         damage.extend(journal.check()?);
-        let names = self.medium.list()?;
-        for (id, len) in lock(&self.live).iter() {
+        damage.extend(self.check_files()?);
+        Ok(damage)
+    }
+
+    fn check_files(&self) -> Result<Vec<Corruption>> {
+        let listed = self.measure()?;
+        let mut damage = Vec::new();
+        for (id, Size { len, .. }) in lock(&self.files).live.iter() {
             let name = id.to_string();
-            if !names.contains(&name) {
-                damage.push(Corruption::new(name, 0, format_args!("{len} bytes"), "no such file"));
-                continue;
-            }
-            let found = self.medium.open(&name)?.len()?;
-            if found < *len {
-                let found = format!("{found} before the end of the file");
-                damage.push(Corruption::new(name, 0, format_args!("{len} bytes"), found));
+            match find(&listed, &name) {
+                Some(found) => damage.extend(missing_end(&name, *len, found.len)),
+                None => damage.push(missing_file(&name, *len)),
             }
         }
         Ok(damage)

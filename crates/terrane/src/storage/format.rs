@@ -1,9 +1,9 @@
 //! The format of a store: a version and feature bits, and which of them this release reads.
 
-use crate::error::{Error, Result};
+use crate::error::{Corruption, Error, Result};
 
-/// The version this release writes, and the greatest it reads.
-pub(crate) const VERSION: u32 = 1;
+/// The version this release reads and writes.
+pub(crate) const VERSION: u32 = 2;
 /// Features without which a store cannot be read, as far as this release knows them.
 pub(crate) const KNOWN_REQUIRED: u32 = 0;
 
@@ -22,10 +22,14 @@ impl Format {
     /// What this release writes.
     pub(crate) const CURRENT: Format = Format { version: VERSION, required: 0, optional: 0 };
 
-    /// Refuses a store of a later release.
+    /// Refuses a store of a later release, or one from before the format of the first.
     pub(crate) fn check(self, file: &str) -> Result<()> {
+        if self.version < VERSION {
+            let expected = format_args!("format version {VERSION}");
+            return Err(Corruption::new(file, 0, expected, self.version).into());
+        }
         let unknown = self.required & !KNOWN_REQUIRED;
-        if self.version <= VERSION && unknown == 0 {
+        if self.version == VERSION && unknown == 0 {
             return Ok(());
         }
         Err(Error::newer_format(

@@ -5,27 +5,38 @@
 //! not fit, or recovery met anything irregular, the storage begins a new *generation* elsewhere,
 //! with a snapshot as its first record.
 //!
-//! 1. [`Journal::begin`] writes the first record and zeros to the region's end, and syncs.
-//! 2. [`Journal::append`] writes a record as two copies, each from a sector boundary and filled up
-//!    with zeros to one, in one write; then it syncs.
-//! 3. [`scan`] takes for each index in order the first valid copy. It ends where neither copy is
+//! 1. A region is two *mirrors*, its two halves. Record after record lies in both, at the same
+//!    place in each, from a multiple of 16 KiB on.
+//! 2. [`Journal::begin`] writes the first record and zeros to the region's end, and syncs.
+//! 3. [`Journal::append`] writes a record as a frame in either mirror, filled up with zeros to a
+//!    multiple of 4 KiB; then it syncs.
+//! 4. [`scan`] takes for each index in order the first valid copy. It ends where neither copy is
 //!    valid. A later record that is valid makes that damage; otherwise what lies there is a commit
 //!    that never ended.
 //!
 //! ```text
-//! frame:  checksum u64 | payload length u32 | 0 u32 | generation u64 | index u64 | payload | zeros
-//! record: frame, the same frame
-//! first record's payload:  version, required, optional features u32 | capacity u64 | snapshot
+//! region: mirror, mirror
+//! mirror: record 0, zeros to a multiple of 16 KiB | record 1, zeros | ... | zeros
+//! record: checksum u64 | payload length u32 | 0 u32 | generation u64 | index u64 | payload
+//! first record's payload:  version, required, optional features u32 | store id 16 bytes |
+//!                          commits before it u64 | capacity u64 | snapshot
+//! witness: checksum u64 | records u64, in the last 16 KiB of the second mirror
 //! ```
 //!
-//! **No single flipped bit and no single lost sector takes a record that was committed.** No sector
-//! is shared by two frames, so it takes at most one copy of one record, and the other stands at its
-//! own sector. A record is synced before the next one is written and before its commit returns, so
-//! only the last can be torn, and the last is taken if either copy is whole. No sector of a
-//! committed record is ever written again but with the same bytes ([`Journal::open`]), so a torn
-//! write cannot harm one.
+//! **No record is forgotten without a word.** When a record is durable, the witness says how many
+//! there are; the sync of the next record makes that durable, too. A journal that ends before the
+//! record that its witness counts last has lost it, however much like an end its bytes look.
 //!
-//! **Nothing stale parses.** A frame's checksum is seeded with its generation and index, and the
+//! **No single flipped bit, and no single lost sector of up to 16 KiB, takes a record that was
+//! committed.** No such sector is shared by two frames, so it takes at most one copy of one record,
+//! and the other stands in the other mirror. A record is synced before the next one is written and
+//! before its commit returns, so only the last can be torn, and the last is taken if either copy is
+//! whole. A write that ruins every sector it touches harms no earlier record, and where a committed
+//! one is written again ([`Journal::confirm`], with the same bytes), its other copy is durable
+//! meanwhile.
+//!
+//! **Nothing stale parses.** A frame's checksum is seeded with the store's salt, its generation and
+//! its index, and the
 //! region was all zeros (synced) before its generation was named, so what lies in it was written by
 //! this generation. What a torn commit left could meet only a commit at the same place; an
 //! irregular end begins a new generation instead of writing there.
@@ -34,29 +45,52 @@ use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::format::Format;
 use crate::storage::record::{Record, Replayed, replay};
-use crate::storage::volume::extents::UNIT;
-use crate::storage::{File, read_exact_at, write_all_at};
+use crate::storage::{File, StoreId, read_exact_at, write_all_at};
 use std::sync::Arc;
 
-/// What the medium writes whole or not at all, in bytes.
-const SECTOR: usize = 512;
+/// Records begin at multiples of this, in bytes: no sector of a medium is larger.
+pub(crate) const SLOT: u64 = 16 << 10;
+/// Frames are filled up to multiples of this, in bytes, so that most media write whole sectors.
+const PAGE: usize = 4096;
 const FRAME_HEADER: usize = 32;
 /// What precedes the snapshot in the first record.
-const REGION_HEADER: usize = 20;
+const REGION_HEADER: usize = 44;
+/// The bytes of a witness. It has a slot of its own, at the end of the region.
+const WITNESS: usize = 16;
 /// The least capacity of a region, in bytes.
-pub(crate) const LEAST_CAPACITY: u64 = 64 << 10;
-/// A region holds this many times its first frame: two are the snapshot, the rest are records.
+pub(crate) const LEAST_CAPACITY: u64 = 1 << 20;
+/// A region holds this many times its first record: two are the snapshot, the rest are others.
 const CAPACITY_FACTOR: u64 = 8;
+
+/// Whose journal it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalId {
+    /// The store's.
+    pub store: StoreId,
+    /// Which of its journals.
+    pub generation: u64,
+}
+
+impl JournalId {
+    /// What seeds the checksum of the frames of this record.
+    #[must_use]
+    pub fn seed(self, index: u64) -> u64 {
+        self.store.salt() ^ self.generation.rotate_left(32) ^ index
+    }
+}
 
 /// An open journal, positioned after its last record.
 pub(crate) struct Journal {
     file: Arc<dyn File>,
     base: u64,
     capacity: u64,
-    generation: u64,
-    /// The index of the next record, and where it goes in the region.
+    id: JournalId,
+    /// Commits before the first record, which is one itself.
+    before: u64,
+    /// The index of the next record, and where it goes in each mirror.
     index: u64,
     end: u64,
+    appended: u64,
     /// An append failed: nobody knows what lies from `end` on.
     in_doubt: bool,
 }
@@ -67,61 +101,133 @@ pub(crate) struct Opened {
     pub(crate) replayed: Replayed,
     pub(crate) repaired: Vec<Corruption>,
     pub(crate) discarded_bytes: u64,
+    /// The last record and where it is, unless it is the first.
+    pub(crate) last: Option<(u64, Vec<u8>)>,
+    /// The witness is valid, and as new as a crash may leave it: nothing after the records was lost.
+    pub(crate) witnessed: bool,
 }
 
 impl Journal {
     /// How large a region to give to a journal whose first record is `snapshot`, in bytes.
     pub(crate) fn capacity_for(snapshot: &Record<'_>) -> u64 {
-        let frame = frame_size(snapshot.encode().len() + REGION_HEADER) as u64;
-        (frame * CAPACITY_FACTOR).max(LEAST_CAPACITY).next_multiple_of(UNIT)
+        let first = slots(frame_size(snapshot.encode().len() + REGION_HEADER));
+        (first * CAPACITY_FACTOR).max(LEAST_CAPACITY)
     }
 
-    /// Begins a generation in a region of `capacity` bytes from `base`, whatever lies there.
+    /// Begins a generation in a region of `capacity` bytes from `base`, whatever lies there, after
+    /// `before` commits.
     pub(crate) fn begin(
         file: Arc<dyn File>,
-        base: u64,
-        capacity: u64,
-        generation: u64,
+        (base, capacity): (u64, u64),
+        id: JournalId,
+        before: u64,
         snapshot: &Record<'_>,
     ) -> Result<Self> {
-        let mut payload = Vec::new();
-        Format::CURRENT.encode(&mut payload);
-        payload.extend_from_slice(&capacity.to_le_bytes());
-        payload.extend_from_slice(&snapshot.encode());
-        let mut bytes = encode(&payload, generation, 0)?;
-        let end = bytes.len() as u64;
-        fill(&mut bytes, capacity.max(end), file.name())?;
-        write_all_at(&*file, &bytes, base)?;
-        file.sync()?;
-        Ok(Journal { file, base, capacity, generation, index: 1, end, in_doubt: false })
+        let first = snapshot.encode();
+        let (bytes, end) = lay_out([&*first], capacity, id, before, file.name())?;
+        if file.len()? <= base {
+            // A new file reads as zeros where nothing is written.
+            file.allocate(base + capacity)?;
+            for mirror in [0, bytes.len() / 2] {
+                let record = bytes.get(mirror..mirror + end as usize).unwrap_or_default();
+                write_all_at(&*file, record, base + mirror as u64)?;
+            }
+        } else {
+            write_all_at(&*file, &bytes, base)?;
+        }
+        let journal = Journal {
+            file,
+            base,
+            capacity,
+            id,
+            before,
+            index: 1,
+            end,
+            appended: 0,
+            in_doubt: false,
+        };
+        journal.witness();
+        journal.file.sync()?;
+        Ok(journal)
     }
 
-    /// Reads the journal of `generation` in a region, and puts it on the medium: a record that was
-    /// read but is not there yet must not be acted on. If an earlier sync of the last record failed,
-    /// another one would not save it, so it is written again, as it is. (The first was synced before
-    /// its generation was named, and those between before the next was written.)
+    /// Copies the journal, record by record, into another region of the same capacity, from `base`
+    /// of `file`, as `generation`.
+    pub(crate) fn copy(&self, file: Arc<dyn File>, base: u64, generation: u64) -> Result<Self> {
+        let name = self.file.name();
+        let bytes = read_region(&*self.file, self.base, self.capacity)?;
+        let scan = scan(&bytes, self.id, name, self.base)?;
+        self.all_there(&scan).map_or(Ok(()), Err)?;
+        let records = scan.records.iter().map(|(_, payload)| *payload);
+        let id = JournalId { generation, ..self.id };
+        let (bytes, _) = lay_out(records, self.capacity, id, self.before, name)?;
+        write_all_at(&*file, &bytes, base)?;
+        file.sync()?;
+        let Journal { capacity, before, index, end, appended, in_doubt, .. } = *self;
+        let copy = Journal { file, base, capacity, id, before, index, end, appended, in_doubt };
+        copy.witness();
+        Ok(copy)
+    }
+
+    /// Reads the journal `id` in a region, and changes nothing.
     pub(crate) fn open(
         file: Arc<dyn File>,
         base: u64,
         capacity: u64,
-        generation: u64,
+        id: JournalId,
     ) -> Result<Opened> {
         let bytes = read_region(&*file, base, capacity)?;
-        let scan = scan(&bytes, generation, file.name(), base)?;
+        let scan = scan(&bytes, id, file.name(), base)?;
         let replayed = replay(file.name(), &scan.records)?;
-        let Scan { records, repaired, end, discarded_bytes } = scan;
+        let Scan { records, repaired, end, discarded_bytes, capacity, before, witness, .. } = scan;
         let index = records.len() as u64;
-        if let Some((at, payload)) = records.last().filter(|_| index > 1) {
-            write_all_at(&*file, &encode(payload, generation, index - 1)?, *at)?;
+        let last = records.last().filter(|_| index > 1);
+        let last = last.map(|(at, payload)| (*at, payload.to_vec()));
+        let (appended, in_doubt) = (0, false);
+        let journal = Journal { file, base, capacity, id, before, index, end, appended, in_doubt };
+        // The last record's witness may not be durable, a record behind it that was never synced may
+        // be there, and a witness may have been refused.
+        let witnessed = witness.saturating_add(3) >= index;
+        Ok(Opened { journal, replayed, repaired, discarded_bytes, last, witnessed })
+    }
+
+    /// Makes a journal that was opened durable: a record that was read but is not durable yet must
+    /// not be acted on. If an earlier sync of the last record failed, another one would not save it,
+    /// so it is written again, as it is, one copy after the other. (The first was synced before its
+    /// generation was named, and those between before the next was written.)
+    pub(crate) fn confirm(&self, last: Option<(u64, Vec<u8>)>) -> Result<()> {
+        self.file.sync()?;
+        if let Some((at, payload)) = last {
+            let frame = encode(&payload, self.id, self.index - 1)?;
+            for mirror in [0, self.capacity / 2] {
+                write_all_at(&*self.file, &frame, at + mirror)?;
+                self.file.sync()?;
+            }
         }
-        file.sync()?;
-        let journal = Journal { file, base, capacity, generation, index, end, in_doubt: false };
-        Ok(Opened { journal, replayed, repaired, discarded_bytes })
+        self.witness();
+        Ok(())
     }
 
     /// The generation.
     pub(crate) fn generation(&self) -> u64 {
-        self.generation
+        self.id.generation
+    }
+
+    /// How many commits the store has made, those of earlier generations included.
+    pub(crate) fn commits(&self) -> u64 {
+        self.before + self.index
+    }
+
+    /// Writes how many records are durable. Not synced, and an error is no failure of the commit:
+    /// a witness that is missing claims nothing.
+    fn witness(&self) {
+        let at = self.base + self.capacity - SLOT;
+        let _ = write_all_at(&*self.file, &encode_witness(self.id, self.index), at);
+    }
+
+    /// Bytes that were written by appending, in both mirrors.
+    pub(crate) fn appended_bytes(&self) -> u64 {
+        self.appended
     }
 
     /// The region: where it begins, and its bytes.
@@ -132,45 +238,53 @@ impl Journal {
     /// Appends a record and syncs; false, and nothing is written, where the region is too full.
     /// After an error what was written is unknown: only a new generation settles it.
     pub(crate) fn append(&mut self, record: &Record<'_>) -> Result<bool> {
-        let bytes = encode(&record.encode(), self.generation, self.index)?;
-        let end = self.end + bytes.len() as u64;
-        if end > self.capacity {
+        let frame = encode(&record.encode(), self.id, self.index)?;
+        let end = self.end + slots(frame.len());
+        if end > self.capacity / 2 - SLOT {
             return Ok(false);
         }
         self.in_doubt = true;
-        write_all_at(&*self.file, &bytes, self.base + self.end)?;
+        for mirror in [0, self.capacity / 2] {
+            write_all_at(&*self.file, &frame, self.base + mirror + self.end)?;
+        }
         self.file.sync()?;
         self.in_doubt = false;
         self.index += 1;
         self.end = end;
+        self.appended += 2 * frame.len() as u64;
+        self.witness();
         Ok(true)
     }
 
     /// Reads the region again and answers every damage in it.
     pub(crate) fn check(&self) -> Result<Vec<Corruption>> {
-        let name = self.file.name();
         let bytes = read_region(&*self.file, self.base, self.capacity)?;
-        let scan = match scan(&bytes, self.generation, name, self.base) {
+        let mut scan = match scan(&bytes, self.id, self.file.name(), self.base) {
             Ok(scan) => scan,
             Err(Error::Corrupt(damage)) => return Ok(vec![*damage]),
             Err(e) => return Err(e),
         };
-        let mut damage = scan.repaired;
-        let mut found = scan.records.len() as u64;
         if self.in_doubt {
-            damage.retain(|d| d.offset < self.base + self.end);
-            found = found.min(self.index);
+            // The record that an append left may be there, in part or whole.
+            let in_mirror = |d: &Corruption| (d.offset - self.base) % (self.capacity / 2);
+            scan.repaired.retain(|d| in_mirror(d) < self.end);
+            scan.records.truncate(usize::try_from(self.index).unwrap_or(usize::MAX));
         }
-        if found != self.index {
-            let at = self.base + scan.end;
-            damage.push(Corruption::new(
-                name,
-                at,
+        let lost = self.all_there(&scan);
+        Ok(scan.repaired.into_iter().chain(lost).collect())
+    }
+
+    /// The damage where there is not every record that was appended.
+    fn all_there(&self, scan: &Scan<'_>) -> Option<Corruption> {
+        let found = scan.records.len() as u64;
+        (found != self.index).then(|| {
+            Corruption::new(
+                self.file.name(),
+                self.base + scan.end,
                 format_args!("{} records", self.index),
                 format_args!("{found} that are whole"),
-            ));
-        }
-        Ok(damage)
+            )
+        })
     }
 }
 
@@ -199,16 +313,35 @@ fn read_region(file: &dyn File, base: u64, capacity: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The bytes that are written of a frame.
 fn frame_size(payload: usize) -> usize {
-    (FRAME_HEADER + payload).next_multiple_of(SECTOR)
+    (FRAME_HEADER + payload).next_multiple_of(PAGE)
 }
 
-fn seed(generation: u64, index: u64) -> u64 {
-    generation.rotate_left(32) ^ index
+/// The bytes of a mirror that a frame of `size` bytes takes.
+fn slots(size: usize) -> u64 {
+    (size as u64).next_multiple_of(SLOT)
 }
 
-/// A record: two frames.
-fn encode(payload: &[u8], generation: u64, index: u64) -> Result<Vec<u8>> {
+fn encode_witness(id: JournalId, records: u64) -> Vec<u8> {
+    let count = records.to_le_bytes();
+    let sum = checksum(&count, id.seed(u64::MAX)).to_le_bytes();
+    [sum, count].concat()
+}
+
+/// How many records the witness in a region of `capacity` bytes counts; 0 where it is not valid.
+fn decode_witness(bytes: &[u8], capacity: usize, id: JournalId) -> u64 {
+    let at = capacity.saturating_sub(SLOT as usize);
+    let stored = bytes.get(at..).and_then(|rest| rest.get(..WITNESS));
+    let records = stored.and_then(|stored| {
+        let records = Decoder::new(stored.get(8..)?).u64()?;
+        (encode_witness(id, records) == stored).then_some(records)
+    });
+    records.unwrap_or(0)
+}
+
+/// A frame.
+fn encode(payload: &[u8], id: JournalId, index: u64) -> Result<Vec<u8>> {
     let len = u32::try_from(payload.len()).map_err(|_| {
         Error::invalid(
             "journal record",
@@ -217,135 +350,256 @@ fn encode(payload: &[u8], generation: u64, index: u64) -> Result<Vec<u8>> {
         )
     })?;
     let size = frame_size(payload.len());
-    let mut body = Vec::with_capacity(size);
-    body.extend_from_slice(&len.to_le_bytes());
-    body.extend_from_slice(&0u32.to_le_bytes());
-    body.extend_from_slice(&generation.to_le_bytes());
-    body.extend_from_slice(&index.to_le_bytes());
-    body.extend_from_slice(payload);
-    let sum = checksum(&body, seed(generation, index));
-    let mut out = Vec::with_capacity(2 * size);
-    for end in [size, 2 * size] {
-        out.extend_from_slice(&sum.to_le_bytes());
-        out.extend_from_slice(&body);
-        out.resize(end, 0);
+    let mut out = Vec::with_capacity(size);
+    out.extend_from_slice(&[0; 8]);
+    out.extend_from_slice(&len.to_le_bytes());
+    out.extend_from_slice(&0u32.to_le_bytes());
+    out.extend_from_slice(&id.generation.to_le_bytes());
+    out.extend_from_slice(&index.to_le_bytes());
+    out.extend_from_slice(payload);
+    if let Some((sum, body)) = out.split_first_chunk_mut() {
+        *sum = checksum(body, id.seed(index)).to_le_bytes();
     }
+    out.resize(size, 0);
     Ok(out)
+}
+
+/// A region of `capacity` bytes that holds `records`, the first of them the snapshot, and where in
+/// each mirror the next goes.
+fn lay_out<'a>(
+    records: impl IntoIterator<Item = &'a [u8]>,
+    capacity: u64,
+    id: JournalId,
+    before: u64,
+    file: &str,
+) -> Result<(Vec<u8>, u64)> {
+    let mut bytes = Vec::new();
+    fill(&mut bytes, capacity, file)?;
+    let half = bytes.len() / 2;
+    let (first, second) = bytes.split_at_mut(half);
+    let mut at = 0;
+    for (index, record) in (0..).zip(records) {
+        let mut payload = Vec::new();
+        if index == 0 {
+            Format::CURRENT.encode(&mut payload);
+            payload.extend_from_slice(&id.store.bytes());
+            payload.extend_from_slice(&before.to_le_bytes());
+            payload.extend_from_slice(&capacity.to_le_bytes());
+        }
+        payload.extend_from_slice(record);
+        let frame = encode(&payload, id, index)?;
+        for mirror in [&mut *first, &mut *second] {
+            let place = mirror.get_mut(at..).and_then(|rest| rest.get_mut(..frame.len()));
+            let full = || Error::no_space(file, frame.len() as u64);
+            place.ok_or_else(full)?.copy_from_slice(&frame);
+        }
+        at += frame.len().next_multiple_of(SLOT as usize);
+    }
+    Ok((bytes, at as u64))
 }
 
 /// A valid frame.
 struct Frame<'a> {
     index: u64,
     payload: &'a [u8],
-    size: usize,
 }
 
-/// The frame of `generation` at `at`, if there is a valid one.
-fn frame(bytes: &[u8], at: usize, generation: u64) -> Option<Frame<'_>> {
+/// The frame of journal `id` at `at`, if there is a valid one.
+fn frame(bytes: &[u8], at: usize, id: JournalId) -> Option<Frame<'_>> {
     let mut d = Decoder::new(bytes.get(at..)?);
     let sum = d.u64()?;
     let body = d.rest();
     let (len, zero) = (usize::try_from(d.u32()?).ok()?, d.u32()?);
     let (found, index) = (d.u64()?, d.u64()?);
-    if zero != 0 || found != generation {
+    if zero != 0 || found != id.generation {
         return None;
     }
     let payload = d.take(len)?;
     let body = body.get(..FRAME_HEADER - 8 + len)?;
-    (checksum(body, seed(generation, index)) == sum).then(|| Frame {
-        index,
-        payload,
-        size: frame_size(len),
-    })
+    (checksum(body, id.seed(index)) == sum).then_some(Frame { index, payload })
 }
 
 /// What a region's bytes hold.
 #[derive(Debug)]
 pub struct Scan<'a> {
-    /// The records, each with its offset in the file; the first without its region header.
+    /// The records, each with its offset in the file, that of its first copy; the first without its
+    /// region header.
     pub records: Vec<(u64, &'a [u8])>,
     /// Copies that are not valid, where the other one is.
     pub repaired: Vec<Corruption>,
-    /// Where the next record would go in the region, in bytes.
+    /// Where in each mirror the next record would go, in bytes.
     pub end: u64,
-    /// Bytes from there that are not zeros: a commit that never ended.
+    /// Bytes from there, in the mirror that has more of them, that are not zeros: a commit that
+    /// never ended.
     pub discarded_bytes: u64,
+    /// The region's length, in bytes; the second mirror begins at half of it.
+    pub capacity: u64,
+    /// The record there is lost, though later ones are not.
+    lost: Option<Corruption>,
+    /// How many commits the store had made before the first record.
+    pub before: u64,
+    /// How many records the witness counts, at most as many as there are.
+    pub witness: u64,
 }
 
-/// Reads the records of `generation` in the region `bytes`, which lies at `base` of `file`.
+/// Reads the records of journal `id` in the region `bytes`, which lies at `base` of `file`.
 ///
 /// # Errors
 /// [`Error::Corrupt`] where a committed record is lost, [`Error::NewerFormat`] where a later release
 /// wrote the region.
-pub fn scan<'a>(bytes: &'a [u8], generation: u64, file: &str, base: u64) -> Result<Scan<'a>> {
-    let mut out = Scan { records: Vec::new(), repaired: Vec::new(), end: 0, discarded_bytes: 0 };
+pub fn scan<'a>(bytes: &'a [u8], id: JournalId, file: &str, base: u64) -> Result<Scan<'a>> {
+    let found = prefix(bytes, id, file, base)?;
+    found.lost.clone().map_or(Ok(found), |lost| Err(lost.into()))
+}
+
+/// As [`scan`], up to a record that is lost.
+fn prefix<'a>(bytes: &'a [u8], id: JournalId, file: &str, base: u64) -> Result<Scan<'a>> {
+    let generation = id.generation;
+    let (capacity, before) = region_header(bytes, id, file, base)?;
+    let witness = decode_witness(bytes, capacity, id);
+    let half = capacity / 2;
+    let end = bytes.len().min(2 * half);
+    let mirrors = [bytes.get(..half), bytes.get(half..end)].map(Option::unwrap_or_default);
+    let capacity = capacity as u64;
+    let mut out = Scan {
+        records: Vec::new(),
+        repaired: Vec::new(),
+        end: 0,
+        discarded_bytes: 0,
+        capacity,
+        before,
+        witness,
+        lost: None,
+    };
+    let found = bytes.len() as u64;
+    if found < capacity {
+        let expected = format!("a journal of {capacity} bytes");
+        out.repaired.push(Corruption::new(file, base + found, expected, format!("{found} bytes")));
+    }
     let mut at = 0;
     loop {
         let index = out.records.len() as u64;
         let place = base + at as u64;
-        let copy = |n, at: usize| {
-            let expected = format!("copy {n} of record {index}, generation {generation}");
-            Corruption::new(file, base + at as u64, expected, "bytes that fail their checksum")
-        };
-        let found = frame(bytes, at, generation).filter(|f| f.index == index);
-        let (payload, next) = if let Some(first) = found {
-            let second = at + first.size;
-            if frame(bytes, second, generation).is_none_or(|f| f.index != index) {
-                out.repaired.push(copy(2, second));
+        let copies = mirrors.map(|m| frame(m, at, id).filter(|f| f.index == index));
+        let Some(record) = copies.iter().flatten().next() else {
+            if let Some((other, found)) = later(mirrors, at, index, id) {
+                let expected = format!("record {index} of generation {generation}");
+                let other = base + other as u64;
+                let found = format!("no valid copy of it, but record {found} at byte {other}");
+                out.lost = Some(Corruption::new(file, place, expected, found));
             }
-            (first.payload, second + first.size)
-        } else {
-            match later(bytes, at, index, generation) {
-                None => break,
-                Some((second, f)) if f.index == index => {
-                    out.repaired.push(copy(1, at));
-                    (f.payload, second + f.size)
-                }
-                Some((other, f)) => {
-                    let expected = format!("record {index} of generation {generation}");
-                    let found = format!(
-                        "no valid copy of it, but record {} at byte {}",
-                        f.index,
-                        base + other as u64
-                    );
-                    return Err(Corruption::new(file, place, expected, found).into());
-                }
-            }
+            break;
         };
-        let payload =
-            if index == 0 { region_payload(payload, bytes.len(), file, base)? } else { payload };
-        out.records.push((place, payload));
-        at = next;
+        for (n, _) in copies.iter().enumerate().filter(|(_, copy)| copy.is_none()) {
+            let expected = format!("copy {} of record {index}, generation {generation}", n + 1);
+            let offset = place + (n * half) as u64;
+            let found = "bytes that fail their checksum";
+            out.repaired.push(Corruption::new(file, offset, expected, found));
+        }
+        let header = if index == 0 { REGION_HEADER } else { 0 };
+        out.records.push((place, record.payload.get(header..).unwrap_or_default()));
+        at += frame_size(record.payload.len()).next_multiple_of(SLOT as usize);
     }
-    if out.records.is_empty() {
-        let expected = format!("the first record of generation {generation}");
-        return Err(Corruption::new(file, base, expected, "no valid copy of it").into());
+    let (place, found) = (base + at as u64, out.records.len() as u64);
+    if witness > found && out.lost.is_none() {
+        let expected = format!("{witness} records of generation {generation} that were committed");
+        let found = format!("only {found}, and what was committed after them is lost");
+        out.lost = Some(Corruption::new(file, place, expected, found));
     }
     out.end = at as u64;
-    let tail = bytes.get(at..).unwrap_or_default();
-    out.discarded_bytes = tail.iter().rposition(|b| *b != 0).map_or(0, |last| last as u64 + 1);
+    let records = half.saturating_sub(SLOT as usize);
+    let tails = mirrors
+        .map(|m| m.get(at..m.len().min(records)).and_then(|t| t.iter().rposition(|b| *b != 0)));
+    out.discarded_bytes = tails.into_iter().flatten().max().map_or(0, |last| last as u64 + 1);
     Ok(out)
 }
 
-/// The second copy of record `index`, which begins at `at`; or else any valid later record.
-fn later(bytes: &[u8], at: usize, index: u64, generation: u64) -> Option<(usize, Frame<'_>)> {
-    (at..bytes.len()).step_by(SECTOR).skip(1).find_map(|q| {
-        let f = frame(bytes, q, generation)?;
-        (f.index > index || (f.index == index && q - at == f.size)).then_some((q, f))
+/// A valid record after `index`, which is not at `at`: where it is, and its index.
+fn later(mirrors: [&[u8]; 2], at: usize, index: u64, id: JournalId) -> Option<(usize, u64)> {
+    let [first, second] = mirrors;
+    [(0, first), (first.len(), second)].into_iter().find_map(|(start, mirror)| {
+        (at..mirror.len()).step_by(SLOT as usize).skip(1).find_map(|at| {
+            let found = frame(mirror, at, id).filter(|f| f.index > index)?;
+            Some((start + at, found.index))
+        })
     })
 }
 
-/// Checks what the first record says of the region, and answers the rest of it.
-fn region_payload<'a>(payload: &'a [u8], len: usize, file: &str, base: u64) -> Result<&'a [u8]> {
-    let mut d = Decoder::new(payload);
+/// What can be read of a damaged journal.
+pub(super) struct Records {
+    /// The records from the first up to one that cannot be read, without the region header.
+    pub payloads: Vec<Vec<u8>>,
+    /// Whether nothing is left behind the last of them.
+    pub whole: bool,
+}
+
+/// Reads what a damaged region still holds.
+pub(super) fn salvage(
+    file: &dyn File,
+    base: u64,
+    capacity: u64,
+    generation: u64,
+) -> Result<Records> {
+    let bytes = read_region(file, base, capacity)?;
+    let copies = [0, bytes.len() / 2].into_iter().find_map(|at| first_at(&bytes, at));
+    let (id, _) = copies.filter(|(id, _)| id.generation == generation).ok_or_else(|| {
+        let expected = format!("the first record of generation {generation}");
+        Corruption::new(file.name(), base, expected, "no valid copy of it")
+    })?;
+    let found = prefix(&bytes, id, file.name(), base)?;
+    let whole = found.lost.is_none() && found.discarded_bytes == 0;
+    let payloads = found.records.iter().map(|(_, payload)| payload.to_vec()).collect();
+    Ok(Records { payloads, whole })
+}
+
+/// The generation of the region whose first record lies at `base`, if one does, and its bytes.
+pub(super) fn begins_at(file: &dyn File, base: u64) -> Result<Option<(u64, u64)>> {
+    let mut header = [0; FRAME_HEADER];
+    if file.read_at(&mut header, base)? < FRAME_HEADER {
+        return Ok(None);
+    }
+    let mut d = Decoder::new(&header);
+    let fields = (d.u64(), d.u32(), d.u32(), d.u64(), d.u64());
+    let (Some(_), Some(len), Some(0), Some(_), Some(0)) = fields else { return Ok(None) };
+    let bytes = read_region(file, base, FRAME_HEADER as u64 + u64::from(len))?;
+    Ok(first_at(&bytes, 0).map(|(id, capacity)| (id.generation, capacity)))
+}
+
+/// The journal whose first record lies at `at`, as it says itself, and the region's length.
+fn first_at(bytes: &[u8], at: usize) -> Option<(JournalId, u64)> {
+    let mut header = Decoder::new(bytes.get(at..)?);
+    header.take(16)?;
+    let generation = header.u64()?;
+    header.take(8)?;
+    Format::decode(&mut header)?;
+    let id = JournalId { store: StoreId::decode(&mut header)?, generation };
+    let _before = header.u64()?;
+    let capacity = header.u64()?;
+    frame(bytes, at, id).filter(|first| first.index == 0).map(|_| (id, capacity))
+}
+
+/// The region's length, and the commits before it, as its first record says. Where its first copy is
+/// lost, the second is in the
+/// middle of a region that is there whole. The first mirror must be.
+fn region_header(bytes: &[u8], id: JournalId, file: &str, base: u64) -> Result<(usize, u64)> {
+    let copy = |at| frame(bytes, at, id).filter(|f| f.index == 0);
+    let first = copy(0).or_else(|| copy(bytes.len() / 2)).ok_or_else(|| {
+        let expected = format!("the first record of generation {}", id.generation);
+        Corruption::new(file, base, expected, "no valid copy of it")
+    })?;
+    let mut d = Decoder::new(first.payload);
     let malformed = || Corruption::new(file, base, "a region header", "fewer bytes");
     Format::decode(&mut d).ok_or_else(malformed)?.check(file)?;
+    let _store = StoreId::decode(&mut d).ok_or_else(malformed)?;
+    let before = d.u64().ok_or_else(malformed)?;
     let capacity = d.u64().ok_or_else(malformed)?;
-    if capacity > len as u64 {
-        let expected = format!("a journal of {capacity} bytes");
-        return Err(Corruption::new(file, base, expected, format_args!("{len} bytes")).into());
-    }
-    Ok(d.rest())
+    let sound = |c: &usize| *c > 0 && (*c as u64).is_multiple_of(2 * SLOT) && *c / 2 <= bytes.len();
+    let sound = usize::try_from(capacity).ok().filter(sound);
+    sound.map(|capacity| (capacity, before)).ok_or_else(|| {
+        let expected = format!("a journal of {capacity} bytes, in two halves");
+        let found = format!("{} bytes", bytes.len());
+        Corruption::new(file, base, expected, found).into()
+    })
 }
 
 #[cfg(test)]

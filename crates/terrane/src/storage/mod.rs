@@ -13,9 +13,11 @@
 
 pub mod directory;
 mod format;
+mod id;
 mod journal;
 pub mod medium;
 mod record;
+pub mod salvage;
 pub mod volume;
 
 #[cfg(test)]
@@ -25,13 +27,14 @@ mod tests;
 #[cfg(feature = "testing")]
 pub mod fuzz {
     pub use super::directory::decode_current;
-    pub use super::journal::{Scan, scan};
+    pub use super::journal::{JournalId, Scan, scan};
     pub use super::record::{Placement, Record, decode as decode_record};
     pub use super::volume::extents::Extent;
     pub use super::volume::superblock::{Slot, Superblock, decode as decode_superblock};
 }
 
 pub use directory::Directory;
+pub use id::StoreId;
 pub use terrane_table::file::{File, read_exact_at, write_all_at};
 pub use volume::Volume;
 
@@ -125,9 +128,10 @@ pub struct Recovered {
 /// How much room a storage takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Space {
-    /// Bytes taken on the medium.
+    /// Bytes taken on the medium, by all files: obsolete ones, and logs that wait to be written, too.
     pub taken: u64,
-    /// Bytes of these that hold live files and the journal.
+    /// Bytes that are needed: those of live tables, of the journal and, as the engine tells it, of
+    /// the records of live logs.
     pub live: u64,
 }
 
@@ -139,6 +143,15 @@ pub struct Space {
 pub trait Storage: Send + Sync {
     /// The place, for messages.
     fn name(&self) -> String;
+    /// Whether every change is refused, and nothing that was found is repaired or cleared up.
+    fn read_only(&self) -> bool {
+        false
+    }
+    /// The id of the store: that of the one that [`Storage::recover`] found, or else of the one that
+    /// is created here.
+    fn id(&self) -> StoreId;
+    /// How many commits the store has made, as far as is known here.
+    fn commits(&self) -> u64;
     /// Reads the journal; `None` if there is no store here yet. Called once, before anything else.
     fn recover(&self) -> Result<Option<Recovered>>;
     /// Creates a file of `capacity` bytes: a log is preallocated to it, a table may grow past it
@@ -162,12 +175,22 @@ pub trait Storage: Send + Sync {
     fn remove(&self, id: FileId) -> Result<()>;
     /// Every file present, named by a commit or not.
     fn files(&self) -> Result<Vec<FileId>>;
-    /// Room taken and used.
+    /// Room taken and needed; the records of logs, which the engine knows, are not part of what is
+    /// needed.
     fn space(&self) -> Result<Space>;
+    /// Bytes written to the journal since the storage was opened.
+    fn journal_bytes(&self) -> u64 {
+        0
+    }
     /// Does a bounded piece of housekeeping (a volume moves extents down and cuts its end off);
     /// answers whether more is left.
     fn tidy(&self) -> Result<bool> {
         Ok(false)
+    }
+    /// What is wrong with the files that commits named, as far as names and lengths tell. It is
+    /// quick: no file is opened.
+    fn check_files(&self) -> Result<Vec<Corruption>> {
+        Ok(Vec::new())
     }
     /// Verifies the storage's own structures on the medium (journal, superblocks, extent map);
     /// every damage found is answered.

@@ -1,10 +1,12 @@
 //! The catalog: every edit applied. It is the whole durable state but for tables and logs.
 
+use super::bounds;
 use super::edit::{Change, Edit};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::keyspace::KeyspaceId;
 use crate::sorted::SortedMap;
+use crate::wal::LogId;
 use std::sync::Arc;
 use terrane_policy::{Compaction, Shape, ShapeEdit, TableInfo};
 
@@ -15,6 +17,16 @@ pub struct LogRecord {
     pub number: u64,
     /// The number of the file it lies in.
     pub file: u64,
+    /// The salt of the store that writes it, part of its checksums.
+    pub salt: u64,
+}
+
+impl LogRecord {
+    /// What names it.
+    #[must_use]
+    pub fn id(&self) -> LogId {
+        LogId { number: self.number, salt: self.salt }
+    }
 }
 
 /// One keyspace's durable state.
@@ -32,15 +44,15 @@ pub struct KeyspaceRecord {
     pub shape: Arc<Shape>,
 }
 
-/// Everything the journal says.
+/// Everything the journal says. A clone shares all that does not change after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
     /// The next number for files, runs, logs and keyspaces.
     pub next_id: u64,
     /// The keyspaces.
-    pub keyspaces: SortedMap<KeyspaceId, KeyspaceRecord>,
+    pub keyspaces: SortedMap<KeyspaceId, Arc<KeyspaceRecord>>,
     /// Compactions of which some groups are installed: what is left of each, by its number.
-    pub remaining: SortedMap<u64, (KeyspaceId, Compaction)>,
+    pub remaining: SortedMap<u64, (KeyspaceId, Arc<Compaction>)>,
     /// The live logs, oldest first.
     pub logs: Vec<LogRecord>,
     /// The sequence with which the oldest live log begins.
@@ -48,92 +60,111 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// The catalog that a journal's edits make, decoded.
+    ///
+    /// # Errors
+    /// As for [`Catalog::apply`].
+    pub fn replay(edits: &[Vec<u8>]) -> Result<Self> {
+        let mut catalog = Catalog::default();
+        for (record, edit) in edits.iter().enumerate() {
+            catalog.change(Edit::decode(edit, record as u64)?)?;
+        }
+        Ok(catalog)
+    }
+
     /// Applies one edit; an edit that does not fit leaves the catalog as it was.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] where the edit contradicts what came before.
     pub fn apply(&mut self, edit: &Edit) -> Result<()> {
-        let mut next = self.clone();
+        let before = self.clone();
+        self.change(edit.clone()).inspect_err(|_| *self = before)
+    }
+
+    /// Applies one edit in place; one that does not fit is applied in part.
+    fn change(&mut self, edit: Edit) -> Result<()> {
         let mut shapes = SortedMap::default();
-        for change in &edit.changes {
-            next.apply_change(change, &mut shapes)?;
+        for change in edit.changes {
+            self.apply_change(change, &mut shapes)?;
         }
         for (id, shape_edit) in shapes {
-            let keyspace = next.keyspaces.get_mut(&id).ok_or_else(|| unknown(id))?;
-            let shape = terrane_policy::apply(&keyspace.shape, &shape_edit)
+            let shape = &mut self.record(id)?.shape;
+            terrane_policy::change(Arc::make_mut(shape), &shape_edit)
                 .map_err(|why| misfit("tables that fit the shape", &why.to_string()))?;
-            keyspace.shape = Arc::new(shape);
         }
-        *self = next;
         Ok(())
+    }
+
+    /// The record of a keyspace, to change it.
+    fn record(&mut self, id: KeyspaceId) -> Result<&mut KeyspaceRecord> {
+        self.keyspaces.get_mut(&id).map(Arc::make_mut).ok_or_else(|| unknown(id))
     }
 
     fn apply_change(
         &mut self,
-        change: &Change,
+        change: Change,
         shapes: &mut SortedMap<KeyspaceId, ShapeEdit>,
     ) -> Result<()> {
+        bounds::check(&change)?;
         match change {
-            Change::NextId(n) => self.next_id = self.next_id.max(*n),
+            Change::NextId(n) => self.next_id = self.next_id.max(n),
             Change::CreateKeyspace { id, name, policy } => {
                 let record = KeyspaceRecord {
-                    name: name.clone(),
-                    policy: policy.clone(),
+                    name,
+                    policy,
                     policy_state: Vec::new(),
                     flushed: 0,
                     shape: Arc::default(),
                 };
-                if self.keyspaces.insert(*id, record).is_some() {
+                if self.keyspaces.insert(id, Arc::new(record)).is_some() {
                     return Err(misfit("a new keyspace", &format!("keyspace {} again", id.0)));
                 }
             }
             Change::DropKeyspace { id } => {
-                self.keyspaces.remove(id).ok_or_else(|| unknown(*id))?;
-                shapes.remove(id);
-                self.remaining.retain(|_, (keyspace, _)| keyspace != id);
+                self.keyspaces.remove(&id).ok_or_else(|| unknown(id))?;
+                shapes.remove(&id);
+                self.remaining.retain(|_, (keyspace, _)| *keyspace != id);
             }
             Change::Remaining { number, plan, .. } if plan.groups.is_empty() => {
-                self.remaining.remove(number);
+                self.remaining.remove(&number);
             }
             Change::Remaining { keyspace, number, plan } => {
-                self.remaining.insert(*number, (*keyspace, plan.clone()));
+                self.remaining.insert(number, (keyspace, Arc::new(plan)));
             }
             Change::PolicyState { keyspace, state } => {
-                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
-                record.policy_state.clone_from(state);
+                self.record(keyspace)?.policy_state = state;
             }
             Change::SetPolicy { keyspace, policy } => {
-                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
-                record.policy.clone_from(policy);
+                self.record(keyspace)?.policy = policy;
             }
             Change::Levels { keyspace, change } => {
-                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
-                let shape = terrane_policy::reshape(&record.shape, *change)
+                let record = self.record(keyspace)?;
+                let shape = terrane_policy::reshape(&record.shape, change)
                     .map_err(|why| misfit("levels that fit the shape", &why.to_string()))?;
                 record.shape = Arc::new(shape);
             }
             Change::AddTable { keyspace, level, run, info } => {
-                let added = (*level, *run, Arc::new(info.clone()));
-                shapes.update(*keyspace, |edit| edit.added.push(added));
+                let added = (level, run, Arc::new(info));
+                shapes.update(keyspace, |edit: &mut ShapeEdit| edit.added.push(added));
             }
             Change::DropTable { keyspace, table } => {
-                shapes.update(*keyspace, |edit| edit.dropped.push(*table));
+                shapes.update(keyspace, |edit: &mut ShapeEdit| edit.dropped.push(table));
             }
             Change::Flushed { keyspace, through } => {
-                let record = self.keyspaces.get_mut(keyspace).ok_or_else(|| unknown(*keyspace))?;
-                record.flushed = record.flushed.max(*through);
+                let record = self.record(keyspace)?;
+                record.flushed = record.flushed.max(through);
             }
-            Change::OpenLog { number, file } => {
-                if self.logs.last().is_some_and(|last| last.number >= *number) {
+            Change::OpenLog { number, file, salt } => {
+                if self.logs.last().is_some_and(|last| last.number >= number) {
                     return Err(misfit("logs in order", &format!("log {number} again")));
                 }
                 // A file serves one log at a time.
-                self.logs.retain(|log| log.file != *file);
-                self.logs.push(LogRecord { number: *number, file: *file });
+                self.logs.retain(|log| log.file != file);
+                self.logs.push(LogRecord { number, file, salt });
             }
             Change::RetireLogs { below, next } => {
-                self.logs.retain(|log| log.number >= *below);
-                self.log_start = *next;
+                self.logs.retain(|log| log.number >= below);
+                self.log_start = next;
             }
         }
         Ok(())
@@ -160,12 +191,14 @@ impl Catalog {
             }));
         }
         changes.extend(self.remaining.iter().map(|(&number, (keyspace, plan))| {
-            Change::Remaining { keyspace: *keyspace, number, plan: plan.clone() }
+            Change::Remaining { keyspace: *keyspace, number, plan: Compaction::clone(plan) }
         }));
         changes.push(Change::RetireLogs { below: 0, next: self.log_start });
-        changes.extend(
-            self.logs.iter().map(|log| Change::OpenLog { number: log.number, file: log.file }),
-        );
+        changes.extend(self.logs.iter().map(|&LogRecord { number, file, salt }| Change::OpenLog {
+            number,
+            file,
+            salt,
+        }));
         Edit { changes }
     }
 
@@ -173,8 +206,8 @@ impl Catalog {
     #[must_use]
     pub fn tables(&self) -> Vec<&Arc<TableInfo>> {
         let mut tables = Vec::new();
-        for KeyspaceRecord { shape, .. } in self.keyspaces.values() {
-            tables.extend(shape.between(0, shape.levels.len()));
+        for record in self.keyspaces.values() {
+            tables.extend(record.shape.between(0, record.shape.levels().len()));
         }
         tables
     }
@@ -215,6 +248,7 @@ mod tests {
             largest: largest.into(),
             first_seq: id * 10,
             last_seq: id * 10 + 1,
+            salt: 5,
             histogram: Histogram::default(),
         }
     }
@@ -230,11 +264,11 @@ mod tests {
                     name: "default".into(),
                     policy: "{}".into(),
                 },
-                Change::OpenLog { number: 1, file: 1 },
+                Change::OpenLog { number: 1, file: 1, salt: 9 },
                 Change::NextId(2),
             ],
             vec![add(0, 3, table(2, "a", "m")), Change::Flushed { keyspace, through: 21 }],
-            vec![add(0, 5, table(4, "c", "z")), Change::OpenLog { number: 6, file: 6 }],
+            vec![add(0, 5, table(4, "c", "z")), Change::OpenLog { number: 6, file: 6, salt: 9 }],
             vec![Change::RetireLogs { below: 6, next: 42 }, Change::NextId(9)],
         ] {
             catalog.apply(&Edit { changes }).unwrap();
@@ -248,7 +282,7 @@ mod tests {
         let mut again = Catalog::default();
         again.apply(&catalog.snapshot()).unwrap();
         assert_eq!(again, catalog);
-        assert_eq!(catalog.logs, [LogRecord { number: 6, file: 6 }]);
+        assert_eq!(catalog.logs, [LogRecord { number: 6, file: 6, salt: 9 }]);
         assert_eq!(catalog.log_start, 42);
     }
 

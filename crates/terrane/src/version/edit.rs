@@ -91,6 +91,8 @@ pub enum Change {
         number: u64,
         /// The number of the file, which may have held earlier logs.
         file: u64,
+        /// The salt of the store that writes the log.
+        salt: u64,
     },
     /// Every log below `below` is obsolete; the first sequence of the rest is `next`.
     RetireLogs {
@@ -238,9 +240,10 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, *through);
             FLUSHED
         }
-        Change::OpenLog { number, file } => {
+        Change::OpenLog { number, file, salt } => {
             put_varint(out, *number);
             put_varint(out, *file);
+            out.extend_from_slice(&salt.to_le_bytes());
             OPEN_LOG
         }
         Change::RetireLogs { below, next } => {
@@ -271,15 +274,17 @@ fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
         FLUSHED => keyspace(d)
             .zip(d.varint())
             .map(|(keyspace, through)| Change::Flushed { keyspace, through }),
-        OPEN_LOG => {
-            d.varint().zip(d.varint()).map(|(number, file)| Change::OpenLog { number, file })
-        }
+        OPEN_LOG => open_log(d),
         RETIRE_LOGS => {
             d.varint().zip(d.varint()).map(|(below, next)| Change::RetireLogs { below, next })
         }
         _ => return Decoded::Unknown,
     };
     change.map_or(Decoded::Malformed, Decoded::Change)
+}
+
+fn open_log(d: &mut Decoder<'_>) -> Option<Change> {
+    Some(Change::OpenLog { number: d.varint()?, file: d.varint()?, salt: d.u64()? })
 }
 
 fn keyspace(d: &mut Decoder<'_>) -> Option<KeyspaceId> {
@@ -321,6 +326,7 @@ fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {
     for n in [info.id.0, info.bytes, info.entries, info.tombstones, info.first_seq, info.last_seq] {
         put_varint(out, n);
     }
+    out.extend_from_slice(&info.salt.to_le_bytes());
     put_bytes(out, &info.smallest);
     put_bytes(out, &info.largest);
 }
@@ -333,6 +339,7 @@ fn decode_info(d: &mut Decoder<'_>) -> Option<TableInfo> {
         tombstones: d.varint()?,
         first_seq: d.varint()?,
         last_seq: d.varint()?,
+        salt: d.u64()?,
         smallest: d.bytes()?.to_vec(),
         largest: d.bytes()?.to_vec(),
         histogram: Histogram::default(),
@@ -355,6 +362,7 @@ mod tests {
             largest: b"z".to_vec(),
             first_seq: 5,
             last_seq: 14,
+            salt: 1 << 63,
             histogram: Histogram::default(),
         };
         let destination = Destination { level: 2, run: RunId(8) };
@@ -385,7 +393,7 @@ mod tests {
                 Change::Levels { keyspace, change: LevelChange::Drop(2) },
                 Change::SetPolicy { keyspace, policy: "{\"policy\":\"tiered\"}".into() },
                 Change::Flushed { keyspace, through: 14 },
-                Change::OpenLog { number: 12, file: 4 },
+                Change::OpenLog { number: 12, file: 4, salt: 5 },
                 Change::RetireLogs { below: 12, next: 15 },
                 Change::DropKeyspace { id: keyspace },
             ],

@@ -4,6 +4,7 @@
 //! 2. The [`Catalog`] is all edits applied: keyspaces with their shapes, the live logs, counters.
 //! 3. A [`Tree`] is one keyspace's shape with its tables open, immutable, shared by readers.
 
+mod bounds;
 mod catalog;
 mod edit;
 mod plan;

@@ -1,4 +1,4 @@
-//! One keyspace's shape with its tables open: what readers hold.
+//! One keyspace's shape with its tables, which are opened as they are used: what readers hold.
 //!
 //! A tree is immutable; an edit makes the next one, which shares every table that stays. A table's
 //! file dies when the edit that dropped it is on the medium and no tree holds it any more: the
@@ -14,12 +14,12 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::table::{Access, RunCursor, Table};
 use std::sync::Arc;
-use terrane_policy::{RunId, Shape, TableId, TableInfo};
+use terrane_policy::{Destination, Placed, RunId, Sequence, Shape, TableId, TableInfo};
 
 /// A file that nothing holds any more.
 pub struct Grave {
     file: FileId,
-    /// The table in it, if it was open.
+    /// The table in it, if there was one.
     table: Option<Arc<Table>>,
 }
 
@@ -63,7 +63,7 @@ impl Graveyard {
     }
 }
 
-/// An open table that knows whether an edit has dropped it.
+/// A table that knows whether an edit has dropped it.
 pub struct LiveTable {
     table: Arc<Table>,
     /// Lookups that its filter let pass, while they are watched, less those a planner was told of.
@@ -73,7 +73,7 @@ pub struct LiveTable {
 }
 
 impl LiveTable {
-    /// Takes charge of an open table.
+    /// Takes charge of a table.
     pub fn new(table: Table, graveyard: Arc<Graveyard>) -> Arc<Self> {
         let (reads, dropped) = (AtomicU64::new(0), AtomicBool::new(false));
         Arc::new(LiveTable { table: Arc::new(table), reads, dropped, graveyard })
@@ -104,13 +104,13 @@ impl Drop for LiveTable {
     }
 }
 
-/// A sorted run with its tables open, in key order.
+/// A sorted run with its tables, in key order.
 struct LiveRun {
     level: usize,
     id: RunId,
-    tables: Arc<[Arc<Table>]>,
+    tables: Sequence<Arc<Table>>,
     /// The same, with what is known of them.
-    live: Vec<Arc<LiveTable>>,
+    live: Sequence<Arc<LiveTable>>,
 }
 
 impl LiveRun {
@@ -123,34 +123,36 @@ impl LiveRun {
     }
 }
 
-/// A shape with its tables open.
+/// A shape with its tables.
 #[derive(Default)]
 pub struct Tree {
     shape: Arc<Shape>,
     /// Runs newest first, over all levels.
     runs: Vec<LiveRun>,
-    tables: SortedMap<TableId, Arc<LiveTable>>,
 }
 
 impl Tree {
-    /// The tree of `shape`: every table is in `opened` or in this tree.
+    /// The tree of `shape`: every table is in `opened` or in this tree. Costs what the two shapes do
+    /// not share.
     #[must_use]
     pub fn next(&self, shape: Arc<Shape>, opened: &[Arc<LiveTable>]) -> Tree {
-        let opened: SortedMap<TableId, Arc<LiveTable>> =
-            opened.iter().map(|t| (t.table.info().id, t.clone())).collect();
-        let find =
-            |info: &TableInfo| opened.get(&info.id).or_else(|| self.tables.get(&info.id)).cloned();
+        let opened: SortedMap<TableId, &Arc<LiveTable>> =
+            opened.iter().map(|t| (t.table.info().id, t)).collect();
+        let find = |info: &Arc<TableInfo>| {
+            opened.get(&info.id).copied().or_else(|| self.table(info.id)).cloned()
+        };
+        let before = self.shape.runs();
         let mut runs: Vec<LiveRun> = Vec::new();
-        let all = shape.levels.iter().enumerate();
-        for (level, run) in all.flat_map(|(n, level)| level.runs.iter().map(move |run| (n, run))) {
-            let live: Vec<_> = run.tables.iter().filter_map(|info| find(info)).collect();
-            debug_assert_eq!(live.len(), run.tables.len(), "every table of a shape is open");
-            let in_order = live.iter().map(|t| t.table.clone()).collect();
-            runs.push(LiveRun { level, id: run.id, tables: in_order, live });
+        for (Destination { level, run: id }, run) in shape.runs() {
+            let old = self.runs.iter().zip(&before).find(|(live, _)| live.id == id);
+            let made = old.map(|(live, (_, run))| (run.tables(), &live.live));
+            let live = Sequence::made_of(run.tables(), made, find);
+            debug_assert_eq!(live.len(), run.tables().len(), "every table of a shape is there");
+            let made = old.map(|(old, _)| (&old.live, &old.tables));
+            let tables = Sequence::made_of(&live, made, |live| Some(live.table.clone()));
+            runs.push(LiveRun { level, id, tables, live });
         }
-        let tables = runs.iter().flat_map(|run| &run.live);
-        let tables = tables.map(|t| (t.table.info().id, t.clone())).collect();
-        Tree { shape, runs, tables }
+        Tree { shape, runs }
     }
 
     /// The shape.
@@ -162,18 +164,21 @@ impl Tree {
     /// Runs that wait in level 0.
     #[must_use]
     pub fn level0_runs(&self) -> usize {
-        self.shape.levels.first().map_or(0, |level| level.runs.len())
+        self.shape.levels().first().map_or(0, |level| level.runs.len())
     }
 
     /// The live table of this id.
     #[must_use]
     pub fn table(&self, id: TableId) -> Option<&Arc<LiveTable>> {
-        self.tables.get(&id)
+        let Placed { table, place } = self.shape.table(id)?;
+        let is_there = |run: &&LiveRun| (run.level, run.id) == (place.level, place.run);
+        let run = self.runs.iter().find(is_there)?;
+        run.live.get(run.tables.partition_point(|t| t.info().smallest < table.smallest))
     }
 
     /// Every live table.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<LiveTable>> {
-        self.tables.values()
+        self.runs.iter().flat_map(|run| &run.live)
     }
 
     /// The tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`,
@@ -195,13 +200,12 @@ impl Tree {
             let live = run.table_for(key);
             observer.run(run.level, run.id, live.map(|live| live.table.info().id));
             let Some(live) = live else { continue };
-            if !live.table.may_contain(hash, observer) {
-                continue;
-            }
-            if watched {
-                live.reads.fetch_add(1, Ordering::Relaxed);
-            }
-            if let Some(tag) = live.table.find(key, seq, out, observer)? {
+            let passed = || {
+                if watched {
+                    live.reads.fetch_add(1, Ordering::Relaxed);
+                }
+            };
+            if let Some(tag) = live.table.find(key, hash, seq, out, observer, passed)? {
                 return Ok(Some(tag));
             }
         }

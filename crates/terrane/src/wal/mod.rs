@@ -4,7 +4,8 @@
 //!    before: older records may follow the last one.
 //! 2. Batches committed together are one record ([`record`]), written in one piece ([`LogWriter`]).
 //!    It is whole after a crash, or it is not there.
-//! 3. Every record says how far the log was known to be on the medium when it was written.
+//! 3. Every record says how far the log was known to be on the medium when it was written. Behind
+//!    the last one a *claim* says it, a header without a payload.
 //! 4. [`replay`] reads what a crash left, and tells a lost suffix from damage by that ([`recovery`]).
 
 pub mod record;
@@ -14,14 +15,27 @@ mod tests;
 mod window;
 mod writer;
 
-pub use record::{record_bytes, scan};
-pub use recovery::{Replay, Replayed, replay};
+pub use record::{batches, log_bytes, payload_bytes, record_bytes, scan};
+pub use recovery::{Apply, Replay, Replayed, replay};
 pub use writer::{LogWriter, erase};
 
 use crate::rules::Rule;
 
-/// The checksum seed of a log's records: its number, so that records which an earlier log left in
-/// the same file do not pass (rule 5).
-fn seed(number: u64) -> u64 {
-    if Rule::NumberedChecksums.holds() { number } else { 0 }
+/// Names a log among those of all stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogId {
+    /// Its number.
+    pub number: u64,
+    /// The salt of the store that writes it.
+    pub salt: u64,
+}
+
+impl LogId {
+    /// What seeds the checksums of the log's records, so that neither records which an earlier log
+    /// left in the same file pass (rule 5), nor those of another store.
+    #[must_use]
+    pub fn seed(self) -> u64 {
+        let number = if Rule::NumberedChecksums.holds() { self.number } else { 0 };
+        self.salt ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
 }

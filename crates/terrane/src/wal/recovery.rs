@@ -4,21 +4,21 @@
 //!
 //! 1. The next sequence expected is `start`. Go over the logs in the order of their numbers.
 //! 2. In each, read records from the front. A record is *accepted* if both checksums hold and it
-//!    begins with the expected sequence; its entries are applied, and the next sequence is expected.
+//!    begins with the expected sequence; its batches are applied, and the next sequence is expected.
 //! 3. The first record that is not accepted ends that log. The next log may still go on: a log that
 //!    was filled ends so.
 //! 4. Look through the rest of each log, at every place where a record may start, for valid records
 //!    ([`record`](super::record) says how).
-//! 5. The *claim* is the greatest synced sequence that these records hold, or the `floor`. (One that
-//!    was accepted claims less than it begins with itself.) If it reaches the sequence that is
-//!    expected at the end, an entry that was on the medium is missing: the log is corrupt. If not,
+//! 5. The *claim* is the greatest synced sequence that these records hold, or the `floor`. (A record
+//!    that was accepted claims less than it begins with itself.) If it reaches the sequence that is
+//!    expected at the end, a batch that was on the medium is missing: the log is corrupt. If not,
 //!    what was not accepted is what the crash lost.
 //!
 //! # Why that is right
 //!
 //! * *A prefix of history.* Sequences leave no gap, and only the expected one is accepted, so what is
 //!   applied is the history up to a point. A group of batches is one record, under one checksum.
-//! * *No synced entry is lost.* The records through the last sync are whole on the medium and follow
+//! * *No synced batch is lost.* The records through the last sync are whole on the medium and follow
 //!   one another, so step 2 accepts them all. Only damage stops it earlier.
 //! * *A crash is not taken for damage.* Unsynced writes may reach the medium in any order, with gaps.
 //!   But a record never claims more than was synced when it was written, all of that is accepted, so
@@ -26,7 +26,9 @@
 //! * *Damage is not taken for a crash*, as far as anything that is left knows better: if step 2 stops
 //!   at a synced record, every record written after that sync claims it, and one that survives, in
 //!   any log, is found by step 4. The same holds for what the floor says.
-//! * *The last record* has no witness. Damage to it, and to the records before it which no later one
+//! * *Behind the last record* a sync at leisure and a close leave a claim, which is such a record for
+//!   all that was synced.
+//! * *A last record without a claim* has no witness. Damage to it, and to the records before it which no later one
 //!   claims, looks like a crash that cut the log there. It ends the log, and what can be seen of it,
 //!   its header at least, is counted in [`Replayed::discarded_bytes`]. (A crash that took no record
 //!   but the zeros behind the last one is counted as one that took a header.)
@@ -36,9 +38,10 @@
 //! A discarded record is not erased, but its log's file is never appended to: the caller retires
 //! every log it replayed before it writes on. If it crashes before that, replay finds the same again.
 
-use super::record::{HEADER_BYTES, Header, Invalid, Search, read, record_bytes};
+use super::LogId;
+use super::record::{HEADER_BYTES, Header, Invalid, Search, batches, read, record_bytes};
 use super::window::Window;
-use crate::batch::decode;
+use crate::batch::{BatchDamage, decode};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::File;
@@ -48,10 +51,12 @@ use terrane_policy::sort_by;
 /// What a replay found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Replayed {
-    /// The sequence after the last entry applied: the first that the store gives next.
+    /// The sequence after the last batch applied: the first that the store gives next.
     pub next: Seq,
     /// Records applied.
     pub records: u64,
+    /// Batches applied.
+    pub batches: u64,
     /// Entries applied.
     pub entries: u64,
     /// Bytes that hold records, or what is left of them, which the crash cut off from the log: from
@@ -59,23 +64,25 @@ pub struct Replayed {
     pub discarded_bytes: u64,
 }
 
-/// Applies what the logs hold from sequence `start` on, record by record: `apply` is given a
-/// record's first sequence and its batches' bytes, which decode ([`decode`]).
+/// Is given a batch of a log: its sequence and its bytes, which decode ([`decode`]).
+pub type Apply<'a> = &'a mut dyn FnMut(Seq, &[u8]) -> Result<()>;
+
+/// Applies what the logs hold from sequence `start` on, batch by batch.
 ///
-/// `logs` are all that the store has, each with its number. Entries through `floor` are known to be
-/// on the medium. Damage among synced entries is [`Error::Corrupt`]; `apply` may have been called
+/// `logs` are all that the store has. Batches through `floor` are known to be on the medium. Damage
+/// among synced batches is [`Error::Corrupt`]; `apply` may have been called
 /// before it is found, so the caller drops what it has made of it.
 pub fn replay(
-    logs: &[(u64, Arc<dyn File>)],
+    logs: &[(LogId, Arc<dyn File>)],
     start: Seq,
     floor: Seq,
-    apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
+    apply: Apply<'_>,
 ) -> Result<Replayed> {
     let mut logs: Vec<_> = logs.iter().collect();
-    sort_by(&mut logs, |(a, _), (b, _)| a.cmp(b));
+    sort_by(&mut logs, |(a, _), (b, _)| a.number.cmp(&b.number));
     let mut replay = Replay::new(start, floor);
-    for (number, file) in logs {
-        replay.log(*number, file, apply)?;
+    for (id, file) in logs {
+        replay.log(*id, file, apply)?;
     }
     replay.end()
 }
@@ -88,7 +95,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Expects the sequence `start` next. Entries through `floor` are known to be on the medium.
+    /// Expects the sequence `start` next. Batches through `floor` are known to be on the medium.
     #[must_use]
     pub fn new(start: Seq, floor: Seq) -> Self {
         let replayed = Replayed { next: start, ..Replayed::default() };
@@ -99,13 +106,8 @@ impl Replay {
     ///
     /// # Errors
     /// Damage, what the file answers to a read, and what `apply` answers.
-    pub fn log(
-        &mut self,
-        number: u64,
-        file: &Arc<dyn File>,
-        apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let end = replay_log(number, file, &mut self.replayed, &mut self.claim, apply)?;
+    pub fn log(&mut self, id: LogId, file: &Arc<dyn File>, apply: Apply<'_>) -> Result<()> {
+        let end = replay_log(id.seed(), file, &mut self.replayed, &mut self.claim, apply)?;
         self.ends.push(end);
         Ok(())
     }
@@ -113,7 +115,7 @@ impl Replay {
     /// What was found, when there are no more logs.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where a synced entry is missing.
+    /// [`Error::Corrupt`] where a synced batch is missing.
     pub fn end(self) -> Result<Replayed> {
         let Replay { replayed, claim, ends } = self;
         if claim >= replayed.next {
@@ -152,24 +154,32 @@ impl Stop {
 
 /// Steps 2 to 4 for one log.
 fn replay_log(
-    number: u64,
+    seed: u64,
     file: &Arc<dyn File>,
     replayed: &mut Replayed,
     claim: &mut Seq,
-    apply: &mut dyn FnMut(Seq, &[u8]) -> Result<()>,
+    apply: Apply<'_>,
 ) -> Result<End> {
     let mut log = Window::over(&**file)?;
     let mut offset = 0;
     let stop = loop {
-        let (header, payload) = match read(&mut log, offset, number)? {
+        let (header, payload) = match read(&mut log, offset, seed)? {
             Ok(record) if record.0.first == replayed.next => record,
             Ok((header, _)) => break Stop::Other(header.first),
             Err(invalid) => break Stop::Invalid(invalid),
         };
-        let entries = count(file.name(), offset, &header, payload)?;
-        apply(header.first, payload)?;
-        replayed.next += entries;
+        if header.payload_bytes == 0 {
+            *claim = header.synced.max(*claim);
+            offset += HEADER_BYTES as u64;
+            continue;
+        }
+        let (count, entries) = decoded(file.name(), offset, &header, payload)?;
+        for (seq, batch) in (header.first..).zip(batches(payload).flatten()) {
+            apply(seq, batch.1)?;
+        }
+        replayed.next += count;
         replayed.records += 1;
+        replayed.batches += count;
         replayed.entries += entries;
         offset += record_bytes(header.payload_bytes);
     };
@@ -181,7 +191,7 @@ fn replay_log(
         Stop::Invalid(Invalid::Header) => offset + HEADER_BYTES as u64,
         _ => offset,
     };
-    let (mut search, mut more) = (Search::from(offset, number), false);
+    let (mut search, mut more) = (Search::from(offset, seed), false);
     while let Some(found) = search.next(&mut log)? {
         *claim = found.header.synced.max(*claim);
         last = last.max(found.end());
@@ -191,22 +201,28 @@ fn replay_log(
     Ok(End { file: file.clone(), accepted: offset > 0, offset, stop, more })
 }
 
-/// The number of entries in a record whose checksums hold; a payload that does not decode is damage.
-fn count(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<u64> {
-    let mut entries = 0;
-    for entry in decode(payload) {
-        if let Err(damage) = entry {
-            let at = offset + (HEADER_BYTES + damage.offset) as u64;
-            return Err(Corruption::new(file, at, damage.expected, damage.found).into());
+/// The numbers of batches and of their entries in a record whose checksums hold; a payload that does
+/// not decode is damage.
+fn decoded(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<(u64, u64)> {
+    let damaged = |at: usize, damage: BatchDamage| {
+        let at = offset + (HEADER_BYTES + at + damage.offset) as u64;
+        Corruption::new(file, at, damage.expected, damage.found)
+    };
+    let (mut count, mut entries) = (0, 0);
+    for batch in batches(payload) {
+        let (at, batch) = batch.map_err(|damage| damaged(0, damage))?;
+        for entry in decode(batch) {
+            entry.map_err(|damage| damaged(at, damage))?;
+            entries += 1;
         }
-        entries += 1;
+        count += 1;
     }
-    if header.first > MAX_SEQ - entries {
+    if header.first > MAX_SEQ - count {
         let expected = format!("sequences up to {MAX_SEQ}");
-        let found = format!("{entries} entries from {}", header.first);
+        let found = format!("{count} batches from {}", header.first);
         return Err(Corruption::new(file, offset, expected, found).into());
     }
-    Ok(entries)
+    Ok((count, entries))
 }
 
 /// Names the place where the record with sequence `next` should be. That is the end of the last log

@@ -98,6 +98,7 @@ struct Written {
     claim: Seq,
     /// Header and payload, without padding.
     bytes: Vec<u8>,
+    batches: Vec<WriteBatch>,
 }
 
 /// Logs, and what was written to them and synced.
@@ -113,10 +114,20 @@ struct World {
 const CAPACITY: u64 = 64 << 20;
 const FIRST_LOG: u64 = 5;
 
+/// Log `number` of the store under test.
+fn id(number: u64) -> LogId {
+    LogId { number, salt: 0x5a17 }
+}
+
+/// Bytes of a payload of these batches.
+fn payload(parts: &[&[u8]]) -> usize {
+    payload_bytes(parts.iter().map(|part| part.len()))
+}
+
 impl World {
     fn new(start: Seq) -> Self {
         let disk = Disk::holding("0.log", Vec::new());
-        let writer = LogWriter::begin(disk.clone(), FIRST_LOG, CAPACITY).unwrap();
+        let writer = LogWriter::begin(disk.clone(), id(FIRST_LOG), CAPACITY).unwrap();
         let (disks, records) = (vec![disk], Vec::new());
         World { disks, writer, records, start, next: start, synced: start - 1 }
     }
@@ -126,7 +137,7 @@ impl World {
         let (first, mut batches) = (self.next, Vec::new());
         for &entries in groups {
             batches.push(batch(self.next, entries, size));
-            self.next += entries as u64;
+            self.next += 1;
         }
         self.append_batches(first, &batches);
     }
@@ -137,10 +148,10 @@ impl World {
         let offset = self.writer.bytes() as usize;
         self.writer.append(first, self.synced, &parts).unwrap();
         let log = self.disks.len() - 1;
-        let end = offset + HEADER_BYTES + parts.concat().len();
+        let end = offset + HEADER_BYTES + payload(&parts);
         let bytes = self.disks[log].state().bytes[offset..end].to_vec();
-        assert!(bytes.ends_with(&parts.concat()));
-        self.records.push(Written { log, offset, first, claim: self.synced, bytes });
+        let batches = batches.to_vec();
+        self.records.push(Written { log, offset, first, claim: self.synced, bytes, batches });
     }
 
     fn sync(&mut self) {
@@ -153,7 +164,7 @@ impl World {
         let old = if recycle { self.disks[0].state().bytes } else { Vec::new() };
         let disk = Disk::holding(&format!("{}.log", self.disks.len()), old);
         let number = FIRST_LOG + self.disks.len() as u64;
-        self.writer = LogWriter::begin(disk.clone(), number, CAPACITY).unwrap();
+        self.writer = LogWriter::begin(disk.clone(), id(number), CAPACITY).unwrap();
         self.disks.push(disk);
     }
 
@@ -192,28 +203,30 @@ impl World {
         let claims = self.records.iter().filter(intact).map(|record| record.claim);
         let claim = claims.max().unwrap_or(0).max(floor);
 
-        let logs: Vec<(u64, Arc<dyn File>)> = images
+        let logs: Vec<(LogId, Arc<dyn File>)> = images
             .iter()
             .enumerate()
             .map(|(i, bytes)| {
                 let disk = Disk::holding(&format!("{i}.log"), bytes.clone());
-                (FIRST_LOG + i as u64, disk as Arc<dyn File>)
+                (id(FIRST_LOG + i as u64), disk as Arc<dyn File>)
             })
             .rev()
             .collect();
-        let mut applied = 0;
-        let replayed = replay(&logs, self.start, floor, &mut |first, payload| {
-            let record = &self.records[applied];
-            assert_eq!((first, payload), (record.first, &record.bytes[HEADER_BYTES..]));
-            applied += 1;
+        let mut written = (self.start..).zip(self.records.iter().flat_map(|r| &r.batches));
+        let mut entries = 0;
+        let replayed = replay(&logs, self.start, floor, &mut |seq, bytes| {
+            let (expected, batch) = written.next().unwrap();
+            assert_eq!((seq, bytes), (expected, batch.bytes()));
+            entries += batch.len() as u64;
             Ok(())
         });
         match &replayed {
             Ok(found) => {
                 assert!(claim < next, "{claim} is synced, and {next} is missing");
                 assert_eq!(found.next, next);
-                assert_eq!(found.entries, next - self.start);
-                assert_eq!(found.records, applied as u64);
+                assert_eq!((found.batches, found.entries), (next - self.start, entries));
+                let whole = self.records.iter().filter(|record| record.first < next);
+                assert_eq!(found.records, whole.count() as u64);
                 let (least, most) = self.discarded(next, intact);
                 let bytes = found.discarded_bytes;
                 assert!((least..=most).contains(&bytes), "{least} <= {bytes} <= {most}");
@@ -335,11 +348,11 @@ proptest! {
         let record = &world.records[0].bytes;
         let at = place.index(bytes.len() + 1);
         bytes.splice(at..at, record.iter().copied());
-        let found = scan(&bytes, FIRST_LOG).unwrap();
+        let found = scan(&bytes, id(FIRST_LOG)).unwrap();
         let expected = if at % 8 == 0 { vec![at as u64] } else { Vec::new() };
         prop_assert_eq!(found.iter().map(|f| f.offset).collect::<Vec<_>>(), expected);
 
-        let log = (FIRST_LOG, Disk::holding("any", bytes) as Arc<dyn File>);
+        let log = (id(FIRST_LOG), Disk::holding("any", bytes) as Arc<dyn File>);
         let replayed = replay(&[log], 1, 0, &mut |_, _| Ok(())).unwrap();
         prop_assert_eq!(replayed.entries, if at == 0 { 2 } else { 0 });
     }
@@ -404,6 +417,37 @@ fn a_damaged_last_record_ends_the_log_and_its_bytes_are_reported() {
 }
 
 #[test]
+fn any_flipped_bit_of_a_record_before_a_claim_is_corruption() {
+    let mut world = World::new(1);
+    world.append(&[1], 9);
+    world.append(&[2, 1], 30);
+    world.sync();
+    world.writer.claim(world.next, world.synced).unwrap();
+    let sound = world.images();
+    let log = |image: &[u8]| (id(FIRST_LOG), Disk::holding("log", image.to_vec()) as Arc<dyn File>);
+    let replayed = replay(&[log(&sound[0])], 1, 0, &mut |_, _| Ok(())).unwrap();
+    assert_eq!((replayed.next, replayed.records, replayed.discarded_bytes), (4, 2, 0));
+    for record in &world.records {
+        for bit in 0..record.bytes.len() * 8 {
+            let mut image = sound[0].clone();
+            image[record.offset + bit / 8] ^= 1 << (bit % 8);
+            let error = replay(&[log(&image)], 1, 0, &mut |_, _| Ok(())).unwrap_err();
+            assert!(matches!(error, Error::Corrupt(_)), "bit {bit}: {error}");
+        }
+    }
+
+    // What is appended behind the claim comes back, and a crash may still take it.
+    world.append(&[1], 20);
+    let image = &world.images()[0];
+    let lost = world.records.last().unwrap();
+    let replayed = replay(&[log(image)], 1, 0, &mut |_, _| Ok(())).unwrap();
+    assert_eq!((replayed.next, replayed.records), (5, 3));
+    let torn = &image[..lost.offset + lost.bytes.len() - 1];
+    let replayed = replay(&[log(torn)], 1, 0, &mut |_, _| Ok(())).unwrap();
+    assert_eq!((replayed.next, replayed.records), (4, 2));
+}
+
+#[test]
 fn any_flipped_bit_of_the_last_record_is_reported() {
     // In a preallocated file, fresh or with an older log in it; as the first record or a later one.
     let mut world = World::new(1);
@@ -458,7 +502,7 @@ fn a_record_longer_than_what_is_read_at_once_comes_back() {
 /// A record of log [`FIRST_LOG`] that claims everything before `first`, with `size` bytes of values.
 fn foreign(first: Seq, size: usize) -> Vec<u8> {
     let disk = Disk::holding("foreign", Vec::new());
-    let mut log = LogWriter::begin(disk.clone(), FIRST_LOG, CAPACITY).unwrap();
+    let mut log = LogWriter::begin(disk.clone(), id(FIRST_LOG), CAPACITY).unwrap();
     log.append(first, first - 1, &[batch(first, 1, size).bytes()]).unwrap();
     let mut bytes = disk.state().bytes;
     bytes.truncate(log.bytes() as usize);
@@ -474,7 +518,7 @@ fn holding(bytes: &[u8]) -> WriteBatch {
     };
     let aligned = |batch: &WriteBatch| {
         let at = batch.bytes().windows(bytes.len()).position(|part| part == bytes).unwrap();
-        (HEADER_BYTES + at).is_multiple_of(8)
+        (HEADER_BYTES + payload(&[batch.bytes()]) - batch.bytes().len() + at).is_multiple_of(8)
     };
     (0..8).map(padded).find(aligned).unwrap()
 }
@@ -524,15 +568,33 @@ fn part_of_a_log_kept_as_a_value_hides_no_record_when_its_own_is_damaged() {
 #[test]
 fn a_payload_that_does_not_decode_under_a_right_checksum_is_corruption() {
     let disk = Disk::holding("log", Vec::new());
-    LogWriter::begin(disk.clone(), 1, CAPACITY).unwrap().append(1, 0, &[&[0xff; 3]]).unwrap();
-    let error = replay(&[(1, disk)], 1, 0, &mut |_, _| Ok(())).unwrap_err();
-    assert!(matches!(&error, Error::Corrupt(damage) if damage.offset == 32), "{error}");
+    LogWriter::begin(disk.clone(), id(1), CAPACITY).unwrap().append(1, 0, &[&[0xff; 3]]).unwrap();
+    let error = replay(&[(id(1), disk)], 1, 0, &mut |_, _| Ok(())).unwrap_err();
+    assert!(matches!(&error, Error::Corrupt(damage) if damage.offset == 33), "{error}");
+}
+
+#[test]
+fn batches_come_back_whole_and_any_bytes_are_safe_to_split() {
+    let long = vec![7; 300];
+    let parts: [&[u8]; 4] = [&[1], &long, &long[..127], &long[..128]];
+    let mut bytes = Vec::new();
+    parts.iter().for_each(|part| record::push_batch(&mut bytes, part));
+    assert_eq!(bytes.len(), payload(&parts));
+    let read: Vec<_> = batches(&bytes).map(|found| found.unwrap().1).collect();
+    assert_eq!(read, parts);
+    for cut in 0..bytes.len() {
+        let found: Vec<_> = batches(&bytes[..cut]).collect();
+        let whole = found.iter().take_while(|found| found.is_ok()).count();
+        assert!(found.len() - whole <= 1, "damage ends the iteration");
+        assert!((found.iter().flatten().map(|(_, part)| part)).eq(&parts[..whole]));
+    }
+    assert!(batches(&[0]).all(|found| found.is_err()), "a batch has an entry at least");
 }
 
 #[test]
 fn a_short_write_is_an_error_and_closes_the_log() {
     let disk = Disk::holding("log", Vec::new());
-    let mut log = LogWriter::begin(disk.clone(), 1, CAPACITY).unwrap();
+    let mut log = LogWriter::begin(disk.clone(), id(1), CAPACITY).unwrap();
     let one = batch(1, 1, 10);
     log.append(1, 0, &[one.bytes()]).unwrap();
     disk.state.lock().unwrap().room = Some(20);
@@ -545,35 +607,44 @@ fn a_short_write_is_an_error_and_closes_the_log() {
 #[test]
 fn a_record_that_does_not_fit_is_refused_and_the_log_goes_on() {
     let one = batch(1, 1, 10);
-    let size = record::record_bytes(one.bytes().len());
+    let size = record_bytes(payload(&[one.bytes()]));
     let disk = Disk::holding("log", Vec::new());
-    let mut log = LogWriter::begin(disk.clone(), 1, 2 * size + 8).unwrap();
+    let capacity = 2 * size + HEADER_BYTES as u64 + 8;
+    let mut log = LogWriter::begin(disk.clone(), id(1), capacity).unwrap();
     log.append(1, 0, &[one.bytes()]).unwrap();
     assert!(log.append(2, 0, &[&one.bytes().repeat(3)]).is_err());
     assert!(log.append(2, 0, &[]).is_err());
+    assert!(log.append(2, 0, &[&[]]).is_err());
     log.append(2, 0, &[one.bytes()]).unwrap();
-    assert!(!log.fits(one.bytes().len()));
+    assert!(!log.fits(payload(&[one.bytes()])));
     assert_eq!((log.bytes(), disk.len().unwrap()), (2 * size, 2 * size + 8));
+    log.claim(3, 2).unwrap();
+    log.claim(3, 2).unwrap();
+    assert_eq!(
+        disk.len().unwrap(),
+        capacity,
+        "there is room for one claim, and no more is written"
+    );
 }
 
 /// A crash loses record 1 of a log and leaves record 2. Sequence 1 is given again, in a log that
 /// lies in the same file: the old record 2 is right behind, with the sequence that comes next.
 fn next_after_a_lost_record_in_a_recycled_file() -> Seq {
     let disk = Disk::holding("log", Vec::new());
-    let mut old = LogWriter::begin(disk.clone(), 1, CAPACITY).unwrap();
+    let mut old = LogWriter::begin(disk.clone(), id(1), CAPACITY).unwrap();
     let lost = batch(1, 1, 10);
     old.append(1, 0, &[lost.bytes()]).unwrap();
     old.append(2, 0, &[batch(2, 1, 10).bytes()]).unwrap();
-    let size = record::record_bytes(lost.bytes().len());
+    let size = record_bytes(payload(&[lost.bytes()]));
     disk.write_at(&vec![0; size as usize], 0).unwrap();
-    assert_eq!(replay(&[(1, disk.clone())], 1, 0, &mut |_, _| Ok(())).unwrap().next, 1);
+    assert_eq!(replay(&[(id(1), disk.clone())], 1, 0, &mut |_, _| Ok(())).unwrap().next, 1);
 
-    let mut new = LogWriter::begin(disk.clone(), 2, CAPACITY).unwrap();
+    let mut new = LogWriter::begin(disk.clone(), id(2), CAPACITY).unwrap();
     let stale = disk.state().bytes.split_off(size as usize);
     new.append(1, 0, &[batch(1, 1, 10).bytes()]).unwrap();
     // The next crash takes the zeros that it wrote behind the record.
     disk.write_at(&stale, size).unwrap();
-    replay(&[(2, disk)], 1, 0, &mut |_, _| Ok(())).unwrap().next
+    replay(&[(id(2), disk)], 1, 0, &mut |_, _| Ok(())).unwrap().next
 }
 
 #[test]

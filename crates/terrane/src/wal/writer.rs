@@ -1,7 +1,10 @@
 //! Writing a log.
 
-use super::record::{END, HEADER_BYTES, Header, record_bytes};
-use crate::batch::MAX_BATCH_BYTES;
+use super::LogId;
+use super::record::{
+    END, HEADER_BYTES, Header, MAX_PAYLOAD_BYTES, log_bytes, payload_bytes, push_batch,
+    record_bytes,
+};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 use crate::storage::{File, write_all_at};
@@ -23,7 +26,7 @@ pub fn erase(file: &dyn File) -> Result<()> {
 /// [`Error::Poisoned`].
 pub struct LogWriter {
     file: Arc<dyn File>,
-    number: u64,
+    id: LogId,
     capacity: u64,
     end: u64,
     record: Vec<u8>,
@@ -31,19 +34,19 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Begins log `number`, one that no log had before, in `file`, with room for `capacity` bytes.
+    /// Begins log `id`, one that no log had before, in `file`, with room for `capacity` bytes.
     ///
     /// # Errors
     /// A failing medium.
-    pub fn begin(file: Arc<dyn File>, number: u64, capacity: u64) -> Result<Self> {
+    pub fn begin(file: Arc<dyn File>, id: LogId, capacity: u64) -> Result<Self> {
         erase(&*file)?;
-        Ok(LogWriter { file, number, capacity, end: 0, record: Vec::new(), failed: None })
+        Ok(LogWriter { file, id, capacity, end: 0, record: Vec::new(), failed: None })
     }
 
     /// The log's number.
     #[must_use]
     pub fn number(&self) -> u64 {
-        self.number
+        self.id.number
     }
 
     /// The file that the log lies in.
@@ -58,40 +61,64 @@ impl LogWriter {
         self.end
     }
 
-    /// Whether a record with this much payload can be appended: the log has the room
-    /// ([`record_bytes`]) and it is at most [`MAX_BATCH_BYTES`].
+    /// Whether a record with this much payload can be appended: the log has the room for it and for a
+    /// claim behind it ([`log_bytes`]), and it is at most [`MAX_PAYLOAD_BYTES`].
     #[must_use]
     pub fn fits(&self, payload: usize) -> bool {
-        payload <= MAX_BATCH_BYTES && record_bytes(payload) <= self.capacity - self.end
+        payload <= MAX_PAYLOAD_BYTES && log_bytes(payload) <= self.capacity - self.end
     }
 
     /// Appends one record of these batches ([`WriteBatch::bytes`](crate::batch::WriteBatch::bytes)),
-    /// in a single write; after a crash all of them are there, or none. Their entries have the
-    /// sequences from `first` on, and those through `synced` are on the medium already.
+    /// in a single write; after a crash all of them are there, or none. They have the sequences from
+    /// `first` on, and those through `synced` are on the medium already.
     ///
-    /// Refuses what does not fit, and batches without any entry.
+    /// Refuses what does not fit, and a batch without any entry.
     pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
         debug_assert!(synced < first, "synced {synced} must come before first {first}");
         self.usable()?;
-        let payload: usize = batches.iter().map(|batch| batch.len()).sum();
-        if payload == 0 || !self.fits(payload) {
+        let payload = payload_bytes(batches.iter().map(|batch| batch.len()));
+        if payload == 0 || batches.iter().any(|b| b.is_empty()) || !self.fits(payload) {
             return Err(Error::invalid(
                 "log record",
                 format_args!(
-                    "1 to {MAX_BATCH_BYTES} bytes of payload that fit the {} bytes left",
+                    "1 to {MAX_PAYLOAD_BYTES} bytes of batches that fit the {} bytes left",
                     self.capacity - self.end
                 ),
                 format_args!("{payload} bytes"),
             ));
         }
-        let size = record_bytes(payload);
         self.record.clear();
-        self.record.reserve_exact(size as usize + END.len());
+        self.record.reserve_exact(record_bytes(payload) as usize + END.len());
         self.record.resize(HEADER_BYTES, 0);
-        batches.iter().for_each(|batch| self.record.extend_from_slice(batch));
+        batches.iter().for_each(|batch| push_batch(&mut self.record, batch));
         if let Some((head, payload)) = self.record.split_first_chunk_mut::<HEADER_BYTES>() {
-            *head = Header::new(self.number, first, synced, payload).encode(self.number);
+            let seed = self.id.seed();
+            *head = Header::new(seed, first, synced, payload).encode(seed);
         }
+        self.put(record_bytes(payload))
+    }
+
+    /// Says that batches through `synced` are on the medium already, in place of the next record,
+    /// which will begin with `next`: so damage to what was synced is told from a crash. Once between
+    /// two records there is room for it.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn claim(&mut self, next: Seq, synced: Seq) -> Result<()> {
+        self.usable()?;
+        let seed = self.id.seed();
+        let header = Header::new(seed, next, synced, &[]).encode(seed);
+        // One that begins as the end does would not be seen: it would change nothing.
+        if header.starts_with(&END[..4]) || self.capacity - self.end < header.len() as u64 {
+            return Ok(());
+        }
+        self.record.clear();
+        self.record.extend_from_slice(&header);
+        self.put(header.len() as u64)
+    }
+
+    /// Appends the record that was made, of `size` bytes with its padding, and what ends the log.
+    fn put(&mut self, size: u64) -> Result<()> {
         let end = (self.capacity - self.end - size).min(END.len() as u64);
         self.record.resize((size + end) as usize, 0);
         let written = write_all_at(&*self.file, &self.record, self.end);

@@ -5,7 +5,7 @@ use super::{Files, Place};
 use crate::VOLUME;
 use std::collections::BTreeMap;
 
-const SECTOR: usize = 512;
+const SLOT: usize = 16 << 10;
 const UNIT: u64 = 4096;
 
 /// A table as an edit names it.
@@ -17,6 +17,7 @@ pub struct Info {
     pub tombstones: u64,
     pub first_sequence: u64,
     pub last_sequence: u64,
+    pub salt: u64,
     pub smallest: Vec<u8>,
     pub largest: Vec<u8>,
 }
@@ -64,8 +65,8 @@ fn plan(body: &mut Reader) -> u64 {
 pub struct Journal {
     files: BTreeMap<(u8, u64), Placed>,
     pub keyspaces: BTreeMap<u64, Keyspace>,
-    /// The file of each log.
-    pub logs: BTreeMap<u64, u64>,
+    /// The file of each log, and the salt of its checksums.
+    pub logs: BTreeMap<u64, (u64, u64)>,
     /// The sequence with which the logs begin.
     pub log_start: u64,
     /// Groups that are left of a plan, by keyspace and compaction.
@@ -75,26 +76,31 @@ pub struct Journal {
 
 impl Journal {
     pub fn read(files: &Files, place: Place) -> Journal {
-        let (generation, region) = match place {
+        let (salt, generation, region) = match place {
             Place::Directory => {
-                let generation = current(&files["CURRENT"]);
-                (generation, &files[&format!("MANIFEST-{generation:06}")][..])
+                let (salt, generation) = current(&files["CURRENT"]);
+                (salt, generation, &files[&format!("MANIFEST-{generation:06}")][..])
             }
             Place::Volume => superblock(&files[VOLUME]),
         };
         let mut journal = Journal::default();
-        let mut at = 0;
+        let (mut at, mut records) = (0, 0);
         for index in 0.. {
-            let Some(payload) = frame(&region[at..], generation, index) else { break };
-            let length = (32 + payload.len()).next_multiple_of(SECTOR);
-            let (first, second) = region[at..at + 2 * length].split_at(length);
-            assert_eq!(first, second, "the copies of a record");
-            at += 2 * length;
+            let Some(payload) = frame(&region[at..], [salt, generation], index) else { break };
+            let length = (32 + payload.len()).next_multiple_of(SLOT);
+            at += length;
+            records = index + 1;
             let record = if index == 0 { region_header(payload, region, length) } else { payload };
             journal.record(record);
         }
         assert!(at > 0, "a journal has a snapshot");
-        assert!(region[at..].iter().all(|byte| *byte == 0), "zeros follow the last record");
+        let (first, second) = region.split_at(region.len() / 2);
+        let (second, witness) = second.split_at(second.len() - SLOT);
+        assert_eq!(first[..second.len()], *second, "the mirrors");
+        assert!(first[at..].iter().all(|byte| *byte == 0), "zeros follow the last record");
+        let seed = salt ^ generation.rotate_left(32) ^ u64::MAX;
+        assert_eq!(u64_at(witness, 0), checksum(&witness[8..16], seed));
+        assert_eq!(u64_at(witness, 8), records, "the witness counts the records");
         journal
     }
 
@@ -109,7 +115,7 @@ impl Journal {
         }
         assert_eq!(placed.backing, 0, "there is one backing");
         let extent = |(offset, length): &(u64, u64)| {
-            assert!(*offset >= 8192, "an extent in the superblocks");
+            assert!(*offset >= 32 << 10, "an extent in the superblocks");
             files[VOLUME][*offset as usize..][..*length as usize].to_vec()
         };
         let mut bytes = placed.extents.iter().flat_map(extent).collect::<Vec<_>>();
@@ -159,6 +165,7 @@ impl Journal {
                     let [keyspace, level, _run, number] = body.varints();
                     let [length, entries, tombstones, first_sequence, last_sequence] =
                         body.varints();
+                    let salt = u64_at(body.take(8), 0);
                     let [smallest, largest] = [body.bytes().to_vec(), body.bytes().to_vec()];
                     assert!(level < 64 && smallest <= largest);
                     added.push((
@@ -171,6 +178,7 @@ impl Journal {
                             tombstones,
                             first_sequence,
                             last_sequence,
+                            salt,
                             smallest,
                             largest,
                         },
@@ -182,9 +190,9 @@ impl Journal {
                     self.keyspace(keyspace).flushed = sequence;
                 }
                 7 => {
-                    let [log, file] = body.varints();
-                    self.logs.retain(|_, served| *served != file);
-                    self.logs.insert(log, file);
+                    let ([log, file], salt) = (body.varints(), u64_at(body.take(8), 0));
+                    self.logs.retain(|_, (served, _)| *served != file);
+                    self.logs.insert(log, (file, salt));
                 }
                 8 => {
                     let [log, sequence] = body.varints();
@@ -233,18 +241,18 @@ impl Journal {
 }
 
 /// The payload of a record's first copy; none where the journal ends.
-fn frame(bytes: &[u8], generation: u64, index: u64) -> Option<&[u8]> {
-    if bytes.len() < SECTOR {
+fn frame(bytes: &[u8], [salt, generation]: [u64; 2], index: u64) -> Option<&[u8]> {
+    if bytes.len() < SLOT {
         return None;
     }
     let length = u32_at(bytes, 8) as usize;
     let covered = bytes.get(8..32 + length)?;
-    if checksum(covered, generation.rotate_left(32) ^ index) != u64_at(bytes, 0) {
+    if checksum(covered, salt ^ generation.rotate_left(32) ^ index) != u64_at(bytes, 0) {
         return None;
     }
     let head = [u32_at(bytes, 12).into(), u64_at(bytes, 16), u64_at(bytes, 24)];
     assert_eq!(head, [0, generation, index]);
-    let end = (32 + length).next_multiple_of(SECTOR);
+    let end = (32 + length).next_multiple_of(SLOT);
     assert!(bytes[32 + length..end].iter().all(|byte| *byte == 0), "a frame ends in zeros");
     Some(&bytes[32..32 + length])
 }
@@ -252,34 +260,36 @@ fn frame(bytes: &[u8], generation: u64, index: u64) -> Option<&[u8]> {
 /// What follows the header of a region.
 fn region_header<'a>(payload: &'a [u8], region: &[u8], frame: usize) -> &'a [u8] {
     let [version, required, optional] = [0, 4, 8].map(|at| u32_at(payload, at));
-    assert_eq!([version, required, optional], [1, 0, 0]);
-    let capacity = u64_at(payload, 12);
-    assert_eq!(capacity, (8 * frame as u64).max(64 << 10).next_multiple_of(UNIT));
+    assert_eq!([version, required, optional], [2, 0, 0]);
+    let capacity = u64_at(payload, 36);
+    assert_eq!(capacity, (8 * frame as u64).max(1 << 20));
     assert_eq!(capacity, region.len() as u64);
-    &payload[20..]
+    &payload[44..]
 }
 
-/// The generation that `CURRENT` names.
-fn current(bytes: &[u8]) -> u64 {
-    assert_eq!(bytes.len(), 1024);
-    assert_eq!(bytes[..512], bytes[512..], "the copies of CURRENT");
+/// The store's salt, and the generation that `CURRENT` names.
+fn current(bytes: &[u8]) -> (u64, u64) {
+    assert_eq!(bytes.len(), 2 * SLOT);
+    assert_eq!(bytes[..SLOT], bytes[SLOT..], "the copies of CURRENT");
     assert_eq!(&bytes[..8], b"TRNCUR\r\n");
-    assert_eq!(u64_at(bytes, 16), checksum(&bytes[..16], 0));
-    assert_eq!(bytes[24..512], [0; 488]);
-    u64_at(bytes, 8)
+    assert_eq!(u64_at(bytes, 32), checksum(&bytes[..32], 0));
+    assert!(bytes[40..SLOT].iter().all(|byte| *byte == 0));
+    (checksum(&bytes[8..24], 0), u64_at(bytes, 24))
 }
 
-/// The journal's generation and region.
-fn superblock(backing: &[u8]) -> (u64, &[u8]) {
+/// The store's salt, the journal's generation and region.
+fn superblock(backing: &[u8]) -> (u64, u64, &[u8]) {
     let slot = |at: usize| {
         let slot = &backing[at..at + 512];
         assert_eq!(&slot[..8], b"TRNVOL\r\n");
         let [version, required, optional, backings] = [8, 12, 16, 20].map(|at| u32_at(slot, at));
-        assert_eq!([version, required, optional, backings], [1, 0, 0, 1]);
-        assert_eq!(u64_at(slot, 48), checksum(&slot[..48], 0));
-        assert_eq!(slot[56..], [0; 456]);
-        let [generation, offset, length] = [24, 32, 40].map(|at| u64_at(slot, at));
-        (generation, &backing[offset as usize..][..length as usize])
+        assert_eq!([version, required, optional, backings], [2, 0, 0, 1]);
+        assert_eq!(u64_at(slot, 64), checksum(&slot[..64], 0));
+        assert_eq!(slot[72..], [0; 440]);
+        let [generation, offset, length] = [40, 48, 56].map(|at| u64_at(slot, at));
+        assert_eq!(offset % SLOT as u64, 0);
+        let salt = checksum(&slot[24..40], 0);
+        (salt, generation, &backing[offset as usize..][..length as usize])
     };
-    std::cmp::max(slot(0), slot(4096))
+    std::cmp::max(slot(0), slot(SLOT))
 }

@@ -45,12 +45,16 @@ pub struct Store {
     pub policy_states: usize,
     /// Stored blocks without compression, and with LZ4.
     pub blocks: [usize; 2],
+    /// Tables with several partitions.
+    pub partitioned: usize,
     pub tombstones: usize,
     /// Entries of tables that are not the newest of their key in it.
     pub old_versions: usize,
     /// Records of logs, and those with entries of several keyspaces.
     pub records: usize,
     pub shared_records: usize,
+    /// Claims in logs.
+    pub claims: usize,
     /// Logs that end in a record that was cut short.
     pub torn: usize,
     /// Files of logs that hold records of an earlier one.
@@ -71,9 +75,9 @@ impl Store {
             }
         }
         let mut next = journal.log_start;
-        for (number, file) in &journal.logs {
+        for (number, (file, salt)) in &journal.logs {
             let bytes = journal.file(files, log::KIND, *file);
-            for entry in log::read(&mut store, &bytes, *number, &mut next) {
+            for entry in log::read(&mut store, &bytes, [*salt, *number], &mut next) {
                 let flushed = journal.keyspaces.get(&entry.keyspace).map(|k| k.flushed);
                 // What a table holds is not taken again; a keyspace that is gone takes nothing.
                 if flushed.is_some_and(|flushed| entry.sequence > flushed) {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The kind of a table's file in the journal.
 pub const KIND: u8 = 1;
 
-const FOOTER: usize = 64;
+const FOOTER: usize = 80;
 const TRAILER: usize = 9;
 
 /// A key with its tag, and a value.
@@ -23,22 +23,23 @@ pub fn read(
     info: &Info,
 ) -> Vec<Entry> {
     let footer = &bytes[bytes.len() - FOOTER..];
-    let magic = u64::from_le_bytes(*b"TERRANE\x01");
-    assert_eq!(u64_at(footer, 56), magic);
-    assert_eq!(u64_at(footer, 48), checksum(&footer[..48], magic));
-    let [table, data, directory, length] = [0, 8, 16, 40].map(|at| u64_at(footer, at));
+    let magic = u64::from_le_bytes(*b"TERRANE\x02");
+    assert_eq!(u64_at(footer, 72), magic);
+    assert_eq!(u64_at(footer, 64), checksum(&footer[..64], magic));
+    let [table, salt, data, directory, length] = [0, 8, 24, 32, 56].map(|at| u64_at(footer, at));
     assert_eq!([table, length, info.length], [number, bytes.len() as u64, bytes.len() as u64]);
-    assert_eq!([28, 32].map(|at| u32_at(footer, at)), [0, 0], "features");
-    assert_eq!(u32_at(footer, 36), 1, "version, and two bytes of zeros");
+    assert_eq!(salt, info.salt);
+    assert_eq!([44, 48].map(|at| u32_at(footer, at)), [0, 0], "features");
+    assert_eq!(u32_at(footer, 52), 2, "version, and two bytes of zeros");
 
     let mut part = |offset: u64, length: u64| {
-        let (payload, compression) = part(bytes, number, offset, length);
+        let (payload, compression) = part(bytes, [salt, number], offset, length);
         if offset < data {
             store.blocks[usize::from(compression)] += 1;
         }
         payload
     };
-    let directory_length = u32_at(footer, 24).into();
+    let directory_length = u32_at(footer, 40).into();
     assert_eq!(directory + directory_length + FOOTER as u64, length, "parts leave no gap");
     let mut sections = BTreeMap::new();
     let listed = part(directory, directory_length);
@@ -47,32 +48,54 @@ pub fn read(
         let [kind, offset, length] = from.varints();
         assert_eq!(offset, end, "sections leave no gap");
         end += length;
-        sections.insert(kind, part(offset, length));
+        sections.insert(kind, (offset, length));
     }
     assert_eq!(end, directory);
+    let mut section = |kind| {
+        let (offset, length) = sections[&kind];
+        part(offset, length)
+    };
+    let (index, said) = (section(2), section(3));
 
     let mut items = Vec::new();
-    let (mut end, mut blocks) = (0, 0);
-    for (separator, tag, handle) in block(&sections[&2]) {
+    let (mut end, mut blocks, mut partitions) = (0, 0, 0);
+    let (mut partitions_end, partitions_length) = sections[&1];
+    let behind = partitions_end + partitions_length;
+    for (last_separator, last_tag, handle) in block(&index) {
         let mut handle = Reader(&handle);
-        let [offset, length, count] = handle.varints();
+        let [offset, filter, length] = handle.varints();
         assert!(handle.is_empty());
-        assert_eq!(offset, end, "data blocks leave no gap");
-        end += length;
-        blocks += 1;
-        let found = block(&part(offset, length));
-        assert_eq!(found.len() as u64, count);
-        let (key, last, _) = found.last().expect("a block has an entry");
-        assert!((key, !last) <= (&separator, !tag), "a separator is at or after the last entry");
-        items.extend(found);
+        assert_eq!(offset, partitions_end, "partitions leave no gap");
+        partitions_end += filter + length;
+        partitions += 1;
+        let entries = block(&part(offset + filter, length));
+        let (separator, tag, _) = entries.last().expect("a partition has a block");
+        assert_eq!((separator, *tag), (&last_separator, last_tag));
+        let before = items.len();
+        for (separator, tag, handle) in entries {
+            let mut handle = Reader(&handle);
+            let [offset, length, count] = handle.varints();
+            assert!(handle.is_empty());
+            assert_eq!(offset, end, "data blocks leave no gap");
+            end += length;
+            blocks += 1;
+            let found = block(&part(offset, length));
+            assert_eq!(found.len() as u64, count);
+            let (key, last, _) = found.last().expect("a block has an entry");
+            assert!((key, !last) <= (&separator, !tag), "a separator is at or after the last");
+            items.extend(found);
+        }
+        if filter > 0 {
+            let filter = part(offset, filter);
+            let known = items[before..].iter().all(|(key, ..)| passes(&filter, key));
+            assert!(known, "the filter knows every key of its partition");
+        }
     }
-    assert_eq!(end, data);
+    assert_eq!((end, partitions_end), (data, behind));
+    store.partitioned += usize::from(partitions > 1);
     let sorted = |a: &Item, b: &Item| (&a.0, !a.1) < (&b.0, !b.1);
     assert!(items.is_sorted_by(sorted), "keys ascend, and tags of a key descend");
-    if let Some(filter) = sections.get(&1) {
-        assert!(items.iter().all(|(key, ..)| passes(filter, key)), "the filter knows every key");
-    }
-    properties(&sections[&3], &items, info, blocks);
+    properties(&said, &items, info, blocks);
 
     store.old_versions += items.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
     let entry = |(key, tag, value): Item| {
@@ -89,11 +112,12 @@ pub fn read(
 }
 
 /// The payload of a stored part, and how it was compressed.
-fn part(bytes: &[u8], table: u64, offset: u64, length: u64) -> (Vec<u8>, u8) {
+fn part(bytes: &[u8], [salt, table]: [u64; 2], offset: u64, length: u64) -> (Vec<u8>, u8) {
     let stored = &bytes[offset as usize..][..length as usize];
     let (covered, sum) = stored.split_at(stored.len() - 8);
-    let seed =
-        table.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ offset.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    let seed = salt
+        ^ table.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ offset.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     assert_eq!(u64_at(sum, 0), checksum(covered, seed), "the part at {offset}");
     let (payload, compression) = (&stored[..stored.len() - TRAILER], covered[covered.len() - 1]);
     match compression {

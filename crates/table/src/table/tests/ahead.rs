@@ -33,7 +33,7 @@ fn a_walk_reads_ahead_once_it_is_long_and_little_twice() {
         let (file, info) = write(&entries, 7, &options);
         let table = open(&file, &info).unwrap();
         let blocks = reads(&table, backward);
-        let data = table.meta.data_len;
+        let data = data_len(&table);
         assert!(blocks[..4].iter().all(|read| *read < 8192), "{blocks:?}");
         let ahead: Vec<_> = blocks[4..].iter().copied().filter(|read| *read > 0).collect();
         // A block of which a read took a part alone is read again.

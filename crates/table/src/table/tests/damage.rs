@@ -5,8 +5,9 @@ use crate::codec::put_varint;
 use crate::table::block_writer::BlockWriter;
 use crate::table::filter::Filter;
 use crate::table::footer::{Footer, Section, encode_directory, kind};
-use crate::table::index::Handle;
+use crate::table::index::{Handle, PartitionHandle};
 use crate::table::stored::Sealer;
+use crate::table::stored::seed;
 use terrane_policy::{Histogram, HistogramPoint};
 
 /// A table of several blocks, some compressed, with versions of one key across blocks.
@@ -22,8 +23,7 @@ fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
         };
         entries.push((key.into_bytes(), Tag::new(1000 - i, kind), value));
     }
-    let options =
-        TableOptions { block_bytes: 100, compression: Compression::Lz4, filter_bits_per_key: 10.0 };
+    let options = TableOptions { block_bytes: 100, partition_bytes: 40, ..Default::default() };
     let (file, info) = write(&entries, 3, &options);
     (entries, file, info)
 }
@@ -53,7 +53,8 @@ fn reads_the_truth_or_fails(table: &Arc<Table>, entries: &[Entry]) {
 fn every_flipped_bit_is_found_and_never_believed() {
     let (entries, file, info) = small_table();
     let before = open(&file, &info).unwrap();
-    assert!(before.properties().blocks > 3);
+    assert!(before.properties().unwrap().blocks > 3);
+    assert!(before.opened().unwrap().partitions.len() > 2);
     assert_eq!(before.check(), []);
     for bit in 0..8 * file.bytes().len() {
         file.flip(bit);
@@ -90,7 +91,7 @@ fn a_sound_block_in_a_wrong_place_is_damage() {
         TableOptions { block_bytes: 1, compression: Compression::None, ..Default::default() };
     let (file, info) = write(&entries, 3, &options);
     let mut bytes = file.bytes();
-    let block = table(&entries[..1], 3, &options).meta.data_len as usize;
+    let block = data_len(&table(&entries[..1], 3, &options)) as usize;
     let (first, rest) = bytes.split_at_mut(block);
     first.swap_with_slice(&mut rest[..block]);
     let swapped = open(&MemFile::holding(bytes), &info).unwrap();
@@ -107,13 +108,19 @@ struct Parts {
     blocks: Vec<Vec<Entry>>,
     separators: Vec<(Vec<u8>, Tag)>,
     counts: Vec<u64>,
-    hashes: Vec<u64>,
+    /// Of the keys of each partition.
+    hashes: [Vec<u64>; 2],
+    /// Entries between restart points of an index.
+    interval: u32,
+    /// The last separator of each partition, and what its place is said to be off by.
+    tops: [(Vec<u8>, Tag); 2],
+    offset: u64,
     properties: Properties,
     info: TableInfo,
 }
 
 impl Parts {
-    /// Three blocks of two entries each.
+    /// Three blocks of two entries each, the last in a partition of its own.
     fn sound() -> Self {
         let entry = |i: u8| (vec![i], Tag::new(i.into(), Kind::Put), vec![i; 3]);
         let entries: Vec<Entry> = (1..=6).map(entry).collect();
@@ -129,7 +136,11 @@ impl Parts {
             blocks: entries.chunks(2).map(<[_]>::to_vec).collect(),
             separators: [2, 4, 6].map(|key| (vec![key], Tag(0))).into(),
             counts: vec![2; 3],
-            hashes: entries.iter().map(|(key, ..)| key_hash(key)).collect(),
+            hashes: [&entries[..4], &entries[4..]]
+                .map(|entries| entries.iter().map(|(key, ..)| key_hash(key)).collect()),
+            interval: 1,
+            tops: [4, 6].map(|key| (vec![key], Tag(0))),
+            offset: 0,
             properties,
             info: TableInfo {
                 id,
@@ -140,6 +151,7 @@ impl Parts {
                 largest,
                 first_seq,
                 last_seq,
+                salt: 11,
                 histogram: Histogram::default(),
             },
         }
@@ -147,12 +159,11 @@ impl Parts {
 
     /// Writes the parts as a table and checks it.
     fn check(mut self) -> Result<Vec<crate::error::Corruption>> {
-        let sealer = Sealer::new(self.info.id.0, Compression::None);
+        let sealer = Sealer::new(seed(self.info.salt, self.info.id.0), Compression::None);
         let mut file = Vec::new();
-        let mut index = BlockWriter::new(1);
-        for ((block, (key, tag)), &entries) in
-            self.blocks.iter().zip(&self.separators).zip(&self.counts)
-        {
+        let mut indexes = [0, 1].map(|_| BlockWriter::new(self.interval));
+        let blocks = self.blocks.iter().zip(&self.separators).zip(&self.counts);
+        for (n, ((block, (key, tag)), &entries)) in blocks.enumerate() {
             let mut writer = BlockWriter::new(16);
             for (key, tag, value) in block {
                 writer.add(0, key, *tag, value);
@@ -161,7 +172,7 @@ impl Parts {
             sealer.seal(writer.finish(), offset, &mut file);
             let mut handle = Vec::new();
             Handle { offset, len: file.len() as u64 - offset, entries }.encode(&mut handle);
-            index.add(0, key, *tag, &handle);
+            indexes[n / 2].add(0, key, *tag, &handle);
             if self.properties.histogram.len() < 3 {
                 let last = block[block.len() - 1].0.clone();
                 let point = HistogramPoint { key: last, bytes: file.len() as u64 };
@@ -170,13 +181,26 @@ impl Parts {
             }
         }
         let data_len = file.len() as u64;
-        let (mut filter, mut properties) = (Vec::new(), Vec::new());
-        Filter::build(&self.hashes, 10.0).encode(&mut filter);
+        let mut top = BlockWriter::new(1);
+        for ((index, hashes), (key, tag)) in indexes.iter_mut().zip(&self.hashes).zip(&self.tops) {
+            let offset = file.len() as u64;
+            let mut filter = Vec::new();
+            Filter::build(hashes, 10.0).encode(&mut filter);
+            sealer.seal(&filter, offset, &mut file);
+            let filter_len = file.len() as u64 - offset;
+            sealer.seal(index.finish(), offset + filter_len, &mut file);
+            let index_len = file.len() as u64 - offset - filter_len;
+            let mut handle = Vec::new();
+            let offset = offset.wrapping_add(self.offset);
+            PartitionHandle { offset, filter_len, index_len }.encode(&mut handle);
+            top.add(0, key, *tag, &handle);
+        }
+        let len = file.len() as u64 - data_len;
+        let mut sections = vec![Section { kind: kind::PARTITIONS, offset: data_len, len }];
+        let mut properties = Vec::new();
         self.properties.encode(&mut properties);
-        let mut sections = Vec::new();
         let parts = [
-            (kind::FILTER, &filter[..]),
-            (kind::INDEX, index.finish()),
+            (kind::INDEX, top.finish()),
             (kind::PROPERTIES, &properties),
             (1000, b"of a later release"),
         ];
@@ -190,8 +214,9 @@ impl Parts {
         let directory_offset = file.len() as u64;
         sealer.seal(&directory, directory_offset, &mut file);
         let directory_len = (file.len() as u64 - directory_offset) as u32;
-        let table = self.info.id.0;
-        Footer { table, data_len, directory_offset, directory_len }.encode(&mut file);
+        let (table, salt, commits) = (self.info.id.0, self.info.salt, 0);
+        Footer { table, salt, commits, data_len, directory_offset, directory_len }
+            .encode(&mut file);
         self.info.bytes = file.len() as u64;
         open(&MemFile::holding(file), &Arc::new(self.info)).map(|table| table.check())
     }
@@ -201,7 +226,7 @@ impl Parts {
 fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
     assert_eq!(Parts::sound().check().unwrap(), []);
     type Edit = fn(&mut Parts);
-    let edits: [(&str, Edit); 15] = [
+    let edits: [(&str, Edit); 18] = [
         ("entries of a block swapped", |p| p.blocks[1].swap(0, 1)),
         ("an entry of the block before", |p| p.blocks[1][0].0 = vec![2]),
         ("an entry above its separator", |p| p.blocks[1][1].0 = vec![4, 0]),
@@ -210,7 +235,10 @@ fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
         ("separators that descend", |p| p.separators[2] = (vec![4], Tag::new(9, Kind::Put))),
         ("a kind that is not known", |p| p.blocks[0][0].1 = Tag(0x1ff)),
         ("a count in the index", |p| p.counts[2] = 3),
-        ("a key the filter denies", |p| p.hashes.truncate(1)),
+        ("a key the filter denies", |p| p.hashes[0].truncate(1)),
+        ("a key in the filter of another partition", |p| p.hashes.swap(0, 1)),
+        ("a separator of the top level", |p| p.tops[0] = (vec![3], Tag(0))),
+        ("an index without restart points", |p| p.interval = 2),
         ("bytes of keys", |p| p.properties.key_bytes += 1),
         ("bytes of values", |p| p.properties.value_bytes += 1),
         ("blocks", |p| p.properties.blocks += 1),
@@ -228,6 +256,10 @@ fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
         let mut parts = Parts::sound();
         edit(&mut parts);
         assert_ne!(parts.check().unwrap(), [], "{what}");
+    }
+    for offset in [1, u64::MAX - 1] {
+        let parts = Parts { offset, ..Parts::sound() };
+        assert!(matches!(parts.check(), Err(Error::Corrupt(_))), "a partition elsewhere");
     }
     let told: [fn(&mut TableInfo); 6] = [
         |info| info.entries += 1,

@@ -68,10 +68,12 @@ impl File for MemFile {
 
 type Entry = (Vec<u8>, Tag, Vec<u8>);
 
+const SALT: u64 = 0x5a17;
+
 fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, Arc<TableInfo>) {
     // A file that was preallocated longer than the table becomes.
     let file = MemFile::holding(vec![0xaa; 50_000]);
-    let mut writer = TableWriter::new(file.clone(), TableId(id), options);
+    let mut writer = TableWriter::new(file.clone(), TableId(id), options).of_store(SALT, 3);
     for (key, tag, value) in entries {
         writer.add(key, *tag, value).unwrap();
     }
@@ -87,15 +89,34 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
         largest: entries[entries.len() - 1].0.clone(),
         first_seq: seqs().min().unwrap(),
         last_seq: seqs().max().unwrap(),
+        salt: SALT,
         histogram: info.histogram.clone(),
     };
     assert_eq!(info, expected);
     (file, Arc::new(info))
 }
 
+/// A place where every table is one file.
+struct Files(Arc<MemFile>);
+
+impl TableFiles for Files {
+    fn open(&self, _: TableId) -> Result<Arc<dyn File>> {
+        Ok(self.0.clone())
+    }
+}
+
+fn unopened(file: &Arc<MemFile>, info: &Arc<TableInfo>, cache: u64) -> Arc<Table> {
+    let cache = Arc::new(BlockCache::new(cache));
+    Arc::new(Table::new(Arc::clone(info), Arc::new(Files(file.clone())), cache))
+}
+
 fn open(file: &Arc<MemFile>, info: &Arc<TableInfo>) -> Result<Arc<Table>> {
-    let cache = Arc::new(BlockCache::new(1 << 20));
-    Table::open(file.clone(), Arc::clone(info), cache).map(Arc::new)
+    let table = unopened(file, info, 1 << 20);
+    table.open().map(|()| table)
+}
+
+fn data_len(table: &Table) -> u64 {
+    table.opened().unwrap().data_len
 }
 
 fn table(entries: &[Entry], id: u64, options: &TableOptions) -> Arc<Table> {
@@ -143,9 +164,15 @@ fn any_options() -> impl Strategy<Value = TableOptions> {
     let blocks = prop_oneof![Just(1usize), Just(60), Just(300), Just(4096)];
     let compression = prop_oneof![Just(Compression::None), Just(Compression::Lz4)];
     let bits = prop_oneof![Just(0f32), Just(3.5), Just(10.0)];
-    (blocks, compression, bits).prop_map(|(block_bytes, compression, filter_bits_per_key)| {
-        TableOptions { block_bytes, compression, filter_bits_per_key }
-    })
+    let partitions = prop_oneof![Just(1usize), Just(100), Just(600), Just(16384)];
+    (blocks, compression, bits, partitions).prop_map(
+        |(block_bytes, compression, filter_bits_per_key, partition_bytes)| TableOptions {
+            block_bytes,
+            compression,
+            filter_bits_per_key,
+            partition_bytes,
+        },
+    )
 }
 
 #[derive(Clone, Debug)]
@@ -246,8 +273,10 @@ proptest! {
         options in any_options(),
         steps in vec(any_step(), 1..40),
         absent in vec(any_key(), 10),
+        cache in prop_oneof![Just(0u64), Just(3000), Just(1 << 20)],
     ) {
-        let table = table(&entries, 7, &options);
+        let (file, info) = write(&entries, 7, &options);
+        let table = unopened(&file, &info, cache);
         prop_assert_eq!(table.check(), []);
         for access in [Access::Random, Access::Scan] {
             walk(&mut table.cursor(access), &entries, &steps);
@@ -276,9 +305,9 @@ proptest! {
             let part: Vec<_> = entries.iter().filter(|(key, ..)| keys.contains(&key)).cloned().collect();
             table(&part, i as u64, &options)
         });
-        let parts: Arc<[Arc<Table>]> = parts.collect();
+        let parts: terrane_policy::Sequence<Arc<Table>> = parts.collect();
         for access in [Access::Random, Access::Scan] {
-            walk(&mut RunCursor::new(Arc::clone(&parts), access), &entries, &steps);
+            walk(&mut RunCursor::new(parts.clone(), access), &entries, &steps);
         }
     }
 
@@ -321,7 +350,14 @@ proptest! {
         let _ = Properties::decode(&bytes);
         let _ = filter::Filter::decode(&bytes).map(|f| f.may_contain(1));
         let _ = stored::unseal(bytes.clone(), 1, 2);
-        let end = footer::Footer { table: 1, data_len: 9, directory_offset: 99, directory_len: 9 };
+        let end = footer::Footer {
+            table: 1,
+            salt: 0,
+            commits: 0,
+            data_len: 9,
+            directory_offset: 99,
+            directory_len: 9,
+        };
         let _ = footer::decode_directory(&bytes, &end);
         // The same bytes under a sound checksum, as LZ4 of any claimed length.
         let mut lz4 = bytes;
@@ -374,11 +410,11 @@ fn the_histogram_sums_to_the_data_and_the_estimate_to_the_file() {
     assert!(estimate.abs_diff(info.bytes) < 8192, "{estimate} {}", info.bytes);
 
     let table = open(&file, &info).unwrap();
-    let histogram = &table.properties().histogram;
+    let histogram = table.properties().unwrap().histogram;
     assert!(histogram.len() > properties::MAX_HISTOGRAM_POINTS / 2);
     assert!(histogram.is_sorted_by(|a, b| a.key < b.key && a.bytes < b.bytes));
     let end = histogram.last().unwrap();
-    assert_eq!((&end.key, end.bytes), (&info.largest, table.meta.data_len));
+    assert_eq!((&end.key, end.bytes), (&info.largest, data_len(&table)));
     let half = &histogram[histogram.len() / 2];
     let below = entries.partition_point(|(key, ..)| *key <= half.key) as f64;
     let share = half.bytes as f64 / end.bytes as f64;
@@ -400,8 +436,10 @@ fn point_reads_fill_the_cache_within_its_bound_and_scans_leave_it_alone() {
     let bound = 1 << 20;
     for (capacity, fills) in [(bound, true), (0, false)] {
         let cache = Arc::new(BlockCache::new(capacity));
-        let table = Table::open(file.clone(), Arc::clone(&info), Arc::clone(&cache)).unwrap();
-        let table = Arc::new(table);
+        let files = Arc::new(Files(file.clone()));
+        let table = Arc::new(Table::new(Arc::clone(&info), files, Arc::clone(&cache)));
+        table.open().unwrap();
+        let opened = cache.bytes();
         let mut cursor = table.cursor(Access::Scan);
         cursor.seek_first().unwrap();
         let mut entries = 0;
@@ -409,7 +447,7 @@ fn point_reads_fill_the_cache_within_its_bound_and_scans_leave_it_alone() {
             entries += 1;
             cursor.next().unwrap();
         }
-        assert_eq!((entries, cache.bytes()), (info.entries, 0));
+        assert_eq!((entries, cache.bytes()), (info.entries, opened));
         for (key, ..) in many(20_000) {
             assert!(table.get(&key, MAX_SEQ).unwrap().is_some());
         }

@@ -21,7 +21,9 @@ fn store(filter_bits_per_key: f32, cache_bytes: u64) -> (Db, Keyspace) {
 }
 
 fn put(keyspace: &Keyspace, keys: &[&str]) {
-    keys.iter().for_each(|key| keyspace.put(key.as_bytes(), b"value", Buffered).unwrap());
+    for key in keys {
+        keyspace.put(key.as_bytes(), b"value", Buffered).unwrap();
+    }
 }
 
 fn steps(keyspace: &Keyspace, key: &str) -> Vec<Step> {
@@ -59,11 +61,11 @@ fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
     put(&keyspace, &["n"]);
     keyspace.delete(b"m", Buffered).unwrap();
     let shape = keyspace.shape().unwrap();
-    let [upper, lower] = &shape.levels[0].runs[..] else { panic!("{shape:?}") };
+    let [upper, lower] = &shape.levels()[0].runs[..] else { panic!("{shape:?}") };
     let run = |run: &terrane_policy::Run, spans: bool| Step::Run {
         level: 0,
         run: run.id,
-        table: spans.then(|| run.tables[0].id),
+        table: spans.then(|| run.tables().first().unwrap().id),
     };
     let memtable = [Step::Memtable { place: 0 }, Step::Absent { false_positive: false }];
 

@@ -86,7 +86,52 @@ fn a_journal_that_grew_begins_anew_with_the_snapshot() {
     let edits = open(&medium).recover().unwrap().unwrap().edits;
     assert!(edits.len() < 60);
     assert!(edits.iter().rev().zip((0..100).rev()).all(|(e, n)| *e == [n; 900]));
-    assert_eq!(first.space().unwrap().live, 64 * 1024 + 105);
+    assert_eq!(first.space().unwrap().live, (1 << 20) + 5);
+}
+
+/// What the files of a store take, as each tells it.
+fn summed(medium: &MemoryMedium) -> u64 {
+    let sizes = medium.sizes().unwrap().into_iter();
+    sizes
+        .filter(|file| Directory::is_name(&file.name) && file.name != CURRENT)
+        .map(|f| f.taken)
+        .sum()
+}
+
+#[test]
+fn room_is_what_the_files_take_at_every_step() {
+    let medium = MemoryMedium::new();
+    let first = store(&medium);
+    let check = |store: &Directory, tables: u64, what: &str| {
+        let space = store.space().unwrap();
+        assert_eq!((space.taken, space.live), (summed(&medium), (1 << 20) + tables), "{what}");
+    };
+    check(&first, 5, "a table and a log");
+    first.create(FileId::table(3), 0).unwrap().write_at(b"other table", 0).unwrap();
+    check(&first, 5, "a table that no commit names");
+    commit(&first, b"two", &[FileId::table(3)], &[FileId::table(1)]).unwrap();
+    check(&first, 11, "one that was dropped and is there");
+    first.remove(FileId::table(1)).unwrap();
+    check(&first, 11, "and is removed");
+    let second = open(&medium);
+    second.recover().unwrap();
+    commit(&second, b"three", &[], &[FileId::table(3)]).unwrap();
+    check(&second, 0, "a drop before anything was measured");
+    let third = Directory::read_only(Arc::new(medium.clone())).unwrap();
+    third.recover().unwrap();
+    check(&third, 0, "a leftover that may not be removed");
+}
+
+#[test]
+fn room_is_told_without_a_look_at_each_table() {
+    let medium = MemoryMedium::new();
+    store(&medium);
+    let store = open(&medium);
+    store.recover().unwrap();
+    assert!(store.check_files().unwrap().is_empty());
+    let before = store.space().unwrap();
+    medium.remove(&FileId::table(1).to_string()).unwrap();
+    assert_eq!(store.space().unwrap(), before);
 }
 
 #[test]
@@ -106,6 +151,42 @@ fn one_damaged_copy_is_reported_and_the_next_commit_makes_it_good() {
 }
 
 #[test]
+fn any_one_lost_sector_of_current_and_manifest_is_repaired() {
+    let medium = MemoryMedium::new();
+    store(&medium);
+    for name in ["MANIFEST-000001", CURRENT] {
+        let file = medium.open(name).unwrap();
+        let mut sound = vec![0; file.len().unwrap() as usize];
+        file.read_at(&mut sound, 0).unwrap();
+        for size in crate::storage::medium::fault::SECTORS {
+            for sector in (0..sound.len() as u64).step_by(size as usize) {
+                file.write_at(&vec![0xee; size as usize], sector).unwrap();
+                let found = open(&medium).recover().unwrap().unwrap();
+                assert_eq!(found.edits, [b"one"], "{name}, {size} at {sector}");
+                file.write_at(&sound, 0).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_allocated_is_not_created() {
+    use crate::storage::medium::FaultMedium;
+    use crate::storage::medium::fault::Fault;
+    let memory = MemoryMedium::new();
+    store(&memory);
+    let medium = FaultMedium::new(Arc::new(memory)).unwrap();
+    let store = Directory::open(Arc::new(medium.clone())).unwrap();
+    store.recover().unwrap();
+    medium.set_capacity(store.space().unwrap().taken + 200_000, Fault::NoSpace);
+    assert!(matches!(store.create(FileId::log(5), 300_000), Err(Error::NoSpace(_))));
+    assert_eq!(store.files().unwrap(), [FileId::log(2), FileId::table(1)]);
+    let log = store.create(FileId::log(6), 100_000).unwrap();
+    medium.set_capacity(0, Fault::NoSpace);
+    write_all_at(&*log, &[1; 100_000], 0).expect("its room was allocated");
+}
+
+#[test]
 fn a_missing_or_short_file_is_damage_that_is_named() {
     let medium = MemoryMedium::new();
     let store = store(&medium);
@@ -117,7 +198,7 @@ fn a_missing_or_short_file_is_damage_that_is_named() {
     assert!(matches!(store.open(table), Err(Error::Corrupt(_))));
     medium.remove("MANIFEST-000001").unwrap();
     assert!(matches!(open(&medium).recover(), Err(Error::Corrupt(_))));
-    medium.open(CURRENT).unwrap().write_at(&[0; 1024], 0).unwrap();
+    medium.open(CURRENT).unwrap().write_at(&[0; 2 * COPY], 0).unwrap();
     assert!(matches!(open(&medium).recover(), Err(Error::Corrupt(_))));
 }
 

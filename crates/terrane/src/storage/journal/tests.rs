@@ -1,11 +1,15 @@
 use super::*;
-use crate::storage::medium::fault::Survivors;
-use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
+use crate::storage::medium::{Medium, MemoryMedium};
 
 const GENERATION: u64 = 7;
+const STORE: StoreId = StoreId::new([3; StoreId::BYTES]);
+const ID: JournalId = JournalId { store: STORE, generation: GENERATION };
+
+fn other(generation: u64) -> JournalId {
+    JournalId { generation, ..ID }
+}
 
 fn edit(n: u64) -> Vec<u8> {
-    // Of one sector, and of several.
     vec![n as u8 + 1; if n.is_multiple_of(2) { 40 } else { 1300 }]
 }
 
@@ -18,7 +22,7 @@ fn journal(medium: &dyn Medium, n: u64) -> Journal {
     let file = medium.create("journal").unwrap();
     medium.sync_names().unwrap();
     let first = edit(0);
-    let mut journal = Journal::begin(file, 0, LEAST_CAPACITY, GENERATION, &record(&first)).unwrap();
+    let mut journal = Journal::begin(file, (0, LEAST_CAPACITY), ID, 5, &record(&first)).unwrap();
     for i in 1..=n {
         assert!(journal.append(&record(&edit(i))).unwrap());
     }
@@ -33,47 +37,92 @@ fn edits<'a>(scan: &Scan<'a>) -> Vec<Vec<u8>> {
     replay("journal", &scan.records).unwrap().edits
 }
 
+/// The bytes of each frame, by mirror.
+fn frame_ranges(scan: &Scan<'_>) -> Vec<std::ops::Range<usize>> {
+    let len = |n: usize, payload: &[u8]| {
+        FRAME_HEADER + if n == 0 { REGION_HEADER } else { 0 } + payload.len()
+    };
+    let places = scan.records.iter().enumerate();
+    let first = places.map(|(n, (at, payload))| *at as usize..*at as usize + len(n, payload));
+    let half = scan.capacity as usize / 2;
+    first.flat_map(|r| [r.clone(), r.start + half..r.end + half]).collect()
+}
+
 #[test]
-fn every_flipped_byte_and_every_lost_sector_is_made_good_and_reported() {
+fn every_flipped_byte_of_a_record_is_repaired_and_reported() {
     let medium = MemoryMedium::new();
-    let end = journal(&medium, 4).end as usize;
+    journal(&medium, 4);
     let sound = region(&medium);
     let expected: Vec<_> = (0..=4).map(edit).collect();
-    let clean = scan(&sound, GENERATION, "journal", 0).unwrap();
+    let clean = scan(&sound, ID, "journal", 0).unwrap();
     assert_eq!((edits(&clean), clean.repaired.len()), (expected.clone(), 0));
     let mut bytes = sound.clone();
-    for at in 0..end {
+    for at in frame_ranges(&clean).into_iter().flatten().step_by(7) {
         bytes[at] ^= 0x10;
-        let found = scan(&bytes, GENERATION, "journal", 0).unwrap();
-        assert_eq!(edits(&found), expected, "byte {at}");
-        assert!(found.repaired.len() == 1 || sound[at] == 0, "byte {at} was not reported");
+        let found = scan(&bytes, ID, "journal", 0).unwrap();
+        assert_eq!((edits(&found), found.repaired.len()), (expected.clone(), 1), "byte {at}");
         bytes[at] ^= 0x10;
-    }
-    for sector in (0..end).step_by(SECTOR) {
-        let mut bytes = sound.clone();
-        bytes[sector..sector + SECTOR].fill(0xee);
-        let found = scan(&bytes, GENERATION, "journal", 0).unwrap();
-        assert_eq!((edits(&found), found.repaired.len()), (expected.clone(), 1));
-        assert_eq!(found.end as usize, end);
     }
 }
 
 #[test]
-fn a_commit_torn_at_any_sector_is_whole_or_absent_and_its_bytes_are_counted() {
-    for sectors in 0..=6 {
-        let memory = MemoryMedium::new();
-        let medium = FaultMedium::new(Arc::new(memory.clone())).unwrap();
+fn any_one_lost_sector_of_any_size_costs_no_record() {
+    let medium = MemoryMedium::new();
+    let end = journal(&medium, 4).end;
+    let sound = region(&medium);
+    let expected: Vec<_> = (0..=4).map(edit).collect();
+    for size in [512, 4096, 16384] {
+        let mut repaired = 0;
+        for sector in (0..sound.len()).step_by(size) {
+            let mut bytes = sound.clone();
+            bytes[sector..sector + size].fill(0xee);
+            let found = scan(&bytes, ID, "journal", 0).unwrap();
+            assert_eq!((edits(&found), found.end), (expected.clone(), end), "{size} at {sector}");
+            assert!(found.repaired.len() <= 1);
+            repaired += found.repaired.len();
+        }
+        let sectors = |r: std::ops::Range<usize>| r.end.div_ceil(size) - r.start / size;
+        let clean = scan(&sound, ID, "journal", 0).unwrap();
+        assert_eq!(repaired, frame_ranges(&clean).into_iter().map(sectors).sum::<usize>());
+    }
+}
+
+#[test]
+fn a_torn_append_is_whole_or_absent_whatever_its_sectors_hold() {
+    const LEN: usize = 20_000;
+    for size in [512, 4096, 16384] {
+        let medium = MemoryMedium::new();
         let mut journal = journal(&medium, 2);
-        medium.cut_at(medium.operations());
-        assert!(journal.append(&record(&edit(3))).is_err());
-        let operation = medium.operations() - 1;
-        medium.crash(Survivors::Prefix { operation, sectors }).unwrap();
-        let bytes = region(&memory);
-        let found = scan(&bytes, GENERATION, "journal", 0).unwrap();
-        // A frame of 1300 bytes is three sectors.
-        assert_eq!(found.records.len(), if sectors >= 3 { 4 } else { 3 }, "{sectors} sectors");
-        assert_eq!(found.discarded_bytes > 0, sectors == 1 || sectors == 2);
-        assert_eq!(!found.repaired.is_empty(), (3..6).contains(&sectors));
+        let before = region(&medium);
+        assert!(journal.append(&record(&[9; LEN])).unwrap());
+        let after = region(&medium);
+        let changed = |n: &usize| {
+            let sector = n * size..(n + 1) * size;
+            before[sector.clone()] != after[sector]
+        };
+        // The witness is written when the record is durable.
+        let sectors = (after.len() - SLOT as usize) / size;
+        let touched: Vec<_> = (0..sectors).filter(changed).collect();
+        assert!(touched.len() >= 4);
+        // Each sector that the append writes has what it had, what it should have, or rubbish.
+        for seed in 0..200 {
+            let mut random = crate::storage::medium::fault::Random(seed);
+            let mut bytes = before.clone();
+            for n in &touched {
+                let sector = n * size..(n + 1) * size;
+                match random.below(4) {
+                    0 => {}
+                    1 => bytes[sector].fill(0xee),
+                    _ => bytes[sector.clone()].copy_from_slice(&after[sector]),
+                }
+            }
+            let found = scan(&bytes, ID, "journal", 0).unwrap();
+            let expected = [edit(0), edit(1), edit(2), vec![9; LEN]];
+            assert!([&expected[..3], &expected].contains(&&edits(&found)[..]), "{size}, {seed}");
+            let records = ..bytes.len() - SLOT as usize;
+            let torn = bytes[records] != before[records] && bytes[records] != after[records];
+            assert!(!torn || found.discarded_bytes > 0 || !found.repaired.is_empty());
+        }
     }
 }
 
@@ -82,40 +131,75 @@ fn a_record_lost_before_a_later_one_is_damage() {
     let medium = MemoryMedium::new();
     journal(&medium, 3);
     let mut bytes = region(&medium);
-    let second = 2 * frame_size(edit(0).len() + REGION_HEADER);
-    bytes[second] ^= 1;
-    bytes[second + frame_size(edit(1).len())] ^= 1;
-    match scan(&bytes, GENERATION, "journal", 4096) {
-        Err(Error::Corrupt(c)) => assert_eq!(c.offset, 4096 + second as u64),
+    bytes[SLOT as usize] ^= 1;
+    bytes[(SLOT + LEAST_CAPACITY / 2) as usize] ^= 1;
+    match scan(&bytes, ID, "journal", 4096) {
+        Err(Error::Corrupt(c)) => assert_eq!(c.offset, 4096 + SLOT),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn frames_of_another_generation_and_a_region_cut_short_are_refused() {
+fn a_region_cut_short_is_repaired_or_damage_and_never_believed_whole() {
+    let medium = MemoryMedium::new();
+    journal(&medium, 3);
+    let bytes = region(&medium);
+    let half = bytes.len() / 2;
+    for cut in [half, half + 1, half + SLOT as usize, bytes.len() - 1] {
+        let found = scan(&bytes[..cut], ID, "journal", 0).unwrap();
+        assert_eq!(edits(&found), (0..=3).map(edit).collect::<Vec<_>>());
+        assert!(!found.repaired.is_empty());
+    }
+    for cut in [0, 100, SLOT as usize, half - 1] {
+        let found = scan(&bytes[..cut], ID, "journal", 0);
+        assert!(matches!(found, Err(Error::Corrupt(_))), "{cut}");
+    }
+}
+
+#[test]
+fn a_copy_elsewhere_is_the_same_journal_of_another_generation() {
+    let medium = MemoryMedium::new();
+    let first = journal(&medium, 3);
+    let mut copy = first.copy(medium.create("copy").unwrap(), SLOT, 8).unwrap();
+    assert!(copy.append(&record(&edit(4))).unwrap());
+    let bytes = read_region(&*copy.file, SLOT, u64::MAX).unwrap();
+    let found = scan(&bytes, other(8), "copy", SLOT).unwrap();
+    assert_eq!(edits(&found), (0..=4).map(edit).collect::<Vec<_>>());
+    assert!(found.repaired.is_empty() && copy.check().unwrap().is_empty());
+    // Nothing is copied of a journal that has lost a record.
+    let file = medium.open("journal").unwrap();
+    for mirror in [0, LEAST_CAPACITY / 2] {
+        file.write_at(&[0xff], 3 * SLOT + mirror).unwrap();
+    }
+    assert!(first.copy(medium.create("copy").unwrap(), 0, 9).is_err());
+}
+
+#[test]
+fn frames_of_another_generation_are_refused() {
     let medium = MemoryMedium::new();
     let journal = journal(&medium, 3);
     let bytes = region(&medium);
-    assert!(matches!(scan(&bytes, GENERATION - 1, "journal", 0), Err(Error::Corrupt(_))));
+    assert!(matches!(scan(&bytes, other(GENERATION - 1), "journal", 0), Err(Error::Corrupt(_))));
     // Stale frames behind a sound end do not parse as its continuation.
-    let mut mixed = bytes.clone();
-    let first = encode(&bytes[FRAME_HEADER..][..60], 8, 0).unwrap();
-    mixed[..first.len()].copy_from_slice(&first);
-    let stale = scan(&mixed, 8, "journal", 0).unwrap();
-    assert_eq!(stale.records.len(), 1);
-    assert!(stale.discarded_bytes > 0);
-    let cut = &bytes[..journal.end as usize];
-    assert!(matches!(scan(cut, GENERATION, "journal", 0), Err(Error::Corrupt(_))));
+    let (mut mixed, end) =
+        lay_out([&bytes[FRAME_HEADER + REGION_HEADER..][..40]], 1 << 20, other(8), 5, "").unwrap();
+    mixed[end as usize..].copy_from_slice(&bytes[end as usize..]);
+    let stale = scan(&mixed, other(8), "journal", 0).unwrap();
+    assert_eq!((stale.records.len(), stale.end), (1, end));
+    assert!(stale.discarded_bytes > 0 && journal.end > end);
 }
 
 #[test]
 fn a_later_format_is_refused_by_name() {
-    for (version, required, fine) in [(1, 0, true), (2, 0, false), (1, 1, false)] {
+    for (version, required, fine) in [(2, 0, true), (3, 0, false), (2, 1, false)] {
         let mut payload = Vec::new();
         Format { version, required, optional: 5 }.encode(&mut payload);
+        payload.extend_from_slice(&STORE.bytes());
         payload.extend_from_slice(&0u64.to_le_bytes());
-        let bytes = encode(&payload, 1, 0).unwrap();
-        match scan(&bytes, 1, "journal", 0) {
+        payload.extend_from_slice(&(2 * SLOT).to_le_bytes());
+        let mut bytes = encode(&payload, other(1), 0).unwrap();
+        bytes.resize(2 * SLOT as usize, 0);
+        match scan(&bytes, other(1), "journal", 0) {
             Ok(_) => assert!(fine),
             Err(e) => assert!(!fine && matches!(e, Error::NewerFormat(_)), "{e}"),
         }
@@ -128,10 +212,10 @@ fn a_full_region_refuses_the_record_and_check_finds_a_lost_last_one() {
     let mut journal = journal(&medium, 1);
     while journal.append(&record(&edit(1))).unwrap() {}
     assert!(journal.check().unwrap().is_empty());
-    let last = journal.end - 1;
+    let last = journal.end - SLOT;
     let file = medium.open("journal").unwrap();
-    for back in [2 * frame_size(1301) as u64, frame_size(1301) as u64] {
-        file.write_at(&[0xff], last + 1 - back).unwrap();
+    for mirror in [0, LEAST_CAPACITY / 2] {
+        file.write_at(&[0xff], mirror + last).unwrap();
     }
     assert_eq!(journal.check().unwrap().len(), 1);
 }
@@ -140,11 +224,50 @@ fn a_full_region_refuses_the_record_and_check_finds_a_lost_last_one() {
 fn scanning_noise_never_panics() {
     use proptest::prelude::*;
     proptest!(|(noise in prop::collection::vec(any::<u8>(), 0..3000), flips in prop::collection::vec((0usize..4096, any::<u8>()), 0..9))| {
-        let mut bytes = encode(&[0; 60], 3, 0).unwrap();
-        bytes.extend(&noise);
+        let (mut bytes, at) = lay_out([&[0; 60][..]], 4 * SLOT, ID, 5, "noise").unwrap();
+        bytes[at as usize..][..noise.len()].copy_from_slice(&noise);
         for (at, to) in flips {
             if let Some(b) = bytes.get_mut(at) { *b = to; }
         }
-        let _ = scan(&bytes, 3, "noise", 0);
+        let _ = scan(&bytes, ID, "noise", 0);
     });
+}
+
+#[test]
+fn records_lost_at_the_end_are_missed_by_the_witness() {
+    let medium = MemoryMedium::new();
+    let mut journal = journal(&medium, 3);
+    let sound = region(&medium);
+    for kept in 1..4 {
+        let mut bytes = sound.clone();
+        let half = bytes.len() / 2;
+        let from = kept * SLOT as usize;
+        bytes[from..half].fill(0);
+        bytes[half + from..2 * half - SLOT as usize].fill(0);
+        let lost = scan(&bytes, ID, "journal", 0);
+        let Err(Error::Corrupt(damage)) = lost else { panic!("{kept} of 4 records: {lost:?}") };
+        assert_eq!(damage.offset, from as u64);
+        assert!(damage.expected.starts_with("4 records"), "{damage}");
+    }
+    // A commit that is cut before it is durable is none that was lost, nor is one whose witness is.
+    assert!(journal.append(&record(&edit(4))).unwrap());
+    let after = region(&medium);
+    let witness = after.len() - SLOT as usize;
+    for (records, count) in [(&sound, &sound), (&after, &sound), (&after, &after)] {
+        let bytes = [&records[..witness], &count[witness..]].concat();
+        assert!(scan(&bytes, ID, "journal", 0).is_ok());
+    }
+    let mut unwitnessed = after;
+    unwitnessed[witness] ^= 1;
+    assert_eq!(scan(&unwitnessed, ID, "journal", 0).unwrap().witness, 0);
+    assert_eq!((journal.commits(), journal.before), (10, 5));
+}
+
+#[test]
+fn a_journal_of_another_store_is_refused() {
+    let medium = MemoryMedium::new();
+    journal(&medium, 3);
+    let bytes = region(&medium);
+    let foreign = JournalId { store: StoreId::new([4; StoreId::BYTES]), ..ID };
+    assert!(matches!(scan(&bytes, foreign, "journal", 0), Err(Error::Corrupt(_))));
 }

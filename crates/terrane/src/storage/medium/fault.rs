@@ -7,12 +7,15 @@
 //! 3. [`FaultMedium::crash`] decides what of the unsynced state had reached the medium and puts the
 //!    outcome into the medium wrapped. Wrap that one again: power is back.
 //!
-//! **What a crash may leave.** Each 512-byte sector of a file holds one of the contents that it had
+//! **What a crash may leave.** Each sector of a file (of 512 bytes, or as
+//! [`FaultMedium::set_sector`] says) holds one of the contents that it had
 //! since the last sync, independently of every other sector: so writes are lost, torn and
 //! reordered. The length is one of the lengths the file had; bytes that were never put there are
 //! zeros. An operation on names happened or not, in order among operations on one name; a file
 //! whose name is not on the medium is gone, however well its bytes were synced. A failed sync
 //! leaves its writes in doubt for ever: a later sync does not save them.
+//!
+//! Reads are counted on their own, and can be made to fail ([`FaultMedium::fail_read_at`]).
 
 mod crash;
 #[cfg(test)]
@@ -23,14 +26,16 @@ pub use crash::Survivors;
 
 use crate::error::{Error, Result};
 use crate::storage::medium::Medium;
-use crate::storage::{File, lock, read_exact_at, write_all_at};
+use crate::storage::{File, StoreId, lock, read_exact_at, write_all_at};
 use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// The unit that the medium writes whole or not at all, in bytes.
+/// The unit that the medium writes whole or not at all, in bytes, where nobody says otherwise.
 pub const SECTOR: u64 = 512;
+/// The sizes of sectors that there are.
+pub const SECTORS: [u64; 3] = [512, 4096, 16384];
 
 /// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +49,14 @@ pub enum Fault {
     /// The process ended before the operation, which is not begun: with
     /// [`FaultMedium::fail_from`] and [`FaultMedium::heal`], a restart without a loss of power.
     Killed,
+    /// A write is said to be done, and is not; other operations are done.
+    Lost,
+    /// A write goes to another place in its file, the given number of bytes further on, and is said
+    /// to be done; other operations are done.
+    Misdirected(u64),
+    /// A sync fails, and from then on the file reads as it is on the medium, where each sector may
+    /// have been written or not; other operations fail as with `Io`.
+    Reverted,
 }
 
 /// A wrapper around any medium. Clones share it.
@@ -60,6 +73,11 @@ struct Shared {
 #[derive(Default)]
 struct State {
     operations: u64,
+    reads: u64,
+    failing_read: Option<u64>,
+    /// The file that a lost or misdirected write struck, until it is written again.
+    struck: Option<usize>,
+    sector: u64,
     cut: Option<u64>,
     crashed: bool,
     faults: Vec<Planned>,
@@ -118,7 +136,7 @@ impl FaultMedium {
     /// # Errors
     /// Those of reading `inner`.
     pub fn new(inner: Arc<dyn Medium>) -> Result<Self> {
-        let mut state = State::default();
+        let mut state = State { sector: SECTOR, ..State::default() };
         for name in inner.list()? {
             let file = inner.open(&name)?;
             let mut bytes = vec![0; index(file.len()?)];
@@ -139,6 +157,28 @@ impl FaultMedium {
     #[must_use]
     pub fn operations(&self) -> u64 {
         lock(&self.shared.state).operations
+    }
+
+    /// How many reads of files began so far.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        lock(&self.shared.state).reads
+    }
+
+    /// Lets this one read fail.
+    pub fn fail_read_at(&self, read: u64) {
+        lock(&self.shared.state).failing_read = Some(read);
+    }
+
+    /// Whether nothing was written to the file that a lost or misdirected write struck since.
+    #[must_use]
+    pub fn struck_last(&self) -> bool {
+        lock(&self.shared.state).struck.is_some()
+    }
+
+    /// Sets the unit that the medium writes whole or not at all, in bytes.
+    pub fn set_sector(&self, bytes: u64) {
+        lock(&self.shared.state).sector = bytes.max(1);
     }
 
     /// Cuts power in the midst of this operation: it may have happened in part, and it and all
@@ -163,6 +203,7 @@ impl FaultMedium {
     pub fn heal(&self) {
         let mut state = lock(&self.shared.state);
         state.faults.clear();
+        state.failing_read = None;
         state.capacity = None;
     }
 
@@ -217,7 +258,7 @@ impl FaultMedium {
             if kept && node.pristine {
                 continue;
             }
-            let bytes = node.surviving(survivors, &mut random);
+            let bytes = node.surviving(state.sector, survivors, &mut random);
             let file = inner.create(&name)?;
             write_all_at(&*file, &bytes, 0)?;
             file.sync()?;
@@ -239,7 +280,9 @@ impl State {
             .faults
             .iter()
             .find(|p| p.operation == operation || (p.until_healed && p.operation < operation));
-        Ok((operation, planned.map_or(Outcome::Done, |p| Outcome::Fails(p.fault))))
+        let silent = |f: &Fault| matches!(f, Fault::Lost | Fault::Misdirected(_));
+        let fault = planned.map(|p| p.fault).filter(|f| action == "write" || !silent(f));
+        Ok((operation, fault.map_or(Outcome::Done, Outcome::Fails)))
     }
 
     /// As [`begin`](Self::begin), for operations that happen or not: a fault is an error at once.
@@ -325,7 +368,7 @@ fn failure(fault: Fault, action: &'static str, name: &str, wanted: u64) -> Error
     let source = match fault {
         Fault::NoSpace => io::ErrorKind::StorageFull.into(),
         Fault::Killed => io::Error::other("the process ended"),
-        Fault::Io | Fault::Short => io::Error::other("injected fault"),
+        _ => io::Error::other("injected fault"),
     };
     Error::io(action, name, wanted, source)
 }
@@ -333,6 +376,10 @@ fn failure(fault: Fault, action: &'static str, name: &str, wanted: u64) -> Error
 impl Medium for FaultMedium {
     fn place(&self) -> String {
         self.shared.inner.place()
+    }
+
+    fn draw_id(&self) -> Result<StoreId> {
+        self.shared.inner.draw_id()
     }
 
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {
@@ -408,8 +455,12 @@ impl File for FaultFile {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        let state = lock(&self.shared.state);
+        let mut state = lock(&self.shared.state);
         state.powered("read", &self.name)?;
+        state.reads += 1;
+        if state.failing_read.is_some_and(|failing| failing + 1 == state.reads) {
+            return Err(failure(Fault::Io, "read", &self.name, 0));
+        }
         let seen = state.nodes.get(self.node).map_or(&[][..], |n| &n.seen);
         let rest = seen.get(index(offset)..).unwrap_or(&[]);
         let n = rest.len().min(buf.len());
@@ -419,13 +470,32 @@ impl File for FaultFile {
         Ok(n)
     }
 
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
+    fn write_at(&self, buf: &[u8], mut offset: u64) -> Result<usize> {
         let mut state = lock(&self.shared.state);
         let (operation, outcome) = state.begin("write", &self.name)?;
         let wanted = buf.len() as u64;
+        if matches!(outcome, Outcome::Fails(Fault::Lost | Fault::Misdirected(_))) {
+            state.struck = Some(self.node);
+        } else if state.struck == Some(self.node) {
+            state.struck = None;
+        }
         let (count, power) = match outcome {
             Outcome::Cut => (wanted, false),
             Outcome::Fails(Fault::Short) => (wanted / 2, true),
+            Outcome::Fails(Fault::Lost) => {
+                // The file system grows the file all the same.
+                if let Some(node) = state.nodes.get_mut(self.node) {
+                    let end = offset + wanted;
+                    if end > node.seen.len() as u64 {
+                        node.change(operation, What::SetLen(end), true);
+                    }
+                }
+                return Ok(buf.len());
+            }
+            Outcome::Fails(Fault::Misdirected(by)) => {
+                offset += by;
+                (wanted, true)
+            }
             Outcome::Fails(fault) => return Err(failure(fault, "write", &self.name, wanted)),
             Outcome::Done => match state.room(self.node, offset, offset.saturating_add(wanted)) {
                 None => (wanted, true),
@@ -442,11 +512,19 @@ impl File for FaultFile {
 
     fn sync(&self) -> Result<()> {
         let mut state = lock(&self.shared.state);
-        let (_, outcome) = state.begin("sync", &self.name)?;
+        let (operation, outcome) = state.begin("sync", &self.name)?;
+        let sector = state.sector;
         let Some(node) = state.nodes.get_mut(self.node) else { return Ok(()) };
         match outcome {
             Outcome::Done => node.sync(),
             Outcome::Cut => return Err(no_power("sync", &self.name)),
+            Outcome::Fails(Fault::Reverted) => {
+                let survivors = Survivors::Random(operation);
+                node.synced = node.surviving(sector, survivors, &mut Random(operation));
+                node.seen.clone_from(&node.synced);
+                node.changes.clear();
+                return Err(failure(Fault::Reverted, "sync", &self.name, 0));
+            }
             Outcome::Fails(fault) => {
                 let harmed = fault != Fault::Killed;
                 node.changes.iter_mut().for_each(|c| c.in_doubt |= harmed);

@@ -10,9 +10,16 @@
 //!    failed write-back to the handles that were open then, and nobody else may learn of it.
 //! 4. Nor is one whose path leads elsewhere now, as the file was removed, replaced or renamed. Before
 //!    that happens every handle of the path is opened, and kept so ([`Handles::repoint`]).
+//! 5. Where the process has no descriptor left, as others of its files took them, the bound is halved
+//!    and what is too many is closed ([`Handles::retry`]). It does not rise again: a lower one costs
+//!    time alone.
+//! 6. A sync looks whether the path leads to the file, unless the store itself moved it. If not,
+//!    somebody replaced or removed a store that is in use: what was written is lost, and it says so.
 
+use crate::error::Said;
 use crate::storage::lock;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::storage::medium::system::{lacks_descriptors, leads_to};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, RwLock};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
@@ -22,7 +29,8 @@ use std::sync::{Arc, PoisonError};
 
 /// The handles of one directory.
 pub(super) struct Handles {
-    most: usize,
+    most: AtomicUsize,
+    read_only: bool,
     /// Those that their path leads to. Locked before a handle's file, and that before `open`.
     by_path: Mutex<BTreeMap<PathBuf, Vec<Arc<Handle>>>>,
     /// Those that are open.
@@ -43,13 +51,19 @@ pub(super) struct Handle {
 impl Handles {
     /// No handles yet; about `most` are to be open at once.
     pub(super) fn new(most: usize) -> Self {
-        Handles { most, by_path: Mutex::default(), open: Mutex::default() }
+        let most = AtomicUsize::new(most);
+        Handles { most, read_only: false, by_path: Mutex::default(), open: Mutex::default() }
+    }
+
+    /// As [`new`](Self::new), for files that are only read.
+    pub(super) fn read_only(most: usize) -> Self {
+        Handles { read_only: true, ..Handles::new(most) }
     }
 
     /// Opens or creates a file.
     pub(super) fn open(&self, path: PathBuf, options: &OpenOptions) -> io::Result<Arc<Handle>> {
         let mut by_path = lock(&self.by_path);
-        let file = options.open(&path)?;
+        let file = self.retry(|| options.open(&path))?;
         let handle = Arc::new(Handle {
             path: path.clone(),
             file: RwLock::new(Some(file)),
@@ -130,19 +144,22 @@ impl Handles {
         })
     }
 
-    /// Puts every earlier change of a file on the medium.
+    /// Makes every earlier change of a file durable, in the file that its path leads to.
     pub(super) fn sync(&self, handle: &Arc<Handle>) -> io::Result<()> {
         self.with(handle, |file| {
             // Before the sync, so that a write beside it is not taken for covered.
             handle.unsynced.swap(false, Ordering::AcqRel);
-            file.sync_data().inspect_err(|_| handle.unsynced.store(true, Ordering::Release))
+            let synced = file.sync_data().and_then(|()| handle.still_there(file));
+            synced.inspect_err(|_| handle.unsynced.store(true, Ordering::Release))
         })
     }
 
     fn open_again(&self, handle: &Arc<Handle>) -> io::Result<()> {
         let mut file = handle.file.write().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
-            *file = Some(OpenOptions::new().read(true).write(true).open(&handle.path)?);
+            let mut options = OpenOptions::new();
+            options.read(true).write(!self.read_only);
+            *file = Some(self.retry(|| options.open(&handle.path))?);
             handle.used.store(true, Ordering::Relaxed);
             self.admit(handle);
         }
@@ -151,26 +168,64 @@ impl Handles {
 
     /// Puts a handle that was opened into the queue, and closes what is too many.
     fn admit(&self, handle: &Arc<Handle>) {
-        // Closed when the queue is not locked any more.
-        let mut closed = Vec::new();
         let mut open = lock(&self.open);
         open.push_back(handle.clone());
-        // In the first round each may lose its chance, in the second any is closed that may be.
-        for _ in 0..2 * open.len() {
-            if open.len() <= self.most {
-                break;
-            }
-            let Some(first) = open.pop_front() else { break };
-            match first.close() {
-                Some(file) => closed.push(file),
-                None => open.push_back(first),
+        let closed = close_beyond(&mut open, self.most.load(Ordering::Relaxed));
+        // The system closes them when the queue is not locked any more.
+        drop(open);
+        drop(closed);
+    }
+
+    /// Does what needs a descriptor; where there is none, again, with fewer files open.
+    pub(super) fn retry<T>(&self, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match work() {
+                Err(e) if lacks_descriptors(&e) && self.halve() => {}
+                done => return done,
             }
         }
+    }
+
+    /// Halves the bound, of as many as are open now. Whether any file was closed.
+    fn halve(&self) -> bool {
+        let mut open = lock(&self.open);
+        let most = open.len() / 2;
+        self.most.fetch_min(most.max(1), Ordering::Relaxed);
+        let closed = close_beyond(&mut open, most);
         drop(open);
+        !closed.is_empty()
     }
 }
 
+/// Takes files out of the queue until `most` are left there, or none may be closed.
+fn close_beyond(open: &mut VecDeque<Arc<Handle>>, most: usize) -> Vec<File> {
+    let mut closed = Vec::new();
+    // In the first round each may lose its chance, in the second any is closed that may be.
+    for _ in 0..2 * open.len() {
+        if open.len() <= most {
+            break;
+        }
+        let Some(first) = open.pop_front() else { break };
+        match first.close() {
+            Some(file) => closed.push(file),
+            None => open.push_back(first),
+        }
+    }
+    closed
+}
+
 impl Handle {
+    /// Fails where the path leads elsewhere, and not by this store's doing.
+    fn still_there(&self, file: &File) -> io::Result<()> {
+        // The mark comes before the change.
+        if leads_to(&self.path, file)? || self.moved.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let why =
+            "its path leads to another file, or to none: somebody else replaced or removed it";
+        Err(io::Error::other(Said(why.to_owned())))
+    }
+
     /// Takes the file out, if the handle may be closed.
     fn close(&self) -> Option<File> {
         if self.used.swap(false, Ordering::Relaxed) {
@@ -179,5 +234,49 @@ impl Handle {
         let mut file = self.file.try_write().ok()?;
         let kept = self.unsynced.load(Ordering::Acquire) || self.moved.load(Ordering::Acquire);
         if kept { None } else { file.take() }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    fn no_descriptor() -> io::Error {
+        rustix::io::Errno::MFILE.into()
+    }
+
+    fn file_in(dir: &Path, name: &str, handles: &Handles) -> Arc<Handle> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true);
+        handles.open(dir.join(name), &options).unwrap()
+    }
+
+    #[test]
+    fn files_are_closed_where_no_descriptor_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let handles = Handles::new(100);
+        let files: Vec<_> = (0..8).map(|n| file_in(dir.path(), &n.to_string(), &handles)).collect();
+        let mut tries = 0;
+        let done = handles.retry(|| {
+            tries += 1;
+            if tries < 3 { Err(no_descriptor()) } else { Ok(lock(&handles.open).len()) }
+        });
+        assert_eq!(done.unwrap(), 2);
+        for file in &files {
+            handles.with(file, |file| file.metadata().map(drop)).unwrap();
+        }
+        // The bound stays low.
+        assert_eq!(lock(&handles.open).len(), 2);
+    }
+
+    #[test]
+    fn a_lack_of_descriptors_that_closing_cannot_end_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let handles = Handles::new(100);
+        let file = file_in(dir.path(), "unsynced", &handles);
+        handles.write(&file, |_| Ok(())).unwrap();
+        let refused = handles.retry(|| Err::<(), _>(no_descriptor())).unwrap_err();
+        assert!(lacks_descriptors(&refused));
     }
 }

@@ -1,53 +1,104 @@
-//! One process at a time: a lock file that the operating system lets go when its holder ends.
+//! One process at a time: locks that the operating system lets go when their holder ends.
+//!
+//! 1. The directory itself is locked, where the system can: removing or replacing the lock file lets
+//!    nobody in. (Not on Windows, where instead a lock file that is open cannot be removed, nor a
+//!    directory with open files be renamed; nor on some network file systems.)
+//! 2. The file `LOCK` is locked, too. It says who holds the store.
+//! 3. Those who only read share both locks, and create nothing.
 
 use crate::error::{Error, Result};
 use crate::storage::medium::LOCK;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 /// A store held for this process; dropped, it is free.
 #[derive(Debug)]
 pub struct StoreLock {
-    _file: File,
+    /// None where a store is only read and has no lock file.
+    file: Option<File>,
+    exclusive: bool,
+    _directory: Option<File>,
 }
 
 impl StoreLock {
-    /// Locks `dir`'s lock file, creating it if needed, and writes into it who holds it.
+    /// Locks `dir`, creating its lock file if needed, and writes into that who holds it.
     pub(super) fn acquire(dir: &Path, who: &str) -> Result<Self> {
+        let directory = lock_directory(dir, File::try_lock)?;
         let path = dir.join(LOCK);
-        let name = path.display().to_string();
-        let io = |action| {
-            let name = name.clone();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(windows)]
+        {
+            // Readers and writers, but nobody who would delete it.
+            use std::os::windows::fs::OpenOptionsExt;
+            options.share_mode(3);
+        }
+        let refuse = |action| {
+            let name = path.display().to_string();
             move |e| Error::io(action, &name, 0, e)
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(io("open"))?;
+        let mut file = options.open(&path).map_err(refuse("open"))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::Error(e)) => return Err(io("lock")(e)),
-            Err(TryLockError::WouldBlock) => {
-                let place = dir.display().to_string();
-                return Err(Error::busy(place, holder(&file)));
-            }
+            Err(TryLockError::Error(e)) => return Err(refuse("lock")(e)),
+            Err(TryLockError::WouldBlock) => return Err(busy(dir)),
         }
-        file.set_len(0).map_err(io("write"))?;
-        write!(file, "process {} ({who})", std::process::id()).map_err(io("write"))?;
-        Ok(StoreLock { _file: file })
+        file.set_len(0).map_err(refuse("write"))?;
+        write!(file, "process {} ({who})", std::process::id()).map_err(refuse("write"))?;
+        Ok(StoreLock { file: Some(file), exclusive: true, _directory: directory })
+    }
+
+    /// Locks `dir` together with others who only read it. Nothing there is changed.
+    pub(super) fn share(dir: &Path) -> Result<Self> {
+        let directory = lock_directory(dir, File::try_lock_shared)?;
+        let path = dir.join(LOCK);
+        let refuse = |e| Error::io("lock", &path.display().to_string(), 0, e);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Ok(StoreLock { file: None, exclusive: false, _directory: directory });
+            }
+            Err(e) => return Err(refuse(e)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(StoreLock { file: Some(file), exclusive: false, _directory: directory }),
+            Err(TryLockError::WouldBlock) => Err(busy(dir)),
+            Err(TryLockError::Error(e)) => Err(refuse(e)),
+        }
+    }
+}
+
+impl Drop for StoreLock {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.as_ref().filter(|_| self.exclusive) {
+            // Those who share the store from now on say nothing of themselves.
+            let _ = file.set_len(0);
+        }
+    }
+}
+
+/// Locks the directory itself; none where the system cannot.
+fn lock_directory(
+    dir: &Path,
+    lock: impl Fn(&File) -> Result<(), TryLockError>,
+) -> Result<Option<File>> {
+    let Ok(directory) = File::open(dir) else { return Ok(None) };
+    match lock(&directory) {
+        Ok(()) => Ok(Some(directory)),
+        Err(TryLockError::WouldBlock) => Err(busy(dir)),
+        Err(TryLockError::Error(_)) => Ok(None),
     }
 }
 
 /// What the holder wrote; where the system does not let others read a locked file, no more than
 /// that there is one.
-fn holder(file: &File) -> String {
+fn busy(dir: &Path) -> Error {
     let mut words = Vec::new();
-    match file.take(256).read_to_end(&mut words) {
+    let read = File::open(dir.join(LOCK)).and_then(|file| file.take(256).read_to_end(&mut words));
+    let holder = match read {
         Ok(n) if n > 0 => String::from_utf8_lossy(&words).into_owned(),
         _ => "another process".to_owned(),
-    }
+    };
+    Error::busy(dir.display().to_string(), holder)
 }

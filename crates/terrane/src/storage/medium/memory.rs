@@ -3,15 +3,17 @@
 use crate::error::{Error, Result};
 use crate::sorted::SortedMap;
 use crate::storage::medium::Medium;
-use crate::storage::{File, lock};
+use crate::storage::{File, StoreId, lock};
 use crate::sync::{Mutex, RwLock};
 use std::io::ErrorKind;
 use std::sync::{Arc, PoisonError};
 
 /// Named files in memory. Clones share them. A removed file lives on behind its open handles.
+/// The ids that it draws are 1, 2, 3 and so on.
 #[derive(Clone, Default)]
 pub struct MemoryMedium {
     files: Arc<Mutex<SortedMap<Name, Bytes>>>,
+    ids: Arc<Mutex<u128>>,
 }
 
 type Name = Arc<str>;
@@ -32,6 +34,12 @@ fn missing(action: &'static str, name: &str) -> Error {
 impl Medium for MemoryMedium {
     fn place(&self) -> String {
         "memory".to_owned()
+    }
+
+    fn draw_id(&self) -> Result<StoreId> {
+        let mut last = lock(&self.ids);
+        *last += 1;
+        Ok(StoreId::new(last.to_be_bytes()))
     }
 
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {

@@ -1,5 +1,7 @@
 //! A flat set of named raw files.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod allocate;
 #[cfg(any(test, feature = "testing"))]
 pub mod fault;
 #[cfg(not(target_arch = "wasm32"))]
@@ -9,6 +11,8 @@ mod lock;
 mod memory;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;
+#[cfg(not(target_arch = "wasm32"))]
+mod system;
 
 #[cfg(any(test, feature = "testing"))]
 pub use fault::FaultMedium;
@@ -16,20 +20,33 @@ pub use fault::FaultMedium;
 pub use lock::StoreLock;
 pub use memory::MemoryMedium;
 #[cfg(not(target_arch = "wasm32"))]
-pub use native::{NativeMedium, open_locked};
+pub use native::{NativeMedium, open_locked, open_shared};
 
 use crate::error::Result;
-use crate::storage::File;
+use crate::storage::{File, StoreId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the file that says who holds a directory.
 pub(crate) const LOCK: &str = "LOCK";
 
+/// A file of a medium, as a list of all tells it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Its length, in bytes.
+    pub len: u64,
+    /// Bytes that it takes, as [`File::allocated`] says.
+    pub taken: u64,
+}
+
 /// A flat set of named raw files, such as one directory of a file system.
 pub trait Medium: Send + Sync {
     /// The place, for messages.
     fn place(&self) -> String;
+    /// Draws the id of a new store: at random, or in a medium for tests always the same ones.
+    fn draw_id(&self) -> Result<StoreId>;
     /// Creates an empty file; one of that name is replaced.
     fn create(&self, name: &str) -> Result<Arc<dyn File>>;
     /// Where a file lies in a file system, if it lies in one.
@@ -48,6 +65,14 @@ pub trait Medium: Send + Sync {
     fn rename(&self, from: &str, to: &str) -> Result<()>;
     /// Every name present, sorted.
     fn list(&self) -> Result<Vec<String>>;
+    /// Every file present with its size, sorted by name.
+    fn sizes(&self) -> Result<Vec<Listed>> {
+        let listed = |name: String| {
+            let file = self.open(&name)?;
+            Ok(Listed { len: file.len()?, taken: file.allocated()?, name })
+        };
+        self.list()?.into_iter().map(listed).collect()
+    }
     /// Puts creations, removals and renames on the medium (a directory's fsync).
     fn sync_names(&self) -> Result<()>;
 }

@@ -1,39 +1,34 @@
 //! Files of the operating system: one directory.
 
 use crate::error::{Error, Result};
-use crate::storage::File;
+use crate::storage::medium::allocate::allocate;
 use crate::storage::medium::handles::{Handle, Handles};
-use crate::storage::medium::{Medium, StoreLock};
+use crate::storage::medium::system::{FileExt, descriptors, rename, sync_directory};
+use crate::storage::medium::{Listed, Medium, StoreLock};
+use crate::storage::{File, StoreId};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// About how many files are open at once, be there as many as there are: a quarter of the
-/// descriptors that Linux gives a process where nobody says otherwise, half of those of macOS.
-const MOST_OPEN: usize = if cfg!(target_os = "macos") { 128 } else { 256 };
+/// About how many files are open at once where nobody says otherwise.
+const MOST_OPEN: usize = 256;
 
 /// One directory of the file system.
 pub struct NativeMedium {
     dir: PathBuf,
     handles: Arc<Handles>,
+    read_only: bool,
 }
 
 impl NativeMedium {
     /// The directory `dir`, created if it is missing and `create` says so. About 256 of its files
-    /// (128 on macOS) are open at once; others are opened when they are used.
+    /// are open at once, as [`open_at_most`](Self::open_at_most) bounds them; others are opened when
+    /// they are used.
     ///
     /// # Errors
     /// [`Error::NoStore`] where the directory is missing and not to be created, or is a file.
     pub fn open(dir: impl Into<PathBuf>, create: bool) -> Result<Self> {
-        Self::with_open_files(dir, create, MOST_OPEN)
-    }
-
-    /// As [`open`](Self::open), with about `most` files open at once.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open).
-    pub fn with_open_files(dir: impl Into<PathBuf>, create: bool, most: usize) -> Result<Self> {
         let dir = dir.into();
         let place = dir.display().to_string();
         if create {
@@ -44,7 +39,8 @@ impl NativeMedium {
             Ok(found) if found.is_dir() => {
                 // Files are opened later, too, when the process may be in another directory.
                 let dir = std::path::absolute(dir).map_err(|e| Error::io("open", &place, 0, e))?;
-                Ok(NativeMedium { dir, handles: Arc::new(Handles::new(most)) })
+                let handles = Arc::new(Handles::new(bounded(MOST_OPEN)));
+                Ok(NativeMedium { dir, handles, read_only: false })
             }
             Ok(_) => Err(Error::no_store(place, "it is not a directory")),
             Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -54,13 +50,43 @@ impl NativeMedium {
         }
     }
 
-    /// Locks the directory for this process until the lock is dropped. `who` names the program to
-    /// those who find the store in use.
+    /// The directory `dir`, where nothing is changed: files are opened for reading, and every other
+    /// call is refused.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn read_only(dir: impl Into<PathBuf>) -> Result<Self> {
+        let medium = Self::open(dir, false)?;
+        Ok(NativeMedium { read_only: true, ..medium }.open_at_most(MOST_OPEN))
+    }
+
+    /// The same directory with about `most` of its files open at once, though never more than half
+    /// of what the process may open: the rest is for others. Files opened before do not count.
+    #[must_use]
+    pub fn open_at_most(self, most: usize) -> Self {
+        let handles = if self.read_only { Handles::read_only } else { Handles::new };
+        NativeMedium { handles: Arc::new(handles(bounded(most))), ..self }
+    }
+
+    /// Refuses a change where there is to be none.
+    fn changes(&self, action: &'static str, name: &str) -> Result<()> {
+        if self.read_only {
+            return Err(Error::read_only(action, name));
+        }
+        Ok(())
+    }
+
+    /// Locks the directory for this process until the lock is dropped; one that may only be read,
+    /// together with others who read it. `who` names the program to those who find the store in use.
     ///
     /// # Errors
     /// [`Error::Busy`] with the holder's own words where it is held.
     pub fn lock(&self, who: &str) -> Result<StoreLock> {
-        StoreLock::acquire(&self.dir, who)
+        if self.read_only {
+            StoreLock::share(&self.dir)
+        } else {
+            StoreLock::acquire(&self.dir, who)
+        }
     }
 
     fn file(
@@ -75,6 +101,11 @@ impl NativeMedium {
             self.handles.open(path, options).map_err(|e| Error::io(action, &name, 0, e))?;
         Ok(Arc::new(NativeFile { name, handle, handles: self.handles.clone() }))
     }
+}
+
+/// `most`, or half of the files that the process may open.
+fn bounded(most: usize) -> usize {
+    descriptors().map_or(most, |all| most.min(all / 2)).max(1)
 }
 
 /// Opens the file `path`, which is locked for this process until the last handle of it goes; it is
@@ -104,7 +135,33 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
         }
         opened => opened.map_err(|e| Error::io("open", &name, 0, e))?,
     };
-    match handles.with(&handle, |file| Ok(file.try_lock())) {
+    locked(name, handle, handles, fs::File::try_lock)
+}
+
+/// Opens the file `path` for reading, together with others who do.
+///
+/// # Errors
+/// [`Error::NoStore`] where it is missing, [`Error::Busy`] where another process holds it.
+pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
+    let name = path.display().to_string();
+    let handles = Arc::new(Handles::read_only(usize::MAX));
+    match handles.open(path.to_owned(), fs::OpenOptions::new().read(true)) {
+        Ok(handle) => locked(name, handle, handles, fs::File::try_lock_shared),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            Err(Error::no_store(name, "there is no such file"))
+        }
+        Err(e) => Err(Error::io("open", &name, 0, e)),
+    }
+}
+
+/// The file of a handle, when it is locked.
+fn locked(
+    name: String,
+    handle: Arc<Handle>,
+    handles: Arc<Handles>,
+    lock: impl Fn(&fs::File) -> Result<(), fs::TryLockError>,
+) -> Result<Arc<dyn File>> {
+    match handles.with(&handle, |file| Ok(lock(file))) {
         Ok(Ok(())) => Ok(Arc::new(NativeFile { name, handle, handles })),
         // There is no room in the file for its holder's name.
         Ok(Err(fs::TryLockError::WouldBlock)) => {
@@ -119,7 +176,12 @@ impl Medium for NativeMedium {
         self.dir.display().to_string()
     }
 
+    fn draw_id(&self) -> Result<StoreId> {
+        StoreId::random()
+    }
+
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {
+        self.changes("create", name)?;
         // A fresh file, not the old one cut off: a reader of the old one keeps its bytes.
         let path = self.dir.join(name);
         let removed = self.handles.repoint(&[&path], || match fs::remove_file(&path) {
@@ -135,6 +197,7 @@ impl Medium for NativeMedium {
     }
 
     fn link(&self, from: &Path, name: &str) -> Result<bool> {
+        self.changes("link", name)?;
         match fs::hard_link(from, self.dir.join(name)) {
             Ok(()) => Ok(true),
             // Another file system, or one without links: the file is copied instead.
@@ -146,19 +209,21 @@ impl Medium for NativeMedium {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn File>> {
-        self.file("open", name, fs::OpenOptions::new().read(true).write(true))
+        self.file("open", name, fs::OpenOptions::new().read(true).write(!self.read_only))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
+        self.changes("remove", name)?;
         let path = self.dir.join(name);
         let removed = self.handles.repoint(&[&path], || fs::remove_file(&path));
         removed.map_err(|e| Error::io("remove", name, 0, e))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.changes("rename", from)?;
         let paths = [from, to].map(|name| self.dir.join(name));
         let [old, new] = &paths;
-        let renamed = self.handles.repoint(&[old, new], || fs::rename(old, new));
+        let renamed = self.handles.repoint(&[old, new], || rename(old, new));
         renamed.map_err(|e| Error::io("rename", from, 0, e))
     }
 
@@ -166,15 +231,37 @@ impl Medium for NativeMedium {
         let place = self.place();
         let refuse = |e| Error::io("list", &place, 0, e);
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.dir).map_err(refuse)? {
+        for entry in self.handles.retry(|| fs::read_dir(&self.dir)).map_err(refuse)? {
             names.push(entry.map_err(refuse)?.file_name().to_string_lossy().into_owned());
         }
         names.sort();
         Ok(names)
     }
 
+    fn sizes(&self) -> Result<Vec<Listed>> {
+        let place = self.place();
+        let refuse = |e| Error::io("list", &place, 0, e);
+        let mut listed = Vec::new();
+        for entry in self.handles.retry(|| fs::read_dir(&self.dir)).map_err(refuse)? {
+            let entry = entry.map_err(refuse)?;
+            match entry.metadata() {
+                Ok(found) => {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    listed.push(Listed { name, len: found.len(), taken: taken(&found) });
+                }
+                // Removed meanwhile.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(refuse(e)),
+            }
+        }
+        listed.sort();
+        Ok(listed)
+    }
+
     fn sync_names(&self) -> Result<()> {
-        sync_directory(&self.dir).map_err(|e| Error::io("sync", &self.place(), 0, e))
+        self.changes("sync", &self.place())?;
+        let synced = self.handles.retry(|| sync_directory(&self.dir));
+        synced.map_err(|e| Error::io("sync", &self.place(), 0, e))
     }
 }
 
@@ -202,17 +289,6 @@ fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::R
     }
 }
 
-#[cfg(unix)]
-fn sync_directory(dir: &Path) -> io::Result<()> {
-    fs::File::open(dir)?.sync_all()
-}
-
-/// Other systems write names through their own journal and cannot sync a directory.
-#[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 struct NativeFile {
     name: String,
     handle: Arc<Handle>,
@@ -222,26 +298,6 @@ struct NativeFile {
 impl NativeFile {
     fn error(&self, action: &'static str, wanted: u64, e: io::Error) -> Error {
         Error::io(action, &self.name, wanted, e)
-    }
-}
-
-#[cfg(unix)]
-use std::os::unix::fs::FileExt;
-
-#[cfg(windows)]
-trait FileExt {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
-    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize>;
-}
-
-#[cfg(windows)]
-impl FileExt for fs::File {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_read(self, buf, offset)
-    }
-
-    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_write(self, buf, offset)
     }
 }
 
@@ -293,10 +349,28 @@ impl File for NativeFile {
         resized.map_err(|e| self.error("resize", len, e))
     }
 
+    fn allocate(&self, len: u64) -> Result<()> {
+        let allocated = self.handles.write(&self.handle, |file| allocate(file, len));
+        allocated.map_err(|e| self.error("allocate", len, e))
+    }
+
     fn len(&self) -> Result<u64> {
         let found = self.handles.with(&self.handle, fs::File::metadata);
         Ok(found.map_err(|e| self.error("measure", 0, e))?.len())
     }
+
+    fn allocated(&self) -> Result<u64> {
+        let found = self.handles.with(&self.handle, fs::File::metadata);
+        Ok(taken(&found.map_err(|e| self.error("measure", 0, e))?))
+    }
+}
+
+/// The room that a file takes, in bytes; its length where the system does not tell.
+fn taken(file: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::blocks(file) * 512;
+    #[cfg(not(unix))]
+    file.len()
 }
 
 impl Drop for NativeFile {

@@ -143,6 +143,10 @@ impl File for Channel {
         self.backing()?.file.set_len(len)
     }
 
+    fn allocate(&self, len: u64) -> Result<()> {
+        self.backing()?.file.allocate(len)
+    }
+
     fn len(&self) -> Result<u64> {
         self.backing()?.file.len()
     }

@@ -107,6 +107,18 @@ impl Free {
         Some(taken)
     }
 
+    /// Takes the lowest `len` bytes in one extent that begins at a multiple of `align` and ends at or
+    /// before `limit`.
+    pub(super) fn take_aligned(&mut self, len: u64, align: u64, limit: u64) -> Option<Extent> {
+        let mut all = self.extents.iter().map(|(&offset, &len)| Extent { offset, len });
+        let (from, taken) = all.find_map(|from| {
+            let taken = Extent { offset: from.offset.next_multiple_of(align), len };
+            (taken.end() <= from.end().min(limit)).then_some((from, taken))
+        })?;
+        self.carve(from, taken);
+        Some(taken)
+    }
+
     /// Gives `extent` back.
     pub(super) fn give(&mut self, extent: Extent) {
         let (mut offset, mut end) = (extent.offset, extent.end());
@@ -167,7 +179,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_map_agrees_with_a_bitmap(
-            steps in prop::collection::vec((0u8..6, 1u64..9, 0usize..64), 1..120)
+            steps in prop::collection::vec((0u8..7, 1u64..9, 0usize..64), 1..120)
         ) {
             let mut free = Free::new(40 * UNIT + 17);
             let mut bits = vec![true; 40];
@@ -212,6 +224,20 @@ mod tests {
                         bits.resize(bits.len() + n as usize, true);
                     }
                     5 => {
+                        let limit = pick.min(bits.len());
+                        let fits = |at: &usize| {
+                            bits.get(*at..at + n as usize).is_some_and(|b| b.iter().all(|b| *b))
+                        };
+                        let expected = (0..limit).step_by(4)
+                            .filter(|at| at + n as usize <= limit).find(fits);
+                        let found = free.take_aligned(n * UNIT, 4 * UNIT, limit as u64 * UNIT);
+                        prop_assert_eq!(found.map(|e| units(e).start), expected);
+                        if let Some(e) = found {
+                            bits[units(e)].fill(false);
+                            held.push(e);
+                        }
+                    }
+                    6 => {
                         let end = bits.len().saturating_sub(n as usize);
                         let fits = bits[end..].iter().all(|b| *b) && end < bits.len();
                         prop_assert_eq!(free.cut(end as u64 * UNIT), fits);

@@ -28,12 +28,12 @@ mod tidy;
 use crate::error::{Corruption, Error, Result};
 use crate::rules::Rule;
 use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::journal::{Journal, next_generation};
+use crate::storage::journal::{Journal, JournalId, SLOT, next_generation};
 use crate::storage::lock;
 use crate::storage::record::{Placement, Record};
-use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage};
+use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use backing::Channel;
 use extents::{Extent, Free, UNIT};
 use file::VolumeFile;
@@ -50,21 +50,36 @@ pub const MAX_BACKINGS: usize = 8;
 pub struct VolumeOptions {
     /// The place, for messages.
     pub name: String,
+    /// The id of a store that is created here: one that was drawn at random. All zeros, the default,
+    /// are none, and creation is refused.
+    pub new_id: StoreId,
     /// The least by which a backing file grows, in bytes.
     pub min_growth: u64,
     /// The most by which a backing file grows at once, in bytes; in between, an eighth of it.
     pub max_growth: u64,
+    /// The volume is read and left as it is, to the byte: nothing is repaired, and every change is
+    /// refused.
+    pub read_only: bool,
 }
 
 impl Default for VolumeOptions {
     fn default() -> Self {
-        VolumeOptions { name: "volume".to_owned(), min_growth: 1 << 20, max_growth: 64 << 20 }
+        VolumeOptions {
+            name: "volume".to_owned(),
+            new_id: StoreId::default(),
+            min_growth: 1 << 20,
+            max_growth: 64 << 20,
+            read_only: false,
+        }
     }
 }
 
 /// Logical files in backing files.
 pub struct Volume {
     name: String,
+    read_only: bool,
+    id: Mutex<StoreId>,
+    commits: AtomicU64,
     room: Arc<Room>,
     /// Locked before `files`, and that before any backing's free extents.
     head: Mutex<Head>,
@@ -78,12 +93,12 @@ pub struct Volume {
 #[derive(Default)]
 struct Head {
     journal: Option<Journal>,
+    /// Bytes written to journals.
+    journal_bytes: u64,
     /// The greatest generation that was ever begun, whether it came to be named or not.
     last_generation: u64,
     /// The journal takes no more records; the next commit begins a new one.
     begin_anew: bool,
-    /// The journal's region should move down: the next commit begins a new one.
-    move_down: bool,
     /// Regions that a failed switch may have named.
     regions_in_doubt: Vec<Extent>,
     /// Files that a failed commit may have named, and which of them were to be removed.
@@ -120,6 +135,9 @@ impl Volume {
         Ok(Volume {
             room: Arc::new(Room::new(backings, &options)),
             name: options.name,
+            read_only: options.read_only,
+            id: Mutex::new(options.new_id),
+            commits: AtomicU64::new(0),
             head: Mutex::default(),
             started: AtomicBool::new(false),
             files: Mutex::default(),
@@ -136,7 +154,25 @@ impl Volume {
     pub fn open_file(path: &std::path::Path, create: bool) -> Result<Volume> {
         let backing = crate::storage::medium::open_locked(path, create)?;
         let name = path.display().to_string();
-        Volume::open(vec![backing], VolumeOptions { name, ..VolumeOptions::default() })
+        let new_id = StoreId::random()?;
+        Volume::open(vec![backing], VolumeOptions { name, new_id, ..VolumeOptions::default() })
+    }
+
+    /// The volume in the single file `path`, to be read and left as it is, together with others who
+    /// do so.
+    ///
+    /// # Errors
+    /// As for [`open_shared`](crate::storage::medium::open_shared).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn read_file(path: &std::path::Path) -> Result<Volume> {
+        let backing = crate::storage::medium::open_shared(path)?;
+        let name = path.display().to_string();
+        let options = VolumeOptions { name, read_only: true, ..VolumeOptions::default() };
+        Volume::open(vec![backing], options)
+    }
+
+    fn changes(&self, action: &'static str) -> Result<()> {
+        if self.read_only { Err(Error::read_only(action, &self.name)) } else { Ok(()) }
     }
 
     fn backing0(&self) -> Result<&Arc<dyn File>> {
@@ -233,11 +269,13 @@ impl Volume {
         self.start(head)?;
         self.room.sync_grown()?;
         if !head.begin_anew
-            && !head.move_down
             && let Some(journal) = &mut head.journal
-            && journal.append(record)?
         {
-            return Ok(());
+            let before = journal.appended_bytes();
+            if journal.append(record)? {
+                head.journal_bytes += journal.appended_bytes() - before;
+                return Ok(());
+            }
         }
         let edit = (commit.snapshot)();
         let mut placed: SortedMap<_, _> =
@@ -255,12 +293,22 @@ impl Volume {
         let generation = next_generation(head.last_generation)?;
         head.last_generation = generation;
         let capacity = Journal::capacity_for(snapshot);
-        let extents = self.room.allocate(0, capacity, capacity)?;
-        let Some(&region) = extents.first() else { return Ok(()) };
+        let region = self.room.allocate_aligned(0, capacity, SLOT)?;
         let file = Arc::new(Channel::new(self.room.clone(), 0)?);
-        let begun = Journal::begin(file, region.offset, capacity, generation, snapshot);
-        let journal = begun.inspect_err(|_| self.room.give(0, &extents))?;
+        let id = JournalId { store: self.id(), generation };
+        let before = head.journal.as_ref().map_or(0, Journal::commits);
+        let begun = Journal::begin(file, (region.offset, capacity), id, before, snapshot);
+        let journal = begun.inspect_err(|_| self.room.give(0, &[region]))?;
+        self.switch(head, journal)
+    }
+
+    /// Makes `journal`, which is on the medium, the one that counts.
+    fn switch(&self, head: &mut Head, journal: Journal) -> Result<()> {
+        let (offset, len) = journal.region();
+        let region = Extent { offset, len };
+        let generation = journal.generation();
         head.regions_in_doubt.push(region);
+        head.journal_bytes += len;
         let superblock = self.superblock(generation, region);
         self.write_slot(0, &superblock)?;
         self.write_slot(1, &superblock)?;
@@ -270,12 +318,18 @@ impl Volume {
         self.room.give(0, &std::mem::take(&mut head.regions_in_doubt));
         self.room.give(0, old.as_slice());
         head.begin_anew = false;
-        head.move_down = false;
         Ok(())
+    }
+
+    /// Publishes the number of commits.
+    fn count(&self, head: &Head) {
+        let commits = head.journal.as_ref().map_or(0, Journal::commits);
+        self.commits.store(commits, Ordering::Release);
     }
 
     /// What follows from a commit that is on the medium.
     fn settle(&self, head: &mut Head, commit: &Commit<'_>) {
+        self.count(head);
         let mut files = lock(&self.files);
         for id in commit.added {
             if let Some(file) = files.fresh.remove(id) {
@@ -300,24 +354,42 @@ impl Storage for Volume {
         self.name.clone()
     }
 
+    fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    fn id(&self) -> StoreId {
+        *lock(&self.id)
+    }
+
+    fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
+    }
+
     fn recover(&self) -> Result<Option<Recovered>> {
         let mut head = lock(&self.head);
         let mut repaired = Vec::new();
         let Some(superblock) = self.current(&mut repaired)? else {
             return Ok(None);
         };
+        *lock(&self.id) = superblock.id;
         self.room_of_an_empty_volume()?;
         let name = self.backing0()?.name().to_owned();
         let (offset, len) = (superblock.journal_offset, superblock.journal_len);
         let region = Extent::of_units(offset / UNIT, len / UNIT)
-            .filter(|e| e.offset == offset && e.len == len)
+            .filter(|e| e.offset == offset && e.len == len && offset.is_multiple_of(SLOT))
             .ok_or_else(|| {
                 let found = format!("{len} bytes from {offset}");
-                Corruption::new(name, 0, "a journal region of whole units", found)
+                let expected = format!("a journal region at a multiple of {SLOT} bytes");
+                Corruption::new(name, 0, expected, found)
             })?;
         self.claim(0, region, "the journal")?;
         let file = Arc::new(Channel::new(self.room.clone(), 0)?);
-        let opened = Journal::open(file, offset, len, superblock.generation)?;
+        let id = JournalId { store: superblock.id, generation: superblock.generation };
+        let opened = Journal::open(file, offset, len, id)?;
+        if !self.read_only {
+            opened.journal.confirm(opened.last)?;
+        }
         let mut files = lock(&self.files);
         for (id, placement) in opened.replayed.live {
             self.claim_file(id, &placement)?;
@@ -328,12 +400,14 @@ impl Storage for Volume {
         head.last_generation = superblock.generation;
         self.started.store(true, Ordering::Release);
         head.journal = Some(opened.journal);
+        self.count(&head);
         repaired.extend(opened.repaired);
         let discarded_bytes = opened.discarded_bytes;
         Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
+        self.changes("create")?;
         if !self.started.load(Ordering::Acquire) {
             self.start(&mut lock(&self.head))?;
         }
@@ -362,6 +436,7 @@ impl Storage for Volume {
     }
 
     fn commit(&self, commit: &Commit<'_>) -> Result<()> {
+        self.changes("commit")?;
         let mut head = lock(&self.head);
         let record = self.record(commit)?;
         match self.put(&mut head, commit, &record) {
@@ -378,6 +453,7 @@ impl Storage for Volume {
     }
 
     fn remove(&self, id: FileId) -> Result<()> {
+        self.changes("remove")?;
         let mut head = lock(&self.head);
         let mut files = lock(&self.files);
         if files.live.contains_key(&id) {
@@ -410,16 +486,22 @@ impl Storage for Volume {
         let journal = head.journal.as_ref().map_or(0, |j| j.region().1);
         let mut space = Space { taken: 0, live: RESERVED + journal };
         for backing in self.room.backings() {
-            space.taken += backing.file.len()?;
+            space.taken += backing.file.allocated()?;
         }
-        for file in lock(&self.files).live.values() {
-            space.live += file.placement().extents.iter().map(|e| e.len).sum::<u64>();
+        for (id, file) in lock(&self.files).live.iter() {
+            if id.kind == FileKind::Table {
+                space.live += file.placement().extents.iter().map(|e| e.len).sum::<u64>();
+            }
         }
         Ok(space)
     }
 
+    fn journal_bytes(&self) -> u64 {
+        lock(&self.head).journal_bytes
+    }
+
     fn tidy(&self) -> Result<bool> {
-        self.tidy_step()
+        if self.read_only { Ok(false) } else { self.tidy_step() }
     }
 
     fn check(&self) -> Result<Vec<Corruption>> {

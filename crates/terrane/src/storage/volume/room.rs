@@ -73,13 +73,25 @@ impl Room {
         Ok(taken)
     }
 
+    /// Takes one extent of `len` bytes that begins at a multiple of `align`.
+    pub(super) fn allocate_aligned(&self, number: u8, len: u64, align: u64) -> Result<Extent> {
+        let backing = self.backing(number)?;
+        let mut free = lock(&backing.free);
+        let found = free.take_aligned(len, align, u64::MAX);
+        if let Some(extent) = found {
+            return Ok(extent);
+        }
+        self.grow(backing, &mut free, len.saturating_add(align))?;
+        free.take_aligned(len, align, u64::MAX).ok_or_else(|| too_long(backing))
+    }
+
     /// Grows a backing so that `want` bytes are free at its end, and by a step at least.
     fn grow(&self, backing: &Backing, free: &mut Free, want: u64) -> Result<()> {
         let end = free.end();
         let needed = end.checked_add(want - want.min(free.tail()));
         let needed = needed.filter(|n| *n <= i64::MAX as u64).ok_or_else(|| too_long(backing))?;
         let stepped = needed.max(end.saturating_add(self.step(end)));
-        let grow = |to| backing.file.set_len(to).map(|()| to);
+        let grow = |to| backing.file.allocate(to).map(|()| to);
         let end = match grow(stepped) {
             Err(Error::NoSpace(_)) if needed < stepped => grow(needed)?,
             other => other?,

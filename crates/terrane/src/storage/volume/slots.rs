@@ -2,12 +2,12 @@
 
 use super::backing::Channel;
 use crate::error::{Corruption, Error, Result};
-use crate::storage::File;
 use crate::storage::format::Format;
 use crate::storage::volume::extents::Extent;
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
 use crate::storage::volume::{Head, Volume};
 use crate::storage::write_all_at;
+use crate::storage::{File, Storage};
 use crate::sync::atomic::Ordering;
 
 impl Volume {
@@ -36,6 +36,7 @@ impl Volume {
         Superblock {
             format: Format::CURRENT,
             backings: self.room.backings().len() as u32,
+            id: self.id(),
             generation,
             journal_offset: region.offset,
             journal_len: region.len,
@@ -51,9 +52,22 @@ impl Volume {
                 return Ok(false);
             }
         }
-        let mut bytes = [0; RESERVED as usize];
+        let mut bytes = vec![0; RESERVED as usize];
         self.backing0()?.read_at(&mut bytes, 0)?;
         Ok(bytes.iter().all(|b| *b == 0))
+    }
+
+    /// Whether a store, or a copy of one, was begun here and never became whole: it holds none then.
+    /// Nothing is changed.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn is_unfinished(&self) -> Result<bool> {
+        let generations = self.read_slots()?.map(|slot| match slot {
+            Slot::Valid(superblock) => Some(superblock.generation),
+            _ => None,
+        });
+        Ok(generations.iter().max() == Some(&Some(0)))
     }
 
     /// The current superblock; `None` where there is no store yet. A slot that is damaged or behind
@@ -94,7 +108,9 @@ impl Volume {
                 if !behind {
                     repaired.push(damaged_slot(&name, n, newest.generation));
                 }
-                self.write_slot(n, &newest)?;
+                if !self.read_only {
+                    self.write_slot(n, &newest)?;
+                }
             }
         }
         Ok(Some(newest))
@@ -105,6 +121,10 @@ impl Volume {
     pub(super) fn start(&self, _: &mut Head) -> Result<()> {
         if self.started.load(Ordering::Acquire) {
             return Ok(());
+        }
+        if self.id().is_none() {
+            let expected = "16 bytes that were drawn at random";
+            return Err(Error::invalid("id of a new store", expected, self.id()));
         }
         let marker = self.superblock(0, Extent { offset: 0, len: 0 });
         let file = self.backing0()?;

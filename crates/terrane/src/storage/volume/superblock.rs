@@ -1,30 +1,31 @@
 //! The superblock: which journal region is the current one.
 //!
-//! Two slots of one sector each, 4 KiB apart, at the start of backing 0. A new generation is
+//! Two slots of 512 bytes, 16 KiB apart so that no sector holds both, at the start of backing 0. A new generation is
 //! written to the first slot and synced, then to the second and synced; only then is the region of
 //! the generation before given back. So at any time a valid slot names a region that is whole, one
 //! damaged slot loses nothing, and where the slots differ the greater generation counts.
 //!
 //! ```text
 //! magic 8 bytes | version u32 | required u32 | optional u32 | backings u32 |
-//! generation u64 | journal offset u64 | journal length u64 | checksum u64 | zeros
+//! store id 16 bytes | generation u64 | journal offset u64 | journal length u64 | checksum u64 | zeros
 //! ```
 //!
 //! Generation 0 marks a volume whose creation has not ended: it holds nothing yet.
 
 use crate::codec::{Decoder, checksum};
+use crate::storage::StoreId;
 use crate::storage::format::Format;
 
 /// Where the slots lie in backing 0, in bytes.
-pub(super) const SLOTS: [u64; 2] = [0, 4096];
+pub(in crate::storage) const SLOTS: [u64; 2] = [0, 16 << 10];
 /// What the slots take of backing 0, in bytes.
-pub(super) const RESERVED: u64 = 8192;
+pub(in crate::storage) const RESERVED: u64 = 32 << 10;
 /// The bytes of a slot.
-pub(super) const SLOT_BYTES: usize = 512;
+pub(in crate::storage) const SLOT_BYTES: usize = 512;
 
 const MAGIC: &[u8; 8] = b"TRNVOL\r\n";
 /// The bytes under the checksum.
-const BODY: usize = 48;
+const BODY: usize = 64;
 
 /// What a slot says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct Superblock {
     pub format: Format,
     /// How many backing files there are.
     pub backings: u32,
+    /// The store's id.
+    pub id: StoreId,
     /// The journal's generation; 0 while the volume is being created.
     pub generation: u64,
     /// Where the journal's region begins in backing 0, in bytes.
@@ -60,6 +63,7 @@ impl Superblock {
         let mut out = MAGIC.to_vec();
         self.format.encode(&mut out);
         out.extend_from_slice(&self.backings.to_le_bytes());
+        out.extend_from_slice(&self.id.bytes());
         for word in [self.generation, self.journal_offset, self.journal_len] {
             out.extend_from_slice(&word.to_le_bytes());
         }
@@ -89,6 +93,7 @@ pub fn decode(bytes: &[u8]) -> Slot {
         Some(Superblock {
             format: Format::decode(&mut d)?,
             backings: d.u32()?,
+            id: StoreId::decode(&mut d)?,
             generation: d.u64()?,
             journal_offset: d.u64()?,
             journal_len: d.u64()?,
@@ -106,6 +111,7 @@ mod tests {
         let superblock = Superblock {
             format: Format { version: 1, required: 2, optional: 3 },
             backings: 4,
+            id: StoreId::new([7; 16]),
             generation: 5,
             journal_offset: 8192,
             journal_len: 65536,

@@ -1,7 +1,7 @@
 use super::superblock::{SLOTS, Superblock};
 use super::*;
 use crate::storage::format::Format;
-use crate::storage::medium::fault::Fault;
+use crate::storage::medium::fault::{Fault, SECTORS, Survivors};
 use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
 use crate::storage::{read_exact_at, write_all_at};
 
@@ -17,7 +17,8 @@ fn backings(medium: &dyn Medium, n: usize) -> Vec<Arc<dyn File>> {
 }
 
 fn open(medium: &dyn Medium, n: usize) -> Volume {
-    let options = VolumeOptions { min_growth: STEP, ..VolumeOptions::default() };
+    let new_id = medium.draw_id().unwrap();
+    let options = VolumeOptions { new_id, min_growth: STEP, ..VolumeOptions::default() };
     Volume::open(backings(medium, n), options).unwrap()
 }
 
@@ -144,22 +145,120 @@ fn tidy_moves_tables_down_and_shrinks_while_a_reader_keeps_the_old_place() {
     commit(&volume, b"drop", &[], &big).unwrap();
     big.iter().for_each(|id| volume.remove(*id).unwrap());
     let (before, place) = (volume.space().unwrap(), extents(&volume, last));
+    let edits = open(&medium, 1).recover().unwrap().unwrap().edits;
     while volume.tidy().unwrap() {}
     assert!(extents(&volume, last).extents[0].offset < place.extents[0].offset);
     assert!(holds(&*reader, 300_000, 9) && holds(&*volume.open(last).unwrap(), 300_000, 9));
     assert!(volume.space().unwrap().taken >= place.extents[0].end(), "the reader pins the end");
     drop(reader);
     while volume.tidy().unwrap() {}
-    commit(&volume, b"the journal moves", &[], &[]).unwrap();
-    while volume.tidy().unwrap() {}
     let after = volume.space().unwrap();
     assert_eq!(after.live, before.live);
     assert!(after.taken < before.taken / 2 && after.taken <= 2 * after.live, "{after:?}");
     assert!(volume.check().unwrap().is_empty());
     let again = open(&medium, 1);
-    again.recover().unwrap().unwrap();
+    assert_eq!(again.recover().unwrap().unwrap().edits, edits);
     assert_eq!(extents(&again, last), extents(&volume, last));
     assert!(holds(&*again.open(last).unwrap(), 300_000, 9));
+}
+
+/// A volume that is mostly free, with its journal behind the free room; and the journal's edits.
+fn journal_at_the_end() -> (MemoryMedium, Vec<Vec<u8>>) {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    let file = volume.create(FileId::table(1), 0).unwrap();
+    write_all_at(&*file, &vec![1; 3 << 20], 0).unwrap();
+    table(&volume, 2, 1000, 2);
+    commit(&volume, b"one", &[FileId::table(1)], &[]).unwrap();
+    commit(&volume, b"two", &[], &[FileId::table(1)]).unwrap();
+    let edits = open(&medium, 1).recover().unwrap().unwrap().edits;
+    (medium, edits)
+}
+
+fn region(volume: &Volume) -> (u64, u64) {
+    lock(&volume.head).journal.as_ref().unwrap().region()
+}
+
+#[test]
+fn the_journal_moves_down_and_the_end_is_given_back() {
+    let (medium, edits) = journal_at_the_end();
+    let volume = open(&medium, 1);
+    volume.recover().unwrap();
+    let before = (region(&volume), volume.space().unwrap());
+    assert!(before.0.0 > 3 << 20);
+    while volume.tidy().unwrap() {}
+    assert_eq!(region(&volume), (RESERVED, before.0.1));
+    assert!(volume.space().unwrap().taken < before.1.taken / 2);
+    assert!(volume.check().unwrap().is_empty());
+    commit(&volume, b"more", &[], &[]).unwrap();
+    let again = open(&medium, 1);
+    let found = again.recover().unwrap().unwrap().edits;
+    assert!(found.iter().eq(edits.iter().chain([&b"more".to_vec()])));
+    assert!(holds(&*again.open(FileId::table(2)).unwrap(), 1000, 2));
+}
+
+#[test]
+fn power_may_be_cut_while_the_journal_moves() {
+    let (image, edits) = journal_at_the_end();
+    let copy = || {
+        let file = image.open("backing.0").unwrap();
+        let mut bytes = vec![0; file.len().unwrap() as usize];
+        file.read_at(&mut bytes, 0).unwrap();
+        let copy = MemoryMedium::new();
+        copy.create("backing.0").unwrap().write_at(&bytes, 0).unwrap();
+        copy
+    };
+    for cut in 0.. {
+        let mut ended = false;
+        for outcome in 0..6 {
+            let memory = copy();
+            let medium = FaultMedium::new(Arc::new(memory.clone())).unwrap();
+            medium.set_sector(SECTORS[outcome as usize % 3]);
+            medium.cut_at(cut);
+            let moved = (|| {
+                let volume = open(&medium, 1);
+                volume.recover()?;
+                while volume.tidy()? {}
+                Ok::<_, Error>(())
+            })();
+            ended = moved.is_ok();
+            let survivors = match outcome {
+                0 => Survivors::Synced,
+                1 => Survivors::All,
+                _ => Survivors::Random(outcome),
+            };
+            medium.crash(survivors).unwrap();
+            let again = open(&memory, 1);
+            assert_eq!(again.recover().unwrap().unwrap().edits, edits, "{cut}, {survivors:?}");
+            assert!(holds(&*again.open(FileId::table(2)).unwrap(), 1000, 2));
+            commit(&again, b"more", &[], &[]).unwrap();
+            assert!(again.check().unwrap().is_empty());
+        }
+        if ended {
+            assert!(cut > 8, "{cut} operations are no move");
+            return;
+        }
+    }
+}
+
+#[test]
+fn any_one_lost_sector_of_superblocks_and_journal_is_repaired() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    table(&volume, 1, 100, 1);
+    let (base, len) = region(&volume);
+    let file = backings(&medium, 1).remove(0);
+    let mut sound = vec![0; (base + len) as usize];
+    file.read_at(&mut sound, 0).unwrap();
+    let edits = open(&medium, 1).recover().unwrap().unwrap().edits;
+    for size in SECTORS {
+        for sector in (0..RESERVED).chain(base..base + len).step_by(size as usize) {
+            file.write_at(&vec![0xee; size as usize], sector).unwrap();
+            let again = open(&medium, 1);
+            assert_eq!(again.recover().unwrap().unwrap().edits, edits, "{size} at {sector}");
+            file.write_at(&sound, 0).unwrap();
+        }
+    }
 }
 
 #[test]
@@ -183,7 +282,7 @@ fn one_damaged_superblock_is_reported_and_made_good_and_two_are_damage() {
 fn what_is_no_volume_or_not_all_of_it_is_refused() {
     let medium = MemoryMedium::new();
     let file = medium.create("backing.0").unwrap();
-    for content in [&b"a letter"[..], &[0; 9000]] {
+    for content in [&b"a letter"[..], &[0; 33_000]] {
         file.write_at(content, 0).unwrap();
         assert!(matches!(open(&medium, 1).recover(), Err(Error::NoStore(_))));
         file.set_len(0).unwrap();

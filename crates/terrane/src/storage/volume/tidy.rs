@@ -1,17 +1,21 @@
 //! Housekeeping of a volume: tables move down into free room, and free room at the end is cut off.
 //!
-//! 1. Where more than half of a backing is free, and more than four steps of growth, the live table
+//! 1. Where more than half of a backing is free, the journal apart, and more than four steps of growth, the live table
 //!    that reaches highest is copied into free extents below it, a slice a call.
 //! 2. The copy is synced, then a record of its own names the new extents. From then on the file is
 //!    opened there; the old extents stay with those who read them.
-//! 3. With nothing to move, free room at the end of each backing is cut off, but for one step.
+//! 3. The journal's region moves down where there is a place for it: its records are copied into a
+//!    new region, which the superblocks then name, as if the journal had been full.
+//! 4. With nothing to move, free room at the end of each backing is cut off, but for one step.
 //!
-//! Every move lowers where its table ends, so moves come to an end. A record that does not fit the
-//! journal waits for the engine's next commit, which begins a new journal; the journal's own region
-//! moves down that way too.
+//! Every move lowers where what it moves ends, so moves come to an end. A record that does not fit
+//! the journal waits for the engine's next commit, which begins a new journal.
 
 use crate::error::Result;
+use crate::storage::journal::{SLOT, next_generation};
 use crate::storage::record::{Placement, Record};
+use crate::storage::volume::backing::Channel;
+use crate::storage::volume::extents::Free;
 use crate::storage::volume::file::VolumeFile;
 use crate::storage::volume::{Head, Volume};
 use crate::storage::{File, FileId, FileKind, lock};
@@ -41,6 +45,9 @@ impl Volume {
     pub(super) fn tidy_step(&self) -> Result<bool> {
         let mut moving = lock(&self.moving);
         if moving.is_none() {
+            if self.move_journal()? {
+                return Ok(true);
+            }
             *moving = self.next_move();
         }
         if let Some(step) = moving.as_mut() {
@@ -61,22 +68,46 @@ impl Volume {
         Ok(false)
     }
 
+    /// Whether so much of a backing is free, apart from `journal` bytes of it, that what it holds
+    /// should move down.
+    fn is_sparse(&self, free: &Free, journal: u64) -> bool {
+        let others = free.end().saturating_sub(journal);
+        free.total() > STEPS * self.room.min_growth() && free.total() > others / 2
+    }
+
+    /// Moves the journal's region down, if there is a place for it; whether it did.
+    fn move_journal(&self) -> Result<bool> {
+        let mut head = lock(&self.head);
+        let Head { journal: Some(journal), begin_anew: false, last_generation, .. } = &*head else {
+            return Ok(false);
+        };
+        let (base, len) = journal.region();
+        let generation = next_generation(*last_generation)?;
+        let file = Arc::new(Channel::new(self.room.clone(), 0)?);
+        let mut free = lock(&self.room.backing(0)?.free);
+        // The place of the region before this one is where the next may go.
+        let worth = free.total() > 2 * len && self.is_sparse(&free, len);
+        let place = if worth { free.take_aligned(len, SLOT, base) } else { None };
+        drop(free);
+        let Some(region) = place else { return Ok(false) };
+        let copied = journal.copy(file, region.offset, generation);
+        head.last_generation = generation;
+        // If this fails, the next commit begins a new journal.
+        head.begin_anew = true;
+        let journal = copied.inspect_err(|_| self.room.give(0, &[region]))?;
+        self.switch(&mut head, journal)?;
+        Ok(true)
+    }
+
     /// The next table to move, with room taken for it.
     fn next_move(&self) -> Option<Move> {
-        let mut head = lock(&self.head);
+        let head = lock(&self.head);
+        let journal = head.journal.as_ref().map_or(0, |journal| journal.region().1);
         let files = lock(&self.files);
         for (number, backing) in self.room.backings().iter().enumerate() {
             let mut free = lock(&backing.free);
-            if free.total() <= STEPS * self.room.min_growth() || free.total() <= free.end() / 2 {
+            if !self.is_sparse(&free, if number == 0 { journal } else { 0 }) {
                 continue;
-            }
-            if number == 0
-                && let Some((base, len)) = head.journal.as_ref().map(|j| j.region())
-                && let Some(below) = free.take_below(len, base)
-            {
-                // Only one extent that fits is a place for the region, and only a commit moves it.
-                head.move_down |= below.len() == 1;
-                below.into_iter().for_each(|extent| free.give(extent));
             }
             let placed = files.live.iter().filter(|(id, _)| id.kind == FileKind::Table);
             let here = placed.map(|(id, file)| (id, file, file.placement()));

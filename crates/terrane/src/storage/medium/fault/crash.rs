@@ -1,6 +1,6 @@
 //! The choice of what a crash leaves (see the head of [`fault`](super)).
 
-use super::{NameChange, Node, SECTOR, State, What, index, put};
+use super::{NameChange, Node, State, What, index, put};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What of the unsynced state is on the medium after a crash.
@@ -68,7 +68,12 @@ impl State {
 
 impl Node {
     /// What a crash leaves of the file.
-    pub(super) fn surviving(&self, survivors: Survivors, random: &mut Random) -> Vec<u8> {
+    pub(super) fn surviving(
+        &self,
+        sector_bytes: u64,
+        survivors: Survivors,
+        random: &mut Random,
+    ) -> Vec<u8> {
         let mut out = self.synced.clone();
         let mut len = out.len() as u64;
         let mut seen_len = len;
@@ -105,20 +110,20 @@ impl Node {
                 What::Write { offset, bytes } => {
                     let (mut at, mut rest, mut nth) = (*offset, bytes.as_slice(), 0);
                     while !rest.is_empty() {
-                        let n = (SECTOR - at % SECTOR).min(rest.len() as u64);
+                        let n = (sector_bytes - at % sector_bytes).min(rest.len() as u64);
                         let (piece, after) = rest.split_at(index(n));
-                        if keeps(at / SECTOR, nth) {
+                        if keeps(at / sector_bytes, nth) {
                             put(&mut out, at, piece);
                         }
                         (at, rest, nth) = (at + n, after, nth + 1);
                     }
                 }
                 What::SetLen(cut) => {
-                    let sectors = *cut / SECTOR..(out.len() as u64).div_ceil(SECTOR);
+                    let sectors = *cut / sector_bytes..(out.len() as u64).div_ceil(sector_bytes);
                     for (nth, sector) in sectors.enumerate() {
                         if keeps(sector, nth as u64) {
-                            let from = index((sector * SECTOR).max(*cut)).min(out.len());
-                            let to = index((sector + 1) * SECTOR).min(out.len());
+                            let from = index((sector * sector_bytes).max(*cut)).min(out.len());
+                            let to = index((sector + 1) * sector_bytes).min(out.len());
                             out.get_mut(from..to).unwrap_or_default().fill(0);
                         }
                     }

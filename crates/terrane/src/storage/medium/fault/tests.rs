@@ -133,3 +133,61 @@ fn a_bounded_medium_is_full_and_a_flipped_bit_is_read() {
     medium.crash(Survivors::Synced).unwrap();
     assert_eq!(bytes(&memory, "f").unwrap()[1000], 1 ^ 8);
 }
+
+#[test]
+fn sectors_are_as_large_as_is_said() {
+    for size in SECTORS {
+        let mut outcomes = BTreeSet::new();
+        for seed in 0..60 {
+            let (memory, medium) = wrapped();
+            medium.set_sector(size);
+            let file = medium.open("f").unwrap();
+            file.set_len(32 << 10).unwrap();
+            file.sync().unwrap();
+            file.write_at(&[2; 32 << 10], 0).unwrap();
+            medium.crash(Survivors::Random(seed)).unwrap();
+            let found = bytes(&memory, "f").unwrap();
+            let whole =
+                |sector: &[u8]| sector.iter().all(|b| *b == 2) || sector.iter().all(|b| *b != 2);
+            assert!(found.chunks(size as usize).all(whole));
+            outcomes.insert(found);
+        }
+        assert!(outcomes.len() >= 4, "sectors of {size} bytes fare independently");
+    }
+}
+
+#[test]
+fn a_lost_and_a_misdirected_write_are_said_to_be_done() {
+    let (memory, medium) = wrapped();
+    let file = medium.open("f").unwrap();
+    medium.fail_at(0, Fault::Lost);
+    medium.fail_at(1, Fault::Misdirected(512));
+    medium.fail_at(2, Fault::Lost);
+    assert_eq!(file.write_at(&[2; 4096], 0).unwrap(), 4096);
+    assert_eq!(file.write_at(&[3; 512], 512).unwrap(), 512);
+    file.sync().unwrap();
+    medium.crash(Survivors::Synced).unwrap();
+    let found = bytes(&memory, "f").unwrap();
+    assert_eq!((found.len(), found[0], found[512], found[1024], found[3000]), (4096, 1, 1, 3, 0));
+}
+
+#[test]
+fn one_read_fails_and_after_a_sync_that_reverts_the_medium_is_read() {
+    let mut outcomes = BTreeSet::new();
+    for before in 0..60 {
+        let (memory, medium) = wrapped();
+        let file = medium.open("f").unwrap();
+        medium.fail_read_at(1);
+        assert!(file.read_at(&mut [0], 0).is_ok() && file.read_at(&mut [0], 0).is_err());
+        (0..before).for_each(|_| file.sync().unwrap());
+        file.write_at(&[2; 1024], 0).unwrap();
+        medium.fail_at(medium.operations(), Fault::Reverted);
+        assert!(file.sync().is_err());
+        let seen = bytes(&medium, "f").unwrap();
+        file.sync().unwrap();
+        medium.crash(Survivors::All).unwrap();
+        assert_eq!(bytes(&memory, "f").unwrap(), seen);
+        outcomes.insert((seen[0], seen[512]));
+    }
+    assert_eq!(outcomes, BTreeSet::from([(1, 1), (1, 2), (2, 1), (2, 2)]));
+}

@@ -34,7 +34,7 @@ fn open_in(dir: &Path) -> usize {
 /// A medium with two open files at most, and its directory.
 fn two_at_once() -> (tempfile::TempDir, NativeMedium) {
     let place = tempfile::tempdir().unwrap();
-    let medium = NativeMedium::with_open_files(place.path().to_owned(), true, 2).unwrap();
+    let medium = NativeMedium::open(place.path(), true).unwrap().open_at_most(2);
     (place, medium)
 }
 
@@ -174,4 +174,135 @@ fn a_single_file_is_held_by_one_opener_at_a_time() {
     assert!(matches!(open_locked(&path, true), Err(Error::Busy(_))));
     drop(held);
     assert_eq!(open_locked(&path, true).unwrap().len().unwrap(), 5);
+}
+
+/// Whether an error says that somebody else replaced or removed a file.
+#[cfg(unix)]
+fn replaced(synced: Result<()>) -> bool {
+    matches!(synced, Err(e) if e.to_string().contains("leads to another file"))
+}
+
+#[test]
+#[cfg(unix)]
+fn a_directory_is_held_though_its_lock_file_is_deleted() {
+    let place = tempfile::tempdir().unwrap();
+    let medium = NativeMedium::open(place.path(), true).unwrap();
+    let held = medium.lock("one").unwrap();
+    fs::remove_file(place.path().join("LOCK")).unwrap();
+    assert!(matches!(medium.lock("two"), Err(Error::Busy(_))));
+    fs::write(place.path().join("LOCK"), "another").unwrap();
+    assert!(matches!(medium.lock("two"), Err(Error::Busy(_))));
+    drop(held);
+    medium.lock("two").unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_sync_notices_that_its_file_was_replaced_by_somebody_else() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = place.path().join("store");
+    let medium = NativeMedium::open(&dir, true).unwrap();
+    let [one, two, three, four] = ["1", "2", "3", "4"].map(|name| medium.create(name).unwrap());
+    for file in [&one, &two, &three, &four] {
+        file.write_at(b"x", 0).unwrap();
+    }
+    fs::remove_file(dir.join("1")).unwrap();
+    fs::rename(dir.join("2"), dir.join("3")).unwrap();
+    assert!(replaced(one.sync()) && replaced(two.sync()) && replaced(three.sync()));
+    four.sync().unwrap();
+    medium.rename("4", "5").unwrap();
+    four.sync().expect("the store renamed it itself");
+    medium.remove("5").unwrap();
+    four.sync().expect("the store removed it itself");
+    let six = medium.create("6").unwrap();
+    fs::rename(&dir, place.path().join("elsewhere")).unwrap();
+    fs::create_dir(&dir).unwrap();
+    assert!(replaced(six.sync()));
+}
+
+#[test]
+fn a_directory_to_be_read_is_shared_and_not_changed() {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("a"), b"hello").unwrap();
+    let medium = NativeMedium::read_only(place.path()).unwrap();
+    let held = [medium.lock("one").unwrap(), medium.lock("two").unwrap()];
+    let writer = NativeMedium::open(place.path(), false).unwrap();
+    #[cfg(unix)]
+    assert!(matches!(writer.lock("three"), Err(Error::Busy(_))), "it is read");
+    assert!(holds(&*medium.open("a").unwrap(), b"hello"));
+    assert!(medium.open("a").unwrap().write_at(b"x", 0).is_err());
+    assert!(medium.create("b").is_err() && medium.remove("a").is_err());
+    assert!(medium.rename("a", "b").is_err() && medium.sync_names().is_err());
+    #[cfg(unix)]
+    assert_eq!(medium.list().unwrap(), ["a"], "not so much as a lock file");
+    drop(held);
+    let held = writer.lock("three").unwrap();
+    assert!(matches!(medium.lock("one"), Err(Error::Busy(b)) if b.holder.contains("three")));
+    drop(held);
+    let path = place.path().join("a");
+    let shared = [open_shared(&path).unwrap(), open_shared(&path).unwrap()];
+    assert!(matches!(open_locked(&path, false), Err(Error::Busy(_))));
+    drop(shared);
+    let held = open_locked(&path, false).unwrap();
+    assert!(matches!(open_shared(&path), Err(Error::Busy(_))));
+    drop(held);
+}
+
+/// A store of many more tables than it may have files open is written, read, compacted and closed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_has_as_many_files_open_as_its_options_say() {
+    use crate::table::{Compression, TableOptions};
+    use crate::{Db, Durability::Buffered, Options, Range, WriteBatch};
+    use terrane_policy::{Leveled, PolicyOptions};
+
+    const MOST: usize = 8;
+    let place = tempfile::tempdir().unwrap();
+    let sizes = Leveled { table_bytes: 1 << 10, base_bytes: 4 << 10, ..Leveled::default() };
+    let options = Options {
+        max_open_files: MOST,
+        memtable_bytes: 64 << 10,
+        // Each read opens its table.
+        cache_bytes: 0,
+        policy: PolicyOptions::Leveled(sizes),
+        table: TableOptions {
+            block_bytes: 512,
+            compression: Compression::None,
+            ..TableOptions::default()
+        },
+        ..Options::small()
+    };
+    let value = |n: u32| n.wrapping_mul(0x9e37_79b9).to_be_bytes().repeat(25);
+    // Beside those in the queue: one that was just opened by each thread, the log, the lock.
+    let few = |when| {
+        let open = open_in(place.path());
+        assert!(open <= MOST + 16, "{open} files are open {when}");
+    };
+    let db = Db::open(place.path(), options.clone()).unwrap();
+    // Not in order, or tables would only move.
+    for n in (0..4000u32).map(|i| i * 1237 % 4000) {
+        let mut batch = WriteBatch::new();
+        batch.put(db.default_keyspace().id(), &n.to_be_bytes(), &value(n)).unwrap();
+        db.write(batch, Buffered).unwrap();
+    }
+    db.settle().unwrap();
+    few("after the load");
+    let tables = fs::read_dir(place.path()).unwrap().count();
+    assert!(tables > 200, "{tables} files");
+    db.close().unwrap();
+
+    let db = Db::open(place.path(), options).unwrap();
+    for n in 0..4000u32 {
+        assert_eq!(db.default_keyspace().get(&n.to_be_bytes()).unwrap(), Some(value(n)));
+    }
+    few("after gets");
+    let mut scan = db.default_keyspace().scan(Range::default()).unwrap();
+    for n in 0..4000u32 {
+        let (key, found) = scan.next().unwrap().unwrap();
+        assert_eq!((key, found), (&n.to_be_bytes()[..], &value(n)[..]));
+    }
+    drop(scan);
+    few("after a scan");
+    db.close().unwrap();
+    assert_eq!(open_in(place.path()), 0);
 }

@@ -1,0 +1,139 @@
+/** The client's calls, with stubs for its workers. */
+
+import assert from "node:assert/strict";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { beforeEach, test } from "node:test";
+import { locks, mute, settle, sound, Stub, workers } from "./page.js";
+const { importStore, open } = await import("../dist/index.js");
+
+setFlagsFromString("--expose-gc");
+const gc = runInNewContext("gc");
+
+beforeEach(() => {
+  locks.query = undefined;
+});
+
+test("a worker that cannot be started is told typed, and so is what is none", async () => {
+  const refusing = () => {
+    throw new DOMException("of another origin", "SecurityError");
+  };
+  for (const call of [open, (name, options) => importStore(name, new Blob([]), options)]) {
+    await assert.rejects(call("start", { worker: refusing }), {
+      code: "unavailable",
+      message: /could not be started.*another origin/,
+    });
+    await assert.rejects(call("start", { worker: () => undefined }), { code: "invalid-argument" });
+  }
+});
+
+test("a module that is none is refused before a worker starts", async () => {
+  for (const wasm of [7, null, {}, () => undefined, "http://"]) {
+    const { started, worker } = workers(sound);
+    await assert.rejects(open("no-module", { worker, wasm }), { code: "invalid-argument" });
+    assert.equal(started.length, 0);
+  }
+});
+
+test("what cannot be sent fails its call, and keeps no worker waiting", async () => {
+  const { started, worker } = workers(({ op }) =>
+    op === "endImport" ? { value: null } : sound({ op }),
+  );
+  const view = new Uint8Array([1]);
+  structuredClone(view.buffer, { transfer: [view.buffer] });
+  const source = new ReadableStream({
+    start: (controller) => controller.enqueue(view),
+  });
+  class Refusing extends Stub {
+    postMessage(requests, transfer) {
+      if (requests.some(({ op }) => op === "importBytes"))
+        throw new DOMException("no", "DataCloneError");
+      super.postMessage(requests, transfer);
+    }
+  }
+  const refusing = () => {
+    const stub = new Refusing(worker().reply);
+    started.push(stub);
+    return stub;
+  };
+  await assert.rejects(importStore("sent", source, { worker: refusing }), {
+    code: "invalid-argument",
+  });
+  assert.ok(started.at(-1).terminated);
+});
+
+test("a browser that does not say who holds its locks opens a store", async () => {
+  locks.query = () => Promise.reject(new DOMException("not now", "InvalidStateError"));
+  const { worker } = workers(sound);
+  const db = await open("no-query", { worker });
+  await settle();
+  assert.equal(await db.get("k"), undefined);
+  await db.close();
+});
+
+test("bytes and blobs of another realm are taken", async () => {
+  const { started, worker } = workers(sound);
+  const db = await open("realms", { worker });
+  const bytes = runInNewContext("new Uint8Array([1, 2])");
+  await db.put(bytes, bytes);
+  assert.deepEqual([...started[0].requests.at(-1).batch], [1, 0, 2, 1, 2, 2, 1, 2]);
+  for (const none of ["new Uint16Array(1)", "new DataView(new ArrayBuffer(1))", "[1]"]) {
+    await assert.rejects(db.put(runInNewContext(none), "v"), { code: "invalid-argument" });
+  }
+  await db.close();
+});
+
+test("an iteration begins at its call, and ends when it is left before a step", async () => {
+  const { started, worker } = workers(sound);
+  const db = await open("moment", { worker });
+  const walk = db.entries();
+  void db.put("k", "v");
+  for await (const entry of walk) throw new Error(`an empty store has ${entry}`);
+  assert.deepEqual(started[0].operations, ["open", "scan", "write", "page"]);
+  const left = db.keys();
+  await left.return();
+  await db.sync();
+  assert.deepEqual(started[0].operations.slice(4), ["scan", "endScan", "sync"]);
+  await db.close();
+});
+
+test("an iteration that is forgotten ends", { timeout: 20_000 }, async () => {
+  const { started, worker } = workers(sound);
+  const db = await open("forgotten", { worker });
+  db.values();
+  const collect = setInterval(gc, 10);
+  while (!started[0].operations.includes("endScan")) await settle();
+  clearInterval(collect);
+  await db.close();
+});
+
+test("a slow listener is told how many events it missed", async () => {
+  const { started, worker } = workers(sound);
+  const db = await open("slow", { worker });
+  const events = db.events();
+  await settle();
+  const event = '{"type":"compaction_ended","compaction":1}'.replace("_", "-");
+  const told = (count) => started[0].send({ id: 0, value: Array(count).fill(event) });
+  told(10_003);
+  await settle();
+  const seen = [];
+  for (let n = 0; n < 10_001; n++) seen.push((await events.next()).value);
+  assert.deepEqual(seen.at(-1), { type: "dropped", count: 3 });
+  assert.equal(seen.filter(({ type }) => type === "compaction-ended").length, 10_000);
+  told(1);
+  assert.equal((await events.next()).value.type, "compaction-ended");
+  await events.return();
+  await db.sync();
+  assert.deepEqual(started[0].requests.at(-2).on, false);
+  await db.close();
+});
+
+test("an import that is given up while the name is held ends its worker", async () => {
+  const { started, worker } = workers(mute);
+  const off = new AbortController();
+  const importing = importStore("held", new Blob([]), { worker, signal: off.signal });
+  await settle();
+  off.abort("why");
+  await assert.rejects(importing, { code: "aborted", cause: "why" });
+  assert.ok(started[0].terminated);
+});

@@ -1,0 +1,126 @@
+/** The worker's own code with the real engine, on a store in memory, in the place of a worker. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import "./page.js";
+import { settle } from "./page.js";
+const { open } = await import("../dist/index.js");
+
+const wasm = new WebAssembly.Module(
+  readFileSync(new URL("../dist/terrane_bg.wasm", import.meta.url)),
+);
+let loaded = 0;
+
+/** A worker that runs here. What it posts goes through `sent` first. */
+async function here(sent = (replies) => replies) {
+  const worker = { messages: [], terminate() {} };
+  globalThis.self = {
+    postMessage(replies, transfer) {
+      const data = structuredClone(sent(replies), { transfer });
+      worker.messages.push(data);
+      setImmediate(() => worker.onmessage({ data }));
+    },
+  };
+  await import(`../dist/worker.js?${loaded++}`);
+  const scope = globalThis.self;
+  worker.postMessage = (requests, transfer) => {
+    const [{ op }] = requests;
+    // A module travels as it is.
+    const data = op === "open" ? requests : structuredClone(requests, { transfer });
+    setImmediate(() => {
+      globalThis.self = scope;
+      scope.onmessage({ data });
+    });
+  };
+  return worker;
+}
+
+async function store(context, worker, options) {
+  const db = await open("here", { storage: "memory", wasm, worker: () => worker, ...options });
+  context.after(() => db.close());
+  return db;
+}
+
+test("a hundred thousand requests of one turn are all replied to", async (context) => {
+  const worker = await here();
+  const db = await store(context, worker);
+  await db.put("k", "v");
+  for (let n = 0; n < 65_000; n++) db.snapshot().release();
+  assert.equal(await db.get("k"), "v");
+  assert.equal(worker.messages.flat().length, 130_003);
+});
+
+test("a write returns a sequence that grows with each batch", async (context) => {
+  const db = await store(context, await here());
+  const [one, other] = await Promise.all([db.put("a", "1"), db.delete("a")]);
+  assert.equal(one, other);
+  const operations = ["b", "c"].map((key) => ({ type: "put", key, value: "v" }));
+  const synced = await db.batch(operations, { durability: "sync" });
+  assert.ok(Number.isSafeInteger(synced) && synced > one, `${synced} after ${one}`);
+  assert.equal(await db.batch([]), synced);
+  assert.equal((await db.stats()).lastSequence, synced);
+});
+
+test("a reply that cannot be sent fails its call, and no other", async (context) => {
+  const worker = await here((replies) => {
+    for (const { value, error } of replies) {
+      if (typeof value === "string" && value.includes("memtable_bytes"))
+        throw new Error("no clone");
+      if (error?.cause === undefined && error?.message.includes("no keyspace")) {
+        error.cause = () => "not cloned";
+      }
+    }
+    return replies;
+  });
+  const db = await store(context, worker);
+  const calls = [db.put("k", "v"), db.stats(), db.get("k")];
+  const missing = db.keyspace("none", { create: false }).get("k");
+  const settled = await Promise.allSettled([...calls, missing]);
+  assert.deepEqual(
+    settled.map(({ value, reason }) => reason?.code ?? value),
+    [settled[0].value, "io", "v", "not-found"],
+  );
+});
+
+test("events travel with replies, in few messages", async (context) => {
+  const worker = await here();
+  const db = await store(context, worker, { memtableBytes: 64 << 10 });
+  const events = db.events();
+  const put = (_, n) => ({ type: "put", key: `${n}`, value: "x".repeat(1000) });
+  for (let round = 0; round < 20; round++) await db.batch(Array.from({ length: 50 }, put));
+  await db.flush();
+  const heard = worker.messages.flat().filter(({ id }) => id === 0);
+  const count = heard.reduce((sum, { value }) => sum + value.length, 0);
+  assert.ok(count > 2 * heard.length, `${count} events in ${heard.length} messages`);
+  const types = [];
+  for (let n = 0; n < count; n++) types.push((await events.next()).value.type);
+  assert.ok(types.includes("flushed"));
+  await events.return();
+});
+
+test("a page put aside has long calls called off, after a sync", async (context) => {
+  const worker = await here();
+  const db = await store(context, worker);
+  const value = new Uint8Array(1 << 20).map((_, n) => n * n * n);
+  for (let n = 0; n < 8; n++) await db.put(`${n}`, value);
+  await db.flush();
+  worker.messages.length = 0;
+  worker.postMessage([
+    { id: 1001, op: "call", method: "check", args: [] },
+    { id: 1002, op: "call", method: "compact_range", args: [0, new Uint8Array([0, 0])] },
+    { id: 1003, op: "write", batch: new Uint8Array([1, 0, 1, 97, 1, 98]), sync: true },
+  ]);
+  worker.postMessage([{ id: 1004, op: "leave" }]);
+  await settle();
+  const replies = worker.messages.flat().filter(({ id }) => id > 1000);
+  assert.deepEqual(
+    replies.map(({ id, error }) => [id, error?.code]),
+    [
+      [1003, undefined],
+      [1001, "aborted"],
+      [1002, "aborted"],
+      [1004, undefined],
+    ],
+  );
+});

@@ -1,0 +1,69 @@
+//! The room that a store takes at most, seen by a thread that looks at its files all the time: what
+//! a compaction takes until it has removed its inputs is there for a moment.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A thread that looks; dropped, it ends.
+pub struct Watch {
+    peak: Arc<AtomicU64>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins to look at the files of a directory.
+    pub fn over(dir: PathBuf) -> Watch {
+        let (peak, ended) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let (seen, end) = (peak.clone(), ended.clone());
+        let look = move || {
+            while !end.load(Ordering::Relaxed) {
+                seen.fetch_max(taken(&dir), Ordering::Relaxed);
+                thread::park_timeout(PAUSE);
+            }
+        };
+        // Where there is no thread to be had, the peak is what is seen in between.
+        let thread = thread::Builder::new().name("space".into()).spawn(look).ok();
+        Watch { peak, ended, thread }
+    }
+
+    /// The most bytes that were seen.
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A look that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the files of a directory take; one that goes meanwhile takes nothing.
+fn taken(dir: &Path) -> u64 {
+    let files = fs::read_dir(dir).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|found| allocated(&found)).sum()
+}
+
+#[cfg(unix)]
+fn allocated(found: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    found.blocks() * 512
+}
+
+#[cfg(not(unix))]
+fn allocated(found: &Metadata) -> u64 {
+    found.len()
+}

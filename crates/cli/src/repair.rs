@@ -1,0 +1,92 @@
+//! `repair`: a new store of what a damaged one still holds.
+
+use crate::args::RepairArgs;
+use crate::copy;
+use crate::escape::shown;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::store;
+use std::path::Path;
+use terrane::db::{Salvaged, SalvagedFile, repair};
+use terrane::storage::medium::{NativeMedium, open_locked};
+use terrane::storage::salvage::{self, Remains};
+use terrane::table::LostBlock;
+use terrane::{Db, Error, Options};
+
+/// Longer keys are cut in the report, to so many bytes.
+const KEY_BYTES: usize = 40;
+
+/// Makes the new store, and says what was read and what was not; anything lost is a failure.
+pub fn run(args: &RepairArgs) -> Result<(), Failure> {
+    let mut report = Salvaged::default();
+    read(&args.dir, |remains| {
+        copy::into_new_directory(&args.target, |place| {
+            let db = Db::open(place, Options::default())?;
+            report = repair(remains, &db)?;
+            Ok(db.close()?)
+        })
+    })?;
+    let printed = print(&report, args.json);
+    if report.complete {
+        return printed;
+    }
+    let (place, target) = (args.dir.display(), args.target.display());
+    let sentence = format!("{target} holds what can be read of {place}, and not all of it can");
+    Err(Failure::new(Exit::Damage, sentence))
+}
+
+/// Finds what is left of a store and hands it on, while nobody else may open it.
+fn read(place: &Path, done: impl FnOnce(Remains) -> Result<(), Failure>) -> Result<(), Failure> {
+    store::present(place)?;
+    let nothing = || {
+        let sentence = format!("{} holds nothing of a Terrane store", place.display());
+        Failure::new(Exit::NoStore, sentence)
+    };
+    if place.is_file() {
+        let file = open_locked(place, false)?;
+        let remains = salvage::volume(&file)?;
+        return if remains.is_empty() { Err(nothing()) } else { done(remains) };
+    }
+    let medium = NativeMedium::open(place, false)?;
+    let remains = salvage::directory(&medium)?;
+    if remains.is_empty() {
+        return Err(nothing());
+    }
+    let _lock = match medium.lock("terrane repair") {
+        Err(e @ Error::Busy(_)) => return Err(e.into()),
+        // A place that cannot be written has no writer.
+        lock => lock.ok(),
+    };
+    done(remains)
+}
+
+fn print(report: &Salvaged, json: bool) -> Result<(), Failure> {
+    let mut out = Output::new();
+    if json {
+        out.line(&serde_json::to_string_pretty(report).unwrap_or_default())?;
+        return out.finish();
+    }
+    for file in &report.files {
+        let of = file.keyspace.as_ref().map_or(String::new(), |k| format!(" of keyspace {k}"));
+        out.line(&format!("{}: {} entries{of}", file.file, file.entries))?;
+        lost(file).iter().try_for_each(|line| out.line(line))?;
+    }
+    for note in &report.notes {
+        out.line(&format!("note: {note}"))?;
+    }
+    for (keyspace, rows) in &report.rows {
+        out.line(&format!("keyspace {keyspace}: {rows} rows"))?;
+    }
+    out.finish()
+}
+
+fn lost(file: &SalvagedFile) -> Vec<String> {
+    let block = |lost: &LostBlock| {
+        let from = lost.from.as_ref().map_or("the first key".to_owned(), |k| shown(k, KEY_BYTES));
+        let through = shown(&lost.through, KEY_BYTES);
+        let damage = &lost.damage;
+        format!("  lost: {} entries from {from} through {through} ({damage})", lost.entries)
+    };
+    let blocks = file.lost_blocks.iter().map(block);
+    blocks.chain(file.lost.iter().map(|lost| format!("  lost: {lost}"))).collect()
+}

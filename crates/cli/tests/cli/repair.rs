@@ -1,0 +1,198 @@
+//! Damaged stores: what their files still hold comes back in a new one, and what does not is named.
+
+use crate::place::{Answer, Place, names};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+const ROWS: usize = 6000;
+
+/// A store of two keyspaces, with overwritten and deleted rows, in tables and in a log.
+fn store() -> Place {
+    let place = Place::new();
+    for (keyspace, value) in [("default", "old"), ("default", "new"), ("other", "other")] {
+        let rows: String = (0..ROWS).map(|n| format!("{n:06}\t{value}{n}\n")).collect();
+        let load = ["load", "db", "--format", "tsv", "--keyspace", keyspace];
+        place.run_with_input(&load, rows.as_bytes()).ok();
+    }
+    place.run(&["delete", "db", "000007"]).ok();
+    place.run(&["put", "db", "last", "in the log"]).ok();
+    place
+}
+
+fn rows(place: &Place, store: &str, keyspace: &str) -> BTreeMap<String, String> {
+    let scan = place.run(&["scan", store, "--keyspace", keyspace]).text();
+    scan.lines().map(|l| l.split_once('\t').map(|(k, v)| (k.into(), v.into())).unwrap()).collect()
+}
+
+fn both(place: &Place, store: &str) -> [BTreeMap<String, String>; 2] {
+    ["default", "other"].map(|keyspace| rows(place, store, keyspace))
+}
+
+fn files(place: &Place, ends: &str) -> Vec<PathBuf> {
+    let all = names(&place.path("db")).into_iter().filter(|n| n.contains(ends));
+    all.map(|name| place.path("db").join(name)).collect()
+}
+
+/// Every file of the store with its bytes, but for the lock's.
+fn bytes(place: &Place) -> BTreeMap<String, Vec<u8>> {
+    let read = |name: String| (name.clone(), std::fs::read(place.path("db").join(&name)).unwrap());
+    names(&place.path("db")).into_iter().filter(|n| n != "LOCK").map(read).collect()
+}
+
+fn repair(place: &Place) -> Answer {
+    let before = bytes(place);
+    let answer = place.run(&["repair", "db", "new"]);
+    assert_eq!(bytes(place), before, "the damaged store was changed");
+    if answer.code == Some(0) || answer.code == Some(6) {
+        place.run(&["check", "new"]).ok();
+    }
+    answer
+}
+
+fn change(path: &PathBuf, how: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = std::fs::read(path).unwrap();
+    how(&mut bytes);
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_sound_store_is_repaired_to_itself() {
+    let place = store();
+    let before = both(&place, "db");
+    let policy = place.run(&["policy", "db", "--json"]).text();
+    repair(&place).ok();
+    assert_eq!(both(&place, "new"), before);
+    assert_eq!(place.run(&["policy", "new", "--json"]).text(), policy);
+    place.run(&["repair", "db", "new"]).fails(3, &["new", "there already"]);
+    place.run(&["export", "db", "file"]).ok();
+    place.run(&["repair", "file", "again"]).ok();
+    assert_eq!(both(&place, "again"), before);
+}
+
+#[test]
+fn a_store_without_current_comes_back_whole() {
+    let place = store();
+    let before = both(&place, "db");
+    std::fs::remove_file(place.path("db/CURRENT")).unwrap();
+    place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
+    repair(&place).ok();
+    assert_eq!(both(&place, "new"), before);
+}
+
+#[test]
+fn all_rows_come_back_without_a_manifest_and_it_says_what_may_be_wrong() {
+    let place = Place::new();
+    let rows_in: String = (0..ROWS).map(|n| format!("{n:06}\t{n}\n")).collect();
+    place.run_with_input(&["load", "db", "--format", "tsv"], rows_in.as_bytes()).ok();
+    place.run(&["delete", "db", "000007"]).ok();
+    place.run(&["put", "db", "last", "in the log"]).ok();
+    let before = rows(&place, "db", "default");
+    for manifest in files(&place, "MANIFEST") {
+        change(&manifest, |bytes| bytes.fill(0));
+    }
+    place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
+    let answer = repair(&place);
+    answer.fails(6, &["new holds what can be read of db"]);
+    let report = String::from_utf8(answer.out).unwrap();
+    assert!(report.contains("no manifest") && report.contains("may be back"), "{report}");
+    assert_eq!(rows(&place, "new", "default"), before);
+}
+
+#[test]
+fn what_the_manifest_says_before_its_damage_is_kept() {
+    let place = Place::new();
+    for value in ["old", "new"] {
+        let rows: String = (0..ROWS).map(|n| format!("{n:06}\t{value}{n}\n")).collect();
+        let load = ["load", "db", "--format", "tsv"];
+        place.run_with_input(&load, rows.as_bytes()).ok();
+    }
+    let before = rows(&place, "db", "default");
+    for manifest in files(&place, "MANIFEST") {
+        // Both copies of the record after the snapshot.
+        change(&manifest, |bytes| {
+            let snapshot = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) as usize;
+            let second = 2 * (32 + snapshot).next_multiple_of(512);
+            bytes[second..second + 8192].fill(0);
+        });
+    }
+    let answer = repair(&place);
+    assert!([Some(0), Some(6)].contains(&answer.code), "{}", answer.err);
+    assert_eq!(rows(&place, "new", "default"), before);
+}
+
+#[test]
+fn a_flipped_bit_of_a_table_takes_one_block_and_names_its_keys() {
+    let place = store();
+    place.run(&["compact", "db"]).ok();
+    let before = both(&place, "db");
+    for table in files(&place, ".sst") {
+        change(&table, |bytes| bytes[100] ^= 1);
+    }
+    place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
+    let answer = repair(&place);
+    answer.fails(6, &["not all of it"]);
+    let report = String::from_utf8(answer.out).unwrap();
+    assert!(report.contains("entries from the first key through"), "{report}");
+    let after = both(&place, "new");
+    for (before, after) in before.iter().zip(&after) {
+        assert!(after.iter().all(|(key, value)| before.get(key) == Some(value)));
+        assert!(after.len() < before.len() && after.len() + 1000 > before.len(), "{report}");
+    }
+}
+
+#[test]
+fn records_beyond_a_damaged_one_of_a_log_come_back() {
+    let place = Place::new();
+    let input: String = (0..1000).map(|n| format!("{n:06}\t{n}\n")).collect();
+    // The lines stay in the log: the store is not opened again.
+    let load = ["load", "db", "--format", "tsv", "--batch", "10"];
+    place.run_with_input(&load, input.as_bytes()).ok();
+    let log = files(&place, ".log").remove(0);
+    change(&log, |bytes| bytes[40] ^= 1);
+    let answer = repair(&place);
+    let report = String::from_utf8(answer.out.clone()).unwrap();
+    answer.fails(6, &["not all of it"]);
+    assert!(report.contains("before the next record"), "{report}");
+    let after = rows(&place, "new", "default");
+    assert_eq!(after.len(), 990, "{report}");
+    assert!(!after.contains_key("000009") && after["000010"] == "10");
+}
+
+#[test]
+fn a_volume_comes_back_without_superblocks_and_its_tables_without_a_manifest() {
+    let place = Place::new();
+    let input: String = (0..ROWS).map(|n| format!("{n:06}\t{n}\n")).collect();
+    place.run_with_input(&["load", "db", "--format", "tsv"], input.as_bytes()).ok();
+    place.run(&["compact", "db"]).ok();
+    let before = rows(&place, "db", "default");
+    place.run(&["export", "db", "file"]).ok();
+    change(&place.path("file"), |bytes| bytes[..8192].fill(0));
+    place.run(&["repair", "file", "a"]);
+    assert_eq!(rows(&place, "a", "default"), before);
+    // The first records of every journal.
+    change(&place.path("file"), |bytes| {
+        for unit in bytes.chunks_mut(4096).skip(2) {
+            let generation = u64::from_le_bytes(unit[16..24].try_into().unwrap());
+            let index = u64::from_le_bytes(unit[24..32].try_into().unwrap());
+            if generation == 1 && index == 0 {
+                unit.fill(0);
+            }
+        }
+    });
+    let answer = place.run(&["repair", "file", "b"]);
+    answer.fails(6, &["not all of it"]);
+    assert_eq!(rows(&place, "b", "default"), before);
+}
+
+#[test]
+fn what_is_no_store_is_not_repaired() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("empty")).unwrap();
+    place.file("text", "hello");
+    for source in ["empty", "text"] {
+        place.run(&["repair", source, "new"]).fails(4, &[source, "nothing of a Terrane store"]);
+    }
+    place.run(&["repair", "none", "new"]).fails(4, &["none", "no such directory or file"]);
+    assert_eq!(names(&place.path(".")), ["empty", "text"]);
+    assert_eq!(names(&place.path("empty")), [""; 0]);
+}

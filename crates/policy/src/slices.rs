@@ -1,0 +1,187 @@
+//! Compaction of a range on demand, in slices of bounded size.
+//!
+//! The range is compact when what it held at some moment lies in the *bottom*, the last run of the
+//! deepest level, without tombstones that can go. A step at a time, from what the shape is by then:
+//!
+//! 1. What is to be done: tables of the range above the bottom with entries of that moment or
+//!    before, and tables of the bottom from before that moment with tombstones.
+//! 2. A slice begins at the least key of these, and ends where some table starts, so that it holds
+//!    about the bytes wanted; a table that reaches beyond counts in proportion to the starts of
+//!    others within it.
+//! 3. The slice's tables, and all that these overlap below, become part of the bottom: one group.
+//!    What lies above them may stay there, as it is newer.
+//! 4. Where tables that reach beyond the end bring too much along, those are cut first, at the end
+//!    and at some starts beyond, each in its place: so every table is cut a few times at most. The
+//!    next step is the slice up to that end.
+//!
+//! A step moves entries to the bottom or cuts what is in the way of the next, so there is an end,
+//! whatever a policy does beside it.
+
+use crate::components::hull;
+use crate::plan::{Action, Compaction, Destination, Group};
+use crate::shape::{Run, Shape, TableId, TableInfo};
+use crate::sort::sort_by;
+use crate::sorted::SortedSet;
+use std::sync::Arc;
+
+/// Cuts of a table in one step.
+const CUTS_MAX: usize = 15;
+/// How many times the bytes wanted a slice may have before tables are cut for it.
+const EXCESS_MAX: u64 = 4;
+
+/// A range that is to be compact.
+pub struct Slicing<'a> {
+    /// Whether a table holds keys of the range.
+    pub inside: &'a dyn Fn(&TableInfo) -> bool,
+    /// Entries up to this sequence are to be in the bottom.
+    pub through: u64,
+    /// Tables of the bottom whose names are below this one are to lose their tombstones.
+    pub before: TableId,
+    /// The end of the slice that is next, where tables were cut for it.
+    pub end: Option<&'a [u8]>,
+    /// The bytes that a slice should have.
+    pub slice_bytes: u64,
+    /// Size at which tables are closed, in bytes.
+    pub table_bytes: u64,
+}
+
+/// What is next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Slice {
+    /// The range is compact.
+    Done,
+    /// Tables are cut for the slice that ends here.
+    Cut(Compaction, Vec<u8>),
+    /// A slice becomes part of the bottom.
+    Merge(Compaction),
+}
+
+type Table<'a> = &'a Arc<TableInfo>;
+
+/// The next step.
+#[must_use]
+pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
+    let mut runs = shape.runs();
+    let Some((bottom, bottom_run)) = runs.pop() else { return Slice::Done };
+    let old = |t: Table| (slicing.inside)(t) && t.first_seq <= slicing.through;
+    let upper = runs.iter().flat_map(|(_, run)| run.tables().iter().filter(|t| old(t)));
+    let mut seeds: Vec<Table> = upper.collect();
+    let inside = bottom_run.tables().iter().filter(|t| (slicing.inside)(t));
+    seeds.extend(inside.clone().filter(|t| t.tombstones > 0 && t.id < slicing.before));
+    let Some(start) = seeds.iter().map(|t| t.smallest.as_slice()).min() else { return Slice::Done };
+
+    let mut tables = seeds.clone();
+    tables.extend(inside.filter(|t| t.tombstones == 0 || t.id >= slicing.before));
+    tables.retain(|t| t.largest.as_slice() >= start);
+    let starts = Starts::new(start, &mut tables);
+    // Another compaction may have done meanwhile what the tables were cut for.
+    let given = slicing.end.filter(|end| *end > start);
+    let at = match given {
+        Some(end) => starts.0.partition_point(|s| *s < end),
+        None => starts.end(&tables, slicing.slice_bytes),
+    };
+    let end = given.or_else(|| starts.0.get(at).copied());
+    let is_before = |t: &Table| end.is_none_or(|end| t.smallest.as_slice() < end);
+    seeds.retain(is_before);
+
+    let inputs = closure(&runs, bottom_run, &seeds);
+    let bytes = inputs.iter().map(|(_, t)| t.bytes).fold(0, u64::saturating_add);
+    let beyond = |t: &TableInfo| end.is_some_and(|e| *t.smallest < *e && *e <= *t.largest);
+    let in_the_way = inputs.iter().filter(|(place, t)| place.is_some() && beyond(t));
+    let mut cuts = Vec::new();
+    if bytes > slicing.slice_bytes.saturating_mul(EXCESS_MAX) {
+        cuts.extend(in_the_way.filter_map(|(place, t)| {
+            let cuts = starts.cuts(t, at, end?);
+            let table_bytes = slicing.table_bytes;
+            let action = Action::Merge { cuts, table_bytes, filter_bits: None };
+            Some(Group { inputs: vec![t.id], destination: (*place)?, action })
+        }));
+    }
+    if let Some(end) = end.filter(|_| !cuts.is_empty()) {
+        let reason = format!("{} tables are cut to compact a range in slices", cuts.len());
+        return Slice::Cut(Compaction::parallel(cuts, reason), end.to_vec());
+    }
+    let group = Group {
+        inputs: inputs.iter().map(|(_, t)| t.id).collect(),
+        destination: bottom,
+        action: Action::merge(slicing.table_bytes),
+    };
+    let reason = format!("a range is compacted: {} tables become part of one run", inputs.len());
+    Slice::Merge(Compaction::parallel(vec![group], reason))
+}
+
+/// The tables, everything that they overlap below them, and the bottom's within the hull of all of
+/// these: each with its place if it is above the bottom.
+fn closure<'a>(
+    runs: &[(Destination, &'a Run)],
+    bottom: &'a Run,
+    seeds: &[Table<'a>],
+) -> Vec<(Option<Destination>, Table<'a>)> {
+    let mut seeded = SortedSet::default();
+    seeded.extend(seeds.iter().map(|t| t.id));
+    let mut all: Vec<Table> = Vec::new();
+    let mut inputs = Vec::new();
+    for (place, run) in runs {
+        let mut taken = SortedSet::default();
+        taken.extend(run.tables().iter().map(|t| t.id).filter(|id| seeded.contains(id)));
+        for above in &all {
+            let below = run.overlapping(&above.smallest, &above.largest);
+            taken.extend(below.map(|t| t.id));
+        }
+        let these = run.tables().iter().filter(|t| taken.contains(&t.id));
+        let from = all.len();
+        all.extend(these);
+        inputs.extend(all.iter().skip(from).map(|t| (Some(*place), *t)));
+    }
+    all.extend(bottom.tables().iter().filter(|t| seeded.contains(&t.id)));
+    let (smallest, largest) = hull(&all);
+    let spans = |t: &&Arc<TableInfo>| *t.smallest <= *largest && *smallest <= *t.largest;
+    inputs.extend(bottom.tables().iter().filter(spans).map(|t| (None, t)));
+    inputs
+}
+
+/// The keys at which tables start, after the slice's own.
+struct Starts<'a>(Vec<&'a [u8]>);
+
+impl<'a> Starts<'a> {
+    fn new(start: &[u8], tables: &mut [Table<'a>]) -> Self {
+        sort_by(tables, |a, b| a.smallest.cmp(&b.smallest));
+        let mut starts: Vec<&[u8]> =
+            tables.iter().copied().map(|t| t.smallest.as_slice()).filter(|s| *s > start).collect();
+        starts.dedup();
+        Starts(starts)
+    }
+
+    /// The number of starts up to a key.
+    fn through(&self, key: &[u8]) -> usize {
+        self.0.partition_point(|s| *s <= key)
+    }
+
+    /// Which start ends a slice of about so many bytes; past the last where the rest has no more.
+    fn end(&self, tables: &[Table], bytes: u64) -> usize {
+        let before = |at: usize| {
+            let load = tables.iter().map(|t| {
+                let (first, last) = (self.through(&t.smallest), self.through(&t.largest));
+                let pieces = (last - first + 1) as u64;
+                let within = (at + 1).saturating_sub(first).min(last - first + 1) as u64;
+                (t.bytes / pieces).saturating_mul(within)
+            });
+            load.fold(0, u64::saturating_add)
+        };
+        let (mut low, mut high) = (0, self.0.len());
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if before(middle) <= bytes { low = middle } else { high = middle - 1 }
+        }
+        low
+    }
+
+    /// Keys at which to cut a table: `end`, which is start number `at`, and some beyond.
+    fn cuts(&self, table: &TableInfo, at: usize, end: &[u8]) -> Vec<Vec<u8>> {
+        let beyond = self.0.get(at..self.through(&table.largest)).unwrap_or_default();
+        let step = beyond.len().div_ceil(CUTS_MAX).max(1);
+        let mut cuts = vec![end.to_vec()];
+        cuts.extend(beyond.iter().step_by(step).filter(|s| **s > end).map(|s| s.to_vec()));
+        cuts
+    }
+}

@@ -1,0 +1,276 @@
+//! What an open table keeps: its footer's facts, the top level of its index, and a slot for each
+//! part of a partition.
+//!
+//! 1. One read takes the end of the file. Of a small table that is everything behind the data, and
+//!    its partitions are at hand with it; of a large one what is missing is read part by part.
+//! 2. All of it is verified, and held against what the tree knows of the table, before anything is
+//!    read by it. Partitions are verified when they are loaded.
+
+use super::Malformed;
+use super::block::{Block, offset};
+use super::filter::Filter;
+use super::footer::{FOOTER_BYTES, Footer, Section, decode_directory, kind};
+use super::index::{Handle, PartitionHandle};
+use super::properties::Properties;
+use super::slot::Slot;
+use super::stored::{TRAILER_BYTES, unseal, unseal_into};
+use crate::entry::Tag;
+use crate::error::{Corruption, Error, Result};
+use crate::file::{File, read_exact_at};
+use std::fmt::Display;
+use std::sync::Arc;
+use terrane_policy::TableInfo;
+
+/// Bytes that the first read takes.
+const END_BYTES: u64 = 32 << 10;
+/// What an open file weighs beside the table's own parts, about.
+const FILE_BYTES: usize = 512;
+
+/// An open table.
+pub(super) struct Opened {
+    pub file: Arc<dyn File>,
+    /// What seeds the checksums of its parts.
+    seed: u64,
+    /// Bytes of data blocks, which lie at the front.
+    pub data_len: u64,
+    top: Block,
+    pub top_offset: u64,
+    pub partitions: Vec<Partition>,
+    pub properties: Section,
+}
+
+/// Some blocks' filter and index, loaded on demand.
+pub(super) struct Partition {
+    pub handle: PartitionHandle,
+    pub filter: Arc<Slot<Filter>>,
+    pub index: Arc<Slot<Block>>,
+}
+
+/// The bytes at the end of a file.
+struct End<'a> {
+    file: &'a dyn File,
+    seed: u64,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl End<'_> {
+    /// The part stored there, as far as it was read already.
+    fn at_hand(&self, offset: u64, len: u64) -> Option<&[u8]> {
+        let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        self.bytes.get(start..)?.get(..usize::try_from(len).ok()?)
+    }
+
+    /// The contents of a part.
+    fn load(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        let stored = match self.at_hand(offset, len) {
+            Some(stored) => stored.to_vec(),
+            None => read(self.file, offset, len)?,
+        };
+        let name = self.file.name();
+        unseal(stored, self.seed, offset).map_err(|e| e.within(name, offset).into())
+    }
+}
+
+impl Opened {
+    /// Reads and verifies what is kept; answers what the table says of itself, too. The partitions
+    /// that came along are handed to `keep`, which is given the number of each.
+    pub fn read(
+        file: Arc<dyn File>,
+        info: &TableInfo,
+        keep: &mut dyn FnMut(&Opened, usize, &[u8]),
+    ) -> Result<(Self, Properties)> {
+        let name = file.name();
+        let damage = |offset: u64, expected: &dyn Display, found: &dyn Display| {
+            Error::from(Corruption::new(name, offset, expected, found))
+        };
+        let file_len = file.len()?;
+        if file_len != info.bytes || file_len < FOOTER_BYTES as u64 {
+            let expected = format_args!("a table of {} bytes", info.bytes);
+            return Err(damage(file_len, &expected, &format_args!("{file_len} bytes")));
+        }
+        let offset = file_len.saturating_sub(END_BYTES);
+        let bytes = read(&*file, offset, file_len - offset)?;
+        let footer_offset = file_len - FOOTER_BYTES as u64;
+        let footer = bytes.last_chunk().ok_or_else(|| damage(0, &"a footer", &"none"))?;
+        let footer = Footer::decode(footer, name, file_len)?;
+        if (footer.table, footer.salt) != (info.id.0, info.salt) {
+            let expected = format_args!("table {} under salt {:016x}", info.id.0, info.salt);
+            let found = format_args!("table {} under salt {:016x}", footer.table, footer.salt);
+            return Err(damage(footer_offset, &expected, &found));
+        }
+        let end = End { file: &*file, seed: footer.seed(), offset, bytes };
+        let directory = end.load(footer.directory_offset, footer.directory_len.into())?;
+        let sections = decode_directory(&directory, &footer)
+            .map_err(|e| e.within(name, footer.directory_offset))?;
+        let section = |wanted: u64, what: &str| {
+            sections.iter().find(|s| s.kind == wanted).copied().ok_or_else(|| {
+                let expected = format_args!("a section of {what}");
+                damage(footer.directory_offset, &expected, &"none")
+            })
+        };
+        let partitions = section(kind::PARTITIONS, "partitions")?;
+        let index = section(kind::INDEX, "index")?;
+        let properties = section(kind::PROPERTIES, "properties")?;
+
+        let within = |e: Malformed, section: Section| Error::from(e.within(name, section.offset));
+        let top =
+            Block::decode(end.load(index.offset, index.len)?).map_err(|e| within(e, index))?;
+        let handles = decode_top(&top, partitions).map_err(|e| within(e, index))?;
+        let said = Properties::decode(&end.load(properties.offset, properties.len)?)
+            .map_err(|e| within(e, properties))?;
+        if let Some((expected, found)) = said.differs_from(info) {
+            return Err(damage(properties.offset, &expected, &found));
+        }
+        let partition = |handle| Partition { handle, filter: Slot::empty(), index: Slot::empty() };
+        let opened = Opened {
+            file: Arc::clone(&file),
+            seed: footer.seed(),
+            data_len: footer.data_len,
+            top: if handles.len() > 1 { top.with_heads() } else { top },
+            top_offset: index.offset,
+            partitions: handles.into_iter().map(partition).collect(),
+            properties,
+        };
+        if offset <= partitions.offset {
+            for (n, partition) in opened.partitions.iter().enumerate() {
+                let PartitionHandle { offset, filter_len, index_len } = partition.handle;
+                if let Some(stored) = end.at_hand(offset, filter_len + index_len) {
+                    keep(&opened, n, stored);
+                }
+            }
+        }
+        Ok((opened, said))
+    }
+
+    /// Bytes held in memory, partitions left out.
+    pub fn memory(&self) -> usize {
+        let slots = size_of::<Slot<Block>>() + size_of::<Slot<Filter>>() + 64;
+        let partitions = self.partitions.len() * (size_of::<Partition>() + slots);
+        size_of::<Self>() + self.top.memory() + partitions + FILE_BYTES
+    }
+
+    /// The number of the partition that leads to the first entry at or after (`key`, `tag`); that of
+    /// none where all are before.
+    #[inline]
+    pub fn partition_for(&self, key: &[u8], tag: Tag) -> Result<usize> {
+        if self.partitions.len() == 1 {
+            return Ok(0);
+        }
+        self.top.restarts_below(key, tag).map_err(|e| self.damage(e, self.top_offset))
+    }
+
+    /// The last separator of partition `n`.
+    pub fn separator(&self, n: usize) -> Result<Option<(&[u8], Tag)>, Malformed> {
+        Ok(self.top.nth(n)?.map(|entry| (entry.delta, entry.tag)))
+    }
+
+    /// The properties, read anew.
+    pub fn read_properties(&self) -> Result<Properties> {
+        let Section { offset, len, .. } = self.properties;
+        let bytes = unseal(read(&*self.file, offset, len)?, self.seed, offset);
+        bytes.and_then(|bytes| Properties::decode(&bytes)).map_err(|e| self.damage(e, offset))
+    }
+
+    /// The filter of a partition that has one, and how much memory it takes, read anew.
+    pub fn read_filter(&self, partition: &Partition) -> Result<(Filter, usize)> {
+        let PartitionHandle { offset, filter_len, .. } = partition.handle;
+        self.decode_filter(partition, read(&*self.file, offset, filter_len)?)
+    }
+
+    /// The index of a partition, and how much memory it takes, read anew.
+    pub fn read_index(&self, partition: &Partition) -> Result<(Block, usize)> {
+        let offset = partition.handle.index_offset();
+        self.decode_index(partition, read(&*self.file, offset, partition.handle.index_len)?)
+    }
+
+    pub fn decode_filter(&self, partition: &Partition, stored: Vec<u8>) -> Result<(Filter, usize)> {
+        let offset = partition.handle.offset;
+        let filter = unseal(stored, self.seed, offset).and_then(|bytes| Filter::decode(&bytes));
+        let filter = filter.map_err(|e| self.damage(e, offset))?;
+        let weight = filter.memory();
+        Ok((filter, weight))
+    }
+
+    pub fn decode_index(&self, partition: &Partition, stored: Vec<u8>) -> Result<(Block, usize)> {
+        let offset = partition.handle.index_offset();
+        let index = unseal(stored, self.seed, offset).and_then(Block::decode);
+        let index = index.map_err(|e| self.damage(e, offset))?.with_heads();
+        let weight = index.memory();
+        Ok((index, weight))
+    }
+
+    /// The block that an entry of a partition's index leads to.
+    #[inline]
+    pub fn handle(&self, value: &[u8], partition: &Partition) -> Result<Handle> {
+        let handle = Handle::decode(value).filter(|handle| {
+            let end = handle.offset.checked_add(handle.len);
+            handle.len >= TRAILER_BYTES as u64 && end.is_some_and(|end| end <= self.data_len)
+        });
+        handle.ok_or_else(|| {
+            let expected = format_args!("a data block within {} bytes", self.data_len);
+            let found = Malformed::new(0, expected, value.escape_ascii());
+            self.damage(found, partition.handle.index_offset())
+        })
+    }
+
+    /// A block, read anew.
+    pub fn read_block(&self, handle: Handle) -> Result<Block> {
+        let stored = read(&*self.file, handle.offset, handle.len)?;
+        let block = unseal(stored, self.seed, handle.offset).and_then(Block::decode);
+        block.map_err(|e| self.damage(e, handle.offset))
+    }
+
+    /// The block stored as `stored`, in the memory of `buffer`.
+    pub fn unseal_block(&self, stored: &[u8], offset: u64, mut buffer: Vec<u8>) -> Result<Block> {
+        unseal_into(stored, self.seed, offset, &mut buffer)
+            .and_then(|()| Block::decode(buffer))
+            .map_err(|e| self.damage(e, offset))
+    }
+
+    /// Damage in the part of the file at `offset`.
+    #[cold]
+    pub fn damage(&self, what: Malformed, offset: u64) -> Error {
+        what.within(self.file.name(), offset).into()
+    }
+}
+
+/// Reads the top level of the index: its partitions fill their section without a gap.
+fn decode_top(top: &Block, section: Section) -> Result<Vec<PartitionHandle>, Malformed> {
+    let mut handles = Vec::with_capacity(top.restarts().len());
+    let (mut at, mut end) = (0, section.offset);
+    for point in top.restarts() {
+        let entry = top.entry(at)?;
+        if entry.shared != 0 || offset(point) != at {
+            return Err(Malformed::new(at, "an entry that shares nothing", "another"));
+        }
+        let handle = PartitionHandle::decode(entry.value).filter(|handle| {
+            let least = TRAILER_BYTES as u64;
+            let sound = handle.filter_len == 0 || handle.filter_len > least;
+            handle.offset == end && sound && handle.index_len > least
+        });
+        let handle = handle.and_then(|handle| Some((handle, handle.end()?)));
+        let Some((handle, to)) = handle else {
+            let expected = format_args!("a partition from {end}");
+            return Err(Malformed::new(at, expected, entry.value.escape_ascii()));
+        };
+        (at, end) = (entry.end, to);
+        handles.push(handle);
+    }
+    let all = section.offset.checked_add(section.len);
+    if Some(end) != all || at != top.entries().len() {
+        let expected = format_args!("partitions of {} bytes, and no more entries", section.len);
+        return Err(Malformed::new(at, expected, format_args!("an end at {end}")));
+    }
+    Ok(handles)
+}
+
+/// Reads `len` bytes, which lie within the file.
+fn read(file: &dyn File, offset: u64, len: u64) -> Result<Vec<u8>> {
+    let len = usize::try_from(len).map_err(|_| {
+        Corruption::new(file.name(), offset, "a part that fits memory", format_args!("{len} bytes"))
+    })?;
+    let mut bytes = vec![0; len];
+    read_exact_at(file, &mut bytes, offset)?;
+    Ok(bytes)
+}

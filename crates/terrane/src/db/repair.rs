@@ -1,0 +1,399 @@
+//! Repair: what the tables and logs of a store that cannot be opened still hold, as a new store. The
+//! damaged one is only read.
+//!
+//! 1. The manifest says, as far as it can be read, which keyspaces there are, which tables live, and
+//!    in which file each log lies. Where its end is lost, or all of it, the other tables and logs
+//!    count as well: they are newer, or nobody knows.
+//! 2. Of each log every valid record is taken, wherever it lies.
+//! 3. Keyspace by keyspace, tables and logs are merged. Of each key the version with the greatest
+//!    sequence counts, and is put into the new store, unless it is a delete.
+//!
+//! Deletes come back where the table with the tombstone was merged away and one that it hid lies
+//! about: the report says when tables were taken that the manifest does not name.
+
+use super::{Db, Keyspace};
+use crate::batch::{self, WriteBatch};
+use crate::entry::{Kind, Tag};
+use crate::error::{Error, Result};
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
+use crate::memtable::{Memtable, MemtableCursor};
+use crate::options::Durability;
+use crate::read::Cursor;
+use crate::storage::salvage::Remains;
+use crate::storage::{File, FileId, FileKind};
+use crate::table::{LostBlock, Salvage};
+use crate::version::{Catalog, Edit};
+use crate::wal::{self, LogId};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
+use terrane_policy::TableId;
+
+/// Bytes of rows at which a batch is written.
+const BATCH_BYTES: usize = 1 << 20;
+/// The id, which no keyspace has, for tables of which nobody knows whose they are.
+const UNKNOWN: u32 = u32::MAX;
+/// Log numbers beyond every known one that are tried on a log whose number is not known.
+const NUMBERS_BEYOND: u64 = 1000;
+
+/// What became of one file of the damaged store.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct SalvagedFile {
+    /// Its name.
+    pub file: String,
+    /// The keyspace of a table.
+    pub keyspace: Option<String>,
+    /// Entries read from it, all versions and deletes counted.
+    pub entries: u64,
+    /// Blocks of a table that could not be read.
+    pub lost_blocks: Vec<LostBlock>,
+    /// What else could not be, a sentence each.
+    pub lost: Vec<String>,
+}
+
+/// What a repair read, and what it could not.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct Salvaged {
+    /// The files.
+    pub files: Vec<SalvagedFile>,
+    /// Rows in the new store, by keyspace.
+    pub rows: Vec<(String, u64)>,
+    /// What is to be known of it, a sentence each.
+    pub notes: Vec<String>,
+    /// Whether nothing was lost, as far as the manifest can tell.
+    pub complete: bool,
+}
+
+/// What is known of the damaged store.
+struct Known {
+    catalog: Option<Catalog>,
+    /// Whether what the manifest does not name is dead.
+    whole: bool,
+    /// Names of keyspaces that tables or logs speak of.
+    names: BTreeMap<u32, String>,
+}
+
+/// The entries of one keyspace.
+#[derive(Default)]
+struct Sources {
+    tables: Vec<(usize, Salvage)>,
+    log: Option<Arc<Memtable>>,
+}
+
+/// Puts into `target`, which is new, all that `remains` hold.
+///
+/// # Errors
+/// What writing into the target says. What cannot be read of the damaged store is part of the
+/// report.
+pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
+    let mut report = Salvaged { notes: remains.notes.clone(), ..Salvaged::default() };
+    let mut known = Known::of(&remains, &mut report);
+    let mut sources: BTreeMap<u32, Sources> = BTreeMap::new();
+    let strays = read_tables(&remains, &mut known, &mut sources, &mut report);
+    read_logs(&remains, &known, &mut sources, &mut report)?;
+    for (id, keyspace) in known.catalog.iter().flat_map(|c| &c.keyspaces) {
+        sources.entry(id.0).or_default();
+        known.names.insert(id.0, keyspace.name.clone());
+    }
+    for (id, sources) in sources {
+        let name = known.names.get(&id).cloned().unwrap_or_else(|| unnamed(id));
+        let keyspace = known.keyspace(id, &name, target, &mut report)?;
+        let rows = write(sources, target, &keyspace, &mut report)?;
+        report.rows.push((name, rows));
+    }
+    target.sync()?;
+    let sound = |file: &SalvagedFile| file.lost.is_empty() && file.lost_blocks.is_empty();
+    report.complete = known.whole && !strays && report.files.iter().all(sound);
+    Ok(report)
+}
+
+fn unnamed(id: u32) -> String {
+    if id == 0 { DEFAULT_KEYSPACE.to_owned() } else { format!("keyspace {id}") }
+}
+
+impl Known {
+    fn of(remains: &Remains, report: &mut Salvaged) -> Known {
+        let mut catalog = Catalog::default();
+        let mut whole = remains.whole;
+        for (record, bytes) in remains.edits.iter().enumerate() {
+            let applied = Edit::decode(bytes, record as u64).and_then(|edit| catalog.apply(&edit));
+            if let Err(e) = applied {
+                report.notes.push(format!("the manifest is read to record {record}: {e}"));
+                whole = false;
+                break;
+            }
+        }
+        let catalog = (!remains.edits.is_empty()).then_some(catalog);
+        Known { whole: whole && catalog.is_some(), catalog, names: BTreeMap::new() }
+    }
+
+    /// The keyspace of a table, if it counts.
+    fn keyspace_of(&self, number: u64) -> Option<u32> {
+        let keyspaces = self.catalog.as_ref().map(|catalog| &catalog.keyspaces);
+        let named = keyspaces
+            .into_iter()
+            .flatten()
+            .find(|(_, record)| record.shape.table(TableId(number)).is_some());
+        named.map(|(id, _)| id.0)
+    }
+
+    /// Whether a table or log that the manifest does not name counts all the same: it is newer than
+    /// what can be read of the manifest, or nobody knows.
+    fn may_count(&self, number: u64) -> bool {
+        !self.whole || self.catalog.as_ref().is_none_or(|catalog| number >= catalog.next_id)
+    }
+
+    /// Makes a keyspace of the new store, with the policy that it had.
+    fn keyspace(
+        &self,
+        id: u32,
+        name: &str,
+        target: &Db,
+        report: &mut Salvaged,
+    ) -> Result<Keyspace> {
+        let keyspace = target.keyspace(name)?;
+        let record = self.catalog.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(id)));
+        if let Some(record) = record {
+            let policy = record.policy.parse().map_err(|e| format!("{e}"));
+            let set = policy.and_then(|p| keyspace.set_policy(&p).map_err(|e| e.to_string()));
+            if let Err(e) = set {
+                report.notes.push(format!("keyspace {name} has the default policy now: {e}"));
+            }
+        }
+        Ok(keyspace)
+    }
+}
+
+/// Opens every table that counts; answers whether the manifest does not name some of them.
+fn read_tables(
+    remains: &Remains,
+    known: &mut Known,
+    sources: &mut BTreeMap<u32, Sources>,
+    report: &mut Salvaged,
+) -> bool {
+    let mut present = BTreeSet::new();
+    let mut strays = 0;
+    for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Table) {
+        present.insert(id.number);
+        let named = known.keyspace_of(id.number);
+        if named.is_none() && !known.may_count(id.number) {
+            continue;
+        }
+        let mut salvaged = SalvagedFile { file: id.to_string(), ..SalvagedFile::default() };
+        match Salvage::open(file.clone()) {
+            Ok(table) => {
+                strays += usize::from(named.is_none());
+                let keyspace = named.unwrap_or_else(|| known.guess());
+                salvaged.keyspace = Some(known.name(keyspace));
+                let tables = &mut sources.entry(keyspace).or_default().tables;
+                tables.push((report.files.len(), table));
+            }
+            Err(e) => salvaged.lost.push(format!("all of it: {e}")),
+        }
+        report.files.push(salvaged);
+    }
+    for info in known.catalog.iter().flat_map(Catalog::tables) {
+        if !present.contains(&info.id.0) {
+            let mut file = SalvagedFile {
+                file: FileId::table(info.id.0).to_string(),
+                ..SalvagedFile::default()
+            };
+            let entries = info.entries;
+            file.lost.push(format!("all of it, {entries} entries: there is no such file"));
+            report.files.push(file);
+        }
+    }
+    if strays > 0 {
+        report.notes.push(format!(
+            "{strays} tables were taken that no readable manifest names, those of all keyspaces as \
+             of one: what was deleted may be back, if the table with the delete is gone and one \
+             with the row is not"
+        ));
+    }
+    strays > 0
+}
+
+impl Known {
+    fn name(&self, keyspace: u32) -> String {
+        let catalog = self.catalog.as_ref();
+        let record = catalog.and_then(|c| c.keyspaces.get(&KeyspaceId(keyspace)));
+        let name = record.map(|record| record.name.clone());
+        name.or_else(|| self.names.get(&keyspace).cloned()).unwrap_or_else(|| unnamed(keyspace))
+    }
+
+    /// The keyspace of a table that the manifest does not name: the only one that there is, as far
+    /// as is known, or one for all such tables, so that keys of several are not mixed.
+    fn guess(&mut self) -> u32 {
+        let keyspaces = self.catalog.iter().flat_map(|catalog| catalog.keyspaces.keys());
+        let mut ids = keyspaces.map(|id| id.0);
+        match (ids.next(), ids.next()) {
+            (None, _) => 0,
+            (Some(only), None) => only,
+            _ => {
+                self.names.insert(UNKNOWN, "of unknown keyspace".to_owned());
+                UNKNOWN
+            }
+        }
+    }
+}
+
+/// Takes every valid record of every log that counts.
+fn read_logs(
+    remains: &Remains,
+    known: &Known,
+    sources: &mut BTreeMap<u32, Sources>,
+    report: &mut Salvaged,
+) -> Result<()> {
+    let greatest = remains.files.iter().map(|(id, _)| id.number).max().unwrap_or(0);
+    let next = known.catalog.as_ref().map_or(0, |catalog| catalog.next_id);
+    let last = greatest.max(next).saturating_add(NUMBERS_BEYOND);
+    for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log) {
+        let mut logs = known.catalog.iter().flat_map(|c| &c.logs);
+        let named = logs.find(|log| log.file == id.number).map(|log| log.id());
+        if named.is_none() && known.whole {
+            continue;
+        }
+        let mut salvaged = SalvagedFile { file: id.to_string(), ..SalvagedFile::default() };
+        if let Err(e) =
+            read_log(file, named, &remains.salts, id.number..=last, known, sources, &mut salvaged)
+        {
+            match e {
+                Error::InvalidArgument(_) => return Err(e),
+                e => salvaged.lost.push(e.to_string()),
+            }
+        }
+        report.files.push(salvaged);
+    }
+    Ok(())
+}
+
+fn read_log(
+    file: &Arc<dyn File>,
+    named: Option<LogId>,
+    salts: &[u64],
+    numbers: std::ops::RangeInclusive<u64>,
+    known: &Known,
+    sources: &mut BTreeMap<u32, Sources>,
+    salvaged: &mut SalvagedFile,
+) -> Result<()> {
+    let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    let room = bytes.try_reserve_exact(len);
+    room.map_err(|_| Error::invalid("log", "one that memory holds", format_args!("{len} bytes")))?;
+    bytes.resize(len, 0);
+    crate::storage::read_exact_at(&**file, &mut bytes, 0)?;
+    let of = |salt: &u64| wal::record::log_of(&bytes, *salt, numbers.clone());
+    let log = named.or_else(|| salts.iter().find_map(of));
+    // Where a log has no record, zeros stand at its front.
+    let begun = bytes.iter().take(8).any(|b| *b != 0);
+    let Some(log) = log else {
+        if begun {
+            salvaged.lost.push("all of it: its first record cannot be read".to_owned());
+        }
+        return Ok(());
+    };
+    let mut end = 0;
+    for found in wal::scan(&bytes, log)? {
+        if found.offset > end {
+            let gap = found.offset - end;
+            salvaged.lost.push(format!("{gap} bytes from {end} on, before the next record"));
+        }
+        end = found.end();
+        let from = usize::try_from(found.offset).unwrap_or(usize::MAX);
+        let from = from.saturating_add(wal::record::HEADER_BYTES);
+        let payload = bytes.get(from..).and_then(|b| b.get(..found.header.payload_bytes));
+        let batches = wal::batches(payload.unwrap_or_default()).map_while(Result::ok);
+        let numbered = (found.header.first..).zip(batches);
+        let entries = numbered.flat_map(|(seq, (_, b))| batch::decode(b).map(move |e| (seq, e)));
+        for (seq, entry) in entries {
+            let Ok((kind, keyspace, key, value)) = entry else { break };
+            let record = known.catalog.as_ref().and_then(|c| c.keyspaces.get(&keyspace));
+            let dropped = known.whole && record.is_none();
+            if dropped || record.is_some_and(|record| seq <= record.flushed) {
+                continue;
+            }
+            let rows = &mut sources.entry(keyspace.0).or_default().log;
+            let rows = rows.get_or_insert_with(|| Arc::new(Memtable::new(len)));
+            rows.insert(key, Tag::new(seq, kind), value)?;
+            salvaged.entries += 1;
+        }
+    }
+    if end == 0 && begun {
+        salvaged.lost.push("no record of it can be read".to_owned());
+    }
+    Ok(())
+}
+
+/// One of the sequences that are merged.
+enum Source {
+    Table(usize, Box<Salvage>),
+    Log(MemtableCursor),
+}
+
+impl Source {
+    fn entry(&self) -> Option<(&[u8], Tag, &[u8])> {
+        match self {
+            Source::Table(_, table) => table.entry(),
+            Source::Log(log) => log.valid().then(|| (log.key(), log.tag(), log.value())),
+        }
+    }
+
+    fn next(&mut self) -> Result<()> {
+        match self {
+            Source::Table(_, table) => table.next(),
+            Source::Log(log) => log.next()?,
+        }
+        Ok(())
+    }
+}
+
+/// Merges a keyspace's entries into the new store; answers the rows put.
+fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvaged) -> Result<u64> {
+    let mut all = Vec::new();
+    for (at, table) in sources.tables {
+        all.push(Source::Table(at, Box::new(table)));
+    }
+    if let Some(log) = &sources.log {
+        let mut cursor = log.cursor();
+        cursor.seek_first()?;
+        all.push(Source::Log(cursor));
+    }
+    let mut heap = BinaryHeap::new();
+    let place = |source: &Source, n: usize| {
+        source.entry().map(|(key, tag, _)| Reverse((key.to_vec(), Reverse(tag), n)))
+    };
+    heap.extend(all.iter().enumerate().filter_map(|(n, source)| place(source, n)));
+    let (mut batch, mut bytes, mut rows) = (WriteBatch::new(), 0, 0);
+    let mut last = None;
+    while let Some(Reverse((key, _, n))) = heap.pop() {
+        let Some(source) = all.get_mut(n) else { continue };
+        if last.as_ref() != Some(&key) {
+            if let Some((key, tag, value)) = source.entry()
+                && tag.kind() == Some(Kind::Put)
+            {
+                batch.put(keyspace.id(), key, value)?;
+                rows += 1;
+                bytes += key.len() + value.len();
+            }
+            last = Some(key);
+        }
+        source.next()?;
+        heap.extend(place(source, n));
+        if bytes >= BATCH_BYTES {
+            target.write(std::mem::take(&mut batch), Durability::Buffered)?;
+            bytes = 0;
+        }
+    }
+    if bytes > 0 || rows > 0 {
+        target.write(batch, Durability::Buffered)?;
+    }
+    for source in all {
+        if let Source::Table(at, table) = source
+            && let Some(file) = report.files.get_mut(at)
+        {
+            file.entries = table.entries();
+            file.lost_blocks = table.lost().to_vec();
+        }
+    }
+    Ok(rows)
+}

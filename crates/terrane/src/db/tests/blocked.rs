@@ -1,0 +1,259 @@
+//! Writes go on while something slow is under way: the commit of an edit, the sync of the log, the
+//! removal of a file, a planner. Each is held at a gate, and the writes end while it is.
+
+use super::fill;
+use crate::driver::ThreadDriver;
+use crate::storage::medium::{Medium, MemoryMedium};
+use crate::storage::{Directory, File, StoreId};
+use crate::{Db, Durability, Keyspace, Options, Range, Result};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+use terrane_policy::{Plan, Planning, Policy};
+
+/// Holds threads that do what it is closed for.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<State>, Condvar)>);
+
+#[derive(Default)]
+struct State {
+    /// What is held, such as "sync MANIFEST": the beginning of an operation.
+    closed: Option<&'static str>,
+    held: usize,
+}
+
+impl Gate {
+    fn close(&self, operation: &'static str) {
+        self.0.0.lock().unwrap().closed = Some(operation);
+    }
+
+    fn open(&self) {
+        self.0.0.lock().unwrap().closed = None;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until somebody is held.
+    fn wait_held(&self) {
+        let state = self.0.0.lock().unwrap();
+        drop(self.0.1.wait_while(state, |state| state.held == 0).unwrap());
+    }
+
+    fn pass(&self, operation: &str) {
+        let holds = |state: &mut State| state.closed.is_some_and(|o| operation.starts_with(o));
+        let mut state = self.0.0.lock().unwrap();
+        if holds(&mut state) {
+            state.held += 1;
+            self.0.1.notify_all();
+            state = self.0.1.wait_while(state, holds).unwrap();
+            state.held -= 1;
+        }
+    }
+
+    /// Runs `writes` while what it is closed for is held; it is opened then, however they end.
+    fn meanwhile(&self, writes: impl FnOnce() + Send) {
+        self.wait_held();
+        thread::scope(|threads| {
+            let (done, ended) = channel();
+            threads.spawn(move || {
+                writes();
+                done.send(())
+            });
+            // So long only where they wait for what is held, which would be for ever.
+            let ended = ended.recv_timeout(Duration::from_secs(20));
+            self.open();
+            assert!(ended.is_ok(), "writes wait for what is held, or failed");
+        });
+    }
+}
+
+/// A medium in memory, with the gate before each sync and removal.
+#[derive(Default)]
+struct Gated {
+    medium: MemoryMedium,
+    gate: Gate,
+}
+
+struct GatedFile {
+    file: Arc<dyn File>,
+    gate: Gate,
+}
+
+impl Gated {
+    fn file(&self, file: Arc<dyn File>) -> Arc<dyn File> {
+        Arc::new(GatedFile { file, gate: self.gate.clone() })
+    }
+}
+
+impl Medium for Gated {
+    fn place(&self) -> String {
+        self.medium.place()
+    }
+    fn draw_id(&self) -> Result<StoreId> {
+        self.medium.draw_id()
+    }
+    fn create(&self, name: &str) -> Result<Arc<dyn File>> {
+        Ok(self.file(self.medium.create(name)?))
+    }
+    fn open(&self, name: &str) -> Result<Arc<dyn File>> {
+        Ok(self.file(self.medium.open(name)?))
+    }
+    fn remove(&self, name: &str) -> Result<()> {
+        self.gate.pass(&format!("remove {name}"));
+        self.medium.remove(name)
+    }
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.medium.rename(from, to)
+    }
+    fn list(&self) -> Result<Vec<String>> {
+        self.medium.list()
+    }
+    fn sync_names(&self) -> Result<()> {
+        self.medium.sync_names()
+    }
+}
+
+impl File for GatedFile {
+    fn name(&self) -> &str {
+        self.file.name()
+    }
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.file.read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
+        self.file.write_at(buf, offset)
+    }
+    fn sync(&self) -> Result<()> {
+        self.gate.pass(&format!("sync {}", self.name()));
+        self.file.sync()
+    }
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.file.set_len(len)
+    }
+    fn len(&self) -> Result<u64> {
+        self.file.len()
+    }
+}
+
+/// A store whose medium has the gate.
+fn store(options: Options) -> (Gate, Db) {
+    let medium = Gated::default();
+    let gate = medium.gate.clone();
+    let storage = Arc::new(Directory::open(Arc::new(medium)).unwrap());
+    (gate, Db::open_storage(storage, options, Arc::new(ThreadDriver::new(2))).unwrap())
+}
+
+fn small() -> Options {
+    Options { memtable_bytes: 64 << 10, log_bytes: 256 << 10, ..Options::small() }
+}
+
+fn put(keyspace: &Keyspace, key: &[u8], durability: Durability) {
+    keyspace.put(key, &[7; 100], durability).unwrap();
+    assert!(keyspace.get(key).unwrap().is_some());
+}
+
+/// Two writers at once, who may share a group, each with buffered and synced writes.
+fn two_writers(db: &Db) {
+    thread::scope(|threads| {
+        for writer in 0..2u8 {
+            let keyspace = db.default_keyspace();
+            threads.spawn(move || {
+                for n in 0..20 {
+                    put(&keyspace, &[writer, n], Durability::Buffered);
+                    put(&keyspace, &[writer, n], Durability::Sync);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn writes_go_on_while_an_edit_is_committed() {
+    let (gate, db) = store(small());
+    gate.close("sync MANIFEST");
+    thread::scope(|threads| {
+        let other = threads.spawn(|| db.keyspace("other"));
+        gate.meanwhile(|| {
+            two_writers(&db);
+            // A memtable is sealed, too; its flush waits.
+            fill(&db, 400, 1);
+        });
+        other.join().unwrap().unwrap();
+    });
+    db.flush().unwrap();
+}
+
+#[test]
+fn a_full_log_is_followed_while_an_edit_is_committed() {
+    let (gate, db) = store(Options { log_bytes: 64 << 10, ..small() });
+    // More than half of the log, so that a job makes the next.
+    fill(&db, 200, 1);
+    db.settle().unwrap();
+    gate.close("sync MANIFEST");
+    thread::scope(|threads| {
+        let other = threads.spawn(|| db.keyspace("other"));
+        gate.meanwhile(|| fill(&db, 200, 2));
+        other.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn buffered_writes_go_on_while_the_timer_syncs_the_log() {
+    let (gate, db) = store(Options { sync_interval_ms: 1, ..small() });
+    gate.close("sync 0");
+    let keyspace = db.default_keyspace();
+    put(&keyspace, b"before", Durability::Buffered);
+    gate.meanwhile(|| (0..100).for_each(|n| put(&keyspace, &[n], Durability::Buffered)));
+    put(&keyspace, b"after", Durability::Sync);
+}
+
+#[test]
+fn writes_edits_and_merges_go_on_while_a_file_is_removed() {
+    let (gate, db) = store(small());
+    (0..2).for_each(|seed| {
+        fill(&db, 200, seed);
+        db.flush().unwrap();
+    });
+    gate.close("remove 0");
+    thread::scope(|threads| {
+        let compaction = threads.spawn(|| db.default_keyspace().compact_range(&Range::default()));
+        gate.meanwhile(|| {
+            two_writers(&db);
+            db.keyspace("other").unwrap();
+            db.flush().unwrap();
+            compaction.join().unwrap().unwrap();
+        });
+    });
+}
+
+/// Is asked, and asked, and has nothing done.
+struct Slow(Gate);
+
+impl Policy for Slow {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+    fn plan(&self, _: &Planning) -> Option<Plan> {
+        self.0.pass("plan");
+        None
+    }
+}
+
+#[test]
+fn writes_and_flushes_go_on_while_a_planner_is_asked() {
+    let (gate, db) = store(small());
+    db.settle().unwrap();
+    let keyspaces = db.engine().keyspaces.load();
+    keyspaces.values().for_each(|k| k.policy.store(Arc::new(Box::new(Slow(gate.clone())))));
+    gate.close("plan");
+    put(&db.default_keyspace(), b"key", Durability::Buffered);
+    db.flush().unwrap();
+    gate.meanwhile(|| {
+        two_writers(&db);
+        // Several memtables are sealed and flushed.
+        fill(&db, 2000, 1);
+        db.flush().unwrap();
+        db.keyspace("other").unwrap();
+    });
+    db.settle().unwrap();
+}

@@ -1,0 +1,72 @@
+//! What a store is known by, and the salt of its checksums.
+
+use crate::codec::{Decoder, checksum};
+use std::fmt;
+
+/// Names a store: 16 random bytes, drawn when the store is created. A copy has an id of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreId([u8; StoreId::BYTES]);
+
+impl StoreId {
+    /// The length of an id, in bytes.
+    pub const BYTES: usize = 16;
+
+    /// The id of these random bytes.
+    #[must_use]
+    pub const fn new(random: [u8; StoreId::BYTES]) -> Self {
+        StoreId(random)
+    }
+
+    /// An id from the operating system's source of randomness.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) where the system has none.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn random() -> crate::error::Result<Self> {
+        let mut bytes = [0; StoreId::BYTES];
+        let refused = |e| crate::Error::io("draw", "random bytes", 0, std::io::Error::other(e));
+        getrandom::fill(&mut bytes).map_err(refused)?;
+        Ok(StoreId(bytes))
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(self) -> [u8; StoreId::BYTES] {
+        self.0
+    }
+
+    /// What the seed of every checksum of the store holds, so that what another store wrote fails.
+    #[must_use]
+    pub fn salt(self) -> u64 {
+        checksum(&self.0, 0)
+    }
+
+    /// Whether this is no id, but what there is where none was drawn.
+    pub(crate) fn is_none(self) -> bool {
+        self == StoreId::default()
+    }
+
+    /// Takes an id off the front.
+    pub(crate) fn decode(d: &mut Decoder<'_>) -> Option<Self> {
+        Some(StoreId(*d.take(StoreId::BYTES)?.first_chunk()?))
+    }
+}
+
+impl fmt::Display for StoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_ids_differ_and_an_id_reads_as_hex() {
+        assert_ne!(StoreId::random().unwrap(), StoreId::random().unwrap());
+        let id = StoreId::new(*b"0123456789abcdef");
+        assert_eq!(id.to_string(), "30313233343536373839616263646566");
+        assert_ne!(id.salt(), StoreId::default().salt());
+    }
+}

@@ -1,0 +1,263 @@
+//! The files of a store that cannot be opened, found without the rules that opening goes by. Nothing
+//! is written.
+//!
+//! 1. The manifest, as far as it can be read: in a directory the newest generation that begins with
+//!    a sound record, whatever `CURRENT` says; in a volume the one that the superblocks name or,
+//!    where both are lost, the newest whose first record is found at the front of a unit.
+//! 2. The tables and logs: in a directory by their names; in a volume where the manifest says or,
+//!    without it, tables wherever the footer of one ends a sound stretch. (A log has no such end,
+//!    and a table in several extents is not found.)
+
+use crate::error::Result;
+use crate::storage::journal::{self, Records};
+use crate::storage::medium::Medium;
+use crate::storage::record::{Placement, replay};
+use crate::storage::volume::extents::{Extent, UNIT};
+use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot};
+use crate::storage::{Directory, File, FileId, FileKind, read_exact_at};
+use crate::table::footer::{self, FOOTER_BYTES, Footer};
+use std::sync::Arc;
+
+/// Bytes that a search reads at once.
+const WINDOW: u64 = 1 << 20;
+
+/// What is left of a store.
+#[derive(Default)]
+pub struct Remains {
+    /// The engine's edits, a snapshot first; none where no manifest can be read.
+    pub edits: Vec<Vec<u8>>,
+    /// Whether these are all edits, as far as the manifest can tell.
+    pub whole: bool,
+    /// Tables and logs, by number.
+    pub files: Vec<(FileId, Arc<dyn File>)>,
+    /// Salts that its checksums may have: that of the store, and those of its tables.
+    pub salts: Vec<u64>,
+    /// What was wrong, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What is left of a store in a directory.
+///
+/// # Errors
+/// A failing medium.
+pub fn directory(medium: &dyn Medium) -> Result<Remains> {
+    let mut remains = Remains::default();
+    remains.salts.extend(Directory::salt(medium));
+    let names = medium.list()?;
+    let mut manifests: Vec<_> =
+        names.iter().filter_map(|n| Some((Directory::manifest_generation(n)?, n))).collect();
+    manifests.sort_unstable();
+    for (generation, name) in manifests.into_iter().rev() {
+        let read = medium.open(name).and_then(|file| {
+            let len = file.len()?;
+            journal::salvage(&*file, 0, len, generation)
+        });
+        match read {
+            Ok(records) if !records.payloads.is_empty() => {
+                remains.take(name, &records)?;
+                break;
+            }
+            Ok(_) => remains.notes.push(format!("{name} has no record that can be read")),
+            Err(e) => remains.notes.push(e.to_string()),
+        }
+    }
+    if remains.edits.is_empty() {
+        remains.notes.push("no manifest can be read: every table and log there is counts".into());
+    }
+    for name in &names {
+        if let Some(id) = FileId::parse(name) {
+            match medium.open(name) {
+                Ok(file) => remains.add(id, file),
+                Err(e) => remains.notes.push(e.to_string()),
+            }
+        }
+    }
+    Ok(remains)
+}
+
+/// What is left of a store in a volume of one backing file.
+///
+/// # Errors
+/// A failing medium.
+pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
+    let mut remains = Remains::default();
+    let mut newest = None;
+    for offset in SLOTS {
+        let mut bytes = [0; SLOT_BYTES];
+        let n = backing.read_at(&mut bytes, offset)?;
+        match superblock::decode(bytes.get(..n).unwrap_or_default()) {
+            Slot::Valid(slot) => {
+                let region = (slot.generation, slot.journal_offset, slot.journal_len);
+                newest = newest.max(Some(region));
+                remains.salts.push(slot.id.salt());
+            }
+            _ => remains.notes.push(format!("the superblock at {offset} cannot be read")),
+        }
+    }
+    let len = backing.len()?;
+    let region = match newest {
+        Some(region) => Some(region),
+        None => find_journal(&**backing, len)?,
+    };
+    if let Some((generation, offset, len)) = region {
+        match journal::salvage(&**backing, offset, len, generation) {
+            Ok(records) => {
+                for (id, placement) in remains.take(backing.name(), &records)? {
+                    let file = Placed { name: id.to_string(), backing: backing.clone(), placement };
+                    remains.add(id, Arc::new(file));
+                }
+            }
+            Err(e) => remains.notes.push(e.to_string()),
+        }
+    }
+    if remains.edits.is_empty() {
+        let searched = "no manifest can be read: tables in one piece were searched for, logs and \
+                        tables in several pieces are not found";
+        remains.notes.push(searched.into());
+        find_tables(backing, len, &mut remains)?;
+    }
+    Ok(remains)
+}
+
+impl Remains {
+    /// Whether there is nothing of a store.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty() && self.files.is_empty()
+    }
+
+    /// Takes a file, and the salt of a table.
+    fn add(&mut self, id: FileId, file: Arc<dyn File>) {
+        let salt = footer_of(&*file).filter(|_| id.kind == FileKind::Table).map(|f| f.salt);
+        self.salts.extend(salt.filter(|salt| !self.salts.contains(salt)));
+        self.files.push((id, file));
+    }
+
+    /// Takes what a manifest's records say; answers where the files lie that live after them.
+    fn take(&mut self, name: &str, records: &Records) -> Result<Vec<(FileId, Placement)>> {
+        self.whole = records.whole;
+        if !records.whole {
+            let read = records.payloads.len();
+            self.notes.push(format!("{name} can be read through record {read} and not beyond"));
+        }
+        let pairs: Vec<_> = records.payloads.iter().map(|p| (0, p.as_slice())).collect();
+        let mut replayed = replay(name, &pairs);
+        let mut kept = pairs.len();
+        // A record that does not follow from those before is as good as none.
+        while replayed.is_err() && kept > 0 {
+            kept -= 1;
+            self.whole = false;
+            replayed = replay(name, pairs.get(..kept).unwrap_or_default());
+        }
+        let replayed = replayed?;
+        self.edits = replayed.edits;
+        Ok(replayed.live.into_iter().collect())
+    }
+}
+
+fn footer_of(file: &dyn File) -> Option<Footer> {
+    let len = file.len().ok()?;
+    let mut bytes = [0; FOOTER_BYTES];
+    read_exact_at(file, &mut bytes, len.checked_sub(FOOTER_BYTES as u64)?).ok()?;
+    Footer::decode(&bytes, file.name(), len).ok()
+}
+
+/// The region of the newest generation whose first record lies at the front of a unit.
+fn find_journal(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>> {
+    let mut found = None;
+    let mut offset = RESERVED;
+    while offset < len {
+        if let Some((generation, capacity)) = journal::begins_at(backing, offset)? {
+            found = found.max(Some((generation, offset, capacity)));
+        }
+        offset += UNIT;
+    }
+    Ok(found)
+}
+
+/// Tables that lie in one piece: a footer that says where its file begins, at the front of a unit.
+fn find_tables(backing: &Arc<dyn File>, len: u64, remains: &mut Remains) -> Result<()> {
+    let magic = footer::MAGIC_BYTES;
+    let mut base = RESERVED;
+    while base < len {
+        // Windows overlap, so that none cuts a footer's magic in two.
+        let window = (WINDOW + magic.len() as u64).min(len - base);
+        let mut bytes = vec![0; usize::try_from(window).unwrap_or(0)];
+        read_exact_at(&**backing, &mut bytes, base)?;
+        for at in bytes.windows(magic.len()).enumerate().filter(|(_, b)| *b == magic) {
+            let end = base + (at.0 + magic.len()) as u64;
+            if let Some((id, file)) = table_that_ends_at(backing, end) {
+                remains.add(id, file);
+            }
+        }
+        base += WINDOW;
+    }
+    remains.files.sort_by_key(|(id, _)| *id);
+    Ok(())
+}
+
+fn table_that_ends_at(backing: &Arc<dyn File>, end: u64) -> Option<(FileId, Arc<dyn File>)> {
+    let mut bytes = [0; FOOTER_BYTES];
+    read_exact_at(&**backing, &mut bytes, end.checked_sub(FOOTER_BYTES as u64)?).ok()?;
+    let (number, len) = Footer::file_of(&bytes)?;
+    let offset = end.checked_sub(len).filter(|offset| offset % UNIT == 0)?;
+    let extents = vec![Extent { offset, len: len.next_multiple_of(UNIT) }];
+    let placement = Placement { len, extents, ..Placement::default() };
+    let id = FileId { kind: FileKind::Table, number };
+    let file = Placed { name: id.to_string(), backing: backing.clone(), placement };
+    Some((id, Arc::new(file)))
+}
+
+/// A file in a volume, to be read.
+struct Placed {
+    name: String,
+    backing: Arc<dyn File>,
+    placement: Placement,
+}
+
+impl File for Placed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let left = self.placement.len.saturating_sub(offset);
+        let wanted = buf.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let (mut done, mut begins) = (0, 0);
+        for extent in &self.placement.extents {
+            let ends = begins + extent.len;
+            let at = offset + done as u64;
+            if at < ends && done < wanted {
+                let here = usize::try_from(ends - at).unwrap_or(usize::MAX).min(wanted - done);
+                let piece = buf.get_mut(done..done + here).unwrap_or_default();
+                let n = self.backing.read_at(piece, extent.offset + (at - begins))?;
+                done += n;
+                if n < here {
+                    break;
+                }
+            }
+            begins = ends;
+        }
+        Ok(done)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
+        Err(read_only(&self.name))
+    }
+
+    fn sync(&self) -> Result<()> {
+        Err(read_only(&self.name))
+    }
+
+    fn set_len(&self, _: u64) -> Result<()> {
+        Err(read_only(&self.name))
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.placement.len)
+    }
+}
+
+fn read_only(name: &str) -> crate::error::Error {
+    crate::error::Error::invalid("file of a damaged store", "reads alone", name)
+}

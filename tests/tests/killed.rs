@@ -1,0 +1,96 @@
+//! A process is killed in the midst of its work, again and again: what it was told is written is
+//! there, synced or not, since the operating system had it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use terrane::{Db, Durability, Options, Range};
+use terrane_tests::random::Random;
+
+/// In a process started by this test: the directory to write to, and the first number to write.
+const PLACE: &str = "TERRANE_TEST_PLACE";
+const FIRST: &str = "TERRANE_TEST_FIRST";
+
+/// So small that logs fill, memtables are flushed and tables merged all the while.
+fn options() -> Options {
+    Options { memtable_bytes: 32 << 10, log_bytes: 16 << 10, ..Options::small() }
+}
+
+fn key(n: u64) -> [u8; 8] {
+    // Out of order, so that merges have work.
+    (n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes()
+}
+
+fn value(n: u64) -> Vec<u8> {
+    n.to_le_bytes().repeat(1 + n as usize % 20)
+}
+
+fn writer(place: &Path, first: u64) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "write_until_killed", "--nocapture"])
+        .env(PLACE, place)
+        .env(FIRST, first.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The number that a line says was written; other lines are the test harness's.
+fn written(line: &str) -> Option<u64> {
+    line.strip_prefix("written ")?.parse().ok()
+}
+
+#[test]
+fn what_a_killed_process_was_told_is_written_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut random = Random(7);
+    let mut next = 0;
+    for round in 0..6 {
+        let mut child = writer(dir.path(), next);
+        let until = next + 1 + random.below(3000);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let told = lines.by_ref().filter_map(|line| written(&line)).find(|n| *n >= until);
+        assert!(told.is_some(), "round {round}: the writer ended by itself");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What it said before it died, and the one that it may have written and not said.
+        let told = lines.filter_map(|line| written(&line)).last().or(told).unwrap();
+        let db = Db::open(dir.path(), options()).unwrap();
+        assert_eq!(db.check().unwrap().damage, []);
+        let rows = db.default_keyspace();
+        let found = count(&rows);
+        assert!(found > told, "round {round}: {found} rows, and {told} was told of");
+        for n in 0..found {
+            assert_eq!(rows.get(&key(n)).unwrap(), Some(value(n)), "round {round}: row {n}");
+        }
+        next = found;
+        drop(db);
+    }
+}
+
+fn count(rows: &terrane::Keyspace) -> u64 {
+    let mut scan = rows.scan(Range::default()).unwrap();
+    let mut count = 0;
+    while scan.next().unwrap().is_some() {
+        count += 1;
+    }
+    count
+}
+
+/// The other process: it writes, buffered, says so after each row, and never ends.
+#[test]
+fn write_until_killed() {
+    let Some(place) = std::env::var_os(PLACE) else { return };
+    let first = std::env::var(FIRST).unwrap().parse().unwrap();
+    let db = Db::open(Path::new(&place), options()).unwrap();
+    let rows = db.default_keyspace();
+    let mut out = std::io::stdout().lock();
+    for n in first.. {
+        rows.put(&key(n), &value(n), Durability::Buffered).unwrap();
+        // Nobody listens any more: the test has failed.
+        if writeln!(out, "written {n}").and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}
