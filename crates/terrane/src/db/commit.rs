@@ -117,6 +117,7 @@ impl Engine {
         if batches.is_empty() {
             return Ok(self.visible.load(Ordering::Acquire));
         }
+        self.writable()?;
         let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
         let payload = payload_bytes(parts.iter().map(|part| part.len()));
         let (mut writer, keyspaces) = self.writer_with_room(&batches, payload)?;

@@ -34,6 +34,7 @@ impl Engine {
 
     /// An edit of these changes.
     pub(super) fn prepare(&self, _: &Manifest<'_>, mut changes: Vec<Change>) -> Result<Prepared> {
+        self.writable()?;
         let state = lock(&self.state);
         changes.push(Change::NextId(state.next_id));
         let mut catalog = state.catalog.clone();

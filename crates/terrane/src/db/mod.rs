@@ -205,6 +205,14 @@ impl Engine {
         ended
     }
 
+    /// Refuses to change a store that is only read.
+    fn writable(&self) -> Result<()> {
+        if self.storage.read_only() {
+            return Err(Error::read_only("write to", &self.storage.name()));
+        }
+        Ok(())
+    }
+
     /// Refuses calls on a closed store.
     fn open_state(&self) -> Result<MutexGuard<'_, State>> {
         let state = lock(&self.state);

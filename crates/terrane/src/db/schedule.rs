@@ -39,6 +39,7 @@ impl Engine {
         if wanted == Wanted::Any {
             self.search_begins();
         }
+        self.writable().ok()?;
         let mut state = lock(&self.state);
         if !state.works() {
             return None;

@@ -79,6 +79,7 @@ impl Engine {
 
     /// Seals every memtable that holds anything, for an explicit flush; answers the last sequence.
     pub(crate) fn seal_all(&self) -> Result<Seq> {
+        self.writable()?;
         let writer = lock(&self.writer);
         let mut state = self.open_state()?;
         state.failed = None;

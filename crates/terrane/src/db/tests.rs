@@ -1,10 +1,14 @@
 //! Calls in steps, while others write between the steps; writes, while calls are held (`blocked`);
-//! bounds over several keyspaces (`memory`).
+//! bounds over several keyspaces (`memory`); a store that is only read (`read_only`); what writes wait
+//! for (`waits`).
 
 #[cfg(not(target_arch = "wasm32"))]
 mod blocked;
 #[cfg(not(target_arch = "wasm32"))]
 mod memory;
+mod read_only;
+#[cfg(not(target_arch = "wasm32"))]
+mod waits;
 
 use super::{CheckReport, Checkpoint, Pending};
 use crate::driver::{Driver, SliceDriver, ThreadDriver};

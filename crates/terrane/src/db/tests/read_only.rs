@@ -1,0 +1,52 @@
+//! A store that is only read: every change is refused by name, and nothing is done behind the back of
+//! its readers.
+
+use super::{directory, entries, faulty, fill, open, slices};
+use crate::storage::Directory;
+use crate::{Db, Durability, Error, Options, Range, Result};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use terrane_policy::PolicyOptions;
+
+#[track_caller]
+fn refused<T>(change: Result<T>) {
+    match change.err() {
+        Some(error @ Error::Io(_)) => {
+            let Error::Io(refused) = &error else { unreachable!() };
+            assert_eq!(refused.source.kind(), ErrorKind::ReadOnlyFilesystem);
+            assert!(error.to_string().starts_with("could not write to "), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    for round in 0..6 {
+        // Runs that are to be compacted, and logs that hold more than a memtable.
+        fill(&db, 1000, round);
+    }
+    db.keyspace("other").unwrap();
+    let expected = entries(&db);
+    db.close().unwrap();
+
+    let before = medium.operations();
+    let storage = Directory::read_only(Arc::new(medium.clone())).unwrap();
+    let options = Options { read_only: true, memtable_bytes: 64 << 10, ..Options::small() };
+    let db = Db::open_storage(Arc::new(storage), options, slices()).unwrap();
+    let rows = db.default_keyspace();
+    refused(rows.put(b"k", b"v", Durability::Buffered));
+    refused(rows.delete(b"k", Durability::Sync));
+    refused(db.flush());
+    refused(rows.compact_range(&Range::default()));
+    refused(db.keyspace("new"));
+    refused(db.drop_keyspace("other"));
+    refused(rows.set_policy(&PolicyOptions::preset("tiered").unwrap()));
+    db.settle().unwrap();
+    assert!(!db.run_jobs(u64::MAX).unwrap());
+    assert!(entries(&db) == expected);
+    db.close().unwrap();
+    assert_eq!(medium.operations(), before, "nothing was changed");
+}
