@@ -8,7 +8,7 @@ use terrane::Durability;
 /// Removes the key, if it is there; that it is gone is on the medium then.
 pub fn run(args: &DeleteArgs) -> Result<(), Failure> {
     let key = args::bytes(&args.key, args.hex)?;
-    let (db, keyspace) = store::read(&args.at)?;
+    let (db, keyspace) = store::change(&args.at)?;
     keyspace.delete(&key, Durability::Sync)?;
     Ok(db.close()?)
 }

@@ -25,8 +25,8 @@ struct Row<'a> {
 
 /// Prints the keyspaces, or drops the one that is named.
 pub fn run(args: &KeyspacesArgs) -> Result<(), Failure> {
-    let db = store::existing(&args.dir)?;
     if let Some(name) = &args.drop {
+        let db = store::existing(&args.dir)?;
         if !db.drop_keyspace(name)? {
             return Err(store::no_keyspace(&db, &args.dir, name));
         }
@@ -34,6 +34,7 @@ pub fn run(args: &KeyspacesArgs) -> Result<(), Failure> {
         db.settle()?;
         return Ok(db.close()?);
     }
+    let db = store::reading(&args.dir)?;
     let stats = db.stats()?;
     db.close()?;
     let rows: Vec<_> = stats.keyspaces.iter().map(row).collect();

@@ -27,11 +27,12 @@ pub fn list(args: &PoliciesArgs) -> Result<(), Failure> {
 
 /// Gives a keyspace the policy, or prints the one that it has.
 pub fn run(args: &PolicyArgs) -> Result<(), Failure> {
-    let (db, keyspace) = store::read(&args.at)?;
     if let Some(policy) = &args.policy {
+        let (db, keyspace) = store::change(&args.at)?;
         keyspace.set_policy(policy)?;
         return Ok(db.close()?);
     }
+    let (db, keyspace) = store::read(&args.at)?;
     let policy = keyspace.policy()?;
     db.close()?;
     let mut out = Output::new();

@@ -11,7 +11,7 @@ use terrane::db::{KeyspaceStats, LevelStats};
 
 /// Prints the store's figures.
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
-    let db = store::existing(&args.dir)?;
+    let db = store::reading(&args.dir)?;
     let stats = db.stats()?;
     db.close()?;
     let mut out = Output::new();

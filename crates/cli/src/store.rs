@@ -1,4 +1,8 @@
 //! Opening stores and their keyspaces.
+//!
+//! A command that only reads opens the store read-only: it writes not a byte, so it needs no room and
+//! no permission to write, and shares the store with others that only read. It takes a lock all the
+//! same, and is refused where another process writes: files could vanish while they are read.
 
 use crate::args::At;
 use crate::exit::{Exit, Failure};
@@ -12,7 +16,12 @@ use terrane_policy::PolicyOptions;
 /// How many keyspaces are named in place of one that is not there.
 const NEAREST: usize = 3;
 
-/// The store at `place`, a directory or a volume's file, which must be there.
+/// The store at `place`, a directory or a volume's file, to be read. It must be there.
+pub fn reading(place: &Path) -> Result<Db, Failure> {
+    open(place, Options { create: false, read_only: true, ..Options::default() })
+}
+
+/// The store at `place`, a directory or a volume's file, to be changed. It must be there.
 pub fn existing(place: &Path) -> Result<Db, Failure> {
     open(place, Options { create: false, ..Options::default() })
 }
@@ -51,7 +60,15 @@ pub fn present(place: &Path) -> Result<(), Failure> {
 
 /// A keyspace to read, which must be there, with its store.
 pub fn read(at: &At) -> Result<(Db, Keyspace), Failure> {
-    let db = existing(&at.dir)?;
+    with_keyspace(reading(&at.dir)?, at)
+}
+
+/// A keyspace to change, which must be there, with its store.
+pub fn change(at: &At) -> Result<(Db, Keyspace), Failure> {
+    with_keyspace(existing(&at.dir)?, at)
+}
+
+fn with_keyspace(db: Db, at: &At) -> Result<(Db, Keyspace), Failure> {
     let keyspace = keyspace(&db, at)?;
     Ok((db, keyspace))
 }

@@ -11,6 +11,8 @@ mod load;
 #[cfg(test)]
 mod place;
 #[cfg(test)]
+mod read_only;
+#[cfg(test)]
 mod repair;
 #[cfg(test)]
 mod simulate;

@@ -41,6 +41,13 @@ impl Place {
         answer(self.terrane(args).output().unwrap())
     }
 
+    /// Puts what the store's logs hold into tables.
+    pub fn flush(&self, store: &str) {
+        let db = terrane::Db::open(self.path(store), terrane::Options::default()).unwrap();
+        db.flush().unwrap();
+        db.close().unwrap();
+    }
+
     pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Answer {
         let mut child = self
             .terrane(args)

@@ -144,7 +144,6 @@ fn a_flipped_bit_of_a_table_takes_one_block_and_names_its_keys() {
 fn records_beyond_a_damaged_one_of_a_log_come_back() {
     let place = Place::new();
     let input: String = (0..1000).map(|n| format!("{n:06}\t{n}\n")).collect();
-    // The lines stay in the log: the store is not opened again.
     let load = ["load", "db", "--format", "tsv", "--batch", "10"];
     place.run_with_input(&load, input.as_bytes()).ok();
     let log = files(&place, ".log").remove(0);

@@ -14,8 +14,7 @@ impl Place {
         let rows: String = (0..count).map(|n| format!("{n:06}\t{n}\n")).collect();
         let load = ["load", "db", "--format", "tsv", "--keyspace", keyspace];
         self.run_with_input(&load, rows.as_bytes()).ok();
-        // Opening puts what the log holds into tables.
-        self.run(&["stats", "db"]).ok();
+        self.flush("db");
     }
 }
 
@@ -99,6 +98,7 @@ fn a_reverse_scan_is_the_scan_backward_within_the_same_bounds() {
 fn levels_are_drawn_and_given_as_json() {
     let place = Place::new();
     place.run(&["put", "db", "--hex", "00ff", "00"]).ok();
+    place.flush("db");
     assert!(place.run(&["levels", "db", "--keyspace", "default"]).text().contains("level 0"));
     place.rows("default", 30_000);
     let shape = place.json(&["levels", "db", "--json"]);
