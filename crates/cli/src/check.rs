@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::exit::Failure;
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::store;
 use terrane::{CheckReport, Db};
 
@@ -12,19 +12,18 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     store::present(dir)?;
     let report = if dir.is_file() { Db::inspect_file(dir)? } else { Db::inspect(dir)? };
     let printed = print(&report, args.json);
-    let place = args.dir.display();
-    // Damage is told by the exit code even where nobody reads the output.
-    match report.damage.len() {
-        0 => printed,
-        1 => Err(Failure::damage(&format!("{place} is damaged in 1 place"))),
-        n => Err(Failure::damage(&format!("{place} is damaged in {n} places"))),
+    if report.damage.is_empty() {
+        return printed;
     }
+    // The exit code tells of damage even where nobody reads the output.
+    let (store, places) = (dir.display(), counted(report.damage.len() as u64, "place"));
+    Err(Failure::damage(&format!("{store} is damaged in {places}")))
 }
 
 fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
     let mut out = Output::new();
     if json {
-        out.line(&serde_json::to_string_pretty(report).unwrap_or_default())?;
+        out.json(report)?;
         return out.finish();
     }
     for damage in &report.damage {
@@ -36,14 +35,11 @@ fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
         ))?;
     }
     if report.discarded_bytes > 0 {
-        out.line(&format!(
-            "{} bytes hold writes that were cut short and are not known to be synced: opening discards them",
-            report.discarded_bytes
-        ))?;
+        let bytes = counted(report.discarded_bytes, "byte");
+        out.line(&format!("left out {bytes} of writes that a crash cut short, as opening does"))?;
     }
-    out.line(&format!(
-        "read {} tables with {} entries, and {} log records",
-        report.tables, report.entries, report.log_records
-    ))?;
+    let tables = counted(report.tables as u64, "table");
+    let records = counted(report.log_records, "log record");
+    out.line(&format!("read {tables} with {} entries, and {records}", report.entries))?;
     out.finish()
 }

@@ -20,10 +20,8 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     db.close()?;
     let mut out = Output::new();
     match (&trace, &value) {
-        (Some(trace), _) if args.json => {
-            out.line(&serde_json::to_string_pretty(trace).unwrap_or_default())?;
-        }
-        (Some(trace), _) => told(trace).iter().try_for_each(|line| out.line(line))?,
+        (Some(trace), _) if args.json => out.json(trace)?,
+        (Some(trace), _) => out.lines(&steps(trace))?,
         (None, Some(value)) if args.hex => out.line(&to_hex(value))?,
         (None, Some(value)) => {
             out.bytes(value)?;
@@ -42,8 +40,8 @@ pub fn run(args: &GetArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A get's trace: a line for each place, with what it answered below.
-fn told(trace: &Trace) -> Vec<String> {
+/// A get's trace: a line for each place, with what was found there below.
+fn steps(trace: &Trace) -> Vec<String> {
     let mut lines: Vec<String> = trace.steps.iter().filter_map(step).collect();
     let c = &trace.counts;
     lines.push(format!(

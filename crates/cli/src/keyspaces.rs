@@ -17,9 +17,9 @@ struct Row<'a> {
     policy_problems: &'a [String],
     levels: usize,
     tables: usize,
-    /// Bytes of tables.
+    /// Bytes of tables and memtables.
     bytes: u64,
-    /// Entries in tables, all versions and tombstones counted.
+    /// Entries in these, all versions and tombstones counted.
     entries: u64,
 }
 
@@ -40,7 +40,7 @@ pub fn run(args: &KeyspacesArgs) -> Result<(), Failure> {
     let rows: Vec<_> = stats.keyspaces.iter().map(row).collect();
     let mut out = Output::new();
     if args.json {
-        out.line(&serde_json::to_string_pretty(&rows).unwrap_or_default())?;
+        out.json(&rows)?;
         return out.finish();
     }
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(8);
@@ -61,13 +61,14 @@ pub fn run(args: &KeyspacesArgs) -> Result<(), Failure> {
 }
 
 fn row(stats: &KeyspaceStats) -> Row<'_> {
+    let levels = &stats.levels;
     Row {
         name: &stats.name,
         policy: &stats.policy,
         policy_problems: &stats.policy_problems,
-        levels: stats.levels.len(),
-        tables: stats.levels.iter().map(|level| level.tables).sum(),
-        bytes: stats.levels.iter().map(|level| level.bytes).sum(),
-        entries: stats.levels.iter().map(|level| level.entries).sum(),
+        levels: levels.len(),
+        tables: levels.iter().map(|level| level.tables).sum(),
+        bytes: levels.iter().map(|level| level.bytes).sum::<u64>() + stats.memtable_bytes,
+        entries: levels.iter().map(|level| level.entries).sum::<u64>() + stats.memtable_entries,
     }
 }

@@ -11,6 +11,7 @@ use crate::args::LevelsArgs;
 use crate::escape::shown;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::stats::memtables;
 use crate::store;
 use indicatif::{HumanBytes, HumanCount};
 use terrane_policy::{Run, Shape};
@@ -23,15 +24,18 @@ const KEY_BYTES: usize = 16;
 /// Prints the picture, or the shape.
 pub fn run(args: &LevelsArgs) -> Result<(), Failure> {
     let (db, keyspace) = store::read(&args.at)?;
-    let (shape, policy) = (keyspace.shape()?, keyspace.policy()?);
+    let (shape, stats) = (keyspace.shape()?, db.stats()?);
     db.close()?;
     let mut out = Output::new();
     if args.json {
-        out.line(&serde_json::to_string_pretty(&*shape).unwrap_or_default())?;
+        out.json(&*shape)?;
         return out.finish();
     }
-    out.line(&format!("keyspace {} ({})", args.at.keyspace, policy.name()))?;
-    picture(&shape, args.width.into()).iter().try_for_each(|line| out.line(line))?;
+    if let Some(stats) = stats.keyspaces.iter().find(|k| k.name == args.at.keyspace) {
+        out.line(&format!("keyspace {} ({})", stats.name, stats.policy))?;
+        out.line(&memtables(stats))?;
+    }
+    out.lines(&picture(&shape, args.width.into()))?;
     out.finish()
 }
 

@@ -1,6 +1,7 @@
-//! Where text goes: answers to standard output in large writes, everything else to standard error.
+//! Where text goes: results to standard output in large writes, everything else to standard error.
 
 use crate::exit::Failure;
+use serde::Serialize;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 /// Standard output, written in pieces of 64 KiB.
@@ -33,6 +34,17 @@ impl Output {
         self.bytes(b"\n")
     }
 
+    /// Writes lines.
+    pub fn lines(&mut self, lines: &[String]) -> Result<(), Failure> {
+        lines.iter().try_for_each(|line| self.line(line))
+    }
+
+    /// Writes a value as JSON, indented.
+    pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        // None of the values has a map with other keys than strings, which alone fails.
+        self.line(&serde_json::to_string_pretty(value).unwrap_or_default())
+    }
+
     /// Hands everything to the reader.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.flush()
@@ -47,4 +59,9 @@ impl Output {
 /// Says a sentence on standard error. Nobody can be told where that fails.
 pub fn say(sentence: &str) {
     let _ = writeln!(io::stderr(), "terrane: {sentence}");
+}
+
+/// How many there are of something, as words.
+pub fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

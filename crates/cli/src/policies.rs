@@ -11,16 +11,14 @@ pub fn list(args: &PoliciesArgs) -> Result<(), Failure> {
     let presets = presets();
     let mut out = Output::new();
     if args.json {
-        out.line(&serde_json::to_string_pretty(&presets).unwrap_or_default())?;
+        out.json(&presets)?;
         return out.finish();
     }
     for (n, preset) in presets.iter().enumerate() {
         if n > 0 {
             out.line("")?;
         }
-        describe(preset.name, preset.summary, &preset.parameters, "default")
-            .iter()
-            .try_for_each(|line| out.line(line))?;
+        out.lines(&describe(preset.name, preset.summary, &preset.parameters, "default"))?;
     }
     out.finish()
 }
@@ -38,9 +36,10 @@ pub fn run(args: &PolicyArgs) -> Result<(), Failure> {
     let mut out = Output::new();
     match args.json {
         true => out.line(&serde_json::to_string(&policy).unwrap_or_default())?,
-        false => describe(policy.name(), policy.summary(), &policy.parameters(), "value")
-            .iter()
-            .try_for_each(|line| out.line(line))?,
+        false => {
+            let parameters = policy.parameters();
+            out.lines(&describe(policy.name(), policy.summary(), &parameters, "value"))?;
+        }
     }
     out.finish()
 }

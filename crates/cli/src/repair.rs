@@ -63,13 +63,13 @@ fn read(place: &Path, done: impl FnOnce(Remains) -> Result<(), Failure>) -> Resu
 fn print(report: &Salvaged, json: bool) -> Result<(), Failure> {
     let mut out = Output::new();
     if json {
-        out.line(&serde_json::to_string_pretty(report).unwrap_or_default())?;
+        out.json(report)?;
         return out.finish();
     }
     for file in &report.files {
         let of = file.keyspace.as_ref().map_or(String::new(), |k| format!(" of keyspace {k}"));
         out.line(&format!("{}: {} entries{of}", file.file, file.entries))?;
-        lost(file).iter().try_for_each(|line| out.line(line))?;
+        out.lines(&lost(file))?;
     }
     for note in &report.notes {
         out.line(&format!("note: {note}"))?;

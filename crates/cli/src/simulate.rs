@@ -39,8 +39,8 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     }
     let mut out = Output::new();
     match args.json {
-        true => out.line(&serde_json::to_string_pretty(&report).unwrap_or_default())?,
-        false => table(&report).iter().try_for_each(|line| out.line(line))?,
+        true => out.json(&report)?,
+        false => out.lines(&table(&report))?,
     }
     out.finish()
 }

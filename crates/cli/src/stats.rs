@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::store;
 use indicatif::{HumanBytes, HumanCount};
+use serde_json::{Map, Value};
 use std::path::Path;
 use terrane::Stats;
 use terrane::db::{KeyspaceStats, LevelStats};
@@ -16,26 +17,24 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     db.close()?;
     let mut out = Output::new();
     match args.json {
-        true => out.line(&serde_json::to_string_pretty(&json(&stats)).unwrap_or_default())?,
-        false => picture(&args.dir, &stats).iter().try_for_each(|line| out.line(line))?,
+        true => out.json(&json(&stats))?,
+        false => out.lines(&picture(&args.dir, &stats))?,
     }
     out.finish()
 }
 
 /// What holds of the store at any time, and apart from it what was counted since it was opened: by
 /// this command, so that it is little more than what opening did.
-fn json(stats: &Stats) -> serde_json::Value {
-    let mut all = serde_json::to_value(stats).unwrap_or_default();
-    let mut since_open = serde_json::Map::new();
-    if let Some(all) = all.as_object_mut() {
-        for lasting in ["keyspaces", "last_sequence", "space", "logs"] {
-            since_open.extend(all.remove_entry(lasting));
-        }
-        std::mem::swap(all, &mut since_open);
-        all.insert("totals".into(), serde_json::to_value(totals(stats)).unwrap_or_default());
-        all.insert("since_open".into(), since_open.into());
+fn json(stats: &Stats) -> Map<String, Value> {
+    let mut since_open = serde_json::to_value(stats).unwrap_or_default();
+    let mut lasting = Map::new();
+    if let Some(since_open) = since_open.as_object_mut() {
+        let names = ["keyspaces", "last_sequence", "space", "logs"];
+        lasting.extend(names.iter().filter_map(|name| since_open.remove_entry(*name)));
     }
-    all
+    lasting.insert("totals".into(), serde_json::to_value(totals(stats)).unwrap_or_default());
+    lasting.insert("since_open".into(), since_open);
+    lasting
 }
 
 /// The levels of all keyspaces in one.
@@ -97,11 +96,16 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
         add(&mut all, level);
     }
     lines.push(row("all", &all));
-    lines.push(format!(
-        "  memtables: {} entries, {}; {} wait to be flushed",
+    lines.push(format!("  {}", memtables(keyspace)));
+    lines
+}
+
+/// What a keyspace has in its memtables, and in its log alone.
+pub fn memtables(keyspace: &KeyspaceStats) -> String {
+    format!(
+        "memtables: {} entries, {}; {} wait to be flushed",
         HumanCount(keyspace.memtable_entries),
         HumanBytes(keyspace.memtable_bytes),
         keyspace.memtables_sealed
-    ));
-    lines
+    )
 }

@@ -6,9 +6,10 @@
 
 use crate::args::At;
 use crate::exit::{Exit, Failure};
+use crate::output::{self, counted};
 use std::cmp::Reverse;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 use terrane::{Db, Keyspace, Options};
 use terrane_policy::PolicyOptions;
@@ -35,12 +36,8 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
         if place.is_file() { Db::open_file(place, options) } else { Db::open(place, options) }?;
     let discarded = db.engine().discarded_bytes();
     if discarded > 0 {
-        let place = place.display();
-        // Where nobody reads it, the command goes on.
-        let _ = writeln!(
-            std::io::stderr(),
-            "{place}: discarded {discarded} bytes of writes that were cut short and not known to be synced"
-        );
+        let (place, left_out) = (place.display(), counted(discarded, "byte"));
+        output::say(&format!("{place}: left out {left_out} of writes that a crash cut short"));
     }
     Ok(db)
 }

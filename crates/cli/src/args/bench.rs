@@ -16,8 +16,8 @@ use terrane_policy::PolicyOptions;
 pub struct BenchArgs {
     /// The store's directory, which stays; by default a temporary one
     ///
-    /// What does not begin with a fill goes to the store that an earlier `bench` left there. With `--policy all` each policy has a directory
-    /// within.
+    /// What does not begin with a fill goes to the store that an earlier `bench` left there. With
+    /// `--policy all` each policy has a directory within.
     pub dir: Option<PathBuf>,
     /// What to measure, in this order; a fill begins a new store
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES",
@@ -59,10 +59,12 @@ pub struct BenchArgs {
     #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..=65_536))]
     pub memtable_mib: Option<u64>,
     /// MiB of the block cache
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = value_parser!(u64).range(0..=1 << 20))]
+    #[arg(long, value_name = "MIB", default_value_t = 64,
+          value_parser = value_parser!(u64).range(0..=1 << 20))]
     pub cache_mib: u64,
     /// MiB of the store's memory budget, of which memtables and the cache take a part
-    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = value_parser!(u64).range(1..=1 << 20))]
+    #[arg(long, value_name = "MIB", default_value_t = 128,
+          value_parser = value_parser!(u64).range(1..=1 << 20))]
     pub memory_mib: u64,
     /// Print one JSON object
     #[arg(long)]

@@ -25,8 +25,8 @@ use terrane::Range;
 use terrane::keyspace::DEFAULT_KEYSPACE;
 use terrane_policy::{PolicyOptions, presets};
 
-/// Loads, reads, checks, copies and measures Terrane stores: ordered key-value stores, each in a directory
-/// or in a single file.
+/// Loads, reads, checks, copies and measures Terrane stores: ordered key-value stores, each in a
+/// directory or in a single file.
 #[derive(Parser)]
 #[command(name = "terrane", version, after_long_help = TABLE)]
 pub struct Cli {
@@ -46,8 +46,8 @@ pub enum Command {
     Levels(LevelsArgs),
     /// Read everything in a store and name every damage
     ///
-    /// The store is not opened for it: its log stays a log, and nothing is compacted or repaired.
-    /// Only leftovers of an interrupted run, which no other command would read either, are removed.
+    /// The store is not opened for it, so that damage which keeps it from being opened is found, too.
+    /// Nothing is changed or repaired.
     Check(ReportArgs),
     Keyspaces(KeyspacesArgs),
     Policies(PoliciesArgs),

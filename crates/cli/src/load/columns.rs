@@ -11,6 +11,7 @@ use super::lines::Problem;
 use super::record::Record;
 use crate::escape::shown;
 use crate::exit::{Exit, Failure};
+use crate::output::counted;
 
 /// A column, as it was asked for.
 #[derive(Debug)]
@@ -66,8 +67,8 @@ impl Columns {
             }
         };
         if record.len() != columns.count {
-            let expected = format!("{} as in the first row", counted(columns.count));
-            return Err(Problem::row(line, expected, counted(record.len())));
+            let expected = format!("{} as in the first row", columns_of(columns.count));
+            return Err(Problem::row(line, expected, columns_of(record.len())));
         }
         row.line = line;
         row.key.clear();
@@ -86,7 +87,7 @@ impl Columns {
         let find = |selector: &Selector| match selector {
             Selector::Index(n) if *n < count => Ok(*n),
             Selector::Index(n) => {
-                Err(Problem::row(line, format!("at least {}", counted(n + 1)), counted(count)))
+                Err(Problem::row(line, format!("at least {}", columns_of(n + 1)), columns_of(count)))
             }
             Selector::Name(name) => {
                 first.iter().position(|f| f == name.as_bytes()).ok_or_else(|| {
@@ -120,6 +121,6 @@ fn selector(option: &str, text: &str, header: bool) -> Result<Selector, Failure>
     }
 }
 
-fn counted(n: usize) -> String {
-    if n == 1 { "1 column".to_owned() } else { format!("{n} columns") }
+fn columns_of(count: usize) -> String {
+    counted(count as u64, "column")
 }

@@ -279,8 +279,8 @@ fn a_key_or_value_over_its_limit_is_refused_and_makes_no_store() {
 }
 
 /// Raises the version that the journal says by one, in both copies of its first record, whose head
-/// is: checksum u64, payload length u32, 0 u32, generation u64, index u64, then the version u32, features, and from byte 44 on the
-/// store's id, which salts the checksum.
+/// is: checksum u64, payload length u32, 0 u32, generation u64, index u64, then the version u32,
+/// features, and from byte 44 on the store's id, which salts the checksum.
 fn later_release(manifest: &Path) {
     let mut bytes = std::fs::read(manifest).unwrap();
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());

@@ -7,6 +7,8 @@ mod commands;
 #[cfg(test)]
 mod copies;
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod load;
 #[cfg(test)]
 mod place;

@@ -1,0 +1,64 @@
+//! What a crash cut short is left out, and every command that opens the store says so.
+
+use crate::place::{Place, names};
+use std::fs;
+use terrane::{Db, Durability, Options};
+
+/// A store as a killed process leaves it, with three rows in its log, and the value of the last one
+/// damaged as by a torn write: nothing says that this row was on the medium.
+fn torn_store() -> Place {
+    let place = Place::new();
+    let options = Options { sync_interval_ms: u32::MAX, ..Options::default() };
+    let db = Db::open(place.path("running"), options).unwrap();
+    for (key, value) in [("a", "first"), ("b", "second"), ("c", "the last one")] {
+        let durability = if key == "c" { Durability::Buffered } else { Durability::Sync };
+        db.default_keyspace().put(key.as_bytes(), value.as_bytes(), durability).unwrap();
+    }
+    fs::create_dir(place.path("db")).unwrap();
+    for name in names(&place.path("running")) {
+        let mut bytes = fs::read(place.path("running").join(&name)).unwrap();
+        let row = b"the last one";
+        if let Some(at) = bytes.windows(row.len()).position(|window| window == row) {
+            bytes[at] ^= 1;
+        }
+        place.file(&format!("db/{name}"), bytes);
+    }
+    place
+}
+
+const TOLD: &str = "terrane: db: left out ";
+
+#[test]
+fn what_a_crash_cut_short_is_told_by_each_command_that_reads() {
+    let place = torn_store();
+    let commands: [&[&str]; 6] = [
+        &["get", "db", "a"],
+        &["scan", "db"],
+        &["stats", "db"],
+        &["levels", "db"],
+        &["keyspaces", "db"],
+        &["policy", "db"],
+    ];
+    for command in commands {
+        let run = place.run(command);
+        assert!(run.err.starts_with(TOLD), "{command:?}: {:?}", run.err);
+        assert!(run.err.ends_with(" bytes of writes that a crash cut short\n"), "{}", run.err);
+        run.ok();
+    }
+    let check = place.run(&["check", "db"]);
+    assert!(check.text().contains("of writes that a crash cut short"));
+    assert_eq!(place.run(&["scan", "db"]).text(), "a\tfirst\nb\tsecond\n");
+}
+
+#[test]
+fn the_first_command_that_writes_tells_it_last() {
+    for write in [&["put", "db", "d", "4"][..], &["delete", "db", "none"], &["compact", "db"]] {
+        let place = torn_store();
+        let run = place.run(write);
+        assert!(run.err.contains(TOLD), "{write:?}: {:?}", run.err);
+        run.ok();
+        let later = place.run(&["scan", "db"]);
+        assert_eq!(later.err, "", "{write:?}");
+        assert!(later.text().starts_with("a\tfirst\nb\tsecond\n"));
+    }
+}
