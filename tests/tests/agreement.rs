@@ -57,7 +57,7 @@ fn simulated(policy: &PolicyOptions, entry_bytes: u64) -> Outcome {
     assert_eq!(whole.refused_plans, 0);
     Outcome {
         flushes: whole.flushes,
-        write_amp: whole.write_amp,
+        write_amp: whole.write_amp.unwrap(),
         peak_bytes: whole.store_bytes_peak,
     }
 }

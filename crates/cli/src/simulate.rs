@@ -177,8 +177,6 @@ fn table(report: &Report) -> Vec<String> {
     let heads: String = columns.iter().map(|(name, _)| format!("{name:>14}")).collect();
     let ratio = |value: f64| format!("{value:.2}");
     let or_dash = |value: Option<f64>| value.map_or("-".into(), ratio);
-    // Where the application wrote nothing there is nothing to compare with.
-    let written = |f: &Figures, amp| or_dash((f.user_bytes > 0).then_some(amp));
     let gib = |bytes: u64| format!("{:.2}", bytes as f64 / (1u64 << 30) as f64);
     vec![
         format!("{:<26}{heads}", report.policy),
@@ -187,8 +185,8 @@ fn table(report: &Report) -> Vec<String> {
         row("written, GiB", &|f| gib(f.user_bytes)),
         row("live, GiB", &|f| gib(f.logical_bytes)),
         row("flushes", &|f| f.flushes.to_string()),
-        row("write amp", &|f| written(f, f.write_amp)),
-        row("  without flushes", &|f| written(f, f.write_amp_compaction)),
+        row("write amp", &|f| or_dash(f.write_amp)),
+        row("  without flushes", &|f| or_dash(f.write_amp_compaction)),
         row("  on flash, with the log", &|f| or_dash(f.write_amp_device)),
         row("  of collection alone", &|f| or_dash(f.gc_factor)),
         row("space amp, peak", &|f| ratio(f.space_amp_peak)),

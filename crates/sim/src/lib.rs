@@ -19,7 +19,7 @@
 //! let workload = Workload { load: 10_000, ..Workload::default() };
 //! let report = Simulation::new(Config { buffer_bytes: 1 << 20, workload, ..Config::default() })?
 //!     .run()?;
-//! assert!(report.whole.write_amp >= 1.0);
+//! assert!(report.whole.write_amp.is_some_and(|amp| amp >= 1.0));
 //! # Ok::<(), terrane_sim::SimulationError>(())
 //! ```
 

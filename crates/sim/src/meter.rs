@@ -129,8 +129,8 @@ impl Meter {
             operations: self.sums.operations,
             user_bytes: self.sums.user_bytes,
             throughput,
-            write_amp: per(over(self.sums.written(), then.written()) as f64, user as f64),
-            gc_factor: (host > 0).then(|| per((host + moved) as f64, host as f64)),
+            write_amp: amplified(over(self.sums.written(), then.written()), user),
+            gc_factor: amplified(host + moved, host),
             store_bytes: levels.store_bytes,
             logical_bytes: levels.logical_bytes,
         };
@@ -143,14 +143,13 @@ impl Meter {
         let Sums { operations, user_bytes, .. } = self.sums;
         let sums = &self.sums;
         let time = seconds(now.saturating_sub(self.begun));
-        let user = user_bytes as f64;
         let closed = |gauge: &Gauge| {
             let mut gauge = *gauge;
             gauge.set(now, gauge.value);
             gauge
         };
-        let host = sums.flash_host_bytes as f64;
-        let physical = host + sums.flash_moved_bytes as f64;
+        let host = sums.flash_host_bytes;
+        let physical = host + sums.flash_moved_bytes;
         let throughput_mean = per(operations as f64, time);
         Figures {
             seconds: time,
@@ -159,10 +158,10 @@ impl Meter {
             logical_bytes: levels.logical_bytes,
             flushes: sums.flushes,
             flushed_bytes: sums.flushed_bytes,
-            write_amp: per(sums.written() as f64, user),
-            write_amp_compaction: per(sums.merge_written_bytes as f64, user),
-            write_amp_device: (physical > 0.0).then(|| per(physical, user)),
-            gc_factor: (host > 0.0).then(|| per(physical, host)),
+            write_amp: amplified(sums.written(), user_bytes),
+            write_amp_compaction: amplified(sums.merge_written_bytes, user_bytes),
+            write_amp_device: amplified(physical, user_bytes).filter(|_| physical > 0),
+            gc_factor: amplified(physical, host),
             log_bytes: sums.log_bytes,
             space_amp_peak: closed(&self.space_amp).max,
             space_amp_mean: closed(&self.space_amp).mean(),
@@ -202,6 +201,11 @@ impl Meter {
 /// A ratio; 0 of nothing.
 fn per(value: f64, of: f64) -> f64 {
     if of > 0.0 { value / of } else { 0.0 }
+}
+
+/// Bytes for each of others, where there were any.
+fn amplified(bytes: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| per(bytes as f64, of as f64))
 }
 
 /// The meters of the whole run and of the phase.

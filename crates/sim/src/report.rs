@@ -66,10 +66,11 @@ pub struct Figures {
     pub flushes: u64,
     /// Their bytes.
     pub flushed_bytes: u64,
-    /// Bytes that flushes and merges wrote, for each that the application wrote.
-    pub write_amp: f64,
+    /// Bytes that flushes and merges wrote, for each that the application wrote; none where it wrote
+    /// nothing, as in `settle`.
+    pub write_amp: Option<f64>,
     /// The same without flushes, as most models count.
-    pub write_amp_compaction: f64,
+    pub write_amp_compaction: Option<f64>,
     /// Bytes written to flash, the log and garbage collection included, for each of the
     /// application's.
     pub write_amp_device: Option<f64>,
@@ -140,8 +141,8 @@ pub struct Window {
     pub user_bytes: u64,
     /// Operations per second in it.
     pub throughput: f64,
-    /// Amplification of writes in it.
-    pub write_amp: f64,
+    /// Amplification of writes in it; none where the application wrote nothing.
+    pub write_amp: Option<f64>,
     /// That of garbage collection in it.
     pub gc_factor: Option<f64>,
     /// Bytes of all tables when it ended.

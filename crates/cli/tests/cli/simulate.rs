@@ -90,6 +90,14 @@ fn a_configuration_comes_from_a_file_and_mistakes_are_named() {
     };
     let [_, _, load, settle, whole] = &written(&table)[..] else { panic!("{table}") };
     assert!(load != "-" && settle == "-" && whole != "-", "{table}");
+    for phase in report["phases"].as_array().unwrap() {
+        let wrote = phase["user_bytes"] != 0;
+        assert_eq!(wrote, phase["name"] != "settle");
+        for figure in ["write_amp", "write_amp_compaction"] {
+            assert_eq!(phase[figure].is_number(), wrote, "{phase}");
+            assert_eq!(phase[figure].is_null(), !wrote, "{phase}");
+        }
+    }
 
     let wrong = place.run(&["simulate", "--workload", "ycsb-g"]);
     assert_eq!(wrong.code, Some(2));

@@ -118,7 +118,10 @@ impl Outcome {
     fn new(report: &Report) -> Self {
         let updates = report.phases.iter().find(|phase| phase.name == "operations");
         let figures = updates.map_or(&report.whole, |phase| &phase.figures);
-        Outcome { tree: figures.write_amp, collection: figures.gc_factor.unwrap_or(1.0) }
+        Outcome {
+            tree: figures.write_amp.unwrap_or(0.0),
+            collection: figures.gc_factor.unwrap_or(1.0),
+        }
     }
 
     pub(super) fn total(self) -> f64 {

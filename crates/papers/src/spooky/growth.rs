@@ -153,7 +153,7 @@ fn measure(
     let x = at as f64;
     if design.shown != Shown::Space {
         for (phase, plot) in report.phases.iter().zip([by_load, by_updates]) {
-            plot.point(design.name, (x, phase.figures.write_amp_compaction));
+            plot.point(design.name, (x, phase.figures.write_amp_compaction.unwrap_or(0.0)));
             if design.shown == Shown::Everywhere {
                 plot.equation(design.name, (x, writes));
             }
@@ -166,7 +166,7 @@ fn measure(
         peaks.equation(design.name, (x, space));
     }
     for (name, phase) in PHASES.iter().zip(&report.phases) {
-        let ours = phase.figures.write_amp_compaction;
+        let ours = phase.figures.write_amp_compaction.unwrap_or(0.0);
         let phase_case = format!("{case}, {name}");
         figure.beside(&phase_case, WRITES, ours, (Source::Equation, writes));
         let peak = phase.figures.space_amp_peak;

@@ -39,7 +39,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             let options = store.spooky(5, below, leveled);
             let workload = uniform(store, buffers, rounds(scale));
             let whole = simulate(&case, store.at_rest(options, workload))?.whole;
-            figure.found(&case, WRITES, whole.write_amp_compaction);
+            figure.found(&case, WRITES, whole.write_amp_compaction.unwrap_or(0.0));
             figure.found(&case, PEAK, whole.space_amp_peak);
         }
     }

@@ -97,7 +97,7 @@ fn run(case: &str, config: Config, buffer: u64) -> Result<(f64, f64), PapersErro
     }
     let report = simulation.report();
     let updates = report.phases.iter().find(|phase| phase.name == "operations");
-    let writes = updates.map_or(0.0, |phase| phase.figures.write_amp_compaction);
+    let writes = updates.and_then(|phase| phase.figures.write_amp_compaction).unwrap_or(0.0);
     Ok((writes, left as f64 / f64::from(u32::try_from(there.max(1)).unwrap_or(u32::MAX))))
 }
 

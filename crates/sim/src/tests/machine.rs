@@ -101,7 +101,10 @@ fn a_full_flash_device_is_named() {
     let report = Simulation::new(Config { flash: Some(flash), ..config }).unwrap().run().unwrap();
     let whole = report.whole;
     let device = whole.write_amp_device.unwrap();
-    assert!((device - whole.write_amp * whole.gc_factor.unwrap()).abs() < 1e-9, "{whole:?}");
+    assert!(
+        (device - whole.write_amp.unwrap() * whole.gc_factor.unwrap()).abs() < 1e-9,
+        "{whole:?}"
+    );
 }
 
 #[test]
