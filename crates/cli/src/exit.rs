@@ -14,7 +14,7 @@ Exit codes:
   3    a row is malformed, an argument is over its limit, a new place is taken, or bench did not
        make the store
   4    there is no such store or keyspace, or the store is of a later release
-  5    another process has the store open
+  5    another process has the store open; to read it, one that may write
   6    the store is damaged; repair: not all of it could be read
   7    the system refused: permission, no space left, a failing medium, a missing input file, no
        memory left
@@ -33,7 +33,7 @@ pub enum Exit {
     Input = 3,
     /// No such store or keyspace, or a later release's.
     NoStore = 4,
-    /// Another process has the store open.
+    /// Another process has the store open, in a way that keeps this one out.
     InUse = 5,
     /// Damage.
     Damage = 6,

@@ -10,7 +10,8 @@
 //! * `copy` - whole stores: checkpoint, export, import. * `repair` - what is left of damaged ones.
 //! * `bench` - measurements. * `simulate` - simulations.
 //! * `escape`, `output`, `meter` - bytes as text, where the text goes, and progress.
-//! * `interrupt` - Ctrl-C and the like. * `memory` - when there is none left.
+//! * `interrupt` - Ctrl-C and the like. * `memory` - when there is none left. * `waits` - what writes
+//!   waited for.
 
 mod args;
 mod bench;
@@ -35,6 +36,7 @@ mod scan;
 mod simulate;
 mod stats;
 mod store;
+mod waits;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -56,10 +58,10 @@ fn main() -> ExitCode {
         Command::Compact(args) => compact::run(&args),
         Command::Checkpoint(args) => copy::into_directory(&args.dir, &args.target),
         Command::Export(args) => copy::into_file(&args.dir, &args.file),
+        Command::Import(args) => copy::import(&args.file, &args.dir),
         Command::Repair(args) => repair::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Simulate(args) => simulate::run(&args),
-        Command::Import(args) => copy::import(&args.file, &args.dir),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -86,9 +86,11 @@ impl Columns {
         let count = first.len();
         let find = |selector: &Selector| match selector {
             Selector::Index(n) if *n < count => Ok(*n),
-            Selector::Index(n) => {
-                Err(Problem::row(line, format!("at least {}", columns_of(n + 1)), columns_of(count)))
-            }
+            Selector::Index(n) => Err(Problem::row(
+                line,
+                format!("at least {}", columns_of(n + 1)),
+                columns_of(count),
+            )),
             Selector::Name(name) => {
                 first.iter().position(|f| f == name.as_bytes()).ok_or_else(|| {
                     let names: Vec<_> = first.iter().take(20).map(|f| shown(f, 40)).collect();

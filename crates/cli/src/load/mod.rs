@@ -101,6 +101,9 @@ fn write(args: &LoadArgs, reader: &Reader, progress: &mut Progress) -> Result<()
             ended => break ended.map(drop),
         }
     };
+    if let Ok(stats) = db.stats() {
+        progress.waited(&stats.waits);
+    }
     let closed = db.close();
     written?;
     Ok(closed?)

@@ -1,8 +1,10 @@
 //! What a load shows of itself: how far it is, and a summary at the end.
 
 use crate::meter::Meter;
+use crate::waits;
 use indicatif::{DecimalBytes, HumanCount};
 use std::time::Instant;
+use terrane::db::WriteWaits;
 
 /// Rows and bytes that were written, and how fast.
 pub struct Progress {
@@ -12,6 +14,8 @@ pub struct Progress {
     /// How far the input was read.
     input_bytes: u64,
     started: Instant,
+    /// What writes waited for.
+    waits: Option<String>,
     meter: Meter,
 }
 
@@ -19,7 +23,8 @@ impl Progress {
     /// A load of `input_bytes` bytes, if that is known.
     pub fn new(input_bytes: Option<u64>) -> Self {
         let meter = Meter::new(input_bytes);
-        Progress { rows: 0, bytes: 0, input_bytes: 0, started: Instant::now(), meter }
+        let started = Instant::now();
+        Progress { rows: 0, bytes: 0, input_bytes: 0, started, waits: None, meter }
     }
 
     /// Counts a batch; the input was read up to `input_bytes`.
@@ -36,11 +41,17 @@ impl Progress {
         self.meter.show(self.input_bytes, || figures(rows, bytes, started));
     }
 
+    /// Says what writes waited for, in all.
+    pub fn waited(&mut self, waits: &WriteWaits) {
+        self.waits = waits::summary(waits);
+    }
+
     /// Ends the display and gives the summary.
     pub fn finish(self) -> String {
         self.meter.clear();
         let seconds = self.started.elapsed().as_secs_f64();
-        format!("loaded {} in {seconds:.1} s", figures(self.rows, self.bytes, self.started))
+        let waits = self.waits.map_or(String::new(), |waits| format!("; waited for {waits}"));
+        format!("loaded {} in {seconds:.1} s{waits}", figures(self.rows, self.bytes, self.started))
     }
 }
 

@@ -30,6 +30,16 @@ fn a_later_row_of_a_key_takes_the_place_of_an_earlier_one() {
 }
 
 #[test]
+fn a_summary_tells_what_writes_waited_for() {
+    let place = Place::new();
+    let load = ["load", "db", "--format", "tsv", "--batch", "1", "--sync"];
+    let load = place.run_with_input(&load, b"a\nb\nc\n");
+    assert_eq!(rows_loaded(&load.err), 3);
+    let (_, waits) = load.err.split_once("; waited for ").expect(&load.err);
+    assert!(waits.contains("sync 3 ("), "{waits}");
+}
+
+#[test]
 fn a_malformed_row_ends_a_load_after_the_whole_batches_before_it() {
     let place = Place::new();
     let mut rows: String = (0..25).map(|n| format!("k{n:02}\tv\n")).collect();
