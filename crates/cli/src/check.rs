@@ -16,7 +16,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         return printed;
     }
     // The exit code tells of damage even where nobody reads the output.
-    let (store, places) = (dir.display(), counted(report.damage.len() as u64, "place"));
+    let (store, places) = (dir.display(), counted(report.damage.len() as u64, "place", "places"));
     Err(Failure::damage(&format!("{store} is damaged in {places}")))
 }
 
@@ -35,11 +35,12 @@ fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
         ))?;
     }
     if report.discarded_bytes > 0 {
-        let bytes = counted(report.discarded_bytes, "byte");
+        let bytes = counted(report.discarded_bytes, "byte", "bytes");
         out.line(&format!("left out {bytes} of writes that a crash cut short, as opening does"))?;
     }
-    let tables = counted(report.tables as u64, "table");
-    let records = counted(report.log_records, "log record");
-    out.line(&format!("read {tables} with {} entries, and {records}", report.entries))?;
+    let tables = counted(report.tables as u64, "table", "tables");
+    let entries = counted(report.entries, "entry", "entries");
+    let records = counted(report.log_records, "log record", "log records");
+    out.line(&format!("read {tables} with {entries}, and {records}"))?;
     out.finish()
 }

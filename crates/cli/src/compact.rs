@@ -25,10 +25,10 @@ pub fn run(args: &CompactArgs) -> Result<(), Failure> {
     // Files that nothing needs any more go now, not when the store is opened next.
     db.settle()?;
     db.close()?;
-    meter.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let seconds = started.elapsed().as_secs_f64();
     let (before, after) = (HumanBytes(before), HumanBytes(after));
-    output::say(&format!("compacted in {seconds:.1} s: {before} of tables are {after} now"));
+    meter.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    output::say(&format!("compacted {before} of tables into {after} in {seconds:.1} s"));
     Ok(())
 }
 

@@ -67,7 +67,7 @@ fn into_new(
     fill: impl FnOnce(&Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if fs::symlink_metadata(target).is_ok() {
-        return Err(taken(target));
+        return Err(Failure::taken(target));
     }
     let unfinished = with_suffix(target, UNFINISHED);
     kind.claim(&unfinished)?;
@@ -87,9 +87,7 @@ fn copy_into(db: &Db, target: &dyn Storage) -> Result<(), Failure> {
     db.flush()?;
     let mut checkpoint = db.begin_checkpoint(target)?;
     while checkpoint.step(target)? {
-        if interrupt::heard() {
-            return Err(Failure::new(Exit::Interrupted, "interrupted"));
-        }
+        interrupt::check()?;
     }
     Ok(())
 }
@@ -126,7 +124,7 @@ impl Kind {
         match create() {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 if !self.is_left_over(place)? {
-                    return Err(taken(place));
+                    return Err(Failure::taken(place));
                 }
                 self.remove(place).and_then(|()| create()).map_err(failed)
             }
@@ -159,11 +157,6 @@ impl Kind {
             _ => Ok(false),
         }
     }
-}
-
-fn taken(place: &Path) -> Failure {
-    let place = place.display();
-    Failure::new(Exit::Input, format!("expected a name not taken, found {place} there already"))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -39,7 +39,7 @@ fn hex_escapes(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     bytes.iter().try_for_each(|byte| write!(out, "\\x{byte:02x}"))
 }
 
-/// Appends what an escaped field stands for; otherwise answers the escape that is none.
+/// Appends what an escaped field stands for; otherwise returns what is no escape.
 pub fn unescape(field: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let mut rest = field;
     while let Some(at) = memchr::memchr(b'\\', rest) {

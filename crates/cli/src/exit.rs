@@ -2,6 +2,7 @@
 
 use crate::output;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use terrane::Error;
 
@@ -60,6 +61,13 @@ impl Failure {
     pub fn damage(sentence: &str) -> Self {
         let help = "`terrane repair` puts what can still be read into a new store";
         Failure::new(Exit::Damage, format!("{sentence}; {help}"))
+    }
+
+    /// Something stands where something new was to be made.
+    pub fn taken(place: &Path) -> Self {
+        let place = place.display();
+        let sentence = format!("expected a name not taken, found {place} there already");
+        Failure::new(Exit::Input, sentence)
     }
 
     /// What the system said of `action`, such as "read names.tsv".

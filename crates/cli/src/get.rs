@@ -45,8 +45,8 @@ fn steps(trace: &Trace) -> Vec<String> {
     let mut lines: Vec<String> = trace.steps.iter().filter_map(step).collect();
     let c = &trace.counts;
     lines.push(format!(
-        "in all: {} blocks, {} of them cached, {} bytes read; filters spared {} tables and were \
-         wrong about {}",
+        "in all: {} blocks, {} of them cached, {} bytes read; filters ruled out {} tables, and gave \
+         {} false positives",
         c.blocks,
         c.blocks_cached,
         HumanCount(c.bytes_read),
@@ -67,7 +67,7 @@ fn step(step: &Step) -> Option<String> {
         Step::Run { level, run, table: Some(table) } => {
             format!("level {level}, run {}, {table}", run.0)
         }
-        Step::Filter { may_contain: false } => "  filter: surely absent".to_owned(),
+        Step::Filter { may_contain: false } => "  filter: not there".to_owned(),
         Step::Filter { may_contain: true } => "  filter: may be there".to_owned(),
         Step::Block { offset, bytes, origin, .. } => {
             let from = match origin {
@@ -82,7 +82,9 @@ fn step(step: &Step) -> Option<String> {
         }
         Step::Tombstone { sequence } => format!("  found: a tombstone, sequence {sequence}"),
         Step::Newer => "  only versions that are too new".to_owned(),
-        Step::Absent { false_positive: true } => "  not there: the filter was wrong".to_owned(),
+        Step::Absent { false_positive: true } => {
+            "  not there: a false positive of the filter".to_owned()
+        }
         Step::Absent { false_positive: false } => "  not there".to_owned(),
         Step::Table { .. } | Step::Stands { .. } | Step::Row { .. } => return None,
     })

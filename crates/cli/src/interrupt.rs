@@ -14,7 +14,7 @@ pub fn listen() -> Result<(), Failure> {
     let heard = || {
         if HEARD.swap(true, Ordering::Relaxed) {
             if let Some(place) = TEMPORARY.get() {
-                // Nobody waits to be told.
+                // Nothing is left to be done where it fails.
                 let _ = fs::remove_dir_all(place);
             }
             // Safe at any moment: the store recovers as it does from a power cut.
@@ -25,12 +25,15 @@ pub fn listen() -> Result<(), Failure> {
         .map_err(|e| Failure::io("listen for signals", &io::Error::other(e.to_string())))
 }
 
-/// Whether there was one.
-pub fn heard() -> bool {
-    HEARD.load(Ordering::Relaxed)
+/// Fails once there was one.
+pub fn check() -> Result<(), Failure> {
+    match HEARD.load(Ordering::Relaxed) {
+        true => Err(Failure::new(Exit::Interrupted, "interrupted")),
+        false => Ok(()),
+    }
 }
 
-/// Names the temporary directory that goes with the process, however that ends.
-pub fn removes(place: PathBuf) {
+/// Names the temporary directory that goes with the process, also where a signal ends that.
+pub fn remove_at_exit(place: PathBuf) {
     TEMPORARY.get_or_init(|| place);
 }

@@ -1,5 +1,5 @@
-//! Running out of memory: a sentence and an exit code, where Rust would abort. A store recovers from
-//! it as from a power cut.
+//! Running out of memory: a sentence and an exit code, where Rust would abort. A store recovers
+//! from it as from a power cut.
 
 use crate::exit::Exit;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -45,6 +45,6 @@ fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
 #[cold]
 fn end(bytes: usize) -> ! {
     // Neither standard error nor a number takes memory to be written.
-    let _ = writeln!(io::stderr(), "terrane: out of memory: could not have {bytes} bytes");
+    let _ = writeln!(io::stderr(), "terrane: out of memory: could not allocate {bytes} bytes");
     process::exit(Exit::Io as i32)
 }

@@ -10,7 +10,7 @@ const LINE_INTERVAL: Duration = Duration::from_secs(3);
 /// How often the bar's figures change.
 const BAR_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How far something is.
+/// How far something is, until it is dropped.
 pub struct Meter {
     shown: Instant,
     /// The bar, on a terminal.
@@ -45,6 +45,12 @@ impl Meter {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

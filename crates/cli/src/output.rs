@@ -1,6 +1,7 @@
 //! Where text goes: results to standard output in large writes, everything else to standard error.
 
 use crate::exit::Failure;
+use indicatif::HumanCount;
 use serde::Serialize;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -61,7 +62,7 @@ pub fn say(sentence: &str) {
     let _ = writeln!(io::stderr(), "terrane: {sentence}");
 }
 
-/// How many there are of something, as words.
-pub fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+/// A count with its noun, such as "1 row" and "2,000 rows".
+pub fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{} {}", HumanCount(count), if count == 1 { one } else { several })
 }

@@ -4,7 +4,7 @@ use crate::args::RepairArgs;
 use crate::copy;
 use crate::escape::shown;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::store;
 use std::path::Path;
 use terrane::db::{Salvaged, SalvagedFile, repair};
@@ -68,14 +68,15 @@ fn print(report: &Salvaged, json: bool) -> Result<(), Failure> {
     }
     for file in &report.files {
         let of = file.keyspace.as_ref().map_or(String::new(), |k| format!(" of keyspace {k}"));
-        out.line(&format!("{}: {} entries{of}", file.file, file.entries))?;
+        let entries = counted(file.entries, "entry", "entries");
+        out.line(&format!("{}: {entries}{of}", file.file))?;
         out.lines(&lost(file))?;
     }
     for note in &report.notes {
         out.line(&format!("note: {note}"))?;
     }
     for (keyspace, rows) in &report.rows {
-        out.line(&format!("keyspace {keyspace}: {rows} rows"))?;
+        out.line(&format!("keyspace {keyspace}: {}", counted(*rows, "row", "rows")))?;
     }
     out.finish()
 }
@@ -85,7 +86,8 @@ fn lost(file: &SalvagedFile) -> Vec<String> {
         let from = lost.from.as_ref().map_or("the first key".to_owned(), |k| shown(k, KEY_BYTES));
         let through = shown(&lost.through, KEY_BYTES);
         let damage = &lost.damage;
-        format!("  lost: {} entries from {from} through {through} ({damage})", lost.entries)
+        let entries = counted(lost.entries, "entry", "entries");
+        format!("  lost: {entries} from {from} through {through} ({damage})")
     };
     let blocks = file.lost_blocks.iter().map(block);
     blocks.chain(file.lost.iter().map(|lost| format!("  lost: {lost}"))).collect()

@@ -53,12 +53,8 @@ fn advance(simulation: &mut Simulation) -> Result<Report, Failure> {
         meter.show(done, || {
             format!("{done} of {length} operations, {:.0} s simulated", simulation.seconds())
         });
-        if interrupt::heard() {
-            meter.clear();
-            return Err(Failure::new(Exit::Interrupted, "interrupted"));
-        }
+        interrupt::check()?;
     }
-    meter.clear();
     Ok(simulation.report())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::exit::Failure;
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::store;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Map, Value};
@@ -103,8 +103,8 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
 /// What a keyspace has in its memtables, and in its log alone.
 pub fn memtables(keyspace: &KeyspaceStats) -> String {
     format!(
-        "memtables: {} entries, {}; {} wait to be flushed",
-        HumanCount(keyspace.memtable_entries),
+        "memtables: {}, {}; {} to be flushed",
+        counted(keyspace.memtable_entries, "entry", "entries"),
         HumanBytes(keyspace.memtable_bytes),
         keyspace.memtables_sealed
     )

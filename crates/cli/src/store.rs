@@ -36,7 +36,7 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
         if place.is_file() { Db::open_file(place, options) } else { Db::open(place, options) }?;
     let discarded = db.engine().discarded_bytes();
     if discarded > 0 {
-        let (place, left_out) = (place.display(), counted(discarded, "byte"));
+        let (place, left_out) = (place.display(), counted(discarded, "byte", "bytes"));
         output::say(&format!("{place}: left out {left_out} of writes that a crash cut short"));
     }
     Ok(db)

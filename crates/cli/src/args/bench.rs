@@ -42,7 +42,7 @@ pub struct BenchArgs {
     /// Rows that seekrandom reads from where it lands
     #[arg(long, value_name = "ROWS", default_value_t = 100)]
     pub seek_nexts: u64,
-    /// What the order of random keys is drawn from
+    /// The seed of random keys
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Put each write on the medium before the next

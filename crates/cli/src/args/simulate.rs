@@ -58,7 +58,7 @@ pub struct SimulateArgs {
     /// Operations per second at most
     #[arg(long)]
     pub rate: Option<f64>,
-    /// What everything random is drawn from
+    /// The seed of everything random
     #[arg(long)]
     pub seed: Option<u64>,
     /// Write no log

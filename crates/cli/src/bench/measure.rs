@@ -103,7 +103,7 @@ impl Bench<'_> {
     pub fn run(&mut self, benchmark: Benchmark) -> Result<Report, Failure> {
         let writes = benchmark.writes();
         let before = self.db.stats()?;
-        resident::begin();
+        resident::reset();
         let watch = Watch::over(self.dir.clone());
         let operations = match writes {
             true => self.args.num,
@@ -183,16 +183,12 @@ impl Bench<'_> {
             tally.busy += last - began;
             done += slice;
             meter.show(done, || format!("{}: {done} of {operations}", benchmark.name()));
-            if interrupt::heard() {
-                meter.clear();
-                return Err(Failure::new(Exit::Interrupted, "interrupted"));
-            }
+            interrupt::check()?;
         }
-        meter.clear();
         Ok(tally)
     }
 
-    /// One operation: answers the rows that it found, and the bytes of rows written or read.
+    /// One operation: returns the rows that it found, and the bytes of rows written or read.
     fn step(&mut self, benchmark: Benchmark, number: u64) -> terrane::Result<(u64, usize)> {
         let Bench { args, keyspace, present, workload, .. } = self;
         let durability = if args.sync { Durability::Sync } else { Durability::Buffered };

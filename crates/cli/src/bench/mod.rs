@@ -48,17 +48,17 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     interrupt::listen()?;
     let temporary = tempfile::Builder::new().prefix("terrane-bench-").tempdir();
     let temporary = temporary.map_err(|e| Failure::io("make a temporary directory", &e))?;
-    interrupt::removes(temporary.path().to_owned());
+    interrupt::remove_at_exit(temporary.path().to_owned());
     let mut out = Output::new();
     let mut results = Vec::new();
-    if !args.json {
-        out.line(&HEAD.map(|(name, width)| format!("{name:>width$}")).concat())?;
-    }
     for (dir, policy) in stores(args, temporary.path()) {
         let mut place = Place { dir, policy, args, bench: None };
         for benchmark in &args.benchmarks {
             let report = place.ready(*benchmark)?.run(*benchmark)?;
             if !args.json {
+                if results.is_empty() {
+                    out.line(&HEAD.map(|(name, width)| format!("{name:>width$}")).concat())?;
+                }
                 out.line(&line(&report))?;
                 out.flush()?;
             }
@@ -66,28 +66,28 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         }
         place.close()?;
     }
-    if !args.json {
-        summary::table(&results).iter().try_for_each(|line| out.line(line))?;
-    }
-    if args.json {
-        let BenchArgs { num, key_bytes, value_bytes, seek_nexts, seed, sync, .. } = *args;
-        let BenchArgs { no_settle, cache_mib, .. } = *args;
-        let (settled, results) = (!no_settle, results.as_slice());
-        let series = Series {
-            num,
-            key_bytes,
-            value_bytes,
-            seek_nexts,
-            seed,
-            sync,
-            settled,
-            memtable_mib: args.memtable_mib(),
-            cache_mib,
-            results,
-        };
-        out.line(&serde_json::to_string_pretty(&series).unwrap_or_default())?;
+    match args.json {
+        true => out.json(&Series::of(args, &results))?,
+        false => out.lines(&summary::table(&results))?,
     }
     out.finish()
+}
+
+impl<'a> Series<'a> {
+    fn of(args: &BenchArgs, results: &'a [Report]) -> Self {
+        Series {
+            num: args.num,
+            key_bytes: args.key_bytes,
+            value_bytes: args.value_bytes,
+            seek_nexts: args.seek_nexts,
+            seed: args.seed,
+            sync: args.sync,
+            settled: !args.no_settle,
+            memtable_mib: args.memtable_mib(),
+            cache_mib: args.cache_mib,
+            results,
+        }
+    }
 }
 
 /// Where each policy's store is.
@@ -133,18 +133,14 @@ impl<'a> Place<'a> {
 
     /// Removes the store that this run made.
     fn clear(&mut self) -> Result<(), Failure> {
-        let place = self.dir.display().to_string();
         match self.bench.take() {
             Some(bench) if bench.present.is_some() => {
                 drop(bench);
-                fs::remove_dir_all(&self.dir)
-                    .map_err(|e| Failure::io(&format!("remove {place}"), &e))
+                let failed = |e| Failure::io(&format!("remove {}", self.dir.display()), &e);
+                fs::remove_dir_all(&self.dir).map_err(failed)
             }
             None if !self.dir.exists() => Ok(()),
-            _ => {
-                let found = format!("expected a name not taken for a new store, found {place}");
-                Err(Failure::new(Exit::Input, format!("{found} there already")))
-            }
+            _ => Err(Failure::taken(&self.dir)),
         }
     }
 
@@ -165,7 +161,7 @@ impl<'a> Place<'a> {
             store::present(&self.dir)?;
             if !marker.exists() {
                 let place = self.dir.display();
-                let found = format!("found none of {MARKER} in {place}");
+                let found = format!("found no file {MARKER} in {place}");
                 let sentence = format!("expected a store that bench made, {found}");
                 return Err(Failure::new(Exit::Input, sentence));
             }

@@ -124,5 +124,5 @@ fn selector(option: &str, text: &str, header: bool) -> Result<Selector, Failure>
 }
 
 fn columns_of(count: usize) -> String {
-    counted(count as u64, "column")
+    counted(count as u64, "column", "columns")
 }

@@ -28,7 +28,7 @@ impl Csv {
         Csv { lines, columns, raw: Vec::new(), record: Record::default() }
     }
 
-    /// Reads the next record and answers the line where it begins; 0 at the end of the input.
+    /// Reads the next record and returns the line where it begins; 0 at the end of the input.
     fn next_record(&mut self) -> Result<u64, Problem> {
         self.raw.clear();
         while without_end(&self.raw).is_empty() {
@@ -46,7 +46,7 @@ impl Csv {
         Ok(line)
     }
 
-    /// Takes the field at byte `at` of the row, which begins in line `line`; answers where the next
+    /// Takes the field at byte `at` of the row, which begins in line `line`; returns where the next
     /// one begins, if there is one.
     fn field(&mut self, at: usize, line: u64) -> Result<Option<usize>, Problem> {
         let rest = self.raw.get(at..).unwrap_or_default();

@@ -115,9 +115,7 @@ fn next<T>(
     progress: &mut Progress,
 ) -> Result<Option<T>, Failure> {
     loop {
-        if interrupt::heard() {
-            return Err(Failure::new(Exit::Interrupted, "interrupted"));
-        }
+        interrupt::check()?;
         match from.recv_timeout(PATIENCE) {
             Ok(found) => return found.map(Some),
             Err(RecvTimeoutError::Timeout) => progress.show(),

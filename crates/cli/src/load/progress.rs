@@ -1,6 +1,7 @@
 //! What a load shows of itself: how far it is, and a summary at the end.
 
 use crate::meter::Meter;
+use crate::output::counted;
 use crate::waits;
 use indicatif::{DecimalBytes, HumanCount};
 use std::time::Instant;
@@ -46,9 +47,8 @@ impl Progress {
         self.waits = waits::summary(waits);
     }
 
-    /// Ends the display and gives the summary.
+    /// Ends the display and returns the summary.
     pub fn finish(self) -> String {
-        self.meter.clear();
         let seconds = self.started.elapsed().as_secs_f64();
         let waits = self.waits.map_or(String::new(), |waits| format!("; waited for {waits}"));
         format!("loaded {} in {seconds:.1} s{waits}", figures(self.rows, self.bytes, self.started))
@@ -59,8 +59,8 @@ fn figures(rows: u64, bytes: u64, started: Instant) -> String {
     let seconds = started.elapsed().as_secs_f64().max(1e-3);
     let per_second = |n: u64| (n as f64 / seconds) as u64;
     format!(
-        "{} rows, {} ({} rows/s, {:.1} MB/s)",
-        HumanCount(rows),
+        "{}, {} ({} rows/s, {:.1} MB/s)",
+        counted(rows, "row", "rows"),
         DecimalBytes(bytes),
         HumanCount(per_second(rows)),
         bytes as f64 / seconds / 1e6

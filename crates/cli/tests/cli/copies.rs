@@ -61,7 +61,7 @@ fn every_command_takes_a_file_for_a_directory() {
     place.run(&["policy", "f", "tiered"]).ok();
     place.run(&["checkpoint", "f", "d"]).ok();
     let check = place.run(&["check", "f"]).text();
-    assert!(check.contains("20003 entries"), "{check}");
+    assert!(check.contains("20,003 entries"), "{check}");
     assert_eq!(names(&place.path(".")), ["d", "db", "f"]);
 }
 

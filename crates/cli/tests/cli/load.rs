@@ -134,7 +134,7 @@ fn wait_until_rows_are_written(place: &Place, load: &mut Child) {
     }
 }
 
-/// The store is sound and holds the first rows of the load, whole batches; answers how many.
+/// The store is sound and holds the first rows of the load, whole batches; returns how many.
 fn first_rows(place: &Place) -> usize {
     place.run(&["check", "db"]).ok();
     let found = place.run(&["scan", "db"]).text();

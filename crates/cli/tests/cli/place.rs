@@ -9,8 +9,8 @@ pub struct Place {
     dir: TempDir,
 }
 
-/// What a run answered.
-pub struct Answer {
+/// How a run of the command ended.
+pub struct Run {
     pub code: Option<i32>,
     pub out: Vec<u8>,
     pub err: String,
@@ -37,8 +37,8 @@ impl Place {
         command
     }
 
-    pub fn run(&self, args: &[&str]) -> Answer {
-        answer(self.terrane(args).output().unwrap())
+    pub fn run(&self, args: &[&str]) -> Run {
+        ended(self.terrane(args).output().unwrap())
     }
 
     /// Puts what the store's logs hold into tables.
@@ -48,7 +48,7 @@ impl Place {
         db.close().unwrap();
     }
 
-    pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Answer {
+    pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Run {
         let mut child = self
             .terrane(args)
             .stdin(Stdio::piped())
@@ -64,11 +64,11 @@ impl Place {
         });
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
-        answer(output)
+        ended(output)
     }
 }
 
-impl Answer {
+impl Run {
     #[track_caller]
     pub fn ok(self) -> Vec<u8> {
         assert_eq!(self.code, Some(0), "{}", self.err);
@@ -92,15 +92,15 @@ impl Answer {
     }
 }
 
-fn answer(output: Output) -> Answer {
+fn ended(output: Output) -> Run {
     let err = String::from_utf8(output.stderr).unwrap();
-    Answer { code: output.status.code(), out: output.stdout, err }
+    Run { code: output.status.code(), out: output.stdout, err }
 }
 
 /// The number of rows that a load's summary names.
 pub fn rows_loaded(err: &str) -> usize {
     let summary = err.lines().find_map(|l| l.strip_prefix("terrane: loaded ")).expect(err);
-    let (count, _) = summary.split_once(" rows").expect(err);
+    let (count, _) = summary.split_once(" row").expect(err);
     count.replace(',', "").parse().expect(err)
 }
 

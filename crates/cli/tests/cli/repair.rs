@@ -1,6 +1,6 @@
 //! Damaged stores: what their files still hold comes back in a new one, and what does not is named.
 
-use crate::place::{Answer, Place, names};
+use crate::place::{Place, Run, names};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -39,14 +39,14 @@ fn bytes(place: &Place) -> BTreeMap<String, Vec<u8>> {
     names(&place.path("db")).into_iter().filter(|n| n != "LOCK").map(read).collect()
 }
 
-fn repair(place: &Place) -> Answer {
+fn repair(place: &Place) -> Run {
     let before = bytes(place);
-    let answer = place.run(&["repair", "db", "new"]);
+    let run = place.run(&["repair", "db", "new"]);
     assert_eq!(bytes(place), before, "the damaged store was changed");
-    if answer.code == Some(0) || answer.code == Some(6) {
+    if run.code == Some(0) || run.code == Some(6) {
         place.run(&["check", "new"]).ok();
     }
-    answer
+    run
 }
 
 fn change(path: &PathBuf, how: impl FnOnce(&mut Vec<u8>)) {
@@ -91,9 +91,9 @@ fn all_rows_come_back_without_a_manifest_and_it_says_what_may_be_wrong() {
         change(&manifest, |bytes| bytes.fill(0));
     }
     place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
-    let answer = repair(&place);
-    answer.fails(6, &["new holds what can be read of db"]);
-    let report = String::from_utf8(answer.out).unwrap();
+    let run = repair(&place);
+    run.fails(6, &["new holds what can be read of db"]);
+    let report = String::from_utf8(run.out).unwrap();
     assert!(report.contains("no manifest") && report.contains("may be back"), "{report}");
     assert_eq!(rows(&place, "new", "default"), before);
 }
@@ -115,8 +115,8 @@ fn what_the_manifest_says_before_its_damage_is_kept() {
             bytes[second..second + 8192].fill(0);
         });
     }
-    let answer = repair(&place);
-    assert!([Some(0), Some(6)].contains(&answer.code), "{}", answer.err);
+    let run = repair(&place);
+    assert!([Some(0), Some(6)].contains(&run.code), "{}", run.err);
     assert_eq!(rows(&place, "new", "default"), before);
 }
 
@@ -129,9 +129,9 @@ fn a_flipped_bit_of_a_table_takes_one_block_and_names_its_keys() {
         change(&table, |bytes| bytes[100] ^= 1);
     }
     place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
-    let answer = repair(&place);
-    answer.fails(6, &["not all of it"]);
-    let report = String::from_utf8(answer.out).unwrap();
+    let run = repair(&place);
+    run.fails(6, &["not all of it"]);
+    let report = String::from_utf8(run.out).unwrap();
     assert!(report.contains("entries from the first key through"), "{report}");
     let after = both(&place, "new");
     for (before, after) in before.iter().zip(&after) {
@@ -148,9 +148,9 @@ fn records_beyond_a_damaged_one_of_a_log_come_back() {
     place.run_with_input(&load, input.as_bytes()).ok();
     let log = files(&place, ".log").remove(0);
     change(&log, |bytes| bytes[40] ^= 1);
-    let answer = repair(&place);
-    let report = String::from_utf8(answer.out.clone()).unwrap();
-    answer.fails(6, &["not all of it"]);
+    let run = repair(&place);
+    let report = String::from_utf8(run.out.clone()).unwrap();
+    run.fails(6, &["not all of it"]);
     assert!(report.contains("before the next record"), "{report}");
     let after = rows(&place, "new", "default");
     assert_eq!(after.len(), 990, "{report}");
@@ -178,8 +178,8 @@ fn a_volume_comes_back_without_superblocks_and_its_tables_without_a_manifest() {
             }
         }
     });
-    let answer = place.run(&["repair", "file", "b"]);
-    answer.fails(6, &["not all of it"]);
+    let run = place.run(&["repair", "file", "b"]);
+    run.fails(6, &["not all of it"]);
     assert_eq!(rows(&place, "b", "default"), before);
 }
 

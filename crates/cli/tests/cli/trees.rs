@@ -190,7 +190,7 @@ fn a_compaction_leaves_one_run_and_nothing_that_no_reader_sees() {
 }
 
 #[test]
-fn an_unknown_keyspace_is_answered_with_the_nearest_few() {
+fn an_unknown_keyspace_is_met_with_the_nearest_few() {
     let place = Place::new();
     for n in 0..40 {
         place.run(&["put", "db", "a", "1", "--keyspace", &format!("users-{n}")]).ok();
