@@ -93,6 +93,7 @@ fn a_scan_whose_reader_leaves_ends_quietly() {
 fn stats_show_the_levels_as_a_table_and_as_json() {
     let place = Place::new();
     place.run_with_input(&["load", "db", "--format", "tsv"], b"a\nb\nc\n").ok();
+    place.flush("db");
     place.run(&["delete", "db", "a"]).ok();
     place.flush("db");
     let json = place.run(&["stats", "db", "--json"]).text();

@@ -10,6 +10,7 @@ fn store() -> Place {
         let load = ["load", "db", "--format", "tsv", "--keyspace", keyspace];
         place.run_with_input(&load, rows.as_bytes()).ok();
     }
+    place.flush("db");
     place.run(&["put", "db", "last", "in the log"]).ok();
     place
 }

@@ -13,6 +13,7 @@ fn store() -> Place {
         let rows: String = (0..ROWS).map(|n| format!("{n:06}\t{value}{n}\n")).collect();
         let load = ["load", "db", "--format", "tsv", "--keyspace", keyspace];
         place.run_with_input(&load, rows.as_bytes()).ok();
+        place.flush("db");
     }
     place.run(&["delete", "db", "000007"]).ok();
     place.run(&["put", "db", "last", "in the log"]).ok();
@@ -84,6 +85,7 @@ fn all_rows_come_back_without_a_manifest_and_it_says_what_may_be_wrong() {
     let place = Place::new();
     let rows_in: String = (0..ROWS).map(|n| format!("{n:06}\t{n}\n")).collect();
     place.run_with_input(&["load", "db", "--format", "tsv"], rows_in.as_bytes()).ok();
+    place.flush("db");
     place.run(&["delete", "db", "000007"]).ok();
     place.run(&["put", "db", "last", "in the log"]).ok();
     let before = rows(&place, "db", "default");
@@ -105,6 +107,7 @@ fn what_the_manifest_says_before_its_damage_is_kept() {
         let rows: String = (0..ROWS).map(|n| format!("{n:06}\t{value}{n}\n")).collect();
         let load = ["load", "db", "--format", "tsv"];
         place.run_with_input(&load, rows.as_bytes()).ok();
+        place.flush("db");
     }
     let before = rows(&place, "db", "default");
     for manifest in files(&place, "MANIFEST") {
