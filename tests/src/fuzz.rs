@@ -90,7 +90,9 @@ pub fn journal(data: &[u8]) {
     let Ok(scan) = scan(&bytes, mend::JOURNAL, "journal", 0) else { return };
     let mut catalog = Catalog::default();
     for (number, (_, payload)) in scan.records.iter().enumerate() {
-        let Some(edit) = decode_record(payload).and_then(|record| record.edit) else { continue };
+        let Some(edit) = decode_record(payload).ok().and_then(|record| record.edit) else {
+            continue;
+        };
         let _ = Edit::decode(edit, number as u64).and_then(|edit| catalog.apply(&edit));
     }
     again(&catalog);
@@ -98,7 +100,7 @@ pub fn journal(data: &[u8]) {
 
 /// One record of a journal.
 pub fn record(data: &[u8]) {
-    if let Some(record) = decode_record(data) {
+    if let Ok(record) = decode_record(data) {
         // Each takes two bytes at least.
         let extents: usize = record.placed.iter().map(|(_, place)| place.extents.len()).sum();
         assert!(2 * (record.placed.len() + record.dropped.len() + extents) <= data.len());

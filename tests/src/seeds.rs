@@ -76,6 +76,9 @@ fn journal(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {
         let edit = decode_record(payload).expect("a sound record").edit;
         seeds.entry("edit").or_default().extend(edit.map(<[u8]>::to_vec));
     }
+    // What a later release may add: features, and a change with two more fields.
+    let later = [&[14, 3, 0, 0x80, 1][..], &[1, 7, 9, 2, 0, 4, 2, 8, 8]];
+    seeds.entry("edit").or_default().push(later.concat());
 }
 
 fn logs(seeds: &mut Seeds, image: &Image) {

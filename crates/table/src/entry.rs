@@ -17,8 +17,8 @@ pub const MAX_KEY_BYTES: usize = 65_535;
 /// The longest value, in bytes. Values may be empty.
 pub const MAX_VALUE_BYTES: usize = 64 << 20;
 
-/// What an entry says of its key. Stored as one byte; numbers not listed are reserved for range
-/// deletes, merges, expiry and separated values.
+/// What an entry says of its key. Stored as one byte. Entries of other kinds a later release wrote;
+/// 2 to 5 are reserved for range deletes, merges, values that expire and separated values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[repr(u8)]
 pub enum Kind {
@@ -36,6 +36,19 @@ impl Kind {
             0 => Some(Kind::Delete),
             1 => Some(Kind::Put),
             _ => None,
+        }
+    }
+
+    /// The refusal of an entry in `file` whose kind this release does not know.
+    #[cold]
+    pub fn newer(file: &str, byte: u8) -> Error {
+        let known = "puts and deletes";
+        match byte {
+            2 => Error::newer_format(file, "a range delete", known),
+            3 => Error::newer_format(file, "a merge", known),
+            4 => Error::newer_format(file, "a value that expires", known),
+            5 => Error::newer_format(file, "a separated value", known),
+            other => Error::newer_format(file, format_args!("an entry of kind {other}"), known),
         }
     }
 }
@@ -66,7 +79,13 @@ impl Tag {
     /// The kind; `None` for a number this release does not know.
     #[must_use]
     pub fn kind(self) -> Option<Kind> {
-        Kind::from_byte((self.0 & 0xff) as u8)
+        Kind::from_byte(self.kind_byte())
+    }
+
+    /// The number of the kind.
+    #[must_use]
+    pub fn kind_byte(self) -> u8 {
+        (self.0 & 0xff) as u8
     }
 }
 

@@ -152,11 +152,13 @@ pub struct NoStore {
 
 /// What a later release wrote.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{file} has format {found}, and this release reads up to {supported}")]
+#[error(
+    "{file} was written by a later release: it has {found}, and this release knows {supported}"
+)]
 pub struct NewerFormat {
     /// The file that says so.
     pub file: String,
-    /// The version, or the unknown required feature bits.
+    /// What in it this release does not know: a version, a feature, a kind of file or entry.
     pub found: String,
     /// What this release knows.
     pub supported: String,
@@ -300,15 +302,22 @@ impl Error {
         Error::io(action, file, 0, io::ErrorKind::ReadOnlyFilesystem.into())
     }
 
-    /// `file` has a format that this release, which reads up to `supported`, does not know.
+    /// `file` has something that this release, which knows `supported`, does not know.
     #[cold]
     pub fn newer_format(
         file: &str,
         found: impl fmt::Display,
         supported: impl fmt::Display,
     ) -> Self {
-        let (found, supported) = (found.to_string(), supported.to_string());
-        Error::NewerFormat(Box::new(NewerFormat { file: file.to_owned(), found, supported }))
+        newer_format(file, &found, &supported)
+    }
+
+    /// `file` has required feature bits of which some are not among the `known` ones.
+    #[cold]
+    pub fn newer_feature(file: &str, required: u32, known: u32) -> Self {
+        let bit = (required & !known).trailing_zeros();
+        let found = format_args!("required feature bit {bit}");
+        newer_format(file, &found, &format_args!("the bits {known:#x}"))
     }
 
     /// `holder` has `place`.
@@ -324,6 +333,12 @@ impl Error {
     pub fn no_store(place: impl Into<String>, why: impl Into<String>) -> Self {
         Error::NoStore(Box::new(NoStore { place: place.into(), why: why.into() }))
     }
+}
+
+#[inline(never)]
+fn newer_format(file: &str, found: &dyn fmt::Display, supported: &dyn fmt::Display) -> Error {
+    let (found, supported) = (found.to_string(), supported.to_string());
+    Error::NewerFormat(Box::new(NewerFormat { file: file.to_owned(), found, supported }))
 }
 
 #[inline(never)]

@@ -11,7 +11,7 @@
 
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::{Kind, MAX_KEY_BYTES, MAX_VALUE_BYTES, check_limits};
-use crate::error::{Error, Result};
+use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 
 /// The longest batch, in encoded bytes.
@@ -151,7 +151,7 @@ impl<'a> IntoIterator for &'a WriteBatch {
 /// An entry of a batch: kind, keyspace, key and value (empty for a delete).
 pub type Entry<'a> = (Kind, KeyspaceId, &'a [u8], &'a [u8]);
 
-/// Bytes that are no batch.
+/// Bytes that are no batch, or none that this release reads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bad batch entry at byte {offset}: expected {expected}, found {found}")]
 pub struct BatchDamage {
@@ -161,6 +161,22 @@ pub struct BatchDamage {
     pub expected: &'static str,
     /// What is there.
     pub found: String,
+    /// The entry's kind, if this release does not know it: a later one wrote it.
+    pub newer: Option<u8>,
+}
+
+impl BatchDamage {
+    /// The failure to read a batch that begins at `offset` of `file`.
+    #[cold]
+    pub fn within(self, file: &str, offset: u64) -> Error {
+        match self.newer {
+            Some(kind) => Kind::newer(file, kind),
+            None => {
+                let at = offset + self.offset as u64;
+                Corruption::new(file, at, self.expected, self.found).into()
+            }
+        }
+    }
 }
 
 /// The entries of encoded batches, one or several after another. Any bytes are safe to decode; the
@@ -190,34 +206,42 @@ impl<'a> Iterator for Entries<'a> {
         if entry.is_err() {
             self.rest = Decoder::new(&[]);
         }
-        Some(entry.map_err(|(expected, found)| BatchDamage { offset, expected, found }))
+        Some(entry.map_err(|damage| BatchDamage { offset, ..damage }))
     }
 }
 
-/// Takes one entry; an error is what was expected and what was found.
+/// Takes one entry. Where it begins, an error leaves to the caller.
 #[inline]
-fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, (&'static str, String)> {
+fn entry<'a>(from: &mut Decoder<'a>) -> Result<Entry<'a>, BatchDamage> {
     let byte = from.u8().ok_or_else(|| cut("a kind", from))?;
-    let kind = Kind::from_byte(byte).ok_or_else(|| ("kind 0 or 1", format!("kind {byte}")))?;
+    let kind = Kind::from_byte(byte).ok_or_else(|| BatchDamage {
+        newer: Some(byte),
+        ..damage("kind 0 or 1", format!("kind {byte}"))
+    })?;
     let id = from.varint().ok_or_else(|| cut("a keyspace", from))?;
-    let id = u32::try_from(id).map_err(|_| ("a keyspace below 2^32", id.to_string()))?;
+    let id = u32::try_from(id).map_err(|_| damage("a keyspace below 2^32", id.to_string()))?;
     let key = from.bytes().ok_or_else(|| cut("a key", from))?;
     if key.len() > MAX_KEY_BYTES {
-        return Err(("a key of at most 65535 bytes", format!("{} bytes", key.len())));
+        return Err(damage("a key of at most 65535 bytes", format!("{} bytes", key.len())));
     }
     let value = match kind {
         Kind::Put => from.bytes().ok_or_else(|| cut("a value", from))?,
         Kind::Delete => &[],
     };
     if value.len() > MAX_VALUE_BYTES {
-        return Err(("a value of at most 64 MiB", format!("{} bytes", value.len())));
+        return Err(damage("a value of at most 64 MiB", format!("{} bytes", value.len())));
     }
     Ok((kind, KeyspaceId(id), key, value))
 }
 
 #[cold]
-fn cut(expected: &'static str, at: &Decoder<'_>) -> (&'static str, String) {
-    (expected, format!("{} bytes that do not hold it", at.rest().len()))
+fn damage(expected: &'static str, found: String) -> BatchDamage {
+    BatchDamage { offset: 0, expected, found, newer: None }
+}
+
+#[cold]
+fn cut(expected: &'static str, at: &Decoder<'_>) -> BatchDamage {
+    damage(expected, format!("{} bytes that do not hold it", at.rest().len()))
 }
 
 #[cfg(test)]

@@ -180,8 +180,8 @@ fn a_store_of_a_later_release_is_told_from_damage() {
     let manifest =
         names(&place.path("db")).into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
     later_release(&place.path("db").join(manifest));
-    place.run(&["get", "db", "k"]).fails(4, &["has format", "this release reads"]);
-    place.run(&["check", "db"]).fails(4, &["has format"]);
+    place.run(&["get", "db", "k"]).fails(4, &["written by a later release", "this release knows"]);
+    place.run(&["check", "db"]).fails(4, &["later release"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@
 
 use super::{Cursor, MergeCursor, Observer, Range, Source};
 use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
-use crate::error::{Corruption, Result};
+use crate::error::Result;
 use std::ops::Bound;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -202,12 +202,9 @@ impl Walk {
     }
 }
 
-/// The kind of an entry that was read; a number that no release wrote is damage.
+/// The kind of an entry that was read; one that this release does not know is refused.
 pub fn known_kind(tag: Tag) -> Result<Kind> {
-    tag.kind().ok_or_else(|| {
-        let found = format!("kind {}", tag.0 & 0xff);
-        Corruption::new("table", 0, "a known kind of entry", found).into()
-    })
+    tag.kind().ok_or_else(|| Kind::newer("a table", tag.kind_byte()))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::index::Handle;
 use super::opened::{Opened, Partition};
 use super::properties::Properties;
 use super::reader::Table;
-use crate::entry::{Tag, compare};
+use crate::entry::{Kind, Tag, compare};
 use crate::error::{Corruption, Error, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub struct TableCheck {
     /// The last entry of the blocks so far.
     last: Bound,
     found: Vec<Corruption>,
+    /// What a later release wrote there, which this one does not know.
+    newer: Option<Error>,
 }
 
 /// A partition that is walked.
@@ -92,6 +94,7 @@ impl TableCheck {
             points: 0,
             last: Bound::START,
             found: Vec::new(),
+            newer: None,
             table,
         };
         let info = check.table.info();
@@ -137,16 +140,19 @@ impl TableCheck {
     }
 
     /// The damage that was found.
-    #[must_use]
-    pub fn into_found(self) -> Vec<Corruption> {
-        self.found
+    ///
+    /// # Errors
+    /// [`Error::NewerFormat`] where a later release wrote something that this one does not know.
+    pub fn into_found(self) -> Result<Vec<Corruption>> {
+        self.newer.map_or(Ok(self.found), Err)
     }
 
-    /// Takes down a failure. What is not damage is a part that cannot be read, which is reported
-    /// as such.
+    /// Takes down a failure. What is not damage, nor of a later release, is a part that cannot be
+    /// read, which is reported as such.
     fn report(&mut self, error: Error) {
         self.found.push(match error {
             Error::Corrupt(corruption) => *corruption,
+            Error::NewerFormat(_) => return self.newer = Some(error),
             e => {
                 let file = format!("table {}", self.table.info().id.0);
                 Corruption::new(&file, 0, "a table that can be read", e)
@@ -264,13 +270,15 @@ impl TableCheck {
         let (stored, _) = self.ahead.stored(opened, handle, Direction::Forward, AHEAD_BYTES_MAX)?;
         let block = opened.unseal_block(stored, handle.offset, Vec::new())?;
         let mut cursor = BlockCursor::new(Arc::new(block));
-        let result = self.check_entries(&mut cursor, handle, filter, separator, separator_tag);
+        let result =
+            self.check_entries(&mut cursor, opened, handle, filter, separator, separator_tag);
         result.map_err(|e| opened.damage(e, handle.offset))
     }
 
     fn check_entries(
         &mut self,
         cursor: &mut BlockCursor,
+        opened: &Opened,
         handle: Handle,
         filter: Option<&Filter>,
         separator: &[u8],
@@ -295,7 +303,7 @@ impl TableCheck {
                 return wrong("an entry at or below the block's separator");
             }
             if tag.kind().is_none() {
-                return wrong("an entry of a known kind");
+                self.report(Kind::newer(opened.file.name(), tag.kind_byte()));
             }
             if restarts.next_if_eq(&at).is_some() && cursor.block().entry(at)?.shared != 0 {
                 return wrong("an entry that shares nothing at a restart point");

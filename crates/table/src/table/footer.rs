@@ -115,19 +115,15 @@ impl Footer {
             return Err(damage(0, &expected, &format_args!("{sum:016x}")));
         }
         if fields.version > FORMAT_VERSION {
-            return Err(Error::newer_format(file, fields.version, FORMAT_VERSION));
+            let found = format_args!("format version {}", fields.version);
+            return Err(Error::newer_format(file, found, format_args!("version {FORMAT_VERSION}")));
         }
         if fields.version < FORMAT_VERSION {
             let expected = format_args!("version {FORMAT_VERSION}");
             return Err(damage(52, &expected, &format_args!("version {}", fields.version)));
         }
-        let unknown = fields.required & !KNOWN_FEATURES;
-        if unknown != 0 {
-            return Err(Error::newer_format(
-                file,
-                format_args!("required features {unknown:#x}"),
-                format_args!("features {KNOWN_FEATURES:#x}"),
-            ));
+        if fields.required & !KNOWN_FEATURES != 0 {
+            return Err(Error::newer_feature(file, fields.required, KNOWN_FEATURES));
         }
         let footer = fields.footer;
         let whole = footer.file_len();

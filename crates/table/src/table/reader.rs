@@ -317,8 +317,10 @@ impl Table {
 
     /// Every damage there is: each byte of the file is read again and held against every other
     /// statement about it. A file that cannot be read is reported as well.
-    #[must_use]
-    pub fn check(self: &Arc<Self>) -> Vec<Corruption> {
+    ///
+    /// # Errors
+    /// As for [`TableCheck::into_found`].
+    pub fn check(self: &Arc<Self>) -> Result<Vec<Corruption>> {
         let mut check = TableCheck::begin(Arc::clone(self));
         while check.step(u64::MAX) {}
         check.into_found()

@@ -11,7 +11,7 @@ use crate::db::Engine;
 use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
-use crate::read::{Cursor, MergeCursor, Source};
+use crate::read::{Cursor, MergeCursor, Source, known_kind};
 use crate::table::{Access, RunCursor};
 use crate::version::Tree;
 use std::sync::Arc;
@@ -116,6 +116,7 @@ impl Merge {
     /// Takes the entry under the cursor into the outputs, if it stays.
     fn take(&mut self, engine: &Engine, cursor: &MergeCursor) -> Result<()> {
         let (key, tag) = (cursor.key(), cursor.tag());
+        known_kind(tag)?;
         if !self.retention.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }

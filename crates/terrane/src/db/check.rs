@@ -104,7 +104,7 @@ impl Check {
         if let Some((table, _)) = &mut self.table {
             drop(self.db.engine().open_state()?);
             if !table.step(bytes) {
-                let ended = self.table.take().map(|(table, _)| table.into_found());
+                let ended = self.table.take().map(|(table, _)| table.into_found()).transpose()?;
                 self.report.damage.extend(ended.into_iter().flatten());
             }
             return Ok(None);

@@ -167,7 +167,7 @@ impl Checkpoint {
             self.table = Some((check, live));
             return Ok(true);
         }
-        if let Some(damage) = check.into_found().into_iter().next() {
+        if let Some(damage) = check.into_found()?.into_iter().next() {
             return Err(damage.into());
         }
         let storage = &*self.db.engine().storage;

@@ -59,7 +59,7 @@ fn inspect_table(
     let table = Arc::new(Table::new(info.clone(), files, cache.clone()));
     report.tables += 1;
     report.entries += info.entries;
-    report.damage.extend(table.check());
+    report.damage.extend(table.check()?);
     Ok(())
 }
 

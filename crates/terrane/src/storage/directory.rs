@@ -21,7 +21,7 @@
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::journal::{Journal, JournalId, SLOT, next_generation};
+use crate::storage::journal::{Inherited, Journal, JournalId, SLOT, next_generation};
 use crate::storage::medium::{LOCK, Listed, Medium};
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
@@ -394,10 +394,10 @@ impl Directory {
         let generation = next_generation(head.last_generation)?;
         head.last_generation = generation;
         let id = JournalId { store: self.id(), generation };
-        let before = head.journal.as_ref().map_or(0, Journal::commits);
+        let inherited = head.journal.as_ref().map_or(Inherited::NONE, Journal::passes_on);
         let file = self.medium.create(&manifest(generation))?;
         let journal =
-            Journal::begin(file, (0, Journal::capacity_for(snapshot)), id, before, snapshot)?;
+            Journal::begin(file, (0, Journal::capacity_for(snapshot)), id, inherited, snapshot)?;
         let current = self.medium.create(CURRENT_TEMP)?;
         write_all_at(&*current, &encode_current(self.id(), generation), 0)?;
         current.sync()?;

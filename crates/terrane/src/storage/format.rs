@@ -7,14 +7,14 @@ pub(crate) const VERSION: u32 = 2;
 /// Features without which a store cannot be read, as far as this release knows them.
 pub(crate) const KNOWN_REQUIRED: u32 = 0;
 
-/// What a store says of its own format. Optional bits a reader may ignore.
+/// What a store says of its own format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The version.
     pub version: u32,
     /// A reader must know each of these features.
     pub required: u32,
-    /// A reader may ignore these.
+    /// A reader may ignore these; whoever writes the store keeps them.
     pub optional: u32,
 }
 
@@ -28,15 +28,20 @@ impl Format {
             let expected = format_args!("format version {VERSION}");
             return Err(Corruption::new(file, 0, expected, self.version).into());
         }
-        let unknown = self.required & !KNOWN_REQUIRED;
-        if self.version == VERSION && unknown == 0 {
-            return Ok(());
+        if self.version > VERSION {
+            let found = format_args!("format version {}", self.version);
+            return Err(Error::newer_format(file, found, format_args!("version {VERSION}")));
         }
-        Err(Error::newer_format(
-            file,
-            format_args!("version {}, required features {:#x}", self.version, self.required),
-            format_args!("version {VERSION}, required features {KNOWN_REQUIRED:#x}"),
-        ))
+        if self.required & !KNOWN_REQUIRED != 0 {
+            return Err(Error::newer_feature(file, self.required, KNOWN_REQUIRED));
+        }
+        Ok(())
+    }
+
+    /// Takes over the features of `other`, which is of the same version.
+    pub(crate) fn add(&mut self, other: Format) {
+        self.required |= other.required;
+        self.optional |= other.optional;
     }
 
     /// Its bytes: three words.

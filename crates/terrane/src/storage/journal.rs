@@ -79,14 +79,28 @@ impl JournalId {
     }
 }
 
+/// What a generation takes over from the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inherited {
+    /// The store's format, with features that this release may not know.
+    pub format: Format,
+    /// How many commits the store has made.
+    pub commits: u64,
+}
+
+impl Inherited {
+    /// That of a store's first generation.
+    pub(crate) const NONE: Inherited = Inherited { format: Format::CURRENT, commits: 0 };
+}
+
 /// An open journal, positioned after its last record.
 pub(crate) struct Journal {
     file: Arc<dyn File>,
     base: u64,
     capacity: u64,
     id: JournalId,
-    /// Commits before the first record, which is one itself.
-    before: u64,
+    /// Its first record is a commit itself.
+    inherited: Inherited,
     /// The index of the next record, and where it goes in each mirror.
     index: u64,
     end: u64,
@@ -114,17 +128,16 @@ impl Journal {
         (first * CAPACITY_FACTOR).max(LEAST_CAPACITY)
     }
 
-    /// Begins a generation in a region of `capacity` bytes from `base`, whatever lies there, after
-    /// `before` commits.
+    /// Begins a generation in a region of `capacity` bytes from `base`, whatever lies there.
     pub(crate) fn begin(
         file: Arc<dyn File>,
         (base, capacity): (u64, u64),
         id: JournalId,
-        before: u64,
+        inherited: Inherited,
         snapshot: &Record<'_>,
     ) -> Result<Self> {
         let first = snapshot.encode();
-        let (bytes, end) = lay_out([&*first], capacity, id, before, file.name())?;
+        let (bytes, end) = lay_out([&*first], capacity, id, inherited, file.name())?;
         if file.len()? <= base {
             // A new file reads as zeros where nothing is written.
             file.allocate(base + capacity)?;
@@ -140,7 +153,7 @@ impl Journal {
             base,
             capacity,
             id,
-            before,
+            inherited,
             index: 1,
             end,
             appended: 0,
@@ -160,11 +173,11 @@ impl Journal {
         self.all_there(&scan).map_or(Ok(()), Err)?;
         let records = scan.records.iter().map(|(_, payload)| *payload);
         let id = JournalId { generation, ..self.id };
-        let (bytes, _) = lay_out(records, self.capacity, id, self.before, name)?;
+        let (bytes, _) = lay_out(records, self.capacity, id, self.inherited, name)?;
         write_all_at(&*file, &bytes, base)?;
         file.sync()?;
-        let Journal { capacity, before, index, end, appended, in_doubt, .. } = *self;
-        let copy = Journal { file, base, capacity, id, before, index, end, appended, in_doubt };
+        let Journal { capacity, inherited, index, end, appended, in_doubt, .. } = *self;
+        let copy = Journal { file, base, capacity, id, inherited, index, end, appended, in_doubt };
         copy.witness();
         Ok(copy)
     }
@@ -179,12 +192,14 @@ impl Journal {
         let bytes = read_region(&*file, base, capacity)?;
         let scan = scan(&bytes, id, file.name(), base)?;
         let replayed = replay(file.name(), &scan.records)?;
-        let Scan { records, repaired, end, discarded_bytes, capacity, before, witness, .. } = scan;
+        let Scan { records, repaired, end, discarded_bytes, capacity, inherited, witness, .. } =
+            scan;
         let index = records.len() as u64;
         let last = records.last().filter(|_| index > 1);
         let last = last.map(|(at, payload)| (*at, payload.to_vec()));
         let (appended, in_doubt) = (0, false);
-        let journal = Journal { file, base, capacity, id, before, index, end, appended, in_doubt };
+        let journal =
+            Journal { file, base, capacity, id, inherited, index, end, appended, in_doubt };
         // The last record's witness may not be durable, a record behind it that was never synced may
         // be there, and a witness may have been refused.
         let witnessed = witness.saturating_add(3) >= index;
@@ -215,7 +230,17 @@ impl Journal {
 
     /// How many commits the store has made, those of earlier generations included.
     pub(crate) fn commits(&self) -> u64 {
-        self.before + self.index
+        self.inherited.commits + self.index
+    }
+
+    /// What the next generation takes over.
+    pub(crate) fn passes_on(&self) -> Inherited {
+        Inherited { commits: self.commits(), ..self.inherited }
+    }
+
+    /// Has the next generation take over these features, too.
+    pub(crate) fn add_features(&mut self, format: Format) {
+        self.inherited.format.add(format);
     }
 
     /// Writes how many records are durable. Not synced, and an error is no failure of the commit:
@@ -370,7 +395,7 @@ fn lay_out<'a>(
     records: impl IntoIterator<Item = &'a [u8]>,
     capacity: u64,
     id: JournalId,
-    before: u64,
+    inherited: Inherited,
     file: &str,
 ) -> Result<(Vec<u8>, u64)> {
     let mut bytes = Vec::new();
@@ -381,9 +406,9 @@ fn lay_out<'a>(
     for (index, record) in (0..).zip(records) {
         let mut payload = Vec::new();
         if index == 0 {
-            Format::CURRENT.encode(&mut payload);
+            inherited.format.encode(&mut payload);
             payload.extend_from_slice(&id.store.bytes());
-            payload.extend_from_slice(&before.to_le_bytes());
+            payload.extend_from_slice(&inherited.commits.to_le_bytes());
             payload.extend_from_slice(&capacity.to_le_bytes());
         }
         payload.extend_from_slice(record);
@@ -436,8 +461,8 @@ pub struct Scan<'a> {
     pub capacity: u64,
     /// The record there is lost, though later ones are not.
     lost: Option<Corruption>,
-    /// How many commits the store had made before the first record.
-    pub before: u64,
+    /// What the first record says of the store before it.
+    pub inherited: Inherited,
     /// How many records the witness counts, at most as many as there are.
     pub witness: u64,
 }
@@ -455,7 +480,7 @@ pub fn scan<'a>(bytes: &'a [u8], id: JournalId, file: &str, base: u64) -> Result
 /// As [`scan`], up to a record that is lost.
 fn prefix<'a>(bytes: &'a [u8], id: JournalId, file: &str, base: u64) -> Result<Scan<'a>> {
     let generation = id.generation;
-    let (capacity, before) = region_header(bytes, id, file, base)?;
+    let (capacity, inherited) = region_header(bytes, id, file, base)?;
     let witness = decode_witness(bytes, capacity, id);
     let half = capacity / 2;
     let end = bytes.len().min(2 * half);
@@ -467,7 +492,7 @@ fn prefix<'a>(bytes: &'a [u8], id: JournalId, file: &str, base: u64) -> Result<S
         end: 0,
         discarded_bytes: 0,
         capacity,
-        before,
+        inherited,
         witness,
         lost: None,
     };
@@ -578,10 +603,9 @@ fn first_at(bytes: &[u8], at: usize) -> Option<(JournalId, u64)> {
     frame(bytes, at, id).filter(|first| first.index == 0).map(|_| (id, capacity))
 }
 
-/// The region's length, and the commits before it, as its first record says. Where its first copy is
-/// lost, the second is in the
-/// middle of a region that is there whole. The first mirror must be.
-fn region_header(bytes: &[u8], id: JournalId, file: &str, base: u64) -> Result<(usize, u64)> {
+/// The region's length, and what it took over, as its first record says. Where its first copy is
+/// lost, the second is in the middle of a region that is there whole. The first mirror must be.
+fn region_header(bytes: &[u8], id: JournalId, file: &str, base: u64) -> Result<(usize, Inherited)> {
     let copy = |at| frame(bytes, at, id).filter(|f| f.index == 0);
     let first = copy(0).or_else(|| copy(bytes.len() / 2)).ok_or_else(|| {
         let expected = format!("the first record of generation {}", id.generation);
@@ -589,13 +613,14 @@ fn region_header(bytes: &[u8], id: JournalId, file: &str, base: u64) -> Result<(
     })?;
     let mut d = Decoder::new(first.payload);
     let malformed = || Corruption::new(file, base, "a region header", "fewer bytes");
-    Format::decode(&mut d).ok_or_else(malformed)?.check(file)?;
+    let format = Format::decode(&mut d).ok_or_else(malformed)?;
+    format.check(file)?;
     let _store = StoreId::decode(&mut d).ok_or_else(malformed)?;
-    let before = d.u64().ok_or_else(malformed)?;
+    let commits = d.u64().ok_or_else(malformed)?;
     let capacity = d.u64().ok_or_else(malformed)?;
     let sound = |c: &usize| *c > 0 && (*c as u64).is_multiple_of(2 * SLOT) && *c / 2 <= bytes.len();
     let sound = usize::try_from(capacity).ok().filter(sound);
-    sound.map(|capacity| (capacity, before)).ok_or_else(|| {
+    sound.map(|capacity| (capacity, Inherited { format, commits })).ok_or_else(|| {
         let expected = format!("a journal of {capacity} bytes, in two halves");
         let found = format!("{} bytes", bytes.len());
         Corruption::new(file, base, expected, found).into()

@@ -34,6 +34,7 @@ pub mod fuzz {
 }
 
 pub use directory::Directory;
+pub(crate) use format::KNOWN_REQUIRED;
 pub use id::StoreId;
 pub use terrane_table::file::{File, read_exact_at, write_all_at};
 pub use volume::Volume;

@@ -9,7 +9,7 @@
 //! Numbers are varints. Extents are counted in units of 4 KiB; a directory's files have none.
 
 use crate::codec::{Decoder, put_varint};
-use crate::error::{Corruption, Result};
+use crate::error::{Corruption, Error, Result};
 use crate::sorted::SortedMap;
 use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::{FileId, FileKind};
@@ -61,13 +61,30 @@ impl Record<'_> {
     }
 }
 
-/// Reads what `encode` wrote; `None` where it is malformed.
-#[must_use]
-pub fn decode(bytes: &[u8]) -> Option<Record<'_>> {
+/// Why bytes are no record that this release reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// No release writes them.
+    Malformed,
+    /// A later release does: there is a file of this kind.
+    Kind(u8),
+}
+
+/// Reads what `encode` wrote.
+///
+/// # Errors
+/// [`Unread`] for other bytes.
+pub fn decode(bytes: &[u8]) -> Result<Record<'_>, Unread> {
+    let mut unknown = None;
+    take_record(bytes, &mut unknown).ok_or(unknown.map_or(Unread::Malformed, Unread::Kind))
+}
+
+/// A record; `None` where there is none, for that of an `unknown` kind of file if there is one.
+fn take_record<'a>(bytes: &'a [u8], unknown: &mut Option<u8>) -> Option<Record<'a>> {
     let mut d = Decoder::new(bytes);
     let mut record = Record::default();
     for _ in 0..d.varint()? {
-        let id = take_id(&mut d)?;
+        let id = take_id(&mut d, unknown)?;
         let mut placement =
             Placement { len: d.varint()?, backing: d.u8()?, ..Placement::default() };
         for _ in 0..d.varint()? {
@@ -76,7 +93,7 @@ pub fn decode(bytes: &[u8]) -> Option<Record<'_>> {
         record.placed.push((id, placement));
     }
     for _ in 0..d.varint()? {
-        record.dropped.push(take_id(&mut d)?);
+        record.dropped.push(take_id(&mut d, unknown)?);
     }
     record.edit = match d.u8()? {
         0 if d.is_empty() => None,
@@ -94,11 +111,14 @@ fn put_id(out: &mut Vec<u8>, id: FileId) {
     put_varint(out, id.number);
 }
 
-fn take_id(d: &mut Decoder<'_>) -> Option<FileId> {
+fn take_id(d: &mut Decoder<'_>, unknown: &mut Option<u8>) -> Option<FileId> {
     let kind = match d.u8()? {
         0 => FileKind::Log,
         1 => FileKind::Table,
-        _ => return None,
+        kind => {
+            *unknown = Some(kind);
+            return None;
+        }
     };
     Some(FileId { kind, number: d.varint()? })
 }
@@ -119,8 +139,15 @@ pub(crate) fn replay(file: &str, records: &[(u64, &[u8])]) -> Result<Replayed> {
         let bad = |expected: &str, found: String| {
             Corruption::new(file, *offset, expected.to_owned(), found)
         };
-        let record = decode(bytes)
-            .ok_or_else(|| bad("a record", format!("{} bytes that are none", bytes.len())))?;
+        let record = decode(bytes).map_err(|unread| match unread {
+            Unread::Malformed => {
+                Error::from(bad("a record", format!("{} bytes that are none", bytes.len())))
+            }
+            Unread::Kind(kind) => {
+                let found = format_args!("a file of kind {kind}");
+                Error::newer_format(file, found, "logs and tables")
+            }
+        })?;
         out.live.extend(record.placed);
         for id in record.dropped {
             if out.live.remove(&id).is_none() {
@@ -156,12 +183,23 @@ mod tests {
                 edit: edit.as_deref(),
             };
             let bytes = record.encode();
-            prop_assert_eq!(decode(&bytes), Some(record.clone()));
+            prop_assert_eq!(decode(&bytes), Ok(record.clone()));
             let fixed = bytes.len() - record.edit.map_or(0, <[u8]>::len);
             for cut in 0..fixed {
-                prop_assert_eq!(decode(&bytes[..cut]), None);
+                prop_assert_eq!(decode(&bytes[..cut]), Err(Unread::Malformed));
             }
             let _ = decode(&noise);
+        }
+    }
+
+    #[test]
+    fn a_file_of_a_later_kind_is_refused_by_name_whether_placed_or_dropped() {
+        let placed = [1, 7, 9, 0, 0, 0, 0, 0];
+        let dropped = [0, 1, 7, 9, 0];
+        for record in [&placed[..], &dropped] {
+            let read = replay("MANIFEST-000001", &[(0, record)]);
+            let Err(Error::NewerFormat(newer)) = read else { panic!("{read:?}") };
+            assert_eq!(newer.found, "a file of kind 7");
         }
     }
 }

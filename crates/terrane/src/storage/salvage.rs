@@ -144,6 +144,7 @@ impl Remains {
         let mut replayed = replay(name, &pairs);
         let mut kept = pairs.len();
         // A record that does not follow from those before is as good as none.
+        self.notes.extend(replayed.as_ref().err().map(ToString::to_string));
         while replayed.is_err() && kept > 0 {
             kept -= 1;
             self.whole = false;

@@ -1,7 +1,7 @@
 //! The catalog: every edit applied. It is the whole durable state but for tables and logs.
 
 use super::bounds;
-use super::edit::{Change, Edit};
+use super::edit::{Change, Edit, Features};
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::keyspace::KeyspaceId;
@@ -57,6 +57,8 @@ pub struct Catalog {
     pub logs: Vec<LogRecord>,
     /// The sequence with which the oldest live log begins.
     pub log_start: Seq,
+    /// The features that edits gave the store.
+    pub features: Features,
 }
 
 impl Catalog {
@@ -166,6 +168,10 @@ impl Catalog {
                 self.logs.retain(|log| log.number >= below);
                 self.log_start = next;
             }
+            Change::Features(Features { required, optional }) => {
+                self.features.required |= required;
+                self.features.optional |= optional;
+            }
         }
         Ok(())
     }
@@ -174,6 +180,9 @@ impl Catalog {
     #[must_use]
     pub fn snapshot(&self) -> Edit {
         let mut changes = vec![Change::NextId(self.next_id)];
+        if self.features != Features::default() {
+            changes.push(Change::Features(self.features));
+        }
         for (&keyspace, record) in &self.keyspaces {
             changes.push(Change::CreateKeyspace {
                 id: keyspace,

@@ -1,13 +1,17 @@
 //! Edits: one change of the durable state, as a journal record.
 //!
 //! An edit is a list of changes, each `tag u8, length varint, body`. A reader skips an unknown
-//! change whose tag is 128 or above (optional) and refuses one below (required).
+//! change whose tag is 128 or above (optional) and refuses one below (required). A [`Body`] may end
+//! in fields that a later release added.
 
+use super::body::Body;
+use super::body::Unread::{self, Malformed};
 use super::plan;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
+use crate::storage::KNOWN_REQUIRED;
 use terrane_policy::{Compaction, Histogram, LevelChange, RunId, TableId, TableInfo};
 
 /// One change of the durable state.
@@ -101,6 +105,18 @@ pub enum Change {
         /// The sequence with which the oldest live log begins.
         next: Seq,
     },
+    /// The store has these features from now on, besides those that it has.
+    Features(Features),
+}
+
+/// Features of a store, a bit each. They add to those in the header of its journal, which cannot
+/// change within a generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// A reader must know each of these.
+    pub required: u64,
+    /// A reader may ignore these, and whoever writes the store keeps them.
+    pub optional: u64,
 }
 
 /// A list of changes that take effect together.
@@ -122,6 +138,7 @@ const SET_POLICY: u8 = 9;
 const REMAINING: u8 = 10;
 const POLICY_STATE: u8 = 11;
 const LEVELS: u8 = 12;
+const FEATURES: u8 = 14;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -144,7 +161,7 @@ impl Edit {
     ///
     /// # Errors
     /// [`Error::Corrupt`] where the bytes are malformed, [`Error::NewerFormat`] for a required
-    /// change that this release does not know.
+    /// change, or a required part of one, that this release does not know.
     pub fn decode(bytes: &[u8], record: u64) -> Result<Edit> {
         let mut changes = Vec::new();
         let mut d = Decoder::new(bytes);
@@ -159,30 +176,28 @@ impl Edit {
         };
         while let Some(tag) = d.u8() {
             let body = d.bytes().ok_or_else(|| damage(&d, "an edit that ends early"))?;
-            let mut b = Decoder::new(body);
-            match decode_change(tag, &mut b) {
-                Decoded::Change(change) if b.is_empty() => changes.push(change),
-                Decoded::Unknown if tag >= OPTIONAL => {}
-                Decoded::Unknown => {
-                    return Err(Error::newer_format(
-                        "manifest",
-                        format_args!("a change of kind {tag}"),
-                        format_args!("kind {LEVELS}"),
-                    ));
-                }
-                Decoded::Change(_) | Decoded::Malformed => {
+            let mut body = Body::new(body);
+            let change = decode_change(tag, &mut body);
+            match change.and_then(|change| body.end().map(|()| change)) {
+                Ok(change) => changes.push(change),
+                Err(Malformed) => {
                     return Err(damage(&d, &format!("a malformed change of kind {tag}")).into());
+                }
+                Err(_) if tag >= OPTIONAL => {}
+                Err(Unread::Change) => {
+                    let found = format_args!("a change of kind {tag}");
+                    let known = format_args!("kinds up to {FEATURES}");
+                    return Err(Error::newer_format("manifest", found, known));
+                }
+                Err(Unread::Part(what, number)) => {
+                    let found = format_args!("{what} {number} in a change of kind {tag}");
+                    let known = format_args!("no such {what}");
+                    return Err(Error::newer_format("manifest", found, known));
                 }
             }
         }
         Ok(Edit { changes })
     }
-}
-
-enum Decoded {
-    Change(Change),
-    Unknown,
-    Malformed,
 }
 
 fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
@@ -251,75 +266,61 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, *next);
             RETIRE_LOGS
         }
+        Change::Features(Features { required, optional }) => {
+            put_varint(out, *required);
+            put_varint(out, *optional);
+            FEATURES
+        }
     }
 }
 
-fn decode_change(tag: u8, d: &mut Decoder<'_>) -> Decoded {
-    let change = match tag {
-        NEXT_ID => d.varint().map(Change::NextId),
-        CREATE_KEYSPACE => create_keyspace(d),
-        DROP_KEYSPACE => keyspace(d).map(|id| Change::DropKeyspace { id }),
-        SET_POLICY => keyspace(d)
-            .zip(text(d))
-            .map(|(keyspace, policy)| Change::SetPolicy { keyspace, policy }),
-        POLICY_STATE => keyspace(d)
-            .zip(d.bytes())
-            .map(|(keyspace, state)| Change::PolicyState { keyspace, state: state.to_vec() }),
-        REMAINING => remaining(d),
-        LEVELS => levels(d),
-        ADD_TABLE => add_table(d),
-        DROP_TABLE => keyspace(d)
-            .zip(d.varint())
-            .map(|(keyspace, n)| Change::DropTable { keyspace, table: TableId(n) }),
-        FLUSHED => keyspace(d)
-            .zip(d.varint())
-            .map(|(keyspace, through)| Change::Flushed { keyspace, through }),
-        OPEN_LOG => open_log(d),
-        RETIRE_LOGS => {
-            d.varint().zip(d.varint()).map(|(below, next)| Change::RetireLogs { below, next })
+fn decode_change(tag: u8, d: &mut Body<'_>) -> Result<Change, Unread> {
+    Ok(match tag {
+        NEXT_ID => Change::NextId(d.varint()?),
+        CREATE_KEYSPACE => {
+            Change::CreateKeyspace { id: d.keyspace()?, name: d.text()?, policy: d.text()? }
         }
-        _ => return Decoded::Unknown,
-    };
-    change.map_or(Decoded::Malformed, Decoded::Change)
+        DROP_KEYSPACE => Change::DropKeyspace { id: d.keyspace()? },
+        SET_POLICY => Change::SetPolicy { keyspace: d.keyspace()?, policy: d.text()? },
+        POLICY_STATE => Change::PolicyState { keyspace: d.keyspace()?, state: d.bytes()?.to_vec() },
+        REMAINING => Change::Remaining {
+            keyspace: d.keyspace()?,
+            number: d.varint()?,
+            plan: plan::decode(d)?,
+        },
+        LEVELS => Change::Levels { keyspace: d.keyspace()?, change: level_change(d)? },
+        ADD_TABLE => Change::AddTable {
+            keyspace: d.keyspace()?,
+            // A level's index is small in every tree; a bound keeps damaged bytes from asking for
+            // memory.
+            level: d.length().and_then(|level| (level < 64).then_some(level).ok_or(Malformed))?,
+            run: RunId(d.varint()?),
+            info: decode_info(d)?,
+        },
+        DROP_TABLE => Change::DropTable { keyspace: d.keyspace()?, table: TableId(d.varint()?) },
+        FLUSHED => Change::Flushed { keyspace: d.keyspace()?, through: d.varint()? },
+        OPEN_LOG => Change::OpenLog { number: d.varint()?, file: d.varint()?, salt: d.u64()? },
+        RETIRE_LOGS => Change::RetireLogs { below: d.varint()?, next: d.varint()? },
+        FEATURES => Change::Features(features(d)?),
+        _ => return Err(Unread::Change),
+    })
 }
 
-fn open_log(d: &mut Decoder<'_>) -> Option<Change> {
-    Some(Change::OpenLog { number: d.varint()?, file: d.varint()?, salt: d.u64()? })
+fn level_change(d: &mut Body<'_>) -> Result<LevelChange, Unread> {
+    let (kind, level) = (d.u8()?, d.length()?);
+    match kind {
+        0 => Ok(LevelChange::Add(level)),
+        1 => Ok(LevelChange::Drop(level)),
+        _ => Err(Unread::Part("level change", kind.into())),
+    }
 }
 
-fn keyspace(d: &mut Decoder<'_>) -> Option<KeyspaceId> {
-    u32::try_from(d.varint()?).ok().map(KeyspaceId)
-}
-
-fn text(d: &mut Decoder<'_>) -> Option<String> {
-    String::from_utf8(d.bytes()?.to_vec()).ok()
-}
-
-fn create_keyspace(d: &mut Decoder<'_>) -> Option<Change> {
-    Some(Change::CreateKeyspace { id: keyspace(d)?, name: text(d)?, policy: text(d)? })
-}
-
-fn remaining(d: &mut Decoder<'_>) -> Option<Change> {
-    let (keyspace, number) = (keyspace(d)?, d.varint()?);
-    Some(Change::Remaining { keyspace, number, plan: plan::decode(d)? })
-}
-
-fn levels(d: &mut Decoder<'_>) -> Option<Change> {
-    let (keyspace, kind) = (keyspace(d)?, d.u8()?);
-    let level = d.length()?;
-    let change = match kind {
-        0 => LevelChange::Add(level),
-        1 => LevelChange::Drop(level),
-        _ => return None,
-    };
-    Some(Change::Levels { keyspace, change })
-}
-
-fn add_table(d: &mut Decoder<'_>) -> Option<Change> {
-    let keyspace = keyspace(d)?;
-    // A level's index is small in every tree; a bound keeps damaged bytes from asking for memory.
-    let level = d.length().filter(|level| *level < 64)?;
-    Some(Change::AddTable { keyspace, level, run: RunId(d.varint()?), info: decode_info(d)? })
+fn features(d: &mut Body<'_>) -> Result<Features, Unread> {
+    let features = Features { required: d.varint()?, optional: d.varint()? };
+    match features.required & !u64::from(KNOWN_REQUIRED) {
+        0 => Ok(features),
+        unknown => Err(Unread::Part("required feature bit", unknown.trailing_zeros().into())),
+    }
 }
 
 fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {
@@ -331,8 +332,8 @@ fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {
     put_bytes(out, &info.largest);
 }
 
-fn decode_info(d: &mut Decoder<'_>) -> Option<TableInfo> {
-    Some(TableInfo {
+fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
+    Ok(TableInfo {
         id: TableId(d.varint()?),
         bytes: d.varint()?,
         entries: d.varint()?,
@@ -395,6 +396,7 @@ mod tests {
                 Change::Flushed { keyspace, through: 14 },
                 Change::OpenLog { number: 12, file: 4, salt: 5 },
                 Change::RetireLogs { below: 12, next: 15 },
+                Change::Features(Features { required: 0, optional: 6 }),
                 Change::DropKeyspace { id: keyspace },
             ],
         }
@@ -412,6 +414,81 @@ mod tests {
         assert_eq!(Edit::decode(&bytes, 0).unwrap(), sample());
         bytes.extend([100, 0]);
         assert!(matches!(Edit::decode(&bytes, 0), Err(Error::NewerFormat(_))));
+    }
+
+    /// Every change of the sample, its body followed by `more`.
+    fn extended(more: &[u8]) -> Vec<Vec<u8>> {
+        let extend = |change: &Change| {
+            let mut body = Vec::new();
+            let mut bytes = vec![encode_change(change, &mut body)];
+            body.extend(more);
+            put_bytes(&mut bytes, &body);
+            bytes
+        };
+        sample().changes.iter().map(extend).collect()
+    }
+
+    /// What a refusal of a later release's bytes names.
+    fn refused(bytes: &[u8]) -> String {
+        match Edit::decode(bytes, 0) {
+            Err(Error::NewerFormat(newer)) => newer.found,
+            other => panic!("{bytes:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_change_with_optional_fields_of_a_later_release_reads_as_without() {
+        for bytes in [&[2, 0][..], &[2, 1, 9, 8, 0], &[200, 1, 3, 7, 7, 7]] {
+            let edits = extended(bytes);
+            assert_eq!(Edit::decode(&edits.concat(), 0).unwrap(), sample());
+        }
+    }
+
+    #[test]
+    fn a_required_field_of_a_later_release_is_refused_by_name_in_every_change() {
+        for edit in extended(&[2, 1, 9, 7, 0]) {
+            assert_eq!(refused(&edit), format!("field 7 in a change of kind {}", edit[0]));
+        }
+    }
+
+    #[test]
+    fn added_fields_that_do_not_ascend_or_end_early_are_damage() {
+        for more in [&[0, 0][..], &[4, 0, 4, 0], &[4, 0, 2, 0], &[2], &[2, 1], &[0x80]] {
+            for edit in extended(more) {
+                assert!(matches!(Edit::decode(&edit, 0), Err(Error::Corrupt(_))), "{edit:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn features_add_up_and_a_required_one_that_is_not_known_is_refused_by_name() {
+        let features = |required, optional| Edit {
+            changes: vec![Change::Features(Features { required, optional })],
+        };
+        let mut catalog = crate::version::Catalog::default();
+        for optional in [1, 1 << 63] {
+            let edit = Edit::decode(&features(0, optional).encode(), 0).unwrap();
+            catalog.apply(&edit).unwrap();
+        }
+        let mut again = crate::version::Catalog::default();
+        again.apply(&catalog.snapshot()).unwrap();
+        assert_eq!(again.features, Features { required: 0, optional: 1 << 63 | 1 });
+        let later = features(1 << 40, 0).encode();
+        assert_eq!(refused(&later), "required feature bit 40 in a change of kind 14");
+    }
+
+    #[test]
+    fn a_plan_of_a_later_release_is_refused_by_name() {
+        let plan = |order, action| [0, order, 1, 0, 2, 8, action];
+        for (plan, name) in [
+            (plan(2, 0), "order of groups 2 in a change of kind 10"),
+            (plan(0, 2), "action 2 in a change of kind 10"),
+        ] {
+            let body = [&[3, 6][..], &plan].concat();
+            let edit = [&[REMAINING, body.len() as u8][..], &body].concat();
+            assert_eq!(refused(&edit), name);
+        }
+        assert_eq!(refused(&[LEVELS, 3, 3, 2, 1]), "level change 2 in a change of kind 12");
     }
 
     #[test]

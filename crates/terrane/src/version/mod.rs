@@ -4,6 +4,7 @@
 //! 2. The [`Catalog`] is all edits applied: keyspaces with their shapes, the live logs, counters.
 //! 3. A [`Tree`] is one keyspace's shape with its tables open, immutable, shared by readers.
 
+mod body;
 mod bounds;
 mod catalog;
 mod edit;
@@ -11,5 +12,5 @@ mod plan;
 mod tree;
 
 pub use catalog::{Catalog, KeyspaceRecord, LogRecord};
-pub use edit::{Change, Edit};
+pub use edit::{Change, Edit, Features};
 pub use tree::{Grave, Graveyard, LiveTable, Tree};

@@ -1,6 +1,7 @@
 //! The bytes of what is left of a compaction (FORMAT.md, "Plans").
 
-use crate::codec::{Decoder, put_bytes, put_varint};
+use super::body::{Body, Unread};
+use crate::codec::{put_bytes, put_varint};
 use terrane_policy::{Action, Compaction, Destination, Group, Order, RunId, TableId};
 
 const MOVE: u8 = 0;
@@ -29,16 +30,16 @@ pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
     }
 }
 
-/// Takes a plan; `None` where it is malformed.
-pub(super) fn decode(d: &mut Decoder<'_>) -> Option<Compaction> {
-    let reason = String::from_utf8(d.bytes()?.to_vec()).ok()?;
+/// Takes a plan.
+pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
+    let reason = d.text()?;
     let order = match d.u8()? {
         0 => Order::Parallel,
         1 => Order::Sequential,
-        _ => return None,
+        other => return Err(Unread::Part("order of groups", other.into())),
     };
-    let groups = list(d, |d| {
-        let inputs = list(d, |d| d.varint().map(TableId))?;
+    let groups = d.list(|d| {
+        let inputs = d.list(|d| d.varint().map(TableId))?;
         let destination = Destination { level: d.length()?, run: RunId(d.varint()?) };
         let action = match d.u8()? {
             MOVE => Action::Move,
@@ -46,26 +47,13 @@ pub(super) fn decode(d: &mut Decoder<'_>) -> Option<Compaction> {
                 table_bytes: d.varint()?,
                 filter_bits: match d.varint()? {
                     0 => None,
-                    bits => Some(u32::try_from(bits - 1).ok()?),
+                    bits => Some(u32::try_from(bits - 1).map_err(|_| Unread::Malformed)?),
                 },
-                cuts: list(d, |d| d.bytes().map(<[u8]>::to_vec))?,
+                cuts: d.list(|d| d.bytes().map(<[u8]>::to_vec))?,
             },
-            _ => return None,
+            other => return Err(Unread::Part("action", other.into())),
         };
-        Some(Group { inputs, destination, action })
+        Ok(Group { inputs, destination, action })
     })?;
-    Some(Compaction { groups, order, reason })
-}
-
-/// Takes a varint count and as many items. Each is a byte at least, so that a wrong count asks for
-/// no memory.
-fn list<'a, T>(
-    d: &mut Decoder<'a>,
-    mut item: impl FnMut(&mut Decoder<'a>) -> Option<T>,
-) -> Option<Vec<T>> {
-    let mut items = Vec::new();
-    for _ in 0..d.varint()? {
-        items.push(item(d)?);
-    }
-    Some(items)
+    Ok(Compaction { groups, order, reason })
 }

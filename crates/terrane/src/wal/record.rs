@@ -102,7 +102,7 @@ impl<'a> Iterator for Batches<'a> {
         self.rest = Decoder::new(&[]);
         let (offset, expected) = (self.total - left, "the length of a batch, and the batch");
         let found = format!("{left} bytes that do not hold them");
-        Some(Err(BatchDamage { offset, expected, found }))
+        Some(Err(BatchDamage { offset, expected, found, newer: None }))
     }
 }
 

@@ -202,12 +202,10 @@ fn replay_log(
 }
 
 /// The numbers of batches and of their entries in a record whose checksums hold; a payload that does
-/// not decode is damage.
+/// not decode is damage, or has an entry of a later release.
 fn decoded(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<(u64, u64)> {
-    let damaged = |at: usize, damage: BatchDamage| {
-        let at = offset + (HEADER_BYTES + at + damage.offset) as u64;
-        Corruption::new(file, at, damage.expected, damage.found)
-    };
+    let damaged =
+        |at: usize, damage: BatchDamage| damage.within(file, offset + (HEADER_BYTES + at) as u64);
     let (mut count, mut entries) = (0, 0);
     for batch in batches(payload) {
         let (at, batch) = batch.map_err(|damage| damaged(0, damage))?;

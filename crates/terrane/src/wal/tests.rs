@@ -568,9 +568,38 @@ fn part_of_a_log_kept_as_a_value_hides_no_record_when_its_own_is_damaged() {
 #[test]
 fn a_payload_that_does_not_decode_under_a_right_checksum_is_corruption() {
     let disk = Disk::holding("log", Vec::new());
-    LogWriter::begin(disk.clone(), id(1), CAPACITY).unwrap().append(1, 0, &[&[0xff; 3]]).unwrap();
+    LogWriter::begin(disk.clone(), id(1), CAPACITY)
+        .unwrap()
+        .append(1, 0, &[&[1, 0xff, 0xff]])
+        .unwrap();
     let error = replay(&[(id(1), disk)], 1, 0, &mut |_, _| Ok(())).unwrap_err();
     assert!(matches!(&error, Error::Corrupt(damage) if damage.offset == 33), "{error}");
+}
+
+#[test]
+fn an_entry_of_a_later_kind_is_refused_by_name_and_never_discarded_as_a_torn_end() {
+    for (kind, name) in [
+        (2, "a range delete"),
+        (3, "a merge"),
+        (4, "a value that expires"),
+        (5, "a separated value"),
+        (6, "an entry of kind 6"),
+    ] {
+        let disk = Disk::holding("log", Vec::new());
+        let mut log = LogWriter::begin(disk.clone(), id(1), CAPACITY).unwrap();
+        let known = batch(1, 1, 10);
+        let later = [known.bytes(), &[kind, 0, 1, b'k']].concat();
+        log.append(1, 0, &[known.bytes()]).unwrap();
+        log.append(2, 0, &[known.bytes(), &later]).unwrap();
+        let mut applied = Vec::new();
+        let read = replay(&[(id(1), disk)], 1, 0, &mut |seq, _| {
+            applied.push(seq);
+            Ok(())
+        });
+        let Err(Error::NewerFormat(newer)) = read else { panic!("{read:?}") };
+        assert_eq!((newer.file.as_str(), newer.found.as_str()), ("log", name));
+        assert_eq!(applied, [1], "nothing of a record that is refused");
+    }
 }
 
 #[test]

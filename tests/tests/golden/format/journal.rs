@@ -214,9 +214,19 @@ impl Journal {
                     let (id, dropped, at) = (body.varint(), body.u8(), body.varint());
                     self.move_levels(id, dropped == 1, at);
                 }
+                14 => {
+                    let [required, _optional] = body.varints();
+                    assert_eq!(required, 0, "no required feature is known");
+                }
                 other => panic!("edit {other} is not in FORMAT.md"),
             }
-            assert!(body.is_empty(), "the body of edit {tag} is used up");
+            // Fields that were added: even ones may be skipped.
+            let mut last = 0;
+            while !body.is_empty() {
+                let (number, _) = (body.varint(), body.bytes());
+                assert!(number > last && number % 2 == 0, "field {number} of edit {tag}");
+                last = number;
+            }
         }
         for [keyspace, table] in dropped {
             self.keyspace(keyspace).tables.remove(&table).expect("a dropped table is there");

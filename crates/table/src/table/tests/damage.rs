@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::codec::put_varint;
+use crate::read::known_kind;
 use crate::table::block_writer::BlockWriter;
 use crate::table::filter::Filter;
 use crate::table::footer::{Footer, Section, encode_directory, kind};
@@ -55,20 +56,24 @@ fn every_flipped_bit_is_found_and_never_believed() {
     let before = open(&file, &info).unwrap();
     assert!(before.properties().unwrap().blocks > 3);
     assert!(before.opened().unwrap().partitions.len() > 2);
-    assert_eq!(before.check(), []);
+    assert_eq!(before.check().unwrap(), []);
     for bit in 0..8 * file.bytes().len() {
         file.flip(bit);
-        assert_ne!(before.check(), [], "bit {bit} flipped while the table is open");
+        assert_ne!(before.check().unwrap(), [], "bit {bit} flipped while the table is open");
         match open(&file, &info) {
             Ok(after) => {
                 reads_the_truth_or_fails(&after, &entries);
-                assert_ne!(after.check(), [], "bit {bit} flipped before the table is opened");
+                assert_ne!(
+                    after.check().unwrap(),
+                    [],
+                    "bit {bit} flipped before the table is opened"
+                );
             }
             Err(e) => assert!(matches!(e, Error::Corrupt(_)), "{e}"),
         }
         file.flip(bit);
     }
-    assert_eq!(before.check(), []);
+    assert_eq!(before.check().unwrap(), []);
 }
 
 #[test]
@@ -97,7 +102,7 @@ fn a_sound_block_in_a_wrong_place_is_damage() {
     let swapped = open(&MemFile::holding(bytes), &info).unwrap();
     assert!(matches!(swapped.get(&[0], MAX_SEQ), Err(Error::Corrupt(c)) if c.offset == 0));
     assert_eq!(swapped.get(&[2], MAX_SEQ).unwrap().unwrap().1, value(2));
-    assert_eq!(swapped.check().len(), 2);
+    assert_eq!(swapped.check().unwrap().len(), 2);
 
     let other = write(&entries, 4, &options).0;
     assert!(matches!(open(&other, &info), Err(Error::Corrupt(c)) if c.found.contains("table 4")));
@@ -218,7 +223,7 @@ impl Parts {
         Footer { table, salt, commits, data_len, directory_offset, directory_len }
             .encode(&mut file);
         self.info.bytes = file.len() as u64;
-        open(&MemFile::holding(file), &Arc::new(self.info)).map(|table| table.check())
+        open(&MemFile::holding(file), &Arc::new(self.info)).and_then(|table| table.check())
     }
 }
 
@@ -226,14 +231,13 @@ impl Parts {
 fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
     assert_eq!(Parts::sound().check().unwrap(), []);
     type Edit = fn(&mut Parts);
-    let edits: [(&str, Edit); 18] = [
+    let edits: [(&str, Edit); 17] = [
         ("entries of a block swapped", |p| p.blocks[1].swap(0, 1)),
         ("an entry of the block before", |p| p.blocks[1][0].0 = vec![2]),
         ("an entry above its separator", |p| p.blocks[1][1].0 = vec![4, 0]),
         ("a version above its separator", |p| p.separators[1].1 = Tag::new(5, Kind::Put)),
         ("an entry at the separator before", |p| p.separators[0] = (vec![3], Tag(0))),
         ("separators that descend", |p| p.separators[2] = (vec![4], Tag::new(9, Kind::Put))),
-        ("a kind that is not known", |p| p.blocks[0][0].1 = Tag(0x1ff)),
         ("a count in the index", |p| p.counts[2] = 3),
         ("a key the filter denies", |p| p.hashes[0].truncate(1)),
         ("a key in the filter of another partition", |p| p.hashes.swap(0, 1)),
@@ -273,6 +277,27 @@ fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
         let mut parts = Parts::sound();
         edit(&mut parts.info);
         assert!(matches!(parts.check(), Err(Error::Corrupt(_))));
+    }
+}
+
+#[test]
+fn an_entry_of_a_later_kind_is_refused_by_name_by_reads_and_check() {
+    let kinds = [
+        (2, "a range delete"),
+        (3, "a merge"),
+        (4, "a value that expires"),
+        (5, "a separated value"),
+        (255, "an entry of kind 255"),
+    ];
+    for (kind, name) in kinds {
+        let entries = [1, kind].map(|kind: u8| (vec![kind], Tag(7 << 8 | u64::from(kind)), vec![]));
+        let table = table(&entries, 1, &TableOptions::default());
+        let found = table.get(&[kind], MAX_SEQ).unwrap().unwrap();
+        for refused in [known_kind(found.0).err(), table.check().err()] {
+            let Some(Error::NewerFormat(newer)) = refused else { panic!("{refused:?}") };
+            assert_eq!(newer.found, name);
+        }
+        assert!(known_kind(table.get(&[1], MAX_SEQ).unwrap().unwrap().0).is_ok());
     }
 }
 

@@ -277,7 +277,7 @@ proptest! {
     ) {
         let (file, info) = write(&entries, 7, &options);
         let table = unopened(&file, &info, cache);
-        prop_assert_eq!(table.check(), []);
+        prop_assert_eq!(table.check().unwrap(), []);
         for access in [Access::Random, Access::Scan] {
             walk(&mut table.cursor(access), &entries, &steps);
         }
@@ -465,7 +465,7 @@ fn a_value_far_longer_than_a_block_comes_back() {
             [b"a", b"b"].map(|key| (key.to_vec(), Tag::new(1, Kind::Put), value.clone())).into();
         let table = table(&entries, 1, &options);
         assert_eq!(table.get(b"b", 1).unwrap().unwrap().1, value);
-        assert_eq!(table.check(), []);
+        assert_eq!(table.check().unwrap(), []);
         walk(&mut table.cursor(Access::Scan), &entries, &[Step::Last, Step::Prev(1)]);
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::storage::format::Format;
 use crate::storage::medium::MemoryMedium;
 
 /// Commits `edit` with a snapshot that says the same.
@@ -43,14 +44,16 @@ fn a_store_comes_back_without_leftovers_and_leaves_the_files_of_others_alone() {
     first.create(FileId::table(3), 0).unwrap();
     commit(&first, b"two", &[], &[FileId::table(1)]).unwrap();
     assert_eq!(first.files().unwrap().len(), 3, "dropped is not removed");
-    for name in ["MANIFEST-000009", "MANIFEST-1", CURRENT_TEMP, CREATING, "3.sst", "letter.txt"] {
+    for name in ["MANIFEST-000009", "MANIFEST-1", CURRENT_TEMP, CREATING, "3.sst", "00000003.blob"]
+    {
         medium.create(name).unwrap();
     }
     let second = open(&medium);
     let found = second.recover().unwrap().unwrap();
     assert_eq!(found.edits, [b"one", b"two"]);
     assert_eq!(second.files().unwrap(), [FileId::log(2)]);
-    let names = ["00000002.log", "3.sst", CURRENT, "MANIFEST-000001", "MANIFEST-1", "letter.txt"];
+    let names =
+        ["00000002.log", "00000003.blob", "3.sst", CURRENT, "MANIFEST-000001", "MANIFEST-1"];
     assert_eq!(medium.list().unwrap(), names);
     assert!(second.check().unwrap().is_empty());
 }
@@ -70,6 +73,26 @@ fn a_file_that_lives_is_neither_removed_nor_created_nor_dropped_twice() {
     assert_eq!((reader.read_at(&mut buf, 0).unwrap(), &buf), (5, b"table"));
     assert!(matches!(store.open(id), Err(Error::Io(_))));
     store.remove(id).expect("it is gone already");
+}
+
+#[test]
+fn optional_features_that_are_not_known_outlive_a_generation() {
+    let medium = MemoryMedium::new();
+    let first = store(&medium);
+    let later = Format { optional: 8, ..Format::CURRENT };
+    let mut head = lock(&first.head);
+    head.journal.as_mut().unwrap().add_features(later);
+    head.begin_anew = true;
+    drop(head);
+    commit(&first, b"by a later release", &[], &[]).unwrap();
+    let second = open(&medium);
+    second.recover().unwrap();
+    lock(&second.head).begin_anew = true;
+    commit(&second, b"by this one", &[], &[]).unwrap();
+    let third = open(&medium);
+    third.recover().unwrap();
+    let journal = lock(&third.head).journal.as_ref().unwrap().passes_on();
+    assert_eq!((journal.format, third.files().unwrap().len()), (later, 2));
 }
 
 #[test]

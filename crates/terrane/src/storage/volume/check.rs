@@ -17,12 +17,13 @@ impl Volume {
         let Some(journal) = &head.journal else { return Ok(Vec::new()) };
         let (offset, len) = journal.region();
         let region = Extent { offset, len };
-        let expected = self.superblock(journal.generation(), region);
         let name = self.backing0()?.name().to_owned();
         let mut damage = Vec::new();
         for (n, slot) in self.read_slots()?.iter().enumerate() {
+            let sound = matches!(slot, Slot::Valid(found)
+                if *found == self.superblock(found.format, journal.generation(), region));
             // After a switch that failed, a slot may be ahead; the next commit settles it.
-            if *slot != Slot::Valid(expected) && head.regions_in_doubt.is_empty() {
+            if !sound && head.regions_in_doubt.is_empty() {
                 damage.push(damaged_slot(&name, n, journal.generation()));
             }
         }

@@ -28,7 +28,7 @@ mod tidy;
 use crate::error::{Corruption, Error, Result};
 use crate::rules::Rule;
 use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::journal::{Journal, JournalId, SLOT, next_generation};
+use crate::storage::journal::{Inherited, Journal, JournalId, SLOT, next_generation};
 use crate::storage::lock;
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
@@ -296,8 +296,8 @@ impl Volume {
         let region = self.room.allocate_aligned(0, capacity, SLOT)?;
         let file = Arc::new(Channel::new(self.room.clone(), 0)?);
         let id = JournalId { store: self.id(), generation };
-        let before = head.journal.as_ref().map_or(0, Journal::commits);
-        let begun = Journal::begin(file, (region.offset, capacity), id, before, snapshot);
+        let inherited = head.journal.as_ref().map_or(Inherited::NONE, Journal::passes_on);
+        let begun = Journal::begin(file, (region.offset, capacity), id, inherited, snapshot);
         let journal = begun.inspect_err(|_| self.room.give(0, &[region]))?;
         self.switch(head, journal)
     }
@@ -309,7 +309,7 @@ impl Volume {
         let generation = journal.generation();
         head.regions_in_doubt.push(region);
         head.journal_bytes += len;
-        let superblock = self.superblock(generation, region);
+        let superblock = self.superblock(journal.passes_on().format, generation, region);
         self.write_slot(0, &superblock)?;
         self.write_slot(1, &superblock)?;
         let old = head.journal.replace(journal).map(|old| old.region());
@@ -386,7 +386,8 @@ impl Storage for Volume {
         self.claim(0, region, "the journal")?;
         let file = Arc::new(Channel::new(self.room.clone(), 0)?);
         let id = JournalId { store: superblock.id, generation: superblock.generation };
-        let opened = Journal::open(file, offset, len, id)?;
+        let mut opened = Journal::open(file, offset, len, id)?;
+        opened.journal.add_features(superblock.format);
         if !self.read_only {
             opened.journal.confirm(opened.last)?;
         }

@@ -32,9 +32,9 @@ impl Volume {
     }
 
     /// The superblock that names this journal region.
-    pub(super) fn superblock(&self, generation: u64, region: Extent) -> Superblock {
+    pub(super) fn superblock(&self, format: Format, generation: u64, region: Extent) -> Superblock {
         Superblock {
-            format: Format::CURRENT,
+            format,
             backings: self.room.backings().len() as u32,
             id: self.id(),
             generation,
@@ -126,7 +126,7 @@ impl Volume {
             let expected = "16 bytes that were drawn at random";
             return Err(Error::invalid("id of a new store", expected, self.id()));
         }
-        let marker = self.superblock(0, Extent { offset: 0, len: 0 });
+        let marker = self.superblock(Format::CURRENT, 0, Extent { offset: 0, len: 0 });
         let file = self.backing0()?;
         if file.len()? < RESERVED {
             file.set_len(RESERVED)?;

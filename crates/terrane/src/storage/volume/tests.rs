@@ -1,4 +1,4 @@
-use super::superblock::{SLOTS, Superblock};
+use super::superblock::{SLOTS, Slot, Superblock};
 use super::*;
 use crate::storage::format::Format;
 use crate::storage::medium::fault::{Fault, SECTORS, Survivors};
@@ -293,10 +293,34 @@ fn what_is_no_volume_or_not_all_of_it_is_refused() {
     assert!(matches!(open(&medium, 1).recover(), Err(Error::InvalidArgument(_))));
     let newer = Superblock {
         format: Format { required: 4, ..Format::CURRENT },
-        ..volume.superblock(99, Extent { offset: 0, len: 0 })
+        ..volume.superblock(Format::CURRENT, 99, Extent { offset: 0, len: 0 })
     };
     volume.write_slot(0, &newer).unwrap();
     assert!(matches!(open(&medium, 2).recover(), Err(Error::NewerFormat(_))));
+}
+
+#[test]
+fn optional_features_that_are_not_known_outlive_a_generation() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    table(&volume, 1, 10, 1);
+    let later = Format { optional: 8, ..Format::CURRENT };
+    for (n, slot) in volume.read_slots().unwrap().into_iter().enumerate() {
+        let Slot::Valid(superblock) = slot else { panic!("{slot:?}") };
+        volume.write_slot(n, &Superblock { format: later, ..superblock }).unwrap();
+    }
+    let volume = open(&medium, 1);
+    volume.recover().unwrap();
+    assert!(volume.check().unwrap().is_empty());
+    lock(&volume.head).begin_anew = true;
+    table(&volume, 2, 10, 2);
+    assert!(volume.check().unwrap().is_empty());
+    for slot in volume.read_slots().unwrap() {
+        assert!(matches!(slot, Slot::Valid(s) if (s.generation, s.format) == (2, later)));
+    }
+    let volume = open(&medium, 1);
+    volume.recover().unwrap();
+    assert_eq!(lock(&volume.head).journal.as_ref().unwrap().passes_on().format, later);
 }
 
 #[test]
