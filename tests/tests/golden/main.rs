@@ -151,6 +151,7 @@ fn lacks(store: &Store) -> Option<&'static str> {
         (store.remaining > 0, "a compaction that is half installed"),
         (store.policy_states > 0, "a policy that remembers something"),
         (store.blocks.iter().all(|blocks| *blocks > 0), "every kind of block"),
+        (store.named > 0, "tables that name their keyspace"),
         (store.partitioned > 0, "a table of several partitions"),
         (store.tombstones > 0 && store.old_versions > 0, "history in tables"),
         (store.records > store.torn && store.shared_records > 0, "records over keyspaces in logs"),

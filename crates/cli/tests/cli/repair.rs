@@ -101,6 +101,49 @@ fn all_rows_come_back_without_a_manifest_and_it_says_what_may_be_wrong() {
 }
 
 #[test]
+fn without_a_manifest_rows_come_back_to_their_keyspaces_by_name() {
+    let place = store();
+    let before = both(&place, "db");
+    // One more row of each keyspace, in the log.
+    for keyspace in ["default", "other"] {
+        place.run(&["put", "db", "logged", keyspace, "--keyspace", keyspace]).ok();
+    }
+    for manifest in files(&place, "MANIFEST") {
+        std::fs::remove_file(manifest).unwrap();
+    }
+    place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
+    let answer = repair(&place);
+    answer.fails(6, &["new holds what can be read of db"]);
+    assert_eq!(place.run(&["keyspaces", "new"]).text().lines().count(), 3);
+    for ((keyspace, mut before), after) in
+        ["default", "other"].into_iter().zip(before).zip(both(&place, "new"))
+    {
+        before.insert("logged".into(), keyspace.into());
+        assert!(after == before, "{keyspace}");
+    }
+}
+
+#[test]
+fn a_keyspace_made_again_under_its_name_is_not_mixed_with_the_one_dropped() {
+    let place = Place::new();
+    place.run(&["put", "db", "k", "old", "--keyspace", "again"]).ok();
+    place.run(&["compact", "db"]).ok();
+    let dropped = files(&place, ".sst");
+    let kept: Vec<_> = dropped.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    place.run(&["keyspaces", "db", "--drop", "again"]).ok();
+    place.run(&["put", "db", "k", "new", "--keyspace", "again"]).ok();
+    place.run(&["compact", "db"]).ok();
+    for (path, bytes) in dropped.iter().zip(kept) {
+        std::fs::write(path, bytes).unwrap();
+    }
+    for manifest in files(&place, "MANIFEST") {
+        std::fs::remove_file(manifest).unwrap();
+    }
+    repair(&place);
+    assert_eq!(rows(&place, "new", "again")["k"], "new");
+}
+
+#[test]
 fn what_the_manifest_says_before_its_damage_is_kept() {
     let place = Place::new();
     for value in ["old", "new"] {

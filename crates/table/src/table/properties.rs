@@ -2,7 +2,7 @@
 //!
 //! Stored as fields, each a number (varint) and a byte string (varint length, bytes). A reader
 //! passes over numbers it does not know; what it must know comes with a required feature of the
-//! footer.
+//! footer. Number 13 is reserved for the sets of prefixes that a table has.
 
 use super::Malformed;
 use crate::codec::{Decoder, put_bytes, put_varint};
@@ -35,6 +35,10 @@ pub struct Properties {
     pub blocks: u64,
     /// How the stored bytes spread over the keys: ascending, the last point is the table's end.
     pub histogram: Histogram,
+    /// The id of the keyspace for which the table was written, where it says so.
+    pub keyspace_id: Option<u32>,
+    /// Its name.
+    pub keyspace_name: Option<String>,
 }
 
 impl Properties {
@@ -82,6 +86,12 @@ impl Properties {
                 put_varint(out, point.bytes);
             }
         });
+        if let Some(id) = self.keyspace_id {
+            put(11, &|out| put_varint(out, id.into()));
+        }
+        if let Some(name) = &self.keyspace_name {
+            put(12, &|out| out.extend_from_slice(name.as_bytes()));
+        }
     }
 
     /// Reads the stored form.
@@ -124,11 +134,18 @@ impl Properties {
                 self.histogram = decode_histogram(field)?;
                 return Some(());
             }
+            11 => {
+                self.keyspace_id = Some(u32::try_from(decode_integer(field)?).ok()?);
+                return Some(());
+            }
+            12 => {
+                self.keyspace_name = Some(String::from_utf8(field.to_vec()).ok()?);
+                return Some(());
+            }
             _ => return Some(()),
         };
-        let mut d = Decoder::new(field);
-        *integer = d.varint()?;
-        d.is_empty().then_some(())
+        *integer = decode_integer(field)?;
+        Some(())
     }
 
     /// The first of the facts that `info` and this state differently, as (expected, found).
@@ -152,6 +169,11 @@ impl Properties {
             found.escape_ascii().to_string(),
         ))
     }
+}
+
+fn decode_integer(bytes: &[u8]) -> Option<u64> {
+    let mut d = Decoder::new(bytes);
+    d.varint().filter(|_| d.is_empty())
 }
 
 fn decode_histogram(bytes: &[u8]) -> Option<Histogram> {
@@ -218,6 +240,8 @@ mod tests {
             value_bytes: 0,
             blocks: 3,
             histogram: vec![HistogramPoint { key: b"z".to_vec(), bytes: 77 }].into(),
+            keyspace_id: Some(300),
+            keyspace_name: Some("rows".to_owned()),
         }
     }
 
@@ -226,11 +250,21 @@ mod tests {
         let mut stored = Vec::new();
         sample().encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), sample());
-        put_varint(&mut stored, 1 << 40);
-        put_bytes(&mut stored, b"from the future");
-        assert_eq!(Properties::decode(&stored).unwrap(), sample());
+        for later in [13, 1 << 40] {
+            put_varint(&mut stored, later);
+            put_bytes(&mut stored, b"from the future");
+            assert_eq!(Properties::decode(&stored).unwrap(), sample());
+        }
         assert!(Properties::decode(&stored[..stored.len() - 1]).is_err());
         assert_eq!(Properties::decode(&stored[4..]).unwrap_err().0.expected, "field 1");
+    }
+
+    #[test]
+    fn a_table_need_not_say_whose_it_is() {
+        let silent = Properties { keyspace_id: None, keyspace_name: None, ..sample() };
+        let mut stored = Vec::new();
+        silent.encode(&mut stored);
+        assert_eq!(Properties::decode(&stored).unwrap(), silent);
     }
 
     #[test]

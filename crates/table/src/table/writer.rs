@@ -96,6 +96,14 @@ impl TableWriter {
         self
     }
 
+    /// Says for which keyspace the table is, by its id and its name, while it has one.
+    #[must_use]
+    pub fn of_keyspace(mut self, id: u32, name: Option<String>) -> Self {
+        self.properties.keyspace_id = Some(id);
+        self.properties.keyspace_name = name;
+        self
+    }
+
     /// Leaves blocks in a cache while it has room.
     #[must_use]
     pub fn caching(mut self, cache: Arc<BlockCache>) -> Self {

@@ -40,7 +40,8 @@ impl Flush {
             Some(writing) => writing,
             None => {
                 let plan = engine.plan_flush(self.keyspace, &self.memtable);
-                let outputs = Outputs::new(engine, plan.cuts.clone(), u64::MAX, None);
+                let outputs =
+                    Outputs::new(engine, self.keyspace, plan.cuts.clone(), u64::MAX, None);
                 let retention = Retention::new(engine.snapshot_list());
                 let mut cursor = self.memtable.cursor();
                 cursor.seek_first()?;

@@ -3,6 +3,7 @@
 use crate::db::Engine;
 use crate::entry::Tag;
 use crate::error::Result;
+use crate::keyspace::KeyspaceId;
 use crate::rules::Rule;
 use crate::storage::{File, FileId};
 use crate::table::{TableOptions, TableWriter};
@@ -18,6 +19,9 @@ struct Building {
 
 /// Tables under construction: one open at a time, the others finished, synced and open for reading.
 pub(crate) struct Outputs {
+    /// Whose they are, and its name.
+    keyspace: KeyspaceId,
+    name: Option<String>,
     /// User keys at which a new table starts, ascending.
     cuts: Vec<Vec<u8>>,
     next_cut: usize,
@@ -32,6 +36,7 @@ impl Outputs {
     /// `filter_bits` for each key, or as many as the store's tables have.
     pub fn new(
         engine: &Engine,
+        keyspace: KeyspaceId,
         cuts: Vec<Vec<u8>>,
         table_bytes: u64,
         filter_bits: Option<u32>,
@@ -40,7 +45,16 @@ impl Outputs {
         if let Some(bits) = filter_bits {
             options.filter_bits_per_key = bits as f32;
         }
-        Outputs { cuts, next_cut: 0, table_bytes, options, building: None, finished: Vec::new() }
+        Outputs {
+            keyspace,
+            name: engine.keyspace_name(keyspace),
+            cuts,
+            next_cut: 0,
+            table_bytes,
+            options,
+            building: None,
+            finished: Vec::new(),
+        }
     }
 
     /// Appends an entry to the open table, or to the next one where a cut falls: only between user
@@ -58,6 +72,7 @@ impl Outputs {
                 let writer = TableWriter::new(file.clone(), id, &self.options);
                 let storage = engine.storage();
                 let writer = writer.of_store(storage.id().salt(), storage.commits());
+                let writer = writer.of_keyspace(self.keyspace.0, self.name.clone());
                 let writer = writer.caching(engine.cache().clone());
                 self.building.insert(Building { id, file, writer })
             }
@@ -151,14 +166,14 @@ mod tests {
     fn tables_are_cut_at_keys_and_sizes_and_hold_all_versions_of_a_key() {
         let db = store();
         let cuts = vec![vec![10], vec![10, 0], vec![90, 5]];
-        let mut by_key = Outputs::new(db.engine(), cuts, u64::MAX, None);
+        let mut by_key = Outputs::new(db.engine(), KeyspaceId(0), cuts, u64::MAX, None);
         write(&mut by_key, db.engine());
         let bounds = |outputs: &Outputs| {
             let infos = outputs.finished().iter().map(|t| t.table().info().clone());
             infos.map(|i| (i.smallest[0], i.largest[0], i.entries)).collect::<Vec<_>>()
         };
         assert_eq!(bounds(&by_key), [(0, 9, 30), (10, 10, 3), (11, 90, 240), (91, 99, 27)]);
-        let mut by_size = Outputs::new(db.engine(), Vec::new(), 500, None);
+        let mut by_size = Outputs::new(db.engine(), KeyspaceId(0), Vec::new(), 500, None);
         write(&mut by_size, db.engine());
         let sizes = bounds(&by_size);
         assert!(sizes.len() > 10 && sizes.iter().all(|(.., n)| n % 3 == 0), "{sizes:?}");
@@ -168,7 +183,7 @@ mod tests {
     fn filters_have_the_bits_that_the_plan_says() {
         let db = store();
         let with = |bits| {
-            let mut outputs = Outputs::new(db.engine(), Vec::new(), u64::MAX, bits);
+            let mut outputs = Outputs::new(db.engine(), KeyspaceId(0), Vec::new(), u64::MAX, bits);
             write(&mut outputs, db.engine());
             let table = outputs.finished()[0].table().clone();
             (1000..2000u64)

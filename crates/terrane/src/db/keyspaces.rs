@@ -45,6 +45,11 @@ impl Engine {
         self.keyspaces.load().values().map(|k| k.name.clone()).collect()
     }
 
+    /// The name of a keyspace that is not dropped.
+    pub(crate) fn keyspace_name(&self, id: KeyspaceId) -> Option<String> {
+        self.keyspaces.load().get(&id).map(|keyspace| keyspace.name.clone())
+    }
+
     /// Removes a keyspace with all it holds; answers whether there was one.
     ///
     /// # Errors

@@ -233,8 +233,7 @@ impl Engine {
         batch: &[u8],
     ) -> Result<()> {
         for entry in batch::decode(batch) {
-            let (kind, id, key, value) =
-                entry.map_err(|damage| Corruption::new("log", 0, "a sound batch", damage))?;
+            let (kind, id, key, value) = entry.map_err(|damage| damage.within("log", 0))?;
             // A keyspace that was dropped has no record, and its entries go with it.
             let Some(record) = catalog.keyspaces.get(&id) else { continue };
             if seq <= record.flushed {
@@ -278,10 +277,14 @@ impl Engine {
     }
 
     /// Writes a replayed memtable as tables that no edit names yet.
-    fn write_replayed(&self, memtable: &Arc<Memtable>) -> Result<Vec<Arc<LiveTable>>> {
+    fn write_replayed(
+        &self,
+        keyspace: KeyspaceId,
+        memtable: &Arc<Memtable>,
+    ) -> Result<Vec<Arc<LiveTable>>> {
         // There are no readers yet: only the newest version of a key counts.
         let mut retention = Retention::new(Vec::new());
-        let mut outputs = Outputs::new(self, Vec::new(), u64::MAX, None);
+        let mut outputs = Outputs::new(self, keyspace, Vec::new(), u64::MAX, None);
         let mut cursor = memtable.cursor();
         cursor.seek_first()?;
         while cursor.valid() {
@@ -305,7 +308,7 @@ impl Engine {
         let mut tables = Vec::new();
         for (id, list) in memtables.iter() {
             for memtable in list {
-                tables.extend(self.write_replayed(memtable)?.into_iter().map(|t| (*id, t)));
+                tables.extend(self.write_replayed(*id, memtable)?.into_iter().map(|t| (*id, t)));
             }
         }
         let mut state = lock(&self.state);

@@ -4,6 +4,7 @@
 //! 1. The manifest says, as far as it can be read, which keyspaces there are, which tables live, and
 //!    in which file each log lies. Where its end is lost, or all of it, the other tables and logs
 //!    count as well: they are newer, or nobody knows.
+//!    A table says itself for which keyspace it was written, where the manifest does not.
 //! 2. Of each log every valid record is taken, wherever it lies.
 //! 3. Keyspace by keyspace, tables and logs are merged. Of each key the version with the greatest
 //!    sequence counts, and is put into the new store, unless it is a delete.
@@ -21,7 +22,7 @@ use crate::options::Durability;
 use crate::read::Cursor;
 use crate::storage::salvage::Remains;
 use crate::storage::{File, FileId, FileKind};
-use crate::table::{LostBlock, Salvage};
+use crate::table::{LostBlock, Properties, Salvage};
 use crate::version::{Catalog, Edit};
 use crate::wal::{self, LogId};
 use std::cmp::Reverse;
@@ -95,12 +96,18 @@ pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
         sources.entry(id.0).or_default();
         known.names.insert(id.0, keyspace.name.clone());
     }
-    for (id, sources) in sources {
-        let name = known.names.get(&id).cloned().unwrap_or_else(|| unnamed(id));
+    // Of keyspaces of one name the last counts: the others were dropped before it was made.
+    let mut taken = BTreeSet::new();
+    for (id, sources) in sources.into_iter().rev() {
+        let mut name = known.names.get(&id).cloned().unwrap_or_else(|| unnamed(id));
+        if !taken.insert(name.clone()) {
+            name = format!("{name} (keyspace {id})");
+        }
         let keyspace = known.keyspace(id, &name, target, &mut report)?;
         let rows = write(sources, target, &keyspace, &mut report)?;
         report.rows.push((name, rows));
     }
+    report.rows.reverse();
     target.sync()?;
     let sound = |file: &SalvagedFile| file.lost.is_empty() && file.lost_blocks.is_empty();
     report.complete = known.whole && !strays && report.files.iter().all(sound);
@@ -183,7 +190,7 @@ fn read_tables(
         match Salvage::open(file.clone()) {
             Ok(table) => {
                 strays += usize::from(named.is_none());
-                let keyspace = named.unwrap_or_else(|| known.guess());
+                let keyspace = named.unwrap_or_else(|| known.guess(table.properties()));
                 salvaged.keyspace = Some(known.name(keyspace));
                 let tables = &mut sources.entry(keyspace).or_default().tables;
                 tables.push((report.files.len(), table));
@@ -205,9 +212,8 @@ fn read_tables(
     }
     if strays > 0 {
         report.notes.push(format!(
-            "{strays} tables were taken that no readable manifest names, those of all keyspaces as \
-             of one: what was deleted may be back, if the table with the delete is gone and one \
-             with the row is not"
+            "{strays} tables were taken that no readable manifest names: what was deleted may be \
+             back, if the table with the delete is gone and one with the row is not"
         ));
     }
     strays > 0
@@ -221,9 +227,16 @@ impl Known {
         name.or_else(|| self.names.get(&keyspace).cloned()).unwrap_or_else(|| unnamed(keyspace))
     }
 
-    /// The keyspace of a table that the manifest does not name: the only one that there is, as far
-    /// as is known, or one for all such tables, so that keys of several are not mixed.
-    fn guess(&mut self) -> u32 {
+    /// The keyspace of a table that the manifest does not name: the one for which it was written, as
+    /// it says; or else the only one that there is, as far as is known, or one for all such tables, so
+    /// that keys of several are not mixed.
+    fn guess(&mut self, said: Option<&Properties>) -> u32 {
+        if let Some(said) = said
+            && let Some(id) = said.keyspace_id.filter(|id| *id != UNKNOWN)
+        {
+            self.names.extend(said.keyspace_name.clone().map(|name| (id, name)));
+            return id;
+        }
         let keyspaces = self.catalog.iter().flat_map(|catalog| catalog.keyspaces.keys());
         let mut ids = keyspaces.map(|id| id.0);
         match (ids.next(), ids.next()) {
@@ -306,7 +319,14 @@ fn read_log(
         let numbered = (found.header.first..).zip(batches);
         let entries = numbered.flat_map(|(seq, (_, b))| batch::decode(b).map(move |e| (seq, e)));
         for (seq, entry) in entries {
-            let Ok((kind, keyspace, key, value)) = entry else { break };
+            let (kind, keyspace, key, value) = match entry {
+                Ok(entry) => entry,
+                Err(damage) => {
+                    let begins = found.offset + wal::record::HEADER_BYTES as u64;
+                    salvaged.lost.push(damage.within(file.name(), begins).to_string());
+                    break;
+                }
+            };
             let record = known.catalog.as_ref().and_then(|c| c.keyspaces.get(&keyspace));
             let dropped = known.whole && record.is_none();
             if dropped || record.is_some_and(|record| seq <= record.flushed) {
@@ -365,15 +385,21 @@ fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvag
     heap.extend(all.iter().enumerate().filter_map(|(n, source)| place(source, n)));
     let (mut batch, mut bytes, mut rows) = (WriteBatch::new(), 0, 0);
     let mut last = None;
+    // Kinds of entries that this release does not know, by source.
+    let mut newer = BTreeSet::new();
     while let Some(Reverse((key, _, n))) = heap.pop() {
         let Some(source) = all.get_mut(n) else { continue };
         if last.as_ref() != Some(&key) {
-            if let Some((key, tag, value)) = source.entry()
-                && tag.kind() == Some(Kind::Put)
-            {
-                batch.put(keyspace.id(), key, value)?;
-                rows += 1;
-                bytes += key.len() + value.len();
+            if let Some((key, tag, value)) = source.entry() {
+                match tag.kind() {
+                    Some(Kind::Put) => {
+                        batch.put(keyspace.id(), key, value)?;
+                        rows += 1;
+                        bytes += key.len() + value.len();
+                    }
+                    Some(Kind::Delete) => {}
+                    None => drop(newer.insert((n, tag.kind_byte()))),
+                }
             }
             last = Some(key);
         }
@@ -387,10 +413,13 @@ fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvag
     if bytes > 0 || rows > 0 {
         target.write(batch, Durability::Buffered)?;
     }
-    for source in all {
+    for (n, source) in all.into_iter().enumerate() {
         if let Source::Table(at, table) = source
             && let Some(file) = report.files.get_mut(at)
         {
+            let refused = newer.range((n, 0)..=(n, u8::MAX));
+            let refused = refused.map(|(_, kind)| Kind::newer(&file.file, *kind).to_string());
+            file.lost.extend(refused.collect::<Vec<_>>());
             file.entries = table.entries();
             file.lost_blocks = table.lost().to_vec();
         }

@@ -153,7 +153,7 @@ impl Engine {
         let Action::Merge { cuts, table_bytes, filter_bits } = &group.action else {
             return Work::Move { compaction, keyspace, group };
         };
-        let outputs = Outputs::new(self, cuts.clone(), *table_bytes, *filter_bits);
+        let outputs = Outputs::new(self, keyspace, cuts.clone(), *table_bytes, *filter_bits);
         let rule = TombstoneRule::new(tree.shape(), running, &group);
         let retention = Retention::new(self.snapshot_list());
         let merge = Merge::new(outputs, compaction, keyspace, group, tree, retention, rule);

@@ -68,6 +68,43 @@ fn entries(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
     found
 }
 
+#[test]
+fn a_table_says_for_which_keyspace_it_was_written() {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    let put = |db: &Db, name: &str, key: &[u8]| {
+        db.keyspace(name).unwrap().put(key, b"value", Buffered).unwrap();
+    };
+    let all_say = |db: &Db, tables: usize| {
+        let (mut found, names) = (0, db.keyspaces());
+        for name in &names {
+            let keyspace = db.keyspace(name).unwrap();
+            let tree = db.engine().keyspaces.load().get(&keyspace.id()).unwrap().view.load_full();
+            for table in tree.tree.shape().tables().map(|(.., info)| info.id) {
+                let said = tree.tree.table(table).unwrap().table().properties().unwrap();
+                assert_eq!(said.keyspace_id, Some(keyspace.id().0));
+                assert_eq!(said.keyspace_name.as_ref(), Some(name));
+                found += 1;
+            }
+        }
+        assert_eq!((names.len(), found), (2, tables));
+    };
+    for _ in 0..2 {
+        for name in ["default", "other"] {
+            [b"a", b"z"].iter().for_each(|key| put(&db, name, *key));
+        }
+        db.flush().unwrap();
+    }
+    all_say(&db, 4);
+    db.keyspace("other").unwrap().compact_range(&Range::default()).unwrap();
+    all_say(&db, 3);
+    put(&db, "other", b"c");
+    db.close().unwrap();
+    // Recovery writes one.
+    let db = open(directory(&medium), slices()).unwrap();
+    all_say(&db, 4);
+}
+
 fn runs(db: &Db) -> usize {
     db.default_keyspace().shape().unwrap().levels().iter().map(|level| level.runs.len()).sum()
 }

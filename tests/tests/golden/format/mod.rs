@@ -45,6 +45,8 @@ pub struct Store {
     pub policy_states: usize,
     /// Stored blocks without compression, and with LZ4.
     pub blocks: [usize; 2],
+    /// Tables that say whose they are.
+    pub named: usize,
     /// Tables with several partitions.
     pub partitioned: usize,
     pub tombstones: usize,
@@ -71,7 +73,13 @@ impl Store {
             store.policy_states += usize::from(!keyspace.policy_state.is_empty());
             for (number, info) in &keyspace.tables {
                 let bytes = journal.file(files, table::KIND, *number);
-                versions.extend(table::read(&mut store, &bytes, *id, *number, info));
+                versions.extend(table::read(
+                    &mut store,
+                    &bytes,
+                    (*id, &keyspace.name),
+                    *number,
+                    info,
+                ));
             }
         }
         let mut next = journal.log_start;

@@ -18,7 +18,7 @@ type Item = (Vec<u8>, u64, Vec<u8>);
 pub fn read(
     store: &mut Store,
     bytes: &[u8],
-    keyspace: u64,
+    keyspace: (u64, &str),
     number: u64,
     info: &Info,
 ) -> Vec<Entry> {
@@ -95,7 +95,11 @@ pub fn read(
     store.partitioned += usize::from(partitions > 1);
     let sorted = |a: &Item, b: &Item| (&a.0, !a.1) < (&b.0, !b.1);
     assert!(items.is_sorted_by(sorted), "keys ascend, and tags of a key descend");
-    properties(&said, &items, info, blocks);
+    let named = properties(&said, &items, info, blocks);
+    if let Some((id, name)) = named {
+        assert_eq!((id, name), (keyspace.0, keyspace.1.as_bytes()), "whose the table is");
+        store.named += 1;
+    }
 
     store.old_versions += items.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
     let entry = |(key, tag, value): Item| {
@@ -104,7 +108,7 @@ pub fn read(
             1 => Some(value),
             other => panic!("{other} is no kind of entry"),
         };
-        Entry { keyspace, key, sequence: tag >> 8, value }
+        Entry { keyspace: keyspace.0, key, sequence: tag >> 8, value }
     };
     let entries: Vec<_> = items.into_iter().map(entry).collect();
     store.tombstones += entries.iter().filter(|entry| entry.value.is_none()).count();
@@ -164,8 +168,14 @@ fn passes(filter: &[u8], key: &[u8]) -> bool {
     })
 }
 
-/// Holds the properties against the entries, and these against what the journal says.
-fn properties(section: &[u8], items: &[Item], info: &Info, blocks: u64) {
+/// Holds the properties against the entries, and these against what the journal says. The id and
+/// name of the keyspace, if they are there.
+fn properties<'a>(
+    section: &'a [u8],
+    items: &[Item],
+    info: &Info,
+    blocks: u64,
+) -> Option<(u64, &'a [u8])> {
     let mut fields = BTreeMap::new();
     let mut from = Reader(section);
     while !from.is_empty() {
@@ -196,4 +206,5 @@ fn properties(section: &[u8], items: &[Item], info: &Info, blocks: u64) {
     }
     assert!((1..=64).contains(&points.len()));
     assert!(points.is_sorted_by(|(a, m), (b, n)| a <= b && m <= n));
+    fields.get(&12).map(|name| (number(11), *name))
 }
