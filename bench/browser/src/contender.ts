@@ -10,10 +10,10 @@ type Answer<T> = T | Promise<T>;
 
 /** An open store. */
 export interface Store {
-  /** Writes all of them as one transaction. */
-  batch(entries: readonly Entry[]): Answer<void>;
-  /** Writes one, as a transaction of its own. */
-  put(entry: Entry): Answer<void>;
+  /** Writes all of them as one transaction; what it returns is only waited for. */
+  batch(entries: readonly Entry[]): Answer<unknown>;
+  /** Writes one, as a transaction of its own; what it returns is only waited for. */
+  put(entry: Entry): Answer<unknown>;
   get(key: Uint8Array): Answer<Uint8Array | undefined>;
   /** The values of many keys, in their order. */
   getMany(keys: readonly Uint8Array[]): Answer<(Uint8Array | undefined)[]>;
