@@ -30,7 +30,7 @@ struct Run {
     seed: u64,
     /// Openings that were cut.
     cuts: u64,
-    /// Bytes of records that recovery discarded.
+    /// Bytes of records that recovery discarded, as each look found them set aside.
     discarded_bytes: u64,
 }
 
@@ -106,7 +106,7 @@ impl Run {
         if db.snapshot().sequence() != batches as u64 {
             return Err(format!("{batches} batches, the last is {}", db.snapshot().sequence()));
         }
-        self.discarded_bytes += db.stats().map_err(failed)?.discarded_bytes;
+        self.discarded_bytes += db.stats().map_err(failed)?.set_aside_bytes;
         match db.check().map_err(failed)?.damage.first() {
             Some(damage) => Err(format!("check finds {damage}")),
             None => Ok(batches),

@@ -29,6 +29,8 @@ pub struct CheckReport {
     /// Bytes at the ends of logs and journal that hold what is left of writes which a crash cut
     /// short: opening the store discards them, or did so.
     pub discarded_bytes: u64,
+    /// Bytes of such writes that are set aside, by this and earlier openings.
+    pub set_aside_bytes: u64,
     /// Every damage found; empty for a sound store.
     pub damage: Vec<Corruption>,
     /// One of two copies that are not both valid, as damage or a crash leaves them. Opening the
@@ -67,6 +69,7 @@ impl Db {
         let report = CheckReport {
             damage: engine.storage.check()?,
             discarded_bytes: engine.discarded_bytes(),
+            set_aside_bytes: lock(&engine.state).catalog.set_aside_bytes(),
             ..CheckReport::default()
         };
         let mut tables = engine.live_tables();
@@ -131,8 +134,8 @@ impl Engine {
         };
         // Nothing is appended to those that are not full while they are read.
         let _writer = (logs.read >= logs.sealed).then(|| lock(&self.writer));
-        while let Some(HeldLog { number, file, .. }) = logs.held.logs.get(logs.read) {
-            logs.replay.log(self.log_id(*number), file, &mut |_, _| Ok(()))?;
+        while let Some(HeldLog { id, file, through, .. }) = logs.held.logs.get(logs.read) {
+            logs.replay.log(*id, file, *through, &mut |_, _| Ok(()))?;
             logs.read += 1;
             if logs.read <= logs.sealed {
                 return Ok(None);
@@ -151,7 +154,8 @@ impl Engine {
         let sealed = held.logs.len().saturating_sub(1);
         for SpareLog { number, file, .. } in &state.spare_logs {
             // They may be appended to while the check lasts.
-            held.logs.push(HeldLog { number: *number, file: file.clone(), bytes: 0 });
+            let id = self.log_id(*number);
+            held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });
         }
         // Every record was written whole, synced or not, so all of them must be readable.
         let replay = Replay::new(state.catalog.log_start, writer.last());

@@ -64,10 +64,11 @@ impl Db {
         let logs = engine.hold_logs(&manifest, &writer, &state);
         let mut catalog = state.catalog.clone();
         catalog.logs.clear();
+        catalog.set_aside.clear();
         let mut added = Vec::new();
-        for HeldLog { number, .. } in &logs.logs {
-            let LogId { number, salt } = engine.log_id(*number);
-            catalog.logs.push(LogRecord { number, file: number, salt });
+        for HeldLog { id: LogId { number, salt }, .. } in &logs.logs {
+            let (number, salt) = (*number, *salt);
+            catalog.logs.push(LogRecord { number, file: number, salt, through: None });
             added.push(FileId::log(number));
         }
         added.extend(tables.iter().map(|live| FileId::table(live.table().info().id.0)));
@@ -142,7 +143,7 @@ impl Checkpoint {
         if let Some(replay) = &mut self.replay {
             if let Some(log) = held.logs.get(self.verified) {
                 let file: Arc<dyn File> = Arc::new(log.clone());
-                replay.log(self.db.engine().log_id(log.number), &file, &mut |_, _| Ok(()))?;
+                replay.log(log.id, &file, log.through, &mut |_, _| Ok(()))?;
                 self.verified += 1;
                 return Ok(true);
             }
@@ -153,7 +154,7 @@ impl Checkpoint {
             return Ok(false);
         };
         // No larger than it is: the copy, once opened, makes itself a log to go on in.
-        let to = target.create(FileId::log(log.number), log.bytes)?;
+        let to = target.create(FileId::log(log.id.number), log.bytes)?;
         let (bytes, from) = (log.bytes, Arc::new(log));
         self.transfer = Some(Transfer { from, to, at: 0, bytes, _table: None });
         Ok(true)

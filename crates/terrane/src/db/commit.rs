@@ -59,11 +59,16 @@ impl Writer {
         }
     }
 
-    /// A writer that appends to `log`, which lies in a file of the usual size, from `next` on.
-    pub fn appending(log: LogWriter, log_file: u64, next: Seq) -> Self {
-        // What came before is in tables, and the journal says so.
-        let claimed = next - 1;
-        Writer { log: Some(log), log_file, reusable: true, next, claimed, ..Writer::idle() }
+    /// A writer that appends to `log` from `next` on. Batches through `claimed` are durable, as logs
+    /// or tables say.
+    pub fn appending(
+        log: LogWriter,
+        log_file: u64,
+        reusable: bool,
+        next: Seq,
+        claimed: Seq,
+    ) -> Self {
+        Writer { log: Some(log), log_file, reusable, next, claimed, ..Writer::idle() }
     }
 
     /// The last sequence that was given out.
@@ -251,7 +256,7 @@ impl Engine {
             writer.unsynced.push((last, full.file().clone()));
         }
         lock(&self.state).sealed_logs.push(SealedLog {
-            number: full.number(),
+            id: full.id(),
             file_number: std::mem::replace(&mut writer.log_file, next.file_number),
             file: full.file().clone(),
             last,

@@ -10,7 +10,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::storage::{File, FileId, Storage};
 use crate::table::{BlockCache, Table, TableFiles};
 use crate::version::Catalog;
-use crate::wal::replay;
+use crate::wal::Replay;
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
 
@@ -73,12 +73,13 @@ impl TableFiles for OneFile {
 }
 
 fn inspect_logs(storage: &dyn Storage, catalog: &Catalog, report: &mut CheckReport) -> Result<()> {
-    let mut logs = Vec::new();
+    let mut replay = Replay::new(catalog.log_start, catalog.flushed_max());
     for log in &catalog.logs {
-        logs.push((log.id(), storage.open(FileId::log(log.file))?));
+        let file = storage.open(FileId::log(log.file))?;
+        replay.log(log.id(), &file, log.through, &mut |_, _| Ok(()))?;
     }
-    let floor = catalog.flushed_max();
-    let replayed = replay(&logs, catalog.log_start, floor, &mut |_, _| Ok(()))?;
+    let replayed = replay.end()?;
+    report.set_aside_bytes += catalog.set_aside_bytes();
     report.log_records += replayed.records;
     report.discarded_bytes += replayed.discarded_bytes;
     Ok(())

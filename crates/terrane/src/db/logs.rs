@@ -43,10 +43,12 @@ pub(super) struct HeldLogs {
 /// A log, as it was.
 #[derive(Clone)]
 pub(super) struct HeldLog {
-    pub number: u64,
+    pub id: LogId,
     pub file: Arc<dyn File>,
     /// How far it went.
     pub bytes: u64,
+    /// Its last sequence, unless it is appended to.
+    pub through: Option<Seq>,
 }
 
 /// What was in the log then: what is appended later is not there.
@@ -83,12 +85,13 @@ impl Engine {
     /// might have chosen some of them to serve again.
     pub(super) fn hold_logs(&self, _: &Manifest<'_>, writer: &Writer, state: &State) -> HeldLogs {
         let mut logs = Vec::new();
-        for SealedLog { number, file, bytes, .. } in &state.sealed_logs {
-            logs.push(HeldLog { number: *number, file: file.clone(), bytes: *bytes });
+        for SealedLog { id, file, bytes, last, .. } in &state.sealed_logs {
+            let (file, through) = (file.clone(), Some(*last));
+            logs.push(HeldLog { id: *id, file, bytes: *bytes, through });
         }
         if let Some(log) = &writer.log {
             let file = log.file().clone();
-            logs.push(HeldLog { number: log.number(), file, bytes: log.bytes() });
+            logs.push(HeldLog { id: log.id(), file, bytes: log.bytes(), through: None });
         }
         HeldLogs { logs, _hold: state.logs_held.clone() }
     }
@@ -159,7 +162,7 @@ impl Engine {
         else {
             return retired;
         };
-        changes.push(Change::RetireLogs { below: last.number + 1, next: last.last + 1 });
+        changes.push(Change::RetireLogs { below: last.id.number + 1, next: last.last + 1 });
         let held = Arc::strong_count(&state.logs_held) > 1;
         for log in state.sealed_logs.iter().take(retired.logs) {
             if log.reusable && !held && state.spare_logs.len() + retired.spares.len() < SPARES_MAX {

@@ -3,7 +3,8 @@
 //! The engine spawns nothing, reads no clock and draws no random number. Its calls do their work on
 //! the caller's thread; everything else is a *job* that a [driver](crate::driver) runs.
 //!
-//! * `open` - recovery: the journal, then the logs; what they held becomes tables of level 0.
+//! * `open` - a store is created, or taken up; `recover` - its logs become memtables again;
+//!   `set_aside` - what a crash left of the records that it took.
 //! * `commit` - a group of batches: one log record, then the memtables, then it is visible.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire; `log_sync` - what of them is
@@ -48,10 +49,12 @@ mod planning;
 mod pressure;
 mod ranges;
 mod reading;
+mod recover;
 #[cfg(not(target_arch = "wasm32"))]
 mod repair;
 mod schedule;
 mod seal;
+mod set_aside;
 mod snapshot;
 mod state;
 mod stats;

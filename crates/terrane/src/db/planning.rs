@@ -63,9 +63,12 @@ impl Engine {
     /// Takes the turn to ask the next planner, if one is to be asked and no other is.
     pub(super) fn next_asking(&self, state: &mut State) -> Option<Asking> {
         while !state.planning {
-            let mut unplanned = state.unplanned.iter().copied();
-            let id = unplanned.find(|id| !state.holds_planner(*id))?;
-            drop(unplanned);
+            // In turn, so that one whose planner always has a plan puts no other off.
+            let mut ids: Vec<_> = state.unplanned.iter().copied().collect();
+            let after = ids.partition_point(|id| Some(*id) <= state.asked);
+            ids.rotate_left(after);
+            let id = ids.into_iter().find(|id| !state.holds_planner(*id))?;
+            state.asked = Some(id);
             state.unplanned.remove(&id);
             let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { continue };
             if state.reshapes.contains_key(&id) {

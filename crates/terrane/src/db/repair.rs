@@ -12,9 +12,10 @@
 //! Deletes come back where the table with the tombstone was merged away and one that it hid lies
 //! about: the report says when tables were taken that the manifest does not name.
 
+use super::set_aside::MARK;
 use super::{Db, Keyspace};
 use crate::batch::{self, WriteBatch};
-use crate::entry::{Kind, Tag};
+use crate::entry::{Kind, Seq, Tag};
 use crate::error::{Error, Result};
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::memtable::{Memtable, MemtableCursor};
@@ -23,8 +24,8 @@ use crate::read::Cursor;
 use crate::storage::salvage::Remains;
 use crate::storage::{File, FileId, FileKind};
 use crate::table::{LostBlock, Properties, Salvage};
-use crate::version::{Catalog, Edit};
-use crate::wal::{self, LogId};
+use crate::version::{Catalog, Edit, LogRecord};
+use crate::wal;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
@@ -262,7 +263,7 @@ fn read_logs(
     let last = greatest.max(next).saturating_add(NUMBERS_BEYOND);
     for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log) {
         let mut logs = known.catalog.iter().flat_map(|c| &c.logs);
-        let named = logs.find(|log| log.file == id.number).map(|log| log.id());
+        let named = logs.find(|log| log.file == id.number);
         if named.is_none() && known.whole {
             continue;
         }
@@ -282,7 +283,7 @@ fn read_logs(
 
 fn read_log(
     file: &Arc<dyn File>,
-    named: Option<LogId>,
+    named: Option<&LogRecord>,
     salts: &[u64],
     numbers: std::ops::RangeInclusive<u64>,
     known: &Known,
@@ -296,9 +297,9 @@ fn read_log(
     bytes.resize(len, 0);
     crate::storage::read_exact_at(&**file, &mut bytes, 0)?;
     let of = |salt: &u64| wal::record::log_of(&bytes, *salt, numbers.clone());
-    let log = named.or_else(|| salts.iter().find_map(of));
+    let log = named.map(LogRecord::id).or_else(|| salts.iter().find_map(of));
     // Where a log has no record, zeros stand at its front.
-    let begun = bytes.iter().take(8).any(|b| *b != 0);
+    let begun = bytes.iter().take(8).any(|b| *b != 0) && !bytes.starts_with(MARK);
     let Some(log) = log else {
         if begun {
             salvaged.lost.push("all of it: its first record cannot be read".to_owned());
@@ -318,7 +319,9 @@ fn read_log(
         let batches = wal::batches(payload.unwrap_or_default()).map_while(Result::ok);
         let numbered = (found.header.first..).zip(batches);
         let entries = numbered.flat_map(|(seq, (_, b))| batch::decode(b).map(move |e| (seq, e)));
-        for (seq, entry) in entries {
+        // What recovery has discarded does not count: its sequences were given again.
+        let through = named.and_then(|log| log.through).unwrap_or(Seq::MAX);
+        for (seq, entry) in entries.take_while(|(seq, _)| *seq <= through) {
             let (kind, keyspace, key, value) = match entry {
                 Ok(entry) => entry,
                 Err(damage) => {

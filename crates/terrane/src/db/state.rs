@@ -10,6 +10,7 @@ use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::File;
 use crate::sync::ArcSwap;
 use crate::version::{Catalog, Change, LiveTable, Tree};
+use crate::wal::LogId;
 use std::sync::Arc;
 use terrane_policy::{
     Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, TableId, validate,
@@ -70,10 +71,12 @@ pub(crate) struct Sealed {
 
 /// A live log that no writer appends to any more.
 pub(crate) struct SealedLog {
-    pub number: u64,
+    pub id: LogId,
     pub file_number: u64,
     pub file: Arc<dyn File>,
+    /// The last sequence in it or in one before.
     pub last: Seq,
+    /// Where its records end.
     pub bytes: u64,
     /// Whether its file has the usual size, so that it can serve again.
     pub reusable: bool,
@@ -179,6 +182,8 @@ pub(crate) struct State {
     pub unplanned: SortedSet<KeyspaceId>,
     /// Whether a planner is being asked; one is at a time.
     pub planning: bool,
+    /// The keyspace whose planner was asked last.
+    pub asked: Option<KeyspaceId>,
     /// Compactions begun so far.
     pub begun: u64,
     /// Whether room was given back since the storage was last tidied.

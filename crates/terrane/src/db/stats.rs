@@ -93,6 +93,8 @@ pub struct Stats {
     pub logs: usize,
     /// Bytes of unfinished writes that opening discarded, in logs and journal.
     pub discarded_bytes: u64,
+    /// Bytes of such writes that are set aside, by this and earlier openings.
+    pub set_aside_bytes: u64,
     /// Bytes of batches written to the log.
     pub user_bytes: u64,
     /// Entries written.
@@ -162,6 +164,7 @@ impl Engine {
             space,
             logs: catalog.logs.len(),
             discarded_bytes: self.discarded_bytes(),
+            set_aside_bytes: catalog.set_aside_bytes(),
             user_bytes: count(&self.counters.user_bytes),
             entries: count(&self.counters.entries),
             log_bytes: count(&self.counters.log_bytes),

@@ -1,12 +1,13 @@
 //! Calls in steps, while others write between the steps; writes, while calls are held (`blocked`);
-//! bounds over several keyspaces (`memory`); a store that is only read (`read_only`); what writes wait
-//! for (`waits`).
+//! bounds over several keyspaces (`memory`); a store that is only read (`read_only`); what opening does
+//! with logs (`recovery`); what writes wait for (`waits`).
 
 #[cfg(not(target_arch = "wasm32"))]
 mod blocked;
 #[cfg(not(target_arch = "wasm32"))]
 mod memory;
 mod read_only;
+mod recovery;
 #[cfg(not(target_arch = "wasm32"))]
 mod waits;
 

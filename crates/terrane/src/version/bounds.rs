@@ -3,7 +3,7 @@
 //! Each number that a store draws is one more than another, so none that it writes comes near these
 //! bounds in any time there is. One that does was not written by it, and is damage.
 
-use super::Change;
+use super::{Change, SetAside};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Corruption, Result};
 
@@ -18,6 +18,8 @@ pub(super) fn check(change: &Change) -> Result<()> {
         Change::Flushed { through, .. } => (&[], *through),
         Change::OpenLog { number, file, .. } => (&[*number, *file], 0),
         Change::RetireLogs { below, next } => (&[*below], *next),
+        Change::EndLog { number, through } => (&[*number], *through),
+        Change::SetAside(SetAside { file, log, .. }) => (&[*file, log.number], 0),
         Change::Remaining { number, plan, .. } => {
             let runs = plan.groups.iter().map(|group| group.destination.run.0);
             (&[*number, runs.max().unwrap_or(0)], 0)
@@ -51,6 +53,7 @@ mod tests {
                 Change::OpenLog { number: near, file: 1, salt: 0 },
                 Change::OpenLog { number: 1, file: near, salt: 0 },
                 Change::RetireLogs { below: near, next: 1 },
+                Change::EndLog { number: 1, through: near },
                 Change::RetireLogs { below: 0, next: near },
                 Change::Flushed { keyspace, through: near },
             ] {

@@ -19,6 +19,8 @@ pub struct LogRecord {
     pub file: u64,
     /// The salt of the store that writes it, part of its checksums.
     pub salt: u64,
+    /// The last sequence that counts in it, where recovery has discarded what follows.
+    pub through: Option<Seq>,
 }
 
 impl LogRecord {
@@ -27,6 +29,19 @@ impl LogRecord {
     pub fn id(&self) -> LogId {
         LogId { number: self.number, salt: self.salt }
     }
+}
+
+/// What is left of records that recovery discarded, kept until the owner has it removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetAside {
+    /// The number of the log file that holds it.
+    pub file: u64,
+    /// The log it was in.
+    pub log: LogId,
+    /// Where in that log it began, in bytes.
+    pub offset: u64,
+    /// Its length, in bytes.
+    pub bytes: u64,
 }
 
 /// One keyspace's durable state.
@@ -59,6 +74,8 @@ pub struct Catalog {
     pub log_start: Seq,
     /// The features that edits gave the store.
     pub features: Features,
+    /// What recovery has discarded, the oldest first.
+    pub set_aside: Vec<SetAside>,
 }
 
 impl Catalog {
@@ -162,8 +179,15 @@ impl Catalog {
                 }
                 // A file serves one log at a time.
                 self.logs.retain(|log| log.file != file);
-                self.logs.push(LogRecord { number, file, salt });
+                self.logs.push(LogRecord { number, file, salt, through: None });
             }
+            Change::EndLog { number, through } => {
+                let log = self.logs.iter_mut().find(|log| log.number == number);
+                let unknown = || misfit("a live log", &format!("log {number}"));
+                log.ok_or_else(unknown)?.through = Some(through);
+            }
+            Change::SetAside(remains) => self.set_aside.push(remains),
+            Change::DropSetAside { file } => self.set_aside.retain(|kept| kept.file != file),
             Change::RetireLogs { below, next } => {
                 self.logs.retain(|log| log.number >= below);
                 self.log_start = next;
@@ -203,12 +227,18 @@ impl Catalog {
             Change::Remaining { keyspace: *keyspace, number, plan: Compaction::clone(plan) }
         }));
         changes.push(Change::RetireLogs { below: 0, next: self.log_start });
-        changes.extend(self.logs.iter().map(|&LogRecord { number, file, salt }| Change::OpenLog {
-            number,
-            file,
-            salt,
-        }));
+        for &LogRecord { number, file, salt, through } in &self.logs {
+            changes.push(Change::OpenLog { number, file, salt });
+            changes.extend(through.map(|through| Change::EndLog { number, through }));
+        }
+        changes.extend(self.set_aside.iter().map(|remains| Change::SetAside(*remains)));
         Edit { changes }
+    }
+
+    /// Bytes of what is set aside.
+    #[must_use]
+    pub fn set_aside_bytes(&self) -> u64 {
+        self.set_aside.iter().map(|kept| kept.bytes).sum()
     }
 
     /// Every table of every keyspace.
@@ -262,6 +292,10 @@ mod tests {
         }
     }
 
+    fn remains(file: u64) -> SetAside {
+        SetAside { file, log: LogId { number: 6, salt: 9 }, offset: 64, bytes: 100 }
+    }
+
     fn built() -> Catalog {
         let keyspace = KeyspaceId(0);
         let mut catalog = Catalog::default();
@@ -279,6 +313,12 @@ mod tests {
             vec![add(0, 3, table(2, "a", "m")), Change::Flushed { keyspace, through: 21 }],
             vec![add(0, 5, table(4, "c", "z")), Change::OpenLog { number: 6, file: 6, salt: 9 }],
             vec![Change::RetireLogs { below: 6, next: 42 }, Change::NextId(9)],
+            vec![
+                Change::EndLog { number: 6, through: 50 },
+                Change::SetAside(remains(7)),
+                Change::SetAside(remains(8)),
+            ],
+            vec![Change::DropSetAside { file: 7 }],
         ] {
             catalog.apply(&Edit { changes }).unwrap();
         }
@@ -291,7 +331,9 @@ mod tests {
         let mut again = Catalog::default();
         again.apply(&catalog.snapshot()).unwrap();
         assert_eq!(again, catalog);
-        assert_eq!(catalog.logs, [LogRecord { number: 6, file: 6, salt: 9 }]);
+        let log = LogRecord { number: 6, file: 6, salt: 9, through: Some(50) };
+        assert_eq!(catalog.logs, [log]);
+        assert_eq!(catalog.set_aside, [remains(8)]);
         assert_eq!(catalog.log_start, 42);
     }
 

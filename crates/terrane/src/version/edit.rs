@@ -6,12 +6,14 @@
 
 use super::body::Body;
 use super::body::Unread::{self, Malformed};
+use super::catalog::SetAside;
 use super::plan;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::Seq;
 use crate::error::{Corruption, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::storage::KNOWN_REQUIRED;
+use crate::wal::LogId;
 use terrane_policy::{Compaction, Histogram, LevelChange, RunId, TableId, TableInfo};
 
 /// One change of the durable state.
@@ -105,8 +107,22 @@ pub enum Change {
         /// The sequence with which the oldest live log begins.
         next: Seq,
     },
+    /// Recovery has discarded what follows `through` in a live log.
+    EndLog {
+        /// The log's number.
+        number: u64,
+        /// The last sequence that counts in it; it is on the medium.
+        through: Seq,
+    },
     /// The store has these features from now on, besides those that it has.
     Features(Features),
+    /// What is left of discarded records is kept.
+    SetAside(SetAside),
+    /// What was kept there goes.
+    DropSetAside {
+        /// The number of the log file that holds it.
+        file: u64,
+    },
 }
 
 /// Features of a store, a bit each. They add to those in the header of its journal, which cannot
@@ -138,7 +154,10 @@ const SET_POLICY: u8 = 9;
 const REMAINING: u8 = 10;
 const POLICY_STATE: u8 = 11;
 const LEVELS: u8 = 12;
+const END_LOG: u8 = 13;
 const FEATURES: u8 = 14;
+const SET_ASIDE: u8 = 15;
+const DROP_SET_ASIDE: u8 = 16;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -186,7 +205,7 @@ impl Edit {
                 Err(_) if tag >= OPTIONAL => {}
                 Err(Unread::Change) => {
                     let found = format_args!("a change of kind {tag}");
-                    let known = format_args!("kinds up to {FEATURES}");
+                    let known = format_args!("kinds up to {DROP_SET_ASIDE}");
                     return Err(Error::newer_format("manifest", found, known));
                 }
                 Err(Unread::Part(what, number)) => {
@@ -266,10 +285,26 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, *next);
             RETIRE_LOGS
         }
+        Change::EndLog { number, through } => {
+            put_varint(out, *number);
+            put_varint(out, *through);
+            END_LOG
+        }
         Change::Features(Features { required, optional }) => {
             put_varint(out, *required);
             put_varint(out, *optional);
             FEATURES
+        }
+        Change::SetAside(SetAside { file, log, offset, bytes }) => {
+            for n in [*file, log.number, *offset, *bytes] {
+                put_varint(out, n);
+            }
+            out.extend_from_slice(&log.salt.to_le_bytes());
+            SET_ASIDE
+        }
+        Change::DropSetAside { file } => {
+            put_varint(out, *file);
+            DROP_SET_ASIDE
         }
     }
 }
@@ -301,7 +336,10 @@ fn decode_change(tag: u8, d: &mut Body<'_>) -> Result<Change, Unread> {
         FLUSHED => Change::Flushed { keyspace: d.keyspace()?, through: d.varint()? },
         OPEN_LOG => Change::OpenLog { number: d.varint()?, file: d.varint()?, salt: d.u64()? },
         RETIRE_LOGS => Change::RetireLogs { below: d.varint()?, next: d.varint()? },
+        END_LOG => Change::EndLog { number: d.varint()?, through: d.varint()? },
         FEATURES => Change::Features(features(d)?),
+        SET_ASIDE => Change::SetAside(set_aside(d)?),
+        DROP_SET_ASIDE => Change::DropSetAside { file: d.varint()? },
         _ => return Err(Unread::Change),
     })
 }
@@ -321,6 +359,11 @@ fn features(d: &mut Body<'_>) -> Result<Features, Unread> {
         0 => Ok(features),
         unknown => Err(Unread::Part("required feature bit", unknown.trailing_zeros().into())),
     }
+}
+
+fn set_aside(d: &mut Body<'_>) -> Result<SetAside, Unread> {
+    let (file, number, offset, bytes) = (d.varint()?, d.varint()?, d.varint()?, d.varint()?);
+    Ok(SetAside { file, log: LogId { number, salt: d.u64()? }, offset, bytes })
 }
 
 fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {
@@ -396,7 +439,15 @@ mod tests {
                 Change::Flushed { keyspace, through: 14 },
                 Change::OpenLog { number: 12, file: 4, salt: 5 },
                 Change::RetireLogs { below: 12, next: 15 },
+                Change::EndLog { number: 12, through: 20 },
                 Change::Features(Features { required: 0, optional: 6 }),
+                Change::SetAside(SetAside {
+                    file: 14,
+                    log: LogId { number: 12, salt: 5 },
+                    offset: 1 << 20,
+                    bytes: 300,
+                }),
+                Change::DropSetAside { file: 14 },
                 Change::DropKeyspace { id: keyspace },
             ],
         }

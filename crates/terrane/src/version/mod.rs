@@ -11,6 +11,6 @@ mod edit;
 mod plan;
 mod tree;
 
-pub use catalog::{Catalog, KeyspaceRecord, LogRecord};
+pub use catalog::{Catalog, KeyspaceRecord, LogRecord, SetAside};
 pub use edit::{Change, Edit, Features};
 pub use tree::{Grave, Graveyard, LiveTable, Tree};

@@ -16,7 +16,7 @@ mod window;
 mod writer;
 
 pub use record::{batches, log_bytes, payload_bytes, record_bytes, scan};
-pub use recovery::{Apply, Replay, Replayed, replay};
+pub use recovery::{Apply, Replay, Replayed, ReplayedLog, replay, write_again};
 pub use writer::{LogWriter, erase};
 
 use crate::rules::Rule;

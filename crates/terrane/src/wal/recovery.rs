@@ -35,8 +35,15 @@
 //! * *Stale records*, which an earlier log left in the file, have another seed (rule 5). Without it
 //!   one could follow: sequences that a crash lost are given again.
 //!
-//! A discarded record is not erased, but its log's file is never appended to: the caller retires
-//! every log it replayed before it writes on. If it crashes before that, replay finds the same again.
+//! A discarded record is not erased, but its log is never appended to: the caller goes on in another.
+//! Until the log retires, every replay finds the same again. A log of which nothing was discarded may
+//! be appended to where its records end.
+//!
+//! # Once more, for good
+//!
+//! What was accepted beyond the claim may be known to the operating system alone: a process that was
+//! killed leaves it there, and after a sync that failed a page may be gone from the medium and seem
+//! to be clean. So [`write_again`] writes it once more, and syncs it, before anything is built on it.
 
 use super::LogId;
 use super::record::{HEADER_BYTES, Header, Invalid, Search, batches, read, record_bytes};
@@ -44,7 +51,7 @@ use super::window::Window;
 use crate::batch::{BatchDamage, decode};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Corruption, Error, Result};
-use crate::storage::File;
+use crate::storage::{File, write_all_at};
 use std::sync::Arc;
 use terrane_policy::sort_by;
 
@@ -62,7 +69,23 @@ pub struct Replayed {
     /// Bytes that hold records, or what is left of them, which the crash cut off from the log: from
     /// the first record missing through the last one that can be made out, summed over the logs.
     pub discarded_bytes: u64,
+    /// Batches through this sequence were synced, as far as anything that is left says.
+    pub claim: Seq,
 }
+
+/// What a replay found in one log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplayedLog {
+    /// Where the records end that were applied.
+    pub end: u64,
+    /// Bytes from there on that hold records, or what is left of them, which were not.
+    pub discarded_bytes: u64,
+    /// The last sequence applied, of this log and those before it.
+    pub last: Seq,
+}
+
+/// Bytes that are written again at a time.
+const REWRITE_BYTES: u64 = 256 << 10;
 
 /// Is given a batch of a log: its sequence and its bytes, which decode ([`decode`]).
 pub type Apply<'a> = &'a mut dyn FnMut(Seq, &[u8]) -> Result<()>;
@@ -82,7 +105,7 @@ pub fn replay(
     sort_by(&mut logs, |(a, _), (b, _)| a.number.cmp(&b.number));
     let mut replay = Replay::new(start, floor);
     for (id, file) in logs {
-        replay.log(*id, file, apply)?;
+        replay.log(*id, file, None, apply)?;
     }
     replay.end()
 }
@@ -90,7 +113,6 @@ pub fn replay(
 /// A replay on its way, log by log: what [`replay`] does, for those who do other things in between.
 pub struct Replay {
     replayed: Replayed,
-    claim: Seq,
     ends: Vec<End>,
 }
 
@@ -98,18 +120,29 @@ impl Replay {
     /// Expects the sequence `start` next. Batches through `floor` are known to be on the medium.
     #[must_use]
     pub fn new(start: Seq, floor: Seq) -> Self {
-        let replayed = Replayed { next: start, ..Replayed::default() };
-        Replay { replayed, claim: floor, ends: Vec::new() }
+        let replayed = Replayed { next: start, claim: floor, ..Replayed::default() };
+        Replay { replayed, ends: Vec::new() }
     }
 
-    /// Applies what the log of the next number holds.
+    /// Applies what the log of the next number holds. Where `through` is given, the log ends with
+    /// that sequence, which is known to be on the medium: nothing after it counts.
     ///
     /// # Errors
-    /// Damage, what the file answers to a read, and what `apply` answers.
-    pub fn log(&mut self, id: LogId, file: &Arc<dyn File>, apply: Apply<'_>) -> Result<()> {
-        let end = replay_log(id.seed(), file, &mut self.replayed, &mut self.claim, apply)?;
+    /// Damage, a failing medium, and the errors of `apply`.
+    pub fn log(
+        &mut self,
+        id: LogId,
+        file: &Arc<dyn File>,
+        through: Option<Seq>,
+        apply: Apply<'_>,
+    ) -> Result<ReplayedLog> {
+        let before = self.replayed.discarded_bytes;
+        let end = replay_log(id.seed(), file, through, &mut self.replayed, apply)?;
+        let discarded_bytes = self.replayed.discarded_bytes - before;
+        let last = self.replayed.next.saturating_sub(1);
+        let log = ReplayedLog { end: end.offset, discarded_bytes, last };
         self.ends.push(end);
-        Ok(())
+        Ok(log)
     }
 
     /// What was found, when there are no more logs.
@@ -117,19 +150,51 @@ impl Replay {
     /// # Errors
     /// [`Error::Corrupt`] where a synced batch is missing.
     pub fn end(self) -> Result<Replayed> {
-        let Replay { replayed, claim, ends } = self;
-        if claim >= replayed.next {
-            return Err(missing(&ends, replayed.next, claim));
+        let Replay { replayed, ends } = self;
+        if replayed.claim >= replayed.next {
+            return Err(missing(&ends, replayed.next, replayed.claim));
         }
         Ok(replayed)
     }
 }
 
+/// Writes once more, in place, what no sync vouches for of a log that was replayed: its records with
+/// batches after `claim`, and claims behind the others.
+///
+/// # Errors
+/// A failing medium.
+pub fn write_again(id: LogId, file: &dyn File, found: ReplayedLog, claim: Seq) -> Result<()> {
+    let ReplayedLog { end, last, .. } = found;
+    let mut log = Window::over(file)?;
+    let (mut before, mut offset, mut next) = (0, 0, last + 1);
+    // The records were found to be sound.
+    while offset < end
+        && let Some(bytes) = log.bytes(offset, HEADER_BYTES)?
+        && let Ok(header) = Header::decode(bytes, id.seed())
+    {
+        if header.first > claim {
+            next = header.first;
+            break;
+        }
+        before = offset;
+        offset += record_bytes(header.payload_bytes);
+    }
+    let mut from = if next > claim + 1 { before } else { offset };
+    if from == end {
+        return Ok(());
+    }
+    while from < end {
+        let piece = (end - from).min(REWRITE_BYTES);
+        let Some(bytes) = log.bytes(from, piece as usize)? else { break };
+        write_all_at(file, bytes, from)?;
+        from += piece;
+    }
+    file.sync()
+}
+
 /// Where a log's accepted records end.
 struct End {
     file: Arc<dyn File>,
-    /// Whether a record was accepted.
-    accepted: bool,
     offset: u64,
     /// What is there instead of the next record.
     stop: Stop,
@@ -139,6 +204,8 @@ struct End {
 
 /// Why a record is not accepted.
 enum Stop {
+    /// The log ends here, as the manifest says.
+    Ended,
     /// There is none.
     Invalid(Invalid),
     /// It begins with another sequence.
@@ -156,20 +223,24 @@ impl Stop {
 fn replay_log(
     seed: u64,
     file: &Arc<dyn File>,
+    through: Option<Seq>,
     replayed: &mut Replayed,
-    claim: &mut Seq,
     apply: Apply<'_>,
 ) -> Result<End> {
     let mut log = Window::over(&**file)?;
     let mut offset = 0;
+    replayed.claim = replayed.claim.max(through.unwrap_or(0));
     let stop = loop {
+        if through.is_some_and(|last| replayed.next > last) {
+            return Ok(End { file: file.clone(), offset, stop: Stop::Ended, more: false });
+        }
         let (header, payload) = match read(&mut log, offset, seed)? {
             Ok(record) if record.0.first == replayed.next => record,
             Ok((header, _)) => break Stop::Other(header.first),
             Err(invalid) => break Stop::Invalid(invalid),
         };
         if header.payload_bytes == 0 {
-            *claim = header.synced.max(*claim);
+            replayed.claim = header.synced.max(replayed.claim);
             offset += HEADER_BYTES as u64;
             continue;
         }
@@ -193,12 +264,12 @@ fn replay_log(
     };
     let (mut search, mut more) = (Search::from(offset, seed), false);
     while let Some(found) = search.next(&mut log)? {
-        *claim = found.header.synced.max(*claim);
+        replayed.claim = found.header.synced.max(replayed.claim);
         last = last.max(found.end());
         more = true;
     }
     replayed.discarded_bytes += last.min(log.len()).saturating_sub(offset);
-    Ok(End { file: file.clone(), accepted: offset > 0, offset, stop, more })
+    Ok(End { file: file.clone(), offset, stop, more })
 }
 
 /// The numbers of batches and of their entries in a record whose checksums hold; a payload that does
@@ -227,7 +298,7 @@ fn decoded(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<(
 /// that had an accepted record; but if nothing is left there of a record, and in the next log with
 /// records they follow what is none, it is the front of that one.
 fn missing(ends: &[End], next: Seq, claim: Seq) -> Error {
-    let last = ends.iter().rposition(|end| end.accepted).unwrap_or(0);
+    let last = ends.iter().rposition(|end| end.offset > 0).unwrap_or(0);
     let mut candidates = ends.iter().skip(last);
     let mut end = candidates.next();
     if end.is_some_and(|end| !end.more && !end.stop.is_torn()) {
@@ -241,6 +312,7 @@ fn missing(ends: &[End], next: Seq, claim: Seq) -> Error {
     let found = match end.stop {
         Stop::Invalid(invalid) => invalid.to_string(),
         Stop::Other(first) => format!("the record with sequence {first}"),
+        Stop::Ended => "the end of the log".to_owned(),
     };
     Corruption::new(end.file.name(), end.offset, expected, found).into()
 }

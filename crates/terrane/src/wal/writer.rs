@@ -19,7 +19,7 @@ pub fn erase(file: &dyn File) -> Result<()> {
     write_all_at(file, &END, 0)
 }
 
-/// Appends records to one log, from the front of its file. No more than the front has to be erased:
+/// Appends records to one log. Where it begins, no more than the front of its file has to be erased:
 /// records that lie there are another log's.
 ///
 /// After a failed write or sync what the file holds is unknown, and every later call is
@@ -43,10 +43,16 @@ impl LogWriter {
         Ok(LogWriter { file, id, capacity, end: 0, record: Vec::new(), failed: None })
     }
 
-    /// The log's number.
+    /// Goes on in log `id`, whose records end at `end`, and which holds nothing after them.
     #[must_use]
-    pub fn number(&self) -> u64 {
-        self.id.number
+    pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
+        LogWriter { file, id, capacity, end, record: Vec::new(), failed: None }
+    }
+
+    /// What names the log.
+    #[must_use]
+    pub fn id(&self) -> LogId {
+        self.id
     }
 
     /// The file that the log lies in.

@@ -1,0 +1,249 @@
+//! Recovery: what was promised is there again, and writes go on where they ended.
+//!
+//! 1. Read the journal into the catalog. Every table that it names must be there with its length; it
+//!    is opened, and so verified, when it is first used.
+//! 2. Replay the live logs into memtables, leaving out what tables hold already. The last of each
+//!    keyspace takes writes again, older ones wait for their flush.
+//! 3. Write what no sync vouches for once more, in place, and sync it: nothing that is built on it
+//!    may outlive it.
+//! 4. Append behind the last record. Nothing was written but bytes that were there before, so a crash
+//!    in the midst of recovery is repaired by recovering again, and a full disk is no hindrance.
+//! 5. If the crash took something from that log, it is *sealed* like the full ones before it: writes
+//!    go on in a spare one, or a new one. What is left of the records that are lost is copied first
+//!    ([`set_aside`](super::set_aside)), since the file will serve again.
+//! 6. Where there is no room for that, the store opens all the same, to be read: the memtables are
+//!    shown, the logs stay as they are, and no write is taken until it is opened again with room.
+//!    So does one that is only to be read.
+//! 7. Remove files that the catalog does not name: leftovers of work that never took effect.
+
+use super::commit::Writer;
+use super::state::{SealedLog, SpareLog, View};
+use super::{Engine, lock};
+use crate::batch;
+use crate::entry::{Seq, Tag};
+use crate::error::{Corruption, Error, Result};
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
+use crate::sorted::{SortedMap, SortedSet};
+use crate::storage::{File, FileId, Recovered};
+use crate::sync::atomic::Ordering;
+use crate::version::{Catalog, LogRecord};
+use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
+use std::sync::Arc;
+use terrane_policy::PolicyOptions;
+
+/// What the logs held: of each keyspace memtables, the oldest first. The last is being filled.
+type Memtables = SortedMap<KeyspaceId, Vec<Arc<Memtable>>>;
+
+/// A live log that was replayed.
+pub(super) struct LiveLog {
+    pub record: LogRecord,
+    pub file: Arc<dyn File>,
+    /// The file's length, in bytes.
+    pub len: u64,
+    pub found: ReplayedLog,
+}
+
+impl LiveLog {
+    /// Whether records may follow those that were found.
+    fn is_open(&self) -> bool {
+        self.record.through.is_none() && self.found.discarded_bytes == 0
+    }
+
+    /// Whether it was begun.
+    fn is_used(&self) -> bool {
+        self.found.end > 0 || !self.is_open()
+    }
+}
+
+impl Engine {
+    /// Takes up the store that the storage has.
+    pub(super) fn recover(&self, recovered: &Recovered) -> Result<()> {
+        let mut state = lock(&self.state);
+        let forgotten = state.resume_compactions(&self.keyspaces.load());
+        drop(state);
+        if !forgotten.is_empty() && !self.storage.read_only() {
+            drop(self.commit_edit(&self.manifest()?, forgotten, &[], &[])?);
+        }
+        let catalog = lock(&self.state).catalog.clone();
+        for (&keyspace, record) in &catalog.keyspaces {
+            let (policy, problems) = PolicyOptions::stored(&record.policy);
+            if !problems.is_empty() {
+                self.emit(|| Event::PolicyAdjusted { keyspace, policy, problems });
+            }
+        }
+        let mut memtables = Memtables::default();
+        let mut replay = Replay::new(catalog.log_start, catalog.flushed_max());
+        let mut logs = Vec::new();
+        for &record in &catalog.logs {
+            let file = self.storage.open(FileId::log(record.file))?;
+            let found = replay.log(record.id(), &file, record.through, &mut |seq, batch| {
+                self.replay_batch(&catalog, &mut memtables, seq, batch)
+            })?;
+            logs.push(LiveLog { record, len: file.len()?, file, found });
+        }
+        let done = replay.end()?;
+        if done.next == 0 {
+            let expected = "logs that begin with sequence 1 or later";
+            return Err(Corruption::new("manifest", 0, expected, "sequence 0").into());
+        }
+        self.visible.store(done.next - 1, Ordering::Release);
+        self.show_replayed(&memtables);
+        let discarded_bytes = done.discarded_bytes + recovered.discarded_bytes;
+        self.counters.discarded_bytes.store(discarded_bytes, Ordering::Relaxed);
+        self.emit(|| Event::Recovered {
+            records: done.records,
+            batches: done.batches,
+            entries: done.entries,
+            discarded_bytes,
+            repaired: recovered.repaired.clone(),
+        });
+        if self.storage.read_only() {
+            self.log_sync.poison(&Error::read_only("write", &self.storage.name()));
+            return Ok(());
+        }
+        // A journal with damage or a torn end is begun anew by the next commit.
+        if recovered.discarded_bytes > 0 || !recovered.repaired.is_empty() {
+            drop(self.commit_edit(&self.manifest()?, Vec::new(), &[], &[])?);
+        }
+        match self.go_on(logs, done.next, done.claim) {
+            Err(full @ Error::NoSpace(_)) => self.log_sync.poison(&full),
+            went_on => went_on?,
+        }
+        self.remove_strays()
+    }
+
+    /// Brings one batch's entries back, those that no table holds.
+    fn replay_batch(
+        &self,
+        catalog: &Catalog,
+        memtables: &mut Memtables,
+        seq: Seq,
+        batch: &[u8],
+    ) -> Result<()> {
+        for entry in batch::decode(batch) {
+            let (kind, id, key, value) =
+                entry.map_err(|damage| damage.within("log", 0))?;
+            // A keyspace that was dropped has no record, and its entries go with it.
+            let Some(record) = catalog.keyspaces.get(&id) else { continue };
+            if seq <= record.flushed {
+                continue;
+            }
+            let tag = Tag::new(seq, kind);
+            memtables.update(id, |list| match list.last() {
+                Some(memtable) => memtable.insert(key, tag, value),
+                None => {
+                    let memtable = self.options.memtable();
+                    let inserted = memtable.insert(key, tag, value);
+                    list.push(Arc::new(memtable));
+                    inserted
+                }
+            })?;
+        }
+        for (_, list) in memtables.iter_mut() {
+            if list.last().is_some_and(|m| m.bytes() as u64 >= self.options.memtable_bytes) {
+                list.push(Arc::new(self.options.memtable()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives readers what the logs held.
+    fn show_replayed(&self, memtables: &Memtables) {
+        for (id, keyspace) in self.keyspaces.load().iter() {
+            let list = memtables.get(id).map_or(&[][..], Vec::as_slice);
+            for (n, memtable) in list.iter().enumerate() {
+                let view = keyspace.view.load_full();
+                let (sealed, tree) = (view.sealed.clone(), view.tree.clone());
+                let active = memtable.clone();
+                keyspace.view.store(Arc::new(View { active, sealed, tree }));
+                self.memtable_bytes.fetch_add(memtable.bytes() as u64, Ordering::Relaxed);
+                if n + 1 < list.len()
+                    && let Some(through) = memtable.last_seq()
+                {
+                    self.seal(&mut lock(&self.state), *id, through);
+                }
+            }
+        }
+    }
+
+    /// Makes what was replayed durable, and the last log ready for the next record.
+    fn go_on(&self, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Result<()> {
+        for log in logs.iter().filter(|log| log.found.last >= claim) {
+            write_again(log.record.id(), &*log.file, log.found, claim)?;
+        }
+        self.log_sync.advance(next - 1);
+
+        // Logs of an unusual size, or those of the store that this is a copy of, do not serve again.
+        let (salt, usual_bytes) = (self.storage.id().salt(), self.options.log_bytes);
+        let is_usual = |log: &LiveLog| log.record.salt == salt && log.len == usual_bytes;
+        let used = logs.iter().rposition(|log| log.is_used() || !is_usual(log));
+        let spares = logs.split_off(used.map_or(0, |last| last + 1));
+        let resumed = logs.pop_if(|log| log.record.salt == salt && log.is_open());
+        self.set_aside(&logs)?;
+        let sealed = logs.into_iter().map(|log| SealedLog {
+            id: log.record.id(),
+            file_number: log.record.file,
+            reusable: is_usual(&log),
+            file: log.file,
+            last: log.found.last,
+            bytes: log.found.end,
+        });
+        let spares = spares.into_iter().map(|log| SpareLog {
+            number: log.record.number,
+            file_number: log.record.file,
+            file: log.file,
+            capacity: log.len,
+        });
+        let mut state = lock(&self.state);
+        state.sealed_logs.extend(sealed);
+        state.spare_logs.extend(spares);
+        drop(state);
+
+        match resumed {
+            Some(LiveLog { record, file, len, found }) => {
+                let writing = LogWriter::resume(file, record.id(), len, found.end);
+                let reusable = len == usual_bytes;
+                self.start_log(Writer::appending(writing, record.file, reusable, next, claim));
+            }
+            None => {
+                self.add_spare_log(0)?;
+                let log = lock(&self.state).spare_logs.remove(0);
+                self.begin_log(log, next, claim)?;
+            }
+        }
+        // The options may leave less room than they did.
+        self.seal_full(&lock(&self.writer), &self.keyspaces.load(), &[])
+    }
+
+    /// Makes `log`, an empty one, the one that takes the next record.
+    pub(super) fn begin_log(&self, log: SpareLog, next: Seq, claim: Seq) -> Result<()> {
+        let id = self.log_id(log.number);
+        let reusable = log.capacity == self.options.log_bytes;
+        let writing = LogWriter::begin(log.file, id, log.capacity)?;
+        self.start_log(Writer::appending(writing, log.file_number, reusable, next, claim));
+        Ok(())
+    }
+
+    fn start_log(&self, appending: Writer) {
+        self.visible.store(appending.last(), Ordering::Release);
+        *lock(&self.writer) = appending;
+    }
+
+    /// Removes files that no edit names.
+    fn remove_strays(&self) -> Result<()> {
+        let catalog = lock(&self.state).catalog.clone();
+        let mut named: SortedSet<FileId> = SortedSet::default();
+        named.extend(catalog.tables().iter().map(|info| FileId::table(info.id.0)));
+        named.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
+        named.extend(catalog.set_aside.iter().map(|kept| FileId::log(kept.file)));
+        for file in self.storage.files()? {
+            if !named.contains(&file) {
+                self.storage.remove(file)?;
+            }
+        }
+        while self.graveyard.take().is_some() {}
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! Records that recovery discards are kept until the owner has them removed: damage to the last
+//! records of a log cannot be told from a crash, and the rest may still be of use.
+//!
+//! One edit ends the logs where their records end and names the copies, each a log file of its own: a
+//! mark, so that it is not taken for a log, then the bytes as they were.
+
+use super::recover::LiveLog;
+use super::{Db, Engine, lock};
+use crate::batch::WriteBatch;
+use crate::entry::Seq;
+use crate::error::Result;
+use crate::storage::{FileId, read_exact_at, write_all_at};
+use crate::version::{Change, SetAside};
+use crate::wal::{batches, record::HEADER_BYTES, scan};
+
+/// What a file with discarded records begins with.
+pub(super) const MARK: &[u8; 8] = b"setaside";
+
+/// Bytes copied at a time.
+const CHUNK: u64 = 256 << 10;
+
+impl Engine {
+    /// Keeps what was discarded of these logs, and ends them there.
+    pub(super) fn set_aside(&self, logs: &[LiveLog]) -> Result<()> {
+        let (mut changes, mut added) = (Vec::new(), Vec::new());
+        for log in logs.iter().filter(|log| log.found.discarded_bytes > 0) {
+            let (offset, bytes) = (log.found.end, log.found.discarded_bytes);
+            let file = self.fresh_id();
+            let copy = self.storage.create(FileId::log(file), MARK.len() as u64 + bytes)?;
+            write_all_at(&*copy, MARK, 0)?;
+            let mut chunk = Vec::new();
+            for at in (0..bytes).step_by(CHUNK as usize) {
+                chunk.resize((bytes - at).min(CHUNK) as usize, 0);
+                read_exact_at(&*log.file, &mut chunk, offset + at)?;
+                write_all_at(&*copy, &chunk, MARK.len() as u64 + at)?;
+            }
+            copy.sync()?;
+            added.push(FileId::log(file));
+            let number = log.record.number;
+            changes.push(Change::EndLog { number, through: log.found.last });
+            let log = log.record.id();
+            changes.push(Change::SetAside(SetAside { file, log, offset, bytes }));
+        }
+        if !changes.is_empty() {
+            drop(self.commit_edit(&self.manifest()?, changes, &added, &[])?);
+        }
+        Ok(())
+    }
+}
+
+impl Db {
+    /// What recovery has discarded and keeps, the oldest first.
+    #[must_use]
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        lock(&self.engine().state).catalog.set_aside.clone()
+    }
+
+    /// The batches that can still be read of what was set aside, each with the sequence that it had.
+    /// Another batch may have that sequence now.
+    ///
+    /// # Errors
+    /// A failing medium, or one that is not kept any more.
+    pub fn read_set_aside(&self, kept: &SetAside) -> Result<Vec<(Seq, WriteBatch)>> {
+        let file = self.engine().storage.open(FileId::log(kept.file))?;
+        let mut bytes = vec![0; usize::try_from(kept.bytes).unwrap_or(usize::MAX)];
+        read_exact_at(&*file, &mut bytes, MARK.len() as u64)?;
+        let mut found = Vec::new();
+        for record in scan(&bytes, kept.log)? {
+            let at = usize::try_from(record.offset).unwrap_or(usize::MAX) + HEADER_BYTES;
+            let payload = bytes.get(at..).and_then(|b| b.get(..record.header.payload_bytes));
+            let payload = batches(payload.unwrap_or_default()).map_while(Result::ok);
+            for (seq, (_, batch)) in (record.header.first..).zip(payload) {
+                found.push((seq, WriteBatch::from_encoded(batch.to_vec())?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes all that recovery has discarded; returns how many bytes that were.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn drop_set_aside(&self) -> Result<u64> {
+        let engine = self.engine();
+        let manifest = engine.manifest()?;
+        let kept = self.set_aside();
+        if !kept.is_empty() {
+            let changes = kept.iter().map(|k| Change::DropSetAside { file: k.file }).collect();
+            let dropped: Vec<_> = kept.iter().map(|k| FileId::log(k.file)).collect();
+            drop(engine.commit_edit(&manifest, changes, &[], &dropped)?);
+            dropped.into_iter().for_each(|file| engine.bury(file));
+        }
+        Ok(kept.iter().map(|k| k.bytes).sum())
+    }
+}

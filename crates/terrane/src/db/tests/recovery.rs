@@ -1,0 +1,127 @@
+//! What opening does with the logs that it finds.
+
+use super::{directory, entries, faulty, open, slices, volume};
+use crate::storage::medium::{Medium, MemoryMedium};
+use crate::storage::{read_exact_at, write_all_at};
+use crate::{Db, Durability, Durability::Buffered, Options};
+use std::sync::Arc;
+
+fn put(db: &Db, key: u8) {
+    db.default_keyspace().put(&[key], &[key; 40], Buffered).unwrap();
+}
+
+fn keys(db: &Db) -> Vec<u8> {
+    entries(db).into_iter().map(|(key, _)| key[0]).collect()
+}
+
+#[test]
+fn a_store_that_is_opened_again_goes_on_in_its_log_and_writes_no_edit() {
+    let medium = faulty();
+    for session in 0..20 {
+        let db = open(directory(&medium), slices()).unwrap();
+        assert_eq!(keys(&db), (0..session).collect::<Vec<_>>());
+        put(&db, session);
+        let stats = db.stats().unwrap();
+        assert_eq!((stats.logs, stats.discarded_bytes), (1, 0));
+        assert!(session == 0 || stats.journal_bytes == 0, "{stats:?}");
+        // Every other session ends as a process that is killed does.
+        match session % 2 {
+            0 => db.close().unwrap(),
+            _ => std::mem::forget(db),
+        }
+    }
+}
+
+#[test]
+fn logs_that_were_replayed_retire_once_their_entries_are_in_tables() {
+    let medium = faulty();
+    let options = || Options { memtable_bytes: 1 << 20, log_bytes: 16 << 10, ..Options::small() };
+    let reopen = || Db::open_storage(directory(&medium), options(), slices()).unwrap();
+    let db = reopen();
+    super::fill(&db, 300, 7);
+    let (before, logs) = (entries(&db), db.stats().unwrap().logs);
+    assert!(logs > 3, "{logs} logs");
+    drop(db);
+    let db = reopen();
+    assert_eq!(db.stats().unwrap().logs, logs);
+    db.flush().unwrap();
+    db.settle().unwrap();
+    assert!(db.stats().unwrap().logs <= 3, "a log, and spares");
+    db.close().unwrap();
+    assert!(entries(&reopen()) == before);
+}
+
+/// A log of three records, of which the last is damaged and no claim is behind it.
+fn torn() -> crate::storage::medium::FaultMedium {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    (0..3).for_each(|key| put(&db, key));
+    // As a process that is killed: a close would leave a claim.
+    std::mem::forget(db);
+    let name = medium.list().unwrap().into_iter().find(|n| n.ends_with(".log")).unwrap();
+    let log = medium.open(&name).unwrap();
+    let mut bytes = vec![0; 1024];
+    read_exact_at(&*log, &mut bytes, 0).unwrap();
+    // The value of the second record.
+    let at = bytes.windows(40).position(|value| value == [1; 40]).unwrap();
+    write_all_at(&*log, &[9], at as u64).unwrap();
+    medium
+}
+
+#[test]
+fn discarded_records_are_told_once_and_kept_until_the_owner_has_them_removed() {
+    let medium = torn();
+    let db = open(directory(&medium), slices()).unwrap();
+    assert_eq!(keys(&db), [0]);
+    let told = db.stats().unwrap();
+    assert!(told.discarded_bytes > 80, "{told:?}");
+    assert_eq!(told.set_aside_bytes, told.discarded_bytes);
+    put(&db, 50);
+    drop(db);
+
+    let db = open(directory(&medium), slices()).unwrap();
+    assert_eq!(keys(&db), [0, 50]);
+    let again = db.stats().unwrap();
+    assert_eq!((again.discarded_bytes, again.set_aside_bytes), (0, told.discarded_bytes));
+    let report = db.check().unwrap();
+    assert_eq!((report.damage, report.set_aside_bytes), (vec![], told.discarded_bytes));
+
+    // The third record is sound, and can still be read.
+    let kept = db.set_aside();
+    let batches = db.read_set_aside(&kept[0]).unwrap();
+    let [(3, batch)] = &batches[..] else { panic!("{batches:?}") };
+    let (.., key, value) = batch.iter().next().unwrap().unwrap();
+    assert_eq!((key, value), (&[2][..], &[2; 40][..]));
+
+    // A copy has none of it, and this store none when the owner says so.
+    let to = MemoryMedium::new().create("to").unwrap();
+    db.checkpoint(&volume(&to)).unwrap();
+    let copy = open(Arc::new(volume(&to)), slices()).unwrap();
+    assert_eq!((copy.set_aside(), keys(&copy)), (vec![], vec![0, 50]));
+    let files = || medium.list().unwrap().len();
+    let before = files();
+    assert_eq!(db.drop_set_aside().unwrap(), told.discarded_bytes);
+    db.settle().unwrap();
+    assert!(files() < before);
+    db.close().unwrap();
+    let db = open(directory(&medium), slices()).unwrap();
+    assert_eq!((db.set_aside(), keys(&db)), (vec![], vec![0, 50]));
+}
+
+#[test]
+fn records_that_were_discarded_never_come_back_though_their_medium_recovers() {
+    let medium = torn();
+    let db = open(directory(&medium), slices()).unwrap();
+    db.default_keyspace().put(&[60], &[60; 40], Durability::Sync).unwrap();
+    drop(db);
+    // The damage was one of the reading: the record is sound again.
+    let name = medium.list().unwrap().into_iter().find(|n| n.ends_with(".log")).unwrap();
+    let log = medium.open(&name).unwrap();
+    let mut bytes = vec![0; 1024];
+    read_exact_at(&*log, &mut bytes, 0).unwrap();
+    let at = bytes.windows(40).position(|value| value[0] == 9 && value[1..] == [1; 39]).unwrap();
+    write_all_at(&*log, &[1], at as u64).unwrap();
+    let db = open(directory(&medium), slices()).unwrap();
+    assert_eq!(keys(&db), [0, 60]);
+    assert_eq!(db.check().unwrap().damage, []);
+}
