@@ -123,8 +123,7 @@ impl Engine {
         batch: &[u8],
     ) -> Result<()> {
         for entry in batch::decode(batch) {
-            let (kind, id, key, value) =
-                entry.map_err(|damage| damage.within("log", 0))?;
+            let (kind, id, key, value) = entry.map_err(|damage| damage.within("log", 0))?;
             // A keyspace that was dropped has no record, and its entries go with it.
             let Some(record) = catalog.keyspaces.get(&id) else { continue };
             if seq <= record.flushed {
