@@ -14,7 +14,6 @@ import { EngineError, type TerraneError } from "./errors.ts";
 import { Listeners } from "./events.ts";
 import { Line } from "./line.ts";
 import { type Call, Outbox } from "./outbox.ts";
-import type { Bytes, Decoded, Encoding, Packer } from "./packing.ts";
 import { watchPage } from "./page.ts";
 import type { Operation, OpenRequest } from "./protocol.ts";
 
@@ -34,6 +33,8 @@ interface Leaving {
 }
 
 export class Connection {
+  /** The calls that are yet to be sent. */
+  readonly outbox: Outbox = new Outbox(() => this.#flush());
   /** Who listens to the engine's events. */
   readonly listeners: Listeners = new Listeners((on) => this.#listen(on));
   /** Settles when the store is open for the first time, or cannot be opened. */
@@ -42,7 +43,6 @@ export class Connection {
   users: number = 0;
   readonly #start: () => Worker;
   readonly #onEnd: () => void;
-  readonly #outbox: Outbox = new Outbox(() => this.#flush());
   readonly #unwatchPage: () => void;
   /** The keyspaces that were opened, by name. */
   readonly #keyspaces: Map<string, OpenedKeyspace> = new Map();
@@ -81,36 +81,13 @@ export class Connection {
     return this.#nextNumber++;
   }
 
-  /** Sends an operation; the promise is its reply's value. */
-  call(operation: Operation): Promise<unknown> {
-    return this.#outbox.add(operation);
-  }
-
-  /**
-   * Adds writes to the batch that is being gathered, and promises its sequence; `fill` packs them all,
-   * or throws.
-   */
-  write(sync: boolean, fill: (packer: Packer) => void): Promise<number> {
-    return this.#outbox.write(sync, fill);
-  }
-
-  /** Adds lookups of `keys`; the promise is their values, in order. */
-  lookup<E extends Encoding>(
-    keyspace: number,
-    snapshot: number,
-    keys: readonly Bytes[],
-    encoding: E,
-  ): Promise<(Decoded<E> | undefined)[]> {
-    return this.#outbox.lookup(keyspace, snapshot, keys, encoding);
-  }
-
   /** Opens a keyspace, unless it is open and keeps its policy. */
   keyspace(name: string, create: boolean, policy: string | undefined): OpenedKeyspace {
     const known = this.#keyspaces.get(name);
     if (known !== undefined && policy === undefined) return known;
     const keyspace = known?.keyspace ?? this.number();
     const args = [keyspace, name, create, policy];
-    const opened = this.call({ op: "call", method: "keyspace", args }).then(
+    const opened = this.outbox.add({ op: "call", method: "keyspace", args }).then(
       (id) => this.#ids.set(keyspace, id as number),
       (error: unknown) => {
         this.forgetKeyspace(name);
@@ -133,10 +110,10 @@ export class Connection {
     if (this.#state === "closed") return;
     try {
       const isAside = this.#state === "hidden" || this.#state === "away";
-      if (isAside && this.#outbox.isEmpty) {
+      if (isAside && this.outbox.isEmpty) {
         await this.#leaving?.left;
       } else {
-        const closing = this.call({ op: "close" });
+        const closing = this.outbox.add({ op: "close" });
         this.#flush();
         // A store that could not be taken again is closed already.
         await closing.catch((error: unknown) => {
@@ -155,7 +132,7 @@ export class Connection {
     this.#attempt = undefined;
     this.#unwatchPage();
     this.#onEnd();
-    this.#outbox.close(error);
+    this.outbox.close(error);
     this.#line?.end(error);
     this.#leaving?.line.end(error);
     this.#settleReady?.reject(error);
@@ -201,7 +178,7 @@ export class Connection {
     if (!this.#wasOpen) return this.end(error);
     this.#line = undefined;
     this.#state = "away";
-    this.#outbox.fail(error);
+    this.outbox.fail(error);
   }
 
   /** Ends the worker before this one, which has let go of the store, or died. */
@@ -231,9 +208,9 @@ export class Connection {
   }
 
   #listen(on: boolean): void {
-    ignore(this.call({ op: "listen", on }));
+    ignore(this.outbox.add({ op: "listen", on }));
     if (!on) return;
-    const names = this.call({ op: "call", method: "keyspaces", args: [] });
+    const names = this.outbox.add({ op: "call", method: "keyspaces", args: [] });
     ignore(names.then((names) => this.listeners.learn(names as string)));
   }
 
@@ -257,14 +234,14 @@ export class Connection {
     },
     conceal: (): void => {
       if (this.#state !== "open") return;
-      ignore(this.call({ op: "call", method: "sync", args: [] }));
+      ignore(this.outbox.add({ op: "call", method: "sync", args: [] }));
       this.#flush();
     },
   };
 
   #flush(): void {
-    if (this.#outbox.isEmpty) return;
-    if (this.#state === "open") this.#line?.send(this.#outbox.take());
+    if (this.outbox.isEmpty) return;
+    if (this.#state === "open") this.#line?.send(this.outbox.take());
     else if (this.#state === "away") void this.#connect();
   }
 }

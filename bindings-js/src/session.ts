@@ -99,7 +99,7 @@ export class Session {
 
   /** Sends an operation; the promise is its reply's value. */
   call(operation: Operation): Promise<unknown> {
-    return this.#unlessClosed((connection) => connection.call(operation));
+    return this.#unlessClosed(({ outbox }) => outbox.add(operation));
   }
 
   /** Calls the engine's store. */
@@ -109,7 +109,7 @@ export class Session {
 
   /** Adds writes to the batch that is being gathered, and promises its sequence. */
   write(sync: boolean, fill: (packer: Packer) => void): Promise<number> {
-    return this.#unlessClosed((connection) => connection.write(sync, fill));
+    return this.#unlessClosed(({ outbox }) => outbox.write(sync, fill));
   }
 
   /** Looks keys up. */
@@ -119,7 +119,7 @@ export class Session {
     keys: readonly Bytes[],
     encoding: E,
   ): Promise<(Decoded<E> | undefined)[]> {
-    return this.#unlessClosed((c) => c.lookup(keyspace, snapshot, keys, encoding));
+    return this.#unlessClosed(({ outbox }) => outbox.lookup(keyspace, snapshot, keys, encoding));
   }
 
   /** Opens a keyspace. */
@@ -142,7 +142,7 @@ export class Session {
   hold(release: Operation): Held {
     const held: Held = {
       release: () => {
-        if (this.#held.delete(held)) ignore(this.#connection.call(release));
+        if (this.#held.delete(held)) ignore(this.#connection.outbox.add(release));
       },
       forget: () => this.#held.delete(held),
     };
