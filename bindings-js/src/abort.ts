@@ -5,8 +5,8 @@ import { AbortError, TerraneError } from "./errors.ts";
 /** Options of a call that waits. */
 export interface WaitOptions {
   /**
-   * Ends the wait with an `AbortError`. What had been asked by then may still take effect; a call
-   * whose signal was aborted before asks nothing.
+   * Ends the wait with an `AbortError`. What was requested by then may still take effect; a
+   * call whose signal was aborted before sends nothing.
    */
   signal?: AbortSignal | undefined;
 }

@@ -58,7 +58,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   }
 
   /**
-   * Removes a keyspace with all it holds; answers whether there was one. Iterations under way go on
+   * Removes a keyspace with all it holds; returns whether there was one. Iterations under way go on
    * to their end.
    */
   async dropKeyspace(name: string, options: WaitOptions = {}): Promise<boolean> {
@@ -75,14 +75,14 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return new Snapshot({ ...scope, snapshot });
   }
 
-  /** Puts every earlier write on the medium. */
+  /** Makes every earlier write durable. */
   async sync(options: WaitOptions = {}): Promise<void> {
     await this.ask(options, "sync");
   }
 
   /**
-   * Writes what is in memory to tables, and puts it on the medium: all that was written before. Other
-   * calls are answered meanwhile.
+   * Writes what is in memory to tables, durably: all that was written before. Other calls are served
+   * meanwhile.
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     await this.ask(options, "flush");
@@ -94,7 +94,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   }
 
   /**
-   * Reads and verifies everything stored, and reports what is damaged. Other calls are answered
+   * Reads and verifies everything stored, and reports what is damaged. Other calls are served
    * meanwhile.
    */
   async check(options: WaitOptions = {}): Promise<CheckReport> {
@@ -103,7 +103,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
 
   /**
    * What the engine does, from this call on: flushes, compactions with their reasons, stalls. Ends
-   * when the store is closed. A listener that is 10,000 events behind is told how many were dropped.
+   * when the store is closed. A listener that is 10,000 events behind learns how many were dropped.
    * Nothing is sent while nobody listens.
    */
   events(options: WaitOptions = {}): AsyncGenerator<Event, void, undefined> {
@@ -143,7 +143,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return { usage, quota };
   }
 
-  /** Asks the browser to keep this origin's data when room gets scarce; answers whether it will. */
+  /** Asks the browser to keep this origin's data when room gets scarce; returns whether it will. */
   async persist(): Promise<boolean> {
     checkPrivateFiles();
     return navigator.storage.persist();

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Stores for a worker that has them for itself: the engine runs in the caller's own worker, and
- * every call but those that wait for files answers at once. No message, and few copies.
+ * every call but those that wait for files is synchronous. No messages, and few copies.
  */
 
 import { abortable } from "./abort.ts";

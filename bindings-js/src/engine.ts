@@ -1,10 +1,10 @@
 /**
- * An open store in the worker that owns its files: locks, files and engine, taken and let go
+ * An open store in the worker that owns its files: locks, files and engine, taken and released
  * together, and cared for between the owner's own work.
  *
  * 1. Whatever a call throws becomes an error of this package. After a trap the module's memory is in
- *    an unknown state, what is on the files is not: locks and files are let go, and this worker
- *    opens no store any more.
+ *    an unknown state, but the files are not: locks and files are released, and this worker opens
+ *    no store any more.
  * 2. A message to itself takes its turn after those that have come before. In such turns jobs
  *    (flushes, compactions) run in slices.
  * 3. Buffered writes are synced when the interval since the first of them is over. Then, too, the
@@ -122,7 +122,7 @@ export class Engine {
   /** Takes the place and starts the engine; on failure lets all go again. */
   static async open(request: OpenRequest): Promise<Engine> {
     const loading = load(request.wasm);
-    // Its failure is told below, where it is awaited.
+    // Its failure is thrown below, where it is awaited.
     loading.catch(() => undefined);
     const onFiles = request.storage === "opfs";
     const place = onFiles ? await Place.take(request, request.create) : undefined;
@@ -185,14 +185,14 @@ export class Engine {
     return sequence;
   }
 
-  /** Puts every earlier write on the medium. */
+  /** Makes every earlier write durable. */
   sync(): void {
     this.call((store) => store.sync());
   }
 
   /**
-   * Syncs; later calls are refused with `reason`. Files and locks are let go of at once if the files
-   * were just `verified`, and else right after.
+   * Syncs; later calls are refused with `reason`. Files and locks are released at once if the files
+   * were just `verified`, and right after otherwise.
    */
   close(reason: TerraneError, verified: boolean = false): void {
     if (this.#failure instanceof ClosedError) return;
@@ -220,7 +220,7 @@ export class Engine {
       this.sync();
       await this.verify();
     } catch {
-      // The next call is told why.
+      // The next call says why.
     }
   }
 
@@ -270,7 +270,7 @@ export class Engine {
     try {
       if (!(this.#failure instanceof EngineError)) this.#store.close();
     } catch {
-      // What could not be put on the medium was told when it was synced.
+      // What could not be made durable, its sync reported.
     }
   }
 }

@@ -63,7 +63,7 @@ async function* pages<T>(
       done = current.done;
       if (!done) {
         coming = page(PAGE_BYTES);
-        // Its failure is told when the caller gets there.
+        // Its failure is thrown when the caller gets there.
         ignore(coming);
       }
       yield* read(current.strings);

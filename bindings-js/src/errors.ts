@@ -50,7 +50,7 @@ export class ClosedError extends TerraneError {
   readonly code = "closed";
 }
 
-/** A signal ended the wait. What had been asked by then may still take effect. */
+/** A signal ended the wait. What was requested by then may still take effect. */
 export class AbortError extends TerraneError {
   override readonly name = "AbortError";
   readonly code = "aborted";

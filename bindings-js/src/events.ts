@@ -6,7 +6,7 @@ import { entered, whenForgotten } from "./forgotten.ts";
 import type { PolicyOptions } from "./policies.ts";
 import { parse, parseNames, type Table } from "./stats.ts";
 
-/** What had been asked of a keyspace, as its policy was told. */
+/** The operations on a keyspace, as its policy saw them. */
 export interface Observed {
   updates: number;
   "point-reads": number;
@@ -106,7 +106,7 @@ export class Listeners {
     return this.#all.size > 0;
   }
 
-  /** Adds one until the answered function is called. */
+  /** Adds one until the returned function is called. */
   add(listener: Listener): () => void {
     if (this.#ended !== undefined) {
       listener.end(this.#ended);
@@ -124,7 +124,7 @@ export class Listeners {
     for (const [id, name] of parseNames(json)) this.#names.set(id, name);
   }
 
-  /** Tells events of the engine, each as JSON. */
+  /** Dispatches events of the engine, each as JSON. */
   read(events: readonly string[]): void {
     // Nobody may listen any more.
     if (this.any) for (const event of events) this.#read(event);

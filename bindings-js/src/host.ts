@@ -19,17 +19,17 @@ import { Begun, walk } from "./steps.ts";
 /** Owns one store. */
 export class Host {
   readonly engine: Engine;
-  readonly #tell: (event: string) => void;
+  readonly #emit: (event: string) => void;
   readonly #scans: Map<number, Scan> = new Map();
 
-  private constructor(engine: Engine, tell: (event: string) => void) {
+  private constructor(engine: Engine, emit: (event: string) => void) {
     this.engine = engine;
-    this.#tell = tell;
+    this.#emit = emit;
   }
 
-  /** Opens a store; `tell` takes its events, as JSON. */
-  static async open(request: OpenRequest, tell: (event: string) => void): Promise<Host> {
-    return new Host(await Engine.open(request), tell);
+  /** Opens a store; `emit` takes its events, as JSON. */
+  static async open(request: OpenRequest, emit: (event: string) => void): Promise<Host> {
+    return new Host(await Engine.open(request), emit);
   }
 
   /** Carries out a request; before a close the files are verified. */
@@ -37,9 +37,9 @@ export class Host {
     const { engine } = this;
     switch (request.op) {
       case "call": {
-        const answer = engine.call((store) => invoke(store, request));
-        if (!(answer instanceof Steps)) return answer;
-        return new Begun(walk(engine, answer).finally(() => release(answer)));
+        const result = engine.call((store) => invoke(store, request));
+        if (!(result instanceof Steps)) return result;
+        return new Begun(walk(engine, result).finally(() => release(result)));
       }
       case "write":
         return engine.write(request.batch);
@@ -66,7 +66,7 @@ export class Host {
       case "endScan":
         return this.#endScan(request.scan);
       case "listen":
-        return engine.call((store) => store.listen(request.on ? this.#tell : undefined));
+        return engine.call((store) => store.listen(request.on ? this.#emit : undefined));
       case "checkpoint":
         return checkpoint(engine, request);
       case "export":
@@ -96,9 +96,9 @@ export class Host {
   }
 }
 
-/** The engine's store: what it does not answer at once goes in steps. */
-type Answering = { [M in Method]: (...args: Arguments<M>) => ReturnType<Methods[M]> | Steps };
+/** The engine's store: what takes its time returns steps. */
+type Callable = { [M in Method]: (...args: Arguments<M>) => ReturnType<Methods[M]> | Steps };
 
-function invoke(store: Answering, { method, args }: Call): unknown {
+function invoke(store: Callable, { method, args }: Call): unknown {
   return (store[method] as (...args: unknown[]) => unknown)(...args);
 }

@@ -80,7 +80,7 @@ export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8"> 
 
   /**
    * Merges what lies in a range into one run, without what no reader can see any more. Other calls are
-   * answered meanwhile.
+   * served meanwhile.
    */
   async compactRange(options: RangeOptions & WaitOptions = {}): Promise<void> {
     await this.ask(options, "compact_range", this.scope.keyspace, packRange(options));

@@ -76,7 +76,7 @@ export class Line {
     calls.forEach((call, at) => this.#waiting.set(first + at, call));
   }
 
-  /** Has the owner told when the worker that holds this lock died. */
+  /** Notifies the owner when the worker that holds this lock dies. */
   async watch(lock: string): Promise<void> {
     const { signal } = this.#lifeline;
     const died = () => {

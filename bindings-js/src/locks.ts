@@ -76,7 +76,7 @@ async function requestFor(
   }
 }
 
-/** Holds a lock until the function that it answers is called. */
+/** Holds a lock until the returned function is called. */
 function request(name: string, options: LockOptions = {}): Promise<() => void> {
   return new Promise((resolve, reject) => {
     const held = (lock: Lock | null) => {

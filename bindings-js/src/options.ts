@@ -8,8 +8,8 @@ import { packPolicy, type Policy } from "./policies.ts";
 import type { Asked, OpenRequest, ScanRequest } from "./protocol.ts";
 
 /**
- * When a write counts as done: `"sync"`, when it is on the medium; `"buffered"`, when the engine
- * has it. Buffered writes reach the medium within the store's `syncInterval`, with the next sync
+ * When a write counts as done: `"sync"`, when it is durable; `"buffered"`, when the engine
+ * has it. Buffered writes become durable within the store's `syncInterval`, with the next sync
  * write, and when the page hides. A crash of the browser or the machine loses at most the buffered
  * writes since, the last ones first, and never a part of a batch.
  */
@@ -115,7 +115,7 @@ export function ask(name: string, timeout: number = DEFAULT_TIMEOUT): Asked {
   return { name, client, page, timeout: checkTime("timeout", timeout) };
 }
 
-/** What a worker is told of the options. */
+/** The options as a worker gets them. */
 export function toRequest<K extends Encoding, V extends Encoding>(
   name: string,
   options: StoreOptions<K, V>,
@@ -222,7 +222,7 @@ function toModule(wasm: StoreOptions["wasm"]): string | WebAssembly.Module | und
       return new URL(wasm, globalThis.location?.href).href;
     }
   } catch {
-    // Told below.
+    // Refused below.
   }
   throw refused("wasm", "an address or a WebAssembly.Module", wasm);
 }

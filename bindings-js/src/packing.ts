@@ -129,7 +129,7 @@ export function room(what: string, content: Bytes, limit: number): number {
   return (isText ? 3 : 1) * content.length;
 }
 
-/** Writes a byte string at `start`, where there is room; answers how many bytes it takes. */
+/** Writes a byte string at `start`, where there is room; returns how many bytes it takes. */
 export function write(
   what: string,
   content: Bytes,
@@ -165,7 +165,7 @@ function varintBytes(value: number): number {
   return bytes;
 }
 
-/** Writes a varint, seven bits a byte, the lowest first; answers where it ends. */
+/** Writes a varint, seven bits a byte, the lowest first; returns where it ends. */
 function putVarint(bytes: Uint8Array, at: number, value: number): number {
   while (value >= 0x80) {
     bytes[at++] = value | 0x80;

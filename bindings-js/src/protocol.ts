@@ -1,6 +1,6 @@
 /**
  * What client and worker say to each other. A message carries many requests, or many replies; each
- * reply answers one request by its id. Keys, values, ranges and batches travel packed (packing.ts).
+ * reply names its request by the id. Keys, values, ranges and batches travel packed (packing.ts).
  * The client numbers keyspaces, snapshots and scans, so that it can use them at once; 0 is the
  * default keyspace, and no snapshot.
  */
@@ -47,7 +47,7 @@ export interface ScanRequest {
   limit: number;
 }
 
-/** What the engine's store answers by itself. Answers that are texts are JSON. */
+/** The methods of the engine's store. Strings that they return are JSON. */
 export interface Methods {
   approximate_size(keyspace: number, range: Uint8Array): number;
   check(): string;
@@ -90,7 +90,7 @@ export interface Call {
   args: unknown[];
 }
 
-/** What a worker can be asked. */
+/** What a worker can be asked to do. */
 export type Operation =
   | ({ op: "open" } & OpenRequest)
   /** A batch, for its sequence; if `sync`, the reply waits until it is durable. */
@@ -160,7 +160,7 @@ export interface Exported {
 export type Outcome = { value: unknown } | { error: WireError };
 
 /**
- * The answer to the request of that id. What nobody asked for has the id 0: events, each as JSON, or
+ * The reply to the request of that id. What nobody requested has the id 0: events, each as JSON, or
  * the error after which the worker does nothing more.
  */
 export type Reply = Outcome & { id: number };

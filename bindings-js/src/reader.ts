@@ -34,7 +34,7 @@ export interface Scope<K extends Encoding, V extends Encoding> {
   snapshot: number;
   keyEncoding: K;
   valueEncoding: V;
-  /** Tells why, if the keyspace could not be opened. */
+  /** Rejects with the reason if the keyspace could not be opened. */
   opened: Promise<unknown> | undefined;
   /** The snapshot, which must not be forgotten as long as this is used. */
   of: object | undefined;

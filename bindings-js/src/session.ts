@@ -40,7 +40,7 @@ export async function openSession(
       connection.users -= 1;
       if (signal?.aborted && connection.users === 0) connection.end(aborted(signal));
       if (signal?.aborted || shared === undefined) throw error;
-      // Others asked for it otherwise: where they failed, this one need not.
+      // The others' options differ: where they failed, these need not.
       continue;
     }
     const session = new Session(connection);

@@ -1,4 +1,4 @@
-/** What a store tells of itself. */
+/** A store's figures, levels and checks. */
 
 import type { ReadCounts } from "./trace.ts";
 
@@ -7,7 +7,7 @@ export interface LevelStats {
   /** Sorted runs. */
   runs: number;
   tables: number;
-  /** Bytes on the medium. */
+  /** Bytes in storage. */
   bytes: number;
   /** Entries, with old versions and tombstones. */
   entries: number;
@@ -35,7 +35,7 @@ export interface Stats {
   keyspaces: KeyspaceStats[];
   /** The sequence of the last batch: how many the store has ever taken. */
   lastSequence: number;
-  /** Bytes on the medium: taken in all, and live among them. */
+  /** Bytes in storage: taken in all, and live among them. */
   space: { taken: number; live: number };
   /** Live log files. */
   logs: number;
@@ -79,7 +79,7 @@ export interface WaitStats {
 /** A table of a store: a sorted file that is never changed. */
 export interface Table {
   id: number;
-  /** Bytes on the medium. */
+  /** Bytes in storage. */
   bytes: number;
   /** Entries, with old versions and tombstones. */
   entries: number;

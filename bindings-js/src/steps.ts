@@ -18,24 +18,24 @@ export interface Walker {
   turn(): Promise<void>;
 }
 
-/** Does all steps, others between them; what the call answers. */
+/** Does all steps, others between them; returns the call's result. */
 export async function walk(walker: Walker, steps: Steps): Promise<unknown> {
   for (;;) {
-    const answer: unknown = walker.step(() => steps.step());
-    if (answer !== undefined) return answer;
+    const result: unknown = walker.step(() => steps.step());
+    if (result !== undefined) return result;
     await walker.turn();
   }
 }
 
-/** Does all steps at once; what the call answers. */
+/** Does all steps at once; returns the call's result. */
 export function complete(engine: Engine, begin: (store: Store) => Steps): unknown {
   const steps = engine.call(begin);
-  let answer: unknown;
+  let result: unknown;
   try {
-    while (answer === undefined) answer = engine.call(() => steps.step());
+    while (result === undefined) result = engine.call(() => steps.step());
   } finally {
     release(steps);
   }
   engine.askTurn();
-  return answer;
+  return result;
 }

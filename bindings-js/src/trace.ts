@@ -7,7 +7,7 @@ export type Step =
   /** A run and, for a get, the one table of it whose keys may hold the key. */
   | { step: "run"; level: number; run: number; table: number | null }
   | { step: "filter"; mayContain: boolean }
-  /** A block of the table; `read` is how many bytes the medium gave for it. */
+  /** A block of the table; `read` is how many bytes were read from storage for it. */
   | {
       step: "block";
       offset: number;
@@ -30,7 +30,7 @@ export type Step =
 
 /** What reads did with tables. */
 export interface ReadCounts {
-  /** Gets that no memtable answered, or searches of iterations. */
+  /** Gets that no memtable could serve, or searches of iterations. */
   operations: number;
   /** Entries that iterations gave. */
   rows: number;
@@ -41,7 +41,7 @@ export interface ReadCounts {
   blocks: number;
   /** Those of them that the cache had. */
   blocksCached: number;
-  /** Bytes read from the medium. */
+  /** Bytes read from storage. */
   bytesRead: number;
 }
 

@@ -42,7 +42,7 @@ self.onmessage = ({ data: requests }: MessageEvent<Request[]>) => {
   if (!busy) void serve();
 };
 
-/** Answers what has come. Without a pause, unless an answer needs one: a lock falls after its reply. */
+/** Serves what has come. Without a pause, unless a request needs one: a lock falls after its reply. */
 async function serve(): Promise<void> {
   busy = true;
   const replies: Reply[] = [];
@@ -92,11 +92,11 @@ async function finish(): Promise<void> {
   if (unacknowledged.length > 0) acknowledge(attempt(() => engine.sync()));
   else attempt(() => engine.sync());
   await Promise.all(underWay);
-  // What it finds, the close tells.
+  // What it finds, the close reports.
   await engine.verify().catch(() => undefined);
 }
 
-/** Answers the request of that id at its end; others are served meanwhile. */
+/** Replies to the request of that id at its end; others are served meanwhile. */
 function follow(id: number, { end }: Begun<unknown>): void {
   const going = settled(end).then((outcome) => {
     underWay.delete(going);
@@ -126,7 +126,7 @@ function perform(operation: Operation): unknown {
 
 /** Opens the store; the name of the lock that is held from then on. */
 async function open(request: OpenRequest): Promise<string | undefined> {
-  host = await Host.open(request, tell);
+  host = await Host.open(request, emit);
   const { engine } = host;
   engine.onFailure = (failure) => post([{ id: 0, error: toWire(failure) }]);
   engine.onTurn = () => {
@@ -158,23 +158,23 @@ function acknowledge(outcome: Outcome): void {
 }
 
 /** Sends an event, soon. */
-function tell(event: string): void {
+function emit(event: string): void {
   if (events.length === 0) setTimeout(sendEvents, EVENT_DELAY);
   events.push(event);
 }
 
 function sendEvents(): void {
   if (events.length === 0) return;
-  const told = events;
+  const sent = events;
   events = [];
-  self.postMessage([{ id: 0, value: told }]);
+  self.postMessage([{ id: 0, value: sent }]);
 }
 
 function post(replies: Reply[]): void {
   if (replies.length === 0) return;
-  const told = events;
+  const sent = events;
   events = [];
-  send(told.length === 0 ? replies : [{ id: 0, value: told }, ...replies]);
+  send(sent.length === 0 ? replies : [{ id: 0, value: sent }, ...replies]);
 }
 
 /** Sends replies; one that cannot be cloned fails its call, and no other. */

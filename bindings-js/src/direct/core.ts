@@ -36,9 +36,9 @@ export class Core {
     this.engine = engine;
     engine.onFailure = (failure) => this.listeners.end(failure);
     this.listeners = new Listeners((on) => {
-      const tell = (json: string) => this.listeners.read([json]);
+      const emit = (json: string) => this.listeners.read([json]);
       engine.call((store) => {
-        store.listen(on ? tell : undefined);
+        store.listen(on ? emit : undefined);
         if (on) this.listeners.learn(store.keyspaces());
       });
     });

@@ -67,7 +67,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return parseNames(names).map(([, name]) => name);
   }
 
-  /** Removes a keyspace with all it holds; answers whether there was one. */
+  /** Removes a keyspace with all it holds; returns whether there was one. */
   dropKeyspace(name: string): boolean {
     checkKeyspaceName(name);
     this.#opened.delete(name);
@@ -84,12 +84,12 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return new Snapshot({ ...this.scope, snapshot });
   }
 
-  /** Puts every earlier write on the medium. */
+  /** Makes every earlier write durable. */
   sync(): void {
     this.scope.core.engine.sync();
   }
 
-  /** Writes what is in memory to tables, and puts it on the medium. */
+  /** Writes what is in memory to tables, durably. */
   flush(): void {
     complete(this.scope.core.engine, (store) => store.flush());
   }
