@@ -10,8 +10,8 @@ import { removeDirectory, retryWhileHeld } from "./directory.ts";
 import { type Engine, guard, load, release } from "./engine.ts";
 import { AbortError, IoError } from "./errors.ts";
 import { type Holder, Place } from "./place.ts";
-import type { Asked, Exported, OpenRequest } from "./protocol.ts";
-import { Begun, type Walker, walk } from "./steps.ts";
+import type { Exported, OpenRequest, StoreRequest } from "./protocol.ts";
+import { Task, type Walker, walk } from "./steps.ts";
 import { toError } from "./wire.ts";
 
 /** Names the files of this worker. */
@@ -21,32 +21,32 @@ let nextFile = 1;
  * Begins to copy a store to another place on this origin, which must hold none. Where that is held by
  * another, the copy begins when it is free, and shows that moment.
  */
-export async function checkpoint(engine: Engine, target: Asked): Promise<Begun<void>> {
+export async function checkpoint(engine: Engine, target: StoreRequest): Promise<Task<void>> {
   try {
     return copyTo(engine, target, await Place.take({ ...target, timeout: 0 }, true));
   } catch (error) {
     if (target.timeout === 0 || toError(error).code !== "busy") throw error;
     const later = Place.take(target, true, engine.calledOff);
-    return new Begun(later.then((place) => copyTo(engine, target, place).end));
+    return new Task(later.then((place) => copyTo(engine, target, place).end));
   }
 }
 
-function copyTo(engine: Engine, target: Asked, place: Place): Begun<void> {
+function copyTo(engine: Engine, target: StoreRequest, place: Place): Task<void> {
   const isNew = place.isEmpty;
   return begin(engine, place.handles, async (copied, holder) => {
-    await place.letGo(holder);
+    await place.release(holder);
     if (!copied && isNew) await removeDirectory(target).catch(toError);
   });
 }
 
 /** Begins to write a store into a file; one in memory into memory. */
-export async function exportFile(engine: Engine): Promise<Begun<Exported>> {
+export async function exportFile(engine: Engine): Promise<Task<Exported>> {
   const { place } = engine;
   if (place === undefined) {
     const steps = engine.call((store) => store.bytes());
     const bytes = walk(engine, steps).finally(() => release(steps));
     const toBlob = (bytes: unknown) => new Blob([bytes as Uint8Array<ArrayBuffer>]);
-    return new Begun(bytes.then((bytes) => ({ blob: toBlob(bytes), file: undefined })));
+    return new Task(bytes.then((bytes) => ({ blob: toBlob(bytes), file: undefined })));
   }
   const file = `export-${nextFile++}`;
   const handle = await place.directory.getFileHandle(file, { create: true });
@@ -55,7 +55,7 @@ export async function exportFile(engine: Engine): Promise<Begun<Exported>> {
     await place.free(holder, { free: () => access.close() });
     if (!copied) await place.directory.removeEntry(file).catch(toError);
   });
-  return new Begun(end.then(async () => ({ blob: await handle.getFile(), file })));
+  return new Task(end.then(async () => ({ blob: await handle.getFile(), file })));
 }
 
 /**
@@ -66,7 +66,7 @@ function begin(
   engine: Engine,
   handles: FileSystemSyncAccessHandle[],
   settle: (copied: boolean, holder: Holder) => Promise<void>,
-): Begun<void> {
+): Task<void> {
   const copy = async () => {
     let copied = false;
     let steps: Steps | undefined;
@@ -78,7 +78,7 @@ function begin(
       await settle(copied, { free: () => release(steps) });
     }
   };
-  return new Begun(copy());
+  return new Task(copy());
 }
 
 /** Gives back the room of a file that was exported. */
@@ -114,7 +114,7 @@ export class Import implements Walker {
       for (const file of [access, ...handles]) file.truncate(0);
       return new Import(request, place, access);
     } catch (error) {
-      await place.letGo();
+      await place.release();
       throw error;
     }
   }
@@ -149,7 +149,7 @@ export class Import implements Walker {
     } finally {
       await this.#place.free({ free: () => release(steps) }, { free: () => this.#file.close() });
       const swept = made ? this.#place.sweep() : Promise.resolve();
-      await swept.finally(() => this.#place.letGo());
+      await swept.finally(() => this.#place.release());
       if (!made) await removeDirectory(this.#request).catch(toError);
     }
   }

@@ -6,13 +6,13 @@ import { type Event, events } from "./events.ts";
 import { exportStream } from "./files.ts";
 import { Keyspace } from "./keyspace.ts";
 import {
-  ask,
   checkKeyspaceName,
   checkPrivateFiles,
   type Defaults,
   type KeyspaceOptions,
   toEncodings,
   toKeyspace,
+  toStoreRequest,
 } from "./options.ts";
 import type { Encoding } from "./packing.ts";
 import type { Exported } from "./protocol.ts";
@@ -118,7 +118,7 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     name: string,
     options: WaitOptions & { timeout?: number | undefined } = {},
   ): Promise<void> {
-    const operation = { op: "checkpoint", ...ask(name, options.timeout) } as const;
+    const operation = { op: "checkpoint", ...toStoreRequest(name, options.timeout) } as const;
     await this.run(options, () => this.scope.session.call(operation));
   }
 

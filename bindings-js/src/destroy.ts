@@ -3,11 +3,11 @@
 import { removeDirectory } from "./directory.ts";
 import { hold } from "./locks.ts";
 import { allLeft } from "./place.ts";
-import type { Asked } from "./protocol.ts";
+import type { StoreRequest } from "./protocol.ts";
 
 /** Deletes a store's files, if there are any, with its lock held. */
-export async function destroyFiles(asked: Asked): Promise<void> {
+export async function destroyFiles(request: StoreRequest): Promise<void> {
   await allLeft();
-  const { release } = await hold(asked);
-  await removeDirectory(asked).finally(release);
+  const { release } = await hold(request);
+  await removeDirectory(request).finally(release);
 }

@@ -11,15 +11,15 @@ import { Db } from "./direct/db.ts";
 import { Engine } from "./engine.ts";
 import { send } from "./files.ts";
 import {
-  ask,
   checkPrivateFiles,
   type StoreOptions,
   toDefaults,
   toRequest,
+  toStoreRequest,
   unavailable,
 } from "./options.ts";
 import type { Encoding } from "./packing.ts";
-import { toError, told } from "./wire.ts";
+import { toError, wrapErrors } from "./wire.ts";
 
 export type { WaitOptions } from "./abort.ts";
 export type { BatchOperation } from "./batch.ts";
@@ -53,7 +53,7 @@ export async function open<K extends Encoding = "utf8", V extends Encoding = "ut
   const defaults = toDefaults(options);
   if (request.storage === "opfs") checkWorker();
   const { signal } = options;
-  const opening = told(() => Engine.open(request));
+  const opening = wrapErrors(() => Engine.open(request));
   try {
     return new Db(name, await abortable(signal, () => opening), defaults);
   } catch (error) {
@@ -74,7 +74,7 @@ export async function importStore(
 ): Promise<void> {
   const request = toRequest(name, options);
   checkWorker();
-  await told(async () => send(source, await Import.begin(request), options.signal));
+  await wrapErrors(async () => send(source, await Import.begin(request), options.signal));
 }
 
 /** Deletes the store of that name, if there is one. It must not be open anywhere. */
@@ -82,9 +82,9 @@ export async function destroy(
   name: string,
   options: { timeout?: number | undefined } = {},
 ): Promise<void> {
-  const asked = ask(name, options.timeout);
+  const request = toStoreRequest(name, options.timeout);
   checkPrivateFiles();
-  await told(() => destroyFiles(asked));
+  await wrapErrors(() => destroyFiles(request));
 }
 
 function checkWorker(): void {

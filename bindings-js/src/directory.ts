@@ -3,7 +3,7 @@
  */
 
 import { NotFoundError, UnavailableError } from "./errors.ts";
-import type { Asked } from "./protocol.ts";
+import type { StoreRequest } from "./protocol.ts";
 
 const ROOT = "terrane";
 /** The pause between attempts, in milliseconds: doubled each time, up to the longest. */
@@ -24,7 +24,7 @@ export async function directoryOf(
 }
 
 /** Deletes a store's directory; nothing happens if there is none. */
-export async function removeDirectory({ name, timeout }: Asked): Promise<void> {
+export async function removeDirectory({ name, timeout }: StoreRequest): Promise<void> {
   try {
     const root = await rootDirectory(false);
     await retryWhileHeld(() => root.removeEntry(name, { recursive: true }), timeout);

@@ -139,7 +139,7 @@ export class Engine {
       await place?.sweep();
       return new Engine(opened, place, request.syncInterval);
     } catch (error) {
-      await place?.letGo({ free: () => release(store) });
+      await place?.release({ free: () => release(store) });
       throw error;
     }
   }
@@ -262,8 +262,8 @@ export class Engine {
     this.#wake();
     const holder = { free: () => this.#free() };
     if (this.place === undefined) holder.free();
-    else if (verified) this.place.letGoAtOnce(holder);
-    else void this.place.letGo(holder);
+    else if (verified) this.place.releaseNow(holder);
+    else void this.place.release(holder);
   }
 
   #free(): void {

@@ -14,7 +14,7 @@ import type {
   Page,
   StoreOperation,
 } from "./protocol.ts";
-import { Begun, walk } from "./steps.ts";
+import { Task, walk } from "./steps.ts";
 
 /** Owns one store. */
 export class Host {
@@ -39,7 +39,7 @@ export class Host {
       case "call": {
         const result = engine.call((store) => invoke(store, request));
         if (!(result instanceof Steps)) return result;
-        return new Begun(walk(engine, result).finally(() => release(result)));
+        return new Task(walk(engine, result).finally(() => release(result)));
       }
       case "write":
         return engine.write(request.batch);

@@ -5,7 +5,7 @@
 
 import { isNamed } from "./directory.ts";
 import { BusyError, UnavailableError } from "./errors.ts";
-import { type Asked, holderLock, parseHolder, storeLock } from "./protocol.ts";
+import { holderLock, parseHolder, storeLock, type StoreRequest } from "./protocol.ts";
 
 /** A store's locks, held. */
 export interface Hold {
@@ -15,8 +15,8 @@ export interface Hold {
 }
 
 /** Takes a store's locks, or says who has them when the time is over; unless `stop` comes first. */
-export async function hold(asked: Asked, stop?: AbortSignal): Promise<Hold> {
-  const { name, page, client, timeout } = asked;
+export async function hold(store: StoreRequest, stop?: AbortSignal): Promise<Hold> {
+  const { name, page, client, timeout } = store;
   const lockName = storeLock(name);
   // What is free is taken however short the timeout: granting it takes a while, too.
   const release = await request(lockName, { ifAvailable: true })

@@ -6,11 +6,11 @@ import { AbortError, ClosedError } from "./errors.ts";
 import { type Receiver, send } from "./files.ts";
 import { Line } from "./line.ts";
 import {
-  ask,
   checkPrivateFiles,
   type StoreOptions,
   toDefaults,
   toRequest,
+  toStoreRequest,
   unavailable,
 } from "./options.ts";
 import type { Encoding } from "./packing.ts";
@@ -90,12 +90,12 @@ export async function destroy(
   name: string,
   options: Pick<OpenOptions, "timeout" | "worker"> = {},
 ): Promise<void> {
-  const asked = ask(name, options.timeout);
+  const request = toStoreRequest(name, options.timeout);
   checkHere("opfs");
   const { worker = startWorker } = options;
   const line = new Line(worker);
   try {
-    await line.call({ op: "destroy", ...asked });
+    await line.call({ op: "destroy", ...request });
   } finally {
     line.end(new ClosedError("the store is destroyed"));
   }

@@ -5,7 +5,7 @@ import { check, isTagged, oneOf, refused } from "./argument.ts";
 import { UnavailableError } from "./errors.ts";
 import { type Encoding, packRange, type RangeOptions } from "./packing.ts";
 import { packPolicy, type Policy } from "./policies.ts";
-import type { Asked, OpenRequest, ScanRequest } from "./protocol.ts";
+import type { OpenRequest, ScanRequest, StoreRequest } from "./protocol.ts";
 
 /**
  * When a write counts as done: `"sync"`, when it is durable; `"buffered"`, when the engine
@@ -106,7 +106,7 @@ const MOST_BYTES = 1 << 30;
 const client: string = globalThis.crypto?.randomUUID?.() ?? "";
 
 /** Who asks for the store of that name. */
-export function ask(name: string, timeout: number = DEFAULT_TIMEOUT): Asked {
+export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT): StoreRequest {
   checkName("name", name, /^[^/\\\0]{1,100}$/u, "1 to 100 characters without slashes");
   check("name", name, name !== "." && name !== "..", "no dots alone");
   // The address, without what may be private in it; a worker made of a blob has none of its own.
@@ -122,7 +122,7 @@ export function toRequest<K extends Encoding, V extends Encoding>(
 ): OpenRequest {
   const { storage = "opfs", create = true, errorIfExists = false, wasm, policy } = options;
   return {
-    ...ask(name, options.timeout),
+    ...toStoreRequest(name, options.timeout),
     storage: oneOf("storage", storage, "opfs", "memory"),
     create: checkSwitch("create", create),
     syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),

@@ -3,7 +3,7 @@
 import { directoryOf, isNamed, noStore, retryWhileHeld } from "./directory.ts";
 import { NotFoundError } from "./errors.ts";
 import { type Hold, hold } from "./locks.ts";
-import type { Asked } from "./protocol.ts";
+import type { StoreRequest } from "./protocol.ts";
 
 /** The volume's backing files. A sync of the log does not wait for writes to tables. */
 const FILES = ["journal", "log", "data"];
@@ -37,22 +37,22 @@ export class Place {
   }
 
   /** Takes it all, unless `stop` comes first; on failure lets all go again. */
-  static async take(asked: Asked, create: boolean, stop?: AbortSignal): Promise<Place> {
+  static async take(request: StoreRequest, create: boolean, stop?: AbortSignal): Promise<Place> {
     await allLeft();
-    const held = await hold(asked, stop);
+    const held = await hold(request, stop);
     const handles: FileSystemSyncAccessHandle[] = [];
     try {
-      const directory = await directoryOf(asked.name, create);
+      const directory = await directoryOf(request.name, create);
       for (const file of FILES) {
         const handle = await directory.getFileHandle(file, { create });
         const open = () => handle.createSyncAccessHandle();
-        handles.push(await retryWhileHeld(open, asked.timeout, stop));
+        handles.push(await retryWhileHeld(open, request.timeout, stop));
       }
       return new Place(held, directory, handles);
     } catch (error) {
       close(handles);
       held.release();
-      throw isNamed(error, "NotFoundError") ? noStore(asked.name, error) : error;
+      throw isNamed(error, "NotFoundError") ? noStore(request.name, error) : error;
     }
   }
 
@@ -91,14 +91,14 @@ export class Place {
   }
 
   /** Lets go of everything: `holders`, the files if they are still there, and the locks. */
-  async letGo(...holders: Holder[]): Promise<void> {
+  async release(...holders: Holder[]): Promise<void> {
     const left = this.free(...holders, { free: () => close(this.handles) }).finally(this.#release);
     leaving.add(left);
     await left.finally(() => leaving.delete(left));
   }
 
   /** Lets go of everything, where the files were seen a moment ago. */
-  letGoAtOnce(holder: Holder): void {
+  releaseNow(holder: Holder): void {
     holder.free();
     close(this.handles);
     this.#release();

@@ -8,7 +8,7 @@
 import type { WireError } from "./wire.ts";
 
 /** What a store is asked for under. */
-export interface Asked {
+export interface StoreRequest {
   /** The store's name. */
   name: string;
   /** The page that opens it, for the sentence that a second opener gets. */
@@ -20,7 +20,7 @@ export interface Asked {
 }
 
 /** How a worker is to open a store. */
-export interface OpenRequest extends Asked {
+export interface OpenRequest extends StoreRequest {
   storage: "opfs" | "memory";
   /** Whether to create the store if there is none. */
   create: boolean;
@@ -107,7 +107,7 @@ export type Operation =
   /** Whether events are to be sent. */
   | { op: "listen"; on: boolean }
   /** Copies the store to another on this origin. */
-  | ({ op: "checkpoint" } & Asked)
+  | ({ op: "checkpoint" } & StoreRequest)
   /** The store as a file, which stands until it is given back by its name. */
   | { op: "export" }
   | { op: "endExport"; file: string }
@@ -121,7 +121,7 @@ export type Operation =
   /** Syncs at once, calls off what is under way, and lets go of everything. */
   | { op: "leave" }
   /** Deletes a store that is not open. */
-  | ({ op: "destroy" } & Asked);
+  | ({ op: "destroy" } & StoreRequest);
 
 /** What a worker is asked first. */
 export type Opening = Extract<Operation, { op: "open" | "import" | "destroy" }>;

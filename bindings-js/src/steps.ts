@@ -4,7 +4,7 @@ import type { Steps, Store } from "../wasm/terrane.js";
 import { type Engine, release } from "./engine.ts";
 
 /** What takes its time and has begun: the moment that it shows has passed. */
-export class Begun<T> {
+export class Task<T> {
   readonly end: Promise<T>;
 
   constructor(end: Promise<T>) {

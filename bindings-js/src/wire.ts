@@ -67,7 +67,7 @@ export function toError(thrown: unknown): TerraneError {
 }
 
 /** What `body` promises; what it throws becomes an error of this package. */
-export async function told<T>(body: () => Promise<T>): Promise<T> {
+export async function wrapErrors<T>(body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {

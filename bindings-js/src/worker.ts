@@ -17,7 +17,7 @@ import { AbortError, ClosedError } from "./errors.ts";
 import { Host } from "./host.ts";
 import { showLife } from "./locks.ts";
 import type { OpenRequest, Operation, Outcome, Page, Reply, Request } from "./protocol.ts";
-import { Begun } from "./steps.ts";
+import { Task } from "./steps.ts";
 import { toWire } from "./wire.ts";
 
 /** How long an event may wait for replies to travel with, in milliseconds. */
@@ -58,7 +58,7 @@ async function serve(): Promise<void> {
       post(replies.splice(0));
       outcome = await settled(outcome.value);
     }
-    if ("value" in outcome && outcome.value instanceof Begun) {
+    if ("value" in outcome && outcome.value instanceof Task) {
       follow(id, outcome.value);
       continue;
     }
@@ -97,7 +97,7 @@ async function finish(): Promise<void> {
 }
 
 /** Replies to the request of that id at its end; others are served meanwhile. */
-function follow(id: number, { end }: Begun<unknown>): void {
+function follow(id: number, { end }: Task<unknown>): void {
   const going = settled(end).then((outcome) => {
     underWay.delete(going);
     post([{ ...outcome, id }]);
@@ -115,7 +115,7 @@ function perform(operation: Operation): unknown {
     case "importBytes":
       return importing?.write(operation.bytes);
     case "endImport":
-      return importing && new Begun(importing.end(operation.whole));
+      return importing && new Task(importing.end(operation.whole));
     case "destroy":
       return destroyFiles(operation);
     default:

@@ -7,17 +7,17 @@ import { ClosedError } from "../errors.ts";
 import { type Event, events } from "../events.ts";
 import { exportStream } from "../files.ts";
 import {
-  ask,
   checkKeyspaceName,
   type Defaults,
   type KeyspaceOptions,
   toEncodings,
   toKeyspace,
+  toStoreRequest,
 } from "../options.ts";
 import type { Encoding } from "../packing.ts";
 import { type CheckReport, parse, parseNames, type Stats } from "../stats.ts";
 import { complete } from "../steps.ts";
-import { told } from "../wire.ts";
+import { wrapErrors } from "../wire.ts";
 import { Core } from "./core.ts";
 import { Keyspace } from "./keyspace.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -112,13 +112,15 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
   /** Copies the store, as it is now, to another name on this origin, which no store may have. */
   async checkpoint(name: string, options: { timeout?: number | undefined } = {}): Promise<void> {
     const { engine } = this.scope.core;
-    await told(async () => (await checkpoint(engine, ask(name, options.timeout))).end);
+    await wrapErrors(
+      async () => (await checkpoint(engine, toStoreRequest(name, options.timeout))).end,
+    );
   }
 
   /** The store, as it is now, as a single file; read it to its end, or cancel it. */
   async export(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     const { engine } = this.scope.core;
-    const { blob, file } = await told(async () => (await exportFile(engine)).end);
+    const { blob, file } = await wrapErrors(async () => (await exportFile(engine)).end);
     return exportStream(blob, () => {
       if (file !== undefined) endExport(engine, file).catch(() => undefined);
     });
