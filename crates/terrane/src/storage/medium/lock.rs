@@ -3,7 +3,7 @@
 //! 1. The directory itself is locked, where the system can: removing or replacing the lock file lets
 //!    nobody in. (Not on Windows, where instead a lock file that is open cannot be removed, nor a
 //!    directory with open files be renamed; nor on some network file systems.)
-//! 2. The file `LOCK` is locked, too. It says who holds the store.
+//! 2. The file `LOCK` is locked, too. It says who holds the store, where there is room for that.
 //! 3. Those who only read share both locks, and create nothing.
 
 use crate::error::{Error, Result};
@@ -44,8 +44,9 @@ impl StoreLock {
             Err(TryLockError::Error(e)) => return Err(refuse("lock")(e)),
             Err(TryLockError::WouldBlock) => return Err(busy(dir)),
         }
-        file.set_len(0).map_err(refuse("write"))?;
-        write!(file, "process {} ({who})", std::process::id()).map_err(refuse("write"))?;
+        // A full disk has no room for the name; the lock holds without.
+        let _ = file.set_len(0);
+        let _ = write!(file, "process {} ({who})", std::process::id());
         Ok(StoreLock { file: Some(file), exclusive: true, _directory: directory })
     }
 
