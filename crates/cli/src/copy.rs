@@ -47,7 +47,7 @@ enum Kind {
 
 fn copy(source: &Path, target: &Path, kind: &Kind) -> Result<(), Failure> {
     interrupt::listen()?;
-    let db = store::existing(source)?;
+    let db = store::reading(source)?;
     into_new(target, kind, |place| kind.fill(place, |storage| copy_into(&db, storage)))?;
     Ok(db.close()?)
 }
@@ -83,8 +83,6 @@ fn into_new(
 }
 
 fn copy_into(db: &Db, target: &dyn Storage) -> Result<(), Failure> {
-    // So that the copy has little to replay when it is opened.
-    db.flush()?;
     let mut checkpoint = db.begin_checkpoint(target)?;
     while checkpoint.step(target)? {
         interrupt::check()?;

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-/// The commands that only read, with the store at `db`.
+/// The commands that only read, with the store at `db`. Copies go to `made`.
 fn readers(db: &str) -> Vec<Vec<&str>> {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 11] = [
         &["get", db, "000001"],
         &["get", db, "000001", "--trace"],
         &["scan", db],
@@ -19,6 +19,8 @@ fn readers(db: &str) -> Vec<Vec<&str>> {
         &["policy", db],
         &["check", db],
         &["check", db, "--json"],
+        &["checkpoint", db, "made"],
+        &["export", db, "made"],
     ];
     commands.map(<[&str]>::to_vec).into()
 }
@@ -39,6 +41,14 @@ fn store(place: &Place) {
     }
 }
 
+impl Place {
+    fn remove(&self, name: &str) {
+        let path = self.path(name);
+        // Where there is none, there is nothing to remove.
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+}
+
 fn leave_traces_of_a_crash(place: &Place) {
     place.file("db/00999999.sst", "a stray");
     let names = crate::place::names(&place.path("db"));
@@ -50,7 +60,7 @@ fn leave_traces_of_a_crash(place: &Place) {
     fs::remove_file(place.path("db/LOCK")).unwrap();
 }
 
-/// All files in a folder, with their bytes and when they were changed.
+/// All files below a folder, with their bytes and when they were changed.
 fn files(dir: &Path) -> BTreeMap<String, (Vec<u8>, SystemTime)> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
@@ -74,6 +84,10 @@ fn commands_that_only_read_change_no_byte() {
     let before = files(&place.path("."));
     for command in [readers("db"), readers("file")].concat() {
         place.run(&command).ok();
+        if place.path("made").exists() {
+            assert!(place.run(&["scan", "made"]).ok() == rows(0..6000), "{command:?}");
+            place.remove("made");
+        }
         assert!(files(&place.path(".")) == before, "{command:?} changed something");
     }
     assert!(place.run(&["scan", "db"]).ok() == rows(0..6000));
@@ -90,6 +104,7 @@ fn stores_are_read_by_several_at_once_and_beside_no_writer() {
     let reader = open(true);
     for command in readers("db") {
         place.run(&command).ok();
+        place.remove("made");
     }
     for change in [&["put", "db", "k", "v"][..], &["delete", "db", "k"], &["compact", "db"]] {
         place.run(change).fails(5, &["db is in use by another process"]);
@@ -127,7 +142,7 @@ fn a_store_on_a_read_only_file_system_is_read() {
         exec 3>&1 >/dev/null\n"
         .to_owned();
     for command in readers("db") {
-        script += &format!("$0 {}; echo $? >&3\n", command.join(" "));
+        script += &format!("$0 {}; echo $? >&3; rm -rf made\n", command.join(" "));
     }
     script += "$0 put db k v; echo $? >&3";
     let Some((out, err)) = with_mounts(&place, &script) else { return };
@@ -137,20 +152,23 @@ fn a_store_on_a_read_only_file_system_is_read() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_store_on_a_full_disk_is_read() {
+fn a_store_on_a_full_disk_is_read_and_takes_deletes() {
     let place = Place::new();
-    store(&place);
+    place.file("rows.tsv", rows(0..2000));
     let mut script = "mkdir small && mount -t tmpfs -o size=40m tmpfs small 2>/dev/null || exit 99
-        cp -r db small/db
-        cat /dev/zero > small/zeros 2>/dev/null
-        exec 3>&1 >/dev/null\n"
+        exec 3>&1 >/dev/null
+        $0 load small/db rows.tsv 2>&1 && $0 compact small/db 2>&1
+        $0 load small/db rows.tsv 2>&1
+        cat /dev/zero > small/zeros 2>/dev/null\n"
         .to_owned();
     for command in readers("small/db") {
-        script += &format!("$0 {}; echo $? >&3\n", command.join(" "));
+        script += &format!("$0 {}; echo $? >&3; rm -rf made\n", command.join(" "));
     }
-    script += "true";
+    script += "$0 delete small/db 000001; echo $? >&3
+        $0 get small/db 000001; echo $? >&3";
     let Some((out, err)) = with_mounts(&place, &script) else { return };
-    assert_eq!((out, err), ("0\n".repeat(readers("").len()), String::new()));
+    assert_eq!(out, "0\n".repeat(readers("").len() + 1) + "1\n", "{err}");
+    assert_eq!(err, "terrane: small/db has no key \"000001\"\n");
 }
 
 #[test]

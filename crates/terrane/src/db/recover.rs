@@ -55,6 +55,18 @@ impl LiveLog {
     fn is_used(&self) -> bool {
         self.found.end > 0 || !self.is_open()
     }
+
+    /// The same as a log that is not appended to.
+    fn sealed(self, reusable: bool) -> SealedLog {
+        SealedLog {
+            id: self.record.id(),
+            file_number: self.record.file,
+            file: self.file,
+            last: self.found.last,
+            bytes: self.found.end,
+            reusable,
+        }
+    }
 }
 
 impl Engine {
@@ -100,7 +112,11 @@ impl Engine {
             repaired: recovered.repaired.clone(),
         });
         if self.storage.read_only() {
-            self.log_sync.poison(&Error::read_only("write", &self.storage.name()));
+            // Nothing is appended to them, but a check or a checkpoint reads them.
+            let sealed = logs.into_iter().map(|log| log.sealed(false));
+            lock(&self.state).sealed_logs.extend(sealed);
+            lock(&self.writer).next = done.next;
+            self.log_sync.advance(done.next - 1);
             return Ok(());
         }
         // A journal with damage or a torn end is begun anew by the next commit.
@@ -181,13 +197,9 @@ impl Engine {
         let spares = logs.split_off(used.map_or(0, |last| last + 1));
         let resumed = logs.pop_if(|log| log.record.salt == salt && log.is_open());
         self.set_aside(&logs)?;
-        let sealed = logs.into_iter().map(|log| SealedLog {
-            id: log.record.id(),
-            file_number: log.record.file,
-            reusable: is_usual(&log),
-            file: log.file,
-            last: log.found.last,
-            bytes: log.found.end,
+        let sealed = logs.into_iter().map(|log| {
+            let reusable = is_usual(&log);
+            log.sealed(reusable)
         });
         let spares = spares.into_iter().map(|log| SpareLog {
             number: log.record.number,

@@ -44,9 +44,29 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
     refused(db.keyspace("new"));
     refused(db.drop_keyspace("other"));
     refused(rows.set_policy(&PolicyOptions::preset("tiered").unwrap()));
+    db.sync().unwrap();
     db.settle().unwrap();
     assert!(!db.run_jobs(u64::MAX).unwrap());
     assert!(entries(&db) == expected);
     db.close().unwrap();
     assert_eq!(medium.operations(), before, "nothing was changed");
+}
+
+#[test]
+fn a_checkpoint_of_a_store_that_is_only_read_has_what_its_logs_hold() {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    fill(&db, 1000, 1);
+    let expected = entries(&db);
+    db.close().unwrap();
+    let storage = Directory::read_only(Arc::new(medium)).unwrap();
+    let options = Options { read_only: true, ..Options::small() };
+    let db = Db::open_storage(Arc::new(storage), options, slices()).unwrap();
+    let report = db.check().unwrap();
+    assert!(report.log_records > 0 && report.damage.is_empty(), "{report:?}");
+    let copy = directory(&faulty());
+    let mut checkpoint = db.begin_checkpoint(&*copy).unwrap();
+    while checkpoint.step(&*copy).unwrap() {}
+    drop((checkpoint, db));
+    assert!(entries(&open(copy, slices()).unwrap()) == expected);
 }

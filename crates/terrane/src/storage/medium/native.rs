@@ -200,8 +200,17 @@ impl Medium for NativeMedium {
         self.changes("link", name)?;
         match fs::hard_link(from, self.dir.join(name)) {
             Ok(()) => Ok(true),
-            // Another file system, or one without links: the file is copied instead.
-            Err(e) if matches!(e.kind(), ErrorKind::CrossesDevices | ErrorKind::Unsupported) => {
+            // Another file system, one without links, or a file of another user: it is copied
+            // instead.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::CrossesDevices
+                        | ErrorKind::Unsupported
+                        | ErrorKind::TooManyLinks
+                        | ErrorKind::PermissionDenied
+                ) =>
+            {
                 Ok(false)
             }
             Err(e) => Err(Error::io("link", name, 0, e)),
