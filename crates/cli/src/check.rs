@@ -38,6 +38,10 @@ fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
         let bytes = counted(report.discarded_bytes, "byte", "bytes");
         out.line(&format!("left out {bytes} of writes that a crash cut short, as opening does"))?;
     }
+    if report.set_aside_bytes > 0 {
+        let bytes = counted(report.set_aside_bytes, "byte", "bytes");
+        out.line(&format!("{bytes} of such writes are set aside; `terrane set-aside` lists them"))?;
+    }
     let tables = counted(report.tables as u64, "table", "tables");
     let entries = counted(report.entries, "entry", "entries");
     let records = counted(report.log_records, "log record", "log records");

@@ -8,6 +8,7 @@
 //! * `stats`, `levels`, `check` - what a store holds, and whether it is sound.
 //! * `keyspaces`, `policies`, `compact` - what there is beside rows, and its care.
 //! * `copy` - whole stores: checkpoint, export, import. * `repair` - what is left of damaged ones.
+//!   `set_aside` - what recovery discarded.
 //! * `bench` - measurements. * `simulate` - simulations.
 //! * `escape`, `output`, `meter` - bytes as text, where the text goes, and progress.
 //! * `interrupt` - Ctrl-C and the like. * `memory` - when there is none left. * `waits` - what writes
@@ -33,6 +34,7 @@ mod policies;
 mod put;
 mod repair;
 mod scan;
+mod set_aside;
 mod simulate;
 mod stats;
 mod store;
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Command::Export(args) => copy::into_file(&args.dir, &args.file),
         Command::Import(args) => copy::import(&args.file, &args.dir),
         Command::Repair(args) => repair::run(&args),
+        Command::SetAside(args) => set_aside::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Simulate(args) => simulate::run(&args),
     };

@@ -66,7 +66,11 @@ fn picture(dir: &Path, stats: &Stats) -> Vec<String> {
         ),
         format!("log files      {}", stats.logs),
         format!("last sequence  {}", HumanCount(stats.last_sequence)),
-        format!("discarded      {} at this opening", HumanBytes(stats.discarded_bytes)),
+        format!(
+            "cut short      {} left out at this opening, {} set aside",
+            HumanBytes(stats.discarded_bytes),
+            HumanBytes(stats.set_aside_bytes)
+        ),
     ];
     for keyspace in &stats.keyspaces {
         lines.push(String::new());

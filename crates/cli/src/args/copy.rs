@@ -57,3 +57,18 @@ pub struct RepairArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+/// List what a crash cut short, as far as it can still be read, or remove it
+///
+/// Writes that nothing says were on the medium, and that are not whole or follow one that is not, are
+/// no part of the store: opening it sets them aside. A line has the sequence of the write, put or
+/// delete, the keyspace, the key and the value, with tabs between them, escaped as `scan` does it.
+#[derive(Args)]
+#[command(after_long_help = TABLE)]
+pub struct SetAsideArgs {
+    /// The store: a directory, or the file of a volume
+    pub dir: PathBuf,
+    /// Remove all of it, instead
+    #[arg(long)]
+    pub drop: bool,
+}

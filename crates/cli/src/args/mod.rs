@@ -10,7 +10,7 @@ mod simulate;
 mod tree;
 
 pub use bench::{BenchArgs, Benchmark, Policies};
-pub use copy::{CheckpointArgs, ExportArgs, ImportArgs, RepairArgs};
+pub use copy::{CheckpointArgs, ExportArgs, ImportArgs, RepairArgs, SetAsideArgs};
 pub use rows::{DeleteArgs, Format, GetArgs, LoadArgs, PutArgs, ScanArgs, ScanFormat};
 pub use simulate::{ChosenPolicy, ChosenWorkload, SimulateArgs};
 pub use tree::{CompactArgs, KeyspacesArgs, LevelsArgs, PoliciesArgs, PolicyArgs};
@@ -57,6 +57,7 @@ pub enum Command {
     Export(ExportArgs),
     Import(ImportArgs),
     Repair(RepairArgs),
+    SetAside(SetAsideArgs),
     Bench(BenchArgs),
     Simulate(Box<SimulateArgs>),
 }
