@@ -66,6 +66,14 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return await this.run(options, () => this.scope.session.dropKeyspace(name));
   }
 
+  /**
+   * Removes the remains of writes that a crash cut short, which opening sets aside; returns how many
+   * bytes that were. `stats` tells how many there are.
+   */
+  async dropSetAside(options: WaitOptions = {}): Promise<number> {
+    return await this.ask(options, "drop_set_aside");
+  }
+
   /** The store as it is now, after every call made before. Release it when done. */
   snapshot(): Snapshot<K, V> {
     const { scope } = this;

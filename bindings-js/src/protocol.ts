@@ -53,6 +53,8 @@ export interface Methods {
   check(): string;
   compact_range(keyspace: number, range: Uint8Array): void;
   drop_keyspace(name: string): boolean;
+  /** Removes what recovery has set aside; how many bytes. */
+  drop_set_aside(): number;
   flush(): void;
   /** Opens a keyspace under a number; its id. */
   keyspace(keyspace: number, name: string, create: boolean, policy?: string): number;

@@ -39,6 +39,10 @@ export interface Stats {
   space: { taken: number; live: number };
   /** Live log files. */
   logs: number;
+  /** Bytes of writes that a crash cut short, which this opening discarded. */
+  discardedBytes: number;
+  /** Bytes of such writes that are set aside, by this and earlier openings. */
+  setAsideBytes: number;
   /** Bytes of batches, as written to the log. */
   userBytes: number;
   /** Entries written. */
@@ -122,6 +126,10 @@ export interface CheckReport {
   entries: number;
   /** Log records read. */
   logRecords: number;
+  /** Bytes of writes that a crash cut short, which opening discarded. */
+  discardedBytes: number;
+  /** Bytes of such writes that are set aside. */
+  setAsideBytes: number;
   /** Empty for a sound store. */
   damage: Damage[];
 }

@@ -188,6 +188,9 @@ test("levels, sizes and figures tell of the same tables", async (context) => {
     bytes,
   );
   assert.deepEqual(db.check().damage, []);
+  assert.equal(db.check().setAsideBytes, 0);
+  assert.equal(db.stats().discardedBytes, 0);
+  assert.equal(db.dropSetAside(), 0);
 });
 
 test("a trace tells where a get looked, and what it found", async (context) => {

@@ -77,6 +77,14 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return dropped;
   }
 
+  /** Removes what opening has set aside; returns how many bytes that were. */
+  dropSetAside(): number {
+    const { engine } = this.scope.core;
+    const bytes = engine.call((store) => store.drop_set_aside());
+    engine.askTurn();
+    return bytes;
+  }
+
   /** The store as it is now. Release it when done. */
   snapshot(): Snapshot<K, V> {
     const snapshot = this.#nextSnapshot++;

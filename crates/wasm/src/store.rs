@@ -233,6 +233,14 @@ impl Store {
         answer(self.db.drop_keyspace(name))
     }
 
+    /// Removes what recovery has set aside; returns how many bytes that were.
+    ///
+    /// # Errors
+    /// A failing medium.
+    pub fn drop_set_aside(&self) -> Result<f64, JsValue> {
+        answer(self.db.drop_set_aside().map(|bytes| bytes as f64))
+    }
+
     /// Has `tell` called with each event, as JSON, or nobody.
     pub fn listen(&self, tell: Option<Function>) {
         listen(self.number, tell);
