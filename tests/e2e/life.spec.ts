@@ -227,29 +227,35 @@ test("a component that is mounted twice opens one store twice", async ({ storePa
   expect(await open()).toBeUndefined();
 });
 
-test("a worker can be a client", async ({ storePage }) => {
-  const page = await storePage();
-  const found = await page.evaluate(async () => {
-    const script = `
-      import { open } from "${location.origin}/terrane/dist/index.js";
-      const db = await open("nested");
-      await db.put("k", "v", { durability: "sync" });
-      postMessage(await db.get("k"));
-      await db.close();
-      postMessage("closed");`;
-    const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-    const worker = new Worker(url, { type: "module" });
-    const told: unknown[] = [];
-    await new Promise<void>((resolve, reject) => {
-      worker.onerror = (event) => reject(new Error(event.message));
-      worker.onmessage = ({ data }) => {
-        if (told.push(data) === 2) resolve();
-      };
+// On a busy machine Firefox's `new Worker()` within a worker does not return, once in some fifty runs:
+// steps reported from within end there.
+test.describe(() => {
+  test.describe.configure({ retries: 2 });
+
+  test("a worker can be a client", async ({ storePage }) => {
+    const page = await storePage();
+    const found = await page.evaluate(async () => {
+      const script = `
+        import { open } from "${location.origin}/terrane/dist/index.js";
+        const db = await open("nested");
+        await db.put("k", "v", { durability: "sync" });
+        postMessage(await db.get("k"));
+        await db.close();
+        postMessage("closed");`;
+      const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+      const worker = new Worker(url, { type: "module" });
+      const told: unknown[] = [];
+      await new Promise<void>((resolve, reject) => {
+        worker.onerror = (event) => reject(new Error(event.message));
+        worker.onmessage = ({ data }) => {
+          if (told.push(data) === 2) resolve();
+        };
+      });
+      const db = await window.terrane.open("nested", { timeout: 0 });
+      return { told, value: await db.get("k") };
     });
-    const db = await window.terrane.open("nested", { timeout: 0 });
-    return { told, value: await db.get("k") };
+    expect(found).toEqual({ told: ["v", "closed"], value: "v" });
   });
-  expect(found).toEqual({ told: ["v", "closed"], value: "v" });
 });
 
 test("a package on another origin starts its worker", async ({ storePage, origin }) => {
