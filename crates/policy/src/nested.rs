@@ -14,7 +14,7 @@ pub struct Nested<'a, O, I> {
 }
 
 impl<'a, O, I> Nested<'a, O, I> {
-    /// The members of what `list` answers for each of `outer`.
+    /// The members of what `list` returns for each of `outer`.
     pub fn new(outer: &'a [O], list: fn(&'a O) -> &'a [I]) -> Self {
         Nested { outer: outer.iter(), inner: Iter::default(), list }
     }

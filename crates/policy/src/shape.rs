@@ -201,7 +201,7 @@ impl Run {
         self.tables.insert(place, table);
     }
 
-    /// Adds a table where its keys belong; where it would share keys with one that is there, answers
+    /// Adds a table where its keys belong; where it would share keys with one that is there, returns
     /// the two, in key order.
     pub(crate) fn add(&mut self, table: &Arc<TableInfo>) -> Result<(), (TableId, TableId)> {
         let is_last = self.tables.last().is_none_or(|last| last.largest < table.smallest);
@@ -222,7 +222,7 @@ impl Run {
         Ok(())
     }
 
-    /// Takes a table out; answers whether it was there.
+    /// Takes a table out; returns whether it was there.
     pub(crate) fn take(&mut self, table: &TableInfo) -> bool {
         let Some(place) = self.place_of(table) else { return false };
         self.totals.subtract(&Totals::of(table));
@@ -420,14 +420,14 @@ impl Shape {
         if found { Ok(place) } else { Err(place) }
     }
 
-    /// Names a table that is to enter this run; answers whether the name was free.
+    /// Names a table that is to enter this run; returns whether the name was free.
     pub(crate) fn name(&mut self, table: &Arc<TableInfo>, run: RunId) -> bool {
         let Err(place) = self.entry(table.id) else { return false };
         self.index.insert(place, Entry { table: table.clone(), run });
         true
     }
 
-    /// Takes a table out; answers whether it was there.
+    /// Takes a table out; returns whether it was there.
     pub(crate) fn take(&mut self, id: TableId) -> bool {
         let Ok(place) = self.entry(id) else { return false };
         let Some(Entry { table, run: name }) = self.index.remove(place) else { return false };

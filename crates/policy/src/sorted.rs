@@ -2,7 +2,8 @@
 //!
 //! They hold what is few (keyspaces, snapshots) or comes nearly in order (files by their number). A
 //! lookup is a binary search; an insertion or removal moves what lies behind, so it is cheap at the
-//! end; many come in at once by sorting them. A B-tree is some KiB of code for each type that it holds, which a browser would download.
+//! end; many come in at once by sorting them. A B-tree is some KiB of code for each type that it
+//! holds, which a browser would download.
 
 use crate::sort::sort_by;
 use serde::{Serialize, Serializer};
@@ -69,7 +70,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.find(key).is_ok()
     }
 
-    /// Sets the value of a key; answers the value it had.
+    /// Sets the value of a key; returns the value it had.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok(at) => self.entries.get_mut(at).map(|(_, old)| std::mem::replace(old, value)),
@@ -80,7 +81,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
-    /// Takes a key out; answers the value it had.
+    /// Takes a key out; returns the value it had.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let at = self.find(key).ok()?;
         Some(self.entries.remove(at).1)
@@ -214,12 +215,12 @@ impl<K: Ord> SortedSet<K> {
         self.members.contains_key(key)
     }
 
-    /// Makes `key` a member; answers whether it was none.
+    /// Makes `key` a member; returns whether it was none.
     pub fn insert(&mut self, key: K) -> bool {
         self.members.insert(key, ()).is_none()
     }
 
-    /// Takes `key` out; answers whether it was a member.
+    /// Takes `key` out; returns whether it was a member.
     pub fn remove(&mut self, key: &K) -> bool {
         self.members.remove(key).is_some()
     }

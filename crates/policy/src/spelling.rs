@@ -57,7 +57,7 @@ const NO_MAP: &str = "not a map of numbers and words";
 
 impl PolicyOptions {
     /// The options that a store keeps, which another release may have written: what this one does
-    /// not know, or would not set, is at its default. Answers what that is, in words.
+    /// not know, or would not set, is at its default. Returns what that is, in words.
     #[must_use]
     pub fn stored(text: &str) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
@@ -81,7 +81,7 @@ impl PolicyOptions {
         (options, problems)
     }
 
-    /// Gives a number its default again; answers whether that was another.
+    /// Gives a number its default again; returns whether that was another.
     fn reset(&mut self, parameter: &str) -> bool {
         let named = PolicyOptions::named(self.name()).map_or_else(Vec::new, |p| p.parameters());
         let default = named.into_iter().find(|p| p.name == parameter).map(|p| p.value);

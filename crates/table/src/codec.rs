@@ -16,7 +16,7 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Takes values off the front of a slice. Every call answers `None` where the bytes end early or
+/// Takes values off the front of a slice. Every call returns `None` where the bytes end early or
 /// are malformed, and the caller names the damage.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoder<'a> {

@@ -136,7 +136,7 @@ pub struct Short {
     pub offset: u64,
     /// Bytes asked for.
     pub expected: u64,
-    /// Bytes moved; negative where the medium answered so.
+    /// Bytes moved; negative where the medium returned that.
     pub found: i64,
 }
 

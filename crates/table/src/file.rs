@@ -5,15 +5,15 @@ use crate::error::{Corruption, Error, Result};
 /// An open file. Reads and writes take offsets, so that threads share it.
 ///
 /// A count that differs from what was asked is not hidden: [`read_exact_at`] and [`write_all_at`]
-/// turn it into an error (browsers at their quota answer short or negative counts).
+/// turn it into an error (browsers at their quota return short or negative counts).
 pub trait File: Send + Sync {
     /// The name for messages.
     fn name(&self) -> &str;
     /// Reads into `buf` from `offset`; the count is short only at the end of the file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize>;
-    /// Writes `buf` at `offset`, growing the file where needed; answers the count written.
+    /// Writes `buf` at `offset`, growing the file where needed; returns the count written.
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize>;
-    /// Puts every earlier write on the medium.
+    /// Makes every earlier write durable.
     fn sync(&self) -> Result<()>;
     /// Cuts or extends (with zeros) the file to `len` bytes.
     fn set_len(&self, len: u64) -> Result<()>;

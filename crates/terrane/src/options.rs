@@ -11,7 +11,7 @@ use terrane_policy::PolicyOptions;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
-    /// The write is on the medium when the call returns. Survives a power cut.
+    /// The write is durable when the call returns. Survives a power cut.
     Sync,
     /// The write is in the log file when the call returns: it survives the end of the process, and
     /// a power cut may take it together with everything after it. A driver syncs the log at least

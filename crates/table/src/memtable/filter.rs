@@ -27,7 +27,7 @@ impl Filter {
     }
 
     /// Adds a key that was inserted into the list, whose nodes take `bytes`; the caller still keeps
-    /// others from inserting. Answers the bytes that the filter takes.
+    /// others from inserting. Returns the bytes that the filter takes.
     ///
     /// No order is asked of the bits: whoever must see the entry was told of it after this.
     pub fn add(&self, key: &[u8], bytes: usize, list: &SkipList) -> usize {

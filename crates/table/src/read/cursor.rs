@@ -6,7 +6,7 @@ use crate::error::Result;
 /// A position in a sorted sequence of entries (user key ascending, tag descending).
 ///
 /// A new cursor is not positioned. `key`, `tag` and `value` may be called only while `valid`; they
-/// answer empty slices and the zero tag otherwise. After an error the cursor is not valid.
+/// return empty slices and the zero tag otherwise. After an error the cursor is not valid.
 pub trait Cursor: Send {
     /// To the first entry.
     fn seek_first(&mut self) -> Result<()>;

@@ -57,7 +57,7 @@ impl BlockCursor {
         }
     }
 
-    /// Goes over to another block, not positioned in it; answers the block left.
+    /// Goes over to another block, not positioned in it; returns the block left.
     pub(super) fn replace(&mut self, block: Arc<Block>) -> Arc<Block> {
         self.valid = false;
         std::mem::replace(&mut self.block, block)

@@ -58,7 +58,7 @@ impl BlockWriter {
         self.bytes.len() + 4 * (self.restarts.len() + 1)
     }
 
-    /// Appends the restart points and answers the whole block.
+    /// Appends the restart points and returns the whole block.
     pub fn finish(&mut self) -> &[u8] {
         for restart in &self.restarts {
             self.bytes.extend_from_slice(&restart.to_le_bytes());

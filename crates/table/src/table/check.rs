@@ -111,7 +111,7 @@ impl TableCheck {
         check
     }
 
-    /// Checks about `bytes` bytes of blocks; answers whether more is left.
+    /// Checks about `bytes` bytes of blocks; returns whether more is left.
     pub fn step(&mut self, bytes: u64) -> bool {
         let Some(opened) = self.opened.take() else { return false };
         let enough = self.end.unwrap_or(0).saturating_add(bytes);
@@ -195,7 +195,7 @@ impl TableCheck {
         None
     }
 
-    /// Walks a partition's index and its blocks up to `enough` in the file; answers whether more is
+    /// Walks a partition's index and its blocks up to `enough` in the file; returns whether more is
     /// left. An error is damage of the index; damage of blocks is reported on the way.
     fn check_partition(
         &mut self,

@@ -81,7 +81,7 @@ impl TableCursor {
         Ok(opened)
     }
 
-    /// Has the index cursor walk partition `n`, not positioned in it; answers the partition, none
+    /// Has the index cursor walk partition `n`, not positioned in it; returns the partition, none
     /// behind the last.
     fn enter_partition<'a>(
         &mut self,
@@ -103,7 +103,7 @@ impl TableCursor {
         Ok(Some(partition))
     }
 
-    /// Enters partition `n`, runs a step on its index and loads the block that it leads to; answers
+    /// Enters partition `n`, runs a step on its index and loads the block that it leads to; returns
     /// whether there is one.
     fn enter(
         &mut self,
@@ -127,7 +127,7 @@ impl TableCursor {
         Ok(true)
     }
 
-    /// Runs a step on the data block; answers its damage as the file's.
+    /// Runs a step on the data block; reports its damage as the file's.
     #[inline]
     fn on_data(
         &mut self,

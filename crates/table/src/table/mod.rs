@@ -16,7 +16,7 @@
 //! the store's salt, the table's number and the part's offset: a flipped bit is noticed wherever it
 //! is, and so is a sound block in a wrong place.
 //!
-//! * Writing: a [`TableWriter`] takes entries in order and answers a
+//! * Writing: a [`TableWriter`] takes entries in order and returns a
 //!   [`TableInfo`](terrane_policy::TableInfo).
 //! * Reading: a [`Table`] is opened when it is first used. Its top level, its partitions and its
 //!   blocks are read on demand and kept in a shared [`BlockCache`]. A [`TableCursor`] walks one
@@ -88,7 +88,7 @@ impl Default for TableOptions {
     }
 }
 
-/// Bytes that do not decode. Behind a pointer, since every step of a cursor may answer it.
+/// Bytes that do not decode. Behind a pointer, since every step of a cursor may return it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed(Box<Fault>);
 

@@ -73,7 +73,7 @@ impl End<'_> {
 }
 
 impl Opened {
-    /// Reads and verifies what is kept; answers what the table says of itself, too. The partitions
+    /// Reads and verifies what is kept; returns what the table says of itself, too. The partitions
     /// that came along are handed to `keep`, which is given the number of each.
     pub fn read(
         file: Arc<dyn File>,

@@ -102,7 +102,7 @@ impl Partitions {
         }
     }
 
-    /// Appends all partitions to `out`, the first of them to lie at `offset` of the file; answers the
+    /// Appends all partitions to `out`, the first of them to lie at `offset` of the file; returns the
     /// top level of the index.
     pub fn store(self, sealer: &Sealer, offset: u64, out: &mut Vec<u8>) -> BlockWriter {
         let start = out.len();

@@ -112,8 +112,8 @@ pub fn mend(part: &mut [u8], seed: u64, offset: u64) {
     }
 }
 
-/// Verifies the checksum of the part at `offset` of the table with this seed; answers the payload and its
-/// compression byte.
+/// Verifies the checksum of the part at `offset` of the table with this seed; returns the payload and
+/// its compression byte.
 #[inline]
 fn verify(stored: &[u8], seed: u64, offset: u64) -> Result<(&[u8], u8), Malformed> {
     let parts = stored.split_last_chunk::<8>();
@@ -137,8 +137,8 @@ fn verify(stored: &[u8], seed: u64, offset: u64) -> Result<(&[u8], u8), Malforme
     Ok((payload, compression))
 }
 
-/// The contents of the part stored at `offset` of the table with this seed, in the memory of `stored` where
-/// they are not compressed.
+/// The contents of the part stored at `offset` of the table with this seed, in the memory of `stored`
+/// where they are not compressed.
 pub fn unseal(mut stored: Vec<u8>, seed: u64, offset: u64) -> Result<Vec<u8>, Malformed> {
     let (payload, compression) = verify(&stored, seed, offset)?;
     if compression == RAW {

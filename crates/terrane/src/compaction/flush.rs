@@ -2,7 +2,7 @@
 //!
 //! 1. The policy says where it is cut, if it wishes: most make one table of it.
 //! 2. Version by version is written, but for those that no reader can see.
-//! 3. The tables are on the medium, then one edit names them.
+//! 3. The tables are durable before one edit names them.
 
 use super::{Outputs, Progress, Retention};
 use crate::db::Engine;

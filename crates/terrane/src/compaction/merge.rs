@@ -4,7 +4,7 @@
 //! 2. [`Retention`] drops the versions and tombstones that no reader needs.
 //! 3. Outputs are cut at the plan's keys and sizes, always between user keys: all versions of a key
 //!    lie in one table.
-//! 4. The outputs are on the medium, then one edit replaces the inputs by them.
+//! 4. The outputs are durable before one edit replaces the inputs by them.
 
 use super::{Outputs, Progress, Retention};
 use crate::db::Engine;

@@ -91,7 +91,7 @@ impl Outputs {
         cut
     }
 
-    /// Ends the open table: its data is on the medium and it can be read.
+    /// Finishes the open table: it is durable, and open for reading.
     pub fn cut(&mut self, engine: &Engine) -> Result<()> {
         let Some(Building { id, file, writer }) = self.building.take() else { return Ok(()) };
         let done = writer.finish().and_then(|info| {

@@ -101,11 +101,11 @@ impl Db {
 }
 
 impl Checkpoint {
-    /// Does a step, of a quarter of a MiB or a log at most; answers whether more is left. `target` is
+    /// Does a step, of a quarter of a MiB or a log at most; returns whether more is left. `target` is
     /// the one that it began with.
     ///
     /// # Errors
-    /// Damage, a full or failing medium, a closed store. Every later step answers the same, and the
+    /// Damage, a full or failing medium, a closed store. Every later step returns the same, and the
     /// target gets no store.
     pub fn step(&mut self, target: &dyn Storage) -> Result<bool> {
         if let Some(error) = &self.failed {
@@ -137,7 +137,7 @@ impl Checkpoint {
         Ok(true)
     }
 
-    /// Verifies the next log or, when all are, begins to copy one; answers whether there was one.
+    /// Verifies the next log or, when all are, begins to copy one; returns whether there was one.
     fn advance_logs(&mut self, target: &dyn Storage) -> Result<bool> {
         let Some(held) = &mut self.logs else { return Ok(false) };
         if let Some(replay) = &mut self.replay {
@@ -160,7 +160,7 @@ impl Checkpoint {
         Ok(true)
     }
 
-    /// Verifies a piece of the next table, or brings it over; answers whether there was one.
+    /// Verifies a piece of the next table, or brings it over; returns whether there was one.
     fn advance_tables(&mut self, target: &dyn Storage) -> Result<bool> {
         let next = || self.tables.pop().map(|live| (TableCheck::begin(live.table().clone()), live));
         let Some((mut check, live)) = self.table.take().or_else(next) else { return Ok(false) };
@@ -193,7 +193,7 @@ struct Transfer {
 }
 
 impl Transfer {
-    /// Copies a chunk; answers whether more is left, else all is on the medium.
+    /// Copies a chunk; returns whether more is left; when nothing is, the copy is durable.
     fn advance(&mut self) -> Result<bool> {
         let left = usize::try_from(self.bytes - self.at).unwrap_or(CHUNK);
         if left == 0 {

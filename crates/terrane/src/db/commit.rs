@@ -2,7 +2,7 @@
 //!
 //! 1. Refuse what cannot be taken: an unknown keyspace, a stall, a poisoned log.
 //! 2. Append one record to the log, in a spare one if it does not fit.
-//! 3. For a synced commit put the log on the medium: older logs that wait first, so that what a
+//! 3. For a synced commit sync the log: older ones that were not synced yet first, so that what a
 //!    crash takes is always a suffix.
 //! 4. Insert into the memtables and publish the last sequence: the group is visible as a whole.
 //! 5. Seal memtables that are full.
@@ -163,7 +163,7 @@ impl Engine {
         Ok(last)
     }
 
-    /// Puts every earlier write on the medium.
+    /// Makes every earlier write durable.
     ///
     /// # Errors
     /// A failing medium; the log is poisoned then.
@@ -230,7 +230,7 @@ impl Engine {
         }
     }
 
-    /// Closes the full log and goes on in a spare one; answers whether there is one with room for
+    /// Closes the full log and goes on in a spare one; returns whether there is one with room for
     /// a record of so many bytes.
     fn rotate_log(&self, writer: &mut Writer, bytes: u64) -> Result<bool> {
         let mut state = self.open_state()?;

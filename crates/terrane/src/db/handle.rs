@@ -149,7 +149,7 @@ impl Db {
         self.inner.engine.keyspace_names()
     }
 
-    /// Removes a keyspace and all it holds; answers whether there was one. Handles to it, and
+    /// Removes a keyspace and all it holds; returns whether there was one. Handles to it, and
     /// batches that name it, are refused from then on; scans under way end undisturbed.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ impl Db {
         group.write(engine, &**driver, batch, durability)
     }
 
-    /// Puts every earlier write on the medium.
+    /// Makes every earlier write durable.
     ///
     /// # Errors
     /// A failing medium.
@@ -196,7 +196,7 @@ impl Db {
     }
 
     /// Runs background work for about `bytes` bytes on this thread, if the driver leaves that to
-    /// its owner; answers whether more waits.
+    /// its owner; returns whether more waits.
     ///
     /// # Errors
     /// Damage or a failing medium.
@@ -212,7 +212,7 @@ impl Db {
         self.inner.engine.stats()
     }
 
-    /// Puts everything on the medium and closes the store, for every clone.
+    /// Makes every write durable and closes the store, for every clone.
     ///
     /// # Errors
     /// A failing medium. The store is closed all the same.

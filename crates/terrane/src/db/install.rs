@@ -1,8 +1,8 @@
 //! Installation: what jobs made takes effect, one edit each.
 //!
-//! A flush installs only when (1) the log is on the medium through its last sequence, since a batch
+//! A flush installs only when (1) the log is durable through its last sequence, since a batch
 //! over two keyspaces would tear otherwise, (2) every older flush of its keyspace is installed, and
-//! (3) its tables are on the medium. A group of a compaction installs alone, in any order: the
+//! (3) its tables are durable. A group of a compaction installs alone, in any order: the
 //! validator has seen to it that every order is sound. A change of levels installs when nothing
 //! writes into what it shifts.
 //!
@@ -29,7 +29,7 @@ use terrane_policy::{
 };
 
 impl Engine {
-    /// A flush job has written its tables (or had nothing to write). Answers `false` if the keyspace
+    /// A flush job has written its tables (or had nothing to write). Returns `false` if the keyspace
     /// is gone.
     pub(crate) fn flush_written(
         &self,
@@ -111,7 +111,7 @@ impl Engine {
         Ok(true)
     }
 
-    /// A group's outputs are on the medium: they replace its inputs. Answers `false`, and changes
+    /// A group's outputs are durable: they replace its inputs. Returns `false`, and changes
     /// nothing, if the keyspace is gone.
     pub(crate) fn install_group(
         &self,

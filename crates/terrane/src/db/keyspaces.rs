@@ -33,7 +33,6 @@ impl Engine {
         let policy = policy_json(&self.options.policy);
         let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
         drop(state);
-        // What came before in the log is not this keyspace's.
         let state = self.commit_edit(&manifest, vec![create], &[], &[])?;
         self.adopt_keyspaces(&state)?;
         Ok(id)
@@ -50,7 +49,7 @@ impl Engine {
         self.keyspaces.load().get(&id).map(|keyspace| keyspace.name.clone())
     }
 
-    /// Removes a keyspace with all it holds; answers whether there was one.
+    /// Removes a keyspace with all it holds; returns whether there was one.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for the default keyspace, or a failing medium.

@@ -5,7 +5,7 @@
 //! is followed without waiting for the journal. Where there is no spare, a job makes one when the log
 //! is half full. A spare's number is greater than that of every log
 //! in use, and spares are used in order, so that logs are in the order of their numbers. While a
-//! checkpoint reads logs, those that retire are removed instead.
+//! checkpoint or a check reads logs, those that retire are removed instead.
 
 use super::commit::Writer;
 use super::manifest::Manifest;
@@ -146,7 +146,7 @@ impl Engine {
     }
 
     /// The logs whose entries are all in tables once `flushed` is in one, and the changes that
-    /// retire them. Nothing of it is so until the edit with these changes is on the medium.
+    /// retire them. None of it takes effect until the edit with these changes is durable.
     pub(super) fn retire_logs(
         &self,
         state: &mut State,

@@ -27,7 +27,7 @@
 //! **Locks**, in the order in which they are taken: `manifest` (the right to commit an edit, held
 //! over the storage's commit), `writer` (the log and the order of writes), then `state` (the catalog,
 //! queues, and every change of a view) or the turn of a log's sync. A write takes `writer` and, for
-//! moments, `state`: nobody holds these over a sync (but a write that is itself to be durable), an
+//! moments, `state`: nobody holds these over a sync (other than a synced write, over its own), an
 //! edit's commit, the removal of a file, or planning. Readers take none: a view is an immutable value
 //! behind an atomic pointer.
 
@@ -190,7 +190,7 @@ impl Engine {
         }
     }
 
-    /// Puts everything on the medium and takes no more writes.
+    /// Makes every write durable and takes no more.
     ///
     /// # Errors
     /// A failing medium, or one that failed before, so that writes which were acknowledged are not

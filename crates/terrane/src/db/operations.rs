@@ -39,7 +39,7 @@ impl Operations {
         self.watched.load(Relaxed)
     }
 
-    /// Counts keys looked up; answers whether the policy is to be asked.
+    /// Counts keys looked up; returns whether the policy is to be asked.
     pub fn looked_up(&self, keys: usize) -> bool {
         let keys = keys as u64;
         let before = self.point_reads.fetch_add(keys, Relaxed);

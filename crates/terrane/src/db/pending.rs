@@ -61,7 +61,7 @@ impl Pending {
         Ok(done)
     }
 
-    /// Asks for what is next, when the time has come; answers whether it is done.
+    /// Asks for what is next, when the time has come; returns whether it is done.
     fn advance(&mut self) -> Result<bool> {
         let engine = &self.db.inner.engine;
         loop {

@@ -182,7 +182,7 @@ impl Lookup<'_> {
         Ok(self.get_into(key, &mut value)?.then_some(value))
     }
 
-    /// Appends the value of a key to `out`, whose memory can so serve many values; answers whether
+    /// Appends the value of a key to `out`, whose memory can so serve many values; returns whether
     /// there is one.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ impl Drop for Lookup<'_> {
 }
 
 /// Appends the value of a key in a view to `out`, that of the newest version at or below `seq`;
-/// answers whether there is one.
+/// returns whether there is one.
 fn search(
     view: &View,
     key: &[u8],

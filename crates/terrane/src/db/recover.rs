@@ -12,8 +12,8 @@
 //!    go on in a spare one, or a new one. What is left of the records that are lost is copied first
 //!    ([`set_aside`](super::set_aside)), since the file will serve again.
 //! 6. Where there is no room for that, the store opens all the same, to be read: the memtables are
-//!    shown, the logs stay as they are, and no write is taken until it is opened again with room.
-//!    So does one that is only to be read.
+//!    shown, the logs stay as they are, and no write is taken until it is opened again with room. A
+//!    read-only store stops before step 3.
 //! 7. Remove files that the catalog does not name: leftovers of work that never took effect.
 
 use super::commit::Writer;

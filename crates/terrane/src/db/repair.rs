@@ -172,7 +172,7 @@ impl Known {
     }
 }
 
-/// Opens every table that counts; answers whether the manifest does not name some of them.
+/// Opens every table that counts; returns whether the manifest does not name some of them.
 fn read_tables(
     remains: &Remains,
     known: &mut Known,
@@ -370,7 +370,7 @@ impl Source {
     }
 }
 
-/// Merges a keyspace's entries into the new store; answers the rows put.
+/// Merges a keyspace's entries into the new store; returns the rows put.
 fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvaged) -> Result<u64> {
     let mut all = Vec::new();
     for (at, table) in sources.tables {

@@ -41,7 +41,7 @@ impl Engine {
         }
         self.writable().ok()?;
         let mut state = lock(&self.state);
-        if !state.works() {
+        if !state.jobs_may_begin() {
             return None;
         }
         let wants = |kind| [Wanted::Any, kind].contains(&wanted);
@@ -102,7 +102,7 @@ impl Engine {
     fn next_other(&self) -> Option<Work> {
         loop {
             let mut state = lock(&self.state);
-            if !state.works() {
+            if !state.jobs_may_begin() {
                 return None;
             }
             if std::mem::take(&mut state.spare_wanted) {

@@ -77,7 +77,7 @@ impl Engine {
         }
     }
 
-    /// Seals every memtable that holds anything, for an explicit flush; answers the last sequence.
+    /// Seals every memtable that holds anything, for an explicit flush; returns the last sequence.
     pub(crate) fn seal_all(&self) -> Result<Seq> {
         self.writable()?;
         let writer = lock(&self.writer);

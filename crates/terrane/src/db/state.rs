@@ -197,7 +197,7 @@ pub(crate) struct State {
 
 impl State {
     /// Whether jobs may begin.
-    pub fn works(&self) -> bool {
+    pub fn jobs_may_begin(&self) -> bool {
         !self.closed && self.failed.is_none() && self.in_doubt.is_none()
     }
 
@@ -209,8 +209,8 @@ impl State {
         Some(Change::Remaining { keyspace: compaction.keyspace, number, plan })
     }
 
-    /// Takes up the compactions that a restart interrupted. Answers how the journal forgets those
-    /// that no longer fit the shape, since a group of theirs was abandoned.
+    /// Takes up the compactions that a restart interrupted. Returns the changes that remove from the
+    /// journal those that no longer fit the shape, since a group of theirs was abandoned.
     pub fn resume_compactions(&mut self, keyspaces: &Keyspaces) -> Vec<Change> {
         let mut forgotten = Vec::new();
         for (number, (keyspace, plan)) in self.catalog.remaining.clone() {
@@ -236,7 +236,7 @@ impl State {
         forgotten
     }
 
-    /// A group is installed or abandoned: planners no longer see it. Answers whether it was the
+    /// A group is installed or abandoned: planners no longer see it. Returns whether it was the
     /// last of its compaction.
     pub fn end_group(&mut self, number: u64, group: &Group) -> bool {
         let Some(at) = self.compactions.iter().position(|c| c.number == number) else {

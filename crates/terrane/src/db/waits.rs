@@ -8,7 +8,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use std::sync::OnceLock;
 
-/// Microseconds from any moment on.
+/// Microseconds since a moment of its choice.
 type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// Microseconds from which on an append counts as a wait.
@@ -62,7 +62,7 @@ pub struct WriteWaits {
     pub log: WaitStats,
     /// Another group of writes was committed first; the waits of that group are within.
     pub group: WaitStats,
-    /// A sync, a flush, a check or the like had the lock of the writer.
+    /// A flush that was asked for, a check, a checkpoint or the like held the writer's lock.
     pub lock: WaitStats,
     /// A synced write waited for the medium, and for a sync that was under way.
     pub sync: WaitStats,

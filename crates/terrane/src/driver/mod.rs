@@ -40,7 +40,7 @@ pub trait Driver: Send + Sync {
     fn settle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()>;
 
     /// Runs about `bytes` of work on this thread, where the driver leaves that to its owner;
-    /// answers whether more waits.
+    /// returns whether more waits.
     ///
     /// # Errors
     /// What made a job fail.

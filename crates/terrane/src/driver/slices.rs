@@ -29,7 +29,7 @@ struct State {
 }
 
 impl State {
-    /// Runs one slice, and before it what takes no bytes; answers whether there was anything to run.
+    /// Runs one slice, and before it what takes no bytes; returns whether there was anything to run.
     fn slice(&mut self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
         for light in 0.. {
             let jobs = &mut self.jobs;

@@ -10,7 +10,7 @@
 //!    `CURRENT` is: so a creation that never ended is told from a store that lost its `CURRENT`.
 //! 4. Recovery removes what no record names: files of commits that never ended, dropped files that
 //!    were not removed, old manifests. Files of other names are left alone.
-//! 5. After a commit that failed, it is not known whether its record is on the medium: files that
+//! 5. After a commit that failed, it is not known whether its record is durable: files that
 //!    it may name are removed only when a later commit, in a new journal, has settled it.
 //!
 //! ```text
@@ -48,12 +48,12 @@ pub struct Directory {
     read_only: bool,
     id: Mutex<StoreId>,
     commits: AtomicU64,
-    /// Locked before `files`.
+    /// Locked before `files`; held over a commit.
     head: Mutex<Head>,
     files: Mutex<Files>,
     /// A file was created since the last sync of names.
     names_changed: AtomicBool,
-    /// There is a store, or `CREATING` is on the medium.
+    /// There is a store, or `CREATING` is durable.
     started: AtomicBool,
 }
 
@@ -160,8 +160,8 @@ fn encode_current(id: StoreId, generation: u64) -> Vec<u8> {
     copy.repeat(2)
 }
 
-/// Reads `CURRENT`: the store's id, the generation that it names, and which of its copies (0, 1) are not valid.
-/// `None` where neither is.
+/// Reads `CURRENT`: the store's id, the generation that it names, and which of its copies (0, 1) are
+/// not valid. `None` where neither is valid.
 #[must_use]
 pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
     let copies = [0, COPY].map(|at| {
@@ -208,7 +208,7 @@ impl Directory {
         })
     }
 
-    fn changes(&self, action: &'static str) -> Result<()> {
+    fn refuse_if_read_only(&self, action: &'static str) -> Result<()> {
         if self.read_only { Err(Error::read_only(action, &self.medium.place())) } else { Ok(()) }
     }
 
@@ -320,14 +320,14 @@ impl Directory {
     }
 
     /// Publishes the number of commits.
-    fn count(&self, head: &Head) {
+    fn publish_commits(&self, head: &Head) {
         let commits = head.journal.as_ref().map_or(0, Journal::commits);
         self.commits.store(commits, Ordering::Release);
     }
 
     /// Refuses a journal that has lost its end, where a table that it does not name was begun after
     /// a commit that it does not have.
-    fn ask_tables(&self, names: &[String], journal: &str) -> Result<()> {
+    fn check_unnamed_tables(&self, names: &[String], journal: &str) -> Result<()> {
         let files = lock(&self.files);
         let (salt, commits) = (self.id().salt(), self.commits());
         for name in names {
@@ -365,7 +365,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Puts `record`, which `commit` makes, on the medium.
+    /// Makes `record`, that of `commit`, durable.
     fn put(&self, head: &mut Head, commit: &Commit<'_>, record: &Record<'_>) -> Result<()> {
         self.start(head)?;
         self.sync_names()?;
@@ -408,7 +408,7 @@ impl Directory {
         head.journal = Some(journal);
         head.begin_anew = false;
         lock(&self.files).generation = generation;
-        // The commit is on the medium: what goes wrong in clearing up, the next recovery clears.
+        // The commit is durable: what cannot be removed now, the next recovery removes.
         for name in self.medium.list().unwrap_or_default() {
             if name == CREATING || manifest_generation(&name).is_some_and(|n| n < generation) {
                 let _ = self.medium.remove(&name);
@@ -434,9 +434,9 @@ impl Directory {
         Ok((record, sizes))
     }
 
-    /// What follows from a commit that is on the medium.
+    /// Does what follows from a commit that is durable.
     fn settle(&self, head: &mut Head, record: &Record<'_>, sizes: Vec<Size>) {
-        self.count(head);
+        self.publish_commits(head);
         let mut files = lock(&self.files);
         for ((id, _), size) in record.placed.iter().zip(sizes) {
             files.name(*id, size);
@@ -531,10 +531,10 @@ impl Storage for Directory {
         let unnamed = ids.filter(|id| !live.contains_key(id)).collect();
         *lock(&self.files) = Files { live, unnamed, generation, ..Files::default() };
         self.started.store(true, Ordering::Release);
-        self.count(&head);
-        self.ask_tables(&names, &name)?;
+        self.publish_commits(&head);
+        self.check_unnamed_tables(&names, &name)?;
         if !self.read_only {
-            // What was read is acted on below: first it must be on the medium.
+            // What was read is acted on below: it must be durable first.
             if let Some(journal) = &head.journal {
                 journal.confirm(opened.last)?;
             }
@@ -546,7 +546,7 @@ impl Storage for Directory {
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
-        self.changes("create")?;
+        self.refuse_if_read_only("create")?;
         if !self.started.load(Ordering::Acquire) {
             self.start(&mut lock(&self.head))?;
         }
@@ -566,7 +566,7 @@ impl Storage for Directory {
     }
 
     fn link(&self, id: FileId, from: &dyn Storage) -> Result<bool> {
-        self.changes("link")?;
+        self.refuse_if_read_only("link")?;
         let Some(path) = from.path_of(id) else { return Ok(false) };
         if !self.started.load(Ordering::Acquire) {
             self.start(&mut lock(&self.head))?;
@@ -599,7 +599,7 @@ impl Storage for Directory {
     }
 
     fn commit(&self, commit: &Commit<'_>) -> Result<()> {
-        self.changes("commit")?;
+        self.refuse_if_read_only("commit")?;
         let mut head = lock(&self.head);
         let (record, sizes) = self.record(commit)?;
         match self.put(&mut head, commit, &record) {
@@ -616,7 +616,7 @@ impl Storage for Directory {
     }
 
     fn remove(&self, id: FileId) -> Result<()> {
-        self.changes("remove")?;
+        self.refuse_if_read_only("remove")?;
         let mut head = lock(&self.head);
         if lock(&self.files).live.contains_key(&id) {
             return Err(Error::invalid(
@@ -632,7 +632,7 @@ impl Storage for Directory {
         // A large file takes its time to go, and commits go on meanwhile: none names this one.
         drop(head);
         match self.medium.remove(&id.to_string()) {
-            // Done already, perhaps by a call that was answered with an error.
+            // Done already, perhaps by a call that returned an error.
             Err(Error::Io(refused)) if refused.source.kind() == ErrorKind::NotFound => {}
             other => other?,
         }

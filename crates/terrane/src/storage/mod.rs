@@ -138,8 +138,8 @@ pub struct Space {
 
 /// Numbered files and one journal of edits: all that the engine knows of the world.
 ///
-/// **Rules a storage keeps.** A commit is on the medium when `commit` returns. A file that is
-/// dropped keeps its bytes until the edit that dropped it is on the medium *and* `remove` was
+/// **Rules a storage keeps.** A commit is durable when `commit` returns. A file that is
+/// dropped keeps its bytes until the edit that dropped it is durable *and* `remove` was
 /// called. Files that no commit named are gone after reopening.
 pub trait Storage: Send + Sync {
     /// The place, for messages.
@@ -158,7 +158,7 @@ pub trait Storage: Send + Sync {
     /// Creates a file of `capacity` bytes: a log is preallocated to it, a table may grow past it
     /// until a commit names it.
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>>;
-    /// Makes the immutable file `id` of another storage one of this, without copying it; answers
+    /// Makes the immutable file `id` of another storage one of this, without copying it; returns
     /// whether that can be done.
     fn link(&self, _id: FileId, _from: &dyn Storage) -> Result<bool> {
         Ok(false)
@@ -184,7 +184,7 @@ pub trait Storage: Send + Sync {
         0
     }
     /// Does a bounded piece of housekeeping (a volume moves extents down and cuts its end off);
-    /// answers whether more is left.
+    /// returns whether more is left.
     fn tidy(&self) -> Result<bool> {
         Ok(false)
     }
@@ -194,6 +194,6 @@ pub trait Storage: Send + Sync {
         Ok(Vec::new())
     }
     /// Verifies the storage's own structures on the medium (journal, superblocks, extent map);
-    /// every damage found is answered.
+    /// returns every damage found.
     fn check(&self) -> Result<Vec<Corruption>>;
 }

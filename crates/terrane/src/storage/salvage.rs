@@ -133,7 +133,7 @@ impl Remains {
         self.files.push((id, file));
     }
 
-    /// Takes what a manifest's records say; answers where the files lie that live after them.
+    /// Takes what a manifest's records say; returns where the files lie that live after them.
     fn take(&mut self, name: &str, records: &Records) -> Result<Vec<(FileId, Placement)>> {
         self.whole = records.whole;
         if !records.whole {

@@ -32,7 +32,7 @@ mod threads {
         }
     }
 
-    /// Runs `body` on a thread of its own; answers whether the system gives one.
+    /// Runs `body` on a thread of its own; returns whether the system gives one.
     pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
         Builder::new().name(name.to_owned()).spawn(body).is_ok()
     }

@@ -1,4 +1,4 @@
-//! The catalog: every edit applied. It is the whole durable state but for tables and logs.
+//! The catalog: every edit applied. It is all durable state, tables and logs apart.
 
 use super::bounds;
 use super::edit::{Change, Edit, Features};

@@ -111,7 +111,7 @@ pub enum Change {
     EndLog {
         /// The log's number.
         number: u64,
-        /// The last sequence that counts in it; it is on the medium.
+        /// The last sequence that counts in it; it is durable.
         through: Seq,
     },
     /// The store has these features from now on, besides those that it has.

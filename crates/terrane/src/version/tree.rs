@@ -1,7 +1,7 @@
 //! One keyspace's shape with its tables, which are opened as they are used: what readers hold.
 //!
 //! A tree is immutable; an edit makes the next one, which shares every table that stays. A table's
-//! file dies when the edit that dropped it is on the medium and no tree holds it any more: the
+//! file dies when the edit that dropped it is durable and no tree holds it any more: the
 //! last holder lays it in the [`Graveyard`], from which the engine makes removal jobs.
 
 use crate::entry::{Seq, Tag};
@@ -79,7 +79,7 @@ impl LiveTable {
         Arc::new(LiveTable { table: Arc::new(table), reads, dropped, graveyard })
     }
 
-    /// Says that an edit on the medium has dropped the table.
+    /// Says that an edit has dropped the table, and is durable.
     pub fn mark_dropped(&self) {
         self.dropped.store(true, Ordering::Release);
     }

@@ -4,7 +4,7 @@
 //!    before: older records may follow the last one.
 //! 2. Batches committed together are one record ([`record`]), written in one piece ([`LogWriter`]).
 //!    It is whole after a crash, or it is not there.
-//! 3. Every record says how far the log was known to be on the medium when it was written. Behind
+//! 3. Every record says how far the log was known to be durable when it was written. Behind
 //!    the last one a *claim* says it, a header without a payload.
 //! 4. [`replay`] reads what a crash left, and tells a lost suffix from damage by that ([`recovery`]).
 

@@ -6,7 +6,7 @@
 //! bytes  0..4   header checksum: the low half of the checksum of bytes 4..32, under the log's seed
 //!        4..8   payload bytes; 0 in a claim
 //!        8..16  first sequence: the n batches of the payload have first, first + 1, ... first + n - 1
-//!       16..24  synced sequence: batches through it were known to be on the medium, in this log or
+//!       16..24  synced sequence: batches through it were known to be durable, in this log or
 //!               an earlier one, when this record was written
 //!       24..32  payload checksum, under the log's seed
 //!       32..    payload: one or more batches, each after its length as a varint; then zeros to a
@@ -119,7 +119,7 @@ pub struct Header {
     pub payload_bytes: usize,
     /// The sequence of the payload's first batch.
     pub first: Seq,
-    /// The greatest sequence known to be on the medium when the record was written.
+    /// The greatest sequence known to be durable when the record was written.
     pub synced: Seq,
     checksum: u64,
 }

@@ -10,15 +10,15 @@
 //! 4. Look through the rest of each log, at every place where a record may start, for valid records
 //!    ([`record`](super::record) says how).
 //! 5. The *claim* is the greatest synced sequence that these records hold, or the `floor`. (A record
-//!    that was accepted claims less than it begins with itself.) If it reaches the sequence that is
-//!    expected at the end, a batch that was on the medium is missing: the log is corrupt. If not,
+//!    that was accepted claims less than its own first sequence.) If it reaches the sequence that is
+//!    expected at the end, a batch that was durable is missing: the log is corrupt. If not,
 //!    what was not accepted is what the crash lost.
 //!
 //! # Why that is right
 //!
 //! * *A prefix of history.* Sequences leave no gap, and only the expected one is accepted, so what is
 //!   applied is the history up to a point. A group of batches is one record, under one checksum.
-//! * *No synced batch is lost.* The records through the last sync are whole on the medium and follow
+//! * *No synced batch is lost.* The records through the last sync are durable and follow
 //!   one another, so step 2 accepts them all. Only damage stops it earlier.
 //! * *A crash is not taken for damage.* Unsynced writes may reach the medium in any order, with gaps.
 //!   But a record never claims more than was synced when it was written, all of that is accepted, so
@@ -26,24 +26,24 @@
 //! * *Damage is not taken for a crash*, as far as anything that is left knows better: if step 2 stops
 //!   at a synced record, every record written after that sync claims it, and one that survives, in
 //!   any log, is found by step 4. The same holds for what the floor says.
-//! * *Behind the last record* a sync at leisure and a close leave a claim, which is such a record for
+//! * *Behind the last record* a background sync and a close leave a claim, which is such a record for
 //!   all that was synced.
-//! * *A last record without a claim* has no witness. Damage to it, and to the records before it which no later one
-//!   claims, looks like a crash that cut the log there. It ends the log, and what can be seen of it,
-//!   its header at least, is counted in [`Replayed::discarded_bytes`]. (A crash that took no record
-//!   but the zeros behind the last one is counted as one that took a header.)
+//! * *A last record without a claim* has no witness. Damage to it, and to the records before it that no
+//!   later one claims, looks like a crash that cut the log there. It ends the log, and what can be
+//!   seen of it, its header at least, is counted in [`Replayed::discarded_bytes`]. (A crash that took
+//!   no record but the zeros behind the last one is counted as one that took a header.)
 //! * *Stale records*, which an earlier log left in the file, have another seed (rule 5). Without it
 //!   one could follow: sequences that a crash lost are given again.
 //!
-//! A discarded record is not erased, but its log is never appended to: the caller goes on in another.
-//! Until the log retires, every replay finds the same again. A log of which nothing was discarded may
-//! be appended to where its records end.
+//! A discarded record is not erased, but its log is never appended to: the caller ends it there by an
+//! edit, beyond which later replays do not read (`through`), and goes on in another log. A log from
+//! which nothing was discarded may be appended to where its records end.
 //!
 //! # Once more, for good
 //!
-//! What was accepted beyond the claim may be known to the operating system alone: a process that was
-//! killed leaves it there, and after a sync that failed a page may be gone from the medium and seem
-//! to be clean. So [`write_again`] writes it once more, and syncs it, before anything is built on it.
+//! What was accepted beyond the claim may be in the page cache alone: a process that was killed
+//! leaves it there, and after a sync that failed a page may be marked clean that was never written.
+//! So [`write_again`] writes it once more, and syncs it, before anything is built on it.
 
 use super::LogId;
 use super::record::{HEADER_BYTES, Header, Invalid, Search, batches, read, record_bytes};
@@ -92,9 +92,9 @@ pub type Apply<'a> = &'a mut dyn FnMut(Seq, &[u8]) -> Result<()>;
 
 /// Applies what the logs hold from sequence `start` on, batch by batch.
 ///
-/// `logs` are all that the store has. Batches through `floor` are known to be on the medium. Damage
-/// among synced batches is [`Error::Corrupt`]; `apply` may have been called
-/// before it is found, so the caller drops what it has made of it.
+/// `logs` are all that the store has. Batches through `floor` are known to be durable. Damage among
+/// synced batches is [`Error::Corrupt`]; `apply` may have been called before it is found, so the
+/// caller drops what it has made of it.
 pub fn replay(
     logs: &[(LogId, Arc<dyn File>)],
     start: Seq,
@@ -117,7 +117,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Expects the sequence `start` next. Batches through `floor` are known to be on the medium.
+    /// Expects the sequence `start` next. Batches through `floor` are known to be durable.
     #[must_use]
     pub fn new(start: Seq, floor: Seq) -> Self {
         let replayed = Replayed { next: start, claim: floor, ..Replayed::default() };
@@ -125,7 +125,7 @@ impl Replay {
     }
 
     /// Applies what the log of the next number holds. Where `through` is given, the log ends with
-    /// that sequence, which is known to be on the medium: nothing after it counts.
+    /// that sequence, which is known to be durable: nothing after it counts.
     ///
     /// # Errors
     /// Damage, a failing medium, and the errors of `apply`.

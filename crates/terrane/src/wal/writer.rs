@@ -76,7 +76,7 @@ impl LogWriter {
 
     /// Appends one record of these batches ([`WriteBatch::bytes`](crate::batch::WriteBatch::bytes)),
     /// in a single write; after a crash all of them are there, or none. They have the sequences from
-    /// `first` on, and those through `synced` are on the medium already.
+    /// `first` on, and those through `synced` are durable already.
     ///
     /// Refuses what does not fit, and a batch without any entry.
     pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
@@ -104,7 +104,7 @@ impl LogWriter {
         self.put(record_bytes(payload))
     }
 
-    /// Says that batches through `synced` are on the medium already, in place of the next record,
+    /// Says that batches through `synced` are durable already, in place of the next record,
     /// which will begin with `next`: so damage to what was synced is told from a crash. Once between
     /// two records there is room for it.
     ///
@@ -136,7 +136,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Puts every record on the medium.
+    /// Makes every record durable.
     pub fn sync(&mut self) -> Result<()> {
         self.usable()?;
         let synced = self.file.sync();

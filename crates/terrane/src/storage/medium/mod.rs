@@ -53,15 +53,15 @@ pub trait Medium: Send + Sync {
     fn path_of(&self, _name: &str) -> Option<PathBuf> {
         None
     }
-    /// Gives a file of the same file system a name here, too; answers whether that can be done.
+    /// Gives a file of the same file system a name here, too; returns whether that can be done.
     fn link(&self, _from: &Path, _name: &str) -> Result<bool> {
         Ok(false)
     }
     /// Opens a file for reading and writing.
     fn open(&self, name: &str) -> Result<Arc<dyn File>>;
-    /// Removes a file. The removal is on the medium after [`Medium::sync_names`].
+    /// Removes a file. The removal is durable after [`Medium::sync_names`].
     fn remove(&self, name: &str) -> Result<()>;
-    /// Renames a file, replacing `to` atomically. On the medium after [`Medium::sync_names`].
+    /// Renames a file, replacing `to` atomically. Durable after [`Medium::sync_names`].
     fn rename(&self, from: &str, to: &str) -> Result<()>;
     /// Every name present, sorted.
     fn list(&self) -> Result<Vec<String>>;
@@ -73,6 +73,6 @@ pub trait Medium: Send + Sync {
         };
         self.list()?.into_iter().map(listed).collect()
     }
-    /// Puts creations, removals and renames on the medium (a directory's fsync).
+    /// Makes creations, removals and renames durable (a directory's fsync).
     fn sync_names(&self) -> Result<()>;
 }

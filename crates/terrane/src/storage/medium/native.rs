@@ -69,7 +69,7 @@ impl NativeMedium {
     }
 
     /// Refuses a change where there is to be none.
-    fn changes(&self, action: &'static str, name: &str) -> Result<()> {
+    fn refuse_if_read_only(&self, action: &'static str, name: &str) -> Result<()> {
         if self.read_only {
             return Err(Error::read_only(action, name));
         }
@@ -181,7 +181,7 @@ impl Medium for NativeMedium {
     }
 
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {
-        self.changes("create", name)?;
+        self.refuse_if_read_only("create", name)?;
         // A fresh file, not the old one cut off: a reader of the old one keeps its bytes.
         let path = self.dir.join(name);
         let removed = self.handles.repoint(&[&path], || match fs::remove_file(&path) {
@@ -197,7 +197,7 @@ impl Medium for NativeMedium {
     }
 
     fn link(&self, from: &Path, name: &str) -> Result<bool> {
-        self.changes("link", name)?;
+        self.refuse_if_read_only("link", name)?;
         match fs::hard_link(from, self.dir.join(name)) {
             Ok(()) => Ok(true),
             // Another file system, one without links, or a file of another user: it is copied
@@ -222,14 +222,14 @@ impl Medium for NativeMedium {
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        self.changes("remove", name)?;
+        self.refuse_if_read_only("remove", name)?;
         let path = self.dir.join(name);
         let removed = self.handles.repoint(&[&path], || fs::remove_file(&path));
         removed.map_err(|e| Error::io("remove", name, 0, e))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.changes("rename", from)?;
+        self.refuse_if_read_only("rename", from)?;
         let paths = [from, to].map(|name| self.dir.join(name));
         let [old, new] = &paths;
         let renamed = self.handles.repoint(&[old, new], || rename(old, new));
@@ -268,14 +268,14 @@ impl Medium for NativeMedium {
     }
 
     fn sync_names(&self) -> Result<()> {
-        self.changes("sync", &self.place())?;
+        self.refuse_if_read_only("sync", &self.place())?;
         let synced = self.handles.retry(|| sync_directory(&self.dir));
         synced.map_err(|e| Error::io("sync", &self.place(), 0, e))
     }
 }
 
-/// Creates a directory, and first those that it lies in. The name of each is on the medium, by
-/// `sync` of its parent, before anything is put into it: one that holds something is done.
+/// Creates a directory, and its parents first. The name of each is durable, by `sync` of its parent,
+/// before anything is put into it: so one that is not empty needs no sync.
 fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let Some(parent) = dir.parent() else { return Ok(()) };
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };

@@ -23,7 +23,7 @@ pub(super) struct Backing {
     pub(super) file: Arc<dyn File>,
     /// Its free extents.
     pub(super) free: Mutex<Free>,
-    /// Its length may not be on the medium.
+    /// Its length may not be durable.
     grown: AtomicBool,
     /// Held over each sync and the counting of its failure. The system may report a failure only
     /// once: a sync by someone else that succeeds after it must see it counted.
@@ -59,15 +59,14 @@ impl Backing {
         self.sync_alone(&lock(&self.syncing))
     }
 
-    /// Syncs the file if its length may not be on the medium.
+    /// Syncs the file if its length may not be durable.
     pub(super) fn sync_grown(&self) -> Result<()> {
         // A sync under way may be about to fail: the answer is known when it has ended.
         let alone = lock(&self.syncing);
         if self.grown.load(Ordering::Acquire) { self.sync_alone(&alone) } else { Ok(()) }
     }
 
-    /// Where the length may not be on the medium it is set again, in case that an earlier sync
-    /// failed.
+    /// Where the length may not be durable it is set again, in case an earlier sync failed.
     fn sync_alone(&self, _: &MutexGuard<'_, ()>) -> Result<()> {
         let grown = self.grown.swap(false, Ordering::AcqRel);
         let again = || {
@@ -225,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Lets a sync of a backing fail while `meanwhile` runs; answers what that answers.
+    /// Lets a sync of a backing fail while `meanwhile` runs; returns what that returns.
     fn beside_a_failing_sync<T: Send + 'static>(
         meanwhile: impl FnOnce(&Room, &Channel, &FailsOnce) -> T + Send + 'static,
     ) -> T {

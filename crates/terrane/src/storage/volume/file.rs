@@ -72,7 +72,7 @@ impl VolumeFile {
         Ok(VolumeFile { name, room, backing, channel, growing, sealed, released })
     }
 
-    /// Gives back what the file does not use and fixes its extents and length; answers them.
+    /// Gives back what the file does not use and fixes its extents and length; returns them.
     pub(super) fn seal(&self) -> Placement {
         let mut growing = lock(&self.growing);
         if self.sealed.get().is_none() {
@@ -110,7 +110,7 @@ impl VolumeFile {
     }
 
     /// Moves bytes of `extents` from `offset` on: `step` is given a place in the backing and how
-    /// many bytes go there, and answers how many it moved. The sum; short where a step was.
+    /// many bytes go there, and returns how many it moved. The sum; short where a step was.
     fn pieces(
         extents: &[Extent],
         offset: u64,
@@ -195,7 +195,7 @@ impl VolumeFile {
     }
 
     /// Copies up to `limit` bytes of this sealed file from `offset` into `to`, which has the same
-    /// length; answers how many.
+    /// length; returns how many.
     pub(super) fn copy_to(&self, to: &VolumeFile, offset: u64, limit: u64) -> Result<u64> {
         let n = self.len()?.saturating_sub(offset).min(limit);
         let mut buf = vec![0; usize::try_from(n).unwrap_or(usize::MAX)];

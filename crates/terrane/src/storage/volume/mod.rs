@@ -8,10 +8,10 @@
 //! 3. Where the journal is full, or an earlier commit failed or was irregular, the commit begins a
 //!    new region instead: first record a snapshot of all live files, region synced, superblocks
 //!    switched, old region given back.
-//! 4. Room is reused only when the commit that dropped a file is on the medium, *and* the file was
+//! 4. Room is reused only when the commit that dropped a file is durable, *and* the file was
 //!    removed, *and* no handle of it is left: the logical file gives its extents back when it is
 //!    dropped, and the volume holds one handle until the first two are so.
-//! 5. After a commit that failed, it is not known whether its record is on the medium. What that
+//! 5. After a commit that failed, it is not known whether its record is durable. What that
 //!    record names keeps its room until a later commit, in a new region, settles it.
 //! 6. After a sync that failed, everyone with unsynced writes in that backing hears of it
 //!    (`backing`).
@@ -83,7 +83,7 @@ pub struct Volume {
     room: Arc<Room>,
     /// Locked before `files`, and that before any backing's free extents.
     head: Mutex<Head>,
-    /// There is a store, or the superblock that says "creation has begun" is on the medium.
+    /// There is a store, or the superblock that says "creation has begun" is durable.
     started: AtomicBool,
     files: Mutex<Files>,
     moving: Mutex<Option<Move>>,
@@ -171,7 +171,7 @@ impl Volume {
         Volume::open(vec![backing], options)
     }
 
-    fn changes(&self, action: &'static str) -> Result<()> {
+    fn refuse_if_read_only(&self, action: &'static str) -> Result<()> {
         if self.read_only { Err(Error::read_only(action, &self.name)) } else { Ok(()) }
     }
 
@@ -192,7 +192,7 @@ impl Volume {
     }
 
     /// All room is free but for the superblocks.
-    fn room_of_an_empty_volume(&self) -> Result<()> {
+    fn free_all_but_superblocks(&self) -> Result<()> {
         for (n, backing) in self.room.backings().iter().enumerate() {
             let mut free = Free::new(backing.file.len()?);
             if n == 0 {
@@ -264,7 +264,7 @@ impl Volume {
         })
     }
 
-    /// Puts `record`, which `commit` makes, on the medium.
+    /// Makes `record`, that of `commit`, durable.
     fn put(&self, head: &mut Head, commit: &Commit<'_>, record: &Record<'_>) -> Result<()> {
         self.start(head)?;
         self.room.sync_grown()?;
@@ -302,7 +302,7 @@ impl Volume {
         self.switch(head, journal)
     }
 
-    /// Makes `journal`, which is on the medium, the one that counts.
+    /// Makes `journal`, which is durable, the current one.
     fn switch(&self, head: &mut Head, journal: Journal) -> Result<()> {
         let (offset, len) = journal.region();
         let region = Extent { offset, len };
@@ -322,14 +322,14 @@ impl Volume {
     }
 
     /// Publishes the number of commits.
-    fn count(&self, head: &Head) {
+    fn publish_commits(&self, head: &Head) {
         let commits = head.journal.as_ref().map_or(0, Journal::commits);
         self.commits.store(commits, Ordering::Release);
     }
 
-    /// What follows from a commit that is on the medium.
+    /// Does what follows from a commit that is durable.
     fn settle(&self, head: &mut Head, commit: &Commit<'_>) {
-        self.count(head);
+        self.publish_commits(head);
         let mut files = lock(&self.files);
         for id in commit.added {
             if let Some(file) = files.fresh.remove(id) {
@@ -373,7 +373,7 @@ impl Storage for Volume {
             return Ok(None);
         };
         *lock(&self.id) = superblock.id;
-        self.room_of_an_empty_volume()?;
+        self.free_all_but_superblocks()?;
         let name = self.backing0()?.name().to_owned();
         let (offset, len) = (superblock.journal_offset, superblock.journal_len);
         let region = Extent::of_units(offset / UNIT, len / UNIT)
@@ -401,14 +401,14 @@ impl Storage for Volume {
         head.last_generation = superblock.generation;
         self.started.store(true, Ordering::Release);
         head.journal = Some(opened.journal);
-        self.count(&head);
+        self.publish_commits(&head);
         repaired.extend(opened.repaired);
         let discarded_bytes = opened.discarded_bytes;
         Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
-        self.changes("create")?;
+        self.refuse_if_read_only("create")?;
         if !self.started.load(Ordering::Acquire) {
             self.start(&mut lock(&self.head))?;
         }
@@ -437,7 +437,7 @@ impl Storage for Volume {
     }
 
     fn commit(&self, commit: &Commit<'_>) -> Result<()> {
-        self.changes("commit")?;
+        self.refuse_if_read_only("commit")?;
         let mut head = lock(&self.head);
         let record = self.record(commit)?;
         match self.put(&mut head, commit, &record) {
@@ -454,7 +454,7 @@ impl Storage for Volume {
     }
 
     fn remove(&self, id: FileId) -> Result<()> {
-        self.changes("remove")?;
+        self.refuse_if_read_only("remove")?;
         let mut head = lock(&self.head);
         let mut files = lock(&self.files);
         if files.live.contains_key(&id) {

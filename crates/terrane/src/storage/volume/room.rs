@@ -115,7 +115,7 @@ impl Room {
     }
 
     /// Syncs every backing whose length changed since its last sync: a record may name extents only
-    /// in a length that is on the medium.
+    /// in a length that is durable.
     pub(super) fn sync_grown(&self) -> Result<()> {
         self.backings.iter().try_for_each(Backing::sync_grown)
     }

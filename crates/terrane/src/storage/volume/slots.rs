@@ -132,7 +132,7 @@ impl Volume {
             file.set_len(RESERVED)?;
         }
         self.write_slot(1, &marker)?;
-        self.room_of_an_empty_volume()?;
+        self.free_all_but_superblocks()?;
         self.started.store(true, Ordering::Release);
         Ok(())
     }

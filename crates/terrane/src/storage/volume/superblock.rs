@@ -1,9 +1,9 @@
 //! The superblock: which journal region is the current one.
 //!
-//! Two slots of 512 bytes, 16 KiB apart so that no sector holds both, at the start of backing 0. A new generation is
-//! written to the first slot and synced, then to the second and synced; only then is the region of
-//! the generation before given back. So at any time a valid slot names a region that is whole, one
-//! damaged slot loses nothing, and where the slots differ the greater generation counts.
+//! Two slots of 512 bytes, 16 KiB apart so that no sector holds both, at the start of backing 0. A new
+//! generation is written to the first slot and synced, then to the second and synced; only then is
+//! the region of the generation before given back. So at any time a valid slot names a region that is
+//! whole, one damaged slot loses nothing, and where the slots differ the greater generation counts.
 //!
 //! ```text
 //! magic 8 bytes | version u32 | required u32 | optional u32 | backings u32 |

@@ -1,7 +1,7 @@
 //! Housekeeping of a volume: tables move down into free room, and free room at the end is cut off.
 //!
-//! 1. Where more than half of a backing is free, the journal apart, and more than four steps of growth, the live table
-//!    that reaches highest is copied into free extents below it, a slice a call.
+//! 1. Where more than half of a backing is free, the journal apart, and more than four steps of growth,
+//!    the live table that reaches highest is copied into free extents below it, a slice a call.
 //! 2. The copy is synced, then a record of its own names the new extents. From then on the file is
 //!    opened there; the old extents stay with those who read them.
 //! 3. The journal's region moves down where there is a place for it: its records are copied into a
