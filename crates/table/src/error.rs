@@ -80,7 +80,7 @@ pub struct Refused {
     pub action: &'static str,
     /// The file, as the medium names it.
     pub file: String,
-    /// What the operating system or browser said.
+    /// The error of the operating system or browser.
     pub source: Arc<io::Error>,
 }
 
@@ -170,7 +170,7 @@ pub struct NewerFormat {
 pub struct Busy {
     /// The store.
     pub place: String,
-    /// Who holds it, as far as it said.
+    /// Who holds it, as far as is known.
     pub holder: String,
 }
 
@@ -257,7 +257,7 @@ impl From<Corruption> for Error {
 }
 
 impl Error {
-    /// Wraps what the operating system said of `action` on `file`; a full disk or quota becomes
+    /// Wraps the operating system's error from `action` on `file`; a full disk or quota becomes
     /// [`Error::NoSpace`] (with `wanted` bytes).
     #[cold]
     pub fn io(action: &'static str, file: &str, wanted: u64, source: io::Error) -> Self {

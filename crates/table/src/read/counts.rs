@@ -12,7 +12,7 @@ pub struct ReadCounts {
     pub operations: u64,
     /// Rows that scans showed.
     pub rows: u64,
-    /// Tables that a filter spared: it said that the key is surely absent.
+    /// Tables that a filter ruled out: the key is surely absent.
     pub filter_negatives: u64,
     /// Tables whose filter let a key pass of which the reader could see no version there.
     pub filter_false_positives: u64,

@@ -85,7 +85,7 @@ impl Observer {
         self.step(|| Step::Table { table });
     }
 
-    /// A table's filter let the key pass, or said that it is surely absent.
+    /// A table's filter let the key pass, or ruled it out.
     #[inline]
     pub fn filter(&mut self, passed: bool) {
         self.counts.filter_negatives += u64::from(!passed);

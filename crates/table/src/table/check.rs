@@ -147,8 +147,8 @@ impl TableCheck {
         self.newer.map_or(Ok(self.found), Err)
     }
 
-    /// Takes down a failure. What is not damage, nor of a later release, is a part that cannot be
-    /// read, which is reported as such.
+    /// Notes a failure. An error that is neither damage nor a later release's format is reported as
+    /// a table that cannot be read.
     fn report(&mut self, error: Error) {
         self.found.push(match error {
             Error::Corrupt(corruption) => *corruption,
@@ -230,7 +230,7 @@ impl TableCheck {
         Ok(false)
     }
 
-    /// Holds the index of a partition that was walked against the top level.
+    /// Checks the index of a partition that was walked against the top level.
     fn check_index(
         &self,
         opened: &Opened,
@@ -333,7 +333,7 @@ impl TableCheck {
         Ok(())
     }
 
-    /// Holds the sums against the properties and what the tree knows of the table.
+    /// Checks the sums against the properties and what the tree knows of the table.
     fn check_sums(&mut self, opened: &Opened) {
         let Some(said) = &self.said else { return };
         self.sums.largest = std::mem::take(&mut self.last.key);

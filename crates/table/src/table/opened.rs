@@ -3,8 +3,8 @@
 //!
 //! 1. One read takes the end of the file. Of a small table that is everything behind the data, and
 //!    its partitions are at hand with it; of a large one what is missing is read part by part.
-//! 2. All of it is verified, and held against what the tree knows of the table, before anything is
-//!    read by it. Partitions are verified when they are loaded.
+//! 2. All of it is verified, and checked against what the tree knows of the table, before anything
+//!    is read by it. Partitions are verified when they are loaded.
 
 use super::Malformed;
 use super::block::{Block, offset};

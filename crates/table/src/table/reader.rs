@@ -52,7 +52,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::error::Error::Corrupt) where the file is not that table or is damaged, [`Error::NewerFormat`](crate::error::Error::NewerFormat)
-    /// where a later release wrote it, and what the file answers to a read.
+    /// where a later release wrote it, and a failing medium.
     pub fn open(&self) -> Result<()> {
         self.with_opened(|_| Ok(()))
     }
@@ -315,7 +315,7 @@ impl Table {
         self.cache.remove(self.info.id);
     }
 
-    /// Every damage there is: each byte of the file is read again and held against every other
+    /// Every damage there is: each byte of the file is read again and checked against every other
     /// statement about it. A file that cannot be read is reported as well.
     ///
     /// # Errors

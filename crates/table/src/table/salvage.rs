@@ -50,8 +50,8 @@ impl Salvage {
     /// Begins before the first entry that can be read.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where footer, directory or index are damaged, [`Error::NewerFormat`], and
-    /// what the file answers to a read.
+    /// [`Error::Corrupt`] where footer, directory or index are damaged, [`Error::NewerFormat`],
+    /// and a failing medium.
     pub fn open(file: Arc<dyn File>) -> Result<Salvage> {
         let len = file.len()?;
         let short = || Corruption::new(file.name(), 0, "a table", format_args!("{len} bytes"));

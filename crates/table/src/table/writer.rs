@@ -115,8 +115,7 @@ impl TableWriter {
     /// descending).
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an entry out of order or over the limits; what the file
-    /// answers to a write.
+    /// [`Error::InvalidArgument`] for an entry out of order or over the limits; a failing medium.
     pub fn add(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
         let common = common_prefix(&self.last_key, key);
@@ -176,7 +175,7 @@ impl TableWriter {
     /// Completes the table. Its bytes are given to the file and not synced.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a table without entries; what the file answers to a write.
+    /// [`Error::InvalidArgument`] for a table without entries; a failing medium.
     pub fn finish(mut self) -> Result<TableInfo> {
         if self.properties.entries == 0 {
             return Err(Error::invalid("table", "one entry or more", "none"));

@@ -76,7 +76,7 @@ impl Writer {
         self.next - 1
     }
 
-    /// Lets go of the full logs that are durable through `synced`.
+    /// Forgets the full logs whose records are durable, being at or before `synced`.
     fn forget_synced(&mut self, synced: Seq) {
         self.unsynced.retain(|(last, _)| *last > synced);
     }

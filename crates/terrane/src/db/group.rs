@@ -74,8 +74,8 @@ impl GroupCommit {
     }
 }
 
-/// The lead of a group. However it ends, everybody in the group hears of it and another may lead: a
-/// listener that panics must not hang the other writers.
+/// The lead of a group. However it ends, everybody in the group gets a result and another may lead:
+/// a listener that panics must not hang the other writers.
 struct Lead<'a> {
     group: Vec<Ticket>,
     results: Option<Vec<Result<Seq>>>,
@@ -89,8 +89,8 @@ impl Drop for Lead<'_> {
         let mut queue = lock(&self.on.queue);
         queue.led = false;
         queue.results.extend(self.group.iter().map(|t| t.number).zip(results));
-        // To wake is a call of the system, for nothing where this writer is alone: everybody who
-        // waits is in this group, or queues, or was woken for a result before.
+        // A wake-up is a system call, and needless where this writer is alone: everybody who waits
+        // is in this group, or in the queue, or was woken for a result before.
         let others = self.group.len() > 1 || !queue.waiting.is_empty();
         drop(queue);
         if others {

@@ -161,7 +161,7 @@ impl Db {
         Ok(dropped)
     }
 
-    /// A picture of the whole store as it is now.
+    /// A snapshot of the whole store as it is now.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.clone())
@@ -232,7 +232,7 @@ fn threads() -> Arc<dyn Driver> {
     Arc::new(crate::driver::ThreadDriver::new(crate::driver::workers()))
 }
 
-/// What is said of a place where the making of a store never ended.
+/// The message for a place where the creation of a store never ended.
 #[cfg(not(target_arch = "wasm32"))]
 const UNFINISHED: &str = "it is an unfinished copy, or a creation that was interrupted";
 
@@ -339,7 +339,8 @@ impl Keyspace {
     /// count.
     ///
     /// # Errors
-    /// A keyspace that was dropped.
+    /// A keyspace that was dropped; damage or a failing medium, since tables that the range cuts are
+    /// read.
     pub fn approximate_size(&self, range: &Range) -> Result<u64> {
         self.db.inner.engine.approximate_size(self.id, range)
     }
@@ -372,7 +373,7 @@ impl Keyspace {
         Ok(())
     }
 
-    /// Gives a key a value, and returns the write's sequence.
+    /// Sets the value of a key, and returns the write's sequence.
     ///
     /// # Errors
     /// A key or value over its limit, and what [`Db::write`] says.
@@ -392,7 +393,7 @@ impl Keyspace {
         self.db.write(batch, durability)
     }
 
-    /// A walk over a range, as the keyspace is now.
+    /// A scan of a range of the keyspace as it is now.
     ///
     /// # Errors
     /// A closed store.

@@ -3,7 +3,7 @@
 //! 1. A flush has come when every memtable that was sealed for it is in tables.
 //! 2. A compaction of a range begins with a flush. Then the engine makes the range compact in slices
 //!    (`ranges`), and it has come when nothing is left of it to be done. A slice whose job failed is
-//!    made again, unless the failure is told first.
+//!    made again, unless the failure is reported first.
 //! 3. Jobs do the work. A caller that has a thread to spare has the driver run them ([`Db::flush`]
 //!    and [`Keyspace::compact_range`] do so); another looks in now and then, from the beginning on.
 
@@ -41,7 +41,7 @@ struct Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        // Why it was refused is told where it is awaited.
+        // Whoever awaits it has been given the reason.
         let _ = self.engine.take_back_range(self.number);
     }
 }
@@ -66,7 +66,7 @@ impl Pending {
         let engine = &self.db.inner.engine;
         loop {
             if !self.has_come() {
-                // The failure of another job is told, too: what follows would meet it.
+                // The failure of another job is reported, too: what follows would meet it.
                 engine.failure().map_or(Ok(()), Err)?;
                 return engine.open_state().map(|_| false);
             }

@@ -90,7 +90,7 @@ impl Engine {
         Ok(Lookup { view, seq, watched, observer: Observer::default(), sums: &self.counters.gets })
     }
 
-    /// A walk over a range, as the keyspace is now or was at a snapshot's sequence.
+    /// A scan of a range, of the keyspace as it is now or was at a snapshot's sequence.
     ///
     /// # Errors
     /// A keyspace that was dropped.

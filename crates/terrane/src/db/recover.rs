@@ -183,7 +183,7 @@ impl Engine {
         }
     }
 
-    /// Makes what was replayed durable, and the last log ready for the next record.
+    /// Makes what was replayed durable, and the last log, or another, ready for the next record.
     fn go_on(&self, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Result<()> {
         for log in logs.iter().filter(|log| log.found.last >= claim) {
             write_again(log.record.id(), &*log.file, log.found, claim)?;

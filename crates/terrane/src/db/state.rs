@@ -98,7 +98,7 @@ pub(crate) struct RunningCompaction {
     pub reason: String,
     /// The policy that made the plan; `None` for one that was asked for otherwise.
     pub planner: Option<Arc<Box<dyn Policy>>>,
-    /// Whether it began with more groups than one, so that the journal tells what is left of it.
+    /// Whether it began with more groups than one, so that the journal records what is left of it.
     pub several: bool,
     /// Groups that no job has taken.
     pub waiting: Vec<Group>,
@@ -201,7 +201,7 @@ impl State {
         !self.closed && self.failed.is_none() && self.in_doubt.is_none()
     }
 
-    /// What the journal is told of a compaction when this group of it is installed.
+    /// What the journal records of a compaction when this group of it is installed.
     pub fn remaining_after(&self, number: u64, group: &Group) -> Option<Change> {
         let compaction = self.compactions.iter().find(|c| c.number == number && c.several)?;
         let left = compaction.open.iter().filter(|open| *open != group).cloned().collect();

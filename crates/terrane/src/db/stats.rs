@@ -53,7 +53,7 @@ pub struct LevelStats {
     pub runs: usize,
     /// Tables.
     pub tables: usize,
-    /// Bytes on the medium.
+    /// Size of the tables' files, in bytes.
     pub bytes: u64,
     /// Entries, all versions and tombstones counted.
     pub entries: u64,
@@ -80,7 +80,7 @@ pub struct KeyspaceStats {
     pub memtables_sealed: usize,
 }
 
-/// A picture of the store's figures. Counts of work start at zero when the store is opened.
+/// The store's figures at one moment. Counts of work start at zero when the store is opened.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Stats {
     /// The keyspaces.
@@ -109,7 +109,7 @@ pub struct Stats {
     pub merge_read_bytes: u64,
     /// Bytes of tables written by merges.
     pub merge_written_bytes: u64,
-    /// Writes that were told to wait, for memtables, memory or level 0.
+    /// Writes that had to wait, for memtables, memory or level 0.
     pub stalls: u64,
     /// All waits of writes, by their reason.
     pub waits: WriteWaits,

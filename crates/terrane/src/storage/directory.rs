@@ -100,7 +100,7 @@ impl Files {
         }
     }
 
-    /// Takes what each file takes from a list of all.
+    /// Learns what each file takes from a list of all.
     fn measure(&mut self, listed: &[Listed]) {
         self.measured = true;
         self.tables = Space::default();

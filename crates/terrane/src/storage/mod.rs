@@ -131,7 +131,7 @@ pub struct Recovered {
 pub struct Space {
     /// Bytes taken on the medium, by all files: obsolete ones, and logs that wait to be written, too.
     pub taken: u64,
-    /// Bytes that are needed: those of live tables, of the journal and, as the engine tells it, of
+    /// Bytes that are needed: those of live tables, of the journal and, which the engine adds, of
     /// the records of live logs.
     pub live: u64,
 }

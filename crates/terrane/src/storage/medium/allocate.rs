@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, ErrorKind};
 
-/// Extends `file` to `len` bytes that read as zeros and have their blocks: a full disk is told now,
-/// and not to whoever writes there. A file that is as long is left as it is.
+/// Extends `file` to `len` bytes that read as zeros and have their blocks: a full disk is an
+/// error now, and not when the blocks are written. A file that is as long is left as it is.
 ///
 /// Where the file system cannot allocate, the zeros are written. One that copies on write, or
 /// compresses, may need room again for what is written over them.

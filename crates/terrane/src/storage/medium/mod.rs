@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// The name of the file that says who holds a directory.
 pub(crate) const LOCK: &str = "LOCK";
 
-/// A file of a medium, as a list of all tells it.
+/// A file of a medium, as a listing shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listed {
     /// Its name.

@@ -13,8 +13,8 @@
 //!    dropped, and the volume holds one handle until the first two are so.
 //! 5. After a commit that failed, it is not known whether its record is durable. What that
 //!    record names keeps its room until a later commit, in a new region, settles it.
-//! 6. After a sync that failed, everyone with unsynced writes in that backing hears of it
-//!    (`backing`).
+//! 6. After a sync that failed, the next one by everyone with unsynced writes in that backing fails,
+//!    too (`backing`).
 
 mod backing;
 mod check;
@@ -191,7 +191,7 @@ impl Volume {
         number as u8
     }
 
-    /// All room is free but for the superblocks.
+    /// Marks all room free but that of the superblocks.
     fn free_all_but_superblocks(&self) -> Result<()> {
         for (n, backing) in self.room.backings().iter().enumerate() {
             let mut free = Free::new(backing.file.len()?);

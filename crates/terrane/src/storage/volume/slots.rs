@@ -138,7 +138,7 @@ impl Volume {
     }
 }
 
-/// What is said of a slot that is not what it should be.
+/// The damage to report for a slot that is not what it should be.
 pub(super) fn damaged_slot(file: &str, slot: usize, generation: u64) -> Corruption {
     let offset = SLOTS.get(slot).copied().unwrap_or_default();
     let expected = format!("superblock slot {slot} of generation {generation}");
