@@ -37,6 +37,7 @@ use terrane_policy::PolicyOptions;
 type Memtables = SortedMap<KeyspaceId, Vec<Arc<Memtable>>>;
 
 /// A live log that was replayed.
+#[derive(Clone)]
 pub(super) struct LiveLog {
     pub record: LogRecord,
     pub file: Arc<dyn File>,
@@ -75,9 +76,6 @@ impl Engine {
         let mut state = lock(&self.state);
         let forgotten = state.resume_compactions(&self.keyspaces.load());
         drop(state);
-        if !forgotten.is_empty() && !self.storage.read_only() {
-            drop(self.commit_edit(&self.manifest()?, forgotten, &[], &[])?);
-        }
         let catalog = lock(&self.state).catalog.clone();
         for (&keyspace, record) in &catalog.keyspaces {
             let (policy, problems) = PolicyOptions::stored(&record.policy);
@@ -112,22 +110,35 @@ impl Engine {
             repaired: recovered.repaired.clone(),
         });
         if self.storage.read_only() {
-            // Nothing is appended to them, but a check or a checkpoint reads them.
-            let sealed = logs.into_iter().map(|log| log.sealed(false));
-            lock(&self.state).sealed_logs.extend(sealed);
-            lock(&self.writer).next = done.next;
+            self.only_show(logs, done.next);
             self.log_sync.advance(done.next - 1);
             return Ok(());
         }
         // A journal with damage or a torn end is begun anew by the next commit.
-        if recovered.discarded_bytes > 0 || !recovered.repaired.is_empty() {
-            drop(self.commit_edit(&self.manifest()?, Vec::new(), &[], &[])?);
-        }
-        match self.go_on(logs, done.next, done.claim) {
-            Err(full @ Error::NoSpace(_)) => self.log_sync.poison(&full),
+        let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
+        let tidied = if irregular || !forgotten.is_empty() {
+            self.manifest().and_then(|m| self.commit_edit(&m, forgotten, &[], &[]).map(drop))
+        } else {
+            Ok(())
+        };
+        match tidied.and_then(|()| self.go_on(logs.clone(), done.next, done.claim)) {
+            Err(full @ Error::NoSpace(_)) => {
+                self.log_sync.poison(&full);
+                self.only_show(logs, done.next);
+            }
             went_on => went_on?,
         }
         self.remove_strays()
+    }
+
+    /// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
+    /// them.
+    fn only_show(&self, logs: Vec<LiveLog>, next: Seq) {
+        let mut state = lock(&self.state);
+        state.sealed_logs = logs.into_iter().map(|log| log.sealed(false)).collect();
+        state.spare_logs.clear();
+        drop(state);
+        lock(&self.writer).next = next;
     }
 
     /// Brings one batch's entries back, those that no table holds.
@@ -188,7 +199,6 @@ impl Engine {
         for log in logs.iter().filter(|log| log.found.last >= claim) {
             write_again(log.record.id(), &*log.file, log.found, claim)?;
         }
-        self.log_sync.advance(next - 1);
 
         // Logs of an unusual size, or those of the store that this is a copy of, do not serve again.
         let (salt, usual_bytes) = (self.storage.id().salt(), self.options.log_bytes);
@@ -224,6 +234,8 @@ impl Engine {
                 self.begin_log(log, next, claim)?;
             }
         }
+        // Not before: a flush that takes effect retires logs, and what was discarded of them is kept.
+        self.log_sync.advance(next - 1);
         // The options may leave less room than they did.
         self.seal_full(&lock(&self.writer), &self.keyspaces.load(), &[])
     }

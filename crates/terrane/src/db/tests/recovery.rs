@@ -1,6 +1,7 @@
 //! What opening does with the logs that it finds.
 
 use super::{directory, entries, faulty, open, slices, volume};
+use crate::storage::medium::fault::Fault;
 use crate::storage::medium::{Medium, MemoryMedium};
 use crate::storage::{read_exact_at, write_all_at};
 use crate::{Db, Durability, Durability::Buffered, Options};
@@ -124,4 +125,32 @@ fn records_that_were_discarded_never_come_back_though_their_medium_recovers() {
     let db = open(directory(&medium), slices()).unwrap();
     assert_eq!(keys(&db), [0, 60]);
     assert_eq!(db.check().unwrap().damage, []);
+}
+
+#[test]
+fn a_store_without_room_for_discarded_records_keeps_its_logs_though_room_comes() {
+    // Of the operations that opening takes one finds no room.
+    let mut refused = 0;
+    for operation in 0..20 {
+        let medium = torn();
+        medium.fail_at(medium.operations() + operation, Fault::NoSpace);
+        let Ok(db) = open(directory(&medium), slices()) else { continue };
+        assert_eq!(keys(&db), [0]);
+        if db.default_keyspace().put(&[50], &[50], Buffered).is_ok() {
+            continue;
+        }
+        refused += 1;
+        let report = db.check().unwrap();
+        assert_eq!((report.log_records, report.damage), (1, vec![]));
+        assert!(db.flush().is_err(), "operation {operation}");
+        assert_eq!(keys(&db), [0]);
+        drop(db);
+        let db = open(directory(&medium), slices()).unwrap();
+        assert_eq!(keys(&db), [0]);
+        assert!(db.stats().unwrap().set_aside_bytes > 80, "operation {operation}");
+        put(&db, 51);
+        db.flush().unwrap();
+        assert_eq!(db.check().unwrap().damage, []);
+    }
+    assert!(refused > 3, "{refused} openings had no room");
 }
