@@ -4,9 +4,11 @@
 //!    not justify; what does decode comes back when it is encoded again.
 //! 2. Where a checksum guards a decoder, the target first makes it right ([`crate::mend`]).
 //! 3. [`crate::seeds`] gives each target inputs that decode, and [`mutate`] damages them.
+//! 4. The targets of [`crate::engines`] open an engine on what decodes.
 //!
 //! `tests/fuzz` runs the same targets under libFuzzer.
 
+use crate::engines::ENGINES;
 use crate::mend;
 use crate::random::Random;
 use std::sync::Arc;
@@ -48,14 +50,15 @@ pub const TARGETS: [Target; 13] = [
 /// # Panics
 /// If there is none of that name, or the target finds something wrong.
 pub fn run(name: &str, data: &[u8]) {
-    let target = TARGETS.iter().find(|(n, _)| *n == name).expect("a name in TARGETS");
+    let mut targets = TARGETS.iter().chain(&ENGINES);
+    let target = targets.find(|(n, _)| *n == name).expect("the name of a target");
     (target.1)(data);
 }
 
 /// A log as recovery reads it.
 pub fn log(data: &[u8]) {
     let mut bytes = data.to_vec();
-    mend::log(&mut bytes);
+    mend::log(&mut bytes, mend::LOG);
     let found = wal::scan(&bytes, mend::LOG).expect("bytes in memory");
     let start = found.first().map_or(1, |f| f.header.first);
     let medium = MemoryMedium::new();
@@ -86,7 +89,8 @@ pub fn batch(data: &[u8]) {
 /// A journal, its records, and their edits one after another.
 pub fn journal(data: &[u8]) {
     let mut bytes = data.to_vec();
-    mend::journal(&mut bytes);
+    let mirror = bytes.len() / mend::JOURNAL_SLOT * mend::JOURNAL_SLOT;
+    mend::journal(&mut bytes, mend::JOURNAL, 2 * mirror as u64);
     let Ok(scan) = scan(&bytes, mend::JOURNAL, "journal", 0) else { return };
     let mut catalog = Catalog::default();
     for (number, (_, payload)) in scan.records.iter().enumerate() {

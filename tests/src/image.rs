@@ -143,7 +143,11 @@ impl Image {
 
     /// The journal's file, where its region begins, the region and the generation; what names it
     /// goes to `parts`.
-    fn journal(&self, kind: Kind, parts: &mut Vec<Part>) -> (&str, u64, &[u8], JournalId) {
+    pub(crate) fn journal(
+        &self,
+        kind: Kind,
+        parts: &mut Vec<Part>,
+    ) -> (&str, u64, &[u8], JournalId) {
         let mut head = |file: &str, range| {
             parts.push(Part { file: file.to_owned(), range, of: Structure::Head });
         };

@@ -5,11 +5,12 @@
 //! * [`history`] - what was promised at any moment, and whether a store keeps it.
 //! * [`image`] - the bytes of a store at rest, and which of them matter.
 //! * [`fuzz`] - every decoder of stored bytes as a target for any bytes, with [`seeds`] that decode
-//!   and [`mend`], which makes checksums right over damage.
+//!   and [`mend`], which makes checksums right over damage; [`engines`] opens a store on it.
 //! * [`metered`] - a medium that counts what is read, written and kept.
 //! * [`crash`] - runs a workload until power is cut, and looks at what is left.
 
 pub mod crash;
+pub mod engines;
 pub mod fuzz;
 pub mod history;
 pub mod image;

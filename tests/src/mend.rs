@@ -15,6 +15,8 @@ use terrane::wal::{LogId, record_bytes};
 /// A mended journal.
 pub const JOURNAL: JournalId =
     JournalId { store: StoreId::new([3; StoreId::BYTES]), generation: 1 };
+/// Its frames begin at multiples of this, in bytes.
+pub const JOURNAL_SLOT: usize = 16 << 10;
 /// A mended log.
 pub const LOG: LogId = LogId { number: 1, salt: 2 };
 
@@ -28,41 +30,42 @@ fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     }
 }
 
-/// The records of a log, from its front.
-pub fn log(bytes: &mut [u8]) {
-    let mut at = 0;
-    while let Some(record) = bytes.get_mut(at..).filter(|rest| rest.len() > HEADER_BYTES) {
+/// The records and claims of a log, from its front.
+pub fn log(bytes: &mut [u8], id: LogId) {
+    let (seed, mut at) = (id.seed(), 0);
+    while let Some(record) = bytes.get_mut(at..).filter(|rest| rest.len() >= HEADER_BYTES) {
         let len = Decoder::new(&record[4..]).u32().unwrap_or(0) as usize;
-        let Some(payload) = record[HEADER_BYTES..].get(..len).filter(|p| !p.is_empty()) else {
+        // Eight zeros are the end, no claim.
+        let Some(payload) = record[HEADER_BYTES..].get(..len).filter(|_| record[..8] != [0; 8])
+        else {
             return;
         };
-        let sum = checksum(payload, LOG.seed()).to_le_bytes();
+        let sum = checksum(payload, seed).to_le_bytes();
         put(record, 24, &sum);
-        let sum = checksum(&record[4..HEADER_BYTES], LOG.seed()) as u32;
+        let sum = checksum(&record[4..HEADER_BYTES], seed) as u32;
         put(record, 0, &sum.to_le_bytes());
         at += record_bytes(len) as usize;
     }
 }
 
-/// The frames of the first mirror of a journal, which is all there is; each gets the index of its
-/// place.
-pub fn journal(bytes: &mut [u8]) {
-    const SLOT: usize = 16 << 10;
-    let (mut at, capacity) = (0, (2 * (bytes.len() / SLOT * SLOT)) as u64);
+/// The frames of the first mirror of a journal whose region has this capacity; each gets the index of
+/// its place.
+pub fn journal(bytes: &mut [u8], id: JournalId, capacity: u64) {
+    let mut at = 0;
     for index in 0u64.. {
         let Some(frame) = bytes.get_mut(at..).filter(|rest| rest.len() >= 32) else { return };
         let len = Decoder::new(&frame[8..]).u32().unwrap_or(0) as usize;
         let Some(end) = len.checked_add(32).filter(|end| *end <= frame.len()) else { return };
         let frame = &mut frame[..end];
         put(frame, 12, &[0; 4]);
-        put(frame, 16, &JOURNAL.generation.to_le_bytes());
+        put(frame, 16, &id.generation.to_le_bytes());
         put(frame, 24, &index.to_le_bytes());
         if index == 0 {
             put(frame, 68, &capacity.to_le_bytes());
         }
-        let sum = checksum(&frame[8..], JOURNAL.seed(index));
+        let sum = checksum(&frame[8..], id.seed(index));
         put(frame, 0, &sum.to_le_bytes());
-        at += end.next_multiple_of(SLOT);
+        at += end.next_multiple_of(JOURNAL_SLOT);
     }
 }
 

@@ -1,10 +1,8 @@
 //! Inputs that the fuzz targets decode: the parts of two small stores.
 
-use crate::crash::play;
-use crate::history::History;
+use crate::engines::small;
 use crate::image::{Image, Structure};
-use crate::rig::{Kind, Rig, tiny};
-use crate::workload::{Step, workload};
+use crate::rig::Kind;
 use std::collections::BTreeMap;
 use terrane::storage::fuzz::{
     JournalId, Scan, decode_current, decode_record, decode_superblock, scan,
@@ -27,7 +25,7 @@ pub type Seeds = BTreeMap<&'static str, Vec<Vec<u8>>>;
 pub fn seeds() -> Seeds {
     let mut seeds = Seeds::new();
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
-        let image = image(kind);
+        let image = small(kind);
         let volume = kind == Kind::MemoryVolume;
         if volume {
             let slot = image.files["journal"][..512].to_vec();
@@ -55,16 +53,6 @@ pub fn seeds() -> Seeds {
         }
     }
     seeds
-}
-
-fn image(kind: Kind) -> Image {
-    let rig = Rig::new(kind);
-    let mut steps = workload(5, 40);
-    steps.push(Step::Flush);
-    steps.extend(workload(6, 12).into_iter().filter(|s| matches!(s, Step::Write { .. })));
-    let db = rig.open(tiny(), 5).expect("a new store");
-    play(db, &rig, 5, &steps, &mut History::default()).expect("nothing fails");
-    Image::of(&rig.medium)
 }
 
 fn journal(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {

@@ -1,0 +1,244 @@
+//! Targets that open an engine on what a decoder took, and write to it.
+//!
+//! 1. Two small stores are made once, one in a directory and one in a volume.
+//! 2. A target puts any bytes in the place of a part of one, with checksums that are right
+//!    ([`crate::mend`]): what a decoder's own checks let through must do no harm further on.
+//! 3. The store is opened, read, written, flushed, compacted, checked, and opened again. Each call may
+//!    fail with an error; none panics or runs on without end, and a write that was acknowledged as
+//!    durable is read as it was written, or refused.
+
+use crate::crash::play;
+use crate::fuzz::Target;
+use crate::history::History;
+use crate::image::Image;
+use crate::mend;
+use crate::rig::{Kind, Rig, tiny};
+use crate::workload::{Step, workload};
+use std::sync::{Arc, OnceLock};
+use terrane::storage::fuzz::{JournalId, decode_record};
+use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::{FileId, write_all_at};
+use terrane::table::footer::FOOTER_BYTES;
+use terrane::version::{Catalog, Edit};
+use terrane::{Db, Durability, Range, Result};
+
+/// All of them; each takes the inputs of the decoder whose name it has.
+pub const ENGINES: [Target; 6] = [
+    ("engine_log", log),
+    ("engine_journal", journal),
+    ("engine_edit", edit),
+    ("engine_current", current),
+    ("engine_superblock", superblock),
+    ("engine_table", table),
+];
+
+/// Entries that are read of a store whose tables may say anything.
+const ENTRIES_MAX: usize = 10_000;
+
+/// A store at rest, and where its parts are.
+struct Store {
+    kind: Kind,
+    image: Image,
+    journal: Journal,
+    catalog: Catalog,
+}
+
+/// The journal's region.
+struct Journal {
+    file: String,
+    base: u64,
+    len: u64,
+    id: JournalId,
+    records: Vec<Vec<u8>>,
+}
+
+impl Store {
+    fn make(kind: Kind) -> Store {
+        let image = small(kind);
+        let (file, base, bytes, id) = image.journal(kind, &mut Vec::new());
+        let scanned = terrane::storage::fuzz::scan(bytes, id, file, base).expect("a sound journal");
+        let records: Vec<_> = scanned.records.iter().map(|(_, record)| record.to_vec()).collect();
+        let len = bytes.len() as u64;
+        let journal = Journal { file: file.to_owned(), base, len, id, records };
+        let mut catalog = Catalog::default();
+        for (number, record) in journal.records.iter().enumerate() {
+            let edit = decode_record(record).expect("a sound record").edit;
+            let edit = edit.map(|edit| Edit::decode(edit, number as u64).expect("a sound edit"));
+            edit.iter().for_each(|edit| catalog.apply(edit).expect("an edit that fits"));
+        }
+        Store { kind, image, journal, catalog }
+    }
+
+    fn get(kind: Kind) -> &'static Store {
+        static DIRECTORY: OnceLock<Store> = OnceLock::new();
+        static VOLUME: OnceLock<Store> = OnceLock::new();
+        let store = if kind.backings().is_empty() { &DIRECTORY } else { &VOLUME };
+        store.get_or_init(|| Store::make(kind))
+    }
+
+    /// A medium with the store, and these bytes in it.
+    fn with(&self, file: &str, offset: u64, bytes: &[u8]) -> MemoryMedium {
+        let medium = self.image.medium();
+        put(&medium, file, offset, bytes);
+        medium
+    }
+
+    /// A medium with the store, and this journal.
+    fn with_journal(&self, records: &[u8]) -> MemoryMedium {
+        let Journal { file, base, len, .. } = &self.journal;
+        let mirror = *len as usize / 2;
+        let mut bytes = records.to_vec();
+        mend::journal(&mut bytes, self.journal.id, *len);
+        bytes.resize(mirror, 0);
+        // The second mirror ends with no witness, which counts nothing.
+        self.with(file, *base, &[&bytes[..], &bytes[..]].concat())
+    }
+}
+
+fn put(medium: &MemoryMedium, file: &str, offset: u64, bytes: &[u8]) {
+    let file = medium.open(file).expect("a file of the store");
+    write_all_at(&*file, bytes, offset).expect("room in memory");
+}
+
+/// A small store at rest, with some tables, records behind them, and claims among these.
+pub(crate) fn small(kind: Kind) -> Image {
+    let rig = Rig::new(kind);
+    let mut steps = workload(5, 40);
+    steps.push(Step::Flush);
+    steps.extend(workload(6, 12).into_iter().filter(|s| matches!(s, Step::Write { .. })));
+    let db = rig.open(tiny(), 5).expect("a new store");
+    play(db, &rig, 5, &steps, &mut History::default()).expect("nothing fails");
+    Image::of(&rig.medium)
+}
+
+/// A log.
+pub fn log(data: &[u8]) {
+    let store = Store::get(Kind::MemoryDirectory);
+    let log = store.catalog.logs.first().expect("a log");
+    let (id, name) = (log.id(), FileId::log(log.file).to_string());
+    let mut bytes = data.to_vec();
+    mend::log(&mut bytes, id);
+    bytes.truncate(store.image.files[&name].len());
+    bytes.extend([0; 8]);
+    work(store.kind, store.with(&name, 0, &bytes));
+}
+
+/// A journal.
+pub fn journal(data: &[u8]) {
+    for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
+        let store = Store::get(kind);
+        work(kind, store.with_journal(&data[..data.len().min(store.journal.len as usize / 4)]));
+    }
+}
+
+/// An edit after those of the store.
+pub fn edit(data: &[u8]) {
+    for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
+        let store = Store::get(kind);
+        let record = [&[0, 0, 1], data].concat();
+        let mut bytes = Vec::new();
+        for payload in store.journal.records.iter().chain([&record]) {
+            let start = bytes.len();
+            bytes.resize(start + 32, 0);
+            bytes[start + 8..start + 12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(payload);
+            bytes.resize(bytes.len().next_multiple_of(mend::JOURNAL_SLOT), 0);
+        }
+        if bytes.len() as u64 <= store.journal.len / 4 {
+            work(kind, store.with_journal(&bytes));
+        }
+    }
+}
+
+/// A directory's `CURRENT`.
+pub fn current(data: &[u8]) {
+    let store = Store::get(Kind::MemoryDirectory);
+    let mut bytes = data.to_vec();
+    mend::head(&mut bytes, b"TRNCUR\r\n", 32);
+    let medium = store.with("CURRENT", 0, &[]);
+    medium.open("CURRENT").expect("a file").set_len(0).expect("a length");
+    put(&medium, "CURRENT", 0, &bytes);
+    work(store.kind, medium);
+}
+
+/// Both slots of a volume's superblock.
+pub fn superblock(data: &[u8]) {
+    let store = Store::get(Kind::MemoryVolume);
+    let mut bytes = data.to_vec();
+    mend::head(&mut bytes, b"TRNVOL\r\n", 64);
+    bytes.resize(16 << 10, 0);
+    let medium =
+        store.with(Kind::MemoryVolume.backings()[0], 0, &[&bytes[..], &bytes[..]].concat());
+    work(store.kind, medium);
+}
+
+/// A table in the place of the one with its number, or of the first.
+pub fn table(data: &[u8]) {
+    let store = Store::get(Kind::MemoryDirectory);
+    let tables = store.catalog.tables();
+    let number = data.len().checked_sub(FOOTER_BYTES).map(|end| data[end..end + 8].to_vec());
+    let own = tables.iter().find(|t| number.as_ref().is_some_and(|n| *n == t.id.0.to_le_bytes()));
+    let info = own.or(tables.first()).expect("a table");
+    let mut bytes = data.to_vec();
+    // The journal has its length, and the footer is at the end.
+    let len = info.bytes as usize;
+    if bytes.len() != len && bytes.len() > FOOTER_BYTES {
+        let footer = bytes.split_off(bytes.len() - FOOTER_BYTES);
+        bytes.resize(len.saturating_sub(FOOTER_BYTES), 0);
+        bytes.extend(footer);
+    }
+    mend::table(&mut bytes);
+    work(store.kind, store.with(&FileId::table(info.id.0).to_string(), 0, &bytes));
+}
+
+/// Step 3.
+fn work(kind: Kind, medium: MemoryMedium) {
+    let rig = Rig::over(kind, Arc::new(medium));
+    let key = b"written";
+    for round in 0..3u8 {
+        let Ok(db) = rig.open(tiny(), round.into()) else { return };
+        let keyspace = db.default_keyspace();
+        // What was said to be durable, if nothing failed since.
+        let written = keyspace.get(key);
+        assert!(round == 0 || !matches!(&written, Ok(value) if value.as_deref() != Some(&[round])));
+        let _ = look(&db);
+        if keyspace.put(key, &[round + 1], Durability::Sync).is_err() {
+            return;
+        }
+        let read = keyspace.get(key);
+        assert!(!matches!(&read, Ok(value) if value.as_deref() != Some(&[round + 1])), "{read:?}");
+        let _ = db.check();
+        let _ = change(&db);
+        let read = keyspace.get(key);
+        assert!(!matches!(&read, Ok(value) if value.as_deref() != Some(&[round + 1])), "{read:?}");
+        let _ = db.close();
+    }
+}
+
+/// Reads in every way.
+fn look(db: &Db) -> Result<()> {
+    let snapshot = db.snapshot();
+    for name in db.keyspaces() {
+        let keyspace = db.keyspace(&name)?;
+        let mut scan = keyspace.scan(Range::default())?;
+        let mut keys = Vec::new();
+        while keys.len() < ENTRIES_MAX
+            && let Some((key, _)) = scan.next()?
+        {
+            keys.push(key.to_vec());
+        }
+        for key in &keys {
+            let _ = keyspace.get(key);
+        }
+    }
+    drop(snapshot);
+    db.stats().map(drop)
+}
+
+/// Flushes and compacts.
+fn change(db: &Db) -> Result<()> {
+    db.keyspace("other")?.put(b"other", b"one", Durability::Buffered)?;
+    db.flush()?;
+    db.default_keyspace().compact_range(&Range::default())?;
+    db.settle()
+}
