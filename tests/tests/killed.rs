@@ -11,9 +11,11 @@ use terrane_tests::random::Random;
 const PLACE: &str = "TERRANE_TEST_PLACE";
 const FIRST: &str = "TERRANE_TEST_FIRST";
 
-/// So small that logs fill, memtables are flushed and tables merged all the while.
-fn options() -> Options {
-    Options { memtable_bytes: 32 << 10, log_bytes: 16 << 10, ..Options::small() }
+/// So small that logs fill, memtables are flushed and tables merged all the while, with hardly a file
+/// open, a few, or all of them.
+fn options(seed: u64) -> Options {
+    let max_open_files = [1, 3, 1000][(seed % 3) as usize];
+    Options { memtable_bytes: 32 << 10, log_bytes: 16 << 10, max_open_files, ..Options::small() }
 }
 
 fn key(n: u64) -> [u8; 8] {
@@ -56,7 +58,7 @@ fn what_a_killed_process_was_told_is_written_is_there() {
         child.wait().unwrap();
         // What it said before it died, and the one that it may have written and not said.
         let told = lines.filter_map(|line| written(&line)).last().or(told).unwrap();
-        let db = Db::open(dir.path(), options()).unwrap();
+        let db = Db::open(dir.path(), options(round)).unwrap();
         assert_eq!(db.check().unwrap().damage, []);
         let rows = db.default_keyspace();
         let found = count(&rows);
@@ -83,7 +85,7 @@ fn count(rows: &terrane::Keyspace) -> u64 {
 fn write_until_killed() {
     let Some(place) = std::env::var_os(PLACE) else { return };
     let first = std::env::var(FIRST).unwrap().parse().unwrap();
-    let db = Db::open(Path::new(&place), options()).unwrap();
+    let db = Db::open(Path::new(&place), options(first)).unwrap();
     let rows = db.default_keyspace();
     let mut out = std::io::stdout().lock();
     for n in first.. {

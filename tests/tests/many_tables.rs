@@ -1,0 +1,173 @@
+//! A store of ten thousand tables, of which power is cut and operations fail while it opens, flushes,
+//! compacts and closes.
+//!
+//! It is made once; each experiment has a copy of its medium, strikes one of the operations, and looks
+//! at what is left.
+
+use std::ops::Range as Operations;
+use std::sync::{Arc, OnceLock};
+use terrane::driver::SliceDriver;
+use terrane::storage::medium::Medium;
+use terrane::storage::medium::fault::{Fault, SECTORS, Survivors};
+use terrane::table::{Compression, TableOptions};
+use terrane::{Db, Durability, Options, Range, Result, WriteBatch};
+use terrane_policy::{Leveled, PolicyOptions};
+use terrane_tests::full;
+use terrane_tests::image::Image;
+use terrane_tests::random::Random;
+use terrane_tests::rig::{Kind, Rig, tiny};
+
+const TABLES: u32 = 10_000;
+
+/// A value that fills a table.
+const FIRST: [u8; 1024] = [1; 1024];
+const SECOND: [u8; 1024] = [2; 1024];
+
+/// A table for every entry.
+fn options() -> Options {
+    let policy = Leveled { base_bytes: 64 << 20, table_bytes: 1 << 10, ..Leveled::default() };
+    Options {
+        memtable_bytes: 32 << 20,
+        log_bytes: 1 << 20,
+        logs_bytes_max: 64 << 20,
+        policy: PolicyOptions::Leveled(policy),
+        table: TableOptions { compression: Compression::None, ..TableOptions::default() },
+        ..tiny()
+    }
+}
+
+fn open(rig: &Rig) -> Result<Db> {
+    rig.open_with(options(), Arc::new(SliceDriver::default()))
+}
+
+fn tables(db: &Db) -> usize {
+    db.default_keyspace().shape().expect("a keyspace").tables().count()
+}
+
+/// The store, at rest.
+fn store(kind: Kind) -> &'static Image {
+    static DIRECTORY: OnceLock<Image> = OnceLock::new();
+    static VOLUME: OnceLock<Image> = OnceLock::new();
+    let image = if kind.backings().is_empty() { &DIRECTORY } else { &VOLUME };
+    image.get_or_init(|| {
+        let rig = Rig::new(kind);
+        let db = open(&rig).expect("a new store");
+        let id = db.default_keyspace().id();
+        for part in 0..4 {
+            let mut batch = WriteBatch::new();
+            for key in (part..TABLES).step_by(4) {
+                batch.put(id, &key.to_be_bytes(), &FIRST).expect("a short key");
+            }
+            db.write(batch, Durability::Buffered).expect("nothing fails");
+            db.flush().expect("nothing fails");
+        }
+        db.settle().expect("nothing fails");
+        assert!(tables(&db) >= TABLES as usize, "{} tables", tables(&db));
+        db.close().expect("nothing fails");
+        Image::of(&rig.medium)
+    })
+}
+
+/// What is done to the store, in this order: opening, a flush, a compaction of a range, closing.
+fn run(rig: &Rig, marks: &mut Vec<u64>) -> Result<()> {
+    let mut mark = || marks.push(rig.medium.operations());
+    mark();
+    let db = open(rig)?;
+    mark();
+    let rows = db.default_keyspace();
+    rows.put(&7u32.to_be_bytes(), &SECOND, Durability::Sync)?;
+    rows.delete(&8u32.to_be_bytes(), Durability::Buffered)?;
+    db.flush()?;
+    mark();
+    let from = Range { to: Range::prefix(&[0, 0, 0]).to, ..Range::default() };
+    rows.compact_range(&from)?;
+    mark();
+    db.close()?;
+    mark();
+    Ok(())
+}
+
+/// Everything else is as it was, and these two keys old or new, in the order of their writes.
+fn judge(db: &Db) -> std::result::Result<(), String> {
+    let failed = |e: terrane::Error| format!("reading: {e}");
+    let rows = db.default_keyspace();
+    let mut scan = rows.scan(Range::default()).map_err(failed)?;
+    let mut found = Vec::new();
+    while let Some((key, value)) = scan.next().map_err(failed)? {
+        found.push((key.to_vec(), value.to_vec()));
+    }
+    let put = found.iter().any(|(_, value)| *value == SECOND);
+    let deleted = !found.iter().any(|(key, _)| *key == 8u32.to_be_bytes());
+    let keys = (0..TABLES).filter(|key| *key != 8 || !deleted);
+    let value = |key| if put && key == 7 { SECOND } else { FIRST };
+    let expected = keys.map(|key| (key.to_be_bytes().to_vec(), value(key).to_vec()));
+    if !found.into_iter().eq(expected) || (deleted && !put) {
+        return Err("it shows something else".to_owned());
+    }
+    Ok(())
+}
+
+/// Strikes one operation and looks at what is left.
+fn strike(kind: Kind, operation: u64, fault: Option<Fault>) -> std::result::Result<(), String> {
+    let mut rig = Rig::over(kind, Arc::new(store(kind).medium()));
+    match fault {
+        Some(fault) => rig.medium.fail_at(operation, fault),
+        None => {
+            rig.medium.set_sector(SECTORS[(operation % 3) as usize]);
+            rig.medium.cut_at(operation);
+        }
+    }
+    // It fails where it is struck.
+    let _ = run(&rig, &mut Vec::new());
+    match fault {
+        Some(_) => rig.medium.heal(),
+        None => {
+            let failed = |e| format!("the crash: {e}");
+            rig.medium.crash(Survivors::Random(operation)).map_err(failed)?;
+            rig.restore_power();
+        }
+    }
+    let db = open(&rig).map_err(|e| format!("opening: {e}"))?;
+    judge(&db)?;
+    let tables_named = tables(&db);
+    if kind == Kind::MemoryDirectory {
+        let names = rig.medium.list().map_err(|e| format!("listing: {e}"))?;
+        let files = names.iter().filter(|name| name.ends_with(".sst")).count();
+        if files != tables_named {
+            return Err(format!("{tables_named} tables are named, and there are {files}"));
+        }
+    }
+    Ok(())
+}
+
+/// So many operations of a range, drawn.
+fn sample(range: Operations<u64>, count: u64, random: &mut Random) -> Vec<u64> {
+    let all = range.end - range.start;
+    if all <= count {
+        return range.collect();
+    }
+    (0..count).map(|_| range.start + random.below(all)).collect()
+}
+
+fn strike_samples(kind: Kind) {
+    let rig = Rig::over(kind, Arc::new(store(kind).medium()));
+    let mut marks = Vec::new();
+    run(&rig, &mut marks).expect("nothing fails");
+    let count = if full() { 200 } else { 5 };
+    let mut random = Random(7);
+    for stage in marks.windows(2) {
+        for operation in sample(stage[0]..stage[1], count, &mut random) {
+            for fault in [None, None, Some(Fault::Io), Some(Fault::Reverted), Some(Fault::NoSpace)]
+            {
+                if let Err(why) = strike(kind, operation, fault) {
+                    panic!("{kind:?}, {fault:?} at {operation} of {marks:?}: {why}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_store_of_ten_thousand_tables_bears_faults_in_a_directory() {
+    strike_samples(Kind::MemoryDirectory);
+}
