@@ -113,7 +113,10 @@ impl BlockCache {
 
     /// Changes the bound, dropping blocks where it shrinks. A cache made with 0 stays without.
     pub fn resize(&self, bytes: u64) {
-        if let Some(blocks) = &self.blocks {
+        let Some(blocks) = &self.blocks else { return };
+        blocks.set_capacity(bytes);
+        if blocks.weight() > blocks.capacity() {
+            // All slots had been used since they were last looked at. Now they have been.
             blocks.set_capacity(bytes);
         }
     }
@@ -208,6 +211,19 @@ mod tests {
         // Looked at last: one that was used is kept for another round.
         let full = slots.iter().filter(|slot| slot.get().is_some()).count() as u64;
         assert_eq!(full * (1000 + OVERHEAD_BYTES as u64), cache.bytes());
+    }
+
+    #[test]
+    fn a_cache_that_shrinks_keeps_to_its_bound_though_all_of_it_was_read() {
+        for kept in [8 << 10, 1 << 10, 0] {
+            let cache = BlockCache::new(64 << 10);
+            let slots: Vec<_> = (0..48).map(|n| full(&cache, 1, n, 1000)).collect();
+            assert!(slots.iter().all(|slot| slot.get().is_some()));
+            cache.resize(kept);
+            assert!(cache.bytes() <= kept, "{} bytes, not {kept}", cache.bytes());
+            let full = slots.iter().filter(|slot| slot.get().is_some()).count() as u64;
+            assert_eq!(full * (1000 + OVERHEAD_BYTES as u64), cache.bytes());
+        }
     }
 
     #[test]
