@@ -1,9 +1,10 @@
 //! A journal that has lost its end looks like one that ends there. What was committed is not
 //! forgotten without a word, and what it named is not removed.
 
+use terrane::db::inspect;
 use terrane::storage::medium::Medium;
 use terrane::storage::medium::fault::Survivors;
-use terrane::storage::{read_exact_at, write_all_at};
+use terrane::storage::{Orphan, read_exact_at, write_all_at};
 use terrane::{Durability, Error, Options};
 use terrane_tests::rig::{Kind, Rig};
 
@@ -72,6 +73,120 @@ fn a_journal_that_lost_its_end_is_refused_and_nothing_is_removed() {
             assert!(contents(&*rig.inner) == before, "{kept} records kept: a file was changed");
         }
     }
+}
+
+/// The names of the logs there.
+fn logs(rig: &Rig) -> Vec<String> {
+    let names = rig.medium.list().unwrap();
+    names.into_iter().filter(|name| name.ends_with(".log")).collect()
+}
+
+#[test]
+fn a_log_that_a_lost_commit_opened_says_so() {
+    let mut rig = Rig::new(Kind::MemoryDirectory);
+    let db = rig.open(Options { log_bytes: 4 << 10, ..Options::default() }, 1).unwrap();
+    let mut row = 0u32;
+    while logs(&rig).len() < 3 {
+        db.default_keyspace().put(&row.to_be_bytes(), &[7; 50], Durability::Sync).unwrap();
+        row += 1;
+        assert!(row < 1000, "{:?}", logs(&rig));
+    }
+    db.close().unwrap();
+    rig.medium.crash(Survivors::All).unwrap();
+    forget(&rig, 1, false);
+    rig.restore_power();
+    let before = contents(&*rig.inner);
+    let checked = inspect(&*rig.storage().unwrap()).unwrap();
+    let Err(Error::Corrupt(damage)) = rig.open(Options::default(), 2) else { panic!("no damage") };
+    assert!(logs(&rig).contains(&damage.file) && damage.found.contains("lost"), "{damage}");
+    assert_eq!(checked.damage, [*damage]);
+    assert!(contents(&*rig.inner) == before, "a file was changed");
+}
+
+#[test]
+fn a_log_file_that_a_lost_commit_gave_another_number_says_so() {
+    let mut rig = Rig::new(Kind::MemoryDirectory);
+    let db = rig.open(Options { log_bytes: 4 << 10, ..Options::default() }, 1).unwrap();
+    let rows = db.default_keyspace();
+    for row in 0..60u32 {
+        rows.put(&row.to_be_bytes(), &[7; 50], Durability::Buffered).unwrap();
+    }
+    let before = logs(&rig);
+    db.flush().unwrap();
+    for row in 0..300u32 {
+        rows.put(&row.to_be_bytes(), &[8; 50], Durability::Buffered).unwrap();
+    }
+    db.close().unwrap();
+    rig.medium.crash(Survivors::All).unwrap();
+    let stray = |name: &String| {
+        name.ends_with(".sst") || (name.ends_with(".log") && !before.contains(name))
+    };
+    for name in rig.inner.list().unwrap().iter().filter(|name| stray(name)) {
+        rig.inner.remove(name).unwrap();
+    }
+    // The flush and what came after it.
+    forget(&rig, before.len() as u64, false);
+    rig.restore_power();
+    let Err(Error::Corrupt(damage)) = rig.open(Options::default(), 2) else { panic!("no damage") };
+    assert!(before.contains(&damage.file) && damage.found.contains("lost"), "{damage}");
+}
+
+#[test]
+fn a_clean_close_lets_no_commit_be_forgotten() {
+    let mut rig = store();
+    let db = rig.open(Options::default(), 5).unwrap();
+    db.keyspace("a commit, the last one").unwrap();
+    db.close().unwrap();
+    rig.medium.crash(Survivors::Synced).unwrap();
+    let commits = |rig: &Rig| {
+        let storage = rig.storage().unwrap();
+        storage.recover().map(|found| (found.is_some(), storage.commits()))
+    };
+    rig.restore_power();
+    let (_, records) = commits(&rig).unwrap();
+    forget(&rig, records - 1, true);
+    rig.restore_power();
+    assert!(matches!(commits(&rig), Err(Error::Corrupt(_))));
+}
+
+#[test]
+fn a_check_names_orphans_and_changes_nothing() {
+    let mut rig = store();
+    let strays = ["00000998.log", "00000999.sst", "CURRENT.tmp", "MANIFEST-000777"];
+    for name in strays.iter().chain(&["notes.txt"]) {
+        write_all_at(&*rig.inner.create(name).unwrap(), &[1; 500], 0).unwrap();
+    }
+    rig.restore_power();
+    let before = contents(&*rig.inner);
+    let report = inspect(&*rig.storage().unwrap()).unwrap();
+    let told: Vec<_> = report.orphans.iter().map(|o| (o.file.as_str(), o.kept)).collect();
+    assert_eq!(told, strays.map(|name| (name, false)));
+    assert_eq!(report.damage, []);
+    assert!(contents(&*rig.inner) == before);
+
+    let db = rig.open(Options::default(), 2).unwrap();
+    assert_eq!(db.check().unwrap().orphans, []);
+    let left = rig.medium.list().unwrap();
+    assert!(!left.iter().any(|name| strays.contains(&name.as_str())), "{left:?}");
+    assert!(left.contains(&"notes.txt".to_owned()));
+}
+
+#[test]
+fn a_table_that_a_lost_commit_may_have_named_is_left_and_told() {
+    let mut rig = store();
+    let stray = "00000999.sst";
+    write_all_at(&*rig.inner.create(stray).unwrap(), &[1; 500], 0).unwrap();
+    let names = rig.inner.list().unwrap();
+    let journal = names.iter().find(|name| name.starts_with("MANIFEST-")).unwrap();
+    let journal = rig.inner.open(journal).unwrap();
+    let witness = journal.len().unwrap() - SLOT;
+    write_all_at(&*journal, &[0; 16], witness).unwrap();
+    rig.restore_power();
+    let kept = [Orphan { file: stray.to_owned(), kept: true }];
+    assert_eq!(inspect(&*rig.storage().unwrap()).unwrap().orphans, kept);
+    let db = rig.open(Options::default(), 2).unwrap();
+    assert_eq!(db.check().unwrap().orphans, kept);
+    assert!(rig.medium.list().unwrap().iter().any(|name| name == stray));
 }
 
 #[test]

@@ -185,6 +185,7 @@ fn drop_torn(fillers: usize, cut: u64) -> Verdict {
     let write = || -> terrane::Result<()> {
         let volume = volume(&medium)?;
         volume.recover()?;
+        volume.resume()?;
         let table = volume.create(id, 0)?;
         terrane::storage::write_all_at(&*table, &bytes, 0)?;
         table.sync()?;
@@ -198,6 +199,7 @@ fn drop_torn(fillers: usize, cut: u64) -> Verdict {
     let read = || -> terrane::Result<Option<Vec<u8>>> {
         let volume = volume(&FaultMedium::new(inner.clone())?)?;
         volume.recover()?;
+        volume.resume()?;
         if !volume.files()?.contains(&id) {
             return Ok(None);
         }

@@ -4,6 +4,7 @@ use crate::args::ReportArgs;
 use crate::exit::Failure;
 use crate::output::{Output, counted};
 use crate::store;
+use terrane::storage::Orphan;
 use terrane::{CheckReport, Db};
 
 /// Prints what was read and what is damaged; damage is a failure.
@@ -41,6 +42,10 @@ fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
     if report.set_aside_bytes > 0 {
         let bytes = counted(report.set_aside_bytes, "byte", "bytes");
         out.line(&format!("{bytes} of such writes are set aside; `terrane set-aside` lists them"))?;
+    }
+    for Orphan { file, kept } in &report.orphans {
+        let fate = if *kept { "keeps it, as a lost one may have" } else { "removes it" };
+        out.line(&format!("{file}: no commit names this file; opening the store {fate}"))?;
     }
     let tables = counted(report.tables as u64, "table", "tables");
     let entries = counted(report.entries, "entry", "entries");

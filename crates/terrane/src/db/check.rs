@@ -12,6 +12,7 @@ use super::logs::{HeldLog, HeldLogs};
 use super::state::SpareLog;
 use super::{Db, Engine, lock};
 use crate::error::{Corruption, Error, Result};
+use crate::storage::Orphan;
 use crate::table::TableCheck;
 use crate::version::LiveTable;
 use crate::wal::Replay;
@@ -31,6 +32,8 @@ pub struct CheckReport {
     pub discarded_bytes: u64,
     /// Bytes of such writes that are set aside, by this and earlier openings.
     pub set_aside_bytes: u64,
+    /// Files with names of the store's that no commit names. They are no damage.
+    pub orphans: Vec<Orphan>,
     /// Every damage found; empty for a sound store.
     pub damage: Vec<Corruption>,
     /// One of two copies that are not both valid, as damage or a crash leaves them. Opening the
@@ -68,6 +71,7 @@ impl Db {
         drop(engine.open_state()?);
         let report = CheckReport {
             damage: engine.storage.check()?,
+            orphans: engine.storage.orphans()?,
             discarded_bytes: engine.discarded_bytes(),
             set_aside_bytes: lock(&engine.state).catalog.set_aside_bytes(),
             ..CheckReport::default()

@@ -3,9 +3,9 @@
 //!
 //! 1. The journal, as opening reads it. Where it is lost there is nothing more to go by.
 //! 2. The storage's own structures, then every table that the journal names.
-//! 3. The logs, as recovery would read them.
+//! 3. The logs, as recovery would read them, after what they say of the journal.
 
-use super::CheckReport;
+use super::{CheckReport, witness};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::{File, FileId, Storage};
 use crate::table::{BlockCache, Table, TableFiles};
@@ -29,6 +29,7 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
         }
     };
     // Of what opening repairs there is a copy that is sound.
+    report.orphans = storage.orphans()?;
     let damage = storage.check()?.into_iter().filter(|d| !report.repairable.contains(d));
     report.damage.extend(damage.collect::<Vec<_>>());
     let cache = Arc::new(BlockCache::new(0));
@@ -36,6 +37,7 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
         let found = inspect_table(storage, info, &cache, &mut report);
         found.or_else(|e| report.take(e))?;
     }
+    witness::check_log_numbers(storage, &catalog).or_else(|e| report.take(e))?;
     let found = inspect_logs(storage, &catalog, &mut report);
     found.or_else(|e| report.take(e))?;
     Ok(report)

@@ -21,6 +21,7 @@
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened; `waits` - what writes wait for.
+//! * `witness` - what logs say of a journal that has lost its end.
 //! * `repair` - what a store that cannot be opened still holds, as a new one.
 //! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a driver.
 //!
@@ -61,6 +62,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 mod waits;
+mod witness;
 
 pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;
@@ -203,6 +205,7 @@ impl Engine {
         let synced = self.log_sync.sync(&writer.appended(self.log_sync.synced()));
         let ended = synced.and_then(|()| writer.end(self.log_sync.synced()));
         writer.log = None;
+        self.storage.close();
         // Readers find nothing any more; scans under way keep what they hold.
         self.keyspaces.store(Arc::default());
         ended

@@ -5,6 +5,7 @@ use super::log_sync::LogSync;
 use super::operations::Operations;
 use super::state::{KeyspaceInner, Keyspaces, SpareLog, State, View};
 use super::stats::Counters;
+use super::witness::check_log_numbers;
 use super::{Engine, lock};
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -50,6 +51,8 @@ impl Engine {
             return Err(damage.into());
         }
         let catalog = Catalog::replay(&recovered.edits)?;
+        check_log_numbers(&*storage, &catalog)?;
+        storage.resume()?;
         let engine = Engine::assemble(storage, options, catalog)?;
         if fresh {
             engine.create()?;

@@ -254,13 +254,15 @@ impl Engine {
         *lock(&self.writer) = appending;
     }
 
-    /// Removes files that no edit names.
+    /// Removes files that no edit names, but those that the storage keeps as orphans.
     fn remove_strays(&self) -> Result<()> {
         let catalog = lock(&self.state).catalog.clone();
         let mut named: SortedSet<FileId> = SortedSet::default();
         named.extend(catalog.tables().iter().map(|info| FileId::table(info.id.0)));
         named.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
         named.extend(catalog.set_aside.iter().map(|kept| FileId::log(kept.file)));
+        let orphans = self.storage.orphans()?;
+        named.extend(orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)));
         for file in self.storage.files()? {
             if !named.contains(&file) {
                 self.storage.remove(file)?;

@@ -8,7 +8,7 @@
 //!    before is removed.
 //! 3. Before the first of its files a new store makes a file `CREATING` durable, and removes it when
 //!    `CURRENT` is: so a creation that never ended is told from a store that lost its `CURRENT`.
-//! 4. Recovery removes what no record names: files of commits that never ended, dropped files that
+//! 4. Opening removes what no record names: files of commits that never ended, dropped files that
 //!    were not removed, old manifests. Files of other names are left alone.
 //! 5. After a commit that failed, it is not known whether its record is durable: files that
 //!    it may name are removed only when a later commit, in a new journal, has settled it.
@@ -24,14 +24,16 @@ use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::journal::{Inherited, Journal, JournalId, SLOT, next_generation};
 use crate::storage::medium::{LOCK, Listed, Medium};
 use crate::storage::record::{Placement, Record};
-use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
-use crate::storage::{lock, read_exact_at, write_all_at};
+use crate::storage::{Commit, File, FileId, FileKind, Orphan, Recovered, Space, Storage, StoreId};
+use crate::storage::{lock, write_all_at};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::footer::{FOOTER_BYTES, Footer};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+mod orphans;
 
 const CURRENT: &str = "CURRENT";
 const CURRENT_TEMP: &str = "CURRENT.tmp";
@@ -68,6 +70,8 @@ struct Files {
     measured: bool,
     /// Those that no commit names: being written, or dropped and not removed yet.
     unnamed: SortedSet<FileId>,
+    /// What was found at opening that no commit names, and has not been removed.
+    orphans: Vec<Orphan>,
     /// The journal's.
     generation: u64,
 }
@@ -325,46 +329,6 @@ impl Directory {
         self.commits.store(commits, Ordering::Release);
     }
 
-    /// Refuses a journal that has lost its end, where a table that it does not name was begun after
-    /// a commit that it does not have.
-    fn check_unnamed_tables(&self, names: &[String], journal: &str) -> Result<()> {
-        let files = lock(&self.files);
-        let (salt, commits) = (self.id().salt(), self.commits());
-        for name in names {
-            let table = FileId::parse(name).filter(|id| id.kind == FileKind::Table);
-            if table.is_none_or(|id| files.live.contains_key(&id)) {
-                continue;
-            }
-            let Some(footer) = footer(&*self.medium.open(name)?)? else { continue };
-            if footer.salt == salt && footer.commits > commits {
-                let expected = format!("the {} commits before table {name}", footer.commits);
-                let found = format!("{commits}, and what was committed after them is lost");
-                return Err(Corruption::new(journal, 0, expected, found).into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes what no record names. Tables stay where a commit that was lost may have named them.
-    fn sweep(&self, names: &[String], generation: u64, witnessed: bool) -> Result<()> {
-        let mut files = lock(&self.files);
-        for name in names {
-            let dead = match (FileId::parse(name), manifest_generation(name)) {
-                (Some(id), _) if id.kind == FileKind::Table && !witnessed => false,
-                (Some(id), _) => !files.live.contains_key(&id),
-                (None, Some(found)) => found != generation,
-                (None, None) => name == CREATING || name == CURRENT_TEMP,
-            };
-            if dead {
-                self.medium.remove(name)?;
-                if let Some(id) = FileId::parse(name) {
-                    files.unnamed.remove(&id);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Makes `record`, that of `commit`, durable.
     fn put(&self, head: &mut Head, commit: &Commit<'_>, record: &Record<'_>) -> Result<()> {
         self.start(head)?;
@@ -474,15 +438,6 @@ fn missing_end(name: &str, len: u64, found: u64) -> Option<Corruption> {
     (found < len).then(|| Corruption::new(name, 0, format_args!("{len} bytes"), before()))
 }
 
-/// The footer of a table, if the file ends with one that can be read.
-fn footer(file: &dyn File) -> Result<Option<Footer>> {
-    let len = file.len()?;
-    let Some(at) = len.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
-    let mut bytes = [0; FOOTER_BYTES];
-    read_exact_at(file, &mut bytes, at)?;
-    Ok(Footer::decode(&bytes, file.name(), len).ok())
-}
-
 fn placement(len: u64) -> Placement {
     Placement { len, ..Placement::default() }
 }
@@ -532,17 +487,35 @@ impl Storage for Directory {
         *lock(&self.files) = Files { live, unnamed, generation, ..Files::default() };
         self.started.store(true, Ordering::Release);
         self.publish_commits(&head);
-        self.check_unnamed_tables(&names, &name)?;
-        if !self.read_only {
-            // What was read is acted on below: it must be durable first.
-            if let Some(journal) = &head.journal {
-                journal.confirm(opened.last)?;
-            }
-            self.medium.sync_names()?;
-            self.sweep(&names, generation, opened.witnessed)?;
-        }
+        let orphans = self.find_orphans(&names, opened.witnessed);
+        self.check_unnamed_tables(&orphans, &name)?;
+        lock(&self.files).orphans = orphans;
         let discarded_bytes = opened.discarded_bytes;
         Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
+    }
+
+    fn resume(&self) -> Result<()> {
+        if self.read_only {
+            return Ok(());
+        }
+        if let Some(journal) = &mut lock(&self.head).journal {
+            journal.confirm()?;
+        }
+        self.medium.sync_names()?;
+        self.sweep()
+    }
+
+    fn orphans(&self) -> Result<Vec<Orphan>> {
+        let files = lock(&self.files);
+        let there =
+            |o: &&Orphan| FileId::parse(&o.file).is_none_or(|id| files.unnamed.contains(&id));
+        Ok(files.orphans.iter().filter(there).cloned().collect())
+    }
+
+    fn close(&self) {
+        if let Some(journal) = &mut lock(&self.head).journal {
+            journal.end();
+        }
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
@@ -561,7 +534,10 @@ impl Storage for Directory {
                 let _ = self.medium.remove(&id.to_string());
             })?;
         }
-        lock(&self.files).unnamed.insert(id);
+        let mut files = lock(&self.files);
+        files.unnamed.insert(id);
+        files.orphans.retain(|orphan| orphan.file != file.name());
+        drop(files);
         Ok(file)
     }
 

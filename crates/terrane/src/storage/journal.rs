@@ -24,7 +24,8 @@
 //! ```
 //!
 //! **No record is forgotten without a word.** When a record is durable, the witness says how many
-//! there are; the sync of the next record makes that durable, too. A journal that ends before the
+//! there are; the sync of the next record makes that durable, too, and so does
+//! closing the store. A journal that ends before the
 //! record that its witness counts last has lost it, however much like an end its bytes look.
 //!
 //! **No single flipped bit, and no single lost sector of up to 16 KiB, takes a record that was
@@ -107,6 +108,10 @@ pub(crate) struct Journal {
     appended: u64,
     /// An append failed: nobody knows what lies from `end` on.
     in_doubt: bool,
+    /// The last record as it was read, and where, until it is known to be durable.
+    unconfirmed: Option<(u64, Vec<u8>)>,
+    /// The witness may not say durably how many records there are.
+    witness_stale: bool,
 }
 
 /// A journal as it was found.
@@ -115,8 +120,6 @@ pub(crate) struct Opened {
     pub(crate) replayed: Replayed,
     pub(crate) repaired: Vec<Corruption>,
     pub(crate) discarded_bytes: u64,
-    /// The last record and where it is, unless it is the first.
-    pub(crate) last: Option<(u64, Vec<u8>)>,
     /// The witness is valid, and as new as a crash may leave it: nothing after the records was lost.
     pub(crate) witnessed: bool,
 }
@@ -158,6 +161,8 @@ impl Journal {
             end,
             appended: 0,
             in_doubt: false,
+            unconfirmed: None,
+            witness_stale: false,
         };
         journal.witness();
         journal.file.sync()?;
@@ -177,7 +182,19 @@ impl Journal {
         write_all_at(&*file, &bytes, base)?;
         file.sync()?;
         let Journal { capacity, inherited, index, end, appended, in_doubt, .. } = *self;
-        let copy = Journal { file, base, capacity, id, inherited, index, end, appended, in_doubt };
+        let copy = Journal {
+            file,
+            base,
+            capacity,
+            id,
+            inherited,
+            index,
+            end,
+            appended,
+            in_doubt,
+            unconfirmed: None,
+            witness_stale: true,
+        };
         copy.witness();
         Ok(copy)
     }
@@ -196,23 +213,32 @@ impl Journal {
             scan;
         let index = records.len() as u64;
         let last = records.last().filter(|_| index > 1);
-        let last = last.map(|(at, payload)| (*at, payload.to_vec()));
-        let (appended, in_doubt) = (0, false);
-        let journal =
-            Journal { file, base, capacity, id, inherited, index, end, appended, in_doubt };
+        let journal = Journal {
+            file,
+            base,
+            capacity,
+            id,
+            inherited,
+            index,
+            end,
+            appended: 0,
+            in_doubt: false,
+            unconfirmed: last.map(|(at, payload)| (*at, payload.to_vec())),
+            witness_stale: witness != index,
+        };
         // The last record's witness may not be durable, a record behind it that was never synced may
         // be there, and a witness may have been refused.
         let witnessed = witness.saturating_add(3) >= index;
-        Ok(Opened { journal, replayed, repaired, discarded_bytes, last, witnessed })
+        Ok(Opened { journal, replayed, repaired, discarded_bytes, witnessed })
     }
 
     /// Makes a journal that was opened durable: a record that was read but is not durable yet must
     /// not be acted on. If an earlier sync of the last record failed, another one would not save it,
     /// so it is written again, as it is, one copy after the other. (The first was synced before its
     /// generation was named, and those between before the next was written.)
-    pub(crate) fn confirm(&self, last: Option<(u64, Vec<u8>)>) -> Result<()> {
+    pub(crate) fn confirm(&mut self) -> Result<()> {
         self.file.sync()?;
-        if let Some((at, payload)) = last {
+        if let Some((at, payload)) = self.unconfirmed.take() {
             let frame = encode(&payload, self.id, self.index - 1)?;
             for mirror in [0, self.capacity / 2] {
                 write_all_at(&*self.file, &frame, at + mirror)?;
@@ -250,6 +276,14 @@ impl Journal {
         let _ = write_all_at(&*self.file, &encode_witness(self.id, self.index), at);
     }
 
+    /// Makes the witness durable, unless it is, when nothing will be appended for now.
+    pub(crate) fn end(&mut self) {
+        if std::mem::take(&mut self.witness_stale) && !self.in_doubt {
+            self.witness();
+            let _ = self.file.sync();
+        }
+    }
+
     /// Bytes that were written by appending, in both mirrors.
     pub(crate) fn appended_bytes(&self) -> u64 {
         self.appended
@@ -274,6 +308,7 @@ impl Journal {
         }
         self.file.sync()?;
         self.in_doubt = false;
+        self.witness_stale = true;
         self.index += 1;
         self.end = end;
         self.appended += 2 * frame.len() as u64;

@@ -126,6 +126,15 @@ pub struct Recovered {
     pub discarded_bytes: u64,
 }
 
+/// A file with a name of the store's that no commit names.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Orphan {
+    /// Its name.
+    pub file: String,
+    /// Opening leaves it, as a commit that was lost may have named it; the others it removes.
+    pub kept: bool,
+}
+
 /// How much room a storage takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Space {
@@ -140,7 +149,8 @@ pub struct Space {
 ///
 /// **Rules a storage keeps.** A commit is durable when `commit` returns. A file that is
 /// dropped keeps its bytes until the edit that dropped it is durable *and* `remove` was
-/// called. Files that no commit named are gone after reopening.
+/// called. Files that no commit named are gone after [`Storage::resume`], but for those that are told
+/// by [`Storage::orphans`] as kept.
 pub trait Storage: Send + Sync {
     /// The place, for messages.
     fn name(&self) -> String;
@@ -153,8 +163,19 @@ pub trait Storage: Send + Sync {
     fn id(&self) -> StoreId;
     /// How many commits the store has made, as far as is known here.
     fn commits(&self) -> u64;
-    /// Reads the journal; `None` if there is no store here yet. Called once, before anything else.
+    /// Reads the journal, and changes nothing; `None` if there is no store here yet. Called once,
+    /// before anything else.
     fn recover(&self) -> Result<Option<Recovered>>;
+    /// Takes up the store that was recovered, before anything is built on it: makes durable what was
+    /// read, and removes files that no commit named.
+    fn resume(&self) -> Result<()>;
+    /// Files that no commit named, as [`Storage::recover`] found them and [`Storage::resume`] left
+    /// them.
+    fn orphans(&self) -> Result<Vec<Orphan>> {
+        Ok(Vec::new())
+    }
+    /// Makes durable what is known of the commits, when no more come for now.
+    fn close(&self);
     /// Creates a file of `capacity` bytes: a log is preallocated to it, a table may grow past it
     /// until a commit names it.
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>>;

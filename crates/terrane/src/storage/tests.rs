@@ -227,6 +227,7 @@ impl Program {
             *self = Program::new(storage, self.random.next());
             return Ok(());
         };
+        storage.resume()?;
         let attempts: Vec<usize> = found
             .edits
             .iter()

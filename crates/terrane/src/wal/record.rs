@@ -46,6 +46,7 @@ use crate::batch::{BatchDamage, MAX_BATCH_BYTES};
 use crate::codec::{Decoder, checksum, put_varint};
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::storage::File;
 
 /// Bytes of a record's header.
 pub const HEADER_BYTES: usize = 32;
@@ -266,6 +267,22 @@ pub fn log_of(bytes: &[u8], salt: u64, numbers: std::ops::RangeInclusive<u64>) -
     let header = bytes.get(..HEADER_BYTES)?;
     let mut logs = numbers.map(|number| LogId { number, salt });
     logs.find(|log| Header::decode(header, log.seed()).is_ok())
+}
+
+/// As [`log_of`] for a file, of which the first record must be whole.
+pub fn log_in(
+    file: &dyn File,
+    salt: u64,
+    numbers: std::ops::RangeInclusive<u64>,
+) -> Result<Option<LogId>> {
+    let mut log = Window::over(file)?;
+    let Some(front) = log.bytes(0, HEADER_BYTES)? else { return Ok(None) };
+    if front.starts_with(&END) {
+        return Ok(None);
+    }
+    let front = front.to_vec();
+    let Some(id) = log_of(&front, salt, numbers) else { return Ok(None) };
+    Ok(read(&mut log, 0, id.seed())?.is_ok().then_some(id))
 }
 
 /// Every valid record of `log` in `bytes`, wherever it lies. Any bytes are safe.

@@ -48,9 +48,12 @@ fn a_store_comes_back_without_leftovers_and_leaves_the_files_of_others_alone() {
     {
         medium.create(name).unwrap();
     }
+    let before = medium.list().unwrap();
     let second = open(&medium);
     let found = second.recover().unwrap().unwrap();
     assert_eq!(found.edits, [b"one", b"two"]);
+    assert_eq!(medium.list().unwrap(), before, "nothing has changed yet");
+    second.resume().unwrap();
     assert_eq!(second.files().unwrap(), [FileId::log(2)]);
     let names =
         ["00000002.log", "00000003.blob", "3.sst", CURRENT, "MANIFEST-000001", "MANIFEST-1"];

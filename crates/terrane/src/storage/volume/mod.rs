@@ -388,9 +388,6 @@ impl Storage for Volume {
         let id = JournalId { store: superblock.id, generation: superblock.generation };
         let mut opened = Journal::open(file, offset, len, id)?;
         opened.journal.add_features(superblock.format);
-        if !self.read_only {
-            opened.journal.confirm(opened.last)?;
-        }
         let mut files = lock(&self.files);
         for (id, placement) in opened.replayed.live {
             self.claim_file(id, &placement)?;
@@ -405,6 +402,19 @@ impl Storage for Volume {
         repaired.extend(opened.repaired);
         let discarded_bytes = opened.discarded_bytes;
         Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
+    }
+
+    fn resume(&self) -> Result<()> {
+        match &mut lock(&self.head).journal {
+            Some(journal) if !self.read_only => journal.confirm(),
+            _ => Ok(()),
+        }
+    }
+
+    fn close(&self) {
+        if let Some(journal) = &mut lock(&self.head).journal {
+            journal.end();
+        }
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {

@@ -218,6 +218,7 @@ fn power_may_be_cut_while_the_journal_moves() {
             let moved = (|| {
                 let volume = open(&medium, 1);
                 volume.recover()?;
+                volume.resume()?;
                 while volume.tidy()? {}
                 Ok::<_, Error>(())
             })();

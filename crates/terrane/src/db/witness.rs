@@ -1,0 +1,43 @@
+//! What logs say of a journal that has lost its end.
+//!
+//! An edit that opens a log is durable before the log's first record is written, and gives it a number
+//! that no edit before has. So a record under a number that the journal has not given yet is one of a
+//! log that a lost commit opened. Its file may be one that no commit names any more, or be named as
+//! the log that was there before.
+
+use crate::error::{Corruption, Result};
+use crate::storage::{FileId, FileKind, Storage};
+use crate::version::Catalog;
+use crate::wal::record;
+use terrane_policy::sort_by;
+
+/// Numbers from the next one on that are tried: more than commits in the rest of a journal's region
+/// give, and tried at once.
+const NUMBERS: u64 = 1 << 14;
+
+/// Refuses a journal where a log of the store knows of a later commit.
+pub(super) fn check_log_numbers(storage: &dyn Storage, catalog: &Catalog) -> Result<()> {
+    let orphans = storage.orphans()?;
+    let mut logs: Vec<_> =
+        orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)).collect();
+    logs.retain(|id| id.kind == FileKind::Log);
+    logs.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
+    sort_by(&mut logs, Ord::cmp);
+    let numbers = catalog.next_id..=catalog.next_id.saturating_add(NUMBERS);
+    for id in logs {
+        let file = storage.open(id)?;
+        if let Some(own) = catalog.logs.iter().find(|log| log.file == id.number)
+            && record::log_in(&*file, own.salt, own.number..=own.number)?.is_some()
+        {
+            continue;
+        }
+        if let Some(log) = record::log_in(&*file, storage.id().salt(), numbers.clone())? {
+            let expected =
+                format!("records of a log below {}, which none had yet", catalog.next_id);
+            let found =
+                format!("a record of log {}: the commit that opened it is lost", log.number);
+            return Err(Corruption::new(id.to_string(), 0, expected, found).into());
+        }
+    }
+    Ok(())
+}

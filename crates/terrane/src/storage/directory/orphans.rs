@@ -1,0 +1,70 @@
+//! Files of a directory that no commit names: what they say of the journal, and what becomes of them.
+//!
+//! 1. A table that was begun after more commits than the journal has says that it lost some: the
+//!    store is refused, and nothing changes. Of logs the engine asks, as it knows their numbers.
+//! 2. Opening removes them. Tables stay where the journal's witness is missing or old: a commit that
+//!    was lost may have named them.
+
+use super::{CREATING, CURRENT_TEMP, Directory, FOOTER_BYTES, Footer, manifest_generation};
+use crate::error::{Corruption, Result};
+use crate::storage::{File, FileId, FileKind, Orphan, Storage, lock, read_exact_at};
+
+impl Directory {
+    /// Those among `names`.
+    pub(super) fn find_orphans(&self, names: &[String], witnessed: bool) -> Vec<Orphan> {
+        let files = lock(&self.files);
+        let orphan = |name: &String| {
+            let (orphan, kept) = match (FileId::parse(name), manifest_generation(name)) {
+                (Some(id), _) => {
+                    (!files.live.contains_key(&id), id.kind == FileKind::Table && !witnessed)
+                }
+                (None, Some(found)) => (found != files.generation, false),
+                (None, None) => (name == CREATING || name == CURRENT_TEMP, false),
+            };
+            orphan.then(|| Orphan { file: name.clone(), kept })
+        };
+        names.iter().filter_map(orphan).collect()
+    }
+
+    /// Refuses a journal that has lost its end, where one of these tables was begun after a commit
+    /// that it does not have.
+    pub(super) fn check_unnamed_tables(&self, orphans: &[Orphan], journal: &str) -> Result<()> {
+        let (salt, commits) = (self.id().salt(), self.commits());
+        for Orphan { file: name, .. } in orphans {
+            if FileId::parse(name).is_none_or(|id| id.kind != FileKind::Table) {
+                continue;
+            }
+            let Some(footer) = footer(&*self.medium.open(name)?)? else { continue };
+            if footer.salt == salt && footer.commits > commits {
+                let expected = format!("the {} commits before table {name}", footer.commits);
+                let found = format!("{commits}, and what was committed after them is lost");
+                return Err(Corruption::new(journal, 0, expected, found).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes those that do not stay.
+    pub(super) fn sweep(&self) -> Result<()> {
+        let mut files = lock(&self.files);
+        let (kept, dead) = std::mem::take(&mut files.orphans).into_iter().partition(|o| o.kept);
+        files.orphans = kept;
+        let dead: Vec<Orphan> = dead;
+        for Orphan { file, .. } in dead {
+            self.medium.remove(&file)?;
+            if let Some(id) = FileId::parse(&file) {
+                files.unnamed.remove(&id);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The footer of a table, if the file ends with one that can be read.
+fn footer(file: &dyn File) -> Result<Option<Footer>> {
+    let len = file.len()?;
+    let Some(at) = len.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
+    let mut bytes = [0; FOOTER_BYTES];
+    read_exact_at(file, &mut bytes, at)?;
+    Ok(Footer::decode(&bytes, file.name(), len).ok())
+}
