@@ -63,6 +63,14 @@ pub fn unescape(field: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
+/// Text with what is not printable escaped, for a terminal.
+pub fn printable(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    // Writing to memory cannot fail.
+    let _ = escape(text.as_bytes(), &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// Writes bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))

@@ -1,6 +1,7 @@
 //! `keyspaces`: lists them with their sizes, or drops one.
 
 use crate::args::KeyspacesArgs;
+use crate::escape::printable;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::store;
@@ -43,13 +44,15 @@ pub fn run(args: &KeyspacesArgs) -> Result<(), Failure> {
         out.json(&rows)?;
         return out.finish();
     }
-    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(8);
+    let names: Vec<_> = rows.iter().map(|row| printable(row.name)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(8);
     let head = ["keyspace", "levels", "tables", "bytes", "entries", "policy"];
     let [name, levels, tables, bytes, entries, policy] = head;
     out.line(&format!(
         "{name:width$} {levels:>6} {tables:>8} {bytes:>12} {entries:>15}  {policy}"
     ))?;
-    for Row { name, policy, policy_problems, levels, tables, bytes, entries } in rows {
+    for (row, name) in rows.into_iter().zip(names) {
+        let Row { policy, policy_problems, levels, tables, bytes, entries, .. } = row;
         let (bytes, entries) = (HumanBytes(bytes).to_string(), HumanCount(entries).to_string());
         let figures = format!("{levels:>6} {tables:>8} {bytes:>12} {entries:>15}");
         out.line(&format!("{name:width$} {figures}  {policy}"))?;

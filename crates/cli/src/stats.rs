@@ -1,6 +1,7 @@
 //! `stats`: a picture of a store.
 
 use crate::args::ReportArgs;
+use crate::escape::printable;
 use crate::exit::Failure;
 use crate::output::{Output, counted};
 use crate::store;
@@ -88,7 +89,7 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
         format!("  {level:>5} {runs:>6} {tables:>8} {bytes:>12} {entries:>15} {tombstones:>12}")
     };
     let mut lines = vec![
-        format!("keyspace {} ({})", keyspace.name, keyspace.policy),
+        format!("keyspace {} ({})", printable(&keyspace.name), keyspace.policy),
         format!(
             "  {:>5} {:>6} {:>8} {:>12} {:>15} {:>12}",
             "level", "runs", "tables", "bytes", "entries", "tombstones"

@@ -5,6 +5,7 @@
 //! same, and is refused where another process writes: files could vanish while they are read.
 
 use crate::args::At;
+use crate::escape::printable;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, counted};
 use std::cmp::Reverse;
@@ -84,9 +85,9 @@ pub fn no_keyspace(db: &Db, place: &Path, name: &str) -> Failure {
     let likeness = |other: &str| (1e6 * strsim::jaro_winkler(name, other)) as u32;
     names.sort_by_cached_key(|other| Reverse(likeness(other)));
     let others = names.len().saturating_sub(NEAREST);
-    names.truncate(NEAREST);
-    let mut sentence =
-        format!("{place} has no keyspace \"{name}\", but \"{}\"", names.join("\", \""));
+    let nearest: Vec<_> = names.iter().take(NEAREST).map(|name| printable(name)).collect();
+    let (name, nearest) = (printable(name), nearest.join("\", \""));
+    let mut sentence = format!("{place} has no keyspace \"{name}\", but \"{nearest}\"");
     if others > 0 {
         sentence += &format!(" and {others} more, which `terrane keyspaces {place}` lists");
     }

@@ -106,7 +106,7 @@ impl Options {
     /// Bytes that all memtables together may take: half of the budget, and room for one that fills
     /// while another is flushed.
     pub(crate) fn memtables_share(&self) -> u64 {
-        (self.memory_bytes / 2).max(2 * self.memtable_bytes)
+        (self.memory_bytes / 2).max(self.memtable_bytes.saturating_mul(2))
     }
 
     /// Bytes that the cache may take: what memtables leave of the budget.

@@ -295,3 +295,25 @@ fn later_release(manifest: &Path) {
     }
     std::fs::write(manifest, bytes).unwrap();
 }
+
+#[test]
+fn names_of_keyspaces_have_bounds_and_are_printed_with_what_is_not_printable_escaped() {
+    let place = Place::new();
+    let put = |name: &str| place.run(&["put", "db", "k", "v", "--keyspace", name]);
+    let odd = "ev\u{1b}[31mil\nkeyspace fake";
+    put(odd).ok();
+    for command in [&["stats", "db"][..], &["keyspaces", "db"]] {
+        let text = place.run(command).text();
+        assert!(
+            text.contains(r"ev\x1b[31mil\nkeyspace fake") && !text.contains('\u{1b}'),
+            "{text}"
+        );
+    }
+    let unknown = place.run(&["get", "db", "k", "--keyspace", "\u{1b}c"]);
+    assert!(unknown.err.contains(r#"no keyspace "\x1bc", but "#), "{}", unknown.err);
+    for name in ["", &"n".repeat(1025)] {
+        assert!(put(name).err.contains("1 to 1024 bytes"));
+    }
+    put(&"n".repeat(1024)).ok();
+    place.run(&["keyspaces", "db"]).ok();
+}

@@ -38,6 +38,7 @@ impl Engine {
         plan: &FlushPlan,
         tables: Vec<Arc<LiveTable>>,
     ) -> Result<bool> {
+        self.log_sync.usable()?;
         if Rule::LogBeforeInstall.holds() && self.log_sync.synced() < through {
             self.sync()?;
         }
@@ -94,8 +95,9 @@ impl Engine {
         state.sealed.update(id, |queue| drop(queue.remove(at)));
         state.sealed_logs.drain(..retired.logs);
         show(&state, &keyspace, tree, Some(&memtable));
-        self.sealed_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
+        // In this order: a writer in between must not take what is left for more than it is.
         self.memtable_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
+        self.sealed_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
         state.unplanned.insert(id);
         if !tables.is_empty() {
             self.counters.flushed(tables.iter().map(|info| info.bytes).sum());

@@ -5,7 +5,7 @@ use super::state::Keyspaces;
 use super::{Engine, lock};
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
-use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
 use crate::storage::FileId;
 use crate::sync::atomic::Ordering;
 use crate::version::Change;
@@ -13,13 +13,20 @@ use std::sync::Arc;
 use terrane_policy::PolicyOptions;
 
 impl Engine {
-    /// The keyspace of this name, created if there is none.
+    /// The keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
     ///
     /// # Errors
-    /// A failing medium, or a closed store.
+    /// A name out of bounds, a failing medium, or a closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
         if let Some(id) = self.open_state()?.catalog.find(name) {
             return Ok(id);
+        }
+        if name.is_empty() || name.len() > MAX_KEYSPACE_NAME_BYTES {
+            return Err(Error::invalid(
+                "name of a keyspace",
+                format_args!("1 to {MAX_KEYSPACE_NAME_BYTES} bytes"),
+                format_args!("{} bytes", name.len()),
+            ));
         }
         let manifest = self.manifest()?;
         let mut state = lock(&self.state);

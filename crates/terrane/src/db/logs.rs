@@ -131,7 +131,10 @@ impl Engine {
         }
         let open = |log: &SpareLog| self.opened(log.number, log.file_number);
         let changes = logs.iter().map(open).collect();
-        self.commit_edit(&manifest, changes, &[FileId::log(number)], &[])?.spare_logs = logs;
+        let mut state = self.commit_edit(&manifest, changes, &[FileId::log(number)], &[])?;
+        // A writer may have given one back meanwhile, which it had before.
+        logs.splice(0..0, std::mem::take(&mut state.spare_logs));
+        state.spare_logs = logs;
         Ok(())
     }
 

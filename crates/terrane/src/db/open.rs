@@ -28,9 +28,9 @@ impl Engine {
     /// Opens the store in `storage`, or creates it.
     ///
     /// # Errors
-    /// [`Error::NoStore`] if there is none and `create` is off, or if there is one and
-    /// `error_if_exists` is on; [`Error::Corrupt`] for damage; [`Error::NewerFormat`]; a failing
-    /// medium.
+    /// [`Error::NoStore`] if there is none and `create` is off; [`Error::InvalidArgument`] if there is
+    /// one and `error_if_exists` is on, or for an option out of bounds; [`Error::Corrupt`] for damage;
+    /// [`Error::NewerFormat`]; a failing medium.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
         options.validate()?;
         let recovered = storage.recover()?;

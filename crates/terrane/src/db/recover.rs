@@ -21,7 +21,7 @@ use super::state::{SealedLog, SpareLog, View};
 use super::{Engine, lock};
 use crate::batch;
 use crate::entry::{Seq, Tag};
-use crate::error::{Corruption, Error, Result};
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
@@ -75,8 +75,8 @@ impl Engine {
     pub(super) fn recover(&self, recovered: &Recovered) -> Result<()> {
         let mut state = lock(&self.state);
         let forgotten = state.resume_compactions(&self.keyspaces.load());
+        let catalog = state.catalog.clone();
         drop(state);
-        let catalog = lock(&self.state).catalog.clone();
         for (&keyspace, record) in &catalog.keyspaces {
             let (policy, problems) = PolicyOptions::stored(&record.policy);
             if !problems.is_empty() {
@@ -94,10 +94,6 @@ impl Engine {
             logs.push(LiveLog { record, len: file.len()?, file, found });
         }
         let done = replay.end()?;
-        if done.next == 0 {
-            let expected = "logs that begin with sequence 1 or later";
-            return Err(Corruption::new("manifest", 0, expected, "sequence 0").into());
-        }
         self.visible.store(done.next - 1, Ordering::Release);
         self.show_replayed(&memtables);
         let discarded_bytes = done.discarded_bytes + recovered.discarded_bytes;
@@ -149,6 +145,7 @@ impl Engine {
         seq: Seq,
         batch: &[u8],
     ) -> Result<()> {
+        let mut touched = Vec::new();
         for entry in batch::decode(batch) {
             let (kind, id, key, value) = entry.map_err(|damage| damage.within("log", 0))?;
             // A keyspace that was dropped has no record, and its entries go with it.
@@ -157,6 +154,9 @@ impl Engine {
                 continue;
             }
             let tag = Tag::new(seq, kind);
+            if !touched.contains(&id) {
+                touched.push(id);
+            }
             memtables.update(id, |list| match list.last() {
                 Some(memtable) => memtable.insert(key, tag, value),
                 None => {
@@ -167,8 +167,11 @@ impl Engine {
                 }
             })?;
         }
-        for (_, list) in memtables.iter_mut() {
-            if list.last().is_some_and(|m| m.bytes() as u64 >= self.options.memtable_bytes) {
+        // Between two batches: none is spread over two memtables.
+        for id in touched {
+            let full = |m: &Arc<Memtable>| m.bytes() as u64 >= self.options.memtable_bytes;
+            if let Some(list) = memtables.get_mut(&id).filter(|list| list.last().is_some_and(full))
+            {
                 list.push(Arc::new(self.options.memtable()));
             }
         }

@@ -188,6 +188,8 @@ impl Engine {
         {
             sealed.status = FlushStatus::Waiting;
         }
+        drop(state);
+        self.work_came();
     }
 
     /// A job failed: if `rest` says so, background work rests until it is asked for again.

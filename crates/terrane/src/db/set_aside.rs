@@ -62,7 +62,8 @@ impl Db {
     /// A failing medium, or one that is not kept any more.
     pub fn read_set_aside(&self, kept: &SetAside) -> Result<Vec<(Seq, WriteBatch)>> {
         let file = self.engine().storage.open(FileId::log(kept.file))?;
-        let mut bytes = vec![0; usize::try_from(kept.bytes).unwrap_or(usize::MAX)];
+        let length = kept.bytes.min(file.len()?.saturating_sub(MARK.len() as u64));
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
         read_exact_at(&*file, &mut bytes, MARK.len() as u64)?;
         let mut found = Vec::new();
         for record in scan(&bytes, kept.log)? {
@@ -70,7 +71,8 @@ impl Db {
             let payload = bytes.get(at..).and_then(|b| b.get(..record.header.payload_bytes));
             let payload = batches(payload.unwrap_or_default()).map_while(Result::ok);
             for (seq, (_, batch)) in (record.header.first..).zip(payload) {
-                found.push((seq, WriteBatch::from_encoded(batch.to_vec())?));
+                // One with an entry of a later release's kind cannot be read.
+                found.extend(WriteBatch::from_encoded(batch.to_vec()).map(|batch| (seq, batch)));
             }
         }
         Ok(found)
@@ -90,6 +92,6 @@ impl Db {
             drop(engine.commit_edit(&manifest, changes, &[], &dropped)?);
             dropped.into_iter().for_each(|file| engine.bury(file));
         }
-        Ok(kept.iter().map(|k| k.bytes).sum())
+        Ok(kept.iter().fold(0, |sum, k| k.bytes.saturating_add(sum)))
     }
 }

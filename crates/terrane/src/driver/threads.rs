@@ -35,12 +35,10 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Flushes under way, and searches for them.
-    flushes: usize,
-    /// Removals of files under way, and searches for them.
-    removals: usize,
-    /// Other jobs under way, and searches for them.
-    merges: usize,
+    flushes: Places,
+    removals: Places,
+    /// Those of other jobs.
+    merges: Places,
     /// Workers, those in the pool's queue included.
     workers: usize,
     /// A worker is in the pool's queue.
@@ -50,12 +48,21 @@ struct State {
     stopping: bool,
 }
 
+/// The places for jobs of one kind.
+#[derive(Default)]
+struct Places {
+    /// Jobs under way, and searches for them.
+    taken: usize,
+    /// Whether a search found all places taken: when one is free, the kind is searched again.
+    missed: bool,
+}
+
 /// What there are places for, in the order in which it is searched for.
 const KINDS: [Wanted; 3] = [Wanted::Flush, Wanted::Removal, Wanted::Other];
 
 impl State {
-    /// The places taken by jobs of a kind.
-    fn taken(&mut self, kind: Wanted) -> &mut usize {
+    /// The places for jobs of a kind.
+    fn places(&mut self, kind: Wanted) -> &mut Places {
         match kind {
             Wanted::Flush => &mut self.flushes,
             Wanted::Removal => &mut self.removals,
@@ -65,7 +72,12 @@ impl State {
 
     /// The kinds that have a place left. One flush at a time is as fast as the medium takes it.
     fn free(&mut self, merges_max: usize) -> [bool; 3] {
-        KINDS.map(|kind| *self.taken(kind) < if kind == Wanted::Other { merges_max } else { 1 })
+        KINDS.map(|kind| {
+            let most = if kind == Wanted::Other { merges_max } else { 1 };
+            let places = self.places(kind);
+            places.missed |= places.taken >= most;
+            places.taken < most
+        })
     }
 }
 
@@ -105,8 +117,7 @@ impl Shared {
                 self.run(kind, job);
             }
             let mut state = self.state();
-            let free = state.free(self.merges_max) == [true; 3];
-            if free && engine.work_waits() && !state.stopping {
+            if engine.work_waits() && !state.stopping {
                 continue;
             }
             state.workers -= 1;
@@ -124,21 +135,34 @@ impl Shared {
         }
         let free = state.free(self.merges_max);
         let kinds = || KINDS.into_iter().zip(free).filter_map(|(kind, free)| free.then_some(kind));
-        kinds().for_each(|kind| *state.taken(kind) += 1);
+        kinds().for_each(|kind| state.places(kind).taken += 1);
         drop(state);
-        if free == [true; 3] {
-            engine.search_begins();
-        }
+        engine.search_begins();
         let mut found = None;
         for kind in kinds() {
-            if found.is_none() {
+            while found.is_none() {
                 found = engine.next_job(kind).map(|job| (kind, job));
+                if found.is_none() && self.release_unless_missed(kind) {
+                    break;
+                }
             }
-            if found.as_ref().is_none_or(|(of, _)| *of != kind) {
-                *self.state().taken(kind) -= 1;
+            if found.as_ref().is_some_and(|(of, _)| *of != kind) {
+                self.state().places(kind).taken -= 1;
             }
         }
         found
+    }
+
+    /// Gives the place of a search back that found nothing, unless another was made meanwhile, for
+    /// which there was no place.
+    fn release_unless_missed(&self, kind: Wanted) -> bool {
+        let mut state = self.state();
+        let places = state.places(kind);
+        let missed = std::mem::take(&mut places.missed);
+        if !missed {
+            places.taken -= 1;
+        }
+        !missed
     }
 
     /// Runs a job to its end.
@@ -147,7 +171,7 @@ impl Shared {
         while !self.state().stopping && matches!(job.run_for(SLICE_BYTES), Ok(Progress::More)) {}
         drop(job);
         let mut state = self.state();
-        *state.taken(kind) -= 1;
+        state.places(kind).taken -= 1;
         state.ended += 1;
         drop(state);
         self.changed.notify_all();

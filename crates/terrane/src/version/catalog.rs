@@ -238,7 +238,7 @@ impl Catalog {
     /// Bytes of what is set aside.
     #[must_use]
     pub fn set_aside_bytes(&self) -> u64 {
-        self.set_aside.iter().map(|kept| kept.bytes).sum()
+        self.set_aside.iter().fold(0, |sum, kept| kept.bytes.saturating_add(sum))
     }
 
     /// Every table of every keyspace.

@@ -226,6 +226,28 @@ fn writes_edits_and_merges_go_on_while_a_file_is_removed() {
     });
 }
 
+#[test]
+fn no_jobs_are_searched_for_at_each_write_while_one_runs() {
+    let (gate, db) = store(small());
+    let keyspace = db.default_keyspace();
+    put(&keyspace, b"first", Durability::Buffered);
+    gate.close("sync 0");
+    thread::scope(|threads| {
+        threads.spawn(|| db.flush());
+        gate.meanwhile(|| {
+            // The searches that follow the flush's beginning come to an end.
+            while db.engine().work_waits() {
+                thread::yield_now();
+            }
+            for n in 0..20 {
+                put(&keyspace, &[n], Durability::Buffered);
+                assert!(!db.engine().work_waits());
+            }
+        });
+    });
+    assert_eq!(keyspace.shape().unwrap().levels()[0].runs.len(), 1);
+}
+
 /// Is asked, and asked, and has nothing done.
 struct Slow(Gate);
 

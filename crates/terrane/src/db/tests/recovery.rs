@@ -4,7 +4,7 @@ use super::{directory, entries, faulty, open, slices, volume};
 use crate::storage::medium::fault::Fault;
 use crate::storage::medium::{Medium, MemoryMedium};
 use crate::storage::{read_exact_at, write_all_at};
-use crate::{Db, Durability, Durability::Buffered, Options};
+use crate::{Db, Durability, Durability::Buffered, Error, Options};
 use std::sync::Arc;
 
 fn put(db: &Db, key: u8) {
@@ -153,4 +153,28 @@ fn a_store_without_room_for_discarded_records_keeps_its_logs_though_room_comes()
         assert_eq!(db.check().unwrap().damage, []);
     }
     assert!(refused > 3, "{refused} openings had no room");
+}
+
+#[test]
+fn a_store_whose_journal_is_to_be_begun_anew_is_shown_where_there_is_no_room_for_it() {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    db.keyspace("other").unwrap();
+    (0..3).for_each(|key| put(&db, key));
+    db.close().unwrap();
+    // One copy of the journal's first record is lost.
+    let name = medium.list().unwrap().into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
+    write_all_at(&*medium.open(&name).unwrap(), &[0; 4096], 16 << 10).unwrap();
+    medium.set_capacity(0, Fault::NoSpace);
+    let db = open(directory(&medium), slices()).unwrap();
+    assert_eq!(keys(&db), [0, 1, 2]);
+    let refused = db.default_keyspace().put(&[9], b"", Buffered).unwrap_err();
+    assert!(matches!(&refused, Error::Poisoned(cause) if matches!(**cause, Error::NoSpace(_))));
+    assert!(db.flush().is_err());
+    drop(db);
+    medium.heal();
+    let db = open(directory(&medium), slices()).unwrap();
+    put(&db, 3);
+    db.flush().unwrap();
+    assert_eq!(keys(&db), [0, 1, 2, 3]);
 }

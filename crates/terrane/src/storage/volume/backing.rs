@@ -120,22 +120,27 @@ impl File for Channel {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
         let backing = self.backing()?;
         let failed = backing.failed_syncs.load(Ordering::Acquire);
-        // If it is not clean, the earlier number stands.
-        let _ = self.unsynced.compare_exchange(CLEAN, failed, Ordering::AcqRel, Ordering::Acquire);
-        backing.file.write_at(buf, offset)
+        let written = backing.file.write_at(buf, offset);
+        // After the write: a sync that ends before may not cover it. An earlier number stands.
+        self.unsynced.fetch_min(failed, Ordering::AcqRel);
+        written
     }
 
     fn sync(&self) -> Result<()> {
         let backing = self.backing()?;
-        let since = self.unsynced.load(Ordering::Acquire);
-        backing.sync()?;
-        if since != CLEAN && since != backing.failed_syncs.load(Ordering::Acquire) {
+        // Before the sync: a write that comes during it notes itself, since it may not be covered.
+        let since = self.unsynced.swap(CLEAN, Ordering::AcqRel);
+        let synced = backing.sync().and_then(|()| {
+            if since == CLEAN || since == backing.failed_syncs.load(Ordering::Acquire) {
+                return Ok(());
+            }
             let lost = Said("an earlier sync failed, and what it lost is unknown".to_owned());
-            let lost = io::Error::other(lost);
-            return Err(Error::io("sync", &self.name, 0, lost));
+            Err(Error::io("sync", &self.name, 0, io::Error::other(lost)))
+        });
+        if synced.is_err() {
+            self.unsynced.fetch_min(since, Ordering::AcqRel);
         }
-        self.unsynced.store(CLEAN, Ordering::Release);
-        Ok(())
+        synced
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
@@ -184,12 +189,29 @@ mod tests {
         fresh.sync().unwrap();
     }
 
-    /// A file whose first sync fails, a moment after it lets `meanwhile` run on a thread of its own.
+    #[test]
+    fn a_write_beside_a_sync_is_not_covered_by_it() {
+        let inner = MemoryMedium::new().create("backing").unwrap();
+        let (later, synced) = (Mutex::default(), AtomicBool::new(false));
+        let file = Arc::new(FailsOnce { inner, meanwhile: later, synced, fails: false });
+        let room = Arc::new(Room::new(vec![file.clone()], &VolumeOptions::default()));
+        let channel = Arc::new(Channel::new(room.clone(), 0).unwrap());
+        channel.write_at(b"one", 0).unwrap();
+        let beside = channel.clone();
+        *lock(&file.meanwhile) = Some(Box::new(move || drop(beside.write_at(b"other", 10))));
+        channel.sync().unwrap();
+        // Another's sync fails, and may have lost the second write.
+        room.backing(0).unwrap().failed_syncs.fetch_add(1, Ordering::AcqRel);
+        assert!(channel.sync().is_err());
+    }
+
+    /// A file whose first sync fails, if so wished, a moment after it lets `meanwhile` run on a thread of its own.
     /// As a system may, it reports the failure once.
     struct FailsOnce {
         inner: Arc<dyn File>,
         meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
         synced: AtomicBool,
+        fails: bool,
     }
 
     impl File for FailsOnce {
@@ -214,7 +236,9 @@ mod tests {
             });
             // It may have to wait for this sync to end.
             let _ = wait.recv_timeout(Duration::from_millis(200));
-            Err(Error::io("sync", self.name(), 0, io::Error::other("write-back failed")))
+            let failure =
+                || Error::io("sync", self.name(), 0, io::Error::other("write-back failed"));
+            if self.fails { Err(failure()) } else { Ok(()) }
         }
         fn set_len(&self, len: u64) -> Result<()> {
             self.inner.set_len(len)
@@ -230,7 +254,7 @@ mod tests {
     ) -> T {
         let inner = MemoryMedium::new().create("backing").unwrap();
         let (later, synced) = (Mutex::default(), AtomicBool::new(false));
-        let file = Arc::new(FailsOnce { inner, meanwhile: later, synced });
+        let file = Arc::new(FailsOnce { inner, meanwhile: later, synced, fails: true });
         let room = Arc::new(Room::new(vec![file.clone()], &VolumeOptions::default()));
         room.allocate(0, 4096, 4096).unwrap();
         let other = Channel::new(room.clone(), 0).unwrap();
