@@ -8,7 +8,7 @@ use crate::output::{Output, counted};
 use crate::store;
 use std::path::Path;
 use terrane::db::{Salvaged, SalvagedFile, repair};
-use terrane::storage::medium::{NativeMedium, open_locked};
+use terrane::storage::medium::{NativeMedium, open_shared};
 use terrane::storage::salvage::{self, Remains};
 use terrane::table::LostBlock;
 use terrane::{Db, Error, Options};
@@ -35,7 +35,7 @@ pub fn run(args: &RepairArgs) -> Result<(), Failure> {
     Err(Failure::new(Exit::Damage, sentence))
 }
 
-/// Finds what is left of a store and hands it on, while nobody else may open it.
+/// Finds what is left of a store and hands it on, while nobody writes to it.
 fn read(place: &Path, done: impl FnOnce(Remains) -> Result<(), Failure>) -> Result<(), Failure> {
     store::present(place)?;
     let nothing = || {
@@ -43,20 +43,19 @@ fn read(place: &Path, done: impl FnOnce(Remains) -> Result<(), Failure>) -> Resu
         Failure::new(Exit::NoStore, sentence)
     };
     if place.is_file() {
-        let file = open_locked(place, false)?;
-        let remains = salvage::volume(&file)?;
+        let remains = salvage::volume(&open_shared(place)?)?;
         return if remains.is_empty() { Err(nothing()) } else { done(remains) };
     }
-    let medium = NativeMedium::open(place, false)?;
+    let medium = NativeMedium::read_only(place)?;
+    let _lock = match medium.lock("terrane repair") {
+        Err(e @ Error::Busy(_)) => return Err(e.into()),
+        // What cannot be locked is read all the same.
+        lock => lock.ok(),
+    };
     let remains = salvage::directory(&medium)?;
     if remains.is_empty() {
         return Err(nothing());
     }
-    let _lock = match medium.lock("terrane repair") {
-        Err(e @ Error::Busy(_)) => return Err(e.into()),
-        // A place that cannot be written has no writer.
-        lock => lock.ok(),
-    };
     done(remains)
 }
 

@@ -118,7 +118,7 @@ fn stores_are_read_by_several_at_once_and_beside_no_writer() {
 
 /// Runs a script where it may mount things, with the command as `$0`; none where that is refused.
 #[cfg(target_os = "linux")]
-fn with_mounts(place: &Place, script: &str) -> Option<(String, String)> {
+pub fn with_mounts(place: &Place, script: &str) -> Option<(String, String)> {
     let output = Command::new("unshare")
         .args(["-rm", "sh", "-c", script, env!("CARGO_BIN_EXE_terrane")])
         .current_dir(place.path("."))

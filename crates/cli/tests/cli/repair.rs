@@ -1,6 +1,8 @@
 //! Damaged stores: what their files still hold comes back in a new one, and what does not is named.
 
 use crate::place::{Place, Run, names};
+#[cfg(target_os = "linux")]
+use crate::read_only::with_mounts;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -227,6 +229,144 @@ fn a_volume_comes_back_without_superblocks_and_its_tables_without_a_manifest() {
     let run = place.run(&["repair", "file", "b"]);
     run.fails(6, &["not all of it"]);
     assert_eq!(rows(&place, "b", "default"), before);
+}
+
+#[test]
+fn a_log_that_is_gone_is_reported_as_lost() {
+    let place = Place::new();
+    place.run(&["put", "db", "a", "1"]).ok();
+    place.run(&["put", "db", "b", "2"]).ok();
+    for log in files(&place, ".log") {
+        std::fs::remove_file(log).unwrap();
+    }
+    let run = repair(&place);
+    run.fails(6, &["not all of it"]);
+    let report = String::from_utf8(run.out).unwrap();
+    assert!(report.contains("all of it: there is no such file"), "{report}");
+}
+
+#[test]
+fn a_log_that_is_cut_short_is_reported_and_the_rest_comes_back() {
+    let place = Place::new();
+    let input: String = (0..20_000).map(|n| format!("{n:06}\t{n}\n")).collect();
+    let load = ["load", "db", "--format", "tsv", "--batch", "10"];
+    place.run_with_input(&load, input.as_bytes()).ok();
+    let log = files(&place, ".log").remove(0);
+    let cut = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
+    cut.set_len(100_000).unwrap();
+    let run = repair(&place);
+    run.fails(6, &["not all of it"]);
+    let report = String::from_utf8(run.out).unwrap();
+    assert!(report.contains("bytes from 100000 on: the file is cut short"), "{report}");
+    let after = rows(&place, "new", "default");
+    assert!(after.len() > 1000 && after["000009"] == "9", "{report}");
+}
+
+#[test]
+fn synced_records_that_are_missing_at_a_logs_end_are_reported() {
+    let place = Place::new();
+    place.run(&["put", "db", "a", "1"]).ok();
+    // All but the claim, which closing leaves behind the record.
+    let log = files(&place, ".log").remove(0);
+    change(&log, |bytes| bytes[32] ^= 1);
+    place.run(&["get", "db", "a"]).fails(6, &["terrane repair"]);
+    let run = repair(&place);
+    run.fails(6, &["not all of it"]);
+    let report = String::from_utf8(run.out).unwrap();
+    assert!(report.contains("the record with sequence"), "{report}");
+}
+
+#[test]
+fn what_opening_leaves_out_of_a_log_is_a_note() {
+    let place = Place::new();
+    place.run(&["put", "db", "a", "1"]).ok();
+    let log = files(&place, ".log").remove(0);
+    // Behind the record and the claim the front of another record, as a crash leaves it.
+    change(&log, |bytes| {
+        let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+        let end = end.next_multiple_of(8);
+        bytes[end..end + 32].fill(7);
+    });
+    assert_eq!(place.run(&["get", "db", "a"]).ok(), b"1");
+    let run = repair(&place);
+    let report = String::from_utf8(run.ok()).unwrap();
+    assert!(report.contains("note: 00000001.log: 32 bytes"), "{report}");
+    assert_eq!(rows(&place, "new", "default").len(), 1);
+}
+
+#[test]
+fn records_of_a_reused_log_come_back_when_the_manifest_is_damaged() {
+    let place = Place::new();
+    let options = || terrane::Options { log_bytes: 1 << 20, ..terrane::Options::default() };
+    let db = terrane::Db::open(place.path("db"), options()).unwrap();
+    let keyspace = db.keyspace("default").unwrap();
+    for n in 0..ROWS {
+        keyspace
+            .put(format!("{n:06}").as_bytes(), &[b'v'; 1000], terrane::Durability::Buffered)
+            .unwrap();
+        if n % 2000 == 1999 && n < 4000 {
+            db.flush().unwrap();
+        }
+    }
+    keyspace.put(b"last", b"in the log", terrane::Durability::Buffered).unwrap();
+    db.close().unwrap();
+    let before = rows(&place, "db", "default");
+    assert!(before.contains_key("last"));
+    let manifest = files(&place, "MANIFEST").remove(0);
+    change(&manifest, |bytes| {
+        // One bit of either copy of the record after the snapshot.
+        for mirror in [0, bytes.len() / 2] {
+            bytes[mirror + 16384 + 20] ^= 1;
+        }
+    });
+    place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
+    let run = repair(&place);
+    run.fails(6, &["not all of it"]);
+    let report = String::from_utf8(run.out).unwrap();
+    assert!(!report.contains("lost:"), "{report}");
+    assert!(rows(&place, "new", "default") == before, "{report}");
+}
+
+#[test]
+fn tables_that_no_commit_names_are_no_loss_of_a_sound_store() {
+    let place = store();
+    let before = both(&place, "db");
+    place.file("db/00999998.sst", "the front of a table");
+    let table = files(&place, ".sst").remove(0);
+    std::fs::copy(table, place.path("db/00999999.sst")).unwrap();
+    let report = String::from_utf8(repair(&place).ok()).unwrap();
+    assert!(report.contains("note: 2 tables that no commit names were left out"), "{report}");
+    assert_eq!(both(&place, "new"), before);
+}
+
+#[test]
+fn a_volume_that_is_cut_short_is_reported() {
+    let place = Place::new();
+    let input: String = (0..ROWS).map(|n| format!("{n:06}\t{n}\n")).collect();
+    place.run_with_input(&["load", "db", "--format", "tsv"], input.as_bytes()).ok();
+    place.run(&["compact", "db"]).ok();
+    place.run(&["export", "db", "file"]).ok();
+    let file = std::fs::OpenOptions::new().write(true).open(place.path("file")).unwrap();
+    let len = file.metadata().unwrap().len();
+    for (n, len) in [len / 2, 100_000, 10_000, 4096].into_iter().enumerate() {
+        file.set_len(len).unwrap();
+        place.run(&["repair", "file", &format!("new{n}")]).fails(6, &["not all of it"]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_store_on_a_read_only_file_system_is_repaired() {
+    let place = store();
+    place.run(&["export", "db", "file"]).ok();
+    let before = both(&place, "db");
+    let script = "mount --bind db db 2>/dev/null && mount -o remount,ro,bind db || exit 99
+        mount --bind file file && mount -o remount,ro,bind file || exit 99
+        $0 repair db a >&2; $0 repair file b >&2";
+    let Some((_, err)) = with_mounts(&place, script) else { return };
+    for new in ["a", "b"] {
+        assert_eq!(both(&place, new), before, "{err}");
+    }
 }
 
 #[test]

@@ -39,11 +39,20 @@ pub struct Salvage {
     partitions: Vec<(Vec<u8>, PartitionHandle)>,
     /// The same of the blocks of the partition that is read.
     blocks: Vec<(Vec<u8>, Handle)>,
-    /// The separator of the block before.
+    /// The separator of the last block or partition that was passed.
     below: Option<Vec<u8>>,
-    block: Option<BlockCursor>,
+    block: Option<Reading>,
     entries: u64,
     lost: Vec<LostBlock>,
+}
+
+/// The block that is read.
+struct Reading {
+    cursor: BlockCursor,
+    separator: Vec<u8>,
+    handle: Handle,
+    /// Entries read of it.
+    entries: u64,
 }
 
 impl Salvage {
@@ -110,28 +119,35 @@ impl Salvage {
     /// The entry where the walk stands: key, tag and value; none at its end.
     #[must_use]
     pub fn entry(&self) -> Option<(&[u8], Tag, &[u8])> {
-        let block = self.block.as_ref()?;
+        let block = &self.block.as_ref()?.cursor;
         Some((block.key(), block.tag(), block.value()))
     }
 
     /// To the next entry that can be read.
     pub fn next(&mut self) {
-        if let Some(block) = &mut self.block {
-            match block.advance() {
-                Ok(()) if block.valid() => {
+        if let Some(mut block) = self.block.take() {
+            match block.cursor.advance() {
+                Ok(()) if block.cursor.valid() => {
+                    block.entries += 1;
                     self.entries += 1;
+                    self.block = Some(block);
                     return;
                 }
+                Ok(()) => self.below = Some(block.separator),
                 // What is malformed under a sound checksum was written so: the rest is lost.
-                Ok(()) | Err(_) => self.block = None,
+                Err(e) => {
+                    let Reading { separator, handle, entries, .. } = block;
+                    let damage = e.within(self.file.name(), handle.offset).into();
+                    let left = handle.entries.saturating_sub(entries);
+                    self.lose(damage, handle.offset, separator, left);
+                }
             }
         }
         while let Some((separator, handle)) = self.next_block() {
             match self.load(handle) {
-                Ok(block) => {
-                    self.block = Some(block);
+                Ok(cursor) => {
+                    self.block = Some(Reading { cursor, separator, handle, entries: 1 });
                     self.entries += 1;
-                    self.below = Some(separator);
                     return;
                 }
                 Err(e) => self.lose(e, handle.offset, separator, handle.entries),

@@ -5,27 +5,27 @@
 //!    in which file each log lies. Where its end is lost, or all of it, the other tables and logs
 //!    count as well: they are newer, or nobody knows.
 //!    A table says itself for which keyspace it was written, where the manifest does not.
-//! 2. Of each log every valid record is taken, wherever it lies.
+//! 2. Of each log every valid record is taken ([`logs`]).
 //! 3. Keyspace by keyspace, tables and logs are merged. Of each key the version with the greatest
 //!    sequence counts, and is put into the new store, unless it is a delete.
 //!
 //! Deletes come back where the table with the tombstone was merged away and one that it hid lies
 //! about: the report says when tables were taken that the manifest does not name.
 
-use super::set_aside::MARK;
+mod logs;
+
 use super::{Db, Keyspace};
-use crate::batch::{self, WriteBatch};
-use crate::entry::{Kind, Seq, Tag};
-use crate::error::{Error, Result};
+use crate::batch::WriteBatch;
+use crate::entry::{Kind, Tag};
+use crate::error::Result;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::options::Durability;
 use crate::read::Cursor;
 use crate::storage::salvage::Remains;
-use crate::storage::{File, FileId, FileKind};
+use crate::storage::{FileId, FileKind};
 use crate::table::{LostBlock, Properties, Salvage};
-use crate::version::{Catalog, Edit, LogRecord};
-use crate::wal;
+use crate::version::{Catalog, Edit};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
@@ -35,8 +35,6 @@ use terrane_policy::TableId;
 const BATCH_BYTES: usize = 1 << 20;
 /// The id, which no keyspace has, for tables of which nobody knows whose they are.
 const UNKNOWN: u32 = u32::MAX;
-/// Log numbers beyond every known one that are tried on a log whose number is not known.
-const NUMBERS_BEYOND: u64 = 1000;
 
 /// What became of one file of the damaged store.
 #[derive(Clone, Debug, Default, serde::Serialize)]
@@ -92,7 +90,7 @@ pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
     let mut known = Known::of(&remains, &mut report);
     let mut sources: BTreeMap<u32, Sources> = BTreeMap::new();
     let strays = read_tables(&remains, &mut known, &mut sources, &mut report);
-    read_logs(&remains, &known, &mut sources, &mut report)?;
+    logs::read(&remains, &known, &mut sources, &mut report);
     for (id, keyspace) in known.catalog.iter().flat_map(|c| &c.keyspaces) {
         sources.entry(id.0).or_default();
         known.names.insert(id.0, keyspace.name.clone());
@@ -145,12 +143,6 @@ impl Known {
         named.map(|(id, _)| id.0)
     }
 
-    /// Whether a table or log that the manifest does not name counts all the same: it is newer than
-    /// what can be read of the manifest, or nobody knows.
-    fn may_count(&self, number: u64) -> bool {
-        !self.whole || self.catalog.as_ref().is_none_or(|catalog| number >= catalog.next_id)
-    }
-
     /// Makes a keyspace of the new store, with the policy that it had.
     fn keyspace(
         &self,
@@ -180,11 +172,12 @@ fn read_tables(
     report: &mut Salvaged,
 ) -> bool {
     let mut present = BTreeSet::new();
-    let mut strays = 0;
+    let (mut strays, mut dead) = (0, 0);
     for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Table) {
         present.insert(id.number);
         let named = known.keyspace_of(id.number);
-        if named.is_none() && !known.may_count(id.number) {
+        if named.is_none() && known.whole {
+            dead += 1;
             continue;
         }
         let mut salvaged = SalvagedFile { file: id.to_string(), ..SalvagedFile::default() };
@@ -202,14 +195,14 @@ fn read_tables(
     }
     for info in known.catalog.iter().flat_map(Catalog::tables) {
         if !present.contains(&info.id.0) {
-            let mut file = SalvagedFile {
-                file: FileId::table(info.id.0).to_string(),
-                ..SalvagedFile::default()
-            };
             let entries = info.entries;
-            file.lost.push(format!("all of it, {entries} entries: there is no such file"));
-            report.files.push(file);
+            missing(FileId::table(info.id.0), &format!(", {entries} entries"), known, report);
         }
+    }
+    if dead > 0 {
+        report.notes.push(format!(
+            "{dead} tables that no commit names were left out: unfinished or merged away"
+        ));
     }
     if strays > 0 {
         report.notes.push(format!(
@@ -218,6 +211,16 @@ fn read_tables(
         ));
     }
     strays > 0
+}
+
+/// Reports a file that the manifest names and that is not there.
+fn missing(id: FileId, what: &str, known: &Known, report: &mut Salvaged) {
+    if !known.whole {
+        let note = format!("{id} is not there{what}: lost, or dropped by a commit that is");
+        return report.notes.push(note);
+    }
+    let lost = vec![format!("all of it{what}: there is no such file")];
+    report.files.push(SalvagedFile { file: id.to_string(), lost, ..SalvagedFile::default() });
 }
 
 impl Known {
@@ -251,102 +254,6 @@ impl Known {
     }
 }
 
-/// Takes every valid record of every log that counts.
-fn read_logs(
-    remains: &Remains,
-    known: &Known,
-    sources: &mut BTreeMap<u32, Sources>,
-    report: &mut Salvaged,
-) -> Result<()> {
-    let greatest = remains.files.iter().map(|(id, _)| id.number).max().unwrap_or(0);
-    let next = known.catalog.as_ref().map_or(0, |catalog| catalog.next_id);
-    let last = greatest.max(next).saturating_add(NUMBERS_BEYOND);
-    for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log) {
-        let mut logs = known.catalog.iter().flat_map(|c| &c.logs);
-        let named = logs.find(|log| log.file == id.number);
-        if named.is_none() && known.whole {
-            continue;
-        }
-        let mut salvaged = SalvagedFile { file: id.to_string(), ..SalvagedFile::default() };
-        if let Err(e) =
-            read_log(file, named, &remains.salts, id.number..=last, known, sources, &mut salvaged)
-        {
-            match e {
-                Error::InvalidArgument(_) => return Err(e),
-                e => salvaged.lost.push(e.to_string()),
-            }
-        }
-        report.files.push(salvaged);
-    }
-    Ok(())
-}
-
-fn read_log(
-    file: &Arc<dyn File>,
-    named: Option<&LogRecord>,
-    salts: &[u64],
-    numbers: std::ops::RangeInclusive<u64>,
-    known: &Known,
-    sources: &mut BTreeMap<u32, Sources>,
-    salvaged: &mut SalvagedFile,
-) -> Result<()> {
-    let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
-    let mut bytes = Vec::new();
-    let room = bytes.try_reserve_exact(len);
-    room.map_err(|_| Error::invalid("log", "one that memory holds", format_args!("{len} bytes")))?;
-    bytes.resize(len, 0);
-    crate::storage::read_exact_at(&**file, &mut bytes, 0)?;
-    let of = |salt: &u64| wal::record::log_of(&bytes, *salt, numbers.clone());
-    let log = named.map(LogRecord::id).or_else(|| salts.iter().find_map(of));
-    // Where a log has no record, zeros stand at its front.
-    let begun = bytes.iter().take(8).any(|b| *b != 0) && !bytes.starts_with(MARK);
-    let Some(log) = log else {
-        if begun {
-            salvaged.lost.push("all of it: its first record cannot be read".to_owned());
-        }
-        return Ok(());
-    };
-    let mut end = 0;
-    for found in wal::scan(&bytes, log)? {
-        if found.offset > end {
-            let gap = found.offset - end;
-            salvaged.lost.push(format!("{gap} bytes from {end} on, before the next record"));
-        }
-        end = found.end();
-        let from = usize::try_from(found.offset).unwrap_or(usize::MAX);
-        let from = from.saturating_add(wal::record::HEADER_BYTES);
-        let payload = bytes.get(from..).and_then(|b| b.get(..found.header.payload_bytes));
-        let batches = wal::batches(payload.unwrap_or_default()).map_while(Result::ok);
-        let numbered = (found.header.first..).zip(batches);
-        let entries = numbered.flat_map(|(seq, (_, b))| batch::decode(b).map(move |e| (seq, e)));
-        // What recovery has discarded does not count: its sequences were given again.
-        let through = named.and_then(|log| log.through).unwrap_or(Seq::MAX);
-        for (seq, entry) in entries.take_while(|(seq, _)| *seq <= through) {
-            let (kind, keyspace, key, value) = match entry {
-                Ok(entry) => entry,
-                Err(damage) => {
-                    let begins = found.offset + wal::record::HEADER_BYTES as u64;
-                    salvaged.lost.push(damage.within(file.name(), begins).to_string());
-                    break;
-                }
-            };
-            let record = known.catalog.as_ref().and_then(|c| c.keyspaces.get(&keyspace));
-            let dropped = known.whole && record.is_none();
-            if dropped || record.is_some_and(|record| seq <= record.flushed) {
-                continue;
-            }
-            let rows = &mut sources.entry(keyspace.0).or_default().log;
-            let rows = rows.get_or_insert_with(|| Arc::new(Memtable::new(len)));
-            rows.insert(key, Tag::new(seq, kind), value)?;
-            salvaged.entries += 1;
-        }
-    }
-    if end == 0 && begun {
-        salvaged.lost.push("no record of it can be read".to_owned());
-    }
-    Ok(())
-}
-
 /// One of the sequences that are merged.
 enum Source {
     Table(usize, Box<Salvage>),
@@ -359,6 +266,12 @@ impl Source {
             Source::Table(_, table) => table.entry(),
             Source::Log(log) => log.valid().then(|| (log.key(), log.tag(), log.value())),
         }
+    }
+
+    /// The name of the table.
+    fn file<'a>(&self, report: &'a Salvaged) -> &'a str {
+        let Source::Table(at, _) = self else { return "log" };
+        report.files.get(*at).map_or("table", |file| &file.file)
     }
 
     fn next(&mut self) -> Result<()> {
@@ -388,30 +301,35 @@ fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvag
     heap.extend(all.iter().enumerate().filter_map(|(n, source)| place(source, n)));
     let (mut batch, mut bytes, mut rows) = (WriteBatch::new(), 0, 0);
     let mut last = None;
-    // Kinds of entries that this release does not know, by source.
-    let mut newer = BTreeSet::new();
+    // What is wrong with entries that cannot be taken, by source.
+    let mut refused = BTreeSet::new();
     while let Some(Reverse((key, _, n))) = heap.pop() {
         let Some(source) = all.get_mut(n) else { continue };
         if last.as_ref() != Some(&key) {
             if let Some((key, tag, value)) = source.entry() {
                 match tag.kind() {
                     Some(Kind::Put) => {
-                        batch.put(keyspace.id(), key, value)?;
-                        rows += 1;
+                        if bytes + key.len() + value.len() > BATCH_BYTES {
+                            target.write(std::mem::take(&mut batch), Durability::Buffered)?;
+                            bytes = 0;
+                        }
+                        match batch.put(keyspace.id(), key, value) {
+                            Ok(()) => rows += 1,
+                            Err(e) => drop(refused.insert((n, e.to_string()))),
+                        }
                         bytes += key.len() + value.len();
                     }
                     Some(Kind::Delete) => {}
-                    None => drop(newer.insert((n, tag.kind_byte()))),
+                    None => {
+                        let newer = Kind::newer(source.file(report), tag.kind_byte());
+                        refused.insert((n, newer.to_string()));
+                    }
                 }
             }
             last = Some(key);
         }
         source.next()?;
         heap.extend(place(source, n));
-        if bytes >= BATCH_BYTES {
-            target.write(std::mem::take(&mut batch), Durability::Buffered)?;
-            bytes = 0;
-        }
     }
     if bytes > 0 || rows > 0 {
         target.write(batch, Durability::Buffered)?;
@@ -420,9 +338,8 @@ fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvag
         if let Source::Table(at, table) = source
             && let Some(file) = report.files.get_mut(at)
         {
-            let refused = newer.range((n, 0)..=(n, u8::MAX));
-            let refused = refused.map(|(_, kind)| Kind::newer(&file.file, *kind).to_string());
-            file.lost.extend(refused.collect::<Vec<_>>());
+            let refused = refused.iter().filter(|(other, _)| *other == n);
+            file.lost.extend(refused.map(|(_, why)| why.clone()));
             file.entries = table.entries();
             file.lost_blocks = table.lost().to_vec();
         }

@@ -262,11 +262,11 @@ impl Directory {
         Ok(())
     }
 
-    /// The salt of the store that `CURRENT` names, if it can be read.
-    pub(super) fn salt(medium: &dyn Medium) -> Option<u64> {
+    /// The salt of the store and the generation that `CURRENT` names, if it can be read.
+    pub(super) fn current(medium: &dyn Medium) -> Option<(u64, u64)> {
         let mut bytes = vec![0; 2 * COPY];
         let n = medium.open(CURRENT).and_then(|file| file.read_at(&mut bytes, 0)).ok()?;
-        decode_current(bytes.get(..n)?).map(|(id, ..)| id.salt())
+        decode_current(bytes.get(..n)?).map(|(id, generation, _)| (id.salt(), generation))
     }
 
     fn sync_names(&self) -> Result<()> {

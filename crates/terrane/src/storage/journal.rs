@@ -209,6 +209,7 @@ impl Journal {
         let bytes = read_region(&*file, base, capacity)?;
         let scan = scan(&bytes, id, file.name(), base)?;
         let replayed = replay(file.name(), &scan.records)?;
+        let witnessed = is_witnessed(&scan);
         let Scan { records, repaired, end, discarded_bytes, capacity, inherited, witness, .. } =
             scan;
         let index = records.len() as u64;
@@ -226,9 +227,6 @@ impl Journal {
             unconfirmed: last.map(|(at, payload)| (*at, payload.to_vec())),
             witness_stale: witness != index,
         };
-        // The last record's witness may not be durable, a record behind it that was never synced may
-        // be there, and a witness may have been refused.
-        let witnessed = witness.saturating_add(3) >= index;
         Ok(Opened { journal, replayed, repaired, discarded_bytes, witnessed })
     }
 
@@ -585,12 +583,24 @@ fn later(mirrors: [&[u8]; 2], at: usize, index: u64, id: JournalId) -> Option<(u
     })
 }
 
+/// Whether the witness is as new as a crash may leave it. The last record's may not be durable, a
+/// record behind it that was never synced may be there, and a witness may have been refused.
+fn is_witnessed(scan: &Scan<'_>) -> bool {
+    scan.witness.saturating_add(3) >= scan.records.len() as u64
+}
+
 /// What can be read of a damaged journal.
 pub(super) struct Records {
     /// The records from the first up to one that cannot be read, without the region header.
     pub payloads: Vec<Vec<u8>>,
-    /// Whether nothing is left behind the last of them.
+    /// Whether these are all, as far as anything there knows.
     pub whole: bool,
+    /// The salt of the store.
+    pub salt: u64,
+    /// How many commits the store has made, through the last of them.
+    pub commits: u64,
+    /// Bytes behind them of a commit that never ended.
+    pub discarded_bytes: u64,
 }
 
 /// Reads what a damaged region still holds.
@@ -600,16 +610,27 @@ pub(super) fn salvage(
     capacity: u64,
     generation: u64,
 ) -> Result<Records> {
-    let bytes = read_region(file, base, capacity)?;
+    let mut bytes = read_region(file, base, capacity)?;
     let copies = [0, bytes.len() / 2].into_iter().find_map(|at| first_at(&bytes, at));
-    let (id, _) = copies.filter(|(id, _)| id.generation == generation).ok_or_else(|| {
+    let (id, capacity) = copies.filter(|(id, _)| id.generation == generation).ok_or_else(|| {
         let expected = format!("the first record of generation {generation}");
         Corruption::new(file.name(), base, expected, "no valid copy of it")
     })?;
+    let there = bytes.len() as u64;
+    if there < capacity {
+        fill(&mut bytes, capacity, file.name())?;
+    }
     let found = prefix(&bytes, id, file.name(), base)?;
-    let whole = found.lost.is_none() && found.discarded_bytes == 0;
+    let records = found.records.len() as u64;
+    let whole = found.lost.is_none() && there == capacity && is_witnessed(&found);
     let payloads = found.records.iter().map(|(_, payload)| payload.to_vec()).collect();
-    Ok(Records { payloads, whole })
+    Ok(Records {
+        payloads,
+        whole,
+        salt: id.store.salt(),
+        commits: found.inherited.commits + records,
+        discarded_bytes: found.discarded_bytes,
+    })
 }
 
 /// The generation of the region whose first record lies at `base`, if one does, and its bytes.

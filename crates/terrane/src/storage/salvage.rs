@@ -16,6 +16,7 @@ use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot};
 use crate::storage::{Directory, File, FileId, FileKind, read_exact_at};
 use crate::table::footer::{self, FOOTER_BYTES, Footer};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes that a search reads at once.
@@ -28,12 +29,16 @@ pub struct Remains {
     pub edits: Vec<Vec<u8>>,
     /// Whether these are all edits, as far as the manifest can tell.
     pub whole: bool,
+    /// The files that live after them, with their lengths, in bytes.
+    pub named: BTreeMap<FileId, u64>,
     /// Tables and logs, by number.
     pub files: Vec<(FileId, Arc<dyn File>)>,
     /// Salts that its checksums may have: that of the store, and those of its tables.
     pub salts: Vec<u64>,
     /// What was wrong, a sentence each.
     pub notes: Vec<String>,
+    /// Whether anything there is a store's.
+    is_store: bool,
 }
 
 /// What is left of a store in a directory.
@@ -42,12 +47,17 @@ pub struct Remains {
 /// A failing medium.
 pub fn directory(medium: &dyn Medium) -> Result<Remains> {
     let mut remains = Remains::default();
-    remains.salts.extend(Directory::salt(medium));
+    let current = Directory::current(medium);
+    remains.salts.extend(current.map(|(salt, _)| salt));
     let names = medium.list()?;
+    remains.is_store = current.is_some();
     let mut manifests: Vec<_> =
         names.iter().filter_map(|n| Some((Directory::manifest_generation(n)?, n))).collect();
     manifests.sort_unstable();
+    let newest = manifests.last().map(|(generation, _)| *generation);
+    let mut manifest = None;
     for (generation, name) in manifests.into_iter().rev() {
+        remains.is_store = true;
         let read = medium.open(name).and_then(|file| {
             let len = file.len()?;
             journal::salvage(&*file, 0, len, generation)
@@ -55,6 +65,10 @@ pub fn directory(medium: &dyn Medium) -> Result<Remains> {
         match read {
             Ok(records) if !records.payloads.is_empty() => {
                 remains.take(name, &records)?;
+                // A later one that never came to be named may be unreadable.
+                let last = current.map(|(_, named)| named).or(newest);
+                remains.whole &= last <= Some(generation);
+                manifest = Some((name, records));
                 break;
             }
             Ok(_) => remains.notes.push(format!("{name} has no record that can be read")),
@@ -70,7 +84,11 @@ pub fn directory(medium: &dyn Medium) -> Result<Remains> {
                 Ok(file) => remains.add(id, file),
                 Err(e) => remains.notes.push(e.to_string()),
             }
+            remains.is_store = true;
         }
+    }
+    if let Some((name, records)) = manifest {
+        remains.compare_commits(name, &records);
     }
     Ok(remains)
 }
@@ -89,7 +107,8 @@ pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
             Slot::Valid(slot) => {
                 let region = (slot.generation, slot.journal_offset, slot.journal_len);
                 newest = newest.max(Some(region));
-                remains.salts.push(slot.id.salt());
+                remains.is_store = true;
+                remains.add_salt(slot.id.salt());
             }
             _ => remains.notes.push(format!("the superblock at {offset} cannot be read")),
         }
@@ -123,22 +142,50 @@ impl Remains {
     /// Whether there is nothing of a store.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.edits.is_empty() && self.files.is_empty()
+        !self.is_store && self.edits.is_empty() && self.files.is_empty()
+    }
+
+    fn add_salt(&mut self, salt: u64) {
+        if !self.salts.contains(&salt) {
+            self.salts.push(salt);
+        }
+    }
+
+    /// Doubts a manifest that does not have every commit after which a table was begun, as opening
+    /// does.
+    fn compare_commits(&mut self, manifest: &str, records: &Records) {
+        let tables = self.files.iter().filter(|(id, _)| id.kind == FileKind::Table);
+        let unnamed = tables.filter(|(id, _)| !self.named.contains_key(id));
+        let footers = unnamed.filter_map(|(id, file)| Some((*id, footer_of(&**file)?)));
+        let mut later =
+            footers.filter(|(_, f)| f.salt == records.salt && f.commits > records.commits);
+        if let Some((id, footer)) = later.next() {
+            self.whole = false;
+            self.notes.push(format!(
+                "{manifest} has {} commits, and there were {} before table {id}",
+                records.commits, footer.commits
+            ));
+        }
     }
 
     /// Takes a file, and the salt of a table.
     fn add(&mut self, id: FileId, file: Arc<dyn File>) {
-        let salt = footer_of(&*file).filter(|_| id.kind == FileKind::Table).map(|f| f.salt);
-        self.salts.extend(salt.filter(|salt| !self.salts.contains(salt)));
+        if let Some(footer) = footer_of(&*file).filter(|_| id.kind == FileKind::Table) {
+            self.add_salt(footer.salt);
+        }
         self.files.push((id, file));
     }
 
     /// Takes what a manifest's records say; returns where the files lie that live after them.
     fn take(&mut self, name: &str, records: &Records) -> Result<Vec<(FileId, Placement)>> {
         self.whole = records.whole;
+        self.add_salt(records.salt);
         if !records.whole {
             let read = records.payloads.len();
             self.notes.push(format!("{name} can be read through record {read} and not beyond"));
+        } else if records.discarded_bytes > 0 {
+            let bytes = records.discarded_bytes;
+            self.notes.push(format!("{name} ends with {bytes} bytes of a commit that never ended"));
         }
         let pairs: Vec<_> = records.payloads.iter().map(|p| (0, p.as_slice())).collect();
         let mut replayed = replay(name, &pairs);
@@ -152,6 +199,7 @@ impl Remains {
         }
         let replayed = replayed?;
         self.edits = replayed.edits;
+        self.named = replayed.live.iter().map(|(id, placement)| (*id, placement.len)).collect();
         Ok(replayed.live.into_iter().collect())
     }
 }
@@ -181,8 +229,8 @@ fn find_tables(backing: &Arc<dyn File>, len: u64, remains: &mut Remains) -> Resu
     let magic = footer::MAGIC_BYTES;
     let mut base = RESERVED;
     while base < len {
-        // Windows overlap, so that none cuts a footer's magic in two.
-        let window = (WINDOW + magic.len() as u64).min(len - base);
+        // Windows overlap by less than a footer's magic: none cuts one in two, and no two have one.
+        let window = (WINDOW + magic.len() as u64 - 1).min(len - base);
         let mut bytes = vec![0; usize::try_from(window).unwrap_or(0)];
         read_exact_at(&**backing, &mut bytes, base)?;
         for at in bytes.windows(magic.len()).enumerate().filter(|(_, b)| *b == magic) {

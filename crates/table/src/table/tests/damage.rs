@@ -113,6 +113,8 @@ struct Parts {
     blocks: Vec<Vec<Entry>>,
     separators: Vec<(Vec<u8>, Tag)>,
     counts: Vec<u64>,
+    /// Bytes that the second entry of each block is said to share with the first.
+    shared: usize,
     /// Of the keys of each partition.
     hashes: [Vec<u64>; 2],
     /// Entries between restart points of an index.
@@ -141,6 +143,7 @@ impl Parts {
             blocks: entries.chunks(2).map(<[_]>::to_vec).collect(),
             separators: [2, 4, 6].map(|key| (vec![key], Tag(0))).into(),
             counts: vec![2; 3],
+            shared: 0,
             hashes: [&entries[..4], &entries[4..]]
                 .map(|entries| entries.iter().map(|(key, ..)| key_hash(key)).collect()),
             interval: 1,
@@ -163,7 +166,12 @@ impl Parts {
     }
 
     /// Writes the parts as a table and checks it.
-    fn check(mut self) -> Result<Vec<crate::error::Corruption>> {
+    fn check(self) -> Result<Vec<crate::error::Corruption>> {
+        let (file, info) = self.write();
+        open(&file, &info).and_then(|table| table.check())
+    }
+
+    fn write(mut self) -> (Arc<MemFile>, Arc<TableInfo>) {
         let sealer = Sealer::new(seed(self.info.salt, self.info.id.0), Compression::None);
         let mut file = Vec::new();
         let mut indexes = [0, 1].map(|_| BlockWriter::new(self.interval));
@@ -171,7 +179,7 @@ impl Parts {
         for (n, ((block, (key, tag)), &entries)) in blocks.enumerate() {
             let mut writer = BlockWriter::new(16);
             for (key, tag, value) in block {
-                writer.add(0, key, *tag, value);
+                writer.add(self.shared, key, *tag, value);
             }
             let offset = file.len() as u64;
             sealer.seal(writer.finish(), offset, &mut file);
@@ -223,7 +231,7 @@ impl Parts {
         Footer { table, salt, commits, data_len, directory_offset, directory_len }
             .encode(&mut file);
         self.info.bytes = file.len() as u64;
-        open(&MemFile::holding(file), &Arc::new(self.info)).and_then(|table| table.check())
+        (MemFile::holding(file), Arc::new(self.info))
     }
 }
 
@@ -278,6 +286,24 @@ fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
         edit(&mut parts.info);
         assert!(matches!(parts.check(), Err(Error::Corrupt(_))));
     }
+}
+
+#[test]
+fn a_salvage_reports_malformed_entries_under_a_sound_checksum() {
+    let read = |shared| {
+        let (file, _) = Parts { shared, ..Parts::sound() }.write();
+        let mut salvage = Salvage::open(file).unwrap();
+        let mut keys = Vec::new();
+        while let Some((key, ..)) = salvage.entry() {
+            keys.extend_from_slice(key);
+            salvage.next();
+        }
+        let lost = salvage.lost().iter().map(|l| (l.from.clone(), l.through.clone(), l.entries));
+        (keys, lost.collect::<Vec<_>>())
+    };
+    assert_eq!(read(0), (vec![1, 2, 3, 4, 5, 6], vec![]));
+    let after = |key: u8| (Some(vec![key]), vec![key + 2], 1);
+    assert_eq!(read(9), (vec![1, 3, 5], vec![(None, vec![2], 1), after(2), after(4)]));
 }
 
 #[test]
