@@ -328,6 +328,27 @@ fn records_of_a_reused_log_come_back_when_the_manifest_is_damaged() {
 }
 
 #[test]
+fn logs_that_a_lost_commit_opened_come_back() {
+    let place = Place::new();
+    place.run(&["put", "db", "first", "1"]).ok();
+    let manifest = files(&place, "MANIFEST").remove(0);
+    let old = std::fs::read(&manifest).unwrap();
+    let input: String = (0..200).map(|n| format!("{n:06}\t{}\n", "v".repeat(200_000))).collect();
+    place.run_with_input(&["load", "db", "--format", "tsv"], input.as_bytes()).ok();
+    let before = rows(&place, "db", "default");
+    for table in files(&place, ".sst") {
+        std::fs::remove_file(table).unwrap();
+    }
+    std::fs::write(manifest, old).unwrap();
+    let run = repair(&place);
+    run.fails(6, &["not all of it"]);
+    let report = String::from_utf8(run.out).unwrap();
+    assert!(report.contains("the commit that opened it is lost"), "{report}");
+    let after = rows(&place, "new", "default");
+    assert!(after.len() > 50 && after.iter().all(|(k, v)| before.get(k) == Some(v)), "{report}");
+}
+
+#[test]
 fn tables_that_no_commit_names_are_no_loss_of_a_sound_store() {
     let place = store();
     let before = both(&place, "db");

@@ -88,6 +88,10 @@ struct Sources {
 pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
     let mut report = Salvaged { notes: remains.notes.clone(), ..Salvaged::default() };
     let mut known = Known::of(&remains, &mut report);
+    if let Some(note) = logs::lost_commit(&remains, &known) {
+        report.notes.push(note);
+        known.whole = false;
+    }
     let mut sources: BTreeMap<u32, Sources> = BTreeMap::new();
     let strays = read_tables(&remains, &mut known, &mut sources, &mut report);
     logs::read(&remains, &known, &mut sources, &mut report);

@@ -13,7 +13,7 @@ use terrane_policy::sort_by;
 
 /// Numbers from the next one on that are tried: more than commits in the rest of a journal's region
 /// give, and tried at once.
-const NUMBERS: u64 = 1 << 14;
+pub(super) const NUMBERS: u64 = 1 << 14;
 
 /// Refuses a journal where a log of the store knows of a later commit.
 pub(super) fn check_log_numbers(storage: &dyn Storage, catalog: &Catalog) -> Result<()> {

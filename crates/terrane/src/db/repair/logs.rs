@@ -8,6 +8,7 @@
 use super::{Known, Salvaged, SalvagedFile, Sources, missing};
 use crate::batch;
 use crate::db::set_aside::MARK;
+use crate::db::witness::NUMBERS;
 use crate::entry::{Seq, Tag};
 use crate::error::{Error, Result};
 use crate::memtable::Memtable;
@@ -15,12 +16,29 @@ use crate::storage::salvage::Remains;
 use crate::storage::{File, FileId, FileKind};
 use crate::version::LogRecord;
 use crate::wal;
-use crate::wal::record::{Found, HEADER_BYTES};
+use crate::wal::record::{Found, HEADER_BYTES, log_in};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Log numbers beyond every known one that are tried on a log whose number is not known.
 const NUMBERS_BEYOND: u64 = 1000;
+
+/// What a log says against a manifest that seems whole: it has a number that the manifest has not given
+/// yet, so the commit that opened it is lost ([`witness`](crate::db::witness)).
+pub(super) fn lost_commit(remains: &Remains, known: &Known) -> Option<String> {
+    let catalog = known.catalog.as_ref().filter(|_| known.whole)?;
+    let numbers = catalog.next_id..=catalog.next_id.saturating_add(NUMBERS);
+    remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log).find_map(|(id, file)| {
+        let named = catalog.logs.iter().find(|log| log.file == id.number);
+        let own = |log: &LogRecord| log_in(&**file, log.salt, log.number..=log.number);
+        if named.is_some_and(|log| own(log).is_ok_and(|own| own.is_some())) {
+            return None;
+        }
+        let of = |salt: &u64| log_in(&**file, *salt, numbers.clone()).ok().flatten();
+        let log = remains.salts.iter().find_map(of)?;
+        Some(format!("{id} holds log {}: the commit that opened it is lost", log.number))
+    })
+}
 
 /// Takes every valid record of every log that counts.
 pub(super) fn read(
