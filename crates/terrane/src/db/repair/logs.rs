@@ -185,7 +185,9 @@ impl Log<'_> {
         let through = through.unwrap_or(Seq::MAX);
         let mut end = 0;
         for found in wal::scan(&bytes, log)? {
-            if found.offset > end && !sound {
+            // A log that is not in use begins with zeros, and older records may follow.
+            let is_spare = end == 0 && !begun && !known.whole;
+            if found.offset > end && !sound && !is_spare {
                 let gap = found.offset - end;
                 let lost = format!("{gap} bytes from {end} on, before the next record");
                 self.salvaged.lost.push(lost);
