@@ -296,10 +296,11 @@ impl Error {
         Error::Short(Box::new(Short { action, file: file.to_owned(), offset, expected, found }))
     }
 
-    /// A change that is refused, as the store is only read.
+    /// A change that is refused, as the store was opened to be read only.
     #[must_use]
     pub fn read_only(action: &'static str, file: &str) -> Self {
-        Error::io(action, file, 0, io::ErrorKind::ReadOnlyFilesystem.into())
+        let why = Said("the store was opened read-only".to_owned());
+        Error::io(action, file, 0, io::Error::new(io::ErrorKind::ReadOnlyFilesystem, why))
     }
 
     /// `file` has something that this release, which knows `supported`, does not know.

@@ -138,7 +138,9 @@ impl Engine {
         let sealed: u64 = state.sealed_logs.iter().map(|log| log.bytes).sum();
         drop(state);
         let mut space = self.storage.space()?;
-        space.live += sealed + self.counters.log_end.load(Ordering::Relaxed);
+        let needed = space.live + sealed + self.counters.log_end.load(Ordering::Relaxed);
+        // The journal's region may not be allocated to its end.
+        space.live = needed.min(space.taken);
         let problems = |id| {
             let record = catalog.keyspaces.get(&id);
             record.map_or_else(Vec::new, |record| PolicyOptions::stored(&record.policy).1)
