@@ -30,7 +30,7 @@ fn json(stats: &Stats) -> Map<String, Value> {
     let mut since_open = serde_json::to_value(stats).unwrap_or_default();
     let mut lasting = Map::new();
     if let Some(since_open) = since_open.as_object_mut() {
-        let names = ["keyspaces", "last_sequence", "space", "logs"];
+        let names = ["keyspaces", "last_sequence", "space", "logs", "set_aside_bytes"];
         lasting.extend(names.iter().filter_map(|name| since_open.remove_entry(*name)));
     }
     lasting.insert("totals".into(), serde_json::to_value(totals(stats)).unwrap_or_default());
