@@ -224,7 +224,11 @@ impl Medium for NativeMedium {
     fn remove(&self, name: &str) -> Result<()> {
         self.refuse_if_read_only("remove", name)?;
         let path = self.dir.join(name);
+        // While it is open its room is not given back, which takes a while: that is when this is closed,
+        // and no file waits to be opened.
+        let kept = fs::File::open(&path);
         let removed = self.handles.repoint(&[&path], || fs::remove_file(&path));
+        drop(kept);
         removed.map_err(|e| Error::io("remove", name, 0, e))
     }
 
