@@ -73,7 +73,7 @@ pub enum Unread {
 /// Reads what `encode` wrote.
 ///
 /// # Errors
-/// [`Unread`] for other bytes.
+/// What keeps the bytes from being read.
 pub fn decode(bytes: &[u8]) -> Result<Record<'_>, Unread> {
     let mut unknown = None;
     take_record(bytes, &mut unknown).ok_or(unknown.map_or(Unread::Malformed, Unread::Kind))
