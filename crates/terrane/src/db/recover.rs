@@ -14,7 +14,6 @@
 //! 6. Where there is no room for that, the store opens all the same, to be read: the memtables are
 //!    shown, the logs stay as they are, and no write is taken until it is opened again with room. A
 //!    read-only store stops before step 3.
-//! 7. Remove files that the catalog does not name: leftovers of work that never took effect.
 
 use super::commit::Writer;
 use super::state::{SealedLog, SpareLog, View};
@@ -121,10 +120,10 @@ impl Engine {
             Err(full @ Error::NoSpace(_)) => {
                 self.log_sync.poison(&full);
                 self.only_show(logs, done.next);
+                self.remove_strays()
             }
-            went_on => went_on?,
+            went_on => went_on,
         }
-        self.remove_strays()
     }
 
     /// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
@@ -257,7 +256,8 @@ impl Engine {
         *lock(&self.writer) = appending;
     }
 
-    /// Removes files that no edit names, but those that the storage keeps as orphans.
+    /// Removes the files of a beginning that had no room: those that no edit names, but for the orphans
+    /// that the storage keeps. What was left over before, it has removed.
     fn remove_strays(&self) -> Result<()> {
         let catalog = lock(&self.state).catalog.clone();
         let mut named: SortedSet<FileId> = SortedSet::default();
