@@ -11,7 +11,7 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::storage::{FileId, read_exact_at, write_all_at};
 use crate::version::{Change, SetAside};
-use crate::wal::{batches, record::HEADER_BYTES, scan};
+use crate::wal::scan;
 
 /// What a file with discarded records begins with.
 pub(super) const MARK: &[u8; 8] = b"setaside";
@@ -67,10 +67,7 @@ impl Db {
         read_exact_at(&*file, &mut bytes, MARK.len() as u64)?;
         let mut found = Vec::new();
         for record in scan(&bytes, kept.log)? {
-            let at = usize::try_from(record.offset).unwrap_or(usize::MAX) + HEADER_BYTES;
-            let payload = bytes.get(at..).and_then(|b| b.get(..record.header.payload_bytes));
-            let payload = batches(payload.unwrap_or_default()).map_while(Result::ok);
-            for (seq, (_, batch)) in (record.header.first..).zip(payload) {
+            for (seq, batch) in record.batches(&bytes) {
                 // One with an entry of a later release's kind cannot be read.
                 found.extend(WriteBatch::from_encoded(batch.to_vec()).map(|batch| (seq, batch)));
             }
@@ -85,13 +82,14 @@ impl Db {
     pub fn drop_set_aside(&self) -> Result<u64> {
         let engine = self.engine();
         let manifest = engine.manifest()?;
-        let kept = self.set_aside();
+        let catalog = lock(&engine.state).catalog.clone();
+        let kept = &catalog.set_aside;
         if !kept.is_empty() {
             let changes = kept.iter().map(|k| Change::DropSetAside { file: k.file }).collect();
             let dropped: Vec<_> = kept.iter().map(|k| FileId::log(k.file)).collect();
             drop(engine.commit_edit(&manifest, changes, &[], &dropped)?);
             dropped.into_iter().for_each(|file| engine.bury(file));
         }
-        Ok(kept.iter().fold(0, |sum, k| k.bytes.saturating_add(sum)))
+        Ok(catalog.set_aside_bytes())
     }
 }

@@ -6,14 +6,36 @@
 //! the log that was there before.
 
 use crate::error::{Corruption, Result};
-use crate::storage::{FileId, FileKind, Storage};
+use crate::storage::{File, FileId, FileKind, Storage};
 use crate::version::Catalog;
-use crate::wal::record;
+use crate::wal::{LogId, record};
 use terrane_policy::sort_by;
 
 /// Numbers from the next one on that are tried: more than commits in the rest of a journal's region
 /// give, and tried at once.
-pub(super) const NUMBERS: u64 = 1 << 14;
+const NUMBERS: u64 = 1 << 14;
+
+/// The log of a store with one of these salts that a log file holds, if a commit opened it that the
+/// catalog does not have.
+pub(super) fn later_log(
+    file: &dyn File,
+    number: u64,
+    salts: &[u64],
+    catalog: &Catalog,
+) -> Result<Option<LogId>> {
+    if let Some(own) = catalog.logs.iter().find(|log| log.file == number)
+        && record::log_in(file, own.salt, own.number..=own.number)?.is_some()
+    {
+        return Ok(None);
+    }
+    let numbers = catalog.next_id..=catalog.next_id.saturating_add(NUMBERS);
+    for salt in salts {
+        if let Some(log) = record::log_in(file, *salt, numbers.clone())? {
+            return Ok(Some(log));
+        }
+    }
+    Ok(None)
+}
 
 /// Refuses a journal where a log of the store knows of a later commit.
 pub(super) fn check_log_numbers(storage: &dyn Storage, catalog: &Catalog) -> Result<()> {
@@ -23,15 +45,9 @@ pub(super) fn check_log_numbers(storage: &dyn Storage, catalog: &Catalog) -> Res
     logs.retain(|id| id.kind == FileKind::Log);
     logs.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
     sort_by(&mut logs, Ord::cmp);
-    let numbers = catalog.next_id..=catalog.next_id.saturating_add(NUMBERS);
     for id in logs {
         let file = storage.open(id)?;
-        if let Some(own) = catalog.logs.iter().find(|log| log.file == id.number)
-            && record::log_in(&*file, own.salt, own.number..=own.number)?.is_some()
-        {
-            continue;
-        }
-        if let Some(log) = record::log_in(&*file, storage.id().salt(), numbers.clone())? {
+        if let Some(log) = later_log(&*file, id.number, &[storage.id().salt()], catalog)? {
             let expected =
                 format!("records of a log below {}, which none had yet", catalog.next_id);
             let found =

@@ -35,6 +35,8 @@ use std::sync::Arc;
 
 mod orphans;
 
+pub(super) use orphans::footer;
+
 const CURRENT: &str = "CURRENT";
 const CURRENT_TEMP: &str = "CURRENT.tmp";
 const CREATING: &str = "CREATING";

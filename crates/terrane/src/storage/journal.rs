@@ -151,22 +151,33 @@ impl Journal {
         } else {
             write_all_at(&*file, &bytes, base)?;
         }
-        let journal = Journal {
+        let journal = Journal { index: 1, end, ..Journal::at(file, base, capacity, id, inherited) };
+        journal.witness();
+        journal.file.sync()?;
+        Ok(journal)
+    }
+
+    /// A journal in a region, of which nothing is known yet.
+    fn at(
+        file: Arc<dyn File>,
+        base: u64,
+        capacity: u64,
+        id: JournalId,
+        inherited: Inherited,
+    ) -> Self {
+        Journal {
             file,
             base,
             capacity,
             id,
             inherited,
-            index: 1,
-            end,
+            index: 0,
+            end: 0,
             appended: 0,
             in_doubt: false,
             unconfirmed: None,
             witness_stale: false,
-        };
-        journal.witness();
-        journal.file.sync()?;
-        Ok(journal)
+        }
     }
 
     /// Copies the journal, record by record, into another region of the same capacity, from `base`
@@ -182,19 +193,8 @@ impl Journal {
         write_all_at(&*file, &bytes, base)?;
         file.sync()?;
         let Journal { capacity, inherited, index, end, appended, in_doubt, .. } = *self;
-        let copy = Journal {
-            file,
-            base,
-            capacity,
-            id,
-            inherited,
-            index,
-            end,
-            appended,
-            in_doubt,
-            unconfirmed: None,
-            witness_stale: true,
-        };
+        let fresh = Journal::at(file, base, capacity, id, inherited);
+        let copy = Journal { index, end, appended, in_doubt, witness_stale: true, ..fresh };
         copy.witness();
         Ok(copy)
     }
@@ -215,17 +215,11 @@ impl Journal {
         let index = records.len() as u64;
         let last = records.last().filter(|_| index > 1);
         let journal = Journal {
-            file,
-            base,
-            capacity,
-            id,
-            inherited,
             index,
             end,
-            appended: 0,
-            in_doubt: false,
             unconfirmed: last.map(|(at, payload)| (*at, payload.to_vec())),
             witness_stale: witness != index,
+            ..Journal::at(file, base, capacity, id, inherited)
         };
         Ok(Opened { journal, replayed, repaired, discarded_bytes, witnessed })
     }

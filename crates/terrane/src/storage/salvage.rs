@@ -9,13 +9,14 @@
 //!    and a table in several extents is not found.)
 
 use crate::error::Result;
+use crate::storage::directory::footer;
 use crate::storage::journal::{self, Records};
 use crate::storage::medium::Medium;
 use crate::storage::record::{Placement, replay};
 use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot};
 use crate::storage::{Directory, File, FileId, FileKind, read_exact_at};
-use crate::table::footer::{self, FOOTER_BYTES, Footer};
+use crate::table::footer::{FOOTER_BYTES, Footer, MAGIC_BYTES};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -156,7 +157,7 @@ impl Remains {
     fn compare_commits(&mut self, manifest: &str, records: &Records) {
         let tables = self.files.iter().filter(|(id, _)| id.kind == FileKind::Table);
         let unnamed = tables.filter(|(id, _)| !self.named.contains_key(id));
-        let footers = unnamed.filter_map(|(id, file)| Some((*id, footer_of(&**file)?)));
+        let footers = unnamed.filter_map(|(id, file)| Some((*id, footer(&**file).ok().flatten()?)));
         let mut later =
             footers.filter(|(_, f)| f.salt == records.salt && f.commits > records.commits);
         if let Some((id, footer)) = later.next() {
@@ -170,7 +171,7 @@ impl Remains {
 
     /// Takes a file, and the salt of a table.
     fn add(&mut self, id: FileId, file: Arc<dyn File>) {
-        if let Some(footer) = footer_of(&*file).filter(|_| id.kind == FileKind::Table) {
+        if let Some(footer) = footer(&*file).ok().flatten().filter(|_| id.kind == FileKind::Table) {
             self.add_salt(footer.salt);
         }
         self.files.push((id, file));
@@ -204,13 +205,6 @@ impl Remains {
     }
 }
 
-fn footer_of(file: &dyn File) -> Option<Footer> {
-    let len = file.len().ok()?;
-    let mut bytes = [0; FOOTER_BYTES];
-    read_exact_at(file, &mut bytes, len.checked_sub(FOOTER_BYTES as u64)?).ok()?;
-    Footer::decode(&bytes, file.name(), len).ok()
-}
-
 /// The region of the newest generation whose first record lies at the front of a unit.
 fn find_journal(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>> {
     let mut found = None;
@@ -226,7 +220,7 @@ fn find_journal(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>>
 
 /// Tables that lie in one piece: a footer that says where its file begins, at the front of a unit.
 fn find_tables(backing: &Arc<dyn File>, len: u64, remains: &mut Remains) -> Result<()> {
-    let magic = footer::MAGIC_BYTES;
+    let magic = MAGIC_BYTES;
     let mut base = RESERVED;
     while base < len {
         // Windows overlap by less than a footer's magic: none cuts one in two, and no two have one.

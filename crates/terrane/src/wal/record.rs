@@ -259,6 +259,14 @@ impl Found {
     pub fn end(&self) -> u64 {
         self.offset + record_bytes(self.header.payload_bytes)
     }
+
+    /// Its batches, each with its sequence. `bytes` are those that it was found in.
+    pub fn batches<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = (Seq, &'a [u8])> + use<'a> {
+        let at = usize::try_from(self.offset).unwrap_or(usize::MAX).saturating_add(HEADER_BYTES);
+        let payload = bytes.get(at..).and_then(|b| b.get(..self.header.payload_bytes));
+        let batches = batches(payload.unwrap_or_default()).map_while(Result::ok);
+        (self.header.first..).zip(batches.map(|(_, batch)| batch))
+    }
 }
 
 /// The log of the store with this salt whose record lies at the front of `bytes`, if its number is

@@ -8,7 +8,7 @@
 use super::{Known, Salvaged, SalvagedFile, Sources, missing};
 use crate::batch;
 use crate::db::set_aside::MARK;
-use crate::db::witness::NUMBERS;
+use crate::db::witness::later_log;
 use crate::entry::{Seq, Tag};
 use crate::error::{Error, Result};
 use crate::memtable::Memtable;
@@ -16,7 +16,7 @@ use crate::storage::salvage::Remains;
 use crate::storage::{File, FileId, FileKind};
 use crate::version::LogRecord;
 use crate::wal;
-use crate::wal::record::{Found, HEADER_BYTES, log_in};
+use crate::wal::record::{Found, HEADER_BYTES};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,15 +27,8 @@ const NUMBERS_BEYOND: u64 = 1000;
 /// yet, so the commit that opened it is lost ([`witness`](crate::db::witness)).
 pub(super) fn lost_commit(remains: &Remains, known: &Known) -> Option<String> {
     let catalog = known.catalog.as_ref().filter(|_| known.whole)?;
-    let numbers = catalog.next_id..=catalog.next_id.saturating_add(NUMBERS);
     remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log).find_map(|(id, file)| {
-        let named = catalog.logs.iter().find(|log| log.file == id.number);
-        let own = |log: &LogRecord| log_in(&**file, log.salt, log.number..=log.number);
-        if named.is_some_and(|log| own(log).is_ok_and(|own| own.is_some())) {
-            return None;
-        }
-        let of = |salt: &u64| log_in(&**file, *salt, numbers.clone()).ok().flatten();
-        let log = remains.salts.iter().find_map(of)?;
+        let log = later_log(&**file, id.number, &remains.salts, catalog).ok().flatten()?;
         Some(format!("{id} holds log {}: the commit that opened it is lost", log.number))
     })
 }
@@ -211,11 +204,8 @@ impl Log<'_> {
         sources: &mut BTreeMap<u32, Sources>,
     ) {
         let begins = found.offset.saturating_add(HEADER_BYTES as u64);
-        let from = usize::try_from(begins).unwrap_or(usize::MAX);
-        let payload = bytes.get(from..).and_then(|b| b.get(..found.header.payload_bytes));
-        let batches = wal::batches(payload.unwrap_or_default()).map_while(Result::ok);
-        let numbered = (found.header.first..).zip(batches);
-        let entries = numbered.flat_map(|(seq, (_, b))| batch::decode(b).map(move |e| (seq, e)));
+        let batches = found.batches(bytes);
+        let entries = batches.flat_map(|(seq, b)| batch::decode(b).map(move |e| (seq, e)));
         for (seq, entry) in entries.take_while(|(seq, _)| *seq <= through) {
             let (kind, keyspace, key, value) = match entry {
                 Ok(entry) => entry,

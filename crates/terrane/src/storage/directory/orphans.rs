@@ -61,7 +61,7 @@ impl Directory {
 }
 
 /// The footer of a table, if the file ends with one that can be read.
-fn footer(file: &dyn File) -> Result<Option<Footer>> {
+pub(in crate::storage) fn footer(file: &dyn File) -> Result<Option<Footer>> {
     let len = file.len()?;
     let Some(at) = len.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };
     let mut bytes = [0; FOOTER_BYTES];
