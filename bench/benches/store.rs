@@ -3,8 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used)] // criterion's macros make undocumented items
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use std::ops::Bound;
-use terrane::{Db, Durability, Keyspace, Options, Range, WriteBatch};
+use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
 
 const ENTRIES: u64 = 200_000;
 
@@ -114,9 +113,8 @@ fn reads(c: &mut Criterion) {
     group.throughput(Throughput::Elements(100));
     group.bench_function("a scan of 100", |b| {
         b.iter(|| {
-            let from = Bound::Included(random.key().to_vec());
-            let mut scan = place.keyspace.scan(Range { from, to: Bound::Unbounded }).unwrap();
-            (0..100).take_while(|_| scan.next().unwrap().is_some()).count()
+            let mut cursor = place.keyspace.cursor(random.key()..).unwrap();
+            (0..100).take_while(|_| cursor.next().unwrap().is_some()).count()
         });
     });
     group.finish();

@@ -20,7 +20,7 @@ use terrane::storage::medium::{Medium, MemoryMedium};
 use terrane::storage::{FileId, write_all_at};
 use terrane::table::footer::FOOTER_BYTES;
 use terrane::version::{Catalog, Edit};
-use terrane::{Db, Durability, Range, Result};
+use terrane::{Db, Durability, Result};
 
 /// All of them; each takes the inputs of the decoder whose name it has.
 pub const ENGINES: [Target; 6] = [
@@ -220,13 +220,8 @@ fn look(db: &Db) -> Result<()> {
     let snapshot = db.snapshot();
     for name in db.keyspaces() {
         let keyspace = db.keyspace(&name)?;
-        let mut scan = keyspace.scan(Range::default())?;
-        let mut keys = Vec::new();
-        while keys.len() < ENTRIES_MAX
-            && let Some((key, _)) = scan.next()?
-        {
-            keys.push(key.to_vec());
-        }
+        let keys = keyspace.scan(..)?.take(ENTRIES_MAX).map(|row| row.map(|(key, _)| key));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
         for key in &keys {
             let _ = keyspace.get(key);
         }
@@ -239,6 +234,6 @@ fn look(db: &Db) -> Result<()> {
 fn change(db: &Db) -> Result<()> {
     db.keyspace("other")?.put(b"other", b"one", Durability::Buffered)?;
     db.flush()?;
-    db.default_keyspace().compact_range(&Range::default())?;
+    db.default_keyspace().compact_range(..)?;
     db.settle()
 }

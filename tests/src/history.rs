@@ -2,7 +2,7 @@
 
 use crate::workload::{KEYSPACES, Operation};
 use std::collections::BTreeMap;
-use terrane::{Db, Range, Result};
+use terrane::{Db, Result};
 
 /// The live entries of both keyspaces.
 pub type State = [BTreeMap<Vec<u8>, Vec<u8>>; 2];
@@ -114,12 +114,11 @@ pub fn shown(db: &Db) -> Result<State> {
             continue;
         }
         let keyspace = db.keyspace(name)?;
-        let mut scan = keyspace.scan(Range::default())?;
-        let mut last: Option<Vec<u8>> = None;
-        while let Some((key, value)) = scan.next()? {
-            assert!(last.as_deref().is_none_or(|last| last < key), "a scan is out of order");
-            last = Some(key.to_vec());
-            state[at].insert(key.to_vec(), value.to_vec());
+        for row in keyspace.scan(..)? {
+            let (key, value) = row?;
+            let last = state[at].last_key_value();
+            assert!(last.is_none_or(|(last, _)| *last < key), "a scan is out of order");
+            state[at].insert(key, value);
         }
         for (key, value) in &state[at] {
             let got = keyspace.get(key)?;

@@ -34,7 +34,7 @@ fn a_checkpoint_shows_what_the_store_showed_in_every_kind_of_storage() {
             // The two go separate ways.
             let keyspace = copy.default_keyspace();
             keyspace.put(b"new", b"here", Durability::Sync).unwrap();
-            copy.keyspace("default").unwrap().compact_range(&Default::default()).unwrap();
+            copy.keyspace("default").unwrap().compact_range(..).unwrap();
             assert!(shown(&db).unwrap() == expected, "{from:?} to {to:?}");
         }
     }
@@ -204,12 +204,7 @@ fn after_an_abort(db: &Db, steps: usize, cut: bool, then: impl Fn(&Db)) -> Vec<V
         new.close().unwrap();
     }
     let again = target.open(Options::default(), 3).unwrap();
-    let mut keys = Vec::new();
-    let mut scan = again.default_keyspace().scan(Default::default()).unwrap();
-    while let Some((key, _)) = scan.next().unwrap() {
-        keys.push(key.to_vec());
-    }
-    keys
+    again.default_keyspace().scan(..).unwrap().map(|row| row.unwrap().0).collect()
 }
 
 #[test]

@@ -5,8 +5,7 @@
 //! it the data set is small and so are the policies.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
-use terrane::{Db, Durability, Keyspace, Options, Range, Scan, WriteBatch};
+use terrane::{Cursor, Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_policy::{PolicyOptions, presets};
 use terrane_tests::random::Random;
 use terrane_tests::rig::{small_policies, tiny};
@@ -68,8 +67,8 @@ fn write(db: &Db, keyspace: &Keyspace, rows: &[(Vec<u8>, Vec<u8>)]) {
 }
 
 /// Walks everything both ways.
-fn assert_shows(mut scan: impl FnMut() -> Scan, rows: &[(Vec<u8>, Vec<u8>)], what: &str) {
-    let (mut forward, mut backward) = (scan(), scan());
+fn assert_shows(mut open: impl FnMut() -> Cursor, rows: &[(Vec<u8>, Vec<u8>)], what: &str) {
+    let (mut forward, mut backward) = (open(), open());
     for (key, value) in rows {
         let wanted = Some((key.as_slice(), value.as_slice()));
         assert_eq!(forward.next().unwrap(), wanted, "{what}, forward");
@@ -82,8 +81,8 @@ fn assert_shows(mut scan: impl FnMut() -> Scan, rows: &[(Vec<u8>, Vec<u8>)], wha
     assert_eq!(backward.prev().unwrap(), None, "{what}, backward");
 }
 
-fn whole(keyspace: &Keyspace) -> Scan {
-    keyspace.scan(Range { from: Bound::Unbounded, to: Bound::Unbounded }).unwrap()
+fn whole(keyspace: &Keyspace) -> Cursor {
+    keyspace.cursor(..).unwrap()
 }
 
 #[test]
@@ -104,7 +103,7 @@ fn under_every_policy_a_data_set_comes_out_as_it_went_in() {
         // While compactions are under way, and when they are done.
         for state in ["busy", "at rest"] {
             assert_shows(|| whole(&keyspace), &all, &format!("{name}, {state}"));
-            let then = || snapshot.scan(&keyspace, Range::default()).unwrap();
+            let then = || snapshot.cursor(&keyspace, ..).unwrap();
             assert_shows(then, &half, &format!("{name}, {state}, the snapshot"));
             db.settle().unwrap();
         }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use terrane::driver::SliceDriver;
 use terrane::storage::medium::MemoryMedium;
 use terrane::storage::medium::fault::Survivors;
-use terrane::{Db, Error, Event, Options, Range};
+use terrane::{Db, Error, Event, Options};
 use terrane_tests::crash::play;
 use terrane_tests::full;
 use terrane_tests::history::{History, State, shown};
@@ -189,8 +189,8 @@ fn reads(db: &Db, expected: &State, said: &Said) -> Result<(), String> {
             return Err(format!("keyspace {name} is gone"));
         }
         let keyspace = db.keyspace(name).map_err(|e| e.to_string())?;
-        let scan = || keyspace.scan(Range::default()).map_err(|e| e.to_string());
-        let (mut forward, mut backward) = (scan()?, scan()?);
+        let cursor = || keyspace.cursor(..).map_err(|e| e.to_string());
+        let (mut forward, mut backward) = (cursor()?, cursor()?);
         follow(|| Ok(owned(forward.next()?)), expected.iter(), said)?;
         follow(|| Ok(owned(backward.prev()?)), expected.iter().rev(), said)?;
         let absent = [b"".as_slice(), b"key", b"key0505", b"zzz"];

@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use terrane::{Db, Durability, Options, Range};
+use terrane::{Db, Durability, Options};
 use terrane_tests::random::Random;
 
 /// In a process started by this test: the directory to write to, and the first number to write.
@@ -72,12 +72,7 @@ fn what_a_killed_process_was_told_is_written_is_there() {
 }
 
 fn count(rows: &terrane::Keyspace) -> u64 {
-    let mut scan = rows.scan(Range::default()).unwrap();
-    let mut count = 0;
-    while scan.next().unwrap().is_some() {
-        count += 1;
-    }
-    count
+    rows.scan(..).unwrap().try_fold(0, |count, row| row.map(|_| count + 1)).unwrap()
 }
 
 /// The other process: it writes, buffered, says so after each row, and never ends.

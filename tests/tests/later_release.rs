@@ -9,7 +9,7 @@ use terrane::storage::{Commit, FileId, Storage};
 use terrane::table::{TableOptions, TableWriter};
 use terrane::version::{Catalog, Change, Edit};
 use terrane::wal::LogWriter;
-use terrane::{Db, Durability, Error, KeyspaceId, Range, Result};
+use terrane::{Db, Durability, Error, KeyspaceId, Result};
 use terrane_policy::{RunId, TableId};
 use terrane_tests::image::{Image, Structure};
 use terrane_tests::rig::{KINDS, Kind, Rig, tiny};
@@ -150,10 +150,10 @@ fn an_entry_of_a_later_kind_in_a_table_is_refused_by_reads_checks_copies_and_mer
         let db = open(&rig).unwrap();
         let rows = db.default_keyspace();
         assert_eq!(refused(rows.get(b"key")), "a merge");
-        assert_eq!(refused(rows.scan(Range::default()).unwrap().next()), "a merge");
-        assert_eq!(refused(rows.scan(Range::default()).unwrap().prev()), "a merge");
+        assert_eq!(refused(rows.cursor(..).unwrap().next()), "a merge");
+        assert_eq!(refused(rows.cursor(..).unwrap().prev()), "a merge");
         assert_eq!(refused(db.check()), "a merge");
-        assert_eq!(refused(rows.compact_range(&Range::default())), "a merge");
+        assert_eq!(refused(rows.compact_range(..)), "a merge");
         let copy = Rig::new(kind);
         assert_eq!(refused(db.checkpoint(&*copy.storage().unwrap())), "a merge");
         // Nothing came of the merge.
@@ -191,7 +191,7 @@ fn files_with_names_of_no_file_of_this_release_are_left_alone() {
         for _ in 0..2 {
             let db = open(&rig).unwrap();
             db.default_keyspace().put(b"key", b"again", Durability::Sync).unwrap();
-            db.default_keyspace().compact_range(&Range::default()).unwrap();
+            db.default_keyspace().compact_range(..).unwrap();
             db.settle().unwrap();
             db.close().unwrap();
         }

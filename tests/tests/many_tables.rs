@@ -91,11 +91,8 @@ fn run(rig: &Rig, marks: &mut Vec<u64>) -> Result<()> {
 fn judge(db: &Db) -> std::result::Result<(), String> {
     let failed = |e: terrane::Error| format!("reading: {e}");
     let rows = db.default_keyspace();
-    let mut scan = rows.scan(Range::default()).map_err(failed)?;
-    let mut found = Vec::new();
-    while let Some((key, value)) = scan.next().map_err(failed)? {
-        found.push((key.to_vec(), value.to_vec()));
-    }
+    let scan = rows.scan(..).map_err(failed)?;
+    let found: Vec<_> = scan.collect::<Result<_>>().map_err(failed)?;
     let put = found.iter().any(|(_, value)| *value == SECOND);
     let deleted = !found.iter().any(|(key, _)| *key == 8u32.to_be_bytes());
     let keys = (0..TABLES).filter(|key| *key != 8 || !deleted);

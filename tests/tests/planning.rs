@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use terrane::{Db, Durability, Event, Options, Range};
+use terrane::{Db, Durability, Event, Options};
 use terrane_policy::{LevelChange, Observed, Order, PolicyOptions};
 use terrane_tests::rig::{Kind, Rig, hostile, small_policies, tiny};
 
@@ -52,7 +52,7 @@ fn a_planner_is_told_what_was_written_and_read_since_the_plan_before() {
         db.default_keyspace().get(&key(n)).unwrap();
     }
     for _ in 0..3 {
-        drop(db.default_keyspace().scan(Range::default()).unwrap());
+        drop(db.default_keyspace().scan(..).unwrap());
     }
     fill(&db, 500, 1000);
     db.flush().unwrap();

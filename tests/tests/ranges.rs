@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use terrane::driver::{Driver, SeededDriver, SliceDriver};
 use terrane::storage::Directory;
 use terrane::storage::medium::{Medium, MemoryMedium};
-use terrane::{Db, Durability, Event, Keyspace, Options, Range};
+use terrane::{Db, Durability, Event, Keyspace, Options};
 use terrane_policy::PolicyOptions;
 use terrane_tests::random::Random;
 use terrane_tests::rig::sized_policies;
@@ -85,11 +85,11 @@ impl Store {
     }
 
     fn shows_the_model(&self, keyspace: &Keyspace) {
-        let mut scan = keyspace.scan(Range::default()).unwrap();
+        let mut cursor = keyspace.cursor(..).unwrap();
         for (key, value) in &self.model {
-            assert_eq!(scan.next().unwrap(), Some((key.as_slice(), value.as_slice())));
+            assert_eq!(cursor.next().unwrap(), Some((key.as_slice(), value.as_slice())));
         }
-        assert_eq!(scan.next().unwrap(), None);
+        assert_eq!(cursor.next().unwrap(), None);
     }
 
     fn seen<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
@@ -121,7 +121,7 @@ fn a_range_becomes_compact_in_slices_while_writes_go_on() {
         let keyspace = db.default_keyspace();
         (0..8000).for_each(|_| store.write(&keyspace));
         let through = db.stats().unwrap().last_sequence;
-        let mut pending = keyspace.begin_compact_range(&Range::default()).unwrap();
+        let mut pending = keyspace.begin_compact_range(..).unwrap();
         let mut writes = 0;
         while !pending.is_done().unwrap() {
             store.write(&keyspace);
@@ -156,7 +156,7 @@ fn what_is_compact_of_a_range_is_there_after_a_restart() {
             store.seen(|seen| *seen = Seen::default());
             let db = store.open(Arc::new(SliceDriver::default()));
             let keyspace = db.default_keyspace();
-            let mut pending = keyspace.begin_compact_range(&Range::default()).unwrap();
+            let mut pending = keyspace.begin_compact_range(..).unwrap();
             let mut done = pending.is_done().unwrap();
             while !done && store.seen(|seen| seen.slices) < 3 {
                 db.run_jobs(64 << 10).unwrap();
@@ -184,7 +184,7 @@ fn a_steady_load_does_not_wait_for_the_compaction_of_a_range() {
         (0..20_000).for_each(|_| store.write(&keyspace));
         db.settle().unwrap();
         let before = store.seen(|seen| seen.stalls);
-        let mut pending = keyspace.begin_compact_range(&Range::default()).unwrap();
+        let mut pending = keyspace.begin_compact_range(..).unwrap();
         let mut writes = 0;
         while !pending.is_done().unwrap() {
             store.write(&keyspace);

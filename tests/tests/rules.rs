@@ -18,7 +18,7 @@ use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Commit, Directory, FileId, Storage, Volume, read_exact_at};
 use terrane::wal::record::HEADER_BYTES;
 use terrane::wal::record_bytes;
-use terrane::{Db, Durability, KeyspaceId, Options, Range, WriteBatch};
+use terrane::{Db, Durability, KeyspaceId, Options, WriteBatch};
 use terrane_tests::crash::Crash;
 use terrane_tests::full;
 use terrane_tests::random::Random;
@@ -151,12 +151,12 @@ fn read_while_merging(seen: usize) -> Verdict {
         db.settle()
     };
     write(0).map_err(failed)?;
-    let mut scan = keyspace.scan(Range::default()).map_err(failed)?;
+    let mut cursor = keyspace.cursor(..).map_err(failed)?;
     for n in 0..200 {
         if n == seen {
             (1..6).try_for_each(write).map_err(failed)?;
         }
-        match scan.next().map_err(failed)? {
+        match cursor.next().map_err(failed)? {
             Some((k, v)) if k == key(n) && v == value(0, n) => {}
             other => return Err(format!("entry {n} is {:?}", other.map(|(k, _)| k))),
         }

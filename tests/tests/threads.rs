@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use terrane::{Db, Durability, Keyspace, Options, Range, WriteBatch};
+use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_tests::full;
 use terrane_tests::random::Random;
 
@@ -74,10 +74,11 @@ fn get(keyspace: &Keyspace, stop: &AtomicBool) {
 /// Scans in either direction: keys are in order, and both keys of a pair have the same value.
 fn scan(keyspace: &Keyspace, stop: &AtomicBool, backward: bool) {
     while !stop.load(Ordering::Relaxed) {
-        let mut scan = keyspace.scan(Range::default()).unwrap();
+        let mut cursor = keyspace.cursor(..).unwrap();
         let mut seen = Model::new();
         let mut last: Option<Vec<u8>> = None;
-        while let Some((key, value)) = if backward { scan.prev() } else { scan.next() }.unwrap() {
+        while let Some((key, value)) = if backward { cursor.prev() } else { cursor.next() }.unwrap()
+        {
             let in_order = last.as_deref().is_none_or(|l| if backward { key < l } else { l < key });
             assert!(in_order, "a scan is out of order");
             last = Some(key.to_vec());
@@ -93,13 +94,13 @@ fn scan(keyspace: &Keyspace, stop: &AtomicBool, backward: bool) {
 }
 
 fn holds(keyspace: &Keyspace, model: &Model) {
-    let mut scan = keyspace.scan(Range::default()).unwrap();
+    let mut scan = keyspace.scan(..).unwrap();
     for (key, value) in model {
-        let found = scan.next().unwrap().map(|(k, v)| (k.to_vec(), v.to_vec()));
+        let found = scan.next().transpose().unwrap();
         assert_eq!(found, Some((key.clone(), value.clone())));
         assert_eq!(keyspace.get(key).unwrap().as_ref(), Some(value));
     }
-    assert_eq!(scan.next().unwrap(), None);
+    assert!(scan.next().is_none());
 }
 
 fn reopen(place: &Path, model: &Model) -> Db {

@@ -11,11 +11,11 @@ use std::io::{self, Write};
 pub fn run(args: &ScanArgs) -> Result<(), Failure> {
     let range = args.within.range()?;
     let (db, keyspace) = store::read(&args.at)?;
-    let mut scan = keyspace.scan(range)?;
+    let mut cursor = keyspace.cursor(range)?;
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut out = Output::new();
     while left > 0
-        && let Some((key, value)) = if args.reverse { scan.prev()? } else { scan.next()? }
+        && let Some((key, value)) = if args.reverse { cursor.prev()? } else { cursor.next()? }
     {
         let value = (!args.keys_only).then_some(value);
         out.write(|out| match args.format {
@@ -24,7 +24,7 @@ pub fn run(args: &ScanArgs) -> Result<(), Failure> {
         })?;
         left -= 1;
     }
-    drop(scan);
+    drop(cursor);
     out.finish()?;
     Ok(db.close()?)
 }

@@ -21,6 +21,26 @@ pub const MAX_BATCH_BYTES: usize = 256 << 20;
 const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
 
 /// Operations that are committed as one: after a crash all of them are there, or none.
+///
+/// ```
+/// # fn main() -> terrane::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("notes");
+/// use terrane::{Db, Durability, Options, WriteBatch};
+///
+/// let db = Db::open(path, Options::default())?;
+/// let (notes, index) = (db.default_keyspace(), db.keyspace("by-title")?);
+///
+/// let mut batch = WriteBatch::new();
+/// batch.put(&notes, "17", "Rain since noon")?;
+/// batch.put(&index, "Rain", "17")?;
+/// batch.delete(&index, "Untitled")?;
+/// db.write(batch, Durability::Sync)?;
+///
+/// assert_eq!(index.get("Rain")?, Some(b"17".to_vec()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteBatch {
     bytes: Vec<u8>,
@@ -36,19 +56,30 @@ impl WriteBatch {
         Self::default()
     }
 
-    /// Adds a put. A key, value or batch over its limit is refused, and the batch stays as it was.
-    pub fn put(&mut self, keyspace: KeyspaceId, key: &[u8], value: &[u8]) -> Result<()> {
-        check_limits(key, value)?;
-        self.push(Kind::Put, keyspace, key, value)
+    /// Adds a put into a keyspace, which is named by its handle or its id.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a key, value or batch over its limit; the batch stays as it
+    /// was.
+    pub fn put(
+        &mut self,
+        keyspace: impl Into<KeyspaceId>,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<()> {
+        self.push(Kind::Put, keyspace.into(), key.as_ref(), value.as_ref())
     }
 
-    /// Adds a delete. A key or batch over its limit is refused, and the batch stays as it was.
-    pub fn delete(&mut self, keyspace: KeyspaceId, key: &[u8]) -> Result<()> {
-        check_limits(key, &[])?;
-        self.push(Kind::Delete, keyspace, key, &[])
+    /// Adds a delete from a keyspace, which is named by its handle or its id.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a key or batch over its limit; the batch stays as it was.
+    pub fn delete(&mut self, keyspace: impl Into<KeyspaceId>, key: impl AsRef<[u8]>) -> Result<()> {
+        self.push(Kind::Delete, keyspace.into(), key.as_ref(), &[])
     }
 
     fn push(&mut self, kind: Kind, keyspace: KeyspaceId, key: &[u8], value: &[u8]) -> Result<()> {
+        check_limits(key, value)?;
         let after = self.bytes.len() + HEAD_BYTES + key.len() + value.len();
         if after > MAX_BATCH_BYTES {
             return Err(Error::invalid(

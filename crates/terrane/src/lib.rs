@@ -7,16 +7,16 @@
 //! # fn main() -> terrane::Result<()> {
 //! # let dir = tempfile::tempdir().unwrap();
 //! # let path = dir.path().join("notes");
-//! use terrane::{Db, Durability, Options, Range};
+//! use terrane::{Db, Durability, Options};
 //!
 //! let db = Db::open(&path, Options::default())?;
 //! let notes = db.default_keyspace();
-//! notes.put(b"2026-01", b"first", Durability::Sync)?;
-//! notes.put(b"2026-02", b"second", Durability::Buffered)?;
-//! assert_eq!(notes.get(b"2026-01")?, Some(b"first".to_vec()));
+//! notes.put("2026-01", "first", Durability::Sync)?;
+//! notes.put("2026-02", "second", Durability::Buffered)?;
+//! assert_eq!(notes.get("2026-01")?, Some(b"first".to_vec()));
 //!
-//! let mut scan = notes.scan(Range::prefix(b"2026"))?;
-//! while let Some((key, value)) = scan.next()? {
+//! for row in notes.scan("2026".."2027")? {
+//!     let (key, value) = row?;
 //!     println!("{key:?} {value:?}");
 //! }
 //! # Ok(())
@@ -47,6 +47,6 @@ pub use event::Event;
 pub use keyspace::KeyspaceId;
 pub use options::{Durability, Options};
 pub use read::Range;
-pub use scan::Scan;
+pub use scan::{Cursor, Scan};
 pub use terrane_policy::sorted;
 pub use terrane_table::{codec, entry, error, memtable, read, table};

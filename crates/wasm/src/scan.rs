@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 /// A walk over a range of keys, as the store was when it began. Free it when done.
 #[wasm_bindgen]
 pub struct Scan {
-    inner: terrane::Scan,
+    inner: terrane::Cursor,
     reverse: bool,
     /// Entries that may still be given.
     left: f64,
@@ -17,7 +17,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn new(inner: terrane::Scan, reverse: bool, limit: f64) -> Self {
+    pub(crate) fn new(inner: terrane::Cursor, reverse: bool, limit: f64) -> Self {
         Scan { inner, reverse, left: limit, done: false }
     }
 

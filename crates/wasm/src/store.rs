@@ -154,8 +154,8 @@ impl Store {
         limit: f64,
     ) -> Result<Scan, JsValue> {
         let inner = self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
-            None => keyspace.scan(range(within)?),
-            Some(snapshot) => snapshot.scan(keyspace, range(within)?),
+            None => keyspace.cursor(range(within)?),
+            Some(snapshot) => snapshot.cursor(keyspace, range(within)?),
         });
         answer(inner.map(|inner| Scan::new(inner, reverse, limit)))
     }

@@ -53,7 +53,7 @@ impl Store {
     /// # Errors
     /// A keyspace that was dropped.
     pub fn approximate_size(&self, keyspace: u32, within: &[u8]) -> Result<f64, JsValue> {
-        let size = self.of(keyspace).and_then(|k| k.approximate_size(&range(within)?));
+        let size = self.of(keyspace).and_then(|k| k.approximate_size(range(within)?));
         answer(size.map(|bytes| bytes as f64))
     }
 
@@ -62,7 +62,7 @@ impl Store {
     /// # Errors
     /// A closed store; a full or failing medium is met at a step.
     pub fn compact_range(&self, keyspace: u32, within: &[u8]) -> Result<Steps, JsValue> {
-        let begun = self.of(keyspace).and_then(|k| k.begin_compact_range(&range(within)?));
+        let begun = self.of(keyspace).and_then(|k| k.begin_compact_range(range(within)?));
         answer(begun.map(|compaction| self.pending(compaction)))
     }
 }

@@ -6,7 +6,7 @@ use shuttle::thread;
 use std::sync::Arc;
 use terrane::driver::SliceDriver;
 use terrane::storage::medium::Medium;
-use terrane::{Db, Durability, Range, WriteBatch};
+use terrane::{Db, Durability, WriteBatch};
 use terrane_tests::rig::tiny;
 
 const LAST: u64 = 6;
@@ -18,7 +18,7 @@ fn overwrite(db: &Db) -> thread::JoinHandle<()> {
         for n in 1..=LAST {
             put(&keyspace, b"key", n);
             if n % 3 == 0 {
-                keyspace.compact_range(&Range::default()).expect("nothing fails");
+                keyspace.compact_range(..).expect("nothing fails");
             }
         }
     })
@@ -36,8 +36,8 @@ fn a_key_never_vanishes_and_never_goes_back() {
             let found = if round % 2 == 0 {
                 keyspace.get(b"key").expect("nothing fails")
             } else {
-                let mut scan = keyspace.scan(Range::default()).expect("nothing fails");
-                scan.next().expect("nothing fails").map(|(_, value)| value.to_vec())
+                let mut cursor = keyspace.cursor(..).expect("nothing fails");
+                cursor.next().expect("nothing fails").map(|(_, value)| value.to_vec())
             };
             let found = number(&found.expect("the key is always there"));
             assert!(last <= found, "{found} after {last}");
@@ -108,19 +108,19 @@ fn a_scan_reads_tables_that_were_dropped_since_it_began() {
             let keyspace = keyspace.clone();
             move || {
                 (0..4u8).for_each(|key| put(&keyspace, &[key], 1));
-                keyspace.compact_range(&Range::default()).expect("nothing fails");
+                keyspace.compact_range(..).expect("nothing fails");
             }
         });
-        let mut scan = keyspace.scan(Range::default()).expect("nothing fails");
+        let mut cursor = keyspace.cursor(..).expect("nothing fails");
         let mut seen = Vec::new();
-        while let Some((key, value)) = scan.next().expect("what a scan holds is not removed") {
+        while let Some((key, value)) = cursor.next().expect("what a scan holds is not removed") {
             seen.push((key[0], number(value)));
             thread::yield_now();
         }
         assert!(seen.iter().map(|(key, _)| *key).eq(0..4), "{seen:?}");
         // The writer goes from left to right, one key at a time.
         assert!(seen.is_sorted_by(|(_, a), (_, b)| a >= b), "no moment looked like {seen:?}");
-        drop(scan);
+        drop(cursor);
         writer.join().expect("an answer");
     });
 }
@@ -138,7 +138,7 @@ fn a_snapshot_taken_while_a_merge_begins_finds_its_version() {
             let keyspace = keyspace.clone();
             move || {
                 put(&keyspace, b"key", 1);
-                keyspace.compact_range(&Range::default()).expect("nothing fails");
+                keyspace.compact_range(..).expect("nothing fails");
             }
         });
         for _ in 0..8 {
@@ -160,8 +160,8 @@ fn files_that_readers_held_are_removed_after_the_next_write() {
         // Each scan holds a table that the next merge drops.
         let [first, second, _] = [0, 1, 2].map(|n| {
             put(&keyspace, b"key", n);
-            keyspace.compact_range(&Range::default()).expect("nothing fails");
-            keyspace.scan(Range::default()).expect("nothing fails")
+            keyspace.compact_range(..).expect("nothing fails");
+            keyspace.scan(..).expect("nothing fails")
         });
         db.settle().expect("nothing fails");
         drop(first);

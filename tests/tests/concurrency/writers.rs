@@ -4,7 +4,7 @@ use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::thread;
 use std::sync::Arc;
 use terrane::driver::SliceDriver;
-use terrane::{Durability, Keyspace, Range};
+use terrane::{Durability, Keyspace};
 use terrane_tests::rig::tiny;
 
 fn get(keyspace: &Keyspace, key: &[u8]) -> Option<u64> {
@@ -126,7 +126,7 @@ fn writers_a_timed_sync_flushes_and_a_range_compaction_go_on_at_once() {
             let db = db.clone();
             move || db.flush().expect("nothing fails")
         });
-        keyspace.compact_range(&Range::default()).expect("nothing fails");
+        keyspace.compact_range(..).expect("nothing fails");
         writers.into_iter().for_each(|writer| writer.join().expect("an answer"));
         flusher.join().expect("an answer");
         assert_eq!(db.check().expect("nothing fails").damage, []);

@@ -11,7 +11,7 @@ mod write;
 use content::Content;
 use format::{Files, Place, Store};
 use std::path::{Path, PathBuf};
-use terrane::{Db, Durability, Keyspace, Options, Range};
+use terrane::{Db, Durability, Keyspace, Options};
 
 /// The name of a volume's file; a directory's files have names of their own.
 const VOLUME: &str = "store.volume";
@@ -88,12 +88,9 @@ fn holds(db: &Db, content: &Content) {
 type Entry = (Vec<u8>, Vec<u8>);
 
 fn scanned(keyspace: &Keyspace, backward: bool) -> Vec<Entry> {
-    let mut scan = keyspace.scan(Range::default()).unwrap();
-    let mut seen = Vec::new();
-    while let Some((key, value)) = if backward { scan.prev() } else { scan.next() }.unwrap() {
-        seen.push((key.to_vec(), value.to_vec()));
-    }
-    seen
+    let scan = keyspace.scan(..).unwrap();
+    let rows: terrane::Result<_> = if backward { scan.rev().collect() } else { scan.collect() };
+    rows.unwrap()
 }
 
 #[test]
@@ -122,7 +119,7 @@ fn every_store_opens_shows_what_was_written_and_goes_on() {
         holds(&db, &content);
         db.settle().unwrap();
         db.keyspaces().iter().for_each(|name| {
-            db.keyspace(name).unwrap().compact_range(&Range::default()).unwrap();
+            db.keyspace(name).unwrap().compact_range(..).unwrap();
         });
         holds(&db, &content);
         assert_eq!(db.check().unwrap().damage, []);

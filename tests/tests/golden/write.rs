@@ -19,7 +19,7 @@ use terrane::storage::medium::{Medium, MemoryMedium};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, Storage, Volume};
 use terrane::table::TableOptions;
-use terrane::{Db, Durability, Options, Range, WriteBatch};
+use terrane::{Db, Durability, Options, WriteBatch};
 use terrane_policy::{Leveled, LeveledFull, Pick, PolicyOptions};
 use terrane_tests::image::Image;
 use terrane_tests::rig::tiny;
@@ -99,7 +99,7 @@ fn write(
     let snapshot = db.snapshot();
     writing.apply(&BOTH, 0, 200, 3, 2);
     writing.apply(&BOTH, 0, 340, 7, 0);
-    db.keyspace("other").unwrap().compact_range(&Range::default()).unwrap();
+    db.keyspace("other").unwrap().compact_range(..).unwrap();
     for version in 3..9 {
         writing.apply(&["default"], version, 340, 5, version);
         db.settle().unwrap();

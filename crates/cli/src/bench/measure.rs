@@ -15,12 +15,11 @@ use crate::interrupt;
 use crate::meter::Meter;
 use hdrhistogram::Histogram;
 use serde::Serialize;
-use std::ops::Bound;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use terrane::db::WriteWaits;
 use terrane::read::ReadCounts;
-use terrane::{Db, Durability, Keyspace, Range, Stats};
+use terrane::{Db, Durability, Keyspace, Stats};
 
 /// Operations between two looks at the store.
 const SLICE: u64 = 1 << 16;
@@ -209,11 +208,10 @@ impl Bench<'_> {
             Benchmark::ReadRandom => get(keyspace, workload.key(number)),
             Benchmark::ReadMissing => get(keyspace, workload.missing(number)),
             Benchmark::SeekRandom => {
-                let from = Bound::Included(workload.key(number).to_vec());
-                let mut scan = keyspace.scan(Range { from, to: Bound::Unbounded })?;
+                let mut cursor = keyspace.cursor(workload.key(number)..)?;
                 let (mut found, mut bytes) = (0, 0);
                 while found < args.seek_nexts.max(1)
-                    && let Some((key, value)) = scan.next()?
+                    && let Some((key, value)) = cursor.next()?
                 {
                     found += 1;
                     bytes += key.len() + value.len();

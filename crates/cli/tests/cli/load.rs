@@ -91,12 +91,7 @@ fn hex(bytes: &[u8]) -> String {
 /// What a store holds, read without the command.
 fn contents(place: &Place, dir: &str) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let db = terrane::Db::open(place.path(dir), terrane::Options::default()).unwrap();
-    let mut scan = db.default_keyspace().scan(terrane::Range::default()).unwrap();
-    let mut rows = BTreeMap::new();
-    while let Some((key, value)) = scan.next().unwrap() {
-        rows.insert(key.to_vec(), value.to_vec());
-    }
-    rows
+    db.default_keyspace().scan(..).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 /// Keys in an order that is not theirs: the position's decimal digits, reversed.

@@ -1,17 +1,31 @@
 //! Ranges of keys.
 
-use std::ops::Bound;
+use std::ops::{self, Bound, RangeBounds};
 
-/// Which keys a scan covers.
+/// The keys from one bound to another, in byte order.
+///
+/// Whatever takes a range takes Rust's own, too, of anything that is bytes: `..`, `"a".."b"`,
+/// `"a"..="b"`, `key..` with a `Vec<u8>`, or a pair of [`Bound`]s. A range whose start is past its
+/// end is empty.
+///
+/// ```
+/// # use terrane_table::read::Range;
+/// # use std::ops::Bound;
+/// assert!(Range::from("a".."b").contains("apple"));
+/// assert!(!Range::from((Bound::Excluded("a"), Bound::Unbounded)).contains("a"));
+/// assert!(Range::prefix("app").contains("apple"));
+/// assert_eq!(Range::from(..), Range::default());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Where it starts.
+    /// The first key.
     pub from: Bound<Vec<u8>>,
-    /// Where it ends.
+    /// The last key.
     pub to: Bound<Vec<u8>>,
 }
 
 impl Default for Range {
+    /// Every key.
     fn default() -> Self {
         Range { from: Bound::Unbounded, to: Bound::Unbounded }
     }
@@ -20,7 +34,8 @@ impl Default for Range {
 impl Range {
     /// Every key that begins with `prefix`.
     #[must_use]
-    pub fn prefix(prefix: &[u8]) -> Self {
+    pub fn prefix(prefix: impl AsRef<[u8]>) -> Self {
+        let prefix = prefix.as_ref();
         let mut end = prefix.to_vec();
         // The least key above the whole prefix: drop trailing 0xff, then count the last byte up.
         while let Some(last) = end.pop() {
@@ -32,7 +47,22 @@ impl Range {
         Range { from: Bound::Included(prefix.to_vec()), to: Bound::Unbounded }
     }
 
-    /// Whether a key lies before the range's end.
+    /// The range with these bounds, of any type that has them.
+    #[must_use]
+    pub fn new<K: AsRef<[u8]>>(bounds: &impl RangeBounds<K>) -> Self {
+        let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        Range { from: owned(bounds.start_bound()), to: owned(bounds.end_bound()) }
+    }
+
+    /// Whether a key is in the range.
+    #[must_use]
+    pub fn contains(&self, key: impl AsRef<[u8]>) -> bool {
+        let key = key.as_ref();
+        self.above_start(key) && self.below_end(key)
+    }
+
+    /// Whether a key is not past the range's end.
+    #[must_use]
     pub fn below_end(&self, key: &[u8]) -> bool {
         match &self.to {
             Bound::Included(to) => key <= to.as_slice(),
@@ -41,7 +71,8 @@ impl Range {
         }
     }
 
-    /// Whether a key lies behind the range's start.
+    /// Whether a key is not before the range's start.
+    #[must_use]
     pub fn above_start(&self, key: &[u8]) -> bool {
         match &self.from {
             Bound::Included(from) => key >= from.as_slice(),
@@ -51,10 +82,61 @@ impl Range {
     }
 }
 
+impl RangeBounds<[u8]> for Range {
+    fn start_bound(&self) -> Bound<&[u8]> {
+        self.from.as_ref().map(Vec::as_slice)
+    }
+
+    fn end_bound(&self) -> Bound<&[u8]> {
+        self.to.as_ref().map(Vec::as_slice)
+    }
+}
+
+impl From<&Range> for Range {
+    fn from(range: &Range) -> Self {
+        range.clone()
+    }
+}
+
+impl From<ops::RangeFull> for Range {
+    fn from(_: ops::RangeFull) -> Self {
+        Range::default()
+    }
+}
+
+/// One conversion for each of Rust's ranges. A single one, from whatever implements `RangeBounds<K>`,
+/// would leave `K` open for `..`.
+macro_rules! from_std {
+    ($($range:ty),*) => {
+        $(impl<K: AsRef<[u8]>> From<$range> for Range {
+            fn from(range: $range) -> Self {
+                Range::new::<K>(&range)
+            }
+        })*
+    };
+}
+
+from_std!(
+    ops::Range<K>,
+    ops::RangeFrom<K>,
+    ops::RangeInclusive<K>,
+    ops::RangeTo<K>,
+    ops::RangeToInclusive<K>,
+    (Bound<K>, Bound<K>)
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
+        (few_bytes(), 0..3).prop_map(|(key, kind)| match kind {
+            0 => Bound::Included(key),
+            1 => Bound::Excluded(key),
+            _ => Bound::Unbounded,
+        })
+    }
 
     fn few_bytes() -> impl Strategy<Value = Vec<u8>> {
         prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(0xfe), Just(0xff)], 0..4)
@@ -63,10 +145,30 @@ mod tests {
     proptest! {
         #[test]
         fn a_prefix_covers_the_keys_that_begin_with_it(prefix in few_bytes(), key in few_bytes()) {
-            let range = Range::prefix(&prefix);
-            let covered = range.above_start(&key) && range.below_end(&key);
-            prop_assert_eq!(covered, key.starts_with(&prefix));
+            prop_assert_eq!(Range::prefix(&prefix).contains(&key), key.starts_with(&prefix));
         }
+
+        #[test]
+        fn a_range_holds_what_its_bounds_hold(from in bound(), to in bound(), key in few_bytes()) {
+            let range = Range::from((from.clone(), to.clone()));
+            prop_assert_eq!(range.contains(&key), (from, to).contains(&key));
+            prop_assert_eq!(range.contains(&key), RangeBounds::contains(&range, key.as_slice()));
+        }
+    }
+
+    #[test]
+    fn every_range_of_rust_keeps_its_bounds() {
+        let [a, b] = [b"a".to_vec(), b"b".to_vec()];
+        let made = |from, to| Range { from, to };
+        let from = || Bound::Included(a.clone());
+        assert_eq!(Range::from(..), made(Bound::Unbounded, Bound::Unbounded));
+        assert_eq!(Range::from("a".."b"), made(from(), Bound::Excluded(b.clone())));
+        assert_eq!(Range::from(b"a"..=b"b"), made(from(), Bound::Included(b.clone())));
+        assert_eq!(Range::from(a.clone()..), made(from(), Bound::Unbounded));
+        assert_eq!(Range::from(..b.as_slice()), made(Bound::Unbounded, Bound::Excluded(b.clone())));
+        assert_eq!(Range::from(..=&b), made(Bound::Unbounded, Bound::Included(b.clone())));
+        let after = (Bound::Excluded("a".to_owned()), Bound::Unbounded);
+        assert_eq!(Range::from(after), made(Bound::Excluded(a.clone()), Bound::Unbounded));
     }
 
     #[test]

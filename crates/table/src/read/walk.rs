@@ -119,6 +119,17 @@ impl Walk {
         Ok(Some((&self.key, &self.value)))
     }
 
+    /// Leaves what was shown out of the range. The walk starts again at either end of what remains;
+    /// one that is over stays so.
+    pub fn narrow(&mut self) {
+        match self.state {
+            State::Forward => self.range.from = Bound::Excluded(self.merge.key().to_vec()),
+            State::Backward => self.range.to = Bound::Excluded(self.key.clone()),
+            State::Fresh | State::Sought | State::Ended => return,
+        }
+        self.state = State::Fresh;
+    }
+
     /// Tells of a search that comes next.
     fn begin(&mut self) {
         if matches!(self.state, State::Fresh | State::Sought) {

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Range, Trace};
-use crate::scan::Scan;
+use crate::scan::{Cursor, Scan};
 use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{
@@ -290,6 +290,12 @@ pub struct Keyspace {
     name: Arc<str>,
 }
 
+impl From<&Keyspace> for KeyspaceId {
+    fn from(keyspace: &Keyspace) -> Self {
+        keyspace.id
+    }
+}
+
 impl Keyspace {
     /// Its id, as batches name it.
     #[must_use]
@@ -307,23 +313,23 @@ impl Keyspace {
     ///
     /// # Errors
     /// Damage, or a failing medium.
-    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.db.inner.engine.get(self.id, key, None)
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.db.inner.engine.get(self.id, key.as_ref(), None)
     }
 
     /// The value of a key, and every step that led to it: for those who study or show reads.
     ///
     /// # Errors
     /// As for [`Keyspace::get`].
-    pub fn trace_get(&self, key: &[u8]) -> Result<(Option<Vec<u8>>, Trace)> {
-        self.db.inner.engine.trace_get(self.id, key, None)
+    pub fn trace_get(&self, key: impl AsRef<[u8]>) -> Result<(Option<Vec<u8>>, Trace)> {
+        self.db.inner.engine.trace_get(self.id, key.as_ref(), None)
     }
 
     /// The values of several keys at one moment, in the order of the keys.
     ///
     /// # Errors
     /// Damage, or a failing medium.
-    pub fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+    pub fn get_many(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>> {
         self.db.inner.engine.get_many(self.id, keys, None)
     }
 
@@ -341,8 +347,8 @@ impl Keyspace {
     /// # Errors
     /// A keyspace that was dropped; damage or a failing medium, since tables that the range cuts are
     /// read.
-    pub fn approximate_size(&self, range: &Range) -> Result<u64> {
-        self.db.inner.engine.approximate_size(self.id, range)
+    pub fn approximate_size(&self, range: impl Into<Range>) -> Result<u64> {
+        self.db.inner.engine.approximate_size(self.id, &range.into())
     }
 
     /// The shape of its tree as it is now: levels of runs of tables.
@@ -377,7 +383,12 @@ impl Keyspace {
     ///
     /// # Errors
     /// A key or value over its limit, and what [`Db::write`] says.
-    pub fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<Seq> {
+    pub fn put(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+        durability: Durability,
+    ) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.put(self.id, key, value)?;
         self.db.write(batch, durability)
@@ -387,25 +398,33 @@ impl Keyspace {
     ///
     /// # Errors
     /// A key over its limit, and what [`Db::write`] says.
-    pub fn delete(&self, key: &[u8], durability: Durability) -> Result<Seq> {
+    pub fn delete(&self, key: impl AsRef<[u8]>, durability: Durability) -> Result<Seq> {
         let mut batch = WriteBatch::new();
         batch.delete(self.id, key)?;
         self.db.write(batch, durability)
     }
 
-    /// A scan of a range of the keyspace as it is now.
+    /// An iterator over a range of the keyspace as it is now.
     ///
     /// # Errors
     /// A closed store.
-    pub fn scan(&self, range: Range) -> Result<Scan> {
-        self.db.inner.engine.scan(self.id, range, None)
+    pub fn scan(&self, range: impl Into<Range>) -> Result<Scan> {
+        self.cursor(range).map(Scan::new)
+    }
+
+    /// A cursor over a range of the keyspace as it is now: a scan that copies nothing and can turn.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn cursor(&self, range: impl Into<Range>) -> Result<Cursor> {
+        self.db.inner.engine.cursor(self.id, range.into(), None)
     }
 
     /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
     ///
     /// # Errors
     /// Damage, or a failing medium.
-    pub fn trace_seek(&self, range: Range, reverse: bool) -> Result<Trace> {
-        self.db.inner.engine.trace_seek(self.id, range, reverse, None)
+    pub fn trace_seek(&self, range: impl Into<Range>, reverse: bool) -> Result<Trace> {
+        self.db.inner.engine.trace_seek(self.id, range.into(), reverse, None)
     }
 }

@@ -130,8 +130,8 @@ impl Keyspace {
     ///
     /// # Errors
     /// A closed store.
-    pub fn begin_compact_range(&self, range: &Range) -> Result<Pending> {
-        let range = Some((self.id(), range.clone()));
+    pub fn begin_compact_range(&self, range: impl Into<Range>) -> Result<Pending> {
+        let range = Some((self.id(), range.into()));
         Ok(Pending { range, ..self.db.begin_flush()? })
     }
 
@@ -140,7 +140,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// A failing medium or a full disk.
-    pub fn compact_range(&self, range: &Range) -> Result<()> {
+    pub fn compact_range(&self, range: impl Into<Range>) -> Result<()> {
         self.begin_compact_range(range)?.wait()
     }
 }

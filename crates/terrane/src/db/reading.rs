@@ -6,7 +6,7 @@ use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::{Observer, Range, ReadCounters, Source, Trace, Walk, known_kind};
-use crate::scan::Scan;
+use crate::scan::Cursor;
 use crate::sync::atomic::Ordering;
 use crate::table::{Access, key_hash};
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Engine {
     pub fn get_many(
         &self,
         keyspace: KeyspaceId,
-        keys: &[&[u8]],
+        keys: &[impl AsRef<[u8]>],
         at: Option<Seq>,
     ) -> Result<Vec<Option<Vec<u8>>>> {
         let mut lookup = self.lookup(keyspace, keys.len(), at)?;
@@ -90,16 +90,16 @@ impl Engine {
         Ok(Lookup { view, seq, watched, observer: Observer::default(), sums: &self.counters.gets })
     }
 
-    /// A scan of a range, of the keyspace as it is now or was at a snapshot's sequence.
+    /// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
     ///
     /// # Errors
     /// A keyspace that was dropped.
-    pub fn scan(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Scan> {
+    pub fn cursor(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Cursor> {
         let keyspace = self.keyspace(keyspace)?;
         keyspace.operations.scanned();
         let (view, seq) = self.view(&keyspace, at);
         let counting = || Observer::adding_to(self.counters.scans.clone());
-        Ok(Scan::new(walk(&view, range, seq, counting), view))
+        Ok(Cursor::new(walk(&view, range, seq, counting), view))
     }
 
     /// What a scan does to show its first row, or its last where `reverse`: where each memtable and
@@ -177,9 +177,9 @@ impl Lookup<'_> {
     ///
     /// # Errors
     /// Damage, or a failing medium.
-    pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub fn get(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let mut value = Vec::new();
-        Ok(self.get_into(key, &mut value)?.then_some(value))
+        Ok(self.get_into(key.as_ref(), &mut value)?.then_some(value))
     }
 
     /// Appends the value of a key to `out`, whose memory can so serve many values; returns whether

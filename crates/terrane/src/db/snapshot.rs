@@ -5,7 +5,7 @@ use super::handle::{Db, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
 use crate::read::{Range, Trace};
-use crate::scan::Scan;
+use crate::scan::{Cursor, Scan};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: let it go when
 /// done.
@@ -30,23 +30,31 @@ impl Snapshot {
     ///
     /// # Errors
     /// Damage, a failing medium, or a keyspace that was dropped since.
-    pub fn get(&self, keyspace: &Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.db.engine().get(keyspace.id(), key, Some(self.seq))
+    pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.db.engine().get(keyspace.id(), key.as_ref(), Some(self.seq))
     }
 
     /// The value that a key had, and every step that led to it.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
-    pub fn trace_get(&self, keyspace: &Keyspace, key: &[u8]) -> Result<(Option<Vec<u8>>, Trace)> {
-        self.db.engine().trace_get(keyspace.id(), key, Some(self.seq))
+    pub fn trace_get(
+        &self,
+        keyspace: &Keyspace,
+        key: impl AsRef<[u8]>,
+    ) -> Result<(Option<Vec<u8>>, Trace)> {
+        self.db.engine().trace_get(keyspace.id(), key.as_ref(), Some(self.seq))
     }
 
     /// The values that several keys had, in the order of the keys.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
-    pub fn get_many(&self, keyspace: &Keyspace, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+    pub fn get_many(
+        &self,
+        keyspace: &Keyspace,
+        keys: &[impl AsRef<[u8]>],
+    ) -> Result<Vec<Option<Vec<u8>>>> {
         self.db.engine().get_many(keyspace.id(), keys, Some(self.seq))
     }
 
@@ -58,20 +66,33 @@ impl Snapshot {
         self.db.engine().lookup(keyspace.id(), keys, Some(self.seq))
     }
 
-    /// A walk over a range as it was.
+    /// An iterator over a range as it was.
     ///
     /// # Errors
     /// A keyspace that was dropped since.
-    pub fn scan(&self, keyspace: &Keyspace, range: Range) -> Result<Scan> {
-        self.db.engine().scan(keyspace.id(), range, Some(self.seq))
+    pub fn scan(&self, keyspace: &Keyspace, range: impl Into<Range>) -> Result<Scan> {
+        self.cursor(keyspace, range).map(Scan::new)
+    }
+
+    /// A cursor over a range as it was.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped since.
+    pub fn cursor(&self, keyspace: &Keyspace, range: impl Into<Range>) -> Result<Cursor> {
+        self.db.engine().cursor(keyspace.id(), range.into(), Some(self.seq))
     }
 
     /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
     ///
     /// # Errors
     /// Damage, a failing medium, or a keyspace that was dropped since.
-    pub fn trace_seek(&self, keyspace: &Keyspace, range: Range, reverse: bool) -> Result<Trace> {
-        self.db.engine().trace_seek(keyspace.id(), range, reverse, Some(self.seq))
+    pub fn trace_seek(
+        &self,
+        keyspace: &Keyspace,
+        range: impl Into<Range>,
+        reverse: bool,
+    ) -> Result<Trace> {
+        self.db.engine().trace_seek(keyspace.id(), range.into(), reverse, Some(self.seq))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
 use crate::storage::volume::VolumeOptions;
 use crate::storage::{Directory, File, Storage, StoreId, Volume};
 use crate::version::Change;
-use crate::{Db, Durability::Buffered, Error, Options, Range, Result, WriteBatch};
+use crate::{Db, Durability::Buffered, Error, Options, Result, WriteBatch};
 use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Tiered};
 
@@ -61,12 +61,7 @@ fn fill(db: &Db, keys: u32, mut seed: u64) {
 }
 
 fn entries(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut scan = db.default_keyspace().scan(Range::default()).unwrap();
-    let mut found = Vec::new();
-    while let Some((key, value)) = scan.next().unwrap() {
-        found.push((key.to_vec(), value.to_vec()));
-    }
-    found
+    db.default_keyspace().scan(..).unwrap().collect::<Result<_>>().unwrap()
 }
 
 #[test]
@@ -97,7 +92,7 @@ fn a_table_says_for_which_keyspace_it_was_written() {
         db.flush().unwrap();
     }
     all_say(&db, 4);
-    db.keyspace("other").unwrap().compact_range(&Range::default()).unwrap();
+    db.keyspace("other").unwrap().compact_range(..).unwrap();
     all_say(&db, 3);
     put(&db, "other", b"c");
     db.close().unwrap();
@@ -146,8 +141,7 @@ fn compactions_of_ranges_end_one_after_the_other_while_others_write() {
         db.flush().unwrap();
     }
     let expected = entries(&db);
-    let everything = Range::default();
-    let first = db.default_keyspace().begin_compact_range(&everything).unwrap();
+    let first = db.default_keyspace().begin_compact_range(..).unwrap();
     let mut second: Option<Pending> = None;
     let steps = finish(&db, first, |step| {
         db.default_keyspace().put(&[step as u8; 5], b"later", Buffered).unwrap();
@@ -155,7 +149,7 @@ fn compactions_of_ranges_end_one_after_the_other_while_others_write() {
             Some(second) => assert!(!second.is_done().unwrap(), "the first has the tables"),
             // When the first has them.
             None if step == 2 => {
-                second = Some(db.default_keyspace().begin_compact_range(&everything).unwrap());
+                second = Some(db.default_keyspace().begin_compact_range(..).unwrap());
             }
             None => {}
         }
@@ -181,13 +175,13 @@ fn what_keeps_jobs_from_their_end_and_a_close_are_told() {
         db.flush().unwrap();
         medium.fail_from(medium.operations(), Fault::Io);
         if native {
-            assert!(keyspace.compact_range(&Range::default()).is_err());
+            assert!(keyspace.compact_range(..).is_err());
             continue;
         }
-        let compaction = keyspace.begin_compact_range(&Range::default()).unwrap();
+        let compaction = keyspace.begin_compact_range(..).unwrap();
         assert!(matches!(finish(&db, compaction, |_| ()), Err(Error::Io(_))));
         // It is not taken for done where another's retry comes before the next look.
-        let mut again = keyspace.begin_compact_range(&Range::default()).unwrap();
+        let mut again = keyspace.begin_compact_range(..).unwrap();
         assert!(!again.is_done().unwrap());
         while db.engine().failure().is_none() {
             let _ = db.run_jobs(4 << 10);
@@ -252,7 +246,7 @@ fn a_check_finds_no_damage_in_what_goes_away_meanwhile() {
         fill(&db, 200, 1);
         let (report, _) = check(&db, |step| {
             // Tables are merged, and logs retire and serve again, before they are read.
-            db.default_keyspace().compact_range(&Range::default()).unwrap();
+            db.default_keyspace().compact_range(..).unwrap();
             db.settle().unwrap();
             fill(&db, 200, step as u64);
         });
@@ -279,7 +273,7 @@ fn a_checkpoint_shows_the_moment_of_its_beginning_though_its_files_go_meanwhile(
     let (from, to) = (medium.create("from").unwrap(), medium.create("to").unwrap());
     let db = open(Arc::new(volume(&from)), slices()).unwrap();
     fill(&db, 2000, 1);
-    db.default_keyspace().compact_range(&Range::default()).unwrap();
+    db.default_keyspace().compact_range(..).unwrap();
     // What is in logs alone, several of them.
     fill(&db, 200, 2);
     let expected = entries(&db);
@@ -289,7 +283,7 @@ fn a_checkpoint_shows_the_moment_of_its_beginning_though_its_files_go_meanwhile(
         // The tables that are copied are dropped, the logs retire, and their room is used.
         if step < 3 {
             fill(&db, 2000, 3 + step as u64);
-            db.default_keyspace().compact_range(&Range::default()).unwrap();
+            db.default_keyspace().compact_range(..).unwrap();
             db.settle().unwrap();
         }
     });

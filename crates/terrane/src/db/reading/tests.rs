@@ -106,7 +106,7 @@ fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
         keyspace.delete(key.as_bytes(), Buffered).unwrap();
     }
     assert!(db.engine().cache().bytes() > 0);
-    keyspace.compact_range(&Range::default()).unwrap();
+    keyspace.compact_range(..).unwrap();
     assert_eq!(keyspace.shape().unwrap().tables().count(), 0);
     db.settle().unwrap();
     assert_eq!(db.engine().cache().bytes(), 0);
@@ -179,7 +179,7 @@ fn figures_of_the_store_are_the_sums_of_what_traces_tell() {
         assert_eq!(keyspace.get(&key).unwrap(), value);
         let from = Range { from: Bound::Included(key), to: Bound::Unbounded };
         scans = scans.plus(&keyspace.trace_seek(from.clone(), false).unwrap().counts);
-        keyspace.scan(from).unwrap().next().unwrap();
+        keyspace.cursor(from).unwrap().next().unwrap();
     }
     assert_eq!(gets.operations, 2399, "one get is answered by the memtable");
     assert!(gets.filter_false_positives > 0 && gets.filter_negatives > 0, "{gets:?}");

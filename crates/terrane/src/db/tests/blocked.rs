@@ -5,7 +5,7 @@ use super::fill;
 use crate::driver::ThreadDriver;
 use crate::storage::medium::{Medium, MemoryMedium};
 use crate::storage::{Directory, File, StoreId};
-use crate::{Db, Durability, Keyspace, Options, Range, Result};
+use crate::{Db, Durability, Keyspace, Options, Result};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -216,7 +216,7 @@ fn writes_edits_and_merges_go_on_while_a_file_is_removed() {
     });
     gate.close("remove 0");
     thread::scope(|threads| {
-        let compaction = threads.spawn(|| db.default_keyspace().compact_range(&Range::default()));
+        let compaction = threads.spawn(|| db.default_keyspace().compact_range(..));
         gate.meanwhile(|| {
             two_writers(&db);
             db.keyspace("other").unwrap();

@@ -3,7 +3,7 @@
 
 use super::{directory, entries, faulty, fill, open, slices};
 use crate::storage::Directory;
-use crate::{Db, Durability, Error, Options, Range, Result};
+use crate::{Db, Durability, Error, Options, Result};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
@@ -40,7 +40,7 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
     refused(rows.put(b"k", b"v", Durability::Buffered));
     refused(rows.delete(b"k", Durability::Sync));
     refused(db.flush());
-    refused(rows.compact_range(&Range::default()));
+    refused(rows.compact_range(..));
     refused(db.keyspace("new"));
     refused(db.drop_keyspace("other"));
     refused(rows.set_policy(&PolicyOptions::preset("tiered").unwrap()));
