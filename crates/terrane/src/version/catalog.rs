@@ -1,7 +1,8 @@
 //! The catalog: every edit applied. It is all durable state, tables and logs apart.
 
 use super::bounds;
-use super::edit::{Change, Edit, Features};
+use super::change::{Change, Features};
+use super::edit::Edit;
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
 use crate::keyspace::KeyspaceId;

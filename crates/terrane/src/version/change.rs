@@ -1,0 +1,125 @@
+//! The changes that an edit is made of.
+
+use super::catalog::SetAside;
+use crate::entry::Seq;
+use crate::keyspace::KeyspaceId;
+use terrane_policy::{Compaction, LevelChange, RunId, TableId, TableInfo};
+
+/// One change of the durable state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The next number for files, runs, logs and keyspaces; every number below is taken.
+    NextId(u64),
+    /// A keyspace comes to be.
+    CreateKeyspace {
+        /// Its id.
+        id: KeyspaceId,
+        /// Its name, unique among the live ones.
+        name: String,
+        /// Its policy options, as JSON.
+        policy: String,
+    },
+    /// A keyspace goes, with all its tables.
+    DropKeyspace {
+        /// Its id.
+        id: KeyspaceId,
+    },
+    /// A keyspace has another policy.
+    SetPolicy {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// Its options, as JSON.
+        policy: String,
+    },
+    /// The keyspace's policy remembers this from now on.
+    PolicyState {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The policy's state, in its own encoding.
+        state: Vec<u8>,
+    },
+    /// A table joins a run; the run is created if it is new.
+    AddTable {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The level.
+        level: usize,
+        /// The run.
+        run: RunId,
+        /// The table.
+        info: TableInfo,
+    },
+    /// A table leaves the shape.
+    DropTable {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The table.
+        table: TableId,
+    },
+    /// Compaction `number` is under way: some of its groups are installed, these are not. An empty
+    /// list ends it. A compaction of one group is installed whole or not at all, and never named.
+    Remaining {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The compaction.
+        number: u64,
+        /// What is left of it.
+        plan: Compaction,
+    },
+    /// A level of the shape comes or goes.
+    Levels {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// Which.
+        change: LevelChange,
+    },
+    /// Every entry of the keyspace up to `through` is in tables.
+    Flushed {
+        /// Whose.
+        keyspace: KeyspaceId,
+        /// The last sequence.
+        through: Seq,
+    },
+    /// Log `number` lives in log file `file`; the log that lived there before is gone.
+    OpenLog {
+        /// The log's number, greater than every earlier one.
+        number: u64,
+        /// The number of the file, which may have held earlier logs.
+        file: u64,
+        /// The salt of the store that writes the log.
+        salt: u64,
+    },
+    /// Every log below `below` is obsolete; the first sequence of the rest is `next`.
+    RetireLogs {
+        /// Logs with smaller numbers go.
+        below: u64,
+        /// The sequence with which the oldest live log begins.
+        next: Seq,
+    },
+    /// Recovery has discarded what follows `through` in a live log.
+    EndLog {
+        /// The log's number.
+        number: u64,
+        /// The last sequence that counts in it; it is durable.
+        through: Seq,
+    },
+    /// The store has these features from now on, besides those that it has.
+    Features(Features),
+    /// What is left of discarded records is kept.
+    SetAside(SetAside),
+    /// What was kept there goes.
+    DropSetAside {
+        /// The number of the log file that holds it.
+        file: u64,
+    },
+}
+
+/// Features of a store, a bit each. They add to those in the header of its journal, which cannot
+/// change within a generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// A reader must know each of these.
+    pub required: u64,
+    /// A reader may ignore these, and whoever writes the store keeps them.
+    pub optional: u64,
+}

@@ -1,0 +1,162 @@
+//! Every change comes back, and what a later release adds is skipped or refused by name.
+
+use super::*;
+use crate::keyspace::KeyspaceId;
+use terrane_policy::{Action, Compaction, Destination, Group, Order};
+
+fn sample() -> Edit {
+    let keyspace = KeyspaceId(3);
+    let info = TableInfo {
+        id: TableId(9),
+        bytes: 4096,
+        entries: 10,
+        tombstones: 1,
+        smallest: b"".to_vec(),
+        largest: b"z".to_vec(),
+        first_seq: 5,
+        last_seq: 14,
+        salt: 1 << 63,
+        histogram: Histogram::default(),
+    };
+    let destination = Destination { level: 2, run: RunId(8) };
+    let cuts = vec![vec![], b"m".to_vec()];
+    let merge = Action::Merge { cuts, table_bytes: 1 << 20, filter_bits: Some(9) };
+    let groups = [Action::Move, merge].map(|action| Group {
+        inputs: vec![TableId(2), TableId(300)],
+        destination,
+        action,
+    });
+    Edit {
+        changes: vec![
+            Change::NextId(77),
+            Change::CreateKeyspace { id: keyspace, name: "x".into(), policy: "{}".into() },
+            Change::AddTable { keyspace, level: 1, run: RunId(8), info },
+            Change::DropTable { keyspace, table: TableId(2) },
+            Change::PolicyState { keyspace, state: vec![1, 2, 3] },
+            Change::Remaining {
+                keyspace,
+                number: 6,
+                plan: Compaction {
+                    groups: groups.to_vec(),
+                    order: Order::Sequential,
+                    reason: "why".into(),
+                },
+            },
+            Change::Levels { keyspace, change: LevelChange::Add(3) },
+            Change::Levels { keyspace, change: LevelChange::Drop(2) },
+            Change::SetPolicy { keyspace, policy: "{\"policy\":\"tiered\"}".into() },
+            Change::Flushed { keyspace, through: 14 },
+            Change::OpenLog { number: 12, file: 4, salt: 5 },
+            Change::RetireLogs { below: 12, next: 15 },
+            Change::EndLog { number: 12, through: 20 },
+            Change::Features(Features { required: 0, optional: 6 }),
+            Change::SetAside(SetAside {
+                file: 14,
+                log: LogId { number: 12, salt: 5 },
+                offset: 1 << 20,
+                bytes: 300,
+            }),
+            Change::DropSetAside { file: 14 },
+            Change::DropKeyspace { id: keyspace },
+        ],
+    }
+}
+
+#[test]
+fn every_change_comes_back() {
+    assert_eq!(Edit::decode(&sample().encode(), 0).unwrap(), sample());
+}
+
+#[test]
+fn an_unknown_optional_change_is_skipped_and_a_required_one_refused() {
+    let mut bytes = sample().encode();
+    bytes.extend([200, 2, 1, 1]);
+    assert_eq!(Edit::decode(&bytes, 0).unwrap(), sample());
+    bytes.extend([100, 0]);
+    assert!(matches!(Edit::decode(&bytes, 0), Err(Error::NewerFormat(_))));
+}
+
+/// Every change of the sample, its body followed by `more`.
+fn extended(more: &[u8]) -> Vec<Vec<u8>> {
+    let extend = |change: &Change| {
+        let mut body = Vec::new();
+        let mut bytes = vec![encode_change(change, &mut body)];
+        body.extend(more);
+        put_bytes(&mut bytes, &body);
+        bytes
+    };
+    sample().changes.iter().map(extend).collect()
+}
+
+/// What a refusal of a later release's bytes names.
+fn refused(bytes: &[u8]) -> String {
+    match Edit::decode(bytes, 0) {
+        Err(Error::NewerFormat(newer)) => newer.found,
+        other => panic!("{bytes:?}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_change_with_optional_fields_of_a_later_release_reads_as_without() {
+    for bytes in [&[2, 0][..], &[2, 1, 9, 8, 0], &[200, 1, 3, 7, 7, 7]] {
+        let edits = extended(bytes);
+        assert_eq!(Edit::decode(&edits.concat(), 0).unwrap(), sample());
+    }
+}
+
+#[test]
+fn a_required_field_of_a_later_release_is_refused_by_name_in_every_change() {
+    for edit in extended(&[2, 1, 9, 7, 0]) {
+        assert_eq!(refused(&edit), format!("field 7 in a change of kind {}", edit[0]));
+    }
+}
+
+#[test]
+fn added_fields_that_do_not_ascend_or_end_early_are_damage() {
+    for more in [&[0, 0][..], &[4, 0, 4, 0], &[4, 0, 2, 0], &[2], &[2, 1], &[0x80]] {
+        for edit in extended(more) {
+            assert!(matches!(Edit::decode(&edit, 0), Err(Error::Corrupt(_))), "{edit:?}");
+        }
+    }
+}
+
+#[test]
+fn features_add_up_and_a_required_one_that_is_not_known_is_refused_by_name() {
+    let features = |required, optional| Edit {
+        changes: vec![Change::Features(Features { required, optional })],
+    };
+    let mut catalog = crate::version::Catalog::default();
+    for optional in [1, 1 << 63] {
+        let edit = Edit::decode(&features(0, optional).encode(), 0).unwrap();
+        catalog.apply(&edit).unwrap();
+    }
+    let mut again = crate::version::Catalog::default();
+    again.apply(&catalog.snapshot()).unwrap();
+    assert_eq!(again.features, Features { required: 0, optional: 1 << 63 | 1 });
+    let later = features(1 << 40, 0).encode();
+    assert_eq!(refused(&later), "required feature bit 40 in a change of kind 14");
+}
+
+#[test]
+fn a_plan_of_a_later_release_is_refused_by_name() {
+    let plan = |order, action| [0, order, 1, 0, 2, 8, action];
+    for (plan, name) in [
+        (plan(2, 0), "order of groups 2 in a change of kind 10"),
+        (plan(0, 2), "action 2 in a change of kind 10"),
+    ] {
+        let body = [&[3, 6][..], &plan].concat();
+        let edit = [&[REMAINING, body.len() as u8][..], &body].concat();
+        assert_eq!(refused(&edit), name);
+    }
+    assert_eq!(refused(&[LEVELS, 3, 3, 2, 1]), "level change 2 in a change of kind 12");
+}
+
+#[test]
+fn a_cut_edit_never_panics_and_is_never_longer() {
+    let bytes = sample().encode();
+    for end in 0..bytes.len() {
+        if let Ok(edit) = Edit::decode(&bytes[..end], 0) {
+            assert!(sample().changes.starts_with(&edit.changes));
+        }
+    }
+}
