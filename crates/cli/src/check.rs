@@ -30,10 +30,8 @@ fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
     for damage in &report.damage {
         out.line(&damage.to_string())?;
     }
-    for copy in &report.repairable {
-        out.line(&format!(
-            "{copy}; another copy is sound, and opening the store repairs this one"
-        ))?;
+    for found in &report.repairable {
+        out.line(&format!("{found}; nothing is lost by it, and opening the store repairs it"))?;
     }
     if report.discarded_bytes > 0 {
         let bytes = counted(report.discarded_bytes, "byte", "bytes");

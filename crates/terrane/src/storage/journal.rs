@@ -12,7 +12,7 @@
 //!    multiple of 4 KiB; then it syncs.
 //! 4. [`scan`] takes for each index in order the first valid copy. It ends where neither copy is
 //!    valid. A later record that is valid makes that damage; otherwise what lies there is a commit
-//!    that never ended.
+//!    that never ended, and bytes behind what that one can have written are damage to unused room.
 //!
 //! ```text
 //! region: mirror, mirror
@@ -477,7 +477,7 @@ pub struct Scan<'a> {
     /// The records, each with its offset in the file, that of its first copy; the first without its
     /// region header.
     pub records: Vec<(u64, &'a [u8])>,
-    /// Copies that are not valid, where the other one is.
+    /// Copies that are not valid, where the other one is, and bytes in room that was never written to.
     pub repaired: Vec<Corruption>,
     /// Where in each mirror the next record would go, in bytes.
     pub end: u64,
@@ -560,10 +560,37 @@ fn prefix<'a>(bytes: &'a [u8], id: JournalId, file: &str, base: u64) -> Result<S
     }
     out.end = at as u64;
     let records = half.saturating_sub(SLOT as usize);
-    let tails = mirrors
-        .map(|m| m.get(at..m.len().min(records)).and_then(|t| t.iter().rposition(|b| *b != 0)));
-    out.discarded_bytes = tails.into_iter().flatten().max().map_or(0, |last| last as u64 + 1);
+    let tails = mirrors.map(|m| m.get(at..m.len().min(records)).unwrap_or_default());
+    let torn = torn_bytes(tails, found, id);
+    let taken = |tail: &[u8]| tail.iter().take(torn).rposition(|b| *b != 0);
+    out.discarded_bytes =
+        tails.into_iter().filter_map(taken).max().map_or(0, |last| last as u64 + 1);
+    for (n, tail) in tails.into_iter().enumerate() {
+        if let Some(behind) = tail.iter().skip(torn).position(|b| *b != 0) {
+            let offset = place + (n * half + torn + behind) as u64;
+            let expected = "zeros where nothing was written";
+            out.repaired.push(Corruption::new(file, offset, expected, "other bytes"));
+        }
+    }
     Ok(out)
+}
+
+/// How many bytes behind the records a commit that never ended may have written: as many as either
+/// copy of its header says or, where both are lost, up to the first slot that is zeros in both
+/// mirrors.
+fn torn_bytes(tails: [&[u8]; 2], index: u64, id: JournalId) -> usize {
+    let says = |tail: &[u8]| {
+        let mut d = Decoder::new(tail);
+        let (_sum, len, zero) = (d.u64()?, d.u32()?, d.u32()?);
+        let its_own = zero == 0 && d.u64()? == id.generation && d.u64()? == index;
+        its_own.then(|| frame_size(len as usize))
+    };
+    tails.into_iter().filter_map(says).max().unwrap_or_else(|| {
+        let slots = tails.map(|tail| tail.chunks(SLOT as usize));
+        let zeros = |slot: Option<&[u8]>| slot.is_none_or(|slot| slot.iter().all(|b| *b == 0));
+        let [first, mut second] = slots;
+        first.take_while(|slot| !zeros(Some(slot)) | !zeros(second.next())).map(<[u8]>::len).sum()
+    })
 }
 
 /// A valid record after `index`, which is not at `at`: where it is, and its index.

@@ -88,7 +88,11 @@ fn any_one_lost_sector_of_any_size_costs_no_record() {
         }
         let sectors = |r: std::ops::Range<usize>| r.end.div_ceil(size) - r.start / size;
         let clean = scan(&sound, ID, "journal", 0).unwrap();
-        assert_eq!(repaired, frame_ranges(&clean).into_iter().map(sectors).sum::<usize>());
+        let in_frames = frame_ranges(&clean).into_iter().map(sectors).sum::<usize>();
+        // Behind the records, but for the slot where one may have been begun.
+        let half = sound.len() / 2;
+        let unused = half - end as usize - 2 * SLOT as usize;
+        assert_eq!(repaired, in_frames + 2 * unused / size);
     }
 }
 
@@ -129,6 +133,29 @@ fn a_torn_append_is_whole_or_absent_whatever_its_sectors_hold() {
             assert!(!torn || found.discarded_bytes > 0 || !found.repaired.is_empty());
         }
     }
+}
+
+#[test]
+fn bytes_where_nothing_was_written_are_damage_to_be_repaired_and_no_torn_commit() {
+    let medium = MemoryMedium::new();
+    let journal = journal(&medium, 2);
+    let (sound, end, half) = (region(&medium), journal.end as usize, LEAST_CAPACITY as usize / 2);
+    for at in [end + SLOT as usize, half - 1 - SLOT as usize, half + end + 5 * SLOT as usize] {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1;
+        let found = scan(&bytes, ID, "journal", 4096).unwrap();
+        assert_eq!((found.discarded_bytes, found.repaired.len()), (0, 1), "{at}");
+        assert_eq!(found.repaired[0].offset, 4096 + at as u64);
+    }
+    // A commit that was begun, and beside it such a byte.
+    let begun = encode(&[9; 20_000], ID, 3).unwrap();
+    let mut bytes = sound.clone();
+    bytes[end..end + 512].copy_from_slice(&begun[..512]);
+    bytes[half + end + 16_384..half + end + 16_896].fill(9);
+    bytes[end + 3 * SLOT as usize] = 1;
+    let found = scan(&bytes, ID, "journal", 0).unwrap();
+    assert_eq!((found.discarded_bytes, found.repaired.len()), (16_896, 1));
+    assert_eq!(found.repaired[0].offset, (end + 3 * SLOT as usize) as u64);
 }
 
 #[test]
