@@ -12,7 +12,7 @@ use super::logs::{HeldLog, HeldLogs};
 use super::state::SpareLog;
 use super::{Db, Engine, lock};
 use crate::error::{Corruption, Error, Result};
-use crate::storage::Orphan;
+use crate::storage::{Orphan, Storage};
 use crate::table::TableCheck;
 use crate::version::LiveTable;
 use crate::wal::Replay;
@@ -36,8 +36,10 @@ pub struct CheckReport {
     pub orphans: Vec<Orphan>,
     /// Every damage found; empty for a sound store.
     pub damage: Vec<Corruption>,
-    /// One of two copies that are not both valid, as damage or a crash leaves them. Opening the
-    /// store makes them good, so only the check of a closed store finds any.
+    /// One of two copies that are not both valid, as damage or a crash leaves them, and bytes in room
+    /// of the journal that was never written to. Opening the
+    /// store makes them good, so only the check of a store that is closed, was opened read-only, or
+    /// had no room when it was opened finds any.
     pub repairable: Vec<Corruption>,
 }
 
@@ -69,13 +71,16 @@ impl Db {
     pub fn begin_check(&self) -> Result<Check> {
         let engine = self.engine();
         drop(engine.open_state()?);
-        let report = CheckReport {
-            damage: engine.storage.check()?,
-            orphans: engine.storage.orphans()?,
+        let state = lock(&engine.state);
+        let (repairable, set_aside_bytes) =
+            (state.repairable.clone(), state.catalog.set_aside_bytes());
+        drop(state);
+        let mut report = CheckReport {
             discarded_bytes: engine.discarded_bytes(),
-            set_aside_bytes: lock(&engine.state).catalog.set_aside_bytes(),
+            set_aside_bytes,
             ..CheckReport::default()
         };
+        report.take_storage(&*engine.storage, &repairable)?;
         let mut tables = engine.live_tables();
         tables.reverse();
         Ok(Check { db: self.clone(), tables, table: None, logs: None, report })
@@ -92,6 +97,26 @@ impl Db {
                 return Ok(report);
             }
         }
+    }
+}
+
+impl CheckReport {
+    /// Takes what the storage says of its own structures. Of what is `repairable`, as it was found when
+    /// the storage was opened, there is a copy that is sound: that is no damage.
+    pub(super) fn take_storage(
+        &mut self,
+        storage: &dyn Storage,
+        repairable: &[Corruption],
+    ) -> Result<()> {
+        self.orphans = storage.orphans()?;
+        for found in storage.check()? {
+            if !repairable.contains(&found) {
+                self.damage.push(found);
+            } else if !self.repairable.contains(&found) {
+                self.repairable.push(found);
+            }
+        }
+        Ok(())
     }
 }
 

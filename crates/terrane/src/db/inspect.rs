@@ -28,10 +28,8 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
             return Ok(report);
         }
     };
-    // Of what opening repairs there is a copy that is sound.
-    report.orphans = storage.orphans()?;
-    let damage = storage.check()?.into_iter().filter(|d| !report.repairable.contains(d));
-    report.damage.extend(damage.collect::<Vec<_>>());
+    let repairable = report.repairable.clone();
+    report.take_storage(storage, &repairable)?;
     let cache = Arc::new(BlockCache::new(0));
     for info in catalog.tables() {
         let found = inspect_table(storage, info, &cache, &mut report);

@@ -74,6 +74,7 @@ impl Engine {
     pub(super) fn recover(&self, recovered: &Recovered) -> Result<()> {
         let mut state = lock(&self.state);
         let forgotten = state.resume_compactions(&self.keyspaces.load());
+        state.repairable.clone_from(&recovered.repaired);
         let catalog = state.catalog.clone();
         drop(state);
         for (&keyspace, record) in &catalog.keyspaces {
@@ -112,7 +113,10 @@ impl Engine {
         // A journal with damage or a torn end is begun anew by the next commit.
         let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
         let tidied = if irregular || !forgotten.is_empty() {
-            self.manifest().and_then(|m| self.commit_edit(&m, forgotten, &[], &[]).map(drop))
+            let manifest = self.manifest();
+            manifest.and_then(|m| {
+                self.commit_edit(&m, forgotten, &[], &[]).map(|mut state| state.repairable.clear())
+            })
         } else {
             Ok(())
         };

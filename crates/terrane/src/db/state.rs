@@ -2,7 +2,7 @@
 
 use super::operations::Operations;
 use crate::entry::Seq;
-use crate::error::Error;
+use crate::error::{Corruption, Error};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::read::Range;
@@ -186,6 +186,8 @@ pub(crate) struct State {
     pub asked: Option<KeyspaceId>,
     /// Compactions begun so far.
     pub begun: u64,
+    /// What opening found in need of repair and left as it is, for want of room or of leave to write.
+    pub repairable: Vec<Corruption>,
     /// Whether room was given back since the storage was last tidied.
     pub untidy: bool,
     /// Why background work stopped; cleared when it is tried again.

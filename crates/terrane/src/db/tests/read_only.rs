@@ -3,6 +3,7 @@
 
 use super::{directory, entries, faulty, fill, open, slices};
 use crate::storage::Directory;
+use crate::storage::medium::Medium;
 use crate::{Db, Durability, Error, Options, Result};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -50,6 +51,33 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
     assert!(entries(&db) == expected);
     db.close().unwrap();
     assert_eq!(medium.operations(), before, "nothing was changed");
+}
+
+#[test]
+fn a_check_of_a_store_that_is_only_read_calls_one_torn_copy_repairable() {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    fill(&db, 10, 1);
+    db.close().unwrap();
+    // The second copy of the last commit.
+    let manifest = medium.list().unwrap().into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
+    let half = medium.open(&manifest).unwrap().len().unwrap() / 2;
+    medium.flip(&manifest, (half + 40) * 8).unwrap();
+    let storage = || Arc::new(Directory::read_only(Arc::new(medium.clone())).unwrap());
+    let inspected = crate::db::inspect(&*storage()).unwrap();
+    let options = Options { read_only: true, ..Options::small() };
+    let db = Db::open_storage(storage(), options, slices()).unwrap();
+    let checked = db.check().unwrap();
+    assert_eq!((checked.damage.len(), checked.repairable.len()), (0, 1), "{checked:?}");
+    assert_eq!(checked.repairable, inspected.repairable);
+    // What came after it was opened is damage.
+    medium.flip("CURRENT", 10 * 8).unwrap();
+    let checked = db.check().unwrap();
+    assert_eq!((checked.damage.len(), checked.repairable.len()), (1, 1), "{checked:?}");
+    drop(db);
+    let db = open(directory(&medium), slices()).unwrap();
+    let checked = db.check().unwrap();
+    assert_eq!((checked.damage.len(), checked.repairable.len()), (0, 0), "{checked:?}");
 }
 
 #[test]

@@ -105,7 +105,8 @@ impl Volume {
         for (n, slot) in slots.iter().enumerate() {
             let behind = matches!(slot, Slot::Valid(s) if s.generation < newest.generation);
             if *slot != Slot::Valid(newest) {
-                if !behind {
+                // Where it stays as it is, a check finds it behind.
+                if !behind || self.read_only {
                     repaired.push(damaged_slot(&name, n, newest.generation));
                 }
                 if !self.read_only {

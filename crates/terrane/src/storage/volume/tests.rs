@@ -280,6 +280,26 @@ fn one_damaged_superblock_is_reported_and_made_good_and_two_are_damage() {
 }
 
 #[test]
+fn a_slot_that_a_crash_left_behind_is_repairable_where_the_volume_is_only_read() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    table(&volume, 1, 100, 1);
+    let file = backings(&medium, 1).remove(0);
+    let mut before = vec![0; 512];
+    file.read_at(&mut before, SLOTS[1]).unwrap();
+    // After damage the next commit begins a generation.
+    file.write_at(&[0xff], region(&volume).0 + 40).unwrap();
+    let again = open(&medium, 1);
+    again.recover().unwrap().unwrap();
+    table(&again, 2, 100, 1);
+    file.write_at(&before, SLOTS[1]).unwrap();
+    let options = VolumeOptions { read_only: true, ..VolumeOptions::default() };
+    let read = Volume::open(backings(&medium, 1), options).unwrap();
+    let repaired = read.recover().unwrap().unwrap().repaired;
+    assert_eq!((repaired.len(), read.check().unwrap()), (1, repaired));
+}
+
+#[test]
 fn what_is_no_volume_or_not_all_of_it_is_refused() {
     let medium = MemoryMedium::new();
     let file = medium.create("backing.0").unwrap();
