@@ -141,10 +141,13 @@ impl BlockCache {
         self.blocks.as_ref().is_some_and(|blocks| blocks.weight() + needed <= blocks.capacity())
     }
 
-    /// Takes out what is there of a table: nobody will ask for it again.
-    pub(super) fn remove(&self, table: TableId) {
-        if let Some(blocks) = &self.blocks {
-            blocks.retain(|(of, _), _| *of != table);
+    /// Takes out what is there of these tables: nobody will ask for it again, and it would stand in
+    /// the way of what is read now until it was evicted. A walk over the whole cache, so that no list
+    /// of a table's blocks has to be kept at every read; it is for as many tables as there are.
+    pub fn remove(&self, mut tables: Vec<TableId>) {
+        tables.sort_unstable();
+        if let Some(blocks) = self.blocks.as_ref().filter(|_| !tables.is_empty()) {
+            blocks.retain(|(of, _), _| tables.binary_search(of).is_err());
         }
     }
 
@@ -187,17 +190,17 @@ mod tests {
     #[test]
     fn what_is_there_of_a_table_goes_with_it_alone() {
         let cache = BlockCache::new(1 << 20);
-        for table in 1..=3 {
+        for table in 1..=4 {
             for offset in 0..4 {
                 cache.insert(TableId(table), offset, &block());
             }
         }
         let bytes = cache.bytes();
-        cache.remove(TableId(2));
-        assert_eq!(cache.bytes(), bytes / 3 * 2);
+        cache.remove(vec![TableId(4), TableId(2)]);
+        assert_eq!(cache.bytes(), bytes / 2);
         for offset in 0..4 {
-            let there = [1, 2, 3].map(|table| cache.get(TableId(table), offset).is_some());
-            assert_eq!(there, [true, false, true]);
+            let there = [1, 2, 3, 4].map(|table| cache.get(TableId(table), offset).is_some());
+            assert_eq!(there, [true, false, true, false]);
         }
     }
 

@@ -295,7 +295,7 @@ impl Table {
         };
         match access {
             Access::Random => self.bring_index(partition, read),
-            Access::Scan => read().map(|(index, _)| Arc::new(index)),
+            Access::Scan(_) => read().map(|(index, _)| Arc::new(index)),
         }
     }
 
@@ -308,11 +308,6 @@ impl Table {
     /// A cursor that tells an observer what it does.
     pub(super) fn observed(self: &Arc<Self>, access: Access, observer: Observer) -> TableCursor {
         TableCursor::new(Arc::clone(self), access, observer)
-    }
-
-    /// Takes all that is there of the table out of the cache: nobody will ask for it again.
-    pub fn leave_cache(&self) {
-        self.cache.remove(self.info.id);
     }
 
     /// Every damage there is: each byte of the file is read again and checked against every other

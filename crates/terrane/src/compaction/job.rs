@@ -97,7 +97,9 @@ impl Job {
             Work::Reshape { keyspace } => {
                 engine.install_reshape(*keyspace).map(|()| Progress::Done)
             }
-            Work::Remove(grave) => engine.remove_file(grave.clear()).map(|()| Progress::Done),
+            Work::Remove(grave) => {
+                engine.remove_file(grave.clear(engine.cache())).map(|()| Progress::Done)
+            }
             Work::Tidy => Ok(if engine.tidy_storage()? { Progress::More } else { Progress::Done }),
             Work::Ended => Ok(Progress::Done),
         }

@@ -14,7 +14,6 @@ use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
 use crate::read::Range;
 use crate::version::Tree;
-use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{
     Observed, PolicyOptions, Slice, Slicing, TableId, TableInfo, next_slice, validate,
@@ -48,27 +47,7 @@ impl Engine {
         let keyspaces = self.keyspaces.load();
         let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
         let tree = keyspace.view.load().tree.clone();
-        let mut sum = 0;
-        for live in tree.tables() {
-            let info = live.table().info();
-            // Those that the range cuts alone are asked how their bytes spread.
-            let [from, to] = [&range.from, &range.to].map(|bound| match bound {
-                Bound::Included(key) | Bound::Excluded(key) if info.spans(key) => Some(key),
-                _ => None,
-            });
-            let outside = !range.below_end(&info.smallest) || !range.above_start(&info.largest);
-            if outside && from.is_none() && to.is_none() {
-                continue;
-            }
-            let mut within = (0, info.bytes);
-            if from.is_some() || to.is_some() {
-                let properties = live.table().properties()?;
-                let through = |key: &Vec<u8>| properties.bytes_through(key);
-                within = (from.map_or(0, through), to.map_or(info.bytes, through));
-            }
-            sum += within.1.min(info.bytes).saturating_sub(within.0);
-        }
-        Ok(sum)
+        tree.approximate_size(range)
     }
 
     /// Has a range made compact, with what was written through that sequence; answers the number of

@@ -6,29 +6,29 @@
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
-use crate::read::Observer;
+use crate::read::{Observer, Range};
 use crate::sorted::SortedMap;
 use crate::storage::FileId;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
-use crate::table::{Access, RunCursor, Table};
+use crate::table::{Access, BlockCache, RunCursor, Table};
+use std::ops::Bound;
 use std::sync::Arc;
-use terrane_policy::{Destination, Placed, RunId, Sequence, Shape, TableId, TableInfo};
+use terrane_policy::{Destination, Place, Placed, RunId, Sequence, Shape, TableId, TableInfo};
 
 /// A file that nothing holds any more.
 pub struct Grave {
     file: FileId,
-    /// The table in it, if there was one.
-    table: Option<Arc<Table>>,
+    /// The table in it, if there was one that has not left the cache, and others like it.
+    tables: Vec<Arc<Table>>,
 }
 
 impl Grave {
     /// The file, which is to be removed; blocks of it leave the cache, and its handle is closed.
-    pub fn clear(&mut self) -> FileId {
-        if let Some(table) = self.table.take() {
-            table.leave_cache();
-        }
+    pub fn clear(&mut self, cache: &BlockCache) -> FileId {
+        cache.remove(self.tables.iter().map(|table| table.info().id).collect());
+        self.tables.clear();
         self.file
     }
 }
@@ -49,7 +49,7 @@ impl Graveyard {
 
     /// Lays a file down.
     pub fn bury(&self, file: FileId) {
-        self.lay_down(Grave { file, table: None });
+        self.lay_down(Grave { file, tables: Vec::new() });
     }
 
     fn lay_down(&self, grave: Grave) {
@@ -57,9 +57,15 @@ impl Graveyard {
         self.work.store(true, Ordering::Release);
     }
 
-    /// Takes one file out, to remove it.
+    /// Takes one file out, to remove it. With it all tables leave the cache that lie here: an edit
+    /// drops many at once, and the cache is walked once for them.
     pub fn take(&self) -> Option<Grave> {
-        lock(&self.files).pop()
+        let mut files = lock(&self.files);
+        let mut grave = files.pop()?;
+        if !grave.tables.is_empty() {
+            grave.tables.extend(files.iter_mut().flat_map(|other| other.tables.drain(..)));
+        }
+        Some(grave)
     }
 }
 
@@ -99,7 +105,7 @@ impl Drop for LiveTable {
     fn drop(&mut self) {
         if self.dropped.load(Ordering::Acquire) {
             let file = FileId::table(self.table.info().id.0);
-            self.graveyard.lay_down(Grave { file, table: Some(Arc::clone(&self.table)) });
+            self.graveyard.lay_down(Grave { file, tables: vec![Arc::clone(&self.table)] });
         }
     }
 }
@@ -212,6 +218,37 @@ impl Tree {
         Ok(None)
     }
 
+    /// About how many bytes of tables hold the keys of a range. In each run the tables at its bounds
+    /// are searched for, and these alone are asked how their bytes spread.
+    ///
+    /// # Errors
+    /// Damage or a failing medium.
+    pub fn approximate_size(&self, range: &Range) -> Result<u64> {
+        let mut sum = 0;
+        for (live, (_, run)) in self.runs.iter().zip(self.shape.runs()) {
+            let tables = &live.tables;
+            let from = tables.partition_point(|t| !range.above_start(&t.info().largest));
+            let to = tables.partition_point(|t| range.below_end(&t.info().smallest));
+            let last = tables.before(to);
+            if from == Place::default() && to == tables.end() {
+                sum += run.bytes();
+            } else {
+                sum += tables.range(from, to).map(|table| table.info().bytes).sum::<u64>();
+            }
+            // What the tables at the bounds have outside.
+            if let Some(first) = tables.get(from).filter(|_| from < to) {
+                let before = bytes_through(first, &range.from)?.unwrap_or(0);
+                sum = sum.saturating_sub(before);
+            }
+            if let Some(last) = last.filter(|last| from <= *last).and_then(|at| tables.get(at)) {
+                let all = last.info().bytes;
+                let behind = bytes_through(last, &range.to)?.map_or(0, |within| all - within);
+                sum = sum.saturating_sub(behind);
+            }
+        }
+        Ok(sum)
+    }
+
     /// A cursor for each run, newest first, with an observer of its own.
     pub(crate) fn cursors(
         &self,
@@ -223,5 +260,16 @@ impl Tree {
             observer.run(run.level, run.id, None);
             RunCursor::observed(run.tables.clone(), access, observer)
         })
+    }
+}
+
+/// About how many bytes of a table lie at or before a bound, if it is a key that the table spans.
+fn bytes_through(table: &Table, bound: &Bound<Vec<u8>>) -> Result<Option<u64>> {
+    let info = table.info();
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) if info.spans(key) => {
+            Ok(Some(table.properties()?.bytes_through(key).min(info.bytes)))
+        }
+        _ => Ok(None),
     }
 }
