@@ -20,7 +20,9 @@ use terrane::table::block::Block;
 use terrane::table::filter::Filter;
 use terrane::table::footer::{FOOTER_BYTES, Footer, decode_directory, encode_directory};
 use terrane::table::stored::{mend as seal, unseal};
-use terrane::table::{Access, BlockCache, BlockCursor, Properties, Table, TableFiles, key_hash};
+use terrane::table::{
+    AHEAD_BYTES_MAX, Access, BlockCache, BlockCursor, Properties, Table, TableFiles, key_hash,
+};
 use terrane::version::{Catalog, Edit};
 use terrane::{WriteBatch, batch, wal};
 use terrane_policy::{TableId, TableInfo};
@@ -163,7 +165,7 @@ pub fn table(data: &[u8]) {
     for key in [b"".as_slice(), b"counter", b"key050", b"zzz"] {
         let _ = table.get(key, MAX_SEQ);
     }
-    for access in [Access::Random, Access::Scan] {
+    for access in [Access::Random, Access::Scan(AHEAD_BYTES_MAX)] {
         use terrane::read::Cursor;
         let mut cursor = table.cursor(access);
         let mut entries = 0;

@@ -23,6 +23,9 @@ pub enum Durability {
 /// The least cache that memtables leave, in bytes.
 const CACHE_BYTES_MIN: u64 = 256 << 10;
 
+/// The least size of a log file, in bytes: the shortest record and the claim behind it fit.
+const LOG_BYTES_MIN: u64 = 72;
+
 /// How a store is opened and bounded. `Options::default()` suits a native program;
 /// [`Options::small`] a browser tab.
 #[derive(Clone)]
@@ -38,15 +41,18 @@ pub struct Options {
     pub memtable_bytes: u64,
     /// Sealed memtables of one keyspace that may wait for their flush before writes wait, too.
     pub memtables_max: usize,
-    /// Size of a preallocated log file, in bytes.
+    /// Size of a preallocated log file, in bytes: 72 or more. A write that needs more gets a larger
+    /// one.
     pub log_bytes: u64,
     /// Log bytes in all, beyond which the keyspace that holds the oldest record is flushed.
     pub logs_bytes_max: u64,
     /// Runs in level 0 at which writes wait for a compaction.
     pub level0_runs_max: usize,
-    /// Memory in all, in bytes: half of it for memtables, the rest for the cache. Beside it stands
-    /// what is under way: about 1 MiB for each input of a merge, and the indexes and filters of the
-    /// table that it writes, some 2% of its bytes.
+    /// Memory in all, in bytes: half of it, or two memtables, for memtables, the rest for the cache
+    /// and for the buffers of flushes and merges, for which the cache makes room while they run. Of
+    /// these only what a merge cannot do without passes the budget: a block of each input, and the
+    /// index and the filter of the table that it writes, some 2% of its bytes. The cache keeps
+    /// 256 KiB. Not counted is what a long scan reads ahead, at most 256 KiB of each run.
     pub memory_bytes: u64,
     /// The most that the cache takes of it, in bytes: for blocks, for parts of indexes and filters,
     /// and for what tables keep while they are open. With 0 nothing is cached: each read opens its
@@ -93,14 +99,17 @@ impl Options {
         let bounds = [
             ("memtable_bytes", self.memtable_bytes),
             ("memtables_max", self.memtables_max as u64),
-            ("log_bytes", self.log_bytes),
             ("level0_runs_max", self.level0_runs_max as u64),
             ("max_open_files", self.max_open_files as u64),
         ];
-        match bounds.into_iter().find(|(_, bound)| *bound == 0) {
-            Some((what, _)) => Err(Error::invalid(what, "at least 1", "0")),
-            None => build_policy(&self.policy).map(drop),
+        if let Some((what, _)) = bounds.into_iter().find(|(_, bound)| *bound == 0) {
+            return Err(Error::invalid(what, "at least 1", "0"));
         }
+        if self.log_bytes < LOG_BYTES_MIN {
+            let expected = format_args!("at least {LOG_BYTES_MIN}");
+            return Err(Error::invalid("log_bytes", expected, self.log_bytes));
+        }
+        build_policy(&self.policy).map(drop)
     }
 
     /// Bytes that all memtables together may take: half of the budget, and room for one that fills
@@ -109,10 +118,14 @@ impl Options {
         (self.memory_bytes / 2).max(self.memtable_bytes.saturating_mul(2))
     }
 
-    /// Bytes that the cache may take: what memtables leave of the budget.
-    pub(crate) fn cache_share(&self) -> u64 {
-        let left = self.memory_bytes.saturating_sub(self.memtables_share());
-        left.max(CACHE_BYTES_MIN).min(self.cache_bytes)
+    /// Bytes that the cache and the buffers of jobs may take: what memtables leave of the budget.
+    pub(crate) fn rest_share(&self) -> u64 {
+        self.memory_bytes.saturating_sub(self.memtables_share()).max(CACHE_BYTES_MIN)
+    }
+
+    /// Bytes that the cache may take while jobs have so many reserved.
+    pub(crate) fn cache_share(&self, reserved: u64) -> u64 {
+        self.rest_share().saturating_sub(reserved).max(CACHE_BYTES_MIN).min(self.cache_bytes)
     }
 
     /// A memtable of the size that these options give it.

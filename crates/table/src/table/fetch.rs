@@ -2,8 +2,8 @@
 //!
 //! 1. A scan looks into the cache first; a compaction does not, since it reads everything once.
 //! 2. Then into the bytes that it has read ahead.
-//! 3. Then one read takes the block and, in a walk, what follows it: a compaction as much as may
-//!    be, a scan nothing over its first [`PATIENCE`] blocks, so that short ones read no byte too
+//! 3. Then one read takes the block and, in a walk, what follows it: a compaction as much as it was
+//!    given memory for, a scan nothing over its first [`PATIENCE`] blocks, so that short ones read no byte too
 //!    many, then twice as much each time: never much more than what it has used.
 //! 4. A scan leaves its blocks in the cache until it reads as far ahead as may be: a long one would
 //!    wash out what others need.
@@ -23,16 +23,16 @@ use std::sync::Arc;
 pub enum Access {
     /// Through the cache, one block at a time, and ahead when a walk goes on: scans.
     Random,
-    /// Many blocks in one read, beside the cache: compactions.
-    Scan,
+    /// So many bytes in one read, but a block at least, beside the cache: compactions.
+    Scan(u64),
 }
 
 /// Blocks that a scan walks in sequence before it reads ahead.
 const PATIENCE: u32 = 4;
 /// Bytes that a scan first reads at once.
 const AHEAD_BYTES_MIN: u64 = 16 << 10;
-/// The most bytes that are read at once.
-pub(super) const AHEAD_BYTES_MAX: u64 = 256 << 10;
+/// The most bytes that are worth reading at once.
+pub const AHEAD_BYTES_MAX: u64 = 256 << 10;
 
 /// Where a walk is going.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,14 +88,14 @@ impl Fetch {
         cursor: &mut BlockCursor,
     ) -> Result<()> {
         self.follow(handle, direction);
-        let mut beside = self.access == Access::Scan;
+        let mut beside = matches!(self.access, Access::Scan(_));
         if !beside && let Some(block) = table.cached(handle) {
             self.observer.block(handle.offset, handle.len, Origin::Cache, 0);
             cursor.replace(block);
             return Ok(());
         }
         let reach = match self.access {
-            Access::Scan => AHEAD_BYTES_MAX,
+            Access::Scan(bytes) => bytes,
             Access::Random if self.walked <= PATIENCE => 0,
             Access::Random => self.reach,
         };

@@ -51,7 +51,7 @@ pub use block_cursor::BlockCursor;
 pub use cache::BlockCache;
 pub use check::TableCheck;
 pub use cursor::TableCursor;
-pub use fetch::Access;
+pub use fetch::{AHEAD_BYTES_MAX, Access};
 pub use filter::key_hash;
 pub use properties::Properties;
 pub use reader::{Table, TableFiles};

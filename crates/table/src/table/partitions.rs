@@ -95,6 +95,11 @@ impl Partitions {
         self.bytes + self.index.len() + self.filter_len()
     }
 
+    /// Bytes of memory that all of it takes, about.
+    pub fn memory(&self) -> usize {
+        self.bytes + self.index.len() + size_of_val(&*self.hashes)
+    }
+
     fn filter_len(&self) -> usize {
         match self.hashes.len() {
             0 => 0,

@@ -160,6 +160,12 @@ impl TableWriter {
         self.position() + rest as u64
     }
 
+    /// Bytes of memory that it takes, about: what waits to be written, index and filter.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        (self.pending.capacity() + self.partitions.memory()) as u64
+    }
+
     /// Entries so far.
     #[must_use]
     pub fn entries(&self) -> u64 {

@@ -58,6 +58,7 @@ impl Flush {
             left = left.saturating_sub((key.len() + value.len() + 16) as u64);
             cursor.next()?;
             if left == 0 {
+                outputs.count_memory();
                 return Ok(Progress::More);
             }
         }

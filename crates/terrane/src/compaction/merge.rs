@@ -7,7 +7,7 @@
 //! 4. The outputs are durable before one edit replaces the inputs by them.
 
 use super::{Outputs, Progress, Retention};
-use crate::db::Engine;
+use crate::db::{Engine, Reservation};
 use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
@@ -23,6 +23,8 @@ pub(crate) struct Merge {
     keyspace: KeyspaceId,
     group: Group,
     cursor: Option<MergeCursor>,
+    /// The memory of the cursor.
+    buffers: Option<Reservation>,
     retention: Retention,
     tombstones: TombstoneRule,
     outputs: Outputs,
@@ -52,6 +54,7 @@ impl Merge {
             keyspace,
             group,
             cursor: None,
+            buffers: None,
             retention,
             tombstones,
             outputs,
@@ -65,7 +68,7 @@ impl Merge {
     pub fn step(&mut self, engine: &Engine, bytes: u64) -> Result<Progress> {
         let mut cursor = match self.cursor.take() {
             Some(cursor) => cursor,
-            None => self.begin()?,
+            None => self.begin(engine)?,
         };
         let mut left = bytes;
         while cursor.valid() {
@@ -81,6 +84,7 @@ impl Merge {
                     total_bytes: self.total_bytes,
                 });
                 self.cursor = Some(cursor);
+                self.outputs.count_memory();
                 return Ok(Progress::More);
             }
         }
@@ -100,13 +104,17 @@ impl Merge {
         (self.total_bytes as f64 * share) as u64
     }
 
-    /// One cursor for each run that has inputs, newest first, merged.
-    fn begin(&self) -> Result<MergeCursor> {
+    /// One cursor for each run that has inputs, newest first, merged. They read ahead as far as
+    /// there is memory for all.
+    fn begin(&mut self, engine: &Engine) -> Result<MergeCursor> {
         let inputs = self.tree.shape().find(self.group.inputs.clone());
-        let cursors = inputs.chunk_by(|a, b| a.place == b.place).map(|run| {
+        let runs = || inputs.chunk_by(|a, b| a.place == b.place);
+        let (buffers, ahead) = engine.job_memory().reserve_merge(runs().count());
+        self.buffers = Some(buffers);
+        let cursors = runs().map(|run| {
             let open = |t: &Placed| Some(self.tree.table(t.table.id)?.table().clone());
             let tables = run.iter().filter_map(open).collect();
-            Source::Run(Box::new(RunCursor::new(tables, Access::Scan)))
+            Source::Run(Box::new(RunCursor::new(tables, Access::Scan(ahead))))
         });
         let mut merge = MergeCursor::new(cursors.collect());
         merge.seek_first()?;

@@ -1,6 +1,6 @@
 //! The tables that a job builds.
 
-use crate::db::Engine;
+use crate::db::{Engine, Reservation};
 use crate::entry::Tag;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
@@ -28,6 +28,8 @@ pub(crate) struct Outputs {
     table_bytes: u64,
     options: TableOptions,
     building: Option<Building>,
+    /// The memory of the writer.
+    buffers: Reservation,
     finished: Vec<Arc<LiveTable>>,
 }
 
@@ -53,8 +55,14 @@ impl Outputs {
             table_bytes,
             options,
             building: None,
+            buffers: engine.job_memory().reserve(),
             finished: Vec::new(),
         }
+    }
+
+    /// Reserves the memory that the open table takes by now.
+    pub fn count_memory(&mut self) {
+        self.buffers.set(self.building.as_ref().map_or(0, |building| building.writer.memory()));
     }
 
     /// Appends an entry to the open table, or to the next one where a cut falls: only between user
@@ -74,6 +82,7 @@ impl Outputs {
                 let writer = writer.of_store(storage.id().salt(), storage.commits());
                 let writer = writer.of_keyspace(self.keyspace.0, self.name.clone());
                 let writer = writer.caching(engine.cache().clone());
+                self.buffers.set(writer.memory());
                 self.building.insert(Building { id, file, writer })
             }
         };
@@ -104,6 +113,7 @@ impl Outputs {
             table.open_in(file)?;
             Ok(LiveTable::new(table, engine.graveyard().clone()))
         });
+        self.count_memory();
         match done {
             Ok(table) => {
                 self.finished.push(table);
@@ -132,6 +142,7 @@ impl Outputs {
         if let Some(building) = self.building.take() {
             engine.bury(FileId::table(building.id.0));
         }
+        self.count_memory();
         self.finished.drain(..).for_each(|table| table.mark_dropped());
     }
 }

@@ -11,6 +11,7 @@
 //!   durable.
 //! * `manifest` - edits are committed, one at a time.
 //! * `install` - flushes and compactions take effect: one edit each.
+//! * `job_memory` - the buffers of jobs, within the memory budget.
 //! * `schedule` - which job is next; `planning` - what planners are told, and what becomes of their
 //!   answers; `operations` - what is asked of a keyspace, counted for them; `pressure` - how near
 //!   writes are to a stall.
@@ -39,6 +40,7 @@ mod group;
 mod handle;
 mod inspect;
 mod install;
+mod job_memory;
 mod keyspaces;
 mod log_sync;
 mod logs;
@@ -78,6 +80,7 @@ pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};
 pub use waits::{WaitStats, WriteWaits};
 
+pub(crate) use job_memory::{JobMemory, Reservation};
 pub(crate) use open::build_policy;
 pub(crate) use state::View;
 
@@ -106,6 +109,7 @@ pub struct Engine {
     storage: Arc<dyn Storage>,
     files: Arc<dyn TableFiles>,
     cache: Arc<BlockCache>,
+    job_memory: Arc<JobMemory>,
     manifest: Mutex<()>,
     writer: Mutex<Writer>,
     log_sync: LogSync,
@@ -144,6 +148,10 @@ impl Engine {
 
     pub(crate) fn cache(&self) -> &Arc<BlockCache> {
         &self.cache
+    }
+
+    pub(crate) fn job_memory(&self) -> &Arc<JobMemory> {
+        &self.job_memory
     }
 
     /// The table that is known by `info`.

@@ -6,7 +6,7 @@ use super::operations::Operations;
 use super::state::{KeyspaceInner, Keyspaces, SpareLog, State, View};
 use super::stats::Counters;
 use super::witness::check_log_numbers;
-use super::{Engine, lock};
+use super::{Engine, JobMemory, lock};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
@@ -64,7 +64,7 @@ impl Engine {
 
     /// An engine over `catalog`, with no log yet.
     fn assemble(storage: Arc<dyn Storage>, options: Options, catalog: Catalog) -> Result<Engine> {
-        let cache = Arc::new(BlockCache::new(options.cache_share()));
+        let cache = Arc::new(BlockCache::new(options.cache_share(0)));
         let files: Arc<dyn TableFiles> = Arc::new(Files(storage.clone()));
         let work = Arc::new(AtomicBool::new(true));
         let graveyard = Arc::new(Graveyard::new(work.clone()));
@@ -97,6 +97,7 @@ impl Engine {
             sealed_bytes: AtomicU64::new(0),
             work,
             graveyard,
+            job_memory: JobMemory::new(&options, cache.clone()),
             files,
             cache,
             storage,

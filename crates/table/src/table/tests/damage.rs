@@ -36,7 +36,7 @@ fn reads_the_truth_or_fails(table: &Arc<Table>, entries: &[Entry]) {
             assert_eq!(found, Some((*tag, value.clone())));
         }
     }
-    for access in [Access::Random, Access::Scan] {
+    for access in [Access::Random, Access::Scan(AHEAD_BYTES_MAX)] {
         let mut cursor = table.cursor(access);
         let mut step = cursor.seek_first();
         for (key, tag, value) in entries {

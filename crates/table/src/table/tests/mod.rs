@@ -278,7 +278,7 @@ proptest! {
         let (file, info) = write(&entries, 7, &options);
         let table = unopened(&file, &info, cache);
         prop_assert_eq!(table.check().unwrap(), []);
-        for access in [Access::Random, Access::Scan] {
+        for access in [Access::Random, Access::Scan(AHEAD_BYTES_MAX)] {
             walk(&mut table.cursor(access), &entries, &steps);
         }
         for key in entries.iter().map(|(key, ..)| key).chain(&absent) {
@@ -306,7 +306,7 @@ proptest! {
             table(&part, i as u64, &options)
         });
         let parts: terrane_policy::Sequence<Arc<Table>> = parts.collect();
-        for access in [Access::Random, Access::Scan] {
+        for access in [Access::Random, Access::Scan(AHEAD_BYTES_MAX)] {
             walk(&mut RunCursor::new(parts.clone(), access), &entries, &steps);
         }
     }
@@ -440,7 +440,7 @@ fn point_reads_fill_the_cache_within_its_bound_and_scans_leave_it_alone() {
         let table = Arc::new(Table::new(Arc::clone(&info), files, Arc::clone(&cache)));
         table.open().unwrap();
         let opened = cache.bytes();
-        let mut cursor = table.cursor(Access::Scan);
+        let mut cursor = table.cursor(Access::Scan(AHEAD_BYTES_MAX));
         cursor.seek_first().unwrap();
         let mut entries = 0;
         while cursor.valid() {
@@ -466,6 +466,10 @@ fn a_value_far_longer_than_a_block_comes_back() {
         let table = table(&entries, 1, &options);
         assert_eq!(table.get(b"b", 1).unwrap().unwrap().1, value);
         assert_eq!(table.check().unwrap(), []);
-        walk(&mut table.cursor(Access::Scan), &entries, &[Step::Last, Step::Prev(1)]);
+        walk(
+            &mut table.cursor(Access::Scan(AHEAD_BYTES_MAX)),
+            &entries,
+            &[Step::Last, Step::Prev(1)],
+        );
     }
 }
