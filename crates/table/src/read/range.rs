@@ -61,6 +61,19 @@ impl Range {
         self.above_start(key) && self.below_end(key)
     }
 
+    /// Whether it starts at or behind its end, so that no key is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match (&self.from, &self.to) {
+            (Bound::Included(from), Bound::Included(to)) => from > to,
+            (
+                Bound::Included(from) | Bound::Excluded(from),
+                Bound::Included(to) | Bound::Excluded(to),
+            ) => from >= to,
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        }
+    }
+
     /// Whether a key is not past the range's end.
     #[must_use]
     pub fn below_end(&self, key: &[u8]) -> bool {
@@ -179,6 +192,19 @@ mod tests {
         assert_eq!(end(&[1, 0xff, 0xff]), Bound::Excluded(vec![2]));
         assert_eq!(end(&[0xff, 0xff]), Bound::Unbounded);
         assert_eq!(end(&[]), Bound::Unbounded);
+    }
+
+    #[test]
+    fn a_range_that_starts_at_or_behind_its_end_is_empty() {
+        let [a, b] = [b"a", b"b"].map(|key| key.to_vec());
+        let is_empty = |from, to| Range { from, to }.is_empty();
+        assert!(is_empty(Bound::Included(b.clone()), Bound::Included(a.clone())));
+        assert!(is_empty(Bound::Included(a.clone()), Bound::Excluded(a.clone())));
+        assert!(is_empty(Bound::Excluded(a.clone()), Bound::Included(a.clone())));
+        assert!(!is_empty(Bound::Included(a.clone()), Bound::Included(a.clone())));
+        assert!(!is_empty(Bound::Included(a.clone()), Bound::Excluded(b.clone())));
+        assert!(!is_empty(Bound::Unbounded, Bound::Excluded(a)));
+        assert!(!is_empty(Bound::Included(b), Bound::Unbounded));
     }
 
     #[test]

@@ -118,11 +118,11 @@ impl Engine {
     /// [`Error::Stalled`] if jobs must run first (nothing was written; try again), a failing medium
     /// (nothing is acknowledged; the log is poisoned), or a bad argument.
     pub fn commit(&self, batches: &[&WriteBatch], durability: Durability) -> Result<Seq> {
+        self.writable()?;
         let batches: Vec<_> = batches.iter().filter(|b| !b.is_empty()).copied().collect();
         if batches.is_empty() {
-            return Ok(self.visible.load(Ordering::Acquire));
+            return self.commit_nothing(durability);
         }
-        self.writable()?;
         let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
         let payload = payload_bytes(parts.iter().map(|part| part.len()));
         let (mut writer, keyspaces) = self.writer_with_room(&batches, payload)?;
@@ -160,6 +160,18 @@ impl Engine {
         self.visible.store(last, Ordering::Release);
         let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).copied().collect();
         self.seal_full(&writer, &keyspaces, &touched)?;
+        Ok(last)
+    }
+
+    /// Commits batches without an entry: they are refused where others are, and make what was written
+    /// before them durable if they ask for that. Returns the last sequence.
+    fn commit_nothing(&self, durability: Durability) -> Result<Seq> {
+        drop(self.open_state()?);
+        self.log_sync.usable()?;
+        let last = self.visible.load(Ordering::Acquire);
+        if durability == Durability::Sync {
+            self.waits().time(Wait::Sync, || self.sync())?;
+        }
         Ok(last)
     }
 

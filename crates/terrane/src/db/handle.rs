@@ -168,7 +168,8 @@ impl Db {
     }
 
     /// Writes a batch: all of it or, after a crash, possibly none. Returns its sequence, greater than
-    /// that of every batch before it; of an empty batch, which gets none, the last before it.
+    /// that of every batch before it. An empty batch gets none: the last one is returned, and with
+    /// [`Durability::Sync`] what was written before is durable then.
     ///
     /// # Errors
     /// A failing medium, a full disk, a closed store; nothing was acknowledged then.

@@ -1,7 +1,7 @@
 //! Keyspaces come, go and change their policy: one edit each.
 
 use super::open::{build_policy, policy_json};
-use super::state::Keyspaces;
+use super::state::{FlushStatus, Keyspaces};
 use super::{Engine, lock};
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
@@ -88,7 +88,12 @@ impl Engine {
         self.sealed_bytes.fetch_sub(sealed, Ordering::Relaxed);
         let bytes = sealed + view.active.bytes() as u64;
         self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        state.sealed.remove(&id);
+        // No edit will name what their flushes have written.
+        for sealed in state.sealed.remove(&id).into_iter().flatten() {
+            if let FlushStatus::Written { tables, .. } = sealed.status {
+                tables.iter().for_each(|table| table.mark_dropped());
+            }
+        }
         state.unplanned.remove(&id);
         state.reshapes.remove(&id);
         state.ranges.retain(|request| request.keyspace != id);

@@ -131,12 +131,20 @@ impl Keyspace {
     /// # Errors
     /// A closed store.
     pub fn begin_compact_range(&self, range: impl Into<Range>) -> Result<Pending> {
-        let range = Some((self.id(), range.into()));
+        let range = range.into();
+        if range.is_empty() {
+            let engine = self.db.engine();
+            engine.writable()?;
+            drop(engine.open_state()?);
+            return Ok(Pending { db: self.db.clone(), until: Until::Flushed(0), range: None });
+        }
+        let range = Some((self.id(), range));
         Ok(Pending { range, ..self.db.begin_flush()? })
     }
 
     /// Merges everything that lies in a range into one run, without what no reader can see, and
-    /// waits for it.
+    /// waits for it. With a range that starts at or behind its end it does nothing, as a scan of it
+    /// shows nothing.
     ///
     /// # Errors
     /// A failing medium or a full disk.

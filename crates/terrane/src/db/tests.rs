@@ -11,15 +11,19 @@ mod recovery;
 #[cfg(not(target_arch = "wasm32"))]
 mod waits;
 
-use super::{CheckReport, Checkpoint, Pending};
+use super::{CheckReport, Checkpoint, Pending, Wanted};
+use crate::compaction::Progress;
 use crate::driver::{Driver, SliceDriver, ThreadDriver};
 use crate::event::{Event, Listener};
-use crate::storage::medium::fault::Fault;
+use crate::storage::medium::fault::{Fault, Survivors};
 use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
 use crate::storage::volume::VolumeOptions;
 use crate::storage::{Directory, File, Storage, StoreId, Volume};
 use crate::version::Change;
-use crate::{Db, Durability::Buffered, Error, Options, Result, WriteBatch};
+use crate::{
+    Db, Durability, Durability::Buffered, Error, Keyspace, Options, Range, Result, WriteBatch,
+};
+use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Tiered};
 
@@ -103,7 +107,11 @@ fn a_table_says_for_which_keyspace_it_was_written() {
 }
 
 fn runs(db: &Db) -> usize {
-    db.default_keyspace().shape().unwrap().levels().iter().map(|level| level.runs.len()).sum()
+    runs_of(&db.default_keyspace())
+}
+
+fn runs_of(keyspace: &Keyspace) -> usize {
+    keyspace.shape().unwrap().levels().iter().map(|level| level.runs.len()).sum()
 }
 
 /// Runs jobs in small slices until it is done; answers how often it was not.
@@ -310,6 +318,123 @@ fn a_checkpoint_that_is_not_completed_leaves_no_store() {
     assert!(matches!(opened, Err(Error::NoStore(_))));
     db.checkpoint(&volume(&to)).unwrap();
     assert!(entries(&open(Arc::new(volume(&to)), slices()).unwrap()) == entries(&db));
+}
+
+fn tables(medium: &FaultMedium) -> usize {
+    medium.list().unwrap().iter().filter(|name| name.ends_with(".sst")).count()
+}
+
+#[test]
+fn a_dropped_keyspace_leaves_no_table_of_a_flush_that_was_not_installed() {
+    let medium = faulty();
+    let db = open(directory(&medium), slices()).unwrap();
+    let other = db.keyspace("other").unwrap();
+    let pending = [b"a", b"b"].map(|key| {
+        other.put(key, b"value", Buffered).unwrap();
+        db.begin_flush().unwrap()
+    });
+    let [older, mut newer] = [(); 2].map(|()| db.engine().next_job(Wanted::Flush));
+    while newer.as_mut().unwrap().run_for(u64::MAX).unwrap() == Progress::More {}
+    assert_eq!((tables(&medium), runs_of(&other)), (1, 0), "it waits for the older flush");
+    assert!(db.drop_keyspace("other").unwrap());
+    drop((older, newer, pending));
+    db.settle().unwrap();
+    assert_eq!(tables(&medium), 0);
+}
+
+#[test]
+fn an_empty_batch_is_refused_where_others_are() {
+    let db = open(directory(&faulty()), slices()).unwrap();
+    db.clone().close().unwrap();
+    for durability in [Buffered, Durability::Sync] {
+        let written = db.write(WriteBatch::new(), durability);
+        assert!(matches!(written, Err(Error::Closed(_))), "{durability:?}: {written:?}");
+    }
+}
+
+#[test]
+fn an_empty_batch_that_is_to_be_durable_makes_earlier_writes_durable() {
+    let inner = Arc::new(MemoryMedium::default());
+    let medium = FaultMedium::new(inner.clone()).unwrap();
+    let db = open(directory(&medium), slices()).unwrap();
+    let last = db.default_keyspace().put(b"k", b"v", Buffered).unwrap();
+    assert_eq!(db.write(WriteBatch::new(), Durability::Sync).unwrap(), last);
+    medium.crash(Survivors::Synced).unwrap();
+    let db = open(directory(&FaultMedium::new(inner).unwrap()), slices()).unwrap();
+    assert_eq!(db.default_keyspace().get(b"k").unwrap(), Some(b"v".to_vec()));
+}
+
+#[test]
+fn a_log_too_small_for_any_record_is_refused() {
+    let open = |log_bytes| {
+        let options = Options { log_bytes, ..Options::small() };
+        Db::open_storage(directory(&faulty()), options, slices())
+    };
+    for log_bytes in [0, 1, 7, 71] {
+        assert!(matches!(open(log_bytes), Err(Error::InvalidArgument(_))), "{log_bytes}");
+    }
+    let db = open(72).unwrap();
+    for key in 0..20 {
+        db.default_keyspace().put(&[key], b"", Buffered).unwrap();
+    }
+    assert_eq!((entries(&db).len(), db.check().unwrap().damage), (20, vec![]));
+}
+
+#[test]
+fn compacting_a_range_without_keys_does_nothing() {
+    let db = open(directory(&faulty()), slices()).unwrap();
+    for round in 0..2 {
+        fill(&db, 100, round);
+        db.flush().unwrap();
+    }
+    fill(&db, 100, 2);
+    let before = (runs(&db), db.stats().unwrap().flushed_bytes);
+    let [from, to] = [90u32, 10].map(|key| Bound::Included(key.to_be_bytes().to_vec()));
+    db.default_keyspace().compact_range(&Range { from, to }).unwrap();
+    assert_eq!((runs(&db), db.stats().unwrap().flushed_bytes), before);
+    let keyspace = db.default_keyspace();
+    db.close().unwrap();
+    let (from, to) = (Bound::Included(vec![2]), Bound::Excluded(vec![1]));
+    assert!(matches!(keyspace.compact_range(&Range { from, to }), Err(Error::Closed(_))));
+}
+
+#[test]
+fn the_size_of_a_range_is_that_of_its_tables_and_its_part_of_those_at_its_bounds() {
+    let db = open(directory(&faulty()), slices()).unwrap();
+    for round in 0..3 {
+        fill(&db, 4000, round);
+        db.flush().unwrap();
+    }
+    let keyspace = db.default_keyspace();
+    let size = |from: Bound<u32>, to: Bound<u32>| {
+        let [from, to] = [from, to].map(|bound| bound.map(|key| key.to_be_bytes().to_vec()));
+        keyspace.approximate_size(&Range { from, to }).unwrap()
+    };
+    let (included, excluded, all_keys) = (Bound::Included, Bound::Excluded, Bound::Unbounded);
+    let shape = keyspace.shape().unwrap();
+    assert_eq!(size(all_keys, all_keys), shape.totals().bytes());
+    for (from, to) in [(0, 1000), (500, 600), (1000, 1001), (1500, 4000), (2500, 9000)] {
+        let [first, last] = [from, to - 1].map(|key: u32| key.to_be_bytes().to_vec());
+        let (mut least, mut most) = (0, 0);
+        for (.., table) in shape.tables() {
+            let inside = first <= table.smallest && table.largest <= last;
+            let outside = table.largest < first || last < table.smallest;
+            least += if inside { table.bytes } else { 0 };
+            most += if outside { 0 } else { table.bytes };
+        }
+        let found = size(included(from), excluded(to));
+        assert!((least..=most).contains(&found), "{from} to {to}: {found} in {least} to {most}");
+    }
+    keyspace.compact_range(&Range::default()).unwrap();
+    let all = keyspace.shape().unwrap().totals().bytes();
+    for key in [1000, 2000, 3000] {
+        let near = |found: u64, part: u32| found.abs_diff(all * u64::from(part) / 4000) < all / 20;
+        assert!(near(size(all_keys, excluded(key)), key), "before {key}");
+        assert!(near(size(included(key), all_keys), 4000 - key), "from {key}");
+        assert!(near(size(included(key), excluded(key + 400)), 400), "at {key}");
+    }
+    assert_eq!(size(included(4000), all_keys), 0);
+    assert_eq!(size(included(3000), excluded(1000)), 0);
 }
 
 /// A store of a later release, as far as this one can tell.
