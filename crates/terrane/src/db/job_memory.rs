@@ -93,7 +93,7 @@ mod tests {
     use crate::driver::SliceDriver;
     use crate::storage::Directory;
     use crate::storage::medium::MemoryMedium;
-    use crate::{Db, Durability, Range};
+    use crate::{Db, Durability};
     use terrane_policy::{PolicyOptions, Tiered};
 
     fn memory(memory_bytes: u64) -> Arc<JobMemory> {
@@ -142,14 +142,12 @@ mod tests {
             rows.put(&n.wrapping_mul(7919).to_be_bytes(), &value, Durability::Buffered).unwrap();
         }
         db.flush().unwrap();
-        let mut scan = rows.scan(Range::default()).unwrap();
-        while scan.next().unwrap().is_some() {}
-        drop(scan);
+        rows.scan(..).unwrap().for_each(|entry| drop(entry.unwrap()));
 
         let engine = db.engine();
         let rest = options.rest_share();
         let mut most = 0;
-        let mut compaction = rows.begin_compact_range(&Range::default()).unwrap();
+        let mut compaction = rows.begin_compact_range(..).unwrap();
         while !compaction.is_done().unwrap() {
             db.run_jobs(16 << 10).unwrap();
             let reserved = *lock(&engine.job_memory.reserved);

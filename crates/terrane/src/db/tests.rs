@@ -390,12 +390,12 @@ fn compacting_a_range_without_keys_does_nothing() {
     fill(&db, 100, 2);
     let before = (runs(&db), db.stats().unwrap().flushed_bytes);
     let [from, to] = [90u32, 10].map(|key| Bound::Included(key.to_be_bytes().to_vec()));
-    db.default_keyspace().compact_range(&Range { from, to }).unwrap();
+    db.default_keyspace().compact_range((from, to)).unwrap();
     assert_eq!((runs(&db), db.stats().unwrap().flushed_bytes), before);
     let keyspace = db.default_keyspace();
     db.close().unwrap();
     let (from, to) = (Bound::Included(vec![2]), Bound::Excluded(vec![1]));
-    assert!(matches!(keyspace.compact_range(&Range { from, to }), Err(Error::Closed(_))));
+    assert!(matches!(keyspace.compact_range((from, to)), Err(Error::Closed(_))));
 }
 
 #[test]
@@ -425,7 +425,7 @@ fn the_size_of_a_range_is_that_of_its_tables_and_its_part_of_those_at_its_bounds
         let found = size(included(from), excluded(to));
         assert!((least..=most).contains(&found), "{from} to {to}: {found} in {least} to {most}");
     }
-    keyspace.compact_range(&Range::default()).unwrap();
+    keyspace.compact_range(..).unwrap();
     let all = keyspace.shape().unwrap().totals().bytes();
     for key in [1000, 2000, 3000] {
         let near = |found: u64, part: u32| found.abs_diff(all * u64::from(part) / 4000) < all / 20;
