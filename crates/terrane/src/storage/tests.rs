@@ -32,8 +32,7 @@ fn open(kind: Kind, medium: &FaultMedium) -> Box<dyn Storage> {
         Kind::Volume(n) => {
             let backings = (0..n).map(|n| medium.open(&format!("backing.{n}")).unwrap()).collect();
             let new_id = medium.draw_id().unwrap();
-            let options =
-                VolumeOptions { new_id, min_growth: 16 << 10, ..VolumeOptions::default() };
+            let options = VolumeOptions { new_id, min_growth: 4 << 10, ..VolumeOptions::default() };
             Box::new(Volume::open(backings, options).unwrap())
         }
     }
@@ -130,10 +129,12 @@ impl Program {
         match self.random.below(10) {
             0..=3 => self.create(),
             4..=6 => self.commit(),
-            7 => match self.to_remove.pop() {
-                Some(id) => Ok(self.storage.remove(id)?),
-                None => Ok(()),
-            },
+            7 => {
+                while let Some(id) = self.to_remove.pop() {
+                    self.storage.remove(id)?;
+                }
+                Ok(())
+            }
             8 => {
                 for _ in 0..4 {
                     self.moves += u64::from(self.storage.tidy()?);
@@ -144,7 +145,7 @@ impl Program {
                 for (content, file) in &self.readers {
                     content.verify(&**file)?;
                 }
-                self.readers.pop();
+                self.readers.clear();
                 Ok(())
             }
         }
@@ -185,8 +186,9 @@ impl Program {
         state.parent = self.committed;
         let live: Vec<_> = state.files.iter().map(|(id, content)| (*id, *content)).collect();
         let mut dropped = Vec::new();
+        let all = self.random.below(3) == 0;
         for (id, content) in live {
-            if self.random.below(3) == 0 {
+            if all || self.random.below(3) == 0 {
                 state.files.remove(&id);
                 dropped.push(id);
                 if self.random.below(2) == 0 {

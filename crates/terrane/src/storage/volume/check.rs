@@ -32,7 +32,7 @@ impl Volume {
             (0, Extent { offset: 0, len: RESERVED }, "the superblocks".to_owned()),
             (0, region, "the journal".to_owned()),
         ];
-        for (id, file) in &lock(&self.files).live {
+        for (id, file) in lock(&self.files).all_live() {
             let placement = file.placement();
             let of_file = placement.extents.iter();
             extents.extend(of_file.map(|e| (placement.backing, *e, id.to_string())));

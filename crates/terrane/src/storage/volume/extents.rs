@@ -35,6 +35,8 @@ impl Extent {
 pub(super) struct Free {
     /// Lengths by offset. No two touch.
     extents: SortedMap<u64, u64>,
+    /// The sum of their lengths.
+    total: u64,
     end: u64,
 }
 
@@ -53,7 +55,7 @@ impl Free {
 
     /// All free bytes.
     pub(super) fn total(&self) -> u64 {
-        self.extents.values().sum()
+        self.total
     }
 
     /// The free bytes at the end.
@@ -121,6 +123,7 @@ impl Free {
 
     /// Gives `extent` back.
     pub(super) fn give(&mut self, extent: Extent) {
+        self.total += extent.len;
         let (mut offset, mut end) = (extent.offset, extent.end());
         if let Some(&(at, len)) = self.extents.below(&offset).last() {
             debug_assert!(at + len <= offset, "{extent:?} is free already");
@@ -156,6 +159,7 @@ impl Free {
 
     /// Replaces the free extent `from` by what is left of it without `taken`.
     fn carve(&mut self, from: Extent, taken: Extent) {
+        self.total -= taken.len;
         self.extents.remove(&from.offset);
         if taken.offset > from.offset {
             self.extents.insert(from.offset, taken.offset - from.offset);

@@ -1,7 +1,7 @@
 //! A logical file of a volume: extents of one backing file.
 //!
-//! 1. A table begins unsealed and grows by extents. Naming it in a commit seals it: its unused end
-//!    is given back, and its extents never change again, so that reads take no lock.
+//! 1. A table begins unsealed and grows by extents. A sync gives its unused end back. Naming it in a
+//!    commit seals it: its extents never change again, so that reads take no lock.
 //! 2. A log is sealed from the start, with all of its capacity; what it does not hold yet reads as
 //!    whatever lay there.
 //! 3. The extents go back to the room when the last handle is dropped. The volume itself holds one
@@ -17,8 +17,8 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The first and the greatest step by which a table grows, in bytes.
-const FIRST_STEP: u64 = 256 << 10;
+/// The most by which a table grows beyond what is written, in bytes: less than this it doubles, so
+/// that a small one takes no more than it needs and a large one has few extents.
 const LAST_STEP: u64 = 4 << 20;
 /// The least extent that a file is made of where there is a choice, in bytes.
 const LEAST_EXTENT: u64 = 64 << 10;
@@ -76,23 +76,42 @@ impl VolumeFile {
     pub(super) fn seal(&self) -> Placement {
         let mut growing = lock(&self.growing);
         if self.sealed.get().is_none() {
-            let mut body = std::mem::take(&mut *growing);
-            let mut missing = body.len.next_multiple_of(UNIT);
-            let mut unused = Vec::new();
-            body.extents.retain_mut(|extent| {
-                let kept = extent.len.min(missing);
-                missing -= kept;
-                if kept < extent.len {
-                    unused.push(Extent { offset: extent.offset + kept, len: extent.len - kept });
-                }
-                extent.len = kept;
-                kept > 0
-            });
-            self.room.give(self.backing, &unused);
-            let _ = self.sealed.set(body);
+            self.give_unused_back(&mut growing);
+            let _ = self.sealed.set(std::mem::take(&mut *growing));
         }
         drop(growing);
         self.placement()
+    }
+
+    /// Gives the units back that nothing was written to.
+    fn give_unused_back(&self, body: &mut Body) {
+        let mut missing = body.len.next_multiple_of(UNIT);
+        let mut unused = Vec::new();
+        body.extents.retain_mut(|extent| {
+            let kept = extent.len.min(missing);
+            missing -= kept;
+            if kept < extent.len {
+                unused.push(Extent { offset: extent.offset + kept, len: extent.len - kept });
+            }
+            extent.len = kept;
+            kept > 0
+        });
+        self.room.give(self.backing, &unused);
+    }
+
+    /// Which backing holds it.
+    pub(super) fn backing(&self) -> u8 {
+        self.backing
+    }
+
+    /// The bytes that a sealed file takes.
+    pub(super) fn taken(&self) -> u64 {
+        self.sealed.get().map_or(0, Body::capacity)
+    }
+
+    /// Where the extent of a sealed file begins that reaches highest.
+    pub(super) fn top(&self) -> Option<u64> {
+        self.sealed.get()?.extents.iter().map(|e| e.offset).max()
     }
 
     /// Where a sealed file lies.
@@ -162,7 +181,7 @@ impl VolumeFile {
         let capacity = body.capacity();
         let needed = end.saturating_sub(capacity);
         if needed > 0 {
-            let step = capacity.clamp(FIRST_STEP, LAST_STEP);
+            let step = capacity.clamp(UNIT, LAST_STEP);
             let allocate = |total| self.room.allocate(self.backing, total, LEAST_EXTENT);
             let more = match allocate(needed.max(step)) {
                 Err(Error::NoSpace(_)) if needed < step => allocate(needed)?,
@@ -236,7 +255,13 @@ impl File for VolumeFile {
         Ok(moved)
     }
 
+    /// What is unused goes back first: many files may be whole and wait for the commit that names them.
     fn sync(&self) -> Result<()> {
+        let mut growing = lock(&self.growing);
+        if self.sealed.get().is_none() {
+            self.give_unused_back(&mut growing);
+        }
+        drop(growing);
         self.channel.sync()
     }
 

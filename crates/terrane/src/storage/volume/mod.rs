@@ -20,6 +20,7 @@ mod backing;
 mod check;
 pub(crate) mod extents;
 mod file;
+mod files;
 mod room;
 mod slots;
 pub(crate) mod superblock;
@@ -37,6 +38,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use backing::Channel;
 use extents::{Extent, Free, UNIT};
 use file::VolumeFile;
+use files::Files;
 use room::Room;
 use std::sync::Arc;
 use superblock::RESERVED;
@@ -106,17 +108,6 @@ struct Head {
     removed_in_doubt: SortedSet<FileId>,
     /// Extents that a failed relocation may have named.
     moves_in_doubt: Vec<Arc<VolumeFile>>,
-}
-
-/// Every file, by how far it has come.
-#[derive(Default)]
-struct Files {
-    /// Created, and not named by a commit.
-    fresh: SortedMap<FileId, Arc<VolumeFile>>,
-    /// Named.
-    live: SortedMap<FileId, Arc<VolumeFile>>,
-    /// Dropped by a commit, and not removed.
-    dropped: SortedMap<FileId, Arc<VolumeFile>>,
 }
 
 impl Volume {
@@ -249,10 +240,10 @@ impl Volume {
         let unknown = |what, id: &FileId| Error::invalid(what, "a file of this state", id);
         let mut added = Vec::new();
         for id in commit.added {
-            added.push((id, files.fresh.get(id).ok_or_else(|| unknown("file to name", id))?));
+            added.push((id, files.fresh(*id).ok_or_else(|| unknown("file to name", id))?));
         }
         for id in commit.dropped {
-            let file = files.live.get(id).ok_or_else(|| unknown("file to drop", id))?;
+            let file = files.live(*id).ok_or_else(|| unknown("file to drop", id))?;
             if !Rule::ReuseAfterEdit.holds() {
                 file.release_early();
             }
@@ -279,7 +270,7 @@ impl Volume {
         }
         let edit = (commit.snapshot)();
         let mut placed: SortedMap<_, _> =
-            lock(&self.files).live.iter().map(|(id, f)| (*id, f.placement())).collect();
+            lock(&self.files).all_live().iter().map(|(id, f)| (*id, f.placement())).collect();
         record.dropped.iter().for_each(|id| drop(placed.remove(id)));
         placed.extend(record.placed.iter().cloned());
         let snapshot =
@@ -331,20 +322,12 @@ impl Volume {
     fn settle(&self, head: &mut Head, commit: &Commit<'_>) {
         self.publish_commits(head);
         let mut files = lock(&self.files);
-        for id in commit.added {
-            if let Some(file) = files.fresh.remove(id) {
-                files.live.insert(*id, file);
-            }
-        }
-        for id in commit.dropped {
-            if let Some(file) = files.live.remove(id) {
-                files.dropped.insert(*id, file);
-            }
-        }
+        commit.added.iter().for_each(|id| files.name(*id));
+        commit.dropped.iter().for_each(|id| files.forget(*id));
         head.in_doubt.clear();
         head.moves_in_doubt.clear();
         for id in std::mem::take(&mut head.removed_in_doubt).iter() {
-            files.fresh.remove(id);
+            files.remove(*id);
         }
     }
 }
@@ -392,7 +375,7 @@ impl Storage for Volume {
         for (id, placement) in opened.replayed.live {
             self.claim_file(id, &placement)?;
             let file = VolumeFile::placed(id.to_string(), self.room.clone(), placement)?;
-            files.live.insert(id, Arc::new(file));
+            files.place(id, Arc::new(file));
         }
         head.begin_anew = !opened.repaired.is_empty() || opened.discarded_bytes > 0;
         head.last_generation = superblock.generation;
@@ -427,17 +410,14 @@ impl Storage for Volume {
             FileKind::Log => VolumeFile::log(name, room, backing, capacity)?,
             FileKind::Table => VolumeFile::table(name, room, backing, capacity)?,
         });
-        let mut files = lock(&self.files);
-        if files.live.contains_key(&id) || files.dropped.contains_key(&id) {
+        if !lock(&self.files).create(id, file.clone()) {
             return Err(Error::invalid("file to create", "a number never used", id));
         }
-        files.fresh.insert(id, file.clone());
         Ok(file)
     }
 
     fn open(&self, id: FileId) -> Result<Arc<dyn File>> {
-        let files = lock(&self.files);
-        match files.live.get(&id).or_else(|| files.dropped.get(&id)) {
+        match lock(&self.files).named(id) {
             Some(file) => Ok(file.clone()),
             None => {
                 let source = std::io::ErrorKind::NotFound.into();
@@ -467,7 +447,7 @@ impl Storage for Volume {
         self.refuse_if_read_only("remove")?;
         let mut head = lock(&self.head);
         let mut files = lock(&self.files);
-        if files.live.contains_key(&id) {
+        if files.live(id).is_some() {
             return Err(Error::invalid(
                 "file to remove",
                 "one that a commit dropped, or that none named",
@@ -477,32 +457,22 @@ impl Storage for Volume {
         if head.in_doubt.contains(&id) {
             head.removed_in_doubt.insert(id);
         } else {
-            files.fresh.remove(&id);
-            files.dropped.remove(&id);
+            files.remove(id);
         }
         Ok(())
     }
 
     fn files(&self) -> Result<Vec<FileId>> {
-        let files = lock(&self.files);
-        let ids: SortedSet<_> = [&files.fresh, &files.live, &files.dropped]
-            .iter()
-            .flat_map(|m| m.keys().copied())
-            .collect();
-        Ok(ids.iter().copied().collect())
+        Ok(lock(&self.files).ids().iter().copied().collect())
     }
 
     fn space(&self) -> Result<Space> {
         let head = lock(&self.head);
         let journal = head.journal.as_ref().map_or(0, |j| j.region().1);
-        let mut space = Space { taken: 0, live: RESERVED + journal };
+        let live = RESERVED + journal + lock(&self.files).table_bytes();
+        let mut space = Space { taken: 0, live };
         for backing in self.room.backings() {
             space.taken += backing.file.allocated()?;
-        }
-        for (id, file) in lock(&self.files).live.iter() {
-            if id.kind == FileKind::Table {
-                space.live += file.placement().extents.iter().map(|e| e.len).sum::<u64>();
-            }
         }
         Ok(space)
     }

@@ -44,7 +44,7 @@ fn holds(file: &dyn File, len: usize, fill: u8) -> bool {
 }
 
 fn extents(volume: &Volume, id: FileId) -> Placement {
-    lock(&volume.files).live.get(&id).unwrap().placement()
+    lock(&volume.files).live(id).unwrap().placement()
 }
 
 #[test]
@@ -102,6 +102,41 @@ fn a_table_grows_into_the_last_bytes_of_a_full_medium() {
     }
     assert!(matches!(file.write_at(&[2], whole as u64), Err(Error::NoSpace(_))));
     assert!(holds(&*file, whole, 2));
+}
+
+#[test]
+fn tables_that_are_synced_take_no_more_than_they_hold_and_may_grow_further() {
+    let volume = new(&MemoryMedium::new(), 1);
+    table(&volume, 0, 10, 1);
+    let end = lock(&volume.room.backings()[0].free).end();
+    let files: Vec<_> = (1..101).map(|n| volume.create(FileId::table(n), 0).unwrap()).collect();
+    for file in &files {
+        for at in [0, 5000, 10_000] {
+            write_all_at(&**file, &[2; 5000], at).unwrap();
+            file.sync().unwrap();
+        }
+    }
+    let grown = lock(&volume.room.backings()[0].free).end() - end;
+    assert!(grown <= 100 * 16_384 + volume.room.step(end), "{grown} bytes");
+    let ids: Vec<_> = (1..101).map(FileId::table).collect();
+    commit(&volume, b"all", &ids, &[]).unwrap();
+    assert!(files.iter().all(|file| holds(&**file, 15_000, 2)));
+    assert!(volume.check().unwrap().is_empty());
+}
+
+#[test]
+fn a_large_table_has_few_extents_though_its_writes_are_small() {
+    let volume = new(&MemoryMedium::new(), 1);
+    let (one, other) = (FileId::table(1), FileId::table(2));
+    let files = [one, other].map(|id| volume.create(id, 0).unwrap());
+    for at in (0..4 << 20).step_by(4096) {
+        files.iter().for_each(|file| write_all_at(&**file, &[1; 4096], at).unwrap());
+    }
+    commit(&volume, b"both", &[one, other], &[]).unwrap();
+    for id in [one, other] {
+        let placed = extents(&volume, id);
+        assert!(placed.extents.len() <= 12, "{placed:?}");
+    }
 }
 
 #[test]

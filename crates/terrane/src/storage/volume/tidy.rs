@@ -109,18 +109,12 @@ impl Volume {
             if !self.is_sparse(&free, if number == 0 { journal } else { 0 }) {
                 continue;
             }
-            let placed = files.live.iter().filter(|(id, _)| id.kind == FileKind::Table);
-            let here = placed.map(|(id, file)| (id, file, file.placement()));
-            let here = here.filter(|(_, _, p)| usize::from(p.backing) == number);
-            let tops = here.filter_map(|(id, file, p)| {
-                let top = p.extents.iter().map(|e| e.offset).max()?;
-                Some((top, id, file, p))
-            });
-            let highest = tops.max_by_key(|(top, ..)| *top);
-            let Some((top, id, from, placement)) = highest else { continue };
-            let room = placement.extents.iter().map(|e| e.len).sum();
-            let Some(extents) = free.take_below(room, top) else { continue };
-            let to = Placement { extents, ..placement };
+            let placed = files.all_live().iter().filter(|(id, _)| id.kind == FileKind::Table);
+            let here = placed.filter(|(_, file)| usize::from(file.backing()) == number);
+            let tops = here.filter_map(|(id, file)| Some((file.top()?, id, file)));
+            let Some((top, id, from)) = tops.max_by_key(|(top, ..)| *top) else { continue };
+            let Some(extents) = free.take_below(from.taken(), top) else { continue };
+            let to = Placement { extents, ..from.placement() };
             let to = VolumeFile::placed(id.to_string(), self.room.clone(), to);
             return Some(Move { id: *id, from: from.clone(), to: Arc::new(to.ok()?), copied: 0 });
         }
@@ -136,7 +130,7 @@ impl Volume {
         step.to.sync()?;
         let mut head = lock(&self.head);
         let lives = |f: &Arc<VolumeFile>| Arc::ptr_eq(f, &step.from);
-        if !lock(&self.files).live.get(&step.id).is_some_and(lives) {
+        if !lock(&self.files).live(step.id).is_some_and(lives) {
             return Ok(Progress::Over);
         }
         let placed = vec![(step.id, step.to.placement())];
@@ -144,7 +138,7 @@ impl Volume {
         if !self.append_move(&mut head, &record, &step.to)? {
             return Ok(Progress::Waiting);
         }
-        lock(&self.files).live.insert(step.id, step.to.clone());
+        lock(&self.files).place(step.id, step.to.clone());
         Ok(Progress::Over)
     }
 
