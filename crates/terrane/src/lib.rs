@@ -22,31 +22,68 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! * [`Db`] is an open store, [`Keyspace`] one of its ordered maps. [`Scan`] iterates over a
+//!   [`Range`] of keys; [`Cursor`] does so without copying, and seeks.
+//! * [`WriteBatch`] changes several keys, in any keyspaces, at once; [`Snapshot`] reads the store as
+//!   it was at one moment.
+//! * [`Options`] bounds memory, files and waits. [`policy`] chooses how tables are merged.
+//! * [`Db::stats`], [`Event`] and [`trace`] show what the store does; [`Db::check`] verifies it.
+//! * [`storage`] and [`driver`] are for those who bring files or threads of their own.
 
+#[doc(hidden)]
 pub mod batch;
+#[doc(hidden)]
 pub mod compaction;
+#[doc(hidden)]
 pub mod db;
 pub mod driver;
+#[doc(hidden)]
 pub mod event;
+#[doc(hidden)]
 pub mod keyspace;
+#[doc(hidden)]
 pub mod options;
+#[doc(hidden)]
 pub mod rules;
 mod scan;
+pub mod stats;
 pub mod storage;
 mod sync;
+pub mod trace;
+#[doc(hidden)]
 pub mod version;
+#[doc(hidden)]
 pub mod wal;
 
 pub use batch::WriteBatch;
-pub use db::{CheckReport, Db, Engine, Keyspace, Lookup, Snapshot, Stats};
+pub use db::{
+    Check, CheckReport, Checkpoint, Db, Engine, Keyspace, Lookup, Pending, Snapshot, Stats, inspect,
+};
+#[cfg(not(target_arch = "wasm32"))]
+pub use db::{Salvaged, SalvagedFile, repair};
+#[doc(inline)]
+pub use entry::Seq;
+#[doc(no_inline)]
 pub use error::{
     Busy, Closed, Corruption, Error, InvalidArgument, NewerFormat, NoSpace, NoStore, Refused,
     Result, Short, Stall,
 };
-pub use event::Event;
+pub use event::{Event, Listener};
 pub use keyspace::KeyspaceId;
 pub use options::{Durability, Options};
+#[doc(inline)]
 pub use read::Range;
 pub use scan::{Cursor, Scan};
+#[doc(inline)]
+pub use table::{Compression, TableOptions};
+#[doc(inline)]
+pub use terrane_policy as policy;
+#[doc(inline)]
+pub use terrane_table::error;
+
+// What other crates of this repository look into.
+#[doc(hidden)]
 pub use terrane_policy::sorted;
-pub use terrane_table::{codec, entry, error, memtable, read, table};
+#[doc(hidden)]
+pub use terrane_table::{codec, entry, memtable, read, table};

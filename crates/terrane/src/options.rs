@@ -28,6 +28,30 @@ const LOG_BYTES_MIN: u64 = 72;
 
 /// How a store is opened and bounded. `Options::default()` suits a native program;
 /// [`Options::small`] a browser tab.
+///
+/// ```
+/// # fn main() -> terrane::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("notes");
+/// use std::sync::Arc;
+/// use terrane::policy::PolicyOptions;
+/// use terrane::{Db, Event, Options};
+///
+/// let options = Options {
+///     memory_bytes: 256 << 20,
+///     policy: PolicyOptions::preset("lazy-leveled").unwrap(),
+///     listener: Some(Arc::new(|event: &Event| {
+///         if let Event::Stalled { reason } = event {
+///             eprintln!("writes wait: {reason}");
+///         }
+///     })),
+///     ..Options::default()
+/// };
+/// let db = Db::open(path, options)?;
+/// assert_eq!(db.default_keyspace().policy()?.name(), "lazy-leveled");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Options {
     /// Create the store if there is none.

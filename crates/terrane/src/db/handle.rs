@@ -26,7 +26,35 @@ use crate::sync::Mutex;
 use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Shape};
 
-/// An open store. Clones share it; the last one to go closes it.
+/// An open store: ordered maps from keys to values, in [`Keyspace`]s.
+///
+/// It is shared by its clones, its keyspaces, snapshots and scans, in any thread, and closes when the
+/// last of them is dropped, or with [`Db::close`], which also reports what failed.
+///
+/// ```
+/// # fn main() -> terrane::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("notes");
+/// use terrane::{Db, Durability, Options, WriteBatch};
+///
+/// let db = Db::open(&path, Options::default())?;
+/// let (notes, tags) = (db.default_keyspace(), db.keyspace("tags")?);
+/// notes.put("2026-01", "first", Durability::Buffered)?;
+///
+/// // All of a batch is there, or none of it.
+/// let mut batch = WriteBatch::new();
+/// batch.put(&notes, "2026-02", "second")?;
+/// batch.put(&tags, "second/2026-02", "")?;
+/// db.write(batch, Durability::Sync)?;
+/// db.close()?;
+///
+/// let db = Db::open(&path, Options::default())?;
+/// assert_eq!(db.keyspaces(), ["default", "tags"]);
+/// assert_eq!(db.default_keyspace().get("2026-02")?, Some(b"second".to_vec()));
+/// assert!(db.check()?.damage.is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Db {
     pub(super) inner: Arc<Inner>,
@@ -94,6 +122,22 @@ impl Db {
     }
 
     /// Opens or creates the store in `storage`; jobs are run by `driver`.
+    ///
+    /// ```
+    /// # fn main() -> terrane::Result<()> {
+    /// use std::sync::Arc;
+    /// use terrane::driver::SliceDriver;
+    /// use terrane::storage::{Directory, medium::MemoryMedium};
+    /// use terrane::{Db, Durability, Options};
+    ///
+    /// // In memory, with no thread but this one.
+    /// let storage = Arc::new(Directory::open(Arc::new(MemoryMedium::new()))?);
+    /// let db = Db::open_storage(storage, Options::small(), Arc::new(SliceDriver::default()))?;
+    /// db.default_keyspace().put("key", "value", Durability::Sync)?;
+    /// while db.run_jobs(1 << 20)? {} // what threads would do beside
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// What [`Engine::open`] says.
@@ -283,7 +327,29 @@ fn program() -> String {
     path.file_stem().map_or_else(|| "unknown".into(), |n| n.to_string_lossy().into_owned())
 }
 
-/// A named tree of a store.
+/// An ordered map of a store, with a name and a compaction policy of its own. All keyspaces of a
+/// store share its log and its memory; a [`WriteBatch`] spans any of them.
+///
+/// Keys are at most 65 535 bytes, values 64 MiB; both are taken as anything that is bytes.
+///
+/// ```
+/// # fn main() -> terrane::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("notes");
+/// # use terrane::{Db, Durability, Options};
+/// # let db = Db::open(path, Options::default())?;
+/// let readings = db.keyspace("readings")?;
+/// for (minute, degrees) in [(0u64, 21.5f64), (1, 21.25), (2, 21.0)] {
+///     // Big-endian integers sort as numbers do.
+///     readings.put(minute.to_be_bytes(), degrees.to_le_bytes(), Durability::Buffered)?;
+/// }
+/// readings.delete(1u64.to_be_bytes(), Durability::Sync)?;
+///
+/// assert_eq!(readings.get(1u64.to_be_bytes())?, None);
+/// assert_eq!(readings.scan(1u64.to_be_bytes()..)?.count(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Keyspace {
     pub(super) db: Db,

@@ -9,6 +9,24 @@ use crate::scan::{Cursor, Scan};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: let it go when
 /// done.
+///
+/// ```
+/// # fn main() -> terrane::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("notes");
+/// # use terrane::{Db, Durability, Options};
+/// # let db = Db::open(path, Options::default())?;
+/// let notes = db.default_keyspace();
+/// notes.put("key", "before", Durability::Buffered)?;
+/// let snapshot = db.snapshot();
+/// notes.put("key", "after", Durability::Buffered)?;
+///
+/// assert_eq!(snapshot.get(&notes, "key")?, Some(b"before".to_vec()));
+/// assert_eq!(snapshot.scan(&notes, ..)?.count(), 1);
+/// assert_eq!(notes.get("key")?, Some(b"after".to_vec()));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Snapshot {
     db: Db,
     seq: Seq,

@@ -1,8 +1,59 @@
-//! Drivers run the engine's jobs.
+//! Drivers run the engine's jobs: flushes, merges, removals and housekeeping.
 //!
 //! * [`ThreadDriver`]: native worker threads; a flush never waits behind a merge.
 //! * [`SliceDriver`]: one thread, job slices between the owner's own work (a browser worker).
 //! * [`SeededDriver`]: one thread, jobs interleaved in an order that a seed decides (tests).
+//!
+//! A driver of your own implements [`Driver`]. It takes jobs from [`Engine::next_job`] and calls
+//! [`Job::run_for`] until each is done:
+//!
+//! ```
+//! # fn main() -> terrane::Result<()> {
+//! use std::sync::Arc;
+//! use terrane::driver::{Driver, Progress, Wanted};
+//! use terrane::storage::{Directory, medium::MemoryMedium};
+//! use terrane::{Db, Durability, Engine, Error, Options, Result};
+//!
+//! /// Runs every job at once, on the thread that wrote.
+//! struct Inline;
+//!
+//! impl Inline {
+//!     fn run_one(engine: &Arc<Engine>) -> Result<bool> {
+//!         let Some(mut job) = engine.next_job(Wanted::Any) else { return Ok(false) };
+//!         while job.run_for(1 << 20)? == Progress::More {}
+//!         Ok(true)
+//!     }
+//! }
+//!
+//! impl Driver for Inline {
+//!     fn wake(&self, engine: &Arc<Engine>) {
+//!         // A job that fails is kept by the engine: the next write that waits reports it.
+//!         while Inline::run_one(engine).unwrap_or(false) {}
+//!     }
+//!
+//!     fn relieve(&self, engine: &Arc<Engine>) -> Result<()> {
+//!         match Inline::run_one(engine)? {
+//!             true => Ok(()),
+//!             false => Err(Error::Stalled(terrane::Stall::Level0)),
+//!         }
+//!     }
+//!
+//!     fn settle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
+//!         while !done(engine) && Inline::run_one(engine)? {}
+//!         Ok(())
+//!     }
+//!
+//!     fn stop(&self, _engine: &Arc<Engine>) {}
+//! }
+//!
+//! let storage = Arc::new(Directory::open(Arc::new(MemoryMedium::new()))?);
+//! let db = Db::open_storage(storage, Options::default(), Arc::new(Inline))?;
+//! db.default_keyspace().put("key", "value", Durability::Sync)?;
+//! db.flush()?;
+//! assert_eq!(db.stats()?.keyspaces[0].memtable_entries, 0);
+//! # Ok(())
+//! # }
+//! ```
 
 mod pace;
 mod seeded;
@@ -10,6 +61,10 @@ mod slices;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
 
+#[doc(inline)]
+pub use crate::compaction::{Job, Progress};
+#[doc(inline)]
+pub use crate::db::Wanted;
 pub use seeded::SeededDriver;
 pub use slices::SliceDriver;
 #[cfg(not(target_arch = "wasm32"))]

@@ -8,6 +8,24 @@
 //!    edits. Kinds: [`Directory`], a raw file each; and
 //!    [`Volume`], many logical files inside a few large backing files.
 //!
+//! ```
+//! # fn main() -> terrane::Result<()> {
+//! use std::sync::Arc;
+//! use terrane::driver::{ThreadDriver, workers};
+//! use terrane::storage::medium::{Medium, MemoryMedium};
+//! use terrane::storage::{StoreId, Volume, volume::VolumeOptions};
+//! use terrane::{Db, Options};
+//!
+//! // Whatever implements `File` will do.
+//! let backing = MemoryMedium::new().create("store")?;
+//! let options = VolumeOptions { new_id: StoreId::random()?, ..VolumeOptions::default() };
+//! let volume = Arc::new(Volume::open(vec![backing], options)?);
+//! let driver = Arc::new(ThreadDriver::new(workers()));
+//! let db = Db::open_storage(volume, Options::default(), driver)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The journal is the only place that names files. A commit appends one record, carrying the
 //! engine's edit and, in a volume, the extents of the files it adds: one journal, not two.
 

@@ -1,0 +1,6 @@
+//! What [`Db::stats`](crate::Db::stats) returns.
+
+pub use crate::db::{KeyspaceStats, LevelStats, Stats, WaitStats, WriteWaits};
+#[doc(inline)]
+pub use crate::read::ReadCounts;
+pub use crate::storage::Space;

@@ -1,0 +1,5 @@
+//! What [`Keyspace::trace_get`](crate::Keyspace::trace_get) and
+//! [`Keyspace::trace_seek`](crate::Keyspace::trace_seek) return: a read, step by step.
+
+#[doc(inline)]
+pub use crate::read::{Origin, ReadCounts, Step, Trace};
