@@ -19,7 +19,7 @@
 
 use crate::components::hull;
 use crate::plan::{Action, Compaction, Destination, Group};
-use crate::shape::{Run, Shape, TableId, TableInfo};
+use crate::shape::{Run, RunTables, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
 use crate::sorted::SortedSet;
 use std::sync::Arc;
@@ -31,8 +31,10 @@ const EXCESS_MAX: u64 = 4;
 
 /// A range that is to be compact.
 pub struct Slicing<'a> {
-    /// Whether a table holds keys of the range.
-    pub inside: &'a dyn Fn(&TableInfo) -> bool,
+    /// Whether a table ends before the range begins.
+    pub ends_before: &'a dyn Fn(&TableInfo) -> bool,
+    /// Whether a table starts behind the end of the range.
+    pub starts_behind: &'a dyn Fn(&TableInfo) -> bool,
     /// Entries up to this sequence are to be in the bottom.
     pub through: u64,
     /// Tables of the bottom whose names are below this one are to lose their tombstones.
@@ -43,6 +45,15 @@ pub struct Slicing<'a> {
     pub slice_bytes: u64,
     /// Size at which tables are closed, in bytes.
     pub table_bytes: u64,
+}
+
+impl Slicing<'_> {
+    /// The tables of a run that hold keys of the range.
+    fn inside<'r>(&self, run: &'r Run) -> RunTables<'r> {
+        let from = run.tables().partition_point(|t| (self.ends_before)(t));
+        let to = run.tables().partition_point(|t| !(self.starts_behind)(t));
+        run.tables().range(from, to)
+    }
 }
 
 /// What is next.
@@ -63,10 +74,9 @@ type Table<'a> = &'a Arc<TableInfo>;
 pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
     let mut runs = shape.runs();
     let Some((bottom, bottom_run)) = runs.pop() else { return Slice::Done };
-    let old = |t: Table| (slicing.inside)(t) && t.first_seq <= slicing.through;
-    let upper = runs.iter().flat_map(|(_, run)| run.tables().iter().filter(|t| old(t)));
-    let mut seeds: Vec<Table> = upper.collect();
-    let inside = bottom_run.tables().iter().filter(|t| (slicing.inside)(t));
+    let upper = runs.iter().flat_map(|(_, run)| slicing.inside(run));
+    let mut seeds: Vec<Table> = upper.filter(|t| t.first_seq <= slicing.through).collect();
+    let inside = slicing.inside(bottom_run);
     seeds.extend(inside.clone().filter(|t| t.tombstones > 0 && t.id < slicing.before));
     let Some(start) = seeds.iter().map(|t| t.smallest.as_slice()).min() else { return Slice::Done };
 
@@ -119,24 +129,26 @@ fn closure<'a>(
 ) -> Vec<(Option<Destination>, Table<'a>)> {
     let mut seeded = SortedSet::default();
     seeded.extend(seeds.iter().map(|t| t.id));
-    let mut all: Vec<Table> = Vec::new();
+    // The seeds, then everything that is taken: nothing is taken that overlaps none of these.
+    let mut all = seeds.to_vec();
+    let mut above: Vec<Table> = Vec::new();
     let mut inputs = Vec::new();
     for (place, run) in runs {
+        let (smallest, largest) = hull(&all);
+        let spanned = run.overlapping(smallest, largest);
         let mut taken = SortedSet::default();
-        taken.extend(run.tables().iter().map(|t| t.id).filter(|id| seeded.contains(id)));
-        for above in &all {
-            let below = run.overlapping(&above.smallest, &above.largest);
+        taken.extend(spanned.clone().map(|t| t.id).filter(|id| seeded.contains(id)));
+        for table in &above {
+            let below = run.overlapping(&table.smallest, &table.largest);
             taken.extend(below.map(|t| t.id));
         }
-        let these = run.tables().iter().filter(|t| taken.contains(&t.id));
-        let from = all.len();
+        let these: Vec<_> = spanned.filter(|t| taken.contains(&t.id)).collect();
+        inputs.extend(these.iter().map(|t| (Some(*place), *t)));
+        above.extend(&these);
         all.extend(these);
-        inputs.extend(all.iter().skip(from).map(|t| (Some(*place), *t)));
     }
-    all.extend(bottom.tables().iter().filter(|t| seeded.contains(&t.id)));
     let (smallest, largest) = hull(&all);
-    let spans = |t: &&Arc<TableInfo>| *t.smallest <= *largest && *smallest <= *t.largest;
-    inputs.extend(bottom.tables().iter().filter(spans).map(|t| (None, t)));
+    inputs.extend(bottom.overlapping(smallest, largest).map(|t| (None, t)));
     inputs
 }
 

@@ -20,15 +20,18 @@ fn wide_above_narrow() -> Model {
     model
 }
 
-/// Makes `inside` compact; answers the tree, and the bytes that each merge and each cut read.
-fn compact(mut model: Model, inside: &dyn Fn(&TableInfo) -> bool) -> (Model, Vec<u64>, Vec<u64>) {
+/// Makes keys `from` to below `to` compact; returns the tree, and the bytes that each merge and each
+/// cut read.
+fn compact(mut model: Model, from: u16, to: u16) -> (Model, Vec<u64>, Vec<u64>) {
+    let (from, to) = (from.to_be_bytes(), to.to_be_bytes());
     let (mut merged, mut cut, mut end) = (Vec::new(), Vec::new(), None);
     let (through, before) = (model.last_seq, TableId(model.last_table + 1));
     for _ in 0..2000 {
         let next = next_slice(
             &model.shape,
             &Slicing {
-                inside,
+                ends_before: &|t| t.largest.as_slice() < &from[..],
+                starts_behind: &|t| &to[..] <= t.smallest.as_slice(),
                 through,
                 before,
                 end: end.as_deref(),
@@ -61,7 +64,7 @@ fn compact(mut model: Model, inside: &dyn Fn(&TableInfo) -> bool) -> (Model, Vec
 fn everything_becomes_one_run_in_slices_of_bounded_size() {
     let model = wide_above_narrow();
     let bytes = model.shape.bytes();
-    let (model, merged, cut) = compact(model, &|_| true);
+    let (model, merged, cut) = compact(model, 0, KEYS);
     assert_eq!(model.shape.runs().len(), 1);
     assert_eq!(model.shape.bytes(), u64::from(KEYS));
     assert!(model.is_sound());
@@ -78,7 +81,7 @@ fn a_part_becomes_compact_and_the_rest_stays() {
     let (from, to) = (1000u16.to_be_bytes(), 1100u16.to_be_bytes());
     let inside =
         |t: &TableInfo| t.smallest.as_slice() < &to[..] && &from[..] <= t.largest.as_slice();
-    let (model, merged, _) = compact(model, &inside);
+    let (model, merged, _) = compact(model, 1000, 1100);
     assert!(model.is_sound());
     assert!(merged.len() < 20, "{merged:?}");
     let above = |(level, _, t): (usize, RunId, &Arc<TableInfo>)| level < 2 && inside(t);
@@ -97,6 +100,6 @@ fn tombstones_of_the_bottom_are_rewritten_once() {
         let added = vec![(1, RunId(1), Arc::new(table))];
         model.shape = apply(&model.shape, &ShapeEdit { added, dropped: vec![] }).unwrap();
     }
-    let (_, merged, cut) = compact(model, &|_| true);
+    let (_, merged, cut) = compact(model, 0, KEYS);
     assert_eq!((merged, cut), (vec![10], vec![]));
 }

@@ -124,11 +124,11 @@ impl Engine {
     /// Finds the next slice of a range, with no lock held, and begins its compaction.
     pub(super) fn slice(&self, seeking: Seeking) {
         let Seeking { number, keyspace: id, range, tree, table_bytes, .. } = seeking;
-        let inside = |t: &TableInfo| range.below_end(&t.smallest) && range.above_start(&t.largest);
         let next = next_slice(
             tree.shape(),
             &Slicing {
-                inside: &inside,
+                ends_before: &|t: &TableInfo| !range.above_start(&t.largest),
+                starts_behind: &|t: &TableInfo| !range.below_end(&t.smallest),
                 through: seeking.through,
                 before: seeking.before,
                 end: seeking.end.as_deref(),
