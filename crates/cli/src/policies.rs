@@ -4,11 +4,16 @@ use crate::args::{PoliciesArgs, PolicyArgs};
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::store;
-use terrane_policy::{Parameter, Value, presets};
+use terrane_policy::{Parameter, PolicyOptions, Value, presets};
 
-/// Prints every preset.
+/// Prints every preset, with the sizes of native programs.
 pub fn list(args: &PoliciesArgs) -> Result<(), Failure> {
-    let presets = presets();
+    let mut presets = presets();
+    for preset in &mut presets {
+        if let Some(options) = PolicyOptions::preset(preset.name) {
+            preset.parameters = options.native().parameters();
+        }
+    }
     let mut out = Output::new();
     if args.json {
         out.json(&presets)?;

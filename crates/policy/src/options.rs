@@ -12,6 +12,13 @@ use crate::tiered::Tiered;
 use crate::tiered_full::TieredFull;
 use crate::universal::Universal;
 
+/// B in a native program: two memtables of 16 MiB, so that the four flushes that level 0 gathers hold
+/// as much also where they compress to half.
+const NATIVE_BASE_BYTES: u64 = 32 << 20;
+/// Size of tables in a native program: few files to open, and short merges of a table with the ten or
+/// so that it overlaps.
+const NATIVE_TABLE_BYTES: u64 = 16 << 20;
+
 /// A policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyOptions {
@@ -124,6 +131,24 @@ impl PolicyOptions {
             match (name, slot) {
                 (Tuned::BASE_BYTES, Slot::Number { value, .. }) => *value = base_bytes,
                 (Tuned::TABLE_BYTES, Slot::Number { value, .. }) => *value = table_bytes,
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// The same policy for a native program: presets are at the scale of a browser tab. A base or size
+    /// of tables that is greater already, as that of Spooky's files, stays.
+    #[must_use]
+    pub fn native(mut self) -> Self {
+        for Tuned { name, slot, .. } in self.tuning() {
+            match (name, slot) {
+                (Tuned::BASE_BYTES, Slot::Number { value, .. }) => {
+                    *value = (*value).max(NATIVE_BASE_BYTES);
+                }
+                (Tuned::TABLE_BYTES, Slot::Number { value, .. }) => {
+                    *value = (*value).max(NATIVE_TABLE_BYTES);
+                }
                 _ => {}
             }
         }

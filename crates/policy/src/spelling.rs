@@ -48,14 +48,20 @@ impl FromStr for PolicyOptions {
     type Err = Misspelt;
 
     fn from_str(text: &str) -> Result<Self, Misspelt> {
-        let entries = entries(text).ok_or_else(|| NO_MAP.to_owned());
-        entries.and_then(|entries| read(&entries, &mut Err)).map_err(Misspelt)
+        Self::spelt(text, |preset| preset)
     }
 }
 
 const NO_MAP: &str = "not a map of numbers and words";
 
 impl PolicyOptions {
+    /// From JSON without escapes; `scale` makes of the policy's preset what it is where nothing is
+    /// given.
+    pub fn spelt(text: &str, scale: fn(Self) -> Self) -> Result<Self, Misspelt> {
+        let entries = entries(text).ok_or_else(|| NO_MAP.to_owned());
+        entries.and_then(|entries| read(&entries, scale, &mut Err)).map_err(Misspelt)
+    }
+
     /// The options that a store keeps, which another release may have written: what this one does
     /// not know, or would not set, is at its default. Returns what that is, in words.
     #[must_use]
@@ -66,7 +72,7 @@ impl PolicyOptions {
             Ok(())
         };
         let mut options = match entries(text) {
-            Some(entries) => read(&entries, &mut note).unwrap_or_default(),
+            Some(entries) => read(&entries, |preset| preset, &mut note).unwrap_or_default(),
             None => {
                 problems.push(NO_MAP.to_owned());
                 PolicyOptions::default()
@@ -119,20 +125,21 @@ fn entries(text: &str) -> Option<Vec<(String, Given)>> {
 impl<'de> Deserialize<'de> for PolicyOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let entries = deserializer.deserialize_map(Entries)?;
-        read(&entries, &mut Err).map_err(D::Error::custom)
+        read(&entries, |preset| preset, &mut Err).map_err(D::Error::custom)
     }
 }
 
 /// Steps 1 and 2; `wrong` says whether what is wrong is refused, or left out.
 fn read(
     entries: &[(String, Given)],
+    scale: fn(PolicyOptions) -> PolicyOptions,
     wrong: &mut dyn FnMut(String) -> Result<(), String>,
 ) -> Result<PolicyOptions, String> {
     let name = entries.iter().find_map(|(name, given)| match given {
         Given::Word(word) if name == POLICY => Some(word),
         _ => None,
     });
-    let Some(mut options) = name.and_then(|name| PolicyOptions::named(name)) else {
+    let Some(mut options) = name.and_then(|name| PolicyOptions::named(name)).map(scale) else {
         wrong(name.map_or("expected a map with the name of a policy".to_owned(), |name| {
             unknown("policy", name, &defaults().map(|options| options.name()))
         }))?;

@@ -124,12 +124,23 @@ pub struct ReportArgs {
 /// How a policy is written.
 const POLICY: &str = "NAME|JSON";
 
-/// The policy that a preset's name or JSON stands for, its parameters in range.
+/// The policy that a preset's name or JSON stands for, its parameters in range. Sizes that are not
+/// given are those of native programs.
 fn policy(text: &str) -> Result<PolicyOptions, String> {
-    let named = PolicyOptions::preset(text).map(Ok);
+    policy_at(text, PolicyOptions::native)
+}
+
+/// The same, with the sizes that `scale` gives a preset.
+fn policy_at(
+    text: &str,
+    scale: fn(PolicyOptions) -> PolicyOptions,
+) -> Result<PolicyOptions, String> {
+    let named = PolicyOptions::preset(text).map(|preset| Ok(scale(preset)));
     let options = named.unwrap_or_else(|| {
         if text.trim_start().starts_with('{') {
-            return serde_json::from_str(text).map_err(|e| e.to_string());
+            // Its errors say where.
+            serde_json::from_str::<PolicyOptions>(text).map_err(|e| e.to_string())?;
+            return PolicyOptions::spelt(text, scale).map_err(|e| e.to_string());
         }
         let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
         let names = names.join(", ");
@@ -181,6 +192,10 @@ mod tests {
         }
         let chosen = policy(r#"{"policy":"leveled","size-ratio":4}"#).unwrap();
         assert_ne!(chosen, PolicyOptions::default());
+        let sizes = r#"{"policy":"leveled","table-bytes":4096}"#;
+        assert_eq!(policy(sizes).unwrap().table_bytes(), 4096);
+        assert_eq!(policy("leveled").unwrap(), terrane::Options::default().policy);
+        assert_eq!(policy(r#"{"policy":"leveled"}"#).unwrap(), terrane::Options::default().policy);
         for (text, words) in [
             ("levelled", vec!["leveled", "tiered"]),
             (r#"{"policy":"levelled"}"#, vec!["`levelled`", "leveled, "]),

@@ -1,6 +1,6 @@
 //! Simulations.
 
-use super::{POLICY, policy};
+use super::{POLICY, policy_at};
 use crate::exit::TABLE;
 use clap::Args;
 use serde::de::DeserializeOwned;
@@ -82,9 +82,10 @@ pub struct ChosenPolicy {
     pub preset: bool,
 }
 
+/// Sizes follow the simulated buffers, or are those of the preset.
 fn chosen_policy(text: &str) -> Result<ChosenPolicy, String> {
     let preset = PolicyOptions::preset(text).is_some();
-    Ok(ChosenPolicy { options: policy(text)?, preset })
+    Ok(ChosenPolicy { options: policy_at(text, |preset| preset)?, preset })
 }
 
 /// A workload, whose scale a name leaves open.

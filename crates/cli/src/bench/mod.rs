@@ -99,7 +99,10 @@ fn stores(args: &BenchArgs, temporary: &Path) -> Vec<(PathBuf, Option<PolicyOpti
     match (&args.policy, &args.dir) {
         (Some(Policies::All), _) => presets()
             .iter()
-            .map(|preset| (at(preset.name), PolicyOptions::preset(preset.name)))
+            .map(|preset| {
+                let options = PolicyOptions::preset(preset.name).map(PolicyOptions::native);
+                (at(preset.name), options)
+            })
             .collect(),
         (Some(Policies::One(policy)), Some(dir)) => vec![(dir.clone(), Some(policy.clone()))],
         (Some(Policies::One(policy)), None) => vec![(at("store"), Some(policy.clone()))],
