@@ -206,6 +206,7 @@ fn planning(tables: u32) {
         state: &[],
         running: &running,
         observed: &observed,
+        level0_runs_max: Options::default().level0_runs_max,
         fresh: RunId(9),
     };
     print!("{tables:>7} tables: a planning step");

@@ -35,15 +35,10 @@ pub enum Answer {
     },
 }
 
-/// Asks a policy once. Writes wait at `level0_runs_max` runs in level 0; `refused` counts the plans
-/// that were refused in a row, and is to be handed in again.
-pub fn ask(
-    policy: &dyn Policy,
-    planning: &Planning,
-    level0_runs_max: usize,
-    refused: &mut u32,
-) -> Answer {
-    let Planning { shape, running, fresh, .. } = *planning;
+/// Asks a policy once. `refused` counts the plans that were refused in a row, and is to be handed in
+/// again.
+pub fn ask(policy: &dyn Policy, planning: &Planning, refused: &mut u32) -> Answer {
+    let Planning { shape, running, fresh, level0_runs_max, .. } = *planning;
     let trusted = *refused < REFUSALS_MAX;
     if !trusted {
         *refused = 0;

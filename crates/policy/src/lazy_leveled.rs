@@ -12,7 +12,8 @@
 //!    running plan keeps the levels it needs from being taken meanwhile.
 //!    * **Level 0** with its runs and bytes, and **a tiered level** with T runs or more than `C_i`
 //!      bytes: all of it becomes one new run of the next level, if that one is tiered; else it is
-//!      merged, component by component, with the tables it overlaps there.
+//!      merged, component by component, with the tables it overlaps there. Level 0 comes first, and
+//!      runs of like size are merged there while it waits, when writes are about to stop.
 //!    * **A leveled level above L, over its capacity**, sends down the table that overlaps least.
 //!    * **Level L at its capacity** becomes level L+1 as it is; level L-G+1 is tiered from then on.
 

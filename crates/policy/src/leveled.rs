@@ -12,7 +12,8 @@
 //!    to wait for a running plan keeps the levels it needs from being taken meanwhile.
 //!    * **Level 0**, when the runs that its trigger says wait with B bytes (score: runs / trigger).
 //!      Its tables and those of level 1 that overlap them form connected components, one group each.
-//!      A table alone moves; neighbours that fit into one table are joined.
+//!      A table alone moves; neighbours that fit into one table are joined. When writes are about to
+//!      stop, level 0 comes before any other, and runs of like size are merged there while it waits.
 //!    * **A level over its capacity** (score: `N_i / C_i`) sends down one table with the tables it
 //!      overlaps there; which, is an option ([`Pick`]). Tables that are already on their way down
 //!      count no more.

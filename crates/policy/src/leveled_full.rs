@@ -3,7 +3,8 @@
 //! Below level 0 a level is one run. L is the deepest level, capacities are as `view.rs` says.
 //!
 //! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
-//!    the newest are merged there, also beside a merge further down.
+//!    the newest are merged there, also beside a merge further down. So are, beside one, runs of like
+//!    size when writes are about to stop.
 //! 2. **Level L at its capacity** becomes level L+1 as it is; its old place is empty. This goes first:
 //!    where writes never pause, runs wait in level 0 after each merge.
 //! 3. When those runs hold B bytes, or a level above L is over its capacity, or one has several
@@ -60,8 +61,10 @@ impl Policy for LeveledFull {
             adapt: self.adapt,
         };
         let view = View::new(rule, planning);
-        view.gather()
-            .or_else(|| if view.is_idle() { view.deepen().or_else(|| merge(&view)) } else { None })
+        view.gather().or_else(|| match view.is_idle() {
+            true => view.deepen().or_else(|| merge(&view)),
+            false => view.relieve(),
+        })
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Planning<'a> {
     pub running: &'a Running,
     /// What was asked of the tree since the last plan began.
     pub observed: &'a Observed,
+    /// Runs in level 0 at which writes stop.
+    pub level0_runs_max: usize,
     /// A run id greater than every id in the shape and in `running`: the name for a run that the
     /// plan creates. A plan that needs several may count up from it.
     pub fresh: RunId,

@@ -5,7 +5,8 @@
 //! keep.
 //!
 //! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
-//!    the newest are merged there, also beside a merge further down.
+//!    the newest are merged there, also beside a merge further down. So are, beside one, runs of like
+//!    size when writes are about to stop.
 //! 2. **A single run in L at its capacity** becomes level L+1 as it is. This goes first: where writes
 //!    never pause, runs wait in level 0 after each merge.
 //! 3. When those runs hold B bytes, or a level has more runs or bytes than it may, everything above
@@ -55,8 +56,9 @@ impl Policy for TieredFull {
             adapt: false,
         };
         let view = View::new(rule, planning);
-        view.gather().or_else(|| {
-            if view.is_idle() { view.deepen().or_else(|| self.merge(&view)) } else { None }
+        view.gather().or_else(|| match view.is_idle() {
+            true => view.deepen().or_else(|| self.merge(&view)),
+            false => view.relieve(),
         })
     }
 }

@@ -68,6 +68,16 @@ impl View<'_> {
         self.merge_runs(alike?, why)
     }
 
+    /// Merges within level 0, one merge at a time, while what is due there waits for a running plan and
+    /// writes are about to stop.
+    pub(crate) fn relieve(&self) -> Option<Plan> {
+        let merges = self.running.groups().any(|g| g.destination.level == 0);
+        if merges || !self.admits() || !self.nears_stop() {
+            return None;
+        }
+        self.merge_alike_in_level0("a merge below keeps them waiting")
+    }
+
     /// Merges neighbours of level 0 where the newest of them stands.
     fn merge_runs(&self, block: &[Run], why: &str) -> Option<Plan> {
         if block.len() < 2 {
@@ -106,7 +116,7 @@ impl View<'_> {
 
     /// Of the levels from 0 to L that are due, the one with the greatest score acts; one that has to
     /// wait keeps the levels it needs from being taken meanwhile, as does one from `leveled` down that
-    /// has several runs.
+    /// has several runs. Where level 0 has to wait, it is [relieved](View::relieve).
     pub(crate) fn act(
         &self,
         leveled: usize,
@@ -126,14 +136,15 @@ impl View<'_> {
         }
         sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
         for (level, _) in due {
-            if kept.contains(&level) || kept.contains(&(level + 1)) {
-                continue;
-            }
-            let plan = step(level);
+            let waits = kept.contains(&level) || kept.contains(&(level + 1));
+            let plan = if waits { None } else { step(level) };
+            let plan = plan.or_else(|| if level == 0 { self.relieve() } else { None });
             if plan.is_some() {
                 return plan;
             }
-            kept.extend([level, level + 1]);
+            if !waits {
+                kept.extend([level, level + 1]);
+            }
         }
         None
     }
@@ -230,15 +241,16 @@ impl View<'_> {
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// How full a level is: at 1 or more it is due. Level 0 counts its runs, L (when capacities
-    /// adapt) is due when it is full, any other when it is more than full.
+    /// How full a level is: at 1 or more it is due. Level 0 counts its runs, and comes before any other
+    /// level when writes are about to stop; L (when capacities adapt) is due when it is full, any other
+    /// when it is more than full.
     pub(crate) fn score(&self, level: usize) -> f64 {
         let ratio = |have: u64, limit: u64| have as f64 / limit.max(1) as f64;
         if level == 0 {
-            return if self.admits() {
-                ratio(self.waiting_runs, self.rule.level0_runs)
-            } else {
-                0.0
+            return match self.admits() {
+                true if self.nears_stop() => f64::INFINITY,
+                true => ratio(self.waiting_runs, self.rule.level0_runs),
+                false => 0.0,
             };
         }
         let (have, limit) = (self.staying(level), self.capacity(level));

@@ -42,6 +42,8 @@ pub(crate) struct View<'a> {
     pub(crate) waiting_runs: u64,
     /// Bytes of those.
     pub(crate) waiting_bytes: u64,
+    /// Runs in level 0 at which writes stop.
+    level0_runs_max: usize,
 }
 
 impl<'a> View<'a> {
@@ -58,6 +60,7 @@ impl<'a> View<'a> {
             leaving: vec![0; shape.levels().len()],
             waiting_runs: 0,
             waiting_bytes: 0,
+            level0_runs_max: planning.level0_runs_max,
         };
         for group in running.groups() {
             for Placed { table, place } in group.inputs.iter().filter_map(|id| shape.table(*id)) {
@@ -77,6 +80,11 @@ impl<'a> View<'a> {
             }
         }
         view
+    }
+
+    /// Whether level 0 holds half as many runs as writes stop at, or more.
+    pub(crate) fn nears_stop(&self) -> bool {
+        self.runs(0).len().saturating_mul(2) >= self.level0_runs_max
     }
 
     /// L.

@@ -165,6 +165,7 @@ impl Scheduler {
             state: &self.state,
             running,
             observed: &self.observed,
+            level0_runs_max: self.level0_runs_max,
             fresh: RunId(*situation.last_id + 1),
         }
     }
@@ -194,7 +195,7 @@ impl Scheduler {
     fn plan(&mut self, situation: &mut Situation) -> Planned {
         let (running, mut refused) = (self.running(), self.refused);
         let planning = self.planning(situation, &running);
-        let answer = ask(&*self.policy, &planning, self.level0_runs_max, &mut refused);
+        let answer = ask(&*self.policy, &planning, &mut refused);
         self.refused = refused;
         let (plan, own) = match answer {
             Answer::Nothing => return Planned::Nothing,

@@ -83,7 +83,7 @@ pub(super) fn parts(tables: &[&Arc<TableInfo>], most: u64) -> Vec<Vec<u8>> {
     for (key, bytes) in points {
         sum = u64::saturating_add(sum, bytes);
         if sum < total && sum as f64 >= share * part as f64 {
-            part = (sum as f64 / share) as u64 + 1;
+            part = ((sum as f64 / share) as u64).saturating_add(1);
             // The least key after this one.
             cuts.push([key, &[0]].concat());
         }

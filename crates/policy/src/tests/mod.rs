@@ -10,6 +10,7 @@ mod refusals;
 mod simulation;
 mod slices;
 mod spooky;
+mod stops;
 mod tombstones;
 mod universal;
 mod validator;
@@ -256,6 +257,9 @@ impl Dice<'_> {
     }
 }
 
+/// Runs in level 0 at which writes stop.
+const LEVEL0_RUNS_MAX: usize = 8;
+
 /// What a policy proposes where nothing was observed.
 fn propose(
     policy: &(impl Policy + ?Sized),
@@ -265,7 +269,8 @@ fn propose(
     fresh: RunId,
 ) -> Option<Plan> {
     let observed = &Observed::default();
-    policy.plan(&Planning { shape, state, running, observed, fresh })
+    let level0_runs_max = LEVEL0_RUNS_MAX;
+    policy.plan(&Planning { shape, state, running, observed, level0_runs_max, fresh })
 }
 
 fn merge(inputs: &[TableId], level: usize, run: u64) -> Group {

@@ -489,8 +489,9 @@ fn what_a_waiting_level_needs_is_not_taken_meanwhile() {
     let busy = Running { compactions: vec![plan(vec![move_to(&[going], 2, 1)])] };
     let next = |model: &Model| propose(&LEVELED, &model.shape, &[], &busy, model.fresh(&busy));
     assert!(next(&model).is_some(), "level 1 alone sends another table down");
+    // No neighbours are of like size, so they are not merged among themselves.
     for run in 3..9 {
-        model.write(0, run, 3..9);
+        model.write(0, run, 3..if run % 2 == 0 { 4 } else { 9 });
     }
     assert_eq!(next(&model), None, "level 0 presses more, and waits for a table of level 1");
 }

@@ -168,7 +168,14 @@ fn keyspace(
     let policy = build_policy(&PolicyOptions::stored(&record.policy).0)?;
     let operations = Operations::of(&*policy);
     let (policy, view) = (ArcSwap::from_pointee(policy), ArcSwap::from_pointee(view));
-    Ok(KeyspaceInner { id, name: record.name.clone(), policy, view, operations })
+    Ok(KeyspaceInner {
+        id,
+        name: record.name.clone(),
+        policy,
+        view,
+        operations,
+        histograms: Mutex::default(),
+    })
 }
 
 /// The options of a policy as the catalog keeps them.

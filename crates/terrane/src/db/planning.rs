@@ -18,8 +18,8 @@ use crate::memtable::Memtable;
 use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{
-    Answer, Compaction, FlushPlan, KeySample, Observed, Plan, Planning, Policy, RunId, Running,
-    ask, validate_flush, validate_plan,
+    Answer, Compaction, Destination, FlushPlan, KeySample, Observed, Plan, Planning, Policy, RunId,
+    Running, Sequence, TableInfo, ask, validate_flush, validate_plan,
 };
 
 /// A keyspace's planner, about to be asked: what it is told, as it was at one moment.
@@ -46,16 +46,32 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Has the tables of a tree tell their histograms, those that did not yet: it may read files.
-fn learn_histograms(tree: &Tree) {
-    for (.., info) in tree.shape().tables() {
-        if !info.histogram.is_known()
-            && let Some(live) = tree.table(info.id)
-        {
-            // Without: cuts are less even, and whoever reads the table says what is wrong with it.
-            let found = live.table().properties().map(|found| found.histogram);
-            info.histogram.learn(found.unwrap_or_default());
-        }
+/// The runs whose tables have told their histograms.
+#[derive(Default)]
+pub(crate) struct Histograms {
+    runs: Vec<(RunId, Sequence<Arc<TableInfo>>, Sequence<()>)>,
+}
+
+impl Histograms {
+    /// Has the tables of a tree tell their histograms, those that came since the last call: it may
+    /// read files.
+    fn learn(&mut self, tree: &Tree) {
+        let runs = tree.shape().runs().into_iter().map(|(Destination { run: id, .. }, run)| {
+            let before = self.runs.iter().find(|(before, ..)| *before == id);
+            let before = before.map(|(_, tables, told)| (tables, told));
+            let told = Sequence::made_of(run.tables(), before, |info| {
+                if !info.histogram.is_known()
+                    && let Some(live) = tree.table(info.id)
+                {
+                    // Without: cuts are less even, and whoever reads the table says what is wrong.
+                    let found = live.table().properties().map(|found| found.histogram);
+                    info.histogram.learn(found.unwrap_or_default());
+                }
+                Some(())
+            });
+            (id, run.tables().clone(), told)
+        });
+        self.runs = runs.collect();
     }
 }
 
@@ -100,12 +116,17 @@ impl Engine {
         let (id, fresh) = (keyspace.id, *fresh);
         let mut refused = asking.refused;
         if policy.reads_histograms() {
-            learn_histograms(tree);
+            lock(&keyspace.histograms).learn(tree);
         }
-        let planning =
-            Planning { shape: tree.shape(), state: &asking.remembered, running, observed, fresh };
-        let runs_max = self.options.level0_runs_max;
-        let answer = ask(&***policy, &planning, runs_max, &mut refused);
+        let planning = Planning {
+            shape: tree.shape(),
+            state: &asking.remembered,
+            running,
+            observed,
+            level0_runs_max: self.options.level0_runs_max,
+            fresh,
+        };
+        let answer = ask(&***policy, &planning, &mut refused);
         drop(turn);
         let mut state = lock(&self.state);
         if refused == 0 {
@@ -216,6 +237,7 @@ impl Engine {
             state: &record.policy_state,
             running: &running,
             observed: &keyspace.operations.observed(&keyspace.view.load().tree),
+            level0_runs_max: self.options.level0_runs_max,
             fresh,
         };
         let plan = policy.flush(&planning, &sealed);

@@ -1,6 +1,7 @@
 //! What the engine keeps beside the durable catalog: queues, running plans and views.
 
 use super::operations::Operations;
+use super::planning::Histograms;
 use crate::entry::Seq;
 use crate::error::{Corruption, Error};
 use crate::keyspace::KeyspaceId;
@@ -9,6 +10,7 @@ use crate::read::Range;
 use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::File;
 use crate::sync::ArcSwap;
+use crate::sync::Mutex;
 use crate::version::{Catalog, Change, LiveTable, Tree};
 use crate::wal::LogId;
 use std::sync::Arc;
@@ -41,6 +43,8 @@ pub(crate) struct KeyspaceInner {
     pub policy: ArcSwap<Box<dyn Policy>>,
     pub view: ArcSwap<View>,
     pub operations: Operations,
+    /// What its planner knows of tables, where it reads histograms.
+    pub histograms: Mutex<Histograms>,
 }
 
 /// The live keyspaces.

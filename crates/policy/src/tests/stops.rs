@@ -1,0 +1,120 @@
+//! Writes stop at so many runs in level 0: it must not wait for levels that are far over their bounds.
+
+use super::*;
+
+const B: u64 = 16;
+
+/// The policies, with level 0 due at two runs or soon after.
+fn policies() -> [Box<dyn Policy>; 7] {
+    let (size_ratio, base_bytes, table_bytes, level0_runs, adapt) = (4, B, B, 2, true);
+    let (pick, seed, leveled_levels, levels_below) = (Pick::LeastOverlap, 0, 2, 1);
+    let (universal, moves) = (Universal::default(), true);
+    [
+        Box::new(Leveled { size_ratio, base_bytes, table_bytes, level0_runs, adapt, pick, seed }),
+        Box::new(LeveledFull { size_ratio, base_bytes, table_bytes, level0_runs, adapt }),
+        Box::new(Tiered { size_ratio, base_bytes, table_bytes }),
+        Box::new(TieredFull { size_ratio, base_bytes, table_bytes, level0_runs }),
+        Box::new(LazyLeveled {
+            size_ratio,
+            base_bytes,
+            table_bytes,
+            level0_runs,
+            adapt,
+            leveled_levels,
+        }),
+        Box::new(Universal { table_bytes, ..universal }),
+        Box::new(Spooky {
+            size_ratio,
+            base_bytes,
+            table_bytes: 1 << 30,
+            level0_runs,
+            levels_below,
+            leveled_levels: 64,
+            moves,
+        }),
+    ]
+}
+
+const KEYS: u16 = 4000;
+
+/// Level 1 hundreds of times over its bound, in tables of 16 keys over a nearly empty level 2.
+fn overfull() -> Model {
+    let mut model = Model::default();
+    model.write(2, 1, [0, KEYS]);
+    for from in (0..KEYS).step_by(16) {
+        model.write(1, 2, from..from + 16);
+    }
+    model
+}
+
+/// A flush of keys over the whole space.
+fn flush(model: &mut Model, running: &Running) {
+    let run = model.fresh(running).0;
+    model.write(0, run, (0..=KEYS).step_by(250));
+}
+
+fn level0(model: &Model) -> usize {
+    model.shape.levels().first().map_or(0, |level| level.runs.len())
+}
+
+/// Begins what the policy proposes, legally; a change of levels is made at once.
+fn begin(model: &mut Model, running: &mut Running, policy: &dyn Policy) -> bool {
+    let fresh = model.fresh(running);
+    let Some(plan) = propose(policy, &model.shape, &[], running, fresh) else { return false };
+    validate_plan(&model.shape, running, &plan).unwrap();
+    match plan {
+        Plan::Compact(plan) => running.compactions.push(plan),
+        Plan::Reshape(plan) => *model = model.reshape(plan.change),
+    }
+    true
+}
+
+/// Commits every group of the running compaction at `at`.
+fn commit(model: &mut Model, running: &mut Running, at: usize) {
+    for group in running.compactions.remove(at).groups {
+        *model = model.commit(&group, false).unwrap();
+    }
+}
+
+#[test]
+fn level_0_goes_down_before_a_level_far_over_its_bound() {
+    for policy in policies() {
+        let (mut model, mut running) = (overfull(), Running::default());
+        let mut plans = 0;
+        // Two workers, while as many runs come as stop writes but for one.
+        while level0(&model) + 1 < LEVEL0_RUNS_MAX {
+            flush(&mut model, &running);
+        }
+        let before = level0(&model);
+        while level0(&model) >= before {
+            while running.compactions.len() < 2 && begin(&mut model, &mut running, &*policy) {
+                plans += 1;
+            }
+            commit(&mut model, &mut running, 0);
+            assert!(plans < 6, "{}: {plans} plans, and level 0 waits", policy.name());
+        }
+    }
+}
+
+#[test]
+fn level_0_stays_below_the_stop_beside_a_long_merge() {
+    for policy in policies() {
+        // Its merge of level 0 reads nothing else, so it cannot be long.
+        if policy.name() == "tiered" {
+            continue;
+        }
+        let (mut model, mut running) = (overfull(), Running::default());
+        let is_long = |c: &Compaction| c.groups.iter().any(|g| g.destination.level > 0);
+        for _ in 0..40 {
+            assert!(level0(&model) < LEVEL0_RUNS_MAX, "{}: {running:?}", policy.name());
+            flush(&mut model, &running);
+            while running.compactions.len() < 3 && begin(&mut model, &mut running, &*policy) {}
+            // What goes further down than level 0 does not end.
+            while let Some(at) = running.compactions.iter().position(|c| !is_long(c)) {
+                commit(&mut model, &mut running, at);
+                begin(&mut model, &mut running, &*policy);
+            }
+        }
+        assert!(running.compactions.iter().any(is_long), "{}", policy.name());
+    }
+}
