@@ -14,6 +14,7 @@ use crate::image::Image;
 use crate::mend;
 use crate::rig::{Kind, Rig, tiny};
 use crate::workload::{Step, workload};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use terrane::storage::fuzz::{JournalId, decode_record};
 use terrane::storage::medium::{Medium, MemoryMedium};
@@ -31,6 +32,9 @@ pub const ENGINES: [Target; 6] = [
     ("engine_superblock", superblock),
     ("engine_table", table),
 ];
+
+/// How often a store took a write on what a target had put there.
+pub static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// Entries that are read of a store whose tables may say anything.
 const ENTRIES_MAX: usize = 10_000;
@@ -205,6 +209,7 @@ fn work(kind: Kind, medium: MemoryMedium) {
         if keyspace.put(key, &[round + 1], Durability::Sync).is_err() {
             return;
         }
+        WRITTEN.fetch_add(1, Ordering::Relaxed);
         let read = keyspace.get(key);
         assert!(!matches!(&read, Ok(value) if value.as_deref() != Some(&[round + 1])), "{read:?}");
         let _ = db.check();

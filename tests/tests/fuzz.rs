@@ -3,7 +3,8 @@
 //! `tests/fuzz` runs the same targets for longer, under libFuzzer.
 
 use std::panic::catch_unwind;
-use terrane_tests::engines::ENGINES;
+use std::sync::atomic::Ordering;
+use terrane_tests::engines::{ENGINES, WRITTEN};
 use terrane_tests::full;
 use terrane_tests::fuzz::{TARGETS, Target, mutate};
 use terrane_tests::random::Random;
@@ -43,6 +44,12 @@ fn no_decoder_is_harmed_by_any_bytes() {
 
 #[test]
 fn no_engine_is_harmed_by_what_decodes() {
+    let seeds = seeds();
+    for (name, target) in ENGINES {
+        let before = WRITTEN.load(Ordering::Relaxed);
+        seeds[name.trim_start_matches("engine_")].iter().for_each(|seed| run(name, target, seed));
+        assert!(WRITTEN.load(Ordering::Relaxed) > before, "{name} opens no store on a sound input");
+    }
     run_all(&ENGINES, if full() { 50_000 } else { 100 }, false);
 }
 
