@@ -52,8 +52,9 @@ struct Journal {
     file: String,
     base: u64,
     len: u64,
+    /// Where its records end in each mirror.
+    end: u64,
     id: JournalId,
-    records: Vec<Vec<u8>>,
 }
 
 impl Store {
@@ -61,11 +62,10 @@ impl Store {
         let image = small(kind);
         let (file, base, bytes, id) = image.journal(kind, &mut Vec::new());
         let scanned = terrane::storage::fuzz::scan(bytes, id, file, base).expect("a sound journal");
-        let records: Vec<_> = scanned.records.iter().map(|(_, record)| record.to_vec()).collect();
-        let len = bytes.len() as u64;
-        let journal = Journal { file: file.to_owned(), base, len, id, records };
+        let (len, end) = (bytes.len() as u64, scanned.end);
+        let journal = Journal { file: file.to_owned(), base, len, end, id };
         let mut catalog = Catalog::default();
-        for (number, record) in journal.records.iter().enumerate() {
+        for (number, (_, record)) in scanned.records.iter().enumerate() {
             let edit = decode_record(record).expect("a sound record").edit;
             let edit = edit.map(|edit| Edit::decode(edit, number as u64).expect("a sound edit"));
             edit.iter().for_each(|edit| catalog.apply(edit).expect("an edit that fits"));
@@ -85,6 +85,12 @@ impl Store {
         let medium = self.image.medium();
         put(&medium, file, offset, bytes);
         medium
+    }
+
+    /// The first mirror of its journal, as far as there are records.
+    fn records(&self) -> &[u8] {
+        let Journal { file, base, end, .. } = &self.journal;
+        &self.image.files[file][*base as usize..][..*end as usize]
     }
 
     /// A medium with the store, and this journal.
@@ -127,11 +133,15 @@ pub fn log(data: &[u8]) {
     work(store.kind, store.with(&name, 0, &bytes));
 }
 
-/// A journal.
+/// The front of a journal. The records behind it are the store's: one that ends before what its tables
+/// and logs know of would be refused.
 pub fn journal(data: &[u8]) {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         let store = Store::get(kind);
-        work(kind, store.with_journal(&data[..data.len().min(store.journal.len as usize / 4)]));
+        let mut bytes = data[..data.len().min(store.journal.len as usize / 4)].to_vec();
+        bytes.resize(bytes.len().next_multiple_of(mend::JOURNAL_SLOT), 0);
+        bytes.extend(store.records().get(bytes.len()..).unwrap_or_default());
+        work(kind, store.with_journal(&bytes));
     }
 }
 
@@ -139,16 +149,14 @@ pub fn journal(data: &[u8]) {
 pub fn edit(data: &[u8]) {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         let store = Store::get(kind);
-        let record = [&[0, 0, 1], data].concat();
-        let mut bytes = Vec::new();
-        for payload in store.journal.records.iter().chain([&record]) {
-            let start = bytes.len();
-            bytes.resize(start + 32, 0);
-            bytes[start + 8..start + 12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(payload);
-            bytes.resize(bytes.len().next_multiple_of(mend::JOURNAL_SLOT), 0);
-        }
-        if bytes.len() as u64 <= store.journal.len / 4 {
+        let mut bytes = store.records().to_vec();
+        bytes.extend([0; 8]);
+        bytes.extend((data.len() as u32 + 3).to_le_bytes());
+        bytes.extend([0; 20]);
+        bytes.extend([0, 0, 1]);
+        bytes.extend(data);
+        // The last slot of a mirror holds no record.
+        if bytes.len() + mend::JOURNAL_SLOT <= store.journal.len as usize / 2 {
             work(kind, store.with_journal(&bytes));
         }
     }
@@ -213,7 +221,10 @@ fn work(kind: Kind, medium: MemoryMedium) {
         let read = keyspace.get(key);
         assert!(!matches!(&read, Ok(value) if value.as_deref() != Some(&[round + 1])), "{read:?}");
         let _ = db.check();
-        let _ = change(&db);
+        // What the log alone has is read when the store is opened again.
+        if round > 0 {
+            let _ = change(&db);
+        }
         let read = keyspace.get(key);
         assert!(!matches!(&read, Ok(value) if value.as_deref() != Some(&[round + 1])), "{read:?}");
         let _ = db.close();

@@ -67,6 +67,10 @@ fn journal(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {
     // What a later release may add: features, and a change with two more fields.
     let later = [&[14, 3, 0, 0x80, 1][..], &[1, 7, 9, 2, 0, 4, 2, 8, 8]];
     seeds.entry("edit").or_default().push(later.concat());
+    // The greatest next number and sequence, from which none can follow.
+    let greatest = [&[0xff; 9][..], &[1]].concat();
+    let last = [&[1, 10][..], &greatest, &[8, 11, 0], &greatest].concat();
+    seeds.entry("edit").or_default().push(last);
 }
 
 fn logs(seeds: &mut Seeds, image: &Image) {

@@ -46,9 +46,13 @@ fn no_decoder_is_harmed_by_any_bytes() {
 fn no_engine_is_harmed_by_what_decodes() {
     let seeds = seeds();
     for (name, target) in ENGINES {
-        let before = WRITTEN.load(Ordering::Relaxed);
-        seeds[name.trim_start_matches("engine_")].iter().for_each(|seed| run(name, target, seed));
-        assert!(WRITTEN.load(Ordering::Relaxed) > before, "{name} opens no store on a sound input");
+        let written = |seed: &Vec<u8>| {
+            let before = WRITTEN.load(Ordering::Relaxed);
+            run(name, target, seed);
+            WRITTEN.load(Ordering::Relaxed) - before
+        };
+        let most = seeds[name.trim_start_matches("engine_")].iter().map(written).max();
+        assert!(most >= Some(3), "{name}: no sound input is opened three times, but {most:?}");
     }
     run_all(&ENGINES, if full() { 50_000 } else { 100 }, false);
 }
