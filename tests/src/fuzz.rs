@@ -67,11 +67,13 @@ pub fn log(data: &[u8]) {
     let file = medium.create("log").expect("a medium in memory");
     write_all_at(&*file, &bytes, 0).expect("a medium in memory");
     let mut payloads = 0;
-    let replayed = wal::replay(&[(mend::LOG, file)], start, 0, &mut |_, bytes| {
+    let mut replay = wal::Replay::new(start, 0);
+    let read = replay.log(mend::LOG, &file, None, &mut |_, bytes| {
         payloads += bytes.len();
         batch(bytes);
         Ok(())
     });
+    let replayed = read.and_then(|_| replay.end());
     assert!(payloads <= data.len());
     if let Ok(replayed) = replayed {
         assert!(

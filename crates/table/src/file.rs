@@ -30,6 +30,11 @@ pub trait File: Send + Sync {
     fn allocated(&self) -> Result<u64> {
         self.len()
     }
+    /// Where bytes are stored that lie at `offset` or after it: all before reads as zeros, and the
+    /// end of the file stands for none. Where the medium does not tell, it is `offset`.
+    fn next_data(&self, offset: u64) -> Result<u64> {
+        Ok(offset)
+    }
     /// Whether the file holds no byte.
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)

@@ -12,16 +12,10 @@
 //!    were not removed, old manifests. Files of other names are left alone.
 //! 5. After a commit that failed, it is not known whether its record is durable: files that
 //!    it may name are removed only when a later commit, in a new journal, has settled it.
-//!
-//! ```text
-//! CURRENT:  magic 8 bytes | store id 16 bytes | generation u64 | checksum u64 | zeros to 16 KiB,
-//!           and all of it once more
-//! ```
 
-use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::journal::{Inherited, Journal, JournalId, SLOT, next_generation};
+use crate::storage::journal::{Inherited, Journal, JournalId, next_generation};
 use crate::storage::medium::{LOCK, Listed, Medium};
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Orphan, Recovered, Space, Storage, StoreId};
@@ -33,18 +27,20 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+mod current;
+mod files;
 mod orphans;
 
+pub use current::decode_current;
 pub(super) use orphans::footer;
+
+use current::encode_current;
+use files::{Files, Size, find};
 
 const CURRENT: &str = "CURRENT";
 const CURRENT_TEMP: &str = "CURRENT.tmp";
 const CREATING: &str = "CREATING";
 const MANIFEST: &str = "MANIFEST-";
-
-const MAGIC: &[u8; 8] = b"TRNCUR\r\n";
-/// No sector holds two copies of `CURRENT`.
-const COPY: usize = SLOT as usize;
 
 /// A store in a directory.
 pub struct Directory {
@@ -59,78 +55,6 @@ pub struct Directory {
     names_changed: AtomicBool,
     /// There is a store, or `CREATING` is durable.
     started: AtomicBool,
-}
-
-/// The files there are, and what they take, so that figures need no look at each.
-#[derive(Default)]
-struct Files {
-    /// Those that commits named.
-    live: SortedMap<FileId, Size>,
-    /// Sums over the tables among them. Logs are few, and take more as they are written.
-    tables: Space,
-    /// Whether it is known what those take that were there when the store was opened.
-    measured: bool,
-    /// Those that no commit names: being written, or dropped and not removed yet.
-    unnamed: SortedSet<FileId>,
-    /// What was found at opening that no commit names, and has not been removed.
-    orphans: Vec<Orphan>,
-    /// The journal's.
-    generation: u64,
-}
-
-/// A file's size.
-#[derive(Clone, Copy)]
-struct Size {
-    /// Its length, in bytes.
-    len: u64,
-    /// Bytes that it takes on the medium.
-    taken: u64,
-}
-
-impl Files {
-    fn name(&mut self, id: FileId, size: Size) {
-        self.forget(id);
-        self.unnamed.remove(&id);
-        self.live.insert(id, size);
-        if id.kind == FileKind::Table {
-            count(&mut self.tables, size);
-        }
-    }
-
-    fn forget(&mut self, id: FileId) {
-        if let Some(Size { len, taken }) = self.live.remove(&id)
-            && id.kind == FileKind::Table
-        {
-            self.tables.live = self.tables.live.wrapping_sub(len);
-            self.tables.taken = self.tables.taken.wrapping_sub(taken);
-        }
-    }
-
-    /// Learns what each file takes from a list of all.
-    fn measure(&mut self, listed: &[Listed]) {
-        self.measured = true;
-        self.tables = Space::default();
-        for (id, size) in self.live.iter_mut() {
-            // One that is not listed was named since, or is missing.
-            if let Some(found) = find(listed, &id.to_string()) {
-                size.taken = found.taken;
-            }
-            if id.kind == FileKind::Table {
-                count(&mut self.tables, *size);
-            }
-        }
-    }
-}
-
-/// Adds a table to the sums. Lengths are not trusted: what wraps comes right when it is taken off.
-fn count(tables: &mut Space, Size { len, taken }: Size) {
-    tables.live = tables.live.wrapping_add(len);
-    tables.taken = tables.taken.wrapping_add(taken);
-}
-
-fn find<'a>(listed: &'a [Listed], name: &str) -> Option<&'a Listed> {
-    let at = listed.binary_search_by(|file| file.name.as_str().cmp(name)).ok()?;
-    listed.get(at)
 }
 
 /// The journal's end, and what a failed commit left open.
@@ -155,32 +79,6 @@ fn manifest(generation: u64) -> String {
 fn manifest_generation(name: &str) -> Option<u64> {
     let generation = name.strip_prefix(MANIFEST)?.parse().ok()?;
     (manifest(generation) == name).then_some(generation)
-}
-
-fn encode_current(id: StoreId, generation: u64) -> Vec<u8> {
-    let mut copy = MAGIC.to_vec();
-    copy.extend_from_slice(&id.bytes());
-    copy.extend_from_slice(&generation.to_le_bytes());
-    copy.extend_from_slice(&checksum(&copy, 0).to_le_bytes());
-    copy.resize(COPY, 0);
-    copy.repeat(2)
-}
-
-/// Reads `CURRENT`: the store's id, the generation that it names, and which of its copies (0, 1) are
-/// not valid. `None` where neither is valid.
-#[must_use]
-pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
-    let copies = [0, COPY].map(|at| {
-        let mut d = Decoder::new(bytes.get(at..)?);
-        let body = d.take(MAGIC.len() + StoreId::BYTES + 8)?;
-        let sound = d.u64()? == checksum(body, 0);
-        let mut d = Decoder::new(body.strip_prefix(MAGIC)?);
-        let named = (StoreId::decode(&mut d)?, d.u64()?);
-        sound.then_some(named)
-    });
-    let (id, generation) = copies.iter().flatten().copied().next()?;
-    let bad = copies.iter().enumerate().filter(|(_, c)| c.is_none()).map(|(n, _)| n);
-    Some((id, generation, bad.collect()))
 }
 
 impl Directory {
@@ -264,13 +162,6 @@ impl Directory {
         Ok(())
     }
 
-    /// The salt of the store and the generation that `CURRENT` names, if it can be read.
-    pub(super) fn current(medium: &dyn Medium) -> Option<(u64, u64)> {
-        let mut bytes = vec![0; 2 * COPY];
-        let n = medium.open(CURRENT).and_then(|file| file.read_at(&mut bytes, 0)).ok()?;
-        decode_current(bytes.get(..n)?).map(|(id, generation, _)| (id.salt(), generation))
-    }
-
     fn sync_names(&self) -> Result<()> {
         if self.names_changed.swap(false, Ordering::AcqRel) {
             self.medium.sync_names().inspect_err(|_| {
@@ -278,51 +169,6 @@ impl Directory {
             })?;
         }
         Ok(())
-    }
-
-    /// What names without `CURRENT` mean.
-    fn without_current(&self, names: &[String]) -> Result<Option<Recovered>> {
-        let creating = names.iter().any(|n| n == CREATING);
-        let ours = |n: &&String| FileId::parse(n).is_some() || manifest_generation(n).is_some();
-        let left: Vec<_> = names.iter().filter(ours).collect();
-        if creating {
-            // CREATING itself stays for the creation that may follow.
-            if !self.read_only {
-                left.into_iter().try_for_each(|name| self.medium.remove(name))?;
-            }
-            return Ok(None);
-        }
-        if let Some(name) = left.first() {
-            let expected = "the name of the journal, as there are files of a store";
-            let found = format!("no such file beside {name}");
-            return Err(Corruption::new(CURRENT, 0, expected, found).into());
-        }
-        match names.iter().find(|n| ![LOCK, CURRENT_TEMP].contains(&n.as_str())) {
-            None => Ok(None),
-            Some(other) => Err(Error::no_store(
-                self.medium.place(),
-                format!("it has no file {CURRENT}, but {other}"),
-            )),
-        }
-    }
-
-    /// The store and the generation that `CURRENT` names; damage to one of its copies goes to
-    /// `repaired`.
-    fn read_current(&self, repaired: &mut Vec<Corruption>) -> Result<(StoreId, u64)> {
-        let file = self.medium.open(CURRENT)?;
-        let mut bytes = vec![0; 2 * COPY];
-        let n = file.read_at(&mut bytes, 0)?;
-        let (id, generation, bad) =
-            decode_current(bytes.get(..n).unwrap_or_default()).ok_or_else(|| {
-                let found = format!("{n} bytes without a valid copy");
-                Corruption::new(CURRENT, 0, "the journal's generation", found)
-            })?;
-        repaired.extend(bad.into_iter().map(|copy| {
-            let expected = format!("copy {} of the journal's generation", copy + 1);
-            let offset = (copy * COPY) as u64;
-            Corruption::new(CURRENT, offset, expected, "bytes that fail their checksum")
-        }));
-        Ok((id, generation))
     }
 
     /// Publishes the number of commits.

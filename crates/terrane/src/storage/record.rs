@@ -128,6 +128,8 @@ fn take_id(d: &mut Decoder<'_>, unknown: &mut Option<u8>) -> Option<FileId> {
 pub(crate) struct Replayed {
     /// The files that live after the last record.
     pub(crate) live: SortedMap<FileId, Placement>,
+    /// How many lived after the first.
+    pub(crate) live_at_first: usize,
     /// The engine's snapshot and edits.
     pub(crate) edits: Vec<Vec<u8>>,
 }
@@ -155,6 +157,9 @@ pub(crate) fn replay(file: &str, records: &[(u64, &[u8])]) -> Result<Replayed> {
             }
         }
         out.edits.extend(record.edit.map(<[u8]>::to_vec));
+        if out.edits.len() == 1 {
+            out.live_at_first = out.live.len();
+        }
     }
     Ok(out)
 }

@@ -209,7 +209,12 @@ impl Remains {
 fn find_journal(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>> {
     let mut found = None;
     let mut offset = RESERVED;
-    while offset < len {
+    loop {
+        let data = backing.next_data(offset)?.max(offset);
+        offset = data - data % UNIT;
+        if offset >= len {
+            break;
+        }
         if let Some((generation, capacity)) = journal::begins_at(backing, offset)? {
             found = found.max(Some((generation, offset, capacity)));
         }
@@ -222,7 +227,12 @@ fn find_journal(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>>
 fn find_tables(backing: &Arc<dyn File>, len: u64, remains: &mut Remains) -> Result<()> {
     let magic = MAGIC_BYTES;
     let mut base = RESERVED;
-    while base < len {
+    loop {
+        // A magic that begins in a hole begins with a zero, which it does not.
+        base = backing.next_data(base)?.max(base);
+        if base >= len {
+            break;
+        }
         // Windows overlap by less than a footer's magic: none cuts one in two, and no two have one.
         let window = (WINDOW + magic.len() as u64 - 1).min(len - base);
         let mut bytes = vec![0; usize::try_from(window).unwrap_or(0)];

@@ -6,7 +6,7 @@
 //!    It is whole after a crash, or it is not there.
 //! 3. Every record says how far the log was known to be durable when it was written. Behind
 //!    the last one a *claim* says it, a header without a payload.
-//! 4. [`replay`] reads what a crash left, and tells a lost suffix from damage by that ([`recovery`]).
+//! 4. A [`Replay`] reads what a crash left, and tells a lost suffix from damage by that ([`recovery`]).
 
 pub mod record;
 pub mod recovery;
@@ -16,7 +16,7 @@ mod window;
 mod writer;
 
 pub use record::{batches, log_bytes, payload_bytes, record_bytes, scan};
-pub use recovery::{Apply, Replay, Replayed, ReplayedLog, replay, write_again};
+pub use recovery::{Apply, Replay, Replayed, ReplayedLog, write_again};
 pub use writer::{LogWriter, erase};
 
 use crate::rules::Rule;

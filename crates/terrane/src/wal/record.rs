@@ -232,6 +232,12 @@ impl Search {
                     return Ok(Some(found));
                 }
                 Err(Invalid::End) => return Ok(None),
+                // No record begins with these zeros, and there may be a lot of them.
+                Err(Invalid::Nothing) => {
+                    self.at_boundary = false;
+                    let next = log.skip_zeros(offset + ALIGNMENT)?;
+                    self.offset = next - next % ALIGNMENT;
+                }
                 Err(Invalid::Payload(n) | Invalid::Cut(n)) if self.at_boundary => {
                     self.offset += record_bytes(n);
                 }

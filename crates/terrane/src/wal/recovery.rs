@@ -53,7 +53,6 @@ use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::{File, write_all_at};
 use std::sync::Arc;
-use terrane_policy::sort_by;
 
 /// What a replay found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -90,27 +89,8 @@ const REWRITE_BYTES: u64 = 256 << 10;
 /// Is given a batch of a log: its sequence and its bytes, which decode ([`decode`]).
 pub type Apply<'a> = &'a mut dyn FnMut(Seq, &[u8]) -> Result<()>;
 
-/// Applies what the logs hold from sequence `start` on, batch by batch.
-///
-/// `logs` are all that the store has. Batches through `floor` are known to be durable. Damage among
-/// synced batches is [`Error::Corrupt`]; `apply` may have been called before it is found, so the
-/// caller drops what it has made of it.
-pub fn replay(
-    logs: &[(LogId, Arc<dyn File>)],
-    start: Seq,
-    floor: Seq,
-    apply: Apply<'_>,
-) -> Result<Replayed> {
-    let mut logs: Vec<_> = logs.iter().collect();
-    sort_by(&mut logs, |(a, _), (b, _)| a.number.cmp(&b.number));
-    let mut replay = Replay::new(start, floor);
-    for (id, file) in logs {
-        replay.log(*id, file, None, apply)?;
-    }
-    replay.end()
-}
-
-/// A replay on its way, log by log: what [`replay`] does, for those who do other things in between.
+/// A replay on its way. The caller gives it all logs that the store has, in the order of their numbers.
+/// What it applies counts only when [`Replay::end`] has found no damage: until then the caller can drop it.
 pub struct Replay {
     replayed: Replayed,
     ends: Vec<End>,

@@ -119,6 +119,22 @@ fn id(number: u64) -> LogId {
     LogId { number, salt: 0x5a17 }
 }
 
+/// Replays the logs, given in any order, from `start` on.
+fn replay(
+    logs: &[(LogId, Arc<dyn File>)],
+    start: Seq,
+    floor: Seq,
+    apply: Apply<'_>,
+) -> Result<Replayed> {
+    let mut logs: Vec<_> = logs.iter().collect();
+    logs.sort_by_key(|(id, _)| id.number);
+    let mut replay = Replay::new(start, floor);
+    for (id, file) in logs {
+        replay.log(*id, file, None, apply)?;
+    }
+    replay.end()
+}
+
 /// Bytes of a payload of these batches.
 fn payload(parts: &[&[u8]]) -> usize {
     payload_bytes(parts.iter().map(|part| part.len()))
@@ -630,7 +646,7 @@ fn a_short_write_is_an_error_and_closes_the_log() {
     assert!(matches!(log.append(2, 0, &[one.bytes()]), Err(Error::Short(_))));
     disk.state.lock().unwrap().room = None;
     assert!(matches!(log.append(2, 0, &[one.bytes()]), Err(Error::Poisoned(_))));
-    assert!(matches!(log.sync(), Err(Error::Poisoned(_))));
+    assert!(matches!(log.claim(2, 1), Err(Error::Poisoned(_))));
 }
 
 #[test]
@@ -654,6 +670,95 @@ fn a_record_that_does_not_fit_is_refused_and_the_log_goes_on() {
         capacity,
         "there is room for one claim, and no more is written"
     );
+}
+
+#[test]
+fn the_claim_that_all_is_synced_finds_room_at_the_end_of_a_log() {
+    let one = batch(1, 1, 10);
+    let size = record_bytes(payload(&[one.bytes()]));
+    let disk = Disk::holding("log", Vec::new());
+    let mut log = LogWriter::begin(disk.clone(), id(1), 2 * size + HEADER_BYTES as u64).unwrap();
+    log.append(1, 0, &[one.bytes()]).unwrap();
+    log.append(2, 0, &[one.bytes()]).unwrap();
+    // A sync that began before the second record ends after it, and then one that covers both.
+    log.claim(3, 1).unwrap();
+    log.claim(3, 2).unwrap();
+    let replayed = replay(&[(id(1), disk)], 1, 0, &mut |_, _| Ok(())).unwrap();
+    assert_eq!((replayed.next, replayed.claim), (3, 2));
+}
+
+/// A file of a length that cannot be read to its end, with a few bytes at its front and end.
+struct Sparse {
+    front: Vec<u8>,
+    end: Vec<u8>,
+    len: u64,
+    /// Where the medium says that the end begins; it does not say where the front ends.
+    tells: bool,
+    reads: Mutex<u64>,
+}
+
+impl File for Sparse {
+    fn name(&self) -> &str {
+        "sparse"
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        *self.reads.lock().unwrap() += 1;
+        buf.fill(0);
+        for (bytes, at) in [(&self.front, 0), (&self.end, self.len - self.end.len() as u64)] {
+            for (n, byte) in (at..).zip(bytes) {
+                if let Some(to) = n.checked_sub(offset).and_then(|i| buf.get_mut(i as usize)) {
+                    *to = *byte;
+                }
+            }
+        }
+        Ok(buf.len())
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
+        unreachable!("it is read alone")
+    }
+
+    fn sync(&self) -> Result<()> {
+        unreachable!("it is read alone")
+    }
+
+    fn set_len(&self, _: u64) -> Result<()> {
+        unreachable!("it is read alone")
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.len)
+    }
+
+    fn next_data(&self, offset: u64) -> Result<u64> {
+        let end = self.len - self.end.len() as u64;
+        Ok(if self.tells && offset >= self.front.len() as u64 { end.max(offset) } else { offset })
+    }
+}
+
+#[test]
+fn a_log_extended_by_a_hole_is_searched_in_large_strides_and_to_its_end() {
+    let mut world = World::new(1);
+    world.append(&[1], 9);
+    let front = world.images().remove(0);
+    world.append(&[1], 9);
+    world.sync();
+    world.append(&[1], 9);
+    let claiming = world.records.last().unwrap();
+    let end = claiming.bytes.clone().into_iter().chain([0; 8]).collect::<Vec<_>>();
+    let end = [end.clone(), vec![0; end.len().next_multiple_of(8) - end.len()]].concat();
+    for (len, tells, most) in [(64 << 20, false, 100), (8 << 40, true, 10)] {
+        for (end, is_lost) in [(end.clone(), true), (vec![0; 8], false)] {
+            let reads = Mutex::new(0);
+            let file = Arc::new(Sparse { front: front.clone(), end, len, tells, reads });
+            let log: Arc<dyn File> = file.clone();
+            let replayed = replay(&[(id(FIRST_LOG), log)], 1, 0, &mut |_, _| Ok(()));
+            assert_eq!(replayed.is_err(), is_lost, "{replayed:?}");
+            let reads = *file.reads.lock().unwrap();
+            assert!(reads <= most, "{reads} reads of {len} bytes");
+        }
+    }
 }
 
 /// A crash loses record 1 of a log and leaves record 2. Sequence 1 is given again, in a log that

@@ -11,6 +11,8 @@ pub(super) trait Source {
     fn len(&self) -> Result<u64>;
     /// Fills `buf` from `offset`; all of it lies before the end.
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()>;
+    /// Where bytes may lie that are not zeros, at `offset` or after it.
+    fn next_data(&self, offset: u64) -> Result<u64>;
 }
 
 impl Source for &dyn File {
@@ -20,6 +22,10 @@ impl Source for &dyn File {
 
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         read_exact_at(*self, buf, offset)
+    }
+
+    fn next_data(&self, offset: u64) -> Result<u64> {
+        File::next_data(*self, offset)
     }
 }
 
@@ -32,6 +38,10 @@ impl Source for &[u8] {
         let from = self.iter().skip(offset as usize);
         buf.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         Ok(())
+    }
+
+    fn next_data(&self, offset: u64) -> Result<u64> {
+        Ok(offset)
     }
 }
 
@@ -66,6 +76,22 @@ impl<S: Source> Window<S> {
         }
         let skip = (offset - self.base) as usize;
         Ok(self.buffer.get(skip..).and_then(|bytes| bytes.get(..n)))
+    }
+
+    /// The first byte at `offset` or after it that is not zero; the end of the source if there is none.
+    pub(super) fn skip_zeros(&mut self, mut offset: u64) -> Result<u64> {
+        while offset < self.len {
+            if !(self.base..self.base + self.buffer.len() as u64).contains(&offset) {
+                offset = self.source.next_data(offset)?.max(offset).min(self.len);
+                self.slide(offset, (self.len - offset).min(CHUNK) as usize)?;
+            }
+            let rest = self.buffer.get((offset - self.base) as usize..).unwrap_or_default();
+            match rest.iter().position(|byte| *byte != 0) {
+                Some(zeros) => return Ok(offset + zeros as u64),
+                None => offset += rest.len() as u64,
+            }
+        }
+        Ok(self.len)
     }
 
     #[cold]

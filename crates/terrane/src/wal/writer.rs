@@ -105,8 +105,9 @@ impl LogWriter {
     }
 
     /// Says that batches through `synced` are durable already, in place of the next record,
-    /// which will begin with `next`: so damage to what was synced is told from a crash. Once between
-    /// two records there is room for it.
+    /// which will begin with `next`: so damage to what was synced is told from a crash. There is room
+    /// for one between two records; a claim that leaves batches out and would take it is not made, so
+    /// that the one of all batches can be.
     ///
     /// # Errors
     /// A failing medium.
@@ -114,13 +115,15 @@ impl LogWriter {
         self.usable()?;
         let seed = self.id.seed();
         let header = Header::new(seed, next, synced, &[]).encode(seed);
+        let size = header.len() as u64;
+        let needed = if synced.saturating_add(1) < next { 2 * size } else { size };
         // One that begins as the end does would not be seen: it would change nothing.
-        if header.starts_with(&END[..4]) || self.capacity - self.end < header.len() as u64 {
+        if header.starts_with(&END[..4]) || self.capacity - self.end < needed {
             return Ok(());
         }
         self.record.clear();
         self.record.extend_from_slice(&header);
-        self.put(header.len() as u64)
+        self.put(size)
     }
 
     /// Appends the record that was made, of `size` bytes with its padding, and what ends the log.
@@ -134,13 +137,6 @@ impl LogWriter {
         self.poison(written)?;
         self.end += size;
         Ok(())
-    }
-
-    /// Makes every record durable.
-    pub fn sync(&mut self) -> Result<()> {
-        self.usable()?;
-        let synced = self.file.sync();
-        self.poison(synced)
     }
 
     fn usable(&self) -> Result<()> {

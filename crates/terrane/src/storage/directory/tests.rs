@@ -1,3 +1,4 @@
+use super::current::COPY;
 use super::*;
 use crate::storage::format::Format;
 use crate::storage::medium::MemoryMedium;

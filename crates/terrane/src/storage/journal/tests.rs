@@ -1,3 +1,4 @@
+use super::region::*;
 use super::*;
 use crate::storage::medium::{Medium, MemoryMedium};
 
@@ -51,6 +52,39 @@ fn frame_ranges(scan: &Scan<'_>) -> Vec<std::ops::Range<usize>> {
     let first = places.map(|(n, (at, payload))| *at as usize..*at as usize + len(n, payload));
     let half = scan.capacity as usize / 2;
     first.flat_map(|r| [r.clone(), r.start + half..r.end + half]).collect()
+}
+
+#[test]
+fn a_count_of_commits_that_nothing_can_follow_does_not_overflow() {
+    let medium = MemoryMedium::new();
+    let file = medium.create("journal").unwrap();
+    let last = Inherited { commits: u64::MAX, ..FIFTH };
+    let region = (0, LEAST_CAPACITY);
+    let mut journal = Journal::begin(file.clone(), region, ID, last, &record(&edit(0))).unwrap();
+    assert!(journal.append(&record(&edit(1))).unwrap());
+    let opened = Journal::open(file.clone(), 0, LEAST_CAPACITY, ID).unwrap();
+    assert_eq!(opened.journal.commits(), u64::MAX);
+    assert_eq!(salvage(&*file, 0, LEAST_CAPACITY, GENERATION).unwrap().commits, u64::MAX);
+}
+
+#[test]
+fn a_region_that_says_it_is_far_longer_than_its_file_is_refused_and_takes_no_memory() {
+    for capacity in [1 << 40, 1 << 62, u64::MAX - u64::MAX % (2 * SLOT)] {
+        let mut payload = Vec::new();
+        FIFTH.format.encode(&mut payload);
+        payload.extend_from_slice(&STORE.bytes());
+        payload.extend_from_slice(&5u64.to_le_bytes());
+        payload.extend_from_slice(&capacity.to_le_bytes());
+        payload.extend_from_slice(&record(&edit(0)).encode());
+        let frame = encode(&payload, ID, 0).unwrap();
+        let file = MemoryMedium::new().create("journal").unwrap();
+        file.write_at(&frame, 0).unwrap();
+        let len = file.len().unwrap();
+        let opened = Journal::open(file.clone(), 0, len, ID);
+        assert!(matches!(opened.map(drop), Err(Error::Corrupt(_))), "{capacity}");
+        let read = salvage(&*file, 0, len, GENERATION);
+        assert!(matches!(read.map(drop), Err(Error::Corrupt(_))), "{capacity}");
+    }
 }
 
 #[test]

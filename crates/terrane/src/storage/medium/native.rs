@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::storage::medium::allocate::allocate;
 use crate::storage::medium::handles::{Handle, Handles};
-use crate::storage::medium::system::{FileExt, descriptors, rename, sync_directory};
+use crate::storage::medium::system::{FileExt, descriptors, next_data, rename, sync_directory};
 use crate::storage::medium::{Listed, Medium, StoreLock};
 use crate::storage::{File, StoreId};
 use std::fs;
@@ -370,6 +370,11 @@ impl File for NativeFile {
     fn len(&self) -> Result<u64> {
         let found = self.handles.with(&self.handle, fs::File::metadata);
         Ok(found.map_err(|e| self.error("measure", 0, e))?.len())
+    }
+
+    fn next_data(&self, offset: u64) -> Result<u64> {
+        let found = self.handles.with(&self.handle, |file| next_data(file, offset));
+        found.map_err(|e| self.error("seek", 0, e))
     }
 
     fn allocated(&self) -> Result<u64> {

@@ -68,6 +68,31 @@ pub(super) fn leads_to(_: &Path, _: &fs::File) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Where the next bytes lie that are stored, from `offset` on; the end of the file stands for none. It
+/// is `offset` where the file system does not tell.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "macos", target_os = "freebsd"))]
+pub(super) fn next_data(file: &fs::File, offset: u64) -> io::Result<u64> {
+    use rustix::fs::{SeekFrom, seek};
+    use rustix::io::Errno;
+    // Reads and writes give their own offsets, so nobody minds where this leaves the file's.
+    match seek(file, SeekFrom::Data(offset)) {
+        Ok(data) => Ok(data),
+        Err(Errno::NXIO) => Ok(file.metadata()?.len()),
+        Err(Errno::INVAL | Errno::NOTSUP) => Ok(offset),
+        Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(not(any(
+    target_os = "linux",
+    target_os = "android",
+    target_os = "macos",
+    target_os = "freebsd"
+)))]
+pub(super) fn next_data(_: &fs::File, offset: u64) -> io::Result<u64> {
+    Ok(offset)
+}
+
 /// Renames a file, replacing `to`. Durable after [`sync_directory`].
 #[cfg(not(windows))]
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {

@@ -29,7 +29,9 @@ mod tidy;
 use crate::error::{Corruption, Error, Result};
 use crate::rules::Rule;
 use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::journal::{Inherited, Journal, JournalId, SLOT, next_generation};
+use crate::storage::journal::{
+    Inherited, Journal, JournalId, LEAST_CAPACITY, SLOT, next_generation,
+};
 use crate::storage::lock;
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
@@ -46,6 +48,10 @@ use tidy::Move;
 
 /// The most backing files of a volume.
 pub const MAX_BACKINGS: usize = 8;
+
+/// The journal begins a smaller region when this many times as many files were named at its beginning
+/// as there are now.
+const OVERSIZED: usize = 4;
 
 /// How a volume behaves.
 #[derive(Clone, Debug)]
@@ -101,6 +107,8 @@ struct Head {
     last_generation: u64,
     /// The journal takes no more records; the next commit begins a new one.
     begin_anew: bool,
+    /// How many files the journal's first record names, after which its region was measured.
+    files_at_first: usize,
     /// Regions that a failed switch may have named.
     regions_in_doubt: Vec<Extent>,
     /// Files that a failed commit may have named, and which of them were to be removed.
@@ -260,6 +268,7 @@ impl Volume {
         self.start(head)?;
         self.room.sync_grown()?;
         if !head.begin_anew
+            && !self.is_oversized(head)
             && let Some(journal) = &mut head.journal
         {
             let before = journal.appended_bytes();
@@ -278,6 +287,13 @@ impl Volume {
         self.begin_generation(head, &snapshot)
     }
 
+    /// Whether the journal's region was made for far more files than there are now.
+    fn is_oversized(&self, head: &Head) -> bool {
+        let capacity = head.journal.as_ref().map_or(0, |journal| journal.region().1);
+        let files = lock(&self.files).all_live().len();
+        capacity > LEAST_CAPACITY && files < head.files_at_first / OVERSIZED
+    }
+
     /// Begins a new journal region and switches the superblocks to it.
     fn begin_generation(&self, head: &mut Head, snapshot: &Record<'_>) -> Result<()> {
         head.begin_anew = true;
@@ -290,7 +306,9 @@ impl Volume {
         let inherited = head.journal.as_ref().map_or(Inherited::NONE, Journal::passes_on);
         let begun = Journal::begin(file, (region.offset, capacity), id, inherited, snapshot);
         let journal = begun.inspect_err(|_| self.room.give(0, &[region]))?;
-        self.switch(head, journal)
+        self.switch(head, journal)?;
+        head.files_at_first = snapshot.placed.len();
+        Ok(())
     }
 
     /// Makes `journal`, which is durable, the current one.
@@ -370,6 +388,13 @@ impl Storage for Volume {
         let file = Arc::new(Channel::new(self.room.clone(), 0)?);
         let id = JournalId { store: superblock.id, generation: superblock.generation };
         let mut opened = Journal::open(file, offset, len, id)?;
+        let (_, capacity) = opened.journal.region();
+        if capacity != len {
+            // It would be written beyond its region, or its second copies looked for elsewhere.
+            let (expected, found) =
+                (format!("a journal of {len} bytes"), format!("one of {capacity}"));
+            return Err(Corruption::new(self.backing0()?.name(), offset, expected, found).into());
+        }
         opened.journal.add_features(superblock.format);
         let mut files = lock(&self.files);
         for (id, placement) in opened.replayed.live {
@@ -379,6 +404,7 @@ impl Storage for Volume {
         }
         head.begin_anew = !opened.repaired.is_empty() || opened.discarded_bytes > 0;
         head.last_generation = superblock.generation;
+        head.files_at_first = opened.replayed.live_at_first;
         self.started.store(true, Ordering::Release);
         head.journal = Some(opened.journal);
         self.publish_commits(&head);

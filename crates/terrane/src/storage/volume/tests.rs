@@ -233,6 +233,41 @@ fn the_journal_moves_down_and_the_end_is_given_back() {
 }
 
 #[test]
+fn a_journal_that_says_it_is_longer_than_its_region_is_damage() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    table(&volume, 1, 100, 1);
+    let (offset, len) = region(&volume);
+    let shorter = Extent { offset, len: len - 2 * SLOT };
+    for slot in 0..2 {
+        let superblock = volume.superblock(Format::CURRENT, 1, shorter);
+        volume.write_slot(slot, &superblock).unwrap();
+    }
+    assert!(matches!(open(&medium, 1).recover(), Err(Error::Corrupt(_))));
+}
+
+#[test]
+fn a_journal_that_served_many_more_files_gets_a_smaller_region() {
+    let medium = MemoryMedium::new();
+    let volume = new(&medium, 1);
+    let ids: Vec<_> = (1..41).map(|n| table(&volume, n, 10, 1)).collect();
+    let large = vec![7; 400_000];
+    lock(&volume.head).begin_anew = true;
+    commit(&volume, &large, &[], &[]).unwrap();
+    assert!(region(&volume).1 > 3 << 20);
+    commit(&volume, b"one", &[], &ids[..20]).unwrap();
+    assert!(region(&volume).1 > 3 << 20, "half of the files are there");
+    let volume = open(&medium, 1);
+    volume.recover().unwrap();
+    volume.resume().unwrap();
+    commit(&volume, b"two", &[], &ids[20..35]).unwrap();
+    commit(&volume, b"three", &[], &[]).unwrap();
+    assert_eq!(region(&volume).1, LEAST_CAPACITY);
+    let edits = open(&medium, 1).recover().unwrap().unwrap().edits;
+    assert_eq!(edits, [b"three".to_vec()]);
+}
+
+#[test]
 fn power_may_be_cut_while_the_journal_moves() {
     let (image, edits) = journal_at_the_end();
     let copy = || {

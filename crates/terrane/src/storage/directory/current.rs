@@ -1,0 +1,98 @@
+//! `CURRENT`: which journal counts, and what names without it mean.
+//!
+//! ```text
+//! magic 8 bytes | store id 16 bytes | generation u64 | checksum u64 | zeros to 16 KiB, and all of it
+//! once more
+//! ```
+
+use super::{CREATING, CURRENT, CURRENT_TEMP, Directory, manifest_generation};
+use crate::codec::{Decoder, checksum};
+use crate::error::{Corruption, Error, Result};
+use crate::storage::journal::SLOT;
+use crate::storage::medium::{LOCK, Medium};
+use crate::storage::{FileId, Recovered, StoreId};
+
+const MAGIC: &[u8; 8] = b"TRNCUR\r\n";
+/// No sector holds two copies of `CURRENT`.
+pub(super) const COPY: usize = SLOT as usize;
+
+/// The bytes of `CURRENT`.
+pub(super) fn encode_current(id: StoreId, generation: u64) -> Vec<u8> {
+    let mut copy = MAGIC.to_vec();
+    copy.extend_from_slice(&id.bytes());
+    copy.extend_from_slice(&generation.to_le_bytes());
+    copy.extend_from_slice(&checksum(&copy, 0).to_le_bytes());
+    copy.resize(COPY, 0);
+    copy.repeat(2)
+}
+
+/// Reads `CURRENT`: the store's id, the generation that it names, and which of its copies (0, 1) are
+/// not valid. `None` where neither is valid.
+#[must_use]
+pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
+    let copies = [0, COPY].map(|at| {
+        let mut d = Decoder::new(bytes.get(at..)?);
+        let body = d.take(MAGIC.len() + StoreId::BYTES + 8)?;
+        let sound = d.u64()? == checksum(body, 0);
+        let mut d = Decoder::new(body.strip_prefix(MAGIC)?);
+        let named = (StoreId::decode(&mut d)?, d.u64()?);
+        sound.then_some(named)
+    });
+    let (id, generation) = copies.iter().flatten().copied().next()?;
+    let bad = copies.iter().enumerate().filter(|(_, c)| c.is_none()).map(|(n, _)| n);
+    Some((id, generation, bad.collect()))
+}
+
+impl Directory {
+    /// The salt of the store and the generation that `CURRENT` names, if it can be read.
+    pub(in crate::storage) fn current(medium: &dyn Medium) -> Option<(u64, u64)> {
+        let mut bytes = vec![0; 2 * COPY];
+        let n = medium.open(CURRENT).and_then(|file| file.read_at(&mut bytes, 0)).ok()?;
+        decode_current(bytes.get(..n)?).map(|(id, generation, _)| (id.salt(), generation))
+    }
+
+    /// What names without `CURRENT` mean.
+    pub(super) fn without_current(&self, names: &[String]) -> Result<Option<Recovered>> {
+        let creating = names.iter().any(|n| n == CREATING);
+        let ours = |n: &&String| FileId::parse(n).is_some() || manifest_generation(n).is_some();
+        let left: Vec<_> = names.iter().filter(ours).collect();
+        if creating {
+            // CREATING itself stays for the creation that may follow.
+            if !self.read_only {
+                left.into_iter().try_for_each(|name| self.medium.remove(name))?;
+            }
+            return Ok(None);
+        }
+        if let Some(name) = left.first() {
+            let expected = "the name of the journal, as there are files of a store";
+            let found = format!("no such file beside {name}");
+            return Err(Corruption::new(CURRENT, 0, expected, found).into());
+        }
+        match names.iter().find(|n| ![LOCK, CURRENT_TEMP].contains(&n.as_str())) {
+            None => Ok(None),
+            Some(other) => Err(Error::no_store(
+                self.medium.place(),
+                format!("it has no file {CURRENT}, but {other}"),
+            )),
+        }
+    }
+
+    /// The store and the generation that `CURRENT` names; damage to one of its copies goes to
+    /// `repaired`.
+    pub(super) fn read_current(&self, repaired: &mut Vec<Corruption>) -> Result<(StoreId, u64)> {
+        let file = self.medium.open(CURRENT)?;
+        let mut bytes = vec![0; 2 * COPY];
+        let n = file.read_at(&mut bytes, 0)?;
+        let (id, generation, bad) =
+            decode_current(bytes.get(..n).unwrap_or_default()).ok_or_else(|| {
+                let found = format!("{n} bytes without a valid copy");
+                Corruption::new(CURRENT, 0, "the journal's generation", found)
+            })?;
+        repaired.extend(bad.into_iter().map(|copy| {
+            let expected = format!("copy {} of the journal's generation", copy + 1);
+            let offset = (copy * COPY) as u64;
+            Corruption::new(CURRENT, offset, expected, "bytes that fail their checksum")
+        }));
+        Ok((id, generation))
+    }
+}
