@@ -1,11 +1,11 @@
-//! `checkpoint`, `export` and `import`: whole stores, into a place where there is nothing yet.
+//! Writes a whole new store, or none: for `checkpoint`, `export`, `import` and `repair`.
 //!
 //! 1. The copy is written beside the target, under its name with `.unfinished` after it.
-//! 2. When it is whole and durable it is renamed, so that the target is the whole copy or nothing.
+//! 2. When it is complete and durable it is renamed: the target is the whole copy or nothing.
 //! 3. A copy that fails or is interrupted is removed. One that was killed stays under its name, and
 //!    the next one replaces it.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::{interrupt, store};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -16,54 +16,36 @@ use terrane::storage::medium::{Medium, NativeMedium};
 use terrane::storage::{Directory, Storage, Volume};
 use terrane::{Db, Error};
 
-/// What stands after the name of a copy that is not whole yet.
+/// The suffix of a copy that is not complete yet.
 const UNFINISHED: &str = ".unfinished";
 
-/// Copies a store into the new directory `target`.
-pub fn into_directory(source: &Path, target: &Path) -> Result<(), Failure> {
-    copy(source, target, &Kind::Directory)
-}
-
-/// Writes a store into the new file `target`.
-pub fn into_file(source: &Path, target: &Path) -> Result<(), Failure> {
-    copy(source, target, &Kind::File)
-}
-
-/// Puts the store in the file `source` into the new directory `target`.
-pub fn import(source: &Path, target: &Path) -> Result<(), Failure> {
-    if source.is_dir() {
-        let place = source.display();
-        let sentence = format!("expected the file of a volume, found the directory {place}");
-        return Err(Failure::new(Exit::NoStore, sentence));
-    }
-    into_directory(source, target)
-}
-
-/// What is made.
-enum Kind {
+/// What is written.
+#[derive(Clone, Copy)]
+pub enum Kind {
     Directory,
     File,
 }
 
-fn copy(source: &Path, target: &Path, kind: &Kind) -> Result<(), Failure> {
+/// Copies the store `source` to `target`, which must not exist.
+pub fn copy(source: &Path, target: &Path, kind: Kind) -> Result<(), Failure> {
     interrupt::listen()?;
     let db = store::reading(source)?;
     into_new(target, kind, |place| kind.fill(place, |storage| copy_into(&db, storage)))?;
     Ok(db.close()?)
 }
 
-/// Makes the new directory `target`: `fill` writes a store into the one that it is given.
+/// Creates the directory `target`: `fill` writes a store into the directory that it is given.
 pub fn into_new_directory(
     target: &Path,
     fill: impl FnOnce(&Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    into_new(target, &Kind::Directory, fill)
+    into_new(target, Kind::Directory, fill)
 }
 
-/// Makes a new store at `target`, which is not taken: `fill` writes it, elsewhere.
+/// Creates a store at `target`: `fill` writes it elsewhere, and it is renamed.
 fn into_new(
     target: &Path,
-    kind: &Kind,
+    kind: Kind,
     fill: impl FnOnce(&Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if fs::symlink_metadata(target).is_ok() {
@@ -76,7 +58,7 @@ fn into_new(
         fs::rename(&unfinished, target).map_err(failed)
     });
     made.inspect_err(|_| {
-        // It was made here. One that cannot be removed is replaced by the next copy.
+        // One that cannot be removed is replaced by the next copy.
         let _ = kind.remove(&unfinished);
     })?;
     sync_name(target)
@@ -92,7 +74,7 @@ fn copy_into(db: &Db, target: &dyn Storage) -> Result<(), Failure> {
 
 impl Kind {
     fn fill(
-        &self,
+        self,
         place: &Path,
         fill: impl FnOnce(&dyn Storage) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -105,15 +87,15 @@ impl Kind {
             Kind::File => {
                 let volume = Volume::open_file(place, true)?;
                 fill(&volume)?;
-                // Room that the last growth left at the end is given back.
+                // Gives back the space at the end that the last growth left.
                 while volume.tidy()? {}
                 Ok(())
             }
         }
     }
 
-    /// Makes an empty one; a copy that was killed is replaced.
-    fn claim(&self, place: &Path) -> Result<(), Failure> {
+    /// Creates an empty one, replacing a copy that was killed.
+    fn claim(self, place: &Path) -> Result<(), Failure> {
         let create = || match self {
             Kind::Directory => fs::create_dir(place),
             Kind::File => File::create_new(place).map(drop),
@@ -130,15 +112,15 @@ impl Kind {
         }
     }
 
-    fn remove(&self, place: &Path) -> io::Result<()> {
+    fn remove(self, place: &Path) -> io::Result<()> {
         match self {
             Kind::Directory => fs::remove_dir_all(place),
             Kind::File => fs::remove_file(place),
         }
     }
 
-    /// Whether what is there is a store, or the beginnings of one, and nobody's any more.
-    fn is_left_over(&self, place: &Path) -> Result<bool, Failure> {
+    /// Whether there is a store, or the beginning of one, that no process has open.
+    fn is_left_over(self, place: &Path) -> Result<bool, Failure> {
         match self {
             Kind::Directory if place.is_dir() => {
                 let medium = NativeMedium::open(place, false)?;
@@ -163,7 +145,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Puts the name of a new file or directory on the medium.
+/// Makes the name of a new file or directory durable.
 fn sync_name(place: &Path) -> Result<(), Failure> {
     let parent = place.parent().filter(|dir| !dir.as_os_str().is_empty());
     Ok(NativeMedium::open(parent.unwrap_or(Path::new(".")), false)?.sync_names()?)

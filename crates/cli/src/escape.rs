@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_come_back_from_one_printable_field(
+        fn any_bytes_round_trip_through_a_printable_field(
             bytes in prop_oneof![
                 prop::collection::vec(any::<u8>(), 0..64),
                 any::<String>().prop_map(String::into_bytes),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn printable_text_of_any_language_stands_for_itself() {
+    fn printable_text_is_not_escaped() {
         for text in ["a b-c/@scope", "naïve", "日本語", "हिन्दी", "👩‍🚀"] {
             assert_eq!(escaped(text.as_bytes()), text);
         }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_is_named() {
+    fn a_malformed_escape_is_reported() {
         for (field, named) in [("a\\qb", "\\\\q"), ("\\x4", "\\\\x"), ("\\x4g", "\\\\x4g")] {
             let found = unescape(field.as_bytes(), &mut Vec::new()).unwrap_err();
             assert!(found.contains(named), "{found}");

@@ -1,4 +1,4 @@
-//! How a command ends: an exit code, and one sentence on standard error where it failed.
+//! Exit codes: every one, what it means, and which error leads to it.
 
 use crate::output;
 use std::io;
@@ -6,41 +6,39 @@ use std::path::Path;
 use std::process::ExitCode;
 use terrane::Error;
 
-/// The exit codes, as `--help` shows them.
+/// The exit codes, as `--help` lists them.
 pub const TABLE: &str = "\
 Exit codes:
-  0    done; what was written is on the medium
-  1    get: the store has no such key
-  2    the command line is not understood
-  3    a row is malformed, an argument is over its limit, a new place is taken, or bench did not
-       make the store
-  4    there is no such store or keyspace, or the store is of a later release
-  5    another process has the store open; to read it, one that may write
-  6    the store is damaged; repair: not all of it could be read
-  7    the system refused: permission, no space left, a failing medium, a missing input file, no
-       memory left
-  130  interrupted by Ctrl-C or SIGTERM; of a load, whole batches are in the store";
+  0    success; what was written is durable
+  1    get: no such key
+  2    malformed command line
+  3    malformed input: a row, an argument over its limit, a target that already exists
+  4    no such store or keyspace, or the store was written by a later release
+  5    another process has the store open
+  6    the store is damaged; repair: some of it could not be read
+  7    I/O failure: permission denied, no space left, a missing input file, out of memory
+  130  interrupted by Ctrl-C or SIGTERM; batches that were written stay";
 
-/// Why a command did not do all that it was asked for.
+/// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Whoever read the output has gone: there is nobody left to tell, and nothing is wrong.
+    /// The reader of the output has gone (`terrane scan db | head`), which is no failure.
     ClosedPipe = 0,
-    /// No such key.
+    /// `get`: no such key.
     NotFound = 1,
-    /// The command line is not understood.
+    /// A malformed command line.
     Usage = 2,
-    /// A malformed row, an argument over its limit, or something where a new store was to be.
+    /// A malformed row, an argument over its limit, or a target that already exists.
     Input = 3,
-    /// No such store or keyspace, or a later release's.
+    /// No such store or keyspace, or one written by a later release.
     NoStore = 4,
-    /// Another process has the store open, in a way that keeps this one out.
+    /// Another process has the store open.
     InUse = 5,
-    /// Damage.
+    /// The store is damaged.
     Damage = 6,
-    /// The system refused.
+    /// The operating system reported a failure.
     Io = 7,
-    /// Ctrl-C, or SIGTERM.
+    /// Interrupted by Ctrl-C or SIGTERM.
     Interrupted = 130,
 }
 
@@ -52,30 +50,30 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with its sentence, which says what was expected and what was found.
+    /// A failure, with a sentence that says what was expected and what was found.
     pub fn new(exit: Exit, sentence: impl Into<String>) -> Self {
         Failure { exit, sentence: sentence.into() }
     }
 
-    /// Damage, and what can be done.
+    /// Damage, with what can be done about it.
     pub fn damage(sentence: &str) -> Self {
-        let help = "`terrane repair` puts what can still be read into a new store";
+        let help = "`terrane repair` copies what can still be read into a new store";
         Failure::new(Exit::Damage, format!("{sentence}; {help}"))
     }
 
-    /// Something stands where something new was to be made.
+    /// A new store's place is taken.
     pub fn taken(place: &Path) -> Self {
         let place = place.display();
-        let sentence = format!("expected a name not taken, found {place} there already");
+        let sentence = format!("expected a path that does not exist, found {place}");
         Failure::new(Exit::Input, sentence)
     }
 
-    /// What the system said of `action`, such as "read names.tsv".
+    /// A failed `action`, such as "read names.tsv".
     pub fn io(action: &str, error: &io::Error) -> Self {
         Failure::new(Exit::Io, format!("could not {action}: {error}"))
     }
 
-    /// What the system said of a write to standard output.
+    /// A failed write to standard output.
     pub fn stdout(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Failure::new(Exit::ClosedPipe, "");
@@ -83,11 +81,21 @@ impl Failure {
         Failure::io("write to standard output", error)
     }
 
-    /// Says the sentence and gives the code.
-    pub fn report(&self) -> ExitCode {
+    /// The failure with where it happened before its sentence, such as "line 3".
+    pub fn at(self, place: &str) -> Self {
+        Failure { sentence: format!("{place}: {}", self.sentence), ..self }
+    }
+
+    /// Prints the sentence.
+    pub fn print(&self) {
         if self.exit != Exit::ClosedPipe {
-            output::say(&self.sentence);
+            output::error(&self.sentence);
         }
+    }
+
+    /// Prints the sentence and returns the code.
+    pub fn report(&self) -> ExitCode {
+        self.print();
         ExitCode::from(self.exit as u8)
     }
 }
@@ -118,7 +126,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_log_closed_by_a_full_disk_exits_as_a_full_disk_does() {
+    fn a_poisoned_log_exits_as_its_cause() {
         let full = Error::no_space("000001.log", 512);
         assert_eq!(exit(&full), Exit::Io);
         assert_eq!(exit(&Error::Poisoned(Box::new(full))), Exit::Io);

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first asks for an orderly end, the second ends the process.
+//! Ctrl-C, SIGTERM and SIGHUP: the first ends a command in order, the second ends the process at once.
 
 use crate::exit::{Exit, Failure};
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use std::{fs, io, process};
 static HEARD: AtomicBool = AtomicBool::new(false);
 static TEMPORARY: OnceLock<PathBuf> = OnceLock::new();
 
-/// Starts to listen.
+/// Starts listening.
 pub fn listen() -> Result<(), Failure> {
     let heard = || {
         if HEARD.swap(true, Ordering::Relaxed) {
             if let Some(place) = TEMPORARY.get() {
-                // Nothing is left to be done where it fails.
+                // Nothing more can be done if this fails.
                 let _ = fs::remove_dir_all(place);
             }
             // Safe at any moment: the store recovers as it does from a power cut.
@@ -25,7 +25,12 @@ pub fn listen() -> Result<(), Failure> {
         .map_err(|e| Failure::io("listen for signals", &io::Error::other(e.to_string())))
 }
 
-/// Fails once there was one.
+/// Forgets a signal that was handled, before the next command of a shell.
+pub fn reset() {
+    HEARD.store(false, Ordering::Relaxed);
+}
+
+/// Fails after a signal.
 pub fn check() -> Result<(), Failure> {
     match HEARD.load(Ordering::Relaxed) {
         true => Err(Failure::new(Exit::Interrupted, "interrupted")),

@@ -36,7 +36,7 @@ impl Meter {
                 bar.set_message(words());
                 bar.set_position(position);
             }
-            None => output::say(&words()),
+            None => output::note(&words()),
         }
     }
 

@@ -1,17 +1,19 @@
 //! Where text goes: results to standard output in large writes, everything else to standard error.
+//! Colors appear on terminals alone, and not where `NO_COLOR` is set (`anstream`).
 
 use crate::exit::Failure;
+use anstyle::{AnsiColor, Style};
 use indicatif::HumanCount;
 use serde::Serialize;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-/// Standard output, written in pieces of 64 KiB.
+/// Standard output, written in blocks of 64 KiB.
 pub struct Output {
     stdout: BufWriter<StdoutLock<'static>>,
 }
 
 impl Output {
-    /// Takes standard output.
+    /// Locks standard output.
     pub fn new() -> Self {
         Output { stdout: BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
     }
@@ -21,7 +23,7 @@ impl Output {
         self.stdout.write_all(bytes).map_err(|e| Failure::stdout(&e))
     }
 
-    /// Has `what` write.
+    /// Lets `what` write.
     pub fn write(
         &mut self,
         what: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -40,26 +42,40 @@ impl Output {
         lines.iter().try_for_each(|line| self.line(line))
     }
 
-    /// Writes a value as JSON, indented.
+    /// Writes a value as one line of JSON.
+    pub fn json_line(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        // Values whose maps have string keys always serialize.
+        self.line(&serde_json::to_string(value).unwrap_or_default())
+    }
+
+    /// Writes a value as a JSON document, indented.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        // None of the values has a map with other keys than strings, which alone fails.
         self.line(&serde_json::to_string_pretty(value).unwrap_or_default())
     }
 
-    /// Hands everything to the reader.
+    /// Flushes and releases standard output.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.flush()
     }
 
-    /// Hands what was written so far to the reader.
+    /// Writes out what is buffered.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.stdout.flush().map_err(|e| Failure::stdout(&e))
     }
 }
 
-/// Says a sentence on standard error. Nobody can be told where that fails.
-pub fn say(sentence: &str) {
-    let _ = writeln!(io::stderr(), "terrane: {sentence}");
+/// Writes a remark to standard error. Where that fails, there is nobody to tell.
+pub fn note(sentence: &str) {
+    say(Style::new().bold(), sentence);
+}
+
+/// Writes what went wrong to standard error.
+pub fn error(sentence: &str) {
+    say(AnsiColor::Red.on_default().bold(), sentence);
+}
+
+fn say(style: Style, sentence: &str) {
+    let _ = writeln!(anstream::stderr(), "{style}terrane:{style:#} {sentence}");
 }
 
 /// A count with its noun, such as "1 row" and "2,000 rows".

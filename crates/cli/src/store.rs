@@ -1,8 +1,8 @@
-//! Opening stores and their keyspaces.
+//! Opens stores and their keyspaces, or creates them.
 //!
-//! A command that only reads opens the store read-only: it writes not a byte, so it needs no room and
-//! no permission to write, and shares the store with others that only read. It takes a lock all the
-//! same, and is refused where another process writes: files could vanish while they are read.
+//! A command that only reads opens the store read-only: it writes no byte, so it needs neither free
+//! space nor permission to write, and shares the store with other readers. It still takes a lock, and
+//! fails while another process may write: files could vanish while they are read.
 
 use crate::args::At;
 use crate::escape::printable;
@@ -12,23 +12,111 @@ use std::cmp::Reverse;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use terrane::{Db, Keyspace, Options};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use terrane::{Db, Event, Keyspace, Options};
 use terrane_policy::PolicyOptions;
 
-/// How many keyspaces are named in place of one that is not there.
+/// How many keyspaces an error about an unknown one suggests.
 const NEAREST: usize = 3;
 
-/// The store at `place`, a directory or a volume's file, to be read. It must be there.
+/// An open store, and the keyspace that a command is about.
+pub struct Opened {
+    pub at: At,
+    pub db: Db,
+    pub keyspace: Keyspace,
+    pub merge: Arc<MergeProgress>,
+}
+
+/// How far the latest merge is, in bytes.
+#[derive(Default)]
+pub struct MergeProgress {
+    pub read_bytes: AtomicU64,
+    pub total_bytes: AtomicU64,
+}
+
+/// Runs a command that reads a keyspace, which must exist.
+pub fn read(at: &At, command: impl FnOnce(&Opened) -> Result<(), Failure>) -> Result<(), Failure> {
+    let options = Options { create: false, read_only: true, ..Options::default() };
+    run(existing_keyspace(at, options)?, command)
+}
+
+/// Runs a command that changes a keyspace, which must exist.
+pub fn change(
+    at: &At,
+    command: impl FnOnce(&Opened) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    run(existing_keyspace(at, Options { create: false, ..Options::default() })?, command)
+}
+
+fn run(
+    opened: Opened,
+    command: impl FnOnce(&Opened) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    command(&opened)?;
+    opened.close()
+}
+
+fn existing_keyspace(at: &At, options: Options) -> Result<Opened, Failure> {
+    Opened::new(at, options, |db| keyspace(db, at))
+}
+
+/// A keyspace to read, or to change, which must exist.
+pub fn existing(at: &At, read_only: bool) -> Result<Opened, Failure> {
+    existing_keyspace(at, Options { create: false, read_only, ..Options::default() })
+}
+
+/// A keyspace to write to; it and its store are created if they do not exist. A policy that is
+/// given is the keyspace's from then on.
+pub fn create(at: &At, policy: Option<&PolicyOptions>) -> Result<Opened, Failure> {
+    let opened = Opened::new(at, Options::default(), |db| Ok(db.keyspace(&at.keyspace)?))?;
+    if let Some(policy) = policy {
+        choose(&opened.keyspace, policy)?;
+    }
+    Ok(opened)
+}
+
+impl Opened {
+    fn new(
+        at: &At,
+        options: Options,
+        keyspace: impl FnOnce(&Db) -> Result<Keyspace, Failure>,
+    ) -> Result<Self, Failure> {
+        let merge = Arc::new(MergeProgress::default());
+        let listener = merge.clone().listener();
+        let db = open(&at.dir, Options { listener: Some(listener), ..options })?;
+        let keyspace = keyspace(&db)?;
+        Ok(Opened { at: at.clone(), db, keyspace, merge })
+    }
+
+    /// Closes the store, which makes all writes durable.
+    pub fn close(self) -> Result<(), Failure> {
+        Ok(self.db.close()?)
+    }
+}
+
+impl MergeProgress {
+    fn listener(self: Arc<Self>) -> terrane::event::Listener {
+        Arc::new(move |event| {
+            if let Event::MergeProgress { read_bytes, total_bytes, .. } = event {
+                self.read_bytes.store(*read_bytes, Ordering::Relaxed);
+                self.total_bytes.store(*total_bytes, Ordering::Relaxed);
+            }
+        })
+    }
+}
+
+/// The store at `place`, to be read. It must exist.
 pub fn reading(place: &Path) -> Result<Db, Failure> {
     open(place, Options { create: false, read_only: true, ..Options::default() })
 }
 
-/// The store at `place`, a directory or a volume's file, to be changed. It must be there.
-pub fn existing(place: &Path) -> Result<Db, Failure> {
+/// The store at `place`, to be changed. It must exist.
+pub fn writing(place: &Path) -> Result<Db, Failure> {
     open(place, Options { create: false, ..Options::default() })
 }
 
-/// The store at `place`, a directory or a volume's file.
+/// The store at `place`, a directory or a single file.
 pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
     if !options.create {
         present(place)?;
@@ -38,40 +126,27 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
     let discarded = db.engine().discarded_bytes();
     if discarded > 0 {
         let (place, left_out) = (place.display(), counted(discarded, "byte", "bytes"));
-        output::say(&format!("{place}: left out {left_out} of writes that a crash cut short"));
+        output::note(&format!("{place}: left out {left_out} of writes that a crash cut short"));
     }
     Ok(db)
 }
 
-/// Refuses a place where there is nothing.
+/// Fails where there is nothing at `place`.
 pub fn present(place: &Path) -> Result<(), Failure> {
     match fs::metadata(place) {
         Err(e) if e.kind() == ErrorKind::NotFound => {
             let place = place.display();
-            let sentence =
-                format!("{place} holds no Terrane store: there is no such directory or file");
+            let sentence = format!(
+                "{place} holds no Terrane store: no such directory or file; for example, \
+                 `terrane put {place} KEY VALUE` creates one"
+            );
             Err(Failure::new(Exit::NoStore, sentence))
         }
         _ => Ok(()),
     }
 }
 
-/// A keyspace to read, which must be there, with its store.
-pub fn read(at: &At) -> Result<(Db, Keyspace), Failure> {
-    with_keyspace(reading(&at.dir)?, at)
-}
-
-/// A keyspace to change, which must be there, with its store.
-pub fn change(at: &At) -> Result<(Db, Keyspace), Failure> {
-    with_keyspace(existing(&at.dir)?, at)
-}
-
-fn with_keyspace(db: Db, at: &At) -> Result<(Db, Keyspace), Failure> {
-    let keyspace = keyspace(&db, at)?;
-    Ok((db, keyspace))
-}
-
-/// A keyspace of `db` that must be there.
+/// A keyspace of `db`, which must exist.
 pub fn keyspace(db: &Db, at: &At) -> Result<Keyspace, Failure> {
     if db.keyspaces().contains(&at.keyspace) {
         return Ok(db.keyspace(&at.keyspace)?);
@@ -79,7 +154,7 @@ pub fn keyspace(db: &Db, at: &At) -> Result<Keyspace, Failure> {
     Err(no_keyspace(db, &at.dir, &at.keyspace))
 }
 
-/// What is said where `db` has no keyspace `name`: which of those there are have the names nearest.
+/// The error for a keyspace that `db` does not have; it suggests those with similar names.
 pub fn no_keyspace(db: &Db, place: &Path, name: &str) -> Failure {
     let (place, mut names) = (place.display(), db.keyspaces());
     let likeness = |other: &str| (1e6 * strsim::jaro_winkler(name, other)) as u32;
@@ -87,22 +162,11 @@ pub fn no_keyspace(db: &Db, place: &Path, name: &str) -> Failure {
     let others = names.len().saturating_sub(NEAREST);
     let nearest: Vec<_> = names.iter().take(NEAREST).map(|name| printable(name)).collect();
     let (name, nearest) = (printable(name), nearest.join("\", \""));
-    let mut sentence = format!("{place} has no keyspace \"{name}\", but \"{nearest}\"");
+    let mut sentence = format!("{place} has no keyspace \"{name}\"; it has \"{nearest}\"");
     if others > 0 {
-        sentence += &format!(" and {others} more, which `terrane keyspaces {place}` lists");
+        sentence += &format!(" and {others} more: `terrane keyspaces {place}` lists them");
     }
     Failure::new(Exit::NoStore, sentence)
-}
-
-/// A keyspace to write into; it and its store are made if they are not there. A policy that is
-/// given is the keyspace's from then on.
-pub fn write(at: &At, policy: Option<&PolicyOptions>) -> Result<(Db, Keyspace), Failure> {
-    let db = open(&at.dir, Options::default())?;
-    let keyspace = db.keyspace(&at.keyspace)?;
-    if let Some(policy) = policy {
-        choose(&keyspace, policy)?;
-    }
-    Ok((db, keyspace))
 }
 
 /// Gives a keyspace a policy, unless it has it.

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_told_by_reason_the_longest_first() {
+    fn waits_are_listed_by_reason_longest_first() {
         let wait = |count, micros, micros_max| WaitStats { count, micros, micros_max };
         let waits = WriteWaits {
             group: wait(2, 1_500, 1_000),

@@ -11,7 +11,7 @@ fn bench(place: &Place, args: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn each_policy_runs_each_benchmark_and_finds_what_was_written() {
+fn each_policy_runs_each_benchmark() {
     let place = Place::new();
     let names = "fillseq,fillrandom,overwrite,readrandom,readmissing,seekrandom,deleterandom";
     let results = bench(&place, &["--policy", "all", "--benchmarks", names, "--reads", "500"]);
@@ -52,7 +52,7 @@ fn each_policy_runs_each_benchmark_and_finds_what_was_written() {
 }
 
 #[test]
-fn a_store_in_a_directory_stays_and_is_measured_again_and_never_removed() {
+fn a_bench_keeps_its_directory_and_reuses_it() {
     let place = Place::new();
     bench(&place, &["d", "--benchmarks", "fillseq,fillseq", "--policy", "tiered"]);
     let rows = place.run(&["scan", "d"]).ok();
@@ -84,7 +84,7 @@ fn a_store_that_it_did_not_make_is_left_alone() {
 
 #[test]
 #[cfg(unix)]
-fn a_bench_that_is_ended_by_a_signal_leaves_no_temporary_store() {
+fn an_interrupted_bench_removes_its_temporary_store() {
     for signals in 1..=2 {
         let place = Place::new();
         let mut child = place

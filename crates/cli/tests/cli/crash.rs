@@ -30,7 +30,7 @@ fn torn_store() -> Place {
 const TOLD: &str = "terrane: db: left out ";
 
 #[test]
-fn what_a_crash_cut_short_is_told_by_each_command_that_reads() {
+fn every_reading_command_reports_what_a_crash_cut_short() {
     let place = torn_store();
     let commands: [&[&str]; 6] = [
         &["get", "db", "a"],
@@ -52,7 +52,7 @@ fn what_a_crash_cut_short_is_told_by_each_command_that_reads() {
 }
 
 #[test]
-fn the_first_command_that_writes_tells_it_last() {
+fn the_first_command_that_writes_is_the_last_to_report_it() {
     for write in [&["put", "db", "d", "4"][..], &["delete", "db", "none"], &["compact", "db"]] {
         let place = torn_store();
         let run = place.run(write);
@@ -65,16 +65,22 @@ fn the_first_command_that_writes_tells_it_last() {
 }
 
 #[test]
-fn what_a_crash_cut_short_is_listed_until_it_is_dropped() {
+fn quarantined_writes_are_listed_until_dropped() {
     let place = torn_store();
-    let listed = place.run(&["set-aside", "db"]);
-    assert!(listed.err.contains(TOLD) && listed.err.contains("terrane: set aside: "));
-    assert_eq!(listed.text(), "3\tput\tdefault\tc\tthird\n");
-    assert!(place.run(&["check", "db"]).text().contains(" are set aside; "));
-    assert_eq!(place.run(&["set-aside", "db"]).text(), "3\tput\tdefault\tc\tthird\n");
-    assert!(place.run(&["set-aside", "db", "--drop"]).err.starts_with("terrane: removed: "));
-    let after = place.run(&["set-aside", "db"]);
-    assert_eq!(after.err, "terrane: set aside: 0 bytes\n");
+    let early = place.run(&["quarantine", "db"]);
+    assert!(early.err.contains(TOLD) && early.err.contains("terrane: 0 bytes in quarantine"));
+    assert_eq!(early.text(), "", "only a command that writes fills the quarantine");
+    place.run(&["delete", "db", "none"]).ok();
+    assert_eq!(place.run(&["quarantine", "db"]).text(), "3\tput\tdefault\tc\tthird\n");
+    assert!(place.run(&["check", "db"]).text().contains(" are quarantined; "));
+    let json = place.run(&["quarantine", "db", "--json"]).text();
+    assert_eq!(
+        json,
+        "{\"sequence\":3,\"kind\":\"put\",\"keyspace\":\"default\",\"key\":\"c\",\"value\":\"third\"}\n"
+    );
+    assert!(place.run(&["quarantine", "db", "--drop"]).err.starts_with("terrane: dropped "));
+    let after = place.run(&["quarantine", "db"]);
+    assert_eq!(after.err, "terrane: 0 bytes in quarantine\n");
     assert_eq!(after.text(), "");
     assert_eq!(place.run(&["scan", "db"]).text(), "a\tfirst\n");
     place.run(&["check", "db"]).ok();

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 #[test]
-fn names_one_a_line_are_loaded_with_their_positions_and_a_summary() {
+fn single_columns_are_loaded_with_their_positions() {
     let place = Place::new();
     place.file("names.tsv", "zebra\nant\n@scope/bee\n");
     let load = place.run(&["load", "db", "names.tsv"]);
@@ -21,7 +21,7 @@ fn names_one_a_line_are_loaded_with_their_positions_and_a_summary() {
 }
 
 #[test]
-fn a_later_row_of_a_key_takes_the_place_of_an_earlier_one() {
+fn a_later_row_replaces_an_earlier_one() {
     let place = Place::new();
     let load = ["load", "db", "--format", "csv", "--header", "--key", "id", "--sync"];
     place.run_with_input(&load, b"id,v\na,1\nb,2\na,3\n").ok();
@@ -30,7 +30,7 @@ fn a_later_row_of_a_key_takes_the_place_of_an_earlier_one() {
 }
 
 #[test]
-fn a_summary_tells_what_writes_waited_for() {
+fn a_summary_shows_what_writes_waited_for() {
     let place = Place::new();
     let load = ["load", "db", "--format", "tsv", "--batch", "1", "--sync"];
     let load = place.run_with_input(&load, b"a\nb\nc\n");
@@ -40,7 +40,7 @@ fn a_summary_tells_what_writes_waited_for() {
 }
 
 #[test]
-fn a_malformed_row_ends_a_load_after_the_whole_batches_before_it() {
+fn a_malformed_row_ends_a_load_after_whole_batches() {
     let place = Place::new();
     let mut rows: String = (0..25).map(|n| format!("k{n:02}\tv\n")).collect();
     rows.push_str("k25\n");
@@ -142,7 +142,7 @@ fn first_rows(place: &Place) -> usize {
 }
 
 #[test]
-fn a_load_killed_at_any_moment_leaves_whole_batches_from_the_first_on() {
+fn a_killed_load_leaves_whole_batches() {
     let mut counts = Vec::new();
     for moment in [0, 3, 40, 150, 600] {
         let place = Place::new();
@@ -164,7 +164,7 @@ fn interrupt(child: &Child) {
 
 #[test]
 #[cfg(unix)]
-fn a_load_that_is_interrupted_ends_in_order_and_says_how_many_rows_are_in() {
+fn an_interrupted_load_reports_the_rows_it_wrote() {
     let place = Place::new();
     let mut load = endless_load(&place);
     wait_until_rows_are_written(&place, &mut load);
@@ -178,7 +178,7 @@ fn a_load_that_is_interrupted_ends_in_order_and_says_how_many_rows_are_in() {
 
 #[test]
 #[cfg(unix)]
-fn an_interrupt_is_heard_while_the_input_is_silent() {
+fn an_interrupt_works_while_the_input_is_silent() {
     let place = Place::new();
     let mut load = place
         .terrane(&["load", "db", "--format", "tsv", "--batch", "1"])
@@ -201,7 +201,7 @@ fn an_interrupt_is_heard_while_the_input_is_silent() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_load_that_fills_the_disk_says_so_and_keeps_its_rows() {
+fn a_load_that_fills_the_disk_keeps_its_rows() {
     let place = Place::new();
     // Values that do not compress, in all more than the disk takes.
     let mut word = 0x9e37_79b9_7f4a_7c15_u64;
@@ -247,7 +247,7 @@ fn a_load_that_fills_the_disk_says_so_and_keeps_its_rows() {
 }
 
 #[test]
-fn a_load_that_is_wrong_from_its_first_rows_on_makes_no_store() {
+fn a_load_malformed_from_the_start_creates_no_store() {
     let place = Place::new();
     place.file("rows.tsv", "a\t1\nb\n");
     for args in [&["load", "db", "rows.tsv"][..], &["load", "db", "rows.tsv", "--batch", "2"]] {
@@ -263,6 +263,56 @@ fn a_load_that_is_wrong_from_its_first_rows_on_makes_no_store() {
 }
 
 #[test]
+fn an_empty_input_creates_an_empty_store() {
+    let place = Place::new();
+    place.file("empty.tsv", "");
+    for args in [
+        &["load", "a", "empty.tsv"][..],
+        &["load", "b", "--format", "csv"],
+        &["load", "c", "-", "--format", "ndjson"],
+    ] {
+        let load = place.run(args);
+        assert_eq!(rows_loaded(&load.err), 0);
+        load.ok();
+        assert_eq!(place.run(&["count", args[1]]).text(), "0\n");
+    }
+}
+
+#[test]
+fn a_summary_is_printed_as_json() {
+    let place = Place::new();
+    let load =
+        place.run_with_input(&["load", "db", "-", "--format", "tsv", "--json"], b"a\t1\nb\t2\n");
+    let summary: serde_json::Value = serde_json::from_slice(&load.ok()).unwrap();
+    assert_eq!((&summary["rows"], &summary["bytes"]), (&2.into(), &4.into()));
+    assert!(summary["seconds"].is_number() && summary["waits"]["sync"]["count"].is_number());
+}
+
+#[test]
+fn a_malformed_row_is_answered_with_one_that_loads() {
+    let place = Place::new();
+    for (args, input) in [
+        ("tsv", "a\t1\nb\n"),
+        ("tsv --key 3", "a\tb\tc\td\nb\n"),
+        ("tsv --value 4", "a\n"),
+        ("csv", "a,1\n\"b\n"),
+        ("csv --header --key b", "a,b\n1,2\n3\n"),
+        ("ndjson", "{\"key\":\"a\",\"value\":1}\n[]\n"),
+        ("ndjson --key id", "{\"id\":\"a\"}\n{}\n"),
+    ] {
+        let load = [&["load", "db", "--format"], &args.split(' ').collect::<Vec<_>>()[..]].concat();
+        let malformed = place.run_with_input(&load, input.as_bytes());
+        malformed.fails(3, &["; for example: "]);
+        let (_, example) = malformed.err.trim_end().split_once("; for example: ").unwrap();
+        let rows = match args.contains("--header") {
+            true => format!("a,b\n{example}\n"),
+            false => format!("{}\n", example.replace("<TAB>", "\t")),
+        };
+        assert_eq!(rows_loaded(&place.run_with_input(&load, rows.as_bytes()).err), 1, "{rows}");
+    }
+}
+
+#[test]
 fn a_directory_of_other_files_is_left_as_it_is() {
     let place = Place::new();
     std::fs::create_dir(place.path("photos")).unwrap();
@@ -275,7 +325,7 @@ fn a_directory_of_other_files_is_left_as_it_is() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_row_that_memory_does_not_hold_is_said_to_be_one() {
+fn a_row_larger_than_memory_is_an_error() {
     let place = Place::new();
     let script = "ulimit -v 262144; head -c 300000000 /dev/zero | tr '\\0' a |
         $0 load db --format tsv 2>&1; echo $?";

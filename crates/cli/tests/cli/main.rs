@@ -9,13 +9,19 @@ mod copies;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod help;
+#[cfg(test)]
 mod load;
 #[cfg(test)]
 mod place;
 #[cfg(test)]
+mod ranges;
+#[cfg(test)]
 mod read_only;
 #[cfg(test)]
 mod repair;
+#[cfg(test)]
+mod shell;
 #[cfg(test)]
 mod simulate;
 #[cfg(test)]

@@ -68,6 +68,14 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The JSON document that a command prints.
+    #[track_caller]
+    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+        serde_json::from_slice(&self.run(args).ok()).unwrap()
+    }
+}
+
 impl Run {
     #[track_caller]
     pub fn ok(self) -> Vec<u8> {

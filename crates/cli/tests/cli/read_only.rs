@@ -9,10 +9,13 @@ use std::time::SystemTime;
 
 /// The commands that only read, with the store at `db`. Copies go to `made`.
 fn readers(db: &str) -> Vec<Vec<&str>> {
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 14] = [
         &["get", db, "000001"],
         &["get", db, "000001", "--trace"],
         &["scan", db],
+        &["count", db],
+        &["quarantine", db],
+        &["shell", db, "--read-only"],
         &["stats", db],
         &["levels", db],
         &["keyspaces", db],
@@ -94,7 +97,7 @@ fn commands_that_only_read_change_no_byte() {
 }
 
 #[test]
-fn stores_are_read_by_several_at_once_and_beside_no_writer() {
+fn stores_have_several_readers_but_none_beside_a_writer() {
     let place = Place::new();
     store(&place);
     let open = |read_only| {
@@ -173,7 +176,7 @@ fn a_store_on_a_full_disk_is_read_and_takes_deletes() {
 
 #[test]
 #[cfg(unix)]
-fn a_store_of_more_tables_than_files_may_be_open_is_read_and_written() {
+fn a_store_with_more_tables_than_open_files_works() {
     let place = Place::new();
     let policy = r#"{"policy":"leveled","table-bytes":1024,"base-bytes":1024}"#;
     let load = ["load", "db", "--format", "tsv", "--policy", policy];

@@ -83,7 +83,7 @@ fn a_store_without_current_comes_back_whole() {
 }
 
 #[test]
-fn all_rows_come_back_without_a_manifest_and_it_says_what_may_be_wrong() {
+fn all_rows_come_back_without_a_manifest_with_a_warning() {
     let place = Place::new();
     let rows_in: String = (0..ROWS).map(|n| format!("{n:06}\t{n}\n")).collect();
     place.run_with_input(&["load", "db", "--format", "tsv"], rows_in.as_bytes()).ok();
@@ -103,7 +103,7 @@ fn all_rows_come_back_without_a_manifest_and_it_says_what_may_be_wrong() {
 }
 
 #[test]
-fn without_a_manifest_rows_come_back_to_their_keyspaces_by_name() {
+fn rows_return_to_named_keyspaces_without_a_manifest() {
     let place = store();
     let before = both(&place, "db");
     // One more row of each keyspace, in the log.
@@ -126,7 +126,7 @@ fn without_a_manifest_rows_come_back_to_their_keyspaces_by_name() {
 }
 
 #[test]
-fn a_keyspace_made_again_under_its_name_is_not_mixed_with_the_one_dropped() {
+fn a_recreated_keyspace_is_not_mixed_with_the_dropped_one() {
     let place = Place::new();
     place.run(&["put", "db", "k", "old", "--keyspace", "again"]).ok();
     place.run(&["compact", "db"]).ok();
@@ -169,7 +169,7 @@ fn what_the_manifest_says_before_its_damage_is_kept() {
 }
 
 #[test]
-fn a_flipped_bit_of_a_table_takes_one_block_and_names_its_keys() {
+fn a_flipped_bit_costs_one_block_and_its_keys_are_named() {
     let place = store();
     place.run(&["compact", "db"]).ok();
     let before = both(&place, "db");
@@ -206,7 +206,7 @@ fn records_beyond_a_damaged_one_of_a_log_come_back() {
 }
 
 #[test]
-fn a_volume_comes_back_without_superblocks_and_its_tables_without_a_manifest() {
+fn a_single_file_is_repaired_without_superblocks_or_manifest() {
     let place = Place::new();
     let input: String = (0..ROWS).map(|n| format!("{n:06}\t{n}\n")).collect();
     place.run_with_input(&["load", "db", "--format", "tsv"], input.as_bytes()).ok();
@@ -246,7 +246,7 @@ fn a_log_that_is_gone_is_reported_as_lost() {
 }
 
 #[test]
-fn a_log_that_is_cut_short_is_reported_and_the_rest_comes_back() {
+fn a_truncated_log_is_reported_and_the_rest_comes_back() {
     let place = Place::new();
     let input: String = (0..20_000).map(|n| format!("{n:06}\t{n}\n")).collect();
     let load = ["load", "db", "--format", "tsv", "--batch", "10"];
@@ -263,7 +263,7 @@ fn a_log_that_is_cut_short_is_reported_and_the_rest_comes_back() {
 }
 
 #[test]
-fn synced_records_that_are_missing_at_a_logs_end_are_reported() {
+fn synced_records_missing_from_a_logs_end_are_reported() {
     let place = Place::new();
     place.run(&["put", "db", "a", "1"]).ok();
     // All but the claim, which closing leaves behind the record.
@@ -295,7 +295,7 @@ fn what_opening_leaves_out_of_a_log_is_a_note() {
 }
 
 #[test]
-fn records_of_a_reused_log_come_back_when_the_manifest_is_damaged() {
+fn records_of_a_recycled_log_survive_a_damaged_manifest() {
     let place = Place::new();
     let options = || terrane::Options { log_bytes: 1 << 20, ..terrane::Options::default() };
     let db = terrane::Db::open(place.path("db"), options()).unwrap();
@@ -349,7 +349,7 @@ fn logs_that_a_lost_commit_opened_come_back() {
 }
 
 #[test]
-fn tables_that_no_commit_names_are_no_loss_of_a_sound_store() {
+fn unnamed_tables_are_no_loss_of_a_sound_store() {
     let place = store();
     let before = both(&place, "db");
     place.file("db/00999998.sst", "the front of a table");

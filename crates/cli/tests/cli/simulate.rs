@@ -20,7 +20,7 @@ fn simulate(place: &Place, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_report_has_every_figure_and_a_seed_gives_it_again() {
+fn a_report_has_every_figure_and_a_seed_reproduces_it() {
     let place = Place::new();
     let flash = r#"{"capacity-bytes":8000000,"page-bytes":4096,"unit-pages":64}"#;
     let args = ["ycsb-e", "--flash", flash, "--seed", "5"];
@@ -43,7 +43,7 @@ fn a_report_has_every_figure_and_a_seed_gives_it_again() {
 }
 
 #[test]
-fn a_trace_tells_every_flush_and_compaction_in_the_order_of_time() {
+fn a_trace_has_every_flush_and_compaction_in_time_order() {
     let place = Place::new();
     let report = simulate(&place, &["uniform", "--trace", "t.jsonl"]);
     let report: Value = serde_json::from_str(&report).unwrap();
@@ -57,7 +57,7 @@ fn a_trace_tells_every_flush_and_compaction_in_the_order_of_time() {
 }
 
 #[test]
-fn a_configuration_comes_from_a_file_and_mistakes_are_named() {
+fn a_configuration_comes_from_a_file() {
     let place = Place::new();
     let config = r#"{"buffer-bytes": 65536, "workload": {"load": 3000}, "policy": {"policy":
                     "tiered", "base-bytes": 65536}}"#;

@@ -1,14 +1,8 @@
 //! Keyspaces and their trees: what is where, by which policy, and compacted.
 
 use crate::place::Place;
-use serde_json::Value;
 
 impl Place {
-    /// The one JSON value that a command prints.
-    fn json(&self, args: &[&str]) -> Value {
-        serde_json::from_slice(&self.run(args).ok()).unwrap()
-    }
-
     /// Loads rows numbered from 0 into a keyspace, and has them in tables.
     fn rows(&self, keyspace: &str, count: usize) {
         let rows: String = (0..count).map(|n| format!("{n:06}\t{n}\n")).collect();
@@ -33,7 +27,7 @@ fn keyspaces_hold_rows_of_their_own() {
 }
 
 #[test]
-fn a_keyspace_that_is_not_there_is_made_by_load_and_put_alone() {
+fn only_load_and_put_create_a_keyspace() {
     let place = Place::new();
     place.run(&["put", "db", "k", "v"]).ok();
     let commands: [&[&str]; 6] = [
@@ -59,7 +53,7 @@ fn a_keyspace_that_is_not_there_is_made_by_load_and_put_alone() {
 }
 
 #[test]
-fn keyspaces_are_listed_with_their_sizes_and_dropped_with_their_files() {
+fn keyspaces_are_listed_with_sizes_and_dropped_with_files() {
     let place = Place::new();
     place.rows("default", 10);
     place.rows("wide", 20_000);
@@ -80,7 +74,7 @@ fn keyspaces_are_listed_with_their_sizes_and_dropped_with_their_files() {
 }
 
 #[test]
-fn a_reverse_scan_is_the_scan_backward_within_the_same_bounds() {
+fn a_reverse_scan_is_the_scan_backward() {
     let place = Place::new();
     place.run_with_input(&["load", "db", "--format", "tsv"], b"a\nb1\nb2\nb3\nc\n").ok();
     for bounds in [&[][..], &["--from", "b1", "--to", "b3"], &["--prefix", "b"], &["--from", "x"]] {
@@ -113,7 +107,7 @@ fn levels_are_drawn_and_given_as_json() {
 }
 
 #[test]
-fn policies_are_listed_with_their_parameters_and_the_json_is_taken_back() {
+fn policies_are_listed_and_their_json_is_accepted() {
     let place = Place::new();
     let listed = place.run(&["policies"]).text();
     let presets = place.json(&["policies", "--json"]);
@@ -132,7 +126,7 @@ fn policies_are_listed_with_their_parameters_and_the_json_is_taken_back() {
 }
 
 #[test]
-fn a_policy_is_chosen_when_rows_are_written_and_changed_later() {
+fn a_policy_is_chosen_with_a_write_and_changed_later() {
     let place = Place::new();
     let load = ["load", "db", "--format", "tsv", "--policy", "tiered"];
     place.run_with_input(&load, b"a\nb\n").ok();
@@ -155,7 +149,7 @@ fn a_policy_is_chosen_when_rows_are_written_and_changed_later() {
 }
 
 #[test]
-fn a_compaction_leaves_one_run_and_nothing_that_no_reader_sees() {
+fn a_compaction_leaves_one_run_without_garbage() {
     let place = Place::new();
     for _ in 0..3 {
         place.rows("default", 5_000);
@@ -190,7 +184,7 @@ fn a_compaction_leaves_one_run_and_nothing_that_no_reader_sees() {
 }
 
 #[test]
-fn an_unknown_keyspace_is_met_with_the_nearest_few() {
+fn an_unknown_keyspace_suggests_similar_names() {
     let place = Place::new();
     for n in 0..40 {
         place.run(&["put", "db", "a", "1", "--keyspace", &format!("users-{n}")]).ok();

@@ -1,0 +1,122 @@
+//! The command line: every command, in the order of `--help`.
+
+use crate::args::{InKeyspace, InStore};
+use crate::commands::{
+    bench, check, checkpoint, compact, completions, count, delete, export, get, import, keyspaces,
+    levels, load, man, policies, policy, put, quarantine, repair, scan, shell, simulate, stats,
+};
+use crate::exit::{self, Failure};
+use clap::{Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  terrane load packages names.tsv                   a key, a tab and a value on each line
+  terrane get packages serde
+  terrane scan packages --prefix serde --limit 10
+  terrane shell packages                            the same commands, interactively
+
+Run `terrane COMMAND --help` for a command's options and examples.";
+
+/// Load, read, check, copy and measure Terrane stores
+///
+/// A Terrane store is an ordered key-value store in a directory (DIR) or in a single file.
+#[derive(Parser)]
+#[command(name = "terrane", version, max_term_width = 100, after_help = EXAMPLES,
+          after_long_help = format!("{EXAMPLES}\n\n{}", exit::TABLE))]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    #[command(after_help = load::EXAMPLES)]
+    Load(InKeyspace<load::LoadArgs>),
+    #[command(after_help = get::EXAMPLES)]
+    Get(InKeyspace<get::GetArgs>),
+    #[command(after_help = put::EXAMPLES)]
+    Put(InKeyspace<put::PutArgs>),
+    #[command(after_help = delete::EXAMPLES)]
+    Delete(InKeyspace<delete::DeleteArgs>),
+    #[command(after_help = scan::EXAMPLES)]
+    Scan(InKeyspace<scan::ScanArgs>),
+    #[command(after_help = count::EXAMPLES)]
+    Count(InKeyspace<count::CountArgs>),
+    #[command(after_help = shell::EXAMPLES)]
+    Shell(InKeyspace<shell::ShellArgs>),
+    Stats(InStore<stats::StatsArgs>),
+    Levels(InKeyspace<levels::LevelsArgs>),
+    Check(InStore<check::CheckArgs>),
+    #[command(after_help = keyspaces::EXAMPLES)]
+    Keyspaces(InStore<keyspaces::KeyspacesArgs>),
+    Policies(policies::PoliciesArgs),
+    #[command(after_help = policy::EXAMPLES)]
+    Policy(InKeyspace<policy::PolicyArgs>),
+    #[command(after_help = compact::EXAMPLES)]
+    Compact(InKeyspace<compact::CompactArgs>),
+    Checkpoint(checkpoint::CheckpointArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
+    Repair(repair::RepairArgs),
+    Quarantine(InStore<quarantine::QuarantineArgs>),
+    #[command(after_help = bench::EXAMPLES)]
+    Bench(bench::BenchArgs),
+    #[command(after_help = simulate::EXAMPLES)]
+    Simulate(Box<simulate::SimulateArgs>),
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(completions::CompletionsArgs),
+    #[command(after_help = man::EXAMPLES)]
+    Man(man::ManArgs),
+}
+
+impl Command {
+    /// Runs the command.
+    pub fn run(&self) -> Result<(), Failure> {
+        match self {
+            Self::Load(args) => load::run(args),
+            Self::Get(args) => get::run(args),
+            Self::Put(args) => put::run(args),
+            Self::Delete(args) => delete::run(args),
+            Self::Scan(args) => scan::run(args),
+            Self::Count(args) => count::run(args),
+            Self::Shell(args) => shell::run(args),
+            Self::Stats(args) => stats::run(args),
+            Self::Levels(args) => levels::run(args),
+            Self::Check(args) => check::run(args),
+            Self::Keyspaces(args) => keyspaces::run(args),
+            Self::Policies(args) => policies::run(args),
+            Self::Policy(args) => policy::run(args),
+            Self::Compact(args) => compact::run(args),
+            Self::Checkpoint(args) => checkpoint::run(args),
+            Self::Export(args) => export::run(args),
+            Self::Import(args) => import::run(args),
+            Self::Repair(args) => repair::run(args),
+            Self::Quarantine(args) => quarantine::run(args),
+            Self::Bench(args) => bench::run(args),
+            Self::Simulate(args) => simulate::run(args),
+            Self::Completions(args) => completions::run(args),
+            Self::Man(args) => man::run(args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_fits_on_three_screens() {
+        let mut cli = Cli::command();
+        cli.build();
+        for command in std::iter::once(&mut cli.clone()).chain(cli.get_subcommands_mut()) {
+            let help = command.render_long_help().to_string();
+            assert!(help.lines().count() <= 72, "{help}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The arguments of `bench`.
+
+use crate::args::{POLICY, policy};
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum, value_parser};
+use std::path::PathBuf;
+use terrane_policy::PolicyOptions;
+
+pub const EXAMPLES: &str = "\
+Benchmarks:
+  fillseq       put keys in order into a new store
+  fillrandom    put random keys into a new store
+  overwrite     put random keys
+  readrandom    get random keys
+  readmissing   get keys that do not exist
+  seekrandom    seek to random keys and read some rows from there
+  deleterandom  delete random keys
+
+Examples:
+  terrane bench --policy all --benchmarks fillrandom,readrandom
+  terrane bench big --benchmarks fillrandom --num 50000000     the store stays in big
+  terrane bench big --benchmarks readrandom --reads 1000000    on the store that bench left in big";
+
+/// Measure throughput, latency, and write, read and space amplification
+///
+/// The benchmarks are those of RocksDB's db_bench under the same names: one thread, single puts,
+/// 8-byte keys padded with zeros, values that compress to half. Benchmarks that do not start with a
+/// fill use the store that an earlier `bench` left in DIR. With `--policy all` each policy has a
+/// directory within it.
+#[derive(Args)]
+pub struct BenchArgs {
+    /// The store's directory, which is kept [default: a temporary one]
+    pub dir: Option<PathBuf>,
+    /// The benchmarks to run, in order; a fill starts a new store
+    #[arg(long, value_enum, hide_possible_values = true, value_delimiter = ',', value_name = "NAMES",
+          default_values_t = [Benchmark::FillSeq, Benchmark::FillRandom, Benchmark::Overwrite,
+                              Benchmark::ReadRandom, Benchmark::ReadMissing,
+                              Benchmark::SeekRandom])]
+    pub benchmarks: Vec<Benchmark>,
+    /// Number of keys, and of writes in a benchmark
+    #[arg(long, default_value_t = 2_000_000, value_parser = value_parser!(u64).range(1..=1 << 40))]
+    pub num: u64,
+    /// Number of reads in a benchmark [default: the number of keys]
+    #[arg(long, value_parser = value_parser!(u64).range(1..))]
+    pub reads: Option<u64>,
+    /// Key size in bytes
+    #[arg(long, default_value_t = 16,
+          value_parser = RangedU64ValueParser::<usize>::new().range(8..=1024))]
+    pub key_bytes: usize,
+    /// Value size in bytes
+    #[arg(long, default_value_t = 100,
+          value_parser = RangedU64ValueParser::<usize>::new().range(0..=1 << 20))]
+    pub value_bytes: usize,
+    /// Rows that seekrandom reads after each seek
+    #[arg(long, value_name = "ROWS", default_value_t = 100)]
+    pub seek_nexts: u64,
+    /// The seed of random keys
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Make each write durable before the next
+    #[arg(long)]
+    pub sync: bool,
+    /// The compaction policy: a preset, JSON, or `all` for every preset in turn
+    #[arg(long, value_name = POLICY, value_parser = policies)]
+    pub policy: Option<Policies>,
+    /// Start the next benchmark while compactions are still due
+    #[arg(long)]
+    pub no_wait_until_idle: bool,
+    /// Memtable size in MiB [default: 64; 4 with `--policy all`]
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..=65_536))]
+    pub memtable_mib: Option<u64>,
+    /// Block cache size in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64,
+          value_parser = value_parser!(u64).range(0..=1 << 20))]
+    pub cache_mib: u64,
+    /// Memory budget in MiB, which includes memtables and the block cache
+    #[arg(long, value_name = "MIB", default_value_t = 128,
+          value_parser = value_parser!(u64).range(1..=1 << 20))]
+    pub memory_mib: u64,
+    /// Print a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[value(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
+pub enum Benchmark {
+    FillSeq,
+    FillRandom,
+    Overwrite,
+    ReadRandom,
+    ReadMissing,
+    SeekRandom,
+    DeleteRandom,
+}
+
+impl BenchArgs {
+    /// Memtable size in MiB.
+    pub fn memtable_mib(&self) -> u64 {
+        let default = if matches!(self.policy, Some(Policies::All)) { 4 } else { 64 };
+        self.memtable_mib.unwrap_or(default)
+    }
+}
+
+/// The policies to measure.
+#[derive(Clone, Debug)]
+pub enum Policies {
+    All,
+    One(PolicyOptions),
+}
+
+fn policies(text: &str) -> Result<Policies, String> {
+    match text {
+        "all" => Ok(Policies::All),
+        text => policy(text).map(Policies::One),
+    }
+}

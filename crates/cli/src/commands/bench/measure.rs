@@ -1,0 +1,264 @@
+//! One benchmark: the loop that is timed, and what it did to the store.
+//!
+//! 1. Operations run back to back; each one's time is from the end of the one before to its own.
+//! 2. Between slices of them the clock stands: progress is shown, and a Ctrl-C is heard. The room
+//!    that the store takes is looked at all the time.
+//! 3. After writes it waits until no compaction is due, so that their cost counts and the next
+//!    benchmark finds the tree idle.
+
+use super::args::{BenchArgs, Benchmark};
+use super::resident;
+use super::space::Watch;
+use super::workload::{Present, Workload};
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::meter::Meter;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use terrane::db::WriteWaits;
+use terrane::read::ReadCounts;
+use terrane::{Db, Durability, Keyspace, Stats};
+
+/// Operations between two looks at the store.
+const SLICE: u64 = 1 << 16;
+/// The longest time that an operation is told to take, in nanoseconds.
+const LONGEST: u64 = 3_600_000_000_000;
+
+/// What a benchmark found. Bytes of rows are those of keys and values.
+#[derive(Serialize)]
+pub struct Report {
+    pub policy: String,
+    pub benchmark: Benchmark,
+    pub operations: u64,
+    /// Rows that reads found.
+    pub found: Option<u64>,
+    pub seconds: f64,
+    pub operations_per_second: f64,
+    /// Millions of bytes of rows written or read, a second.
+    pub mb_per_second: f64,
+    pub micros: Micros,
+    /// Seconds until no compaction was due.
+    pub idle_seconds: Option<f64>,
+    /// Bytes of tables written for each byte of rows.
+    pub write_amplification: Option<f64>,
+    /// The same with what was written to logs and the manifest.
+    pub write_amplification_with_logs: Option<f64>,
+    /// Table blocks that a read looked into, on average.
+    pub read_amplification: Option<f64>,
+    /// What the reads did with tables.
+    pub reads: Option<ReadCounts>,
+    /// Sorted runs after it, memtables counted: the most that a read may have to look at.
+    pub runs: usize,
+    /// Bytes taken on the medium, logs counted, after it and at most.
+    pub taken_bytes: u64,
+    pub taken_bytes_peak: u64,
+    /// These for each byte of live rows, where the store's rows are known.
+    pub space_amplification: Option<f64>,
+    pub space_amplification_peak: Option<f64>,
+    /// Writes that were told to wait.
+    pub stalls: u64,
+    /// All waits of writes, by their reason, since the store was opened.
+    pub waits: WriteWaits,
+    /// The most memory that the process had, where the system tells.
+    pub memory_bytes_peak: Option<u64>,
+}
+
+/// The time that an operation took, in microseconds.
+#[derive(Serialize)]
+pub struct Micros {
+    pub mean: f64,
+    pub p50: f64,
+    pub p90: f64,
+    pub p99: f64,
+    pub p999: f64,
+    pub max: f64,
+}
+
+/// A store under measurement.
+pub struct Bench<'a> {
+    pub args: &'a BenchArgs,
+    /// Where the store is.
+    pub dir: PathBuf,
+    pub db: Db,
+    pub keyspace: Keyspace,
+    /// Which keys are there, unless the store is older than the run.
+    pub present: Option<Present>,
+    pub workload: Workload,
+}
+
+/// The sums of a loop.
+struct Tally {
+    busy: Duration,
+    latencies: Histogram<u64>,
+    bytes: u64,
+    found: u64,
+    taken_peak: u64,
+}
+
+impl Bench<'_> {
+    /// Runs a benchmark.
+    pub fn run(&mut self, benchmark: Benchmark) -> Result<Report, Failure> {
+        let writes = benchmark.writes();
+        let before = self.db.stats()?;
+        resident::reset();
+        let watch = Watch::over(self.dir.clone());
+        let operations = match writes {
+            true => self.args.num,
+            false => self.args.reads.unwrap_or(self.args.num),
+        };
+        let mut tally = self.time(benchmark, operations)?;
+        let waiting = Instant::now();
+        let waits = writes && !self.args.no_wait_until_idle;
+        if waits {
+            self.db.settle()?;
+        }
+        let idle_seconds = waits.then(|| waiting.elapsed().as_secs_f64());
+        let after = self.db.stats()?;
+        tally.taken_peak = watch.peak().max(after.space.taken);
+        drop(watch);
+        let row_bytes = (self.args.key_bytes + self.args.value_bytes) as u64;
+        let live_bytes = self.present.as_ref().map(|present| present.count() * row_bytes);
+        let amplified = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
+        let seconds = tally.busy.as_secs_f64().max(1e-9);
+        let tables = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
+        let all = |s: &Stats| tables(s) + s.log_bytes + s.journal_bytes;
+        let for_rows = |written: &dyn Fn(&Stats) -> u64| match writes {
+            true => amplified(written(&after) - written(&before), tally.bytes),
+            false => None,
+        };
+        let reads = match benchmark {
+            _ if writes => None,
+            Benchmark::SeekRandom => Some(after.scans.since(&before.scans)),
+            _ => Some(after.gets.since(&before.gets)),
+        };
+        Ok(Report {
+            policy: self.keyspace.policy()?.name().to_owned(),
+            benchmark,
+            operations,
+            found: (!writes).then_some(tally.found),
+            seconds,
+            operations_per_second: operations as f64 / seconds,
+            mb_per_second: tally.bytes as f64 / seconds / 1e6,
+            micros: Micros::of(&tally.latencies),
+            idle_seconds,
+            write_amplification: for_rows(&tables),
+            write_amplification_with_logs: for_rows(&all),
+            read_amplification: reads.and_then(|reads| amplified(reads.blocks, operations)),
+            reads,
+            runs: runs(&after),
+            taken_bytes: after.space.taken,
+            taken_bytes_peak: tally.taken_peak,
+            space_amplification: live_bytes.and_then(|live| amplified(after.space.taken, live)),
+            space_amplification_peak: live_bytes.and_then(|live| amplified(tally.taken_peak, live)),
+            stalls: after.stalls - before.stalls,
+            waits: after.waits,
+            memory_bytes_peak: resident::peak(),
+        })
+    }
+
+    /// Steps 1 and 2.
+    fn time(&mut self, benchmark: Benchmark, operations: u64) -> Result<Tally, Failure> {
+        let latencies = Histogram::new_with_max(LONGEST, 3)
+            .map_err(|e| Failure::new(Exit::Io, format!("could not count times: {e}")))?;
+        let mut tally =
+            Tally { busy: Duration::ZERO, latencies, bytes: 0, found: 0, taken_peak: 0 };
+        let mut meter = Meter::new(Some(operations));
+        let mut done = 0;
+        while done < operations {
+            let began = Instant::now();
+            let mut last = began;
+            let slice = (operations - done).min(SLICE);
+            for number in done..done + slice {
+                let (found, bytes) = self.step(benchmark, number)?;
+                tally.found += found;
+                tally.bytes += bytes as u64;
+                let now = Instant::now();
+                let nanos = u64::try_from((now - last).as_nanos()).unwrap_or(LONGEST);
+                tally.latencies.saturating_record(nanos);
+                last = now;
+            }
+            tally.busy += last - began;
+            done += slice;
+            meter.show(done, || format!("{}: {done} of {operations}", benchmark.name()));
+            interrupt::check()?;
+        }
+        Ok(tally)
+    }
+
+    /// One operation: returns the rows that it found, and the bytes of rows written or read.
+    fn step(&mut self, benchmark: Benchmark, number: u64) -> terrane::Result<(u64, usize)> {
+        let Bench { args, keyspace, present, workload, .. } = self;
+        let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
+        let number = if benchmark == Benchmark::FillSeq { number } else { workload.draw() };
+        match benchmark {
+            Benchmark::FillSeq | Benchmark::FillRandom | Benchmark::Overwrite => {
+                let (key, value) = workload.row(number);
+                keyspace.put(key, value, durability)?;
+                present.iter_mut().for_each(|present| present.set(number, true));
+                Ok((0, key.len() + value.len()))
+            }
+            Benchmark::DeleteRandom => {
+                let key = workload.key(number);
+                keyspace.delete(key, durability)?;
+                present.iter_mut().for_each(|present| present.set(number, false));
+                Ok((0, key.len()))
+            }
+            Benchmark::ReadRandom => get(keyspace, workload.key(number)),
+            Benchmark::ReadMissing => get(keyspace, workload.missing(number)),
+            Benchmark::SeekRandom => {
+                let mut cursor = keyspace.cursor(workload.key(number)..)?;
+                let (mut found, mut bytes) = (0, 0);
+                while found < args.seek_nexts.max(1)
+                    && let Some((key, value)) = cursor.next()?
+                {
+                    found += 1;
+                    bytes += key.len() + value.len();
+                }
+                Ok((found, bytes))
+            }
+        }
+    }
+}
+
+impl Benchmark {
+    /// Its name, as it is asked for.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::ReadRandom | Self::ReadMissing | Self::SeekRandom)
+    }
+}
+
+impl Micros {
+    fn of(latencies: &Histogram<u64>) -> Self {
+        let at = |quantile| latencies.value_at_quantile(quantile) as f64 / 1e3;
+        Micros {
+            mean: latencies.mean() / 1e3,
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: latencies.max() as f64 / 1e3,
+        }
+    }
+}
+
+fn get(keyspace: &Keyspace, key: &[u8]) -> terrane::Result<(u64, usize)> {
+    Ok(match keyspace.get(key)? {
+        Some(value) => (1, key.len() + value.len()),
+        None => (0, 0),
+    })
+}
+
+/// Sorted runs of the default keyspace, the memtables among them.
+fn runs(stats: &Stats) -> usize {
+    let keyspace = stats.keyspaces.first();
+    let tables = keyspace.map_or(0, |k| k.levels.iter().map(|level| level.runs).sum());
+    let memtables =
+        keyspace.map_or(0, |k| k.memtables_sealed + usize::from(k.memtable_entries > 0));
+    tables + memtables
+}

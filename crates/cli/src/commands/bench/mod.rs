@@ -1,0 +1,257 @@
+//! `bench`: measures throughput, latency, and write, read and space amplification.
+//!
+//! 1. Each policy has a store of its own, in the directory given or in a temporary one.
+//! 2. Benchmarks run on it one after another; a fill starts with an empty store. What was there
+//!    before the run is never removed, and not touched unless a file in it says that `bench` made it.
+//!
+//! * `args` - the arguments. * `workload` - keys and values. * `measure` - one benchmark. * `space`,
+//!   `resident` - peaks of disk space and of memory. * `summary` - policies side by side.
+
+mod args;
+mod measure;
+mod resident;
+mod space;
+mod summary;
+mod workload;
+
+pub use args::{BenchArgs, EXAMPLES};
+
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::{interrupt, store};
+use args::{Benchmark, Policies};
+use measure::{Bench, Report};
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use terrane::Options;
+use terrane_policy::{PolicyOptions, presets};
+use workload::{Present, Workload};
+
+/// The file that tells a store which this command made, and may write into, from all others.
+const MARKER: &str = "BENCH";
+const MARKED: &str = "`terrane bench` made this store. Its rows mean nothing.\n";
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Series<'a> {
+    num: u64,
+    key_bytes: usize,
+    value_bytes: usize,
+    seek_nexts: u64,
+    seed: u64,
+    sync: bool,
+    waited_until_idle: bool,
+    memtable_mib: u64,
+    cache_mib: u64,
+    results: &'a [Report],
+}
+
+/// Measures, and prints what was found.
+pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+    interrupt::listen()?;
+    let temporary = tempfile::Builder::new().prefix("terrane-bench-").tempdir();
+    let temporary = temporary.map_err(|e| Failure::io("make a temporary directory", &e))?;
+    interrupt::remove_at_exit(temporary.path().to_owned());
+    let mut out = Output::new();
+    let mut results = Vec::new();
+    for (dir, policy) in stores(args, temporary.path()) {
+        let mut place = Place { dir, policy, args, bench: None };
+        for benchmark in &args.benchmarks {
+            let report = place.ready(*benchmark)?.run(*benchmark)?;
+            if !args.json {
+                if results.is_empty() {
+                    out.line(&HEAD.map(|(name, width)| format!("{name:>width$}")).concat())?;
+                }
+                out.line(&line(&report))?;
+                out.flush()?;
+            }
+            results.push(report);
+        }
+        place.close()?;
+    }
+    match args.json {
+        true => out.json(&Series::of(args, &results))?,
+        false => out.lines(&summary::table(&results))?,
+    }
+    out.finish()
+}
+
+impl<'a> Series<'a> {
+    fn of(args: &BenchArgs, results: &'a [Report]) -> Self {
+        Series {
+            num: args.num,
+            key_bytes: args.key_bytes,
+            value_bytes: args.value_bytes,
+            seek_nexts: args.seek_nexts,
+            seed: args.seed,
+            sync: args.sync,
+            waited_until_idle: !args.no_wait_until_idle,
+            memtable_mib: args.memtable_mib(),
+            cache_mib: args.cache_mib,
+            results,
+        }
+    }
+}
+
+/// Where each policy's store is.
+fn stores(args: &BenchArgs, temporary: &Path) -> Vec<(PathBuf, Option<PolicyOptions>)> {
+    let at = |name: &str| match &args.dir {
+        Some(dir) => dir.join(name),
+        None => temporary.join(name),
+    };
+    match (&args.policy, &args.dir) {
+        (Some(Policies::All), _) => presets()
+            .iter()
+            .map(|preset| {
+                let options = PolicyOptions::preset(preset.name).map(PolicyOptions::native);
+                (at(preset.name), options)
+            })
+            .collect(),
+        (Some(Policies::One(policy)), Some(dir)) => vec![(dir.clone(), Some(policy.clone()))],
+        (Some(Policies::One(policy)), None) => vec![(at("store"), Some(policy.clone()))],
+        (None, Some(dir)) => vec![(dir.clone(), None)],
+        (None, None) => vec![(at("store"), None)],
+    }
+}
+
+/// A policy's store.
+struct Place<'a> {
+    dir: PathBuf,
+    policy: Option<PolicyOptions>,
+    args: &'a BenchArgs,
+    /// The store, once it is open.
+    bench: Option<Bench<'a>>,
+}
+
+impl<'a> Place<'a> {
+    /// The store as a benchmark wants it: new, or there.
+    fn ready(&mut self, benchmark: Benchmark) -> Result<&mut Bench<'a>, Failure> {
+        let fills = matches!(benchmark, Benchmark::FillSeq | Benchmark::FillRandom);
+        if fills {
+            self.clear()?;
+        }
+        let bench = match self.bench.take() {
+            Some(bench) => bench,
+            None => self.open(fills)?,
+        };
+        Ok(self.bench.insert(bench))
+    }
+
+    /// Removes the store that this run made.
+    fn clear(&mut self) -> Result<(), Failure> {
+        match self.bench.take() {
+            Some(bench) if bench.present.is_some() => {
+                drop(bench);
+                let failed = |e| Failure::io(&format!("remove {}", self.dir.display()), &e);
+                fs::remove_dir_all(&self.dir).map_err(failed)
+            }
+            None if !self.dir.exists() => Ok(()),
+            _ => Err(Failure::taken(&self.dir)),
+        }
+    }
+
+    fn open(&self, create: bool) -> Result<Bench<'a>, Failure> {
+        let args = self.args;
+        let memtable_bytes = args.memtable_mib() << 20;
+        let defaults = Options::default();
+        let options = Options {
+            create,
+            memtable_bytes,
+            logs_bytes_max: defaults.logs_bytes_max.max(4 * memtable_bytes),
+            memory_bytes: args.memory_mib << 20,
+            cache_bytes: args.cache_mib << 20,
+            ..defaults
+        };
+        let marker = self.dir.join(MARKER);
+        if !create {
+            store::present(&self.dir)?;
+            if !marker.exists() {
+                let place = self.dir.display();
+                let found = format!("found no file {MARKER} in {place}");
+                let sentence = format!("expected a store that bench made, {found}");
+                return Err(Failure::new(Exit::Input, sentence));
+            }
+        }
+        let db = store::open(&self.dir, options)?;
+        if create {
+            let failed = |e| Failure::io(&format!("create {}", marker.display()), &e);
+            fs::write(&marker, MARKED).map_err(failed)?;
+        }
+        let keyspace = db.default_keyspace();
+        if let Some(policy) = &self.policy {
+            store::choose(&keyspace, policy)?;
+        }
+        let present = create.then(|| Present::none(args.num));
+        let workload = Workload::new(args.seed, args.num, args.key_bytes, args.value_bytes);
+        Ok(Bench { args, dir: self.dir.clone(), db, keyspace, present, workload })
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        match self.bench {
+            Some(bench) => Ok(bench.db.close()?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The columns of the table, with their widths.
+const HEAD: [(&str, usize); 20] = [
+    ("policy", 13),
+    ("benchmark", 13),
+    ("op/s", 10),
+    ("MB/s", 8),
+    ("mean us", 9),
+    ("p50", 8),
+    ("p90", 8),
+    ("p99", 8),
+    ("p99.9", 9),
+    ("max", 10),
+    ("idle s", 9),
+    ("w-amp", 7),
+    ("+ logs", 7),
+    ("r-amp", 7),
+    ("runs", 5),
+    ("space", 7),
+    ("peak", 7),
+    ("stalls", 7),
+    ("longest wait us", 18),
+    ("MiB", 6),
+];
+
+/// The longest wait of a write, and for what.
+fn longest_wait(report: &Report) -> String {
+    let waits = report.waits.by_reason();
+    let longest = waits.iter().max_by_key(|(_, wait)| wait.micros_max);
+    longest
+        .filter(|(_, wait)| wait.count > 0)
+        .map_or("-".into(), |(reason, wait)| format!("{reason} {}", wait.micros_max))
+}
+
+fn line(report: &Report) -> String {
+    let micros = &report.micros;
+    let or_dash = |figure: Option<f64>| figure.map_or("-".into(), |figure| format!("{figure:.2}"));
+    let cells = [
+        report.policy.clone(),
+        report.benchmark.name(),
+        format!("{:.0}", report.operations_per_second),
+        format!("{:.1}", report.mb_per_second),
+        format!("{:.2}", micros.mean),
+        format!("{:.2}", micros.p50),
+        format!("{:.2}", micros.p90),
+        format!("{:.2}", micros.p99),
+        format!("{:.1}", micros.p999),
+        format!("{:.0}", micros.max),
+        or_dash(report.idle_seconds),
+        or_dash(report.write_amplification),
+        or_dash(report.write_amplification_with_logs),
+        or_dash(report.read_amplification),
+        report.runs.to_string(),
+        or_dash(report.space_amplification),
+        or_dash(report.space_amplification_peak),
+        report.stalls.to_string(),
+        longest_wait(report),
+        report.memory_bytes_peak.map_or("-".into(), |bytes| (bytes >> 20).to_string()),
+    ];
+    cells.iter().zip(HEAD).map(|(cell, (_, width))| format!("{cell:>width$}")).collect()
+}

@@ -1,0 +1,23 @@
+//! `checkpoint`: copies a store into a new directory.
+
+use crate::copy::{self, Kind};
+use crate::exit::Failure;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Copy a store into a new directory
+///
+/// Tables are hard links where the file system has them. Every table and log record is verified. The copy is written to TARGET.unfinished and renamed when
+/// it is complete; one that was killed is replaced by the next.
+#[derive(Args)]
+pub struct CheckpointArgs {
+    /// The store: a directory, or a single-file store
+    pub dir: PathBuf,
+    /// The new directory, which must not exist
+    pub target: PathBuf,
+}
+
+/// Writes the copy.
+pub fn run(args: &CheckpointArgs) -> Result<(), Failure> {
+    copy::copy(&args.dir, &args.target, Kind::Directory)
+}

@@ -1,0 +1,99 @@
+//! `delete`: deletes a key, or a range of keys in batches.
+
+use crate::args::{self, InKeyspace, KeyRange};
+use crate::exit::Failure;
+use crate::meter::Meter;
+use crate::output::{self, Output, counted};
+use crate::store::Opened;
+use crate::{interrupt, store};
+use clap::Args;
+use serde::Serialize;
+use std::ffi::OsString;
+use terrane::{Durability, WriteBatch};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  terrane delete db user:17
+  terrane delete db --prefix user:
+  terrane delete db --from a --to m       keys from a up to, not including, m
+  terrane delete db --range ..            every key of the keyspace";
+
+/// Keys of a batch, and bytes of keys at which it ends early.
+const BATCH_KEYS: u64 = 1000;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Delete a key, or every key in a range
+///
+/// Deleting a key that does not exist succeeds. A range is deleted in batches of 1000 keys: each is
+/// written as a whole or not at all, and an interrupted command leaves the ones it has written.
+#[derive(Args)]
+pub struct DeleteArgs {
+    /// The key
+    #[arg(required_unless_present_any = ["from", "to", "range", "prefix"],
+          conflicts_with_all = ["from", "to", "range", "prefix", "json"])]
+    pub key: Option<OsString>,
+    #[command(flatten)]
+    pub range: KeyRange,
+    /// The key, or the bounds, are given as hexadecimal digits
+    #[arg(long)]
+    pub hex: bool,
+    /// Print {"deleted":N} for a range
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    deleted: u64,
+}
+
+/// Opens the store and deletes; the deletes are durable on success.
+pub fn run(InKeyspace { at, args }: &InKeyspace<DeleteArgs>) -> Result<(), Failure> {
+    args.key.as_ref().map(|key| args::bytes(key, args.hex)).transpose()?;
+    args.range.parse(args.hex)?;
+    interrupt::listen()?;
+    store::change(at, |opened| delete(opened, args))
+}
+
+/// Deletes the key or the range.
+pub fn delete(opened: &Opened, args: &DeleteArgs) -> Result<(), Failure> {
+    if let Some(key) = &args.key {
+        let key = args::bytes(key, args.hex)?;
+        opened.keyspace.delete(&key, Durability::Sync)?;
+        return Ok(());
+    }
+    let mut deleted = 0;
+    let ended = delete_range(opened, args, &mut deleted).and_then(|()| Ok(opened.db.sync()?));
+    output::note(&format!("deleted {}", counted(deleted, "key", "keys")));
+    ended?;
+    if args.json {
+        let mut out = Output::new();
+        out.json_line(&Report { deleted })?;
+        out.finish()?;
+    }
+    Ok(())
+}
+
+/// Deletes batch by batch what one scan finds, and counts the keys of the written batches.
+fn delete_range(opened: &Opened, args: &DeleteArgs, deleted: &mut u64) -> Result<(), Failure> {
+    let mut cursor = opened.keyspace.cursor(args.range.parse(args.hex)?)?;
+    let mut meter = Meter::new(None);
+    loop {
+        interrupt::check()?;
+        let (mut batch, mut keys, mut bytes) = (WriteBatch::new(), 0, 0);
+        while keys < BATCH_KEYS
+            && bytes < BATCH_BYTES
+            && let Some((key, _)) = cursor.next()?
+        {
+            batch.delete(&opened.keyspace, key)?;
+            keys += 1;
+            bytes += key.len();
+        }
+        if keys == 0 {
+            return Ok(());
+        }
+        opened.db.write(batch, Durability::Buffered)?;
+        *deleted += keys;
+        meter.show(*deleted, || format!("deleted {}", counted(*deleted, "key", "keys")));
+    }
+}

@@ -1,0 +1,24 @@
+//! `export`: writes a store into a single file.
+
+use crate::copy::{self, Kind};
+use crate::exit::Failure;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Write a store into a new single-file store
+///
+/// Every command that takes a store's directory also takes such a file. Every table and log record is
+/// verified. The file is written as FILE.unfinished and renamed when it is complete; one that was
+/// killed is replaced by the next.
+#[derive(Args)]
+pub struct ExportArgs {
+    /// The store: a directory, or a single-file store
+    pub dir: PathBuf,
+    /// The new file, which must not exist
+    pub file: PathBuf,
+}
+
+/// Writes the file.
+pub fn run(args: &ExportArgs) -> Result<(), Failure> {
+    copy::copy(&args.dir, &args.file, Kind::File)
+}

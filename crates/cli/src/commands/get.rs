@@ -1,0 +1,124 @@
+//! `get`: prints the value of a key, or how the store finds it.
+
+use crate::args::{self, InKeyspace};
+use crate::escape::{shown, to_hex};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::row;
+use crate::store::{self, Opened};
+use clap::Args;
+use indicatif::HumanCount;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use terrane::read::{Origin, Step, Trace};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  terrane get db user:17
+  terrane get db photo > photo.jpg
+  terrane get db user:17 --trace      which memtables, tables and blocks are read";
+
+/// Print the value of a key
+///
+/// The value is printed as it is; on a terminal a newline follows. A key that does not exist is exit
+/// code 1.
+#[derive(Args)]
+pub struct GetArgs {
+    /// The key
+    pub key: OsString,
+    /// The key is given, and the value printed, as hexadecimal digits
+    #[arg(long)]
+    pub hex: bool,
+    /// Print how the value is found instead: memtables, runs, filters and blocks
+    #[arg(long)]
+    pub trace: bool,
+    /// Print {"key":..,"value":..}, or the trace as a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Opens the store and gets.
+pub fn run(InKeyspace { at, args }: &InKeyspace<GetArgs>) -> Result<(), Failure> {
+    args::bytes(&args.key, args.hex)?;
+    store::read(at, |opened| get(opened, args))
+}
+
+/// Prints the value or the trace; a key that does not exist is a failure.
+pub fn get(opened: &Opened, args: &GetArgs) -> Result<(), Failure> {
+    let (key, keyspace) = (args::bytes(&args.key, args.hex)?, &opened.keyspace);
+    let (value, trace) = match args.trace {
+        true => keyspace.trace_get(&key).map(|(value, trace)| (value, Some(trace)))?,
+        false => (keyspace.get(&key)?, None),
+    };
+    let mut out = Output::new();
+    match (&trace, &value) {
+        (Some(trace), _) if args.json => out.json(trace)?,
+        (Some(trace), _) => out.lines(&steps(trace))?,
+        (None, Some(value)) if args.json => out.write(|out| row::ndjson(&key, Some(value), out))?,
+        (None, Some(value)) if args.hex => out.line(&to_hex(value))?,
+        (None, Some(value)) => {
+            out.bytes(value)?;
+            // A terminal's next prompt begins a line; a file or pipe gets the value's bytes alone.
+            if io::stdout().is_terminal() {
+                out.line("")?;
+            }
+        }
+        (None, None) => {}
+    }
+    out.finish()?;
+    if value.is_none() {
+        let sentence = format!("{} has no key {}", opened.at.dir.display(), shown(&key, 200));
+        return Err(Failure::new(Exit::NotFound, sentence));
+    }
+    Ok(())
+}
+
+/// A get's trace: a line for each place that was searched, and what was found there.
+fn steps(trace: &Trace) -> Vec<String> {
+    let mut lines: Vec<String> = trace.steps.iter().filter_map(step).collect();
+    let c = &trace.counts;
+    lines.push(format!(
+        "total: {} blocks, {} of them cached, {} bytes read; filters ruled out {} tables, and gave \
+         {} false positives",
+        c.blocks,
+        c.blocks_cached,
+        HumanCount(c.bytes_read),
+        c.filter_negatives,
+        c.filter_false_positives
+    ));
+    lines
+}
+
+/// A step of a get in words; `None` for the steps of scans.
+fn step(step: &Step) -> Option<String> {
+    Some(match step {
+        Step::Memtable { place: 0 } => "active memtable".to_owned(),
+        Step::Memtable { place } => format!("sealed memtable {place}"),
+        Step::Run { level, run, table: None } => {
+            format!("level {level}, run {}: no table spans the key", run.0)
+        }
+        Step::Run { level, run, table: Some(table) } => {
+            format!("level {level}, run {}, {table}", run.0)
+        }
+        Step::Filter { may_contain: false } => "  filter: absent".to_owned(),
+        Step::Filter { may_contain: true } => "  filter: may be present".to_owned(),
+        Step::Block { offset, bytes, origin, .. } => {
+            let from = match origin {
+                Origin::Cache => "the cache",
+                Origin::ReadAhead => "the read-ahead buffer",
+                Origin::Medium => "the file",
+            };
+            format!("  index: block at {offset}, {bytes} bytes, from {from}")
+        }
+        Step::Value { sequence, bytes } => {
+            format!("  found: a value of {bytes} bytes, sequence {sequence}")
+        }
+        Step::Tombstone { sequence } => format!("  found: a tombstone, sequence {sequence}"),
+        Step::Newer => "  only versions newer than the snapshot".to_owned(),
+        Step::Absent { false_positive: true } => {
+            "  absent: a false positive of the filter".to_owned()
+        }
+        Step::Absent { false_positive: false } => "  absent".to_owned(),
+        Step::Table { .. } | Step::Stands { .. } | Step::Row { .. } => return None,
+    })
+}

@@ -1,0 +1,26 @@
+//! A file, or a folder, for each command. Each has the command's arguments (`...Args`), its examples
+//! for `--help`, and `run`; those that the shell has, too, have a function that takes an open store.
+
+pub mod bench;
+pub mod check;
+pub mod checkpoint;
+pub mod compact;
+pub mod completions;
+pub mod count;
+pub mod delete;
+pub mod export;
+pub mod get;
+pub mod import;
+pub mod keyspaces;
+pub mod levels;
+pub mod load;
+pub mod man;
+pub mod policies;
+pub mod policy;
+pub mod put;
+pub mod quarantine;
+pub mod repair;
+pub mod scan;
+pub mod shell;
+pub mod simulate;
+pub mod stats;

@@ -1,0 +1,73 @@
+//! `put`: writes a key and its value.
+
+use crate::args::{self, InKeyspace, POLICY, policy};
+use crate::exit::{Exit, Failure};
+use crate::store::{self, Opened};
+use clap::Args;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use terrane::Durability;
+use terrane::entry::{MAX_VALUE_BYTES, check_limits};
+use terrane_policy::PolicyOptions;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  terrane put db user:17 'Ada Lovelace'
+  terrane put db photo - < photo.jpg
+  terrane put db --hex 00ff 2a";
+
+/// Write a key and its value, creating the store if there is none
+///
+/// The write is durable when the command ends.
+#[derive(Args)]
+pub struct PutArgs {
+    /// The key
+    pub key: OsString,
+    /// The value; `-` reads it from standard input, as it is
+    pub value: OsString,
+    /// The key and the value are given as hexadecimal digits
+    #[arg(long)]
+    pub hex: bool,
+    /// The keyspace's compaction policy from now on: a preset or JSON (see `terrane policies`)
+    #[arg(long, value_name = POLICY, value_parser = policy)]
+    pub policy: Option<PolicyOptions>,
+}
+
+/// Opens or creates the store and writes.
+pub fn run(InKeyspace { at, args }: &InKeyspace<PutArgs>) -> Result<(), Failure> {
+    let key = args::bytes(&args.key, args.hex)?;
+    let value =
+        if args.value == "-" { standard_input()? } else { args::bytes(&args.value, args.hex)? };
+    // Before the store is opened, so that a value over its limit creates none.
+    check_limits(&key, &value)?;
+    let opened = store::create(at, args.policy.as_ref())?;
+    opened.keyspace.put(&key, &value, Durability::Sync)?;
+    opened.close()
+}
+
+/// Writes into an open store, whose shell has standard input for itself.
+pub fn put(opened: &Opened, args: &PutArgs) -> Result<(), Failure> {
+    let key = args::bytes(&args.key, args.hex)?;
+    if args.value == "-" {
+        let sentence = "expected a value, found `-`: the shell reads its commands from standard \
+                        input; for example: put --hex KEY 2d";
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
+    let value = args::bytes(&args.value, args.hex)?;
+    if let Some(policy) = &args.policy {
+        store::choose(&opened.keyspace, policy)?;
+    }
+    opened.keyspace.put(&key, &value, Durability::Sync)?;
+    Ok(())
+}
+
+fn standard_input() -> Result<Vec<u8>, Failure> {
+    let mut value = Vec::new();
+    let mut input = io::stdin().lock().take(MAX_VALUE_BYTES as u64 + 1);
+    input.read_to_end(&mut value).map_err(|e| Failure::io("read standard input", &e))?;
+    if value.len() > MAX_VALUE_BYTES {
+        let sentence = format!("value: expected at most {MAX_VALUE_BYTES} bytes, found more");
+        return Err(Failure::new(Exit::Input, sentence));
+    }
+    Ok(value)
+}

@@ -1,0 +1,108 @@
+//! `quarantine`: lists the writes that recovery discarded as cut short by a crash, or drops them.
+
+use crate::args::InStore;
+use crate::escape::escape;
+use crate::exit::Failure;
+use crate::output::{self, Output, counted};
+use crate::{row, store};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use terrane::entry::{Kind, Seq};
+use terrane::{Db, KeyspaceId};
+
+/// List the writes that a crash cut short, as far as they can be read, or drop them
+///
+/// Log records that are not complete, or that follow one that is not, and that no sync vouches for, are
+/// not part of the store: the next command that writes to it moves them into quarantine. Each line
+/// has a write's sequence number, put or delete, keyspace, key and value, separated by tabs and
+/// escaped as `scan` escapes them.
+#[derive(Args)]
+pub struct QuarantineArgs {
+    /// Drop everything in quarantine
+    #[arg(long, conflicts_with = "json")]
+    pub drop: bool,
+    /// Print a JSON object on each line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A write in quarantine.
+struct Entry<'a> {
+    seq: Seq,
+    kind: &'static str,
+    keyspace: &'a str,
+    key: &'a [u8],
+    value: Option<&'a [u8]>,
+}
+
+/// Opens the store and lists, or drops.
+pub fn run(InStore { dir, args }: &InStore<QuarantineArgs>) -> Result<(), Failure> {
+    if args.drop {
+        let db = store::writing(dir)?;
+        let bytes = db.drop_set_aside()?;
+        // Its files go now, not when the store is opened next.
+        db.settle()?;
+        db.close()?;
+        output::note(&format!("dropped {}", counted(bytes, "byte", "bytes")));
+        return Ok(());
+    }
+    let db = store::reading(dir)?;
+    let bytes = print(&db, args.json)?;
+    db.close()?;
+    output::note(&format!("{} in quarantine", counted(bytes, "byte", "bytes")));
+    Ok(())
+}
+
+/// Prints the writes, and returns how many bytes are in quarantine.
+fn print(db: &Db, json: bool) -> Result<u64, Failure> {
+    let mut names = BTreeMap::new();
+    for name in db.keyspaces() {
+        names.insert(db.keyspace(&name)?.id(), name);
+    }
+    let mut out = Output::new();
+    let mut bytes = 0;
+    for kept in db.set_aside() {
+        bytes += kept.bytes;
+        for (seq, batch) in db.read_set_aside(&kept)? {
+            // A damaged batch is read up to its damage.
+            for (kind, id, key, value) in batch.iter().map_while(Result::ok) {
+                let keyspace = name(&names, id);
+                let (kind, value) = match kind {
+                    Kind::Put => ("put", Some(value)),
+                    Kind::Delete => ("delete", None),
+                };
+                let entry = Entry { seq, kind, keyspace, key, value };
+                out.write(|out| if json { entry.ndjson(out) } else { entry.tsv(out) })?;
+            }
+        }
+    }
+    out.finish()?;
+    Ok(bytes)
+}
+
+/// The name of a keyspace; empty if it was dropped.
+fn name(names: &BTreeMap<KeyspaceId, String>, id: KeyspaceId) -> &str {
+    names.get(&id).map_or("", String::as_str)
+}
+
+impl Entry<'_> {
+    fn tsv(&self, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{}\t{}\t", self.seq, self.kind)?;
+        escape(self.keyspace.as_bytes(), out)?;
+        out.write_all(b"\t")?;
+        row::tsv(self.key, Some(self.value.unwrap_or_default()), out)
+    }
+
+    fn ndjson(&self, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{{\"sequence\":{},\"kind\":\"{}\",", self.seq, self.kind)?;
+        row::field("keyspace", self.keyspace.as_bytes(), out)?;
+        out.write_all(b",")?;
+        row::field("key", self.key, out)?;
+        if let Some(value) = self.value {
+            out.write_all(b",")?;
+            row::field("value", value, out)?;
+        }
+        out.write_all(b"}\n")
+    }
+}

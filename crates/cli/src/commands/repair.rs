@@ -1,0 +1,109 @@
+//! `repair`: copies what can still be read of a damaged store into a new one.
+
+use crate::copy;
+use crate::escape::shown;
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, counted};
+use crate::store;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use terrane::db::{Salvaged, SalvagedFile, repair};
+use terrane::storage::medium::{NativeMedium, open_shared};
+use terrane::storage::salvage::{self, Remains};
+use terrane::table::LostBlock;
+use terrane::{Db, Error, Options};
+
+/// Bytes at which the report cuts keys.
+const KEY_BYTES: usize = 40;
+
+/// Copy what can still be read of a damaged store into a new one
+///
+/// The damaged store is only read. The report lists its files, what was read of each, and what was
+/// lost: blocks with their keys, and parts of logs. The exit code is 0 if nothing was lost, and 6 if
+/// something was or may have been; the new store holds the rest.
+#[derive(Args)]
+pub struct RepairArgs {
+    /// The damaged store: a directory, or a single-file store
+    pub dir: PathBuf,
+    /// The directory of the new store, which must not exist
+    pub target: PathBuf,
+    /// Print the report as a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Writes the new store and reports what was read and lost; any loss is a failure.
+pub fn run(args: &RepairArgs) -> Result<(), Failure> {
+    let mut report = Salvaged::default();
+    read(&args.dir, |remains| {
+        copy::into_new_directory(&args.target, |place| {
+            let db = Db::open(place, Options::default())?;
+            report = repair(remains, &db)?;
+            Ok(db.close()?)
+        })
+    })?;
+    let printed = print(&report, args.json);
+    if report.complete {
+        return printed;
+    }
+    let (place, target) = (args.dir.display(), args.target.display());
+    let sentence = format!("{target} holds what could be read of {place}, which was not all of it");
+    Err(Failure::new(Exit::Damage, sentence))
+}
+
+/// Finds what is left of a store and passes it on, while nobody writes to it.
+fn read(place: &Path, done: impl FnOnce(Remains) -> Result<(), Failure>) -> Result<(), Failure> {
+    store::present(place)?;
+    let nothing = || {
+        let sentence = format!("{} holds nothing of a Terrane store", place.display());
+        Failure::new(Exit::NoStore, sentence)
+    };
+    if place.is_file() {
+        let remains = salvage::volume(&open_shared(place)?)?;
+        return if remains.is_empty() { Err(nothing()) } else { done(remains) };
+    }
+    let medium = NativeMedium::read_only(place)?;
+    let _lock = match medium.lock("terrane repair") {
+        Err(e @ Error::Busy(_)) => return Err(e.into()),
+        // A store that cannot be locked is read all the same.
+        lock => lock.ok(),
+    };
+    let remains = salvage::directory(&medium)?;
+    if remains.is_empty() {
+        return Err(nothing());
+    }
+    done(remains)
+}
+
+fn print(report: &Salvaged, json: bool) -> Result<(), Failure> {
+    let mut out = Output::new();
+    if json {
+        out.json(report)?;
+        return out.finish();
+    }
+    for file in &report.files {
+        let of = file.keyspace.as_ref().map_or(String::new(), |k| format!(" of keyspace {k}"));
+        let entries = counted(file.entries, "entry", "entries");
+        out.line(&format!("{}: {entries}{of}", file.file))?;
+        out.lines(&lost(file))?;
+    }
+    for note in &report.notes {
+        out.line(&format!("note: {note}"))?;
+    }
+    for (keyspace, rows) in &report.rows {
+        out.line(&format!("keyspace {keyspace}: {}", counted(*rows, "row", "rows")))?;
+    }
+    out.finish()
+}
+
+fn lost(file: &SalvagedFile) -> Vec<String> {
+    let block = |lost: &LostBlock| {
+        let from = lost.from.as_ref().map_or("the first key".to_owned(), |k| shown(k, KEY_BYTES));
+        let through = shown(&lost.through, KEY_BYTES);
+        let damage = &lost.damage;
+        let entries = counted(lost.entries, "entry", "entries");
+        format!("  lost: {entries} from {from} through {through} ({damage})")
+    };
+    let blocks = file.lost_blocks.iter().map(block);
+    blocks.chain(file.lost.iter().map(|lost| format!("  lost: {lost}"))).collect()
+}

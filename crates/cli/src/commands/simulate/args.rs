@@ -1,0 +1,151 @@
+//! The arguments of `simulate`.
+
+use crate::args::{POLICY, json, policy};
+use clap::Args;
+use std::path::PathBuf;
+use terrane_policy::PolicyOptions;
+use terrane_sim::{Device, FlashOptions, Workload};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  terrane simulate --policy leveled --workload uniform --entries 4000000
+  terrane simulate --policy '{\"policy\":\"leveled\",\"size-ratio\":4}' --json
+  terrane simulate --policy tiered --workload ycsb-b --cache-bytes 33554432
+  terrane simulate --workload zipf --flash '{\"capacity-bytes\":4000000000}' --trace t.jsonl";
+
+/// Simulate a compaction policy at any scale: amplification, stalls, flash wear
+///
+/// The policies are the real ones; keys are exact, values are sizes, and time is virtual. The default
+/// setting is that of the Spooky paper with a million entries.
+#[derive(Args)]
+pub struct SimulateArgs {
+    /// The compaction policy: a preset, whose sizes scale with the buffer, or JSON
+    #[arg(long, value_name = POLICY, value_parser = chosen_policy)]
+    pub policy: Option<ChosenPolicy>,
+    /// The workload [default: unique-random]: unique-random, sequential, uniform, zipf, moving-zipf,
+    /// shifting-ranges, deletes, ycsb-a to ycsb-f, or JSON
+    #[arg(long, value_name = "NAME|JSON", value_parser = chosen_workload)]
+    pub workload: Option<ChosenWorkload>,
+    /// Number of keys that are inserted first [default: 1000000]
+    #[arg(long)]
+    pub entries: Option<u64>,
+    /// Number of operations after that [default: as many as entries, if the workload has any]
+    #[arg(long)]
+    pub operations: Option<u64>,
+    /// The machine: spooky, vertiorizon, coordinated, ptierdb, bucketlsm or JSON
+    #[arg(long, value_name = "NAME|JSON", value_parser = device)]
+    pub device: Option<Device>,
+    /// Simulate the garbage collection of a flash device: `default` (960 GB) or JSON
+    #[arg(long, value_name = "default|JSON", value_parser = flash)]
+    pub flash: Option<FlashOptions>,
+    /// Read the configuration from a JSON file; other options override it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Memtable size
+    #[arg(long, value_name = "BYTES")]
+    pub buffer_bytes: Option<u64>,
+    /// Key size
+    #[arg(long, value_name = "BYTES")]
+    pub key_bytes: Option<u64>,
+    /// Value size
+    #[arg(long, value_name = "BYTES")]
+    pub value_bytes: Option<u64>,
+    /// Block cache size
+    #[arg(long, value_name = "BYTES")]
+    pub cache_bytes: Option<u64>,
+    /// Number of concurrent merges
+    #[arg(long)]
+    pub workers: Option<usize>,
+    /// Maximum operations per second
+    #[arg(long)]
+    pub rate: Option<f64>,
+    /// The seed of all random numbers
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Simulate without a write-ahead log
+    #[arg(long)]
+    pub no_log: bool,
+    /// Include every time window in the JSON report
+    #[arg(long)]
+    pub timeline: bool,
+    /// Write the engine's event stream to a file: a JSON object a line, with virtual `seconds`
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// JSON that each option accepts.
+const WORKLOAD: &str = r#"{"load":1000000,"operations":1000000,"mix":{"read":0.5,"update":0.5}}"#;
+const DEVICE: &str = r#"{"read-speed":3000000000,"write-speed":1500000000}"#;
+const FLASH: &str = r#"{"capacity-bytes":4000000000}"#;
+pub const CONFIG: &str = r#"{"policy":{"policy":"tiered"},"workload":{"load":1000000}}"#;
+
+/// A policy, and whether it is a preset.
+#[derive(Clone, Debug)]
+pub struct ChosenPolicy {
+    pub options: PolicyOptions,
+    pub preset: bool,
+}
+
+fn chosen_policy(text: &str) -> Result<ChosenPolicy, String> {
+    let preset = PolicyOptions::preset(text).is_some();
+    Ok(ChosenPolicy { options: policy(text)?, preset })
+}
+
+/// A workload; a name leaves its scale open.
+#[derive(Clone, Debug)]
+pub enum ChosenWorkload {
+    Named(String),
+    Given(Workload),
+}
+
+fn chosen_workload(text: &str) -> Result<ChosenWorkload, String> {
+    let names = Workload::presets().into_iter().map(|p| p.name);
+    match named(text, Workload::preset(text, 1, 1), names, WORKLOAD)? {
+        Some(_) => Ok(ChosenWorkload::Named(text.to_owned())),
+        None => json(text, WORKLOAD).map(ChosenWorkload::Given),
+    }
+}
+
+fn device(text: &str) -> Result<Device, String> {
+    let names = Device::presets().into_iter().map(|p| p.name);
+    named(text, Device::preset(text), names, DEVICE)?.map_or_else(|| json(text, DEVICE), Ok)
+}
+
+fn flash(text: &str) -> Result<FlashOptions, String> {
+    let default = (text == "default").then(FlashOptions::default);
+    let names = ["default"].into_iter();
+    named(text, default, names, FLASH)?.map_or_else(|| json(text, FLASH), Ok)
+}
+
+/// What a name stands for; `None` for JSON.
+fn named<T>(
+    text: &str,
+    found: Option<T>,
+    names: impl Iterator<Item = &'static str>,
+    example: &str,
+) -> Result<Option<T>, String> {
+    if found.is_some() || text.trim_start().starts_with('{') {
+        return Ok(found);
+    }
+    let names = names.collect::<Vec<_>>().join(", ");
+    Err(format!("expected {names} or JSON\nfor example: {example}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_in_errors_are_accepted() {
+        assert!(matches!(chosen_workload(WORKLOAD), Ok(ChosenWorkload::Given(_))));
+        assert!(device(DEVICE).is_ok());
+        assert!(flash(FLASH).is_ok());
+        assert!(serde_json::from_str::<terrane_sim::Config>(CONFIG).is_ok());
+        for error in [device("fast"), device("{}}"), device(r#"{"speed":1}"#)] {
+            assert!(error.unwrap_err().ends_with(DEVICE));
+        }
+    }
+}

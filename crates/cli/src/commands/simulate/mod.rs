@@ -1,0 +1,214 @@
+//! `simulate`: simulates a compaction policy in virtual time, at any scale.
+//!
+//! * `args` - the arguments.
+
+mod args;
+
+pub use args::{EXAMPLES, SimulateArgs};
+
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::meter::Meter;
+use crate::output::Output;
+use args::{CONFIG, ChosenPolicy, ChosenWorkload};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use terrane_policy::PolicyOptions;
+use terrane_sim::{
+    Config, Event, Figures, Report, Simulation, SimulationError, TraceLine, Workload,
+};
+
+/// Operations between two updates of the progress.
+const SLICE: u64 = 20_000;
+
+/// Simulates and prints the report.
+pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
+    interrupt::listen()?;
+    let mut simulation = Simulation::new(config(args)?)?;
+    let trace = args.trace.as_ref().map(|path| {
+        let shown = path.display().to_string();
+        let file = File::create(path).map_err(|e| Failure::io(&format!("create {shown}"), &e))?;
+        Ok::<_, Failure>((Arc::new(Mutex::new(Trace::new(file))), shown))
+    });
+    let trace = trace.transpose()?;
+    if let Some((trace, _)) = &trace {
+        let trace = Arc::clone(trace);
+        simulation.listen(Box::new(move |seconds, event| {
+            trace.lock().unwrap_or_else(PoisonError::into_inner).write(seconds, event);
+        }));
+    }
+    let report = advance(&mut simulation)?;
+    if let Some((trace, shown)) = &trace {
+        let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+        trace.finish().map_err(|e| Failure::io(&format!("write {shown}"), &e))?;
+    }
+    let mut out = Output::new();
+    match args.json {
+        true => out.json(&report)?,
+        false => out.lines(&table(&report))?,
+    }
+    out.finish()
+}
+
+fn advance(simulation: &mut Simulation) -> Result<Report, Failure> {
+    let (_, length) = simulation.progress();
+    let mut meter = Meter::new(Some(length));
+    while simulation.advance(SLICE)? {
+        let (done, _) = simulation.progress();
+        meter.show(done, || {
+            format!("{done} of {length} operations, {:.0} s simulated", simulation.seconds())
+        });
+        interrupt::check()?;
+    }
+    Ok(simulation.report())
+}
+
+/// The configuration that the arguments give.
+fn config(args: &SimulateArgs) -> Result<Config, Failure> {
+    let mut config = match &args.config {
+        None => Config {
+            policy: with_buffer(&PolicyOptions::default(), Config::default().buffer_bytes),
+            ..Config::default()
+        },
+        Some(path) => {
+            let shown = path.display();
+            let text = std::fs::read_to_string(path)
+                .map_err(|e| Failure::io(&format!("read {shown}"), &e))?;
+            serde_json::from_str(&text).map_err(|e| {
+                Failure::new(Exit::Input, format!("{shown}: {e}; for example: {CONFIG}"))
+            })?
+        }
+    };
+    let set = |field: &mut u64, given: Option<u64>| *field = given.unwrap_or(*field);
+    set(&mut config.buffer_bytes, args.buffer_bytes);
+    set(&mut config.key_bytes, args.key_bytes);
+    set(&mut config.value_bytes, args.value_bytes);
+    set(&mut config.cache_bytes, args.cache_bytes);
+    set(&mut config.seed, args.seed);
+    config.workers = args.workers.unwrap_or(config.workers);
+    config.rate = args.rate.unwrap_or(config.rate);
+    config.log &= !args.no_log;
+    config.timeline |= args.timeline;
+    config.flash = args.flash.clone().or(config.flash);
+    if let Some(device) = &args.device {
+        config.device = device.clone();
+    }
+    match &args.policy {
+        Some(ChosenPolicy { options, preset: false }) => config.policy = options.clone(),
+        Some(ChosenPolicy { options, .. }) => {
+            config.policy = with_buffer(options, config.buffer_bytes);
+        }
+        None if args.config.is_none() => {
+            config.policy = with_buffer(&config.policy, config.buffer_bytes);
+        }
+        None => {}
+    }
+    config.workload = workload(args, config.workload);
+    Ok(config)
+}
+
+/// The workload, where `configured` is that of `--config` or the default.
+fn workload(args: &SimulateArgs, configured: Workload) -> Workload {
+    let named = |name: &str| {
+        let load = args.entries.unwrap_or(configured.load);
+        let operations = args.operations.unwrap_or(match configured.operations {
+            0 => load,
+            operations => operations,
+        });
+        Workload::preset(name, load, operations).unwrap_or_default()
+    };
+    let mut workload = match &args.workload {
+        Some(ChosenWorkload::Named(name)) => return named(name),
+        None if args.config.is_none() => return named("unique-random"),
+        Some(ChosenWorkload::Given(workload)) => workload.clone(),
+        None => configured,
+    };
+    workload.load = args.entries.unwrap_or(workload.load);
+    workload.operations = args.operations.unwrap_or(workload.operations);
+    workload
+}
+
+/// A preset for buffers of this size: its sizes grow in proportion, from the base size that presets
+/// have. B is a sixteenth below the buffer, so that a flush that lost some overwritten entries is
+/// still one of about B.
+fn with_buffer(options: &PolicyOptions, buffer_bytes: u64) -> PolicyOptions {
+    const BASE_BYTES: u64 = 4 << 20;
+    let table_bytes = u128::from(options.table_bytes()) * u128::from(buffer_bytes);
+    let table_bytes = u64::try_from(table_bytes / u128::from(BASE_BYTES)).unwrap_or(u64::MAX);
+    options.clone().sized(buffer_bytes - buffer_bytes / 16, table_bytes)
+}
+
+/// Where events go.
+struct Trace {
+    file: BufWriter<File>,
+    failed: Option<std::io::Error>,
+}
+
+impl Trace {
+    fn new(file: File) -> Self {
+        Trace { file: BufWriter::new(file), failed: None }
+    }
+
+    fn write(&mut self, seconds: f64, event: &Event) {
+        if self.failed.is_none() {
+            let line = serde_json::to_string(&TraceLine { seconds, event }).unwrap_or_default();
+            self.failed = writeln!(self.file, "{line}").err();
+        }
+    }
+
+    fn finish(&mut self) -> std::io::Result<()> {
+        self.failed.take().map_or_else(|| self.file.flush(), Err)
+    }
+}
+
+impl From<SimulationError> for Failure {
+    fn from(error: SimulationError) -> Self {
+        Failure::new(Exit::Input, error.to_string())
+    }
+}
+
+/// The figures as a table, a column for each phase and one for the whole.
+fn table(report: &Report) -> Vec<String> {
+    let mut columns: Vec<(&str, &Figures)> =
+        report.phases.iter().map(|phase| (phase.name, &phase.figures)).collect();
+    columns.push(("whole", &report.whole));
+    let row = |name: &str, cell: &dyn Fn(&Figures) -> String| {
+        let cells = columns.iter().map(|(_, figures)| format!("{:>14}", cell(figures)));
+        format!("{name:<26}{}", cells.collect::<String>())
+    };
+    let heads: String = columns.iter().map(|(name, _)| format!("{name:>14}")).collect();
+    let ratio = |value: f64| format!("{value:.2}");
+    let or_dash = |value: Option<f64>| value.map_or("-".into(), ratio);
+    let gib = |bytes: u64| format!("{:.2}", bytes as f64 / (1u64 << 30) as f64);
+    vec![
+        format!("{:<26}{heads}", report.policy),
+        row("operations", &|f| f.operations.to_string()),
+        row("virtual seconds", &|f| ratio(f.seconds)),
+        row("written, GiB", &|f| gib(f.user_bytes)),
+        row("live, GiB", &|f| gib(f.logical_bytes)),
+        row("flushes", &|f| f.flushes.to_string()),
+        row("write amp", &|f| or_dash(f.write_amp)),
+        row("  without flushes", &|f| or_dash(f.write_amp_compaction)),
+        row("  on flash, with the log", &|f| or_dash(f.write_amp_device)),
+        row("  of collection alone", &|f| or_dash(f.gc_factor)),
+        row("space amp, peak", &|f| ratio(f.space_amp_peak)),
+        row("space amp, mean", &|f| ratio(f.space_amp_mean)),
+        row("runs, mean", &|f| ratio(f.runs_mean)),
+        row("runs, most", &|f| f.runs_max.to_string()),
+        row("tables, mean", &|f| ratio(f.tables_mean)),
+        row("tables, most", &|f| f.tables_max.to_string()),
+        row("files open, most", &|f| f.files_open_max.to_string()),
+        row("block reads per get", &|f| ratio(f.read_ios_per_get)),
+        row("block reads per scan", &|f| ratio(f.read_ios_per_scan)),
+        row("compactions", &|f| f.compactions.to_string()),
+        row("groups per compaction", &|f| ratio(f.groups_per_compaction)),
+        row("trivial moves", &|f| f.trivial_moves.to_string()),
+        row("moved, GiB", &|f| gib(f.moved_bytes)),
+        row("operations per second", &|f| format!("{:.0}", f.throughput_mean)),
+        row("  in the slowest window", &|f| format!("{:.0}", f.throughput_worst_window)),
+        row("stalled by memtables, s", &|f| ratio(f.stall_seconds.memtables)),
+        row("stalled by level 0, s", &|f| ratio(f.stall_seconds.level0)),
+        row("workers busy", &|f| format!("{:.0} %", f.worker_utilisation * 100.0)),
+    ]
+}
