@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn every_malformed_policy_is_answered_with_an_example() {
+    fn every_malformed_policy_shows_an_example() {
         for preset in presets() {
             assert_eq!(policy(preset.name).unwrap().name(), preset.name);
         }

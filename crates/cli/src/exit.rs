@@ -64,7 +64,7 @@ impl Failure {
     /// A new store's place is taken.
     pub fn taken(place: &Path) -> Self {
         let place = place.display();
-        let sentence = format!("expected a path that does not exist, found {place}");
+        let sentence = format!("expected a path that does not exist, found {place} there already");
         Failure::new(Exit::Input, sentence)
     }
 

@@ -63,7 +63,7 @@ pub fn compact(opened: &Opened, args: &CompactArgs) -> Result<(), Failure> {
     let started = Instant::now();
     wait(opened.db.begin_flush()?, opened)?;
     let bytes_before = bytes(opened, &range)?;
-    wait(opened.keyspace.begin_compact_range(range.clone())?, opened)?;
+    wait(opened.keyspace.begin_compact_range(&range)?, opened)?;
     let bytes_after = bytes(opened, &range)?;
     let seconds = started.elapsed().as_secs_f64();
     let (before, after) = (HumanBytes(bytes_before), HumanBytes(bytes_after));
@@ -81,7 +81,7 @@ pub fn compact(opened: &Opened, args: &CompactArgs) -> Result<(), Failure> {
 fn bytes(opened: &Opened, range: &Range) -> Result<u64, Failure> {
     Ok(match *range == Range::default() {
         true => opened.keyspace.shape()?.bytes(),
-        false => opened.keyspace.approximate_size(range.clone())?,
+        false => opened.keyspace.approximate_size(range)?,
     })
 }
 

@@ -83,10 +83,7 @@ fn picture(shape: &Shape, width: usize) -> Vec<String> {
     let entries = HumanCount(shape.totals().entries()).to_string();
     lines
         .push(format!("{:8} {tables:>6} {bytes:>10} {entries:>13} {tombstones} tombstones", "all"));
-    lines.push(
-        "Each line is a run. █ and ▓ alternate between tables; ▒ is several tables in one column."
-            .into(),
-    );
+    lines.push("Each line is a run: █ and ▓ alternate by table, ▒ is more than one table.".into());
     lines
 }
 

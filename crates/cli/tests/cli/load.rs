@@ -289,7 +289,7 @@ fn a_summary_is_printed_as_json() {
 }
 
 #[test]
-fn a_malformed_row_is_answered_with_one_that_loads() {
+fn a_malformed_row_shows_one_that_loads() {
     let place = Place::new();
     for (args, input) in [
         ("tsv", "a\t1\nb\n"),

@@ -66,7 +66,7 @@ fn an_inverted_range_is_a_usage_error_everywhere() {
 }
 
 #[test]
-fn a_malformed_range_is_answered_with_an_example() {
+fn a_malformed_range_shows_an_example() {
     let place = Place::new();
     place.numbered(3);
     for range in ["a", "a..b..c", "a-b"] {

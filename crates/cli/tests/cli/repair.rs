@@ -96,7 +96,7 @@ fn all_rows_come_back_without_a_manifest_with_a_warning() {
     }
     place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
     let run = repair(&place);
-    run.fails(6, &["new holds what can be read of db"]);
+    run.fails(6, &["new holds what could be read of db"]);
     let report = String::from_utf8(run.out).unwrap();
     assert!(report.contains("no manifest") && report.contains("may be back"), "{report}");
     assert_eq!(rows(&place, "new", "default"), before);
@@ -115,7 +115,7 @@ fn rows_return_to_named_keyspaces_without_a_manifest() {
     }
     place.run(&["scan", "db"]).fails(6, &["terrane repair"]);
     let answer = repair(&place);
-    answer.fails(6, &["new holds what can be read of db"]);
+    answer.fails(6, &["new holds what could be read of db"]);
     assert_eq!(place.run(&["keyspaces", "new"]).text().lines().count(), 3);
     for ((keyspace, mut before), after) in
         ["default", "other"].into_iter().zip(before).zip(both(&place, "new"))

@@ -7,6 +7,10 @@ use std::path::PathBuf;
 use terrane_policy::PolicyOptions;
 
 pub const EXAMPLES: &str = "\
+The benchmarks are those of RocksDB's db_bench under the same names: one thread, single puts, 8-byte
+keys padded with zeros, values that compress to half. Those that do not follow a fill use the store
+that an earlier `bench` left in DIR. With `--policy all` each policy has a directory within it.
+
 Benchmarks:
   fillseq       put keys in order into a new store
   fillrandom    put random keys into a new store
@@ -22,11 +26,6 @@ Examples:
   terrane bench big --benchmarks readrandom --reads 1000000    on the store that bench left in big";
 
 /// Measure throughput, latency, and write, read and space amplification
-///
-/// The benchmarks are those of RocksDB's db_bench under the same names: one thread, single puts,
-/// 8-byte keys padded with zeros, values that compress to half. Benchmarks that do not start with a
-/// fill use the store that an earlier `bench` left in DIR. With `--policy all` each policy has a
-/// directory within it.
 #[derive(Args)]
 pub struct BenchArgs {
     /// The store's directory, which is kept [default: a temporary one]

@@ -46,7 +46,7 @@ impl Progress {
 
     /// Records what writes waited for, in all.
     pub fn waited(&mut self, waits: &WriteWaits) {
-        self.waits = waits.clone();
+        self.waits = *waits;
     }
 
     /// Ends the display and returns the summary.

@@ -7,6 +7,9 @@ use terrane_policy::PolicyOptions;
 use terrane_sim::{Device, FlashOptions, Workload};
 
 pub const EXAMPLES: &str = "\
+The policies are the real ones; keys are exact, values are sizes, and time is virtual. The default
+setting is that of the Spooky paper with a million entries.
+
 Examples:
   terrane simulate --policy leveled --workload uniform --entries 4000000
   terrane simulate --policy '{\"policy\":\"leveled\",\"size-ratio\":4}' --json
@@ -14,9 +17,6 @@ Examples:
   terrane simulate --workload zipf --flash '{\"capacity-bytes\":4000000000}' --trace t.jsonl";
 
 /// Simulate a compaction policy at any scale: amplification, stalls, flash wear
-///
-/// The policies are the real ones; keys are exact, values are sizes, and time is virtual. The default
-/// setting is that of the Spooky paper with a million entries.
 #[derive(Args)]
 pub struct SimulateArgs {
     /// The compaction policy: a preset, whose sizes scale with the buffer, or JSON
