@@ -3,6 +3,21 @@
 use crate::place::Place;
 
 #[test]
+fn help_fits_on_three_screens_of_24_lines() {
+    let place = Place::new();
+    let help = place.run(&["--help"]).text();
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let commands = commands.lines().map_while(|line| line.split_whitespace().next());
+    let commands: Vec<_> = commands.filter(|command| *command != "help").collect();
+    assert!(commands.len() > 20, "{commands:?}");
+    let pages = commands.into_iter().map(|command| vec![command, "--help"]);
+    for args in pages.chain([vec!["--help"], vec!["-h"]]) {
+        let help = place.run(&args).text();
+        assert!(help.lines().count() <= 72, "{args:?} has {}", help.lines().count());
+    }
+}
+
+#[test]
 fn completions_name_every_command() {
     let place = Place::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
