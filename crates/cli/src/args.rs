@@ -112,18 +112,28 @@ fn bounds(range: &OsStr, hex: bool) -> Result<Bounds, Failure> {
 /// How a policy is given.
 pub const POLICY: &str = "NAME|JSON";
 
-/// The policy that a preset's name or JSON stands for, its parameters in range.
+/// The policy that a preset's name or JSON stands for, its parameters in range. Sizes that are not
+/// given are those of native programs.
 pub fn policy(text: &str) -> Result<PolicyOptions, String> {
+    policy_at(text, PolicyOptions::native)
+}
+
+/// The same, with the sizes that `scale` gives a preset.
+pub fn policy_at(
+    text: &str,
+    scale: fn(PolicyOptions) -> PolicyOptions,
+) -> Result<PolicyOptions, String> {
     const EXAMPLE: &str = r#"for example: leveled, or {"policy":"leveled","size-ratio":4}; `terrane policies` lists policies and parameters"#;
     if let Some(options) = PolicyOptions::preset(text) {
-        return Ok(options);
+        return Ok(scale(options));
     }
     if !text.trim_start().starts_with('{') {
         let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
         return Err(format!("expected {} or JSON\n{EXAMPLE}", names.join(", ")));
     }
-    let options: PolicyOptions =
-        serde_json::from_str(text).map_err(|e| format!("{e}\n{EXAMPLE}"))?;
+    // Its errors say where.
+    serde_json::from_str::<PolicyOptions>(text).map_err(|e| format!("{e}\n{EXAMPLE}"))?;
+    let options = PolicyOptions::spelt(text, scale).map_err(|e| format!("{e}\n{EXAMPLE}"))?;
     options.build().map_err(|e| format!("{e}\n{EXAMPLE}"))?;
     Ok(options)
 }
@@ -195,6 +205,10 @@ mod tests {
         }
         let chosen = policy(r#"{"policy":"leveled","size-ratio":4}"#).unwrap();
         assert_ne!(chosen, PolicyOptions::default());
+        let sizes = r#"{"policy":"leveled","table-bytes":4096}"#;
+        assert_eq!(policy(sizes).unwrap().table_bytes(), 4096);
+        assert_eq!(policy("leveled").unwrap(), terrane::Options::default().policy);
+        assert_eq!(policy(r#"{"policy":"leveled"}"#).unwrap(), terrane::Options::default().policy);
         for (text, words) in [
             ("levelled", vec!["leveled", "tiered"]),
             (r#"{"name":"leveled"}"#, vec!["policy"]),

@@ -1,6 +1,6 @@
 //! The arguments of `simulate`.
 
-use crate::args::{POLICY, json, policy};
+use crate::args::{POLICY, json, policy_at};
 use clap::Args;
 use std::path::PathBuf;
 use terrane_policy::PolicyOptions;
@@ -89,9 +89,10 @@ pub struct ChosenPolicy {
     pub preset: bool,
 }
 
+/// Sizes follow the simulated buffers, or are those of the preset.
 fn chosen_policy(text: &str) -> Result<ChosenPolicy, String> {
     let preset = PolicyOptions::preset(text).is_some();
-    Ok(ChosenPolicy { options: policy(text)?, preset })
+    Ok(ChosenPolicy { options: policy_at(text, |preset| preset)?, preset })
 }
 
 /// A workload; a name leaves its scale open.
