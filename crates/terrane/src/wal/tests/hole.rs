@@ -1,0 +1,75 @@
+use super::*;
+
+/// A file of a length that cannot be read to its end, with a few bytes at its front and end.
+struct Sparse {
+    front: Vec<u8>,
+    end: Vec<u8>,
+    len: u64,
+    /// Where the medium says that the end begins; it does not say where the front ends.
+    tells: bool,
+    reads: Mutex<u64>,
+}
+
+impl File for Sparse {
+    fn name(&self) -> &str {
+        "sparse"
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        *self.reads.lock().unwrap() += 1;
+        buf.fill(0);
+        for (bytes, at) in [(&self.front, 0), (&self.end, self.len - self.end.len() as u64)] {
+            for (n, byte) in (at..).zip(bytes) {
+                if let Some(to) = n.checked_sub(offset).and_then(|i| buf.get_mut(i as usize)) {
+                    *to = *byte;
+                }
+            }
+        }
+        Ok(buf.len())
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
+        unreachable!("it is read alone")
+    }
+
+    fn sync(&self) -> Result<()> {
+        unreachable!("it is read alone")
+    }
+
+    fn set_len(&self, _: u64) -> Result<()> {
+        unreachable!("it is read alone")
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.len)
+    }
+
+    fn next_data(&self, offset: u64) -> Result<u64> {
+        let end = self.len - self.end.len() as u64;
+        Ok(if self.tells && offset >= self.front.len() as u64 { end.max(offset) } else { offset })
+    }
+}
+
+#[test]
+fn a_log_extended_by_a_hole_is_searched_in_large_strides_and_to_its_end() {
+    let mut world = World::new(1);
+    world.append(&[1], 9);
+    let front = world.images().remove(0);
+    world.append(&[1], 9);
+    world.sync();
+    world.append(&[1], 9);
+    let claiming = world.records.last().unwrap();
+    let end = claiming.bytes.clone().into_iter().chain([0; 8]).collect::<Vec<_>>();
+    let end = [end.clone(), vec![0; end.len().next_multiple_of(8) - end.len()]].concat();
+    for (len, tells, most) in [(64 << 20, false, 100), (8 << 40, true, 10)] {
+        for (end, is_lost) in [(end.clone(), true), (vec![0; 8], false)] {
+            let reads = Mutex::new(0);
+            let file = Arc::new(Sparse { front: front.clone(), end, len, tells, reads });
+            let log: Arc<dyn File> = file.clone();
+            let replayed = replay(&[(id(FIRST_LOG), log)], 1, 0, &mut |_, _| Ok(()));
+            assert_eq!(replayed.is_err(), is_lost, "{replayed:?}");
+            let reads = *file.reads.lock().unwrap();
+            assert!(reads <= most, "{reads} reads of {len} bytes");
+        }
+    }
+}
