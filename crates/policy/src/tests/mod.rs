@@ -2,6 +2,7 @@
 
 mod edits;
 mod examples;
+mod extremes;
 mod hostile;
 mod options;
 mod picks;
