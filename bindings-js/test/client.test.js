@@ -14,12 +14,12 @@ beforeEach(() => {
   locks.query = undefined;
 });
 
-test("a worker that cannot be started is told typed, and so is what is none", async () => {
-  const refusing = () => {
+test("a worker that cannot be started fails with a typed error", async () => {
+  const failing = () => {
     throw new DOMException("of another origin", "SecurityError");
   };
   for (const call of [open, (name, options) => importStore(name, new Blob([]), options)]) {
-    await assert.rejects(call("start", { worker: refusing }), {
+    await assert.rejects(call("start", { worker: failing }), {
       code: "unavailable",
       message: /could not be started.*another origin/,
     });
@@ -27,7 +27,7 @@ test("a worker that cannot be started is told typed, and so is what is none", as
   }
 });
 
-test("a module that is none is refused before a worker starts", async () => {
+test("an invalid module is rejected before a worker starts", async () => {
   for (const wasm of [7, null, {}, () => undefined, "http://"]) {
     const { started, worker } = workers(sound);
     await assert.rejects(open("no-module", { worker, wasm }), { code: "invalid-argument" });
@@ -35,7 +35,7 @@ test("a module that is none is refused before a worker starts", async () => {
   }
 });
 
-test("what cannot be sent fails its call, and keeps no worker waiting", async () => {
+test("arguments that cannot be cloned fail only their call", async () => {
   const { started, worker } = workers(({ op }) =>
     op === "endImport" ? { value: null } : sound({ op }),
   );
@@ -51,18 +51,18 @@ test("what cannot be sent fails its call, and keeps no worker waiting", async ()
       super.postMessage(requests, transfer);
     }
   }
-  const refusing = () => {
+  const failing = () => {
     const stub = new Refusing(worker().reply);
     started.push(stub);
     return stub;
   };
-  await assert.rejects(importStore("sent", source, { worker: refusing }), {
+  await assert.rejects(importStore("sent", source, { worker: failing }), {
     code: "invalid-argument",
   });
   assert.ok(started.at(-1).terminated);
 });
 
-test("a browser that does not say who holds its locks opens a store", async () => {
+test("a store opens in a browser that cannot query its locks", async () => {
   locks.query = () => Promise.reject(new DOMException("not now", "InvalidStateError"));
   const { worker } = workers(sound);
   const db = await open("no-query", { worker });
@@ -71,7 +71,7 @@ test("a browser that does not say who holds its locks opens a store", async () =
   await db.close();
 });
 
-test("bytes and blobs of another realm are taken", async () => {
+test("bytes and blobs of another realm are accepted", async () => {
   const { started, worker } = workers(sound);
   const db = await open("realms", { worker });
   const bytes = runInNewContext("new Uint8Array([1, 2])");
@@ -83,7 +83,7 @@ test("bytes and blobs of another realm are taken", async () => {
   await db.close();
 });
 
-test("an iteration begins at its call, and ends when it is left before a step", async () => {
+test("an iteration starts at its call and ends at an early return", async () => {
   const { started, worker } = workers(sound);
   const db = await open("moment", { worker });
   const walk = db.entries();
@@ -97,7 +97,7 @@ test("an iteration begins at its call, and ends when it is left before a step", 
   await db.close();
 });
 
-test("an iteration that is forgotten ends", { timeout: 20_000 }, async () => {
+test("a forgotten iteration ends", { timeout: 20_000 }, async () => {
   const { started, worker } = workers(sound);
   const db = await open("forgotten", { worker });
   db.values();
@@ -107,20 +107,20 @@ test("an iteration that is forgotten ends", { timeout: 20_000 }, async () => {
   await db.close();
 });
 
-test("a slow listener is told how many events it missed", async () => {
+test("a slow listener learns how many events it missed", async () => {
   const { started, worker } = workers(sound);
   const db = await open("slow", { worker });
   const events = db.events();
   await settle();
   const event = '{"type":"compaction_ended","compaction":1}'.replace("_", "-");
-  const told = (count) => started[0].send({ id: 0, value: Array(count).fill(event) });
-  told(10_003);
+  const emit = (count) => started[0].send({ id: 0, value: Array(count).fill(event) });
+  emit(10_003);
   await settle();
   const seen = [];
   for (let n = 0; n < 10_001; n++) seen.push((await events.next()).value);
   assert.deepEqual(seen.at(-1), { type: "dropped", count: 3 });
   assert.equal(seen.filter(({ type }) => type === "compaction-ended").length, 10_000);
-  told(1);
+  emit(1);
   assert.equal((await events.next()).value.type, "compaction-ended");
   await events.return();
   await db.sync();
@@ -128,7 +128,7 @@ test("a slow listener is told how many events it missed", async () => {
   await db.close();
 });
 
-test("an import that is given up while the name is held ends its worker", async () => {
+test("aborting an import that waits for a lock ends its worker", async () => {
   const { started, worker } = workers(mute);
   const off = new AbortController();
   const importing = importStore("held", new Blob([]), { worker, signal: off.signal });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as terrane from "../dist/index.js";
 
-test("the package can be imported on a server, and says why no store can be opened there", async () => {
+test("on a server the package imports, and opening fails", async () => {
   for (const call of [() => terrane.open("notes"), () => terrane.destroy("notes")]) {
     await assert.rejects(call, (error) => {
       assert.ok(error instanceof terrane.UnavailableError);
@@ -14,7 +14,7 @@ test("the package can be imported on a server, and says why no store can be open
   }
 });
 
-test("names are checked before anything else", async () => {
+test("names are validated first", async () => {
   for (const name of ["", ".", "..", "a/b", "a\\b", "\0", "x".repeat(101), 7, undefined]) {
     await assert.rejects(() => terrane.open(name), terrane.InvalidArgumentError, String(name));
   }

@@ -5,12 +5,12 @@ import { setImmediate as later } from "node:timers/promises";
 /** The page's window, and its document. */
 const page = new EventTarget();
 export const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
-/** The names of the locks that somebody holds, and who waits for them. */
+/** The names of the locks that are held, and the requests that wait. */
 export const locks = { held: new Set(), waiting: [], query: undefined };
 
 const request = (name, options, granted) =>
   new Promise((resolve, reject) => {
-    // Only who watches a worker gives up some time.
+    // Only requests that watch a worker have a signal.
     if (options.signal === undefined) {
       locks.held.add(name);
       return resolve(granted({ name }));
@@ -19,7 +19,7 @@ const request = (name, options, granted) =>
     locks.waiting.push({ name, granted: () => resolve(granted({ name })) });
   });
 
-/** What a browser would have put there. */
+/** The globals of a browser. */
 const globals = {
   addEventListener: page.addEventListener.bind(page),
   removeEventListener: page.removeEventListener.bind(page),
@@ -40,23 +40,23 @@ for (const [name, value] of Object.entries(globals)) {
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 }
 
-/** Has an event happen to the page, or with `target` to its document. */
-export function happen(type, target = page) {
+/** Dispatches an event to the page, or with `target` to its document. */
+export function dispatch(type, target = page) {
   target.dispatchEvent(new Event(type));
 }
 
-/** Lets everything happen that is on its way. */
+/** Waits until pending messages and promises are done. */
 export async function settle() {
   for (let turn = 0; turn < 20; turn++) await later();
 }
 
-/** The lock of a worker falls: it died. */
+/** Releases the lock of a worker, as its death does. */
 export function die(lock) {
   locks.held.delete(lock);
   for (const { name, granted } of locks.waiting) if (name === lock) granted();
 }
 
-/** A worker that replies what `reply` returns for each request: nothing as long as it is undefined. */
+/** A worker that replies to each request with what `reply` returns, or not at all if undefined. */
 export class Stub {
   requests = [];
   terminated = false;
@@ -84,13 +84,13 @@ export class Stub {
     this.terminated = true;
   }
 
-  /** The operations that were asked for, by name. */
+  /** The names of the operations that were requested. */
   get operations() {
     return this.requests.map(({ op, method }) => method ?? op);
   }
 }
 
-/** Starts stubs, which are remembered; each replies as `replies[n]` says, the rest as the last. */
+/** Starts stubs and keeps them; the nth replies as `replies[n]` does, further ones as the last. */
 export function workers(...replies) {
   const started = [];
   const worker = () => {
@@ -102,24 +102,24 @@ export function workers(...replies) {
   return { started, worker };
 }
 
-/** Replies as a store does in which nothing is. */
+/** Replies as an empty store does. */
 export function sound({ op, method }) {
   if (op === "open") {
     locks.held.add("alive");
     return { value: "alive" };
   }
   if (op === "get") return { value: new Uint8Array([1, 0, 0, 0, 255, 255, 255, 255]) };
-  if (op === "page") return { value: { strings: new Uint8Array(8), done: true } };
+  if (op === "page") return { value: { bytes: new Uint8Array(8), done: true } };
   if (op === "count") return { value: { entries: 0, done: true } };
   if (method === "keyspace") return { value: 7 };
   if (method === "keyspaces") return { value: '[[0,"default"]]' };
   return { value: null };
 }
 
-/** Replies nothing. */
+/** Never replies. */
 export const mute = () => undefined;
 
-/** Refuses to open the store, which another has. */
+/** Fails to open the store, which another page holds. */
 export function busy(request) {
   if (request.op !== "open") return sound(request);
   return { error: { code: "busy", message: "the store is open in another tab" } };

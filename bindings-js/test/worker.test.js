@@ -1,4 +1,4 @@
-/** The worker's own code with the real engine, on a store in memory, in the place of a worker. */
+/** The worker's own code with the real engine and a store in memory, run in this thread. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const wasm = new WebAssembly.Module(
 );
 let loaded = 0;
 
-/** A worker that runs here. What it posts goes through `sent` first. */
+/** A worker that runs in this thread. `sent` may change what it posts. */
 async function here(sent = (replies) => replies) {
   const worker = { messages: [], terminate() {} };
   globalThis.self = {
@@ -26,7 +26,7 @@ async function here(sent = (replies) => replies) {
   const scope = globalThis.self;
   worker.postMessage = (requests, transfer) => {
     const [{ op }] = requests;
-    // A module travels as it is.
+    // A module cannot be cloned here.
     const data = op === "open" ? requests : structuredClone(requests, { transfer });
     setImmediate(() => {
       globalThis.self = scope;
@@ -42,7 +42,7 @@ async function store(context, worker, options) {
   return db;
 }
 
-test("a hundred thousand requests of one turn are all replied to", async (context) => {
+test("a hundred thousand requests of one turn all get a reply", async (context) => {
   const worker = await here();
   const db = await store(context, worker);
   await db.put("k", "v");
@@ -51,7 +51,7 @@ test("a hundred thousand requests of one turn are all replied to", async (contex
   assert.equal(worker.messages.flat().length, 130_003);
 });
 
-test("a write returns a sequence that grows with each batch", async (context) => {
+test("sequence numbers grow with each batch", async (context) => {
   const db = await store(context, await here());
   const [one, other] = await Promise.all([db.put("a", "1"), db.delete("a")]);
   assert.equal(one, other);
@@ -62,7 +62,7 @@ test("a write returns a sequence that grows with each batch", async (context) =>
   assert.equal((await db.stats()).lastSequence, synced);
 });
 
-test("a reply that cannot be sent fails its call, and no other", async (context) => {
+test("a reply that cannot be cloned fails only its call", async (context) => {
   const worker = await here((replies) => {
     for (const { value, error } of replies) {
       if (typeof value === "string" && value.includes("memtable_bytes"))
@@ -83,7 +83,7 @@ test("a reply that cannot be sent fails its call, and no other", async (context)
   );
 });
 
-test("events travel with replies, in few messages", async (context) => {
+test("events are sent along with replies, in few messages", async (context) => {
   const worker = await here();
   const db = await store(context, worker, { memtableBytes: 64 << 10 });
   const events = db.events();
@@ -99,7 +99,7 @@ test("events travel with replies, in few messages", async (context) => {
   await events.return();
 });
 
-test("a page put aside has long calls called off, after a sync", async (context) => {
+test("suspending the page syncs, then aborts long calls", async (context) => {
   const worker = await here();
   const db = await store(context, worker);
   const value = new Uint8Array(1 << 20).map((_, n) => n * n * n);
@@ -111,7 +111,7 @@ test("a page put aside has long calls called off, after a sync", async (context)
     { id: 1002, op: "call", method: "compact_range", args: [0, new Uint8Array([0, 0])] },
     { id: 1003, op: "write", batch: new Uint8Array([1, 0, 1, 97, 1, 98]), sync: true },
   ]);
-  worker.postMessage([{ id: 1004, op: "leave" }]);
+  worker.postMessage([{ id: 1004, op: "suspend" }]);
   await settle();
   const replies = worker.messages.flat().filter(({ id }) => id > 1000);
   assert.deepEqual(

@@ -4,8 +4,8 @@ import type { Db } from "terrane";
 import { act } from "./store.ts";
 import { hideTrace, showTrace } from "./trace-view.ts";
 import type { TreeView } from "./tree-view.ts";
-import { element, on } from "./view.ts";
-import { time } from "./words.ts";
+import { element, on } from "./dom.ts";
+import { time } from "./format.ts";
 
 /** Sets up the panel. */
 export function getPanel(tree: TreeView): void {

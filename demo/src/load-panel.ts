@@ -2,11 +2,11 @@
 
 import type { Db } from "terrane";
 import { load, type Progress, sample, type Source } from "./load.ts";
-import { type Columns, columnsOf, type Format, formats, guessFormat, NUMBER } from "./rows.ts";
+import { type Columns, columnsOf, type Format, formats, guessFormat, NUMBER } from "./parse.ts";
 import { act } from "./store.ts";
-import { element, fillSelect, on, showFailure, toggle, write } from "./view.ts";
-import { weather } from "./weather.ts";
-import { bytes, count, plural, time } from "./words.ts";
+import { element, fillSelect, on, showFailure, toggle, write } from "./dom.ts";
+import { weather } from "./sample-data.ts";
+import { bytes, count, plural, time } from "./format.ts";
 
 /** The rest after each batch for those who want to watch, in milliseconds. */
 const REST = 80;

@@ -3,7 +3,7 @@
  */
 
 import type { Db } from "terrane";
-import { type Columns, type Fields, type Format, NUMBER, readerOf } from "./rows.ts";
+import { type Columns, type Fields, type Format, NUMBER, readerOf } from "./parse.ts";
 
 /** Rows of a batch, and batches on their way at once. */
 const BATCH_ROWS = 2000;

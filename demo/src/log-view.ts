@@ -1,8 +1,8 @@
 /** What the engine did and why, in words, the latest first. */
 
 import type { Event } from "terrane";
-import { element } from "./view.ts";
-import { bytes, plural } from "./words.ts";
+import { element } from "./dom.ts";
+import { bytes, plural } from "./format.ts";
 
 const LINES = 60;
 

@@ -1,8 +1,8 @@
 /** The page: one store, opened at once, what it looks like, and the panels that use it. */
 
 import type { Db } from "terrane";
-import { carePanel } from "./care-panel.ts";
-import { census, showFigures, showUsage } from "./figures.ts";
+import { maintenancePanel } from "./maintenance-panel.ts";
+import { census, showFigures, showUsage } from "./stats-panel.ts";
 import { clearGet, getPanel } from "./get-panel.ts";
 import { loadPanel } from "./load-panel.ts";
 import { showEvents } from "./log-view.ts";
@@ -10,9 +10,9 @@ import { policyPanel, showPolicy } from "./policy-panel.ts";
 import { clearScan, scanPanel } from "./scan-panel.ts";
 import { destroyStore, isOpen, openStore } from "./store.ts";
 import { TreeView } from "./tree-view.ts";
-import { element, on, showFailure, write } from "./view.ts";
-import { Watch } from "./watch.ts";
-import { time } from "./words.ts";
+import { element, on, showFailure, write } from "./dom.ts";
+import { Poller } from "./poller.ts";
+import { time } from "./format.ts";
 
 const tree = new TreeView();
 
@@ -23,7 +23,7 @@ async function start(): Promise<void> {
   try {
     const db = await openStore();
     const opened = performance.now() - began;
-    new Watch(db, (picture) => {
+    new Poller(db, (picture) => {
       showFigures(picture.stats);
       tree.draw(picture);
       showEvents(picture.events);
@@ -55,6 +55,6 @@ loadPanel(loaded);
 policyPanel();
 getPanel(tree);
 scanPanel(tree);
-carePanel(clear);
+maintenancePanel(clear);
 on("retry", "click", () => (isOpen() ? showFailure(undefined) : void start()));
 void start();

@@ -1,11 +1,11 @@
-/** The compaction policy: which there are, the one the store has, and its parameters. */
+/** The compaction policy: the choice of policies, the store's own, and its parameters. */
 
 import type { Db, PolicyOptions } from "terrane";
-import { choices, type PolicyName, presets, summaries } from "./presets.ts";
+import { element, fillSelect, on, write } from "./dom.ts";
+import { choicesOf, type PolicyName, presets } from "./presets.ts";
 import { act } from "./store.ts";
-import { element, fillSelect, on, write } from "./view.ts";
 
-type Parameter = number | string | boolean;
+type Value = number | string | boolean;
 
 const select = () => element<HTMLSelectElement>("policy");
 
@@ -13,37 +13,45 @@ const select = () => element<HTMLSelectElement>("policy");
 export function policyPanel(): void {
   fillSelect(
     "policy",
-    Object.keys(presets).map((name) => [name, name]),
+    Array.from(presets.keys(), (name) => [name, name]),
   );
-  on("policy", "change", () => offer(presets[select().value as PolicyName]));
+  on("policy", "change", () => {
+    const preset = presets.get(select().value);
+    if (preset !== undefined) showOptions(preset.options);
+  });
   on("policy-form", "submit", () => act(change));
 }
 
-/** Shows the policy that the store has. */
+/** Shows the store's policy. */
 export async function showPolicy(db: Db): Promise<void> {
-  const policy = await db.policy();
-  select().value = policy.policy;
-  offer(policy);
-  write("policy-now", `The store has ${policy.policy}.`);
+  const options = await db.policy();
+  select().value = options.policy;
+  showOptions(options);
+  write("policy-now", `The store uses ${options.policy}.`);
 }
 
-/** Shows a policy with the parameters that are given, for a change. */
-function offer({ policy, ...parameters }: PolicyOptions): void {
-  write("policy-summary", summaries[policy]);
+/** Shows a policy and its parameters, to be changed. */
+function showOptions({ policy, ...parameters }: PolicyOptions): void {
+  write("policy-summary", presets.get(policy)?.summary ?? "");
   element("parameters").replaceChildren(
     ...Object.entries(parameters).map(([name, value]) => {
       const label = document.createElement("label");
-      label.append(name, field(name, value));
+      label.append(inWords(name), field(policy, name, value));
       return label;
     }),
   );
 }
 
-/** The field of a parameter, by the kind of its value. */
-function field(name: string, value: Parameter): HTMLElement {
+/** A parameter's name in words: `size ratio` for `sizeRatio`. */
+function inWords(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** The field of a parameter, by the type of its value. */
+function field(policy: PolicyName, name: string, value: Value): HTMLElement {
   if (typeof value === "string") {
     const select = document.createElement("select");
-    select.append(...(choices[name] ?? [value]).map((word) => new Option(word)));
+    select.append(...choicesOf(policy, name).map((choice) => new Option(choice)));
     select.value = value;
     return Object.assign(select, { name });
   }
@@ -53,8 +61,8 @@ function field(name: string, value: Parameter): HTMLElement {
   return Object.assign(input, { name, value: String(value), inputMode: "numeric" });
 }
 
-/** What a field says. */
-function read(field: HTMLInputElement | HTMLSelectElement): Parameter {
+/** The value of a field. */
+function read(field: HTMLInputElement | HTMLSelectElement): Value {
   if (field instanceof HTMLSelectElement) return field.value;
   return field.type === "checkbox" ? field.checked : Number(field.value);
 }
@@ -64,7 +72,7 @@ async function change(db: Db): Promise<void> {
     "input, select",
   );
   const parameters = Array.from(fields, (field) => [field.name, read(field)]);
-  // The engine says which parameter is not as it should be.
+  // The engine validates them, and its error names the parameter.
   const policy = { policy: select().value, ...Object.fromEntries(parameters) } as PolicyOptions;
   await db.setPolicy(policy);
   await showPolicy(db);

@@ -1,38 +1,46 @@
 /**
- * The policies as this page offers them: of parameters that are a hundredth of what a large store
- * has, so that some megabytes make a tree of several levels.
+ * The policies as this page offers them, from the engine's descriptions: with sizes a hundredth of those of
+ * a large store, so that a few megabytes make a tree of several levels.
  */
 
-import type { Leveled, PolicyOptions } from "terrane";
+import type { PolicyOptions } from "terrane";
+import descriptions from "./policies.json";
 
 /** The name of a policy. */
 export type PolicyName = PolicyOptions["policy"];
 
-const small = { "size-ratio": 4, "base-bytes": 512 << 10, "table-bytes": 128 << 10 } as const;
+/** The names of all parameters. */
+type ParameterName = PolicyOptions extends infer P ? (P extends unknown ? keyof P : never) : never;
 
-/** Each policy with its parameters; what is left out has the engine's default. */
-export const presets: { [N in PolicyName]: PolicyOptions & { policy: N } } = {
-  leveled: { policy: "leveled", ...small },
-  "leveled-full": { policy: "leveled-full", ...small },
-  tiered: { policy: "tiered", ...small },
-  "tiered-full": { policy: "tiered-full", ...small },
-  "lazy-leveled": { policy: "lazy-leveled", ...small },
-  universal: { policy: "universal", "table-bytes": small["table-bytes"] },
-  spooky: { policy: "spooky", ...small },
+const small: { [N in ParameterName]?: number } = {
+  sizeRatio: 4,
+  baseBytes: 512 << 10,
+  tableBytes: 128 << 10,
 };
 
-/** The words that a parameter may be. */
-export const choices: Record<string, readonly string[]> = {
-  pick: ["least-overlap", "oldest", "round-robin", "random"] satisfies Leveled["pick"][],
-};
+/** A policy to choose. */
+export interface Preset {
+  /** What it does, in one sentence. */
+  summary: string;
+  /** Its parameters, if they differ from the engine's defaults. */
+  options: PolicyOptions;
+}
 
-/** What each does, in one sentence. */
-export const summaries: Record<PolicyName, string> = {
-  leveled: "One run a level, one table at a time into the next: few runs to read, more writing.",
-  "leveled-full": "One run a level, everything down to the level that holds it in one merge.",
-  tiered: "Several runs a level, merged all at once into the next: little writing, more to read.",
-  "tiered-full": "Several runs a level, everything above the level that holds it in one merge.",
-  "lazy-leveled": "The largest level is one run, the others have several.",
-  universal: "A stack of runs, of which neighbours of like age and size are merged.",
-  spooky: "Full merges above, and below merges of one file with those that overlap it exactly.",
-};
+/** Every policy, by name. */
+export const presets: Map<string, Preset> = new Map(
+  descriptions.map(({ name, summary, parameters }) => {
+    const scaled = parameters.flatMap(({ name }) => {
+      const value = small[name as ParameterName];
+      return value === undefined ? [] : [[name, value]];
+    });
+    const options = { policy: name, ...Object.fromEntries(scaled) } as PolicyOptions;
+    return [name, { summary, options }];
+  }),
+);
+
+/** The values that a parameter can have, if it is a choice. */
+export function choicesOf(policy: PolicyName, parameter: string): readonly string[] {
+  const described = descriptions.find(({ name }) => name === policy);
+  const found = described?.parameters.find(({ name }) => name === parameter);
+  return found?.value.among ?? [];
+}

@@ -4,8 +4,8 @@ import type { Db, Entry, Trace } from "terrane";
 import { act } from "./store.ts";
 import { hideTrace, showTrace } from "./trace-view.ts";
 import type { TreeView } from "./tree-view.ts";
-import { element, on, toggle, write } from "./view.ts";
-import { plural, time } from "./words.ts";
+import { element, on, toggle, write } from "./dom.ts";
+import { plural, time } from "./format.ts";
 
 const PAGE_ENTRIES = 100;
 

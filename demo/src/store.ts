@@ -2,7 +2,7 @@
 
 import { type Db, destroy, open } from "terrane";
 import { presets } from "./presets.ts";
-import { showFailure } from "./view.ts";
+import { showFailure } from "./dom.ts";
 
 const NAME = "demo";
 /** Small, so that a load makes many runs. */
@@ -14,7 +14,8 @@ let db: Db | undefined;
 export async function openStore(): Promise<Db> {
   const opened = await open(NAME, { memtableBytes: MEMTABLE_BYTES });
   const { lastSequence } = await opened.stats();
-  if (lastSequence === 0) await opened.setPolicy(presets.leveled);
+  const preset = presets.get("leveled");
+  if (lastSequence === 0 && preset !== undefined) await opened.setPolicy(preset.options);
   db = opened;
   return opened;
 }

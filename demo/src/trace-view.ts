@@ -1,10 +1,10 @@
 /** How a read went: the places it looked into, in words, and in the picture of the tree. */
 
 import type { Step, Trace } from "terrane";
-import { compareKeys } from "./axis.ts";
+import { compareKeys } from "./key-scale.ts";
 import type { TreeView, Visit } from "./tree-view.ts";
-import { element } from "./view.ts";
-import { bytes, count, keyText, plural } from "./words.ts";
+import { element } from "./dom.ts";
+import { bytes, count, keyText, plural } from "./format.ts";
 
 /** A place that a read looked into, and what was found there. */
 interface Place {

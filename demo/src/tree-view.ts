@@ -6,11 +6,11 @@
  */
 
 import type { Level, Table } from "terrane";
-import { Axis } from "./axis.ts";
+import { KeyScale } from "./key-scale.ts";
 import { TableCursor } from "./table-cursor.ts";
-import { element } from "./view.ts";
-import type { Origin, Picture } from "./watch.ts";
-import { bytes, keyText, plural } from "./words.ts";
+import { element } from "./dom.ts";
+import type { Origin, Picture } from "./poller.ts";
+import { bytes, keyText, plural } from "./format.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** Heights, in pixels. */
@@ -31,13 +31,13 @@ export class TreeView {
   readonly #cursor: TableCursor = new TableCursor(this.#svg, this.#tables, (table) =>
     this.#describe(table),
   );
-  #axis: Axis = new Axis([]);
+  #axis: KeyScale = new KeyScale([]);
   #key: Uint8Array | undefined;
 
   /** Shows the levels as they are now. */
   draw({ levels, fresh }: Pick<Picture, "levels" | "fresh">): void {
     element("tree-empty").hidden = levels.length > 0;
-    this.#axis = new Axis(levels);
+    this.#axis = new KeyScale(levels);
     const total = sum(levels.flatMap(({ runs }) => runs.flatMap(({ tables }) => tables)));
     const alive = new Set<number>();
     const rows: Table[][] = [];

@@ -1,6 +1,6 @@
 /** The package in a page: keyspaces, snapshots, policies, signals, events, and memory. */
 
-import type { Event } from "../../bindings-js/dist/index.js";
+import type { Event } from "../../bindings-js/dist/client/index.js";
 import { expect, test } from "./fixtures.ts";
 
 test("a batch over keyspaces is whole after a reload, and each has its policy", async ({
@@ -140,7 +140,7 @@ test("events tell what the engine does, with reasons, and levels show it", async
 }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
-    const policy = { policy: "leveled", "base-bytes": 65536, "table-bytes": 65536 } as const;
+    const policy = { policy: "leveled", baseBytes: 65536, tableBytes: 65536 } as const;
     const db = await window.terrane.open("events", { memtableBytes: 65536, policy });
     const listening = new AbortController();
     const seen: Event[] = [];

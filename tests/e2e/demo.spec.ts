@@ -214,22 +214,22 @@ test("the policy is switched with its parameters, and stays over a reload", asyn
   const page = await context.newPage();
   await openDemo(page, origin);
   const now = page.locator("#policy-now");
-  await expect(now).toHaveText("The store has leveled.");
+  await expect(now).toHaveText("The store uses leveled.");
   await page.getByRole("combobox", { name: "Policy" }).selectOption("tiered");
-  await page.getByLabel("size-ratio").fill("1");
+  await page.getByLabel("size ratio").fill("1");
   await page.getByRole("button", { name: "Switch" }).click();
   await expect(page.getByRole("alert")).toContainText("size-ratio");
-  await expect(now).toHaveText("The store has leveled.");
-  await page.getByLabel("size-ratio").fill("3");
+  await expect(now).toHaveText("The store uses leveled.");
+  await page.getByLabel("size ratio").fill("3");
   await page.getByRole("button", { name: "Switch" }).click();
-  await expect(now).toHaveText("The store has tiered.");
+  await expect(now).toHaveText("The store uses tiered.");
   await expect(page.getByRole("alert")).toBeHidden();
   await expect(page.locator("#log")).toContainText("The policy is tiered now");
   await loadWeather(page);
   await expect(page.locator("#log")).toContainText(/of 3 runs: all become one run/);
   await page.reload();
-  await expect(now).toHaveText("The store has tiered.");
-  await expect(page.getByLabel("size-ratio")).toHaveValue("3");
+  await expect(now).toHaveText("The store uses tiered.");
+  await expect(page.getByLabel("size ratio")).toHaveValue("3");
 });
 
 test("tables are reached by the keyboard, and small screens are not left sideways", async ({

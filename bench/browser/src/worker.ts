@@ -37,7 +37,7 @@ async function perform(task: Task): Promise<unknown> {
 async function load(name: Name): Promise<Contender> {
   switch (name) {
     case "terrane":
-      return (await import("./contenders/terrane-direct.ts")).terraneDirect;
+      return (await import("./contenders/terrane-sync.ts")).terraneSync;
     case "indexeddb":
       return indexedDb;
     case "sqlite":

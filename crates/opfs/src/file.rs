@@ -1,12 +1,12 @@
 //! A file on a synchronous access handle.
 //!
-//! 1. Handles are JavaScript objects: they belong to the thread that got them. They lie in a table
-//!    of that thread, and an [`OpfsFile`] holds the number of its own.
-//! 2. Numbers are never reused, in any thread: on another thread, or after the close, a file finds
-//!    no handle and says so, and never reaches into another file.
-//! 3. Dropping the file closes its handle, which frees the browser's lock on it.
+//! 1. Handles are JavaScript objects, which belong to the thread that opened them. They are kept in a
+//!    thread-local table, and an [`OpfsFile`] has the number of its own.
+//! 2. Numbers are never reused, in any thread: on another thread, or after it was closed, a file finds
+//!    no handle and fails; it never accesses another file.
+//! 3. Dropping the file closes its handle, which releases the browser's lock on it.
 
-use crate::answer::{Count, thrown};
+use crate::io_result::{Count, thrown};
 use js_sys::Reflect;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static HANDLES: RefCell<SortedMap<u64, FileSystemSyncAccessHandle>> = RefCell::default();
-    // One options object serves every call: calls do not overlap.
+    // All calls share one options object: they do not overlap.
     static AT: FileSystemReadWriteOptions = FileSystemReadWriteOptions::new();
 }
 
@@ -32,7 +32,7 @@ pub struct OpfsFile {
 }
 
 impl OpfsFile {
-    /// Takes over an open handle; `name` is for messages.
+    /// Wraps an open handle; `name` is for error messages.
     #[must_use]
     pub fn new(name: String, handle: FileSystemSyncAccessHandle) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -40,7 +40,7 @@ impl OpfsFile {
         OpfsFile { number, name }
     }
 
-    /// Calls the handle; `wanted` is how many bytes it was to write.
+    /// Calls the handle; `wanted` is the number of bytes to be written.
     fn call<T>(
         &self,
         action: &'static str,
@@ -55,7 +55,7 @@ impl OpfsFile {
         })
     }
 
-    fn nonsense(&self, action: &'static str, offset: u64, expected: usize, found: i64) -> Error {
+    fn short(&self, action: &'static str, offset: u64, expected: usize, found: i64) -> Error {
         Error::short(action, &self.name, offset, expected as u64, found)
     }
 }
@@ -72,33 +72,33 @@ impl File for OpfsFile {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        let asked = buf.len();
-        let answer = self.call("read", 0, |handle| {
+        let requested = buf.len();
+        let returned = self.call("read", 0, |handle| {
             AT.with(|at| {
                 at.set_at(offset as f64);
                 handle.read_with_u8_array_and_options(buf, at)
             })
         })?;
-        match Count::of(answer, asked) {
+        match Count::of(returned, requested) {
             Count::Moved(count) => Ok(count),
-            Count::NoSpace => Err(self.nonsense("read", offset, asked, answer as i64)),
-            Count::Nonsense(found) => Err(self.nonsense("read", offset, asked, found)),
+            Count::NoSpace => Err(self.short("read", offset, requested, returned as i64)),
+            Count::Invalid(found) => Err(self.short("read", offset, requested, found)),
         }
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
-        let asked = buf.len();
-        let answer = self.call("write", asked as u64, |handle| {
+        let requested = buf.len();
+        let returned = self.call("write", requested as u64, |handle| {
             AT.with(|at| {
                 at.set_at(offset as f64);
                 handle.write_with_u8_array_and_options(buf, at)
             })
         })?;
-        match Count::of(answer, asked) {
-            Count::Moved(count) if count == asked => Ok(count),
-            Count::Moved(count) => Err(self.nonsense("write", offset, asked, count as i64)),
-            Count::NoSpace => Err(Error::no_space(&self.name, asked as u64)),
-            Count::Nonsense(found) => Err(self.nonsense("write", offset, asked, found)),
+        match Count::of(returned, requested) {
+            Count::Moved(count) if count == requested => Ok(count),
+            Count::Moved(count) => Err(self.short("write", offset, requested, count as i64)),
+            Count::NoSpace => Err(Error::no_space(&self.name, requested as u64)),
+            Count::Invalid(found) => Err(self.short("write", offset, requested, found)),
         }
     }
 
@@ -112,14 +112,14 @@ impl File for OpfsFile {
     }
 
     fn len(&self) -> Result<u64> {
-        let answer = self.call("get the length of", 0, FileSystemSyncAccessHandle::get_size)?;
-        Ok(answer as u64)
+        let returned = self.call("get the length of", 0, FileSystemSyncAccessHandle::get_size)?;
+        Ok(returned as u64)
     }
 }
 
 impl Drop for OpfsFile {
     fn drop(&mut self) {
-        // At the thread's end the table may be gone, and its handles with it.
+        // When the thread ends, the table and its handles may already be gone.
         let _ = HANDLES.try_with(|handles| {
             if let Some(handle) = handles.borrow_mut().remove(&self.number) {
                 handle.close();

@@ -1,9 +1,9 @@
 //! Terrane's backing files on the browser's origin private file system (OPFS).
 //!
-//! A dedicated worker opens synchronous access handles and gives them here, one for each
+//! A dedicated worker opens synchronous access handles and passes them here, one for each
 //! [`OpfsFile`]; a [`Volume`](terrane::storage::Volume) over a few of them holds a whole store.
 
-mod answer;
 mod file;
+mod io_result;
 
 pub use file::OpfsFile;

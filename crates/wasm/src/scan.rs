@@ -1,17 +1,17 @@
-//! Scans, page by page.
+//! Scans, which return their entries in pages.
 
-use crate::fault::to_js;
-use crate::packed::List;
+use crate::codec::ByteList;
+use crate::error::to_js;
 use terrane::{Error, Result};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// A walk over a range of keys, as the store was when it began. Free it when done.
+/// A scan of a range, which shows the store as it was when the scan started. Free it when done.
 #[wasm_bindgen]
 pub struct Scan {
     inner: terrane::Cursor,
     reverse: bool,
-    /// Entries that may still be given.
+    /// The remaining limit of entries.
     left: f64,
     done: bool,
 }
@@ -21,8 +21,8 @@ impl Scan {
         Scan { inner, reverse, left: limit, done: false }
     }
 
-    /// Gives entries to `take` until it answers false, or none is left.
-    fn walk(&mut self, mut take: impl FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+    /// Passes entries to `take` until it returns false, or there are no more.
+    fn advance(&mut self, mut take: impl FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
         while self.left >= 1.0 {
             let step = if self.reverse { self.inner.prev() } else { self.inner.next() };
             let Some((key, value)) = step? else { break };
@@ -35,7 +35,7 @@ impl Scan {
         Ok(())
     }
 
-    /// After an error there is nothing to go on with.
+    /// Ends the scan after an error.
     fn or_done(&mut self, result: Result<()>) -> Result<(), JsValue> {
         self.done |= result.is_err();
         result.map_err(|e: Error| to_js(&e))
@@ -44,14 +44,14 @@ impl Scan {
 
 #[wasm_bindgen]
 impl Scan {
-    /// The next entries, packed, with or without their keys and values: at least one, then as many
-    /// as come to about `bytes` bytes.
+    /// Returns the next entries, their keys or values or both: at least one entry, then as many as
+    /// come to about `bytes` bytes.
     ///
     /// # Errors
-    /// Damage or a failing medium; the scan is done then.
+    /// Damage or an I/O error; the scan is done then.
     pub fn page(&mut self, bytes: u32, keys: bool, values: bool) -> Result<Vec<u8>, JsValue> {
-        let [mut key_list, mut value_list] = <[List; 2]>::default();
-        let walked = self.walk(|key, value| {
+        let [mut key_list, mut value_list] = <[ByteList; 2]>::default();
+        let advanced = self.advance(|key, value| {
             if keys {
                 key_list.push(key);
             }
@@ -60,31 +60,31 @@ impl Scan {
             }
             key_list.size() + value_list.size() < bytes as usize
         });
-        self.or_done(walked)?;
+        self.or_done(advanced)?;
         let mut page = Vec::with_capacity(key_list.size() + value_list.size());
         for (wanted, list) in [(keys, key_list), (values, value_list)] {
             if wanted {
-                list.put(&mut page);
+                list.encode(&mut page);
             }
         }
         Ok(page)
     }
 
-    /// Counts the next entries, at most `entries`.
+    /// Counts the next entries, at most `entries` of them.
     ///
     /// # Errors
     /// As for a page.
     pub fn count(&mut self, entries: u32) -> Result<u32, JsValue> {
         let mut counted = 0;
-        let walked = self.walk(|_, _| {
+        let advanced = self.advance(|_, _| {
             counted += 1;
             counted < entries
         });
-        self.or_done(walked)?;
+        self.or_done(advanced)?;
         Ok(counted)
     }
 
-    /// Whether no entry is left.
+    /// Whether there are no more entries.
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn done(&self) -> bool {

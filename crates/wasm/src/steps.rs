@@ -1,6 +1,6 @@
-//! Calls that take their time, step by step, so that their caller serves others in between.
+//! Long calls, which run step by step so that their caller can serve others in between.
 
-use crate::{answer, place, to_json};
+use crate::{to_js, to_json, volume};
 use std::sync::Arc;
 use terrane::db::{Check, Pending};
 use terrane::storage::File;
@@ -9,21 +9,21 @@ use terrane::{Db, Result};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Bytes of a step.
+/// Bytes of work per step.
 const STEP: u64 = 256 << 10;
 
-/// A call on its way. Free it when done.
+/// A long call that has started. Free it when done.
 #[wasm_bindgen]
 pub struct Steps(Box<dyn FnMut() -> Result<Option<JsValue>>>);
 
 #[wasm_bindgen]
 impl Steps {
-    /// Does a step; answers nothing until the last, and then what the call answers.
+    /// Runs a step; returns undefined until the last step returns the call's result.
     ///
     /// # Errors
-    /// What the call meets; it is over then.
+    /// An error of the call, which has failed then.
     pub fn step(&mut self) -> Result<JsValue, JsValue> {
-        answer((self.0)()).map(|end| end.unwrap_or(JsValue::UNDEFINED))
+        to_js((self.0)()).map(|end| end.unwrap_or(JsValue::UNDEFINED))
     }
 }
 
@@ -32,33 +32,33 @@ impl Steps {
         Steps(Box::new(step))
     }
 
-    /// Runs jobs until what was asked for is done.
+    /// Runs background jobs until a flush or a compaction is complete.
     pub(crate) fn pending(db: &Db, mut pending: Pending) -> Self {
         let db = db.clone();
         Steps::new(move || {
             let done = pending.is_done()?;
             if !done {
-                // What keeps a job from its end, the next step is told.
+                // If a job fails, the next step returns its error.
                 let _ = db.run_jobs(STEP);
             }
             Ok(done.then_some(JsValue::NULL))
         })
     }
 
-    /// Verifies everything; the report is JSON.
+    /// Verifies everything; returns the report as JSON.
     pub(crate) fn check(mut check: Check) -> Self {
         Steps::new(move || check.step(STEP)?.map(to_json).transpose())
     }
 
-    /// Copies the store, as it is now, to a place that holds none; answers the bytes of `file`, if
-    /// that is the place.
+    /// Copies the store, as it is now, to a volume without one; returns the bytes of `file`, if that
+    /// is the volume's file.
     pub(crate) fn copy(db: &Db, target: Volume, file: Option<Arc<dyn File>>) -> Result<Self> {
         let mut copy = db.begin_checkpoint(&target)?;
         Ok(Steps::new(move || {
             if copy.step(&target)? {
                 return Ok(None);
             }
-            file.as_deref().map_or(Ok(JsValue::NULL), place::contents).map(Some)
+            file.as_deref().map_or(Ok(JsValue::NULL), volume::contents).map(Some)
         }))
     }
 }

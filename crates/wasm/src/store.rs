@@ -1,14 +1,13 @@
-//! The store, as the worker calls it. Keyspaces and snapshots go by numbers that the caller gives
-//! them, so that it can name them before an answer has come; 0 is the default keyspace, and no
-//! snapshot.
+//! The store, as the worker calls it. The caller assigns the numbers of keyspaces and snapshots, so that
+//! it can use them before a reply has arrived; 0 is the default keyspace, and no snapshot.
 
-use crate::fault::{NOT_FOUND, fault};
-use crate::listen::{listen, listener};
-use crate::packed::{List, Strings, batch, range};
+use crate::codec::{ByteList, ByteStrings, batch, range};
+use crate::error::{NOT_FOUND, coded};
+use crate::events::{listen, listener};
 use crate::scan::Scan;
 use crate::steps::Steps;
-use crate::tree::{choose, policy};
-use crate::{answer, json, place, refused};
+use crate::tree::{policy, set_policy};
+use crate::{invalid, json, to_js, volume};
 use js_sys::Function;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +19,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
 
-/// Numbers the stores of this module.
+/// The number of the module's next store.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// An open store.
@@ -30,24 +29,24 @@ pub struct Store {
     db: Db,
     keyspaces: SortedMap<u32, Keyspace>,
     snapshots: SortedMap<u32, Snapshot>,
-    /// The key of a get, and its value behind the length: JavaScript writes the one and reads the
-    /// other where they lie.
+    /// The key of a get, and its value after its length: JavaScript writes the one and reads the
+    /// other in place.
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// A value's memory serves again if it is no more than this.
-const SPARE_BYTES: usize = 1 << 20;
+/// A value's buffer is reused up to this size.
+const REUSED_BYTES: usize = 1 << 20;
 
 #[wasm_bindgen]
 impl Store {
-    /// Opens the store that lies on these handles, in the order of the volume's backing files, or
-    /// creates it if they are empty; without handles, one in memory. What is left out has the
-    /// browser's default. The policy is that of keyspaces created later and, unless `keep_policy`,
-    /// of the default one from now on.
+    /// Opens the store on these handles, in the order of the volume's backing files, or creates it if
+    /// they are empty; without handles, opens a store in memory. Options that are left out have the
+    /// browser's defaults. The policy is that of keyspaces created later and, unless `keep_policy`,
+    /// of the default keyspace from now on.
     ///
     /// # Errors
-    /// Every call answers `{ code, message }`.
+    /// The errors of all methods are `{ code, message }`.
     pub fn open(
         handles: Vec<FileSystemSyncAccessHandle>,
         create: bool,
@@ -70,55 +69,57 @@ impl Store {
             cache_bytes,
             ..defaults
         };
-        answer(open(handles, options, policy, keep_policy))
+        to_js(open(handles, options, policy, keep_policy))
     }
 
-    /// Commits a packed batch. It is durable after the next [`Store::sync`]. Returns its sequence,
-    /// which a number holds as long as the store has taken fewer than 2^53 batches.
+    /// Commits an encoded batch, which is durable after the next [`Store::sync`]. Returns its sequence
+    /// number, which JavaScript represents exactly up to 2^53.
     ///
     /// # Errors
-    /// A malformed batch, a full or failing medium.
-    pub fn write(&self, packed: Vec<u8>) -> Result<f64, JsValue> {
-        let batch = batch(packed, &self.keyspaces);
+    /// A malformed batch, an I/O error.
+    pub fn write(&self, encoded: Vec<u8>) -> Result<f64, JsValue> {
+        let batch = batch(encoded, &self.keyspaces);
         let written = batch.and_then(|batch| self.db.write(batch, Durability::Buffered));
-        answer(written.map(|sequence| sequence as f64))
+        to_js(written.map(|sequence| sequence as f64))
     }
 
-    /// Where the key of a get goes: so many bytes, until more are asked for.
-    pub fn key_room(&mut self, bytes: u32) -> *mut u8 {
+    /// Returns the address of a buffer of that size for the key of a get, valid until the next call of
+    /// this method.
+    pub fn key_buffer(&mut self, bytes: u32) -> *mut u8 {
         self.key.resize(bytes as usize, 0);
         self.key.as_mut_ptr()
     }
 
-    /// Where the value of the key of `length` bytes that was written lies until the next call, behind
-    /// its length (`u32`); 0 if there is none.
+    /// Looks up the key of `length` bytes in the key buffer. Returns the address of the value after its
+    /// length (`u32`), valid until the next call, or 0 if the key does not exist.
     ///
     /// # Errors
-    /// Damage or a failing medium.
+    /// Damage or an I/O error.
     pub fn get(&mut self, keyspace: u32, snapshot: u32, length: u32) -> Result<*const u8, JsValue> {
         let mut value = std::mem::take(&mut self.value);
         let found = self.value(keyspace, snapshot, length, &mut value);
         self.value = value;
-        answer(found.map(|found| if found { self.value.as_ptr() } else { std::ptr::null() }))
+        to_js(found.map(|found| if found { self.value.as_ptr() } else { std::ptr::null() }))
     }
 
-    /// How the value of a key is found, step by step, as JSON.
+    /// Traces a get; returns its steps as JSON.
     ///
     /// # Errors
-    /// Damage or a failing medium.
+    /// Damage or an I/O error.
     #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn trace(&self, keyspace: u32, snapshot: u32, key: &[u8]) -> Result<JsValue, JsValue> {
-        let traced = self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
-            None => keyspace.trace_get(key),
-            Some(snapshot) => snapshot.trace_get(keyspace, key),
-        });
+        let traced =
+            self.keyspace_of(keyspace).and_then(|keyspace| match self.snapshot_of(snapshot)? {
+                None => keyspace.trace_get(key),
+                Some(snapshot) => snapshot.trace_get(keyspace, key),
+            });
         json(traced.map(|(_, trace)| trace))
     }
 
-    /// How a scan of a packed range comes to its first entry, step by step, as JSON.
+    /// Traces a scan's seek to the first entry of an encoded range; returns its steps as JSON.
     ///
     /// # Errors
-    /// Damage or a failing medium.
+    /// Damage or an I/O error.
     #[wasm_bindgen(unchecked_return_type = "string")]
     pub fn trace_scan(
         &self,
@@ -127,21 +128,21 @@ impl Store {
         within: &[u8],
         reverse: bool,
     ) -> Result<JsValue, JsValue> {
-        json(self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
+        json(self.keyspace_of(keyspace).and_then(|keyspace| match self.snapshot_of(snapshot)? {
             None => keyspace.trace_seek(range(within)?, reverse),
             Some(snapshot) => snapshot.trace_seek(keyspace, range(within)?, reverse),
         }))
     }
 
-    /// The values of packed keys, packed.
+    /// Returns the values of encoded keys, as a list.
     ///
     /// # Errors
-    /// Damage or a failing medium.
+    /// Damage or an I/O error.
     pub fn get_many(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>, JsValue> {
-        answer(self.values(keyspace, snapshot, keys))
+        to_js(self.values(keyspace, snapshot, keys))
     }
 
-    /// Begins a scan of at most `limit` entries of a packed range.
+    /// Starts a scan of at most `limit` entries of an encoded range.
     ///
     /// # Errors
     /// A closed store.
@@ -153,28 +154,29 @@ impl Store {
         reverse: bool,
         limit: f64,
     ) -> Result<Scan, JsValue> {
-        let inner = self.of(keyspace).and_then(|keyspace| match self.held(snapshot)? {
-            None => keyspace.cursor(range(within)?),
-            Some(snapshot) => snapshot.cursor(keyspace, range(within)?),
-        });
-        answer(inner.map(|inner| Scan::new(inner, reverse, limit)))
+        let inner =
+            self.keyspace_of(keyspace).and_then(|keyspace| match self.snapshot_of(snapshot)? {
+                None => keyspace.cursor(range(within)?),
+                Some(snapshot) => snapshot.cursor(keyspace, range(within)?),
+            });
+        to_js(inner.map(|inner| Scan::new(inner, reverse, limit)))
     }
 
-    /// Holds a picture of the store as it is now.
+    /// Takes a snapshot under a number.
     pub fn snapshot(&mut self, number: u32) {
         self.snapshots.insert(number, self.db.snapshot());
     }
 
-    /// Lets a snapshot go.
+    /// Releases a snapshot.
     pub fn release(&mut self, snapshot: u32) {
         self.snapshots.remove(&snapshot);
     }
 
-    /// Numbers the keyspace of this name, and gives it the policy of these options, if there are
-    /// any. Returns the engine's id of it, by which [`Store::keyspace_again`] finds it.
+    /// Opens a keyspace under a number, and sets its policy if one is given. Returns the engine's id,
+    /// for [`Store::restore_keyspace`].
     ///
     /// # Errors
-    /// None of that name while `create` is off, a bad policy, a failing medium.
+    /// No such keyspace and `create` is false, an invalid policy, an I/O error.
     pub fn keyspace(
         &mut self,
         number: u32,
@@ -184,29 +186,29 @@ impl Store {
     ) -> Result<u32, JsValue> {
         if !create && !self.db.keyspaces().iter().any(|other| other == name) {
             let message = format!("the store has no keyspace \"{name}\"");
-            return Err(fault(NOT_FOUND, &message));
+            return Err(coded(NOT_FOUND, &message));
         }
         let opened = (|| {
-            let chosen = options.as_deref().map(policy).transpose()?;
+            let policy = options.as_deref().map(policy).transpose()?;
             let keyspace = self.db.keyspace(name)?;
-            if let Some(chosen) = chosen {
-                choose(&keyspace, &chosen)?;
+            if let Some(policy) = policy {
+                set_policy(&keyspace, &policy)?;
             }
             let id = keyspace.id().0;
             self.keyspaces.insert(number, keyspace);
             Ok(id)
         })();
-        answer(opened)
+        to_js(opened)
     }
 
-    /// Numbers the keyspace of this id, if the store still has it: another of the same name is not
-    /// it.
+    /// Opens the keyspace of this id under a number, if it still exists: by now its name may belong to
+    /// another.
     ///
     /// # Errors
     /// A closed store.
-    pub fn keyspace_again(&mut self, number: u32, id: u32) -> Result<(), JsValue> {
+    pub fn restore_keyspace(&mut self, number: u32, id: u32) -> Result<(), JsValue> {
         for name in self.db.keyspaces() {
-            let keyspace = answer(self.db.keyspace(&name))?;
+            let keyspace = to_js(self.db.keyspace(&name))?;
             if keyspace.id().0 == id {
                 self.keyspaces.insert(number, keyspace);
             }
@@ -214,7 +216,7 @@ impl Store {
         Ok(())
     }
 
-    /// The keyspaces' names by the engine's numbers of them, as JSON.
+    /// Returns the engine's ids and the names of all keyspaces, as JSON.
     ///
     /// # Errors
     /// A closed store.
@@ -225,52 +227,52 @@ impl Store {
         json(names.into_iter().map(named).collect::<Result<Vec<_>>>())
     }
 
-    /// Removes a keyspace with all it holds; answers whether there was one.
+    /// Drops a keyspace and all its entries; returns whether it existed.
     ///
     /// # Errors
-    /// The default keyspace, or a failing medium.
+    /// The default keyspace, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool, JsValue> {
-        answer(self.db.drop_keyspace(name))
+        to_js(self.db.drop_keyspace(name))
     }
 
-    /// Removes what recovery has set aside; returns how many bytes that were.
+    /// Deletes what recovery has quarantined; returns its size in bytes.
     ///
     /// # Errors
-    /// A failing medium.
-    pub fn drop_set_aside(&self) -> Result<f64, JsValue> {
-        answer(self.db.drop_set_aside().map(|bytes| bytes as f64))
+    /// An I/O error.
+    pub fn drop_quarantined(&self) -> Result<f64, JsValue> {
+        to_js(self.db.drop_set_aside().map(|bytes| bytes as f64))
     }
 
-    /// Has `tell` called with each event, as JSON, or nobody.
-    pub fn listen(&self, tell: Option<Function>) {
-        listen(self.number, tell);
+    /// Sets the function that is called with each event, as JSON.
+    pub fn listen(&self, emit: Option<Function>) {
+        listen(self.number, emit);
     }
 
-    /// Puts every earlier write on the medium.
+    /// Makes every earlier write durable.
     ///
     /// # Errors
-    /// A failing medium; the log is closed then.
+    /// An I/O error; the store accepts no more writes then.
     pub fn sync(&self) -> Result<(), JsValue> {
-        answer(self.db.sync())
+        to_js(self.db.sync())
     }
 
-    /// Writes memory to tables.
+    /// Starts to flush the memtables.
     ///
     /// # Errors
-    /// A closed store; a full or failing medium is met at a step.
+    /// A closed store; an I/O error is returned by a step.
     pub fn flush(&self) -> Result<Steps, JsValue> {
-        answer(self.db.begin_flush().map(|flush| self.pending(flush)))
+        to_js(self.db.begin_flush().map(|flush| self.pending(flush)))
     }
 
-    /// Does about `bytes` bytes of jobs; answers whether more is left.
+    /// Runs about `bytes` bytes of background jobs; returns whether there is more to do.
     ///
     /// # Errors
-    /// What the job met; it is tried again later.
+    /// The error of a job, which will be retried.
     pub fn run_jobs(&self, bytes: u32) -> Result<bool, JsValue> {
-        answer(self.db.run_jobs(u64::from(bytes)))
+        to_js(self.db.run_jobs(u64::from(bytes)))
     }
 
-    /// Shape, room and counters, as JSON.
+    /// Returns statistics, as JSON.
     ///
     /// # Errors
     /// A closed store.
@@ -279,54 +281,54 @@ impl Store {
         json(self.db.stats())
     }
 
-    /// Verifies everything stored; the report, as JSON.
+    /// Starts to verify everything stored; returns the report as JSON.
     ///
     /// # Errors
-    /// A closed store. Damage is no error here: the report names it.
+    /// A closed store. Damage is not an error here: the report lists it.
     pub fn check(&self) -> Result<Steps, JsValue> {
-        answer(self.db.begin_check().map(Steps::check))
+        to_js(self.db.begin_check().map(Steps::check))
     }
 
-    /// Begins to put the store, as it is now, onto the handles of a place that holds none: one
-    /// handle makes a volume in a single file.
+    /// Starts to copy the store, as it is now, to these handles, where there must be none. One handle
+    /// makes a volume with a single file.
     ///
     /// # Errors
-    /// A place that is taken, a full or failing medium.
+    /// A store at the target, an I/O error.
     pub fn checkpoint(&self, handles: Vec<FileSystemSyncAccessHandle>) -> Result<Steps, JsValue> {
-        answer(place::volume(handles).and_then(|target| Steps::copy(&self.db, target, None)))
+        to_js(volume::volume(handles).and_then(|target| Steps::copy(&self.db, target, None)))
     }
 
-    /// The store, as it is now, as the bytes of a volume in a single file.
+    /// Starts to export the store, as it is now; returns the bytes of a volume with a single file.
     ///
     /// # Errors
-    /// Not enough memory, damage, a failing medium.
+    /// Not enough memory, damage, an I/O error.
     pub fn bytes(&self) -> Result<Steps, JsValue> {
-        answer(place::bytes(&self.db))
+        to_js(volume::bytes(&self.db))
     }
 
-    /// Syncs and closes the store, and the handles with it.
+    /// Syncs and closes the store and its handles.
     ///
     /// # Errors
-    /// A failing medium.
+    /// An I/O error.
     pub fn close(self) -> Result<(), JsValue> {
         listen(self.number, None);
-        answer(self.db.close())
+        to_js(self.db.close())
     }
 }
 
 impl Store {
-    /// The keyspace of that number.
-    pub(crate) fn of(&self, number: u32) -> Result<&Keyspace> {
+    /// The keyspace with that number.
+    pub(crate) fn keyspace_of(&self, number: u32) -> Result<&Keyspace> {
         self.keyspaces.get(&number).ok_or(Error::Closed(Closed::Keyspace))
     }
 
-    /// Waiting for a flush or a compaction, step by step.
+    /// Waits for a flush or a compaction, step by step.
     pub(crate) fn pending(&self, pending: Pending) -> Steps {
         Steps::pending(&self.db, pending)
     }
 
-    /// The snapshot of that number; none for 0.
-    fn held(&self, number: u32) -> Result<Option<&Snapshot>> {
+    /// The snapshot with that number; none for 0.
+    fn snapshot_of(&self, number: u32) -> Result<Option<&Snapshot>> {
         match number {
             0 => Ok(None),
             _ => self.snapshots.get(&number).map(Some).ok_or(Error::Closed(Closed::Snapshot)),
@@ -334,8 +336,8 @@ impl Store {
     }
 
     fn lookup(&self, keyspace: u32, snapshot: u32, keys: usize) -> Result<Lookup<'_>> {
-        let keyspace = self.of(keyspace)?;
-        match self.held(snapshot)? {
+        let keyspace = self.keyspace_of(keyspace)?;
+        match self.snapshot_of(snapshot)? {
             None => keyspace.lookup(keys),
             Some(snapshot) => snapshot.lookup(keyspace, keys),
         }
@@ -343,10 +345,10 @@ impl Store {
 
     fn value(&self, keyspace: u32, snapshot: u32, key: u32, out: &mut Vec<u8>) -> Result<bool> {
         let key = self.key.get(..key as usize).ok_or_else(|| {
-            refused("key", "at most the room that was asked for", format!("{key} bytes"))
+            invalid("key", "at most the size of the key buffer", format!("{key} bytes"))
         })?;
         out.clear();
-        out.shrink_to(SPARE_BYTES);
+        out.shrink_to(REUSED_BYTES);
         out.extend_from_slice(&[0; 4]);
         let found = self.lookup(keyspace, snapshot, 1)?.get_into(key, out)?;
         if let Some((length, value)) = out.split_first_chunk_mut() {
@@ -357,36 +359,36 @@ impl Store {
     }
 
     fn values(&self, keyspace: u32, snapshot: u32, keys: &[u8]) -> Result<Vec<u8>> {
-        let count = Strings::new(keys).take_while(Result::is_ok).count();
+        let count = ByteStrings::new(keys).take_while(Result::is_ok).count();
         let mut lookup = self.lookup(keyspace, snapshot, count)?;
-        let mut values = List::default();
-        for key in Strings::new(keys) {
+        let mut values = ByteList::default();
+        for key in ByteStrings::new(keys) {
             let key = key?;
             values.find(|bytes| lookup.get_into(key, bytes))?;
         }
-        let mut packed = Vec::new();
-        values.put(&mut packed);
-        Ok(packed)
+        let mut list = Vec::new();
+        values.encode(&mut list);
+        Ok(list)
     }
 }
 
 fn open(
     handles: Vec<FileSystemSyncAccessHandle>,
     mut options: Options,
-    chosen: Option<String>,
+    policy_options: Option<String>,
     keep_policy: bool,
 ) -> Result<Store> {
-    let chosen = chosen.as_deref().map(policy).transpose()?;
+    let policy = policy_options.as_deref().map(policy).transpose()?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     options.listener = Some(listener(number));
-    if let Some(chosen) = &chosen {
-        options.policy = chosen.clone();
+    if let Some(policy) = &policy {
+        options.policy = policy.clone();
     }
-    let volume = Arc::new(place::volume(handles)?);
+    let volume = Arc::new(volume::volume(handles)?);
     let db = Db::open_storage(volume, options, Arc::new(SliceDriver::default()))?;
     let keyspace = db.default_keyspace();
-    if let Some(chosen) = chosen.filter(|_| !keep_policy) {
-        choose(&keyspace, &chosen)?;
+    if let Some(policy) = policy.filter(|_| !keep_policy) {
+        set_policy(&keyspace, &policy)?;
     }
     Ok(Store {
         number,

@@ -1,4 +1,4 @@
-import { open } from "../node_modules/terrane/dist/direct.js";
+import { open } from "../node_modules/terrane/dist/sync.js";
 
 self.onmessage = async ({ data }) => {
   const db = await open(data.name);

@@ -1,0 +1,30 @@
+/** Keys, values, entries and ranges. */
+
+/** A key or a value as you pass it; a string stands for its UTF-8 bytes. */
+export type Bytes = string | Uint8Array;
+
+/** How keys or values are returned. */
+export type Encoding = "utf8" | "binary";
+
+/** The type of a key or a value in an encoding. */
+export type Decoded<E extends Encoding> = E extends "utf8" ? string : Uint8Array;
+
+/** An entry as an iteration yields it. */
+export type Entry<K extends Encoding, V extends Encoding> = [key: Decoded<K>, value: Decoded<V>];
+
+/** The longest key, in bytes. */
+export const MAX_KEY_BYTES = 65_535;
+/** The longest value, in bytes. */
+export const MAX_VALUE_BYTES: number = 64 << 20;
+
+/** The bounds of a range: at most one of `gte` and `gt`, and at most one of `lte` and `lt`. */
+export interface RangeOptions {
+  /** The lower bound, inclusive. */
+  gte?: Bytes | undefined;
+  /** The lower bound, exclusive. */
+  gt?: Bytes | undefined;
+  /** The upper bound, inclusive. */
+  lte?: Bytes | undefined;
+  /** The upper bound, exclusive. */
+  lt?: Bytes | undefined;
+}

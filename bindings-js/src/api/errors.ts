@@ -1,0 +1,100 @@
+/**
+ * The ways in which a call can fail: a class, a stable `code`, and a message that says what was
+ * expected and what was found. Each `name` is spelled out because minifiers rename classes.
+ */
+
+/** The base class of all errors that this package throws. */
+export abstract class TerraneError extends Error {
+  /** The kind of failure; stable across releases. */
+  abstract readonly code: ErrorCode;
+}
+
+/** Another tab or worker holds the store; the message says which. */
+export class BusyError extends TerraneError {
+  override readonly name = "BusyError";
+  readonly code = "busy";
+}
+
+/** No private file system is available: an old browser, private mode, or no HTTPS. */
+export class UnavailableError extends TerraneError {
+  override readonly name = "UnavailableError";
+  readonly code = "unavailable";
+}
+
+/** The origin's storage quota is exhausted, or the disk or memory is full. */
+export class QuotaError extends TerraneError {
+  override readonly name = "QuotaError";
+  readonly code = "quota";
+}
+
+/** Stored data is damaged. */
+export class CorruptError extends TerraneError {
+  override readonly name = "CorruptError";
+  readonly code = "corrupt";
+  /** The damaged file. */
+  readonly file: string | undefined;
+  /** Position in the file, in bytes. */
+  readonly offset: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & { file?: string; offset?: number } = {}) {
+    super(message, options);
+    this.file = options.file;
+    this.offset = options.offset;
+  }
+}
+
+/** The store, keyspace, snapshot or iteration is closed. */
+export class ClosedError extends TerraneError {
+  override readonly name = "ClosedError";
+  readonly code = "closed";
+}
+
+/** A signal aborted the call. What it already requested may still take effect. */
+export class AbortError extends TerraneError {
+  override readonly name = "AbortError";
+  readonly code = "aborted";
+}
+
+/** An argument is invalid. The call had no effect. */
+export class InvalidArgumentError extends TerraneError {
+  override readonly name = "InvalidArgumentError";
+  readonly code = "invalid-argument";
+}
+
+/** The store or keyspace does not exist and was not to be created. */
+export class NotFoundError extends TerraneError {
+  override readonly name = "NotFoundError";
+  readonly code = "not-found";
+}
+
+/** The store was written by a later release of this package. */
+export class NewerFormatError extends TerraneError {
+  override readonly name = "NewerFormatError";
+  readonly code = "newer-format";
+}
+
+/** The browser refused a file operation. */
+export class IoError extends TerraneError {
+  override readonly name = "IoError";
+  readonly code = "io";
+}
+
+/** The engine crashed. Acknowledged writes are safe; open the store again. */
+export class EngineError extends TerraneError {
+  override readonly name = "EngineError";
+  readonly code = "engine";
+}
+
+/** All error codes. */
+export type ErrorCode =
+  | "busy"
+  | "unavailable"
+  | "quota"
+  | "corrupt"
+  | "closed"
+  | "aborted"
+  | "invalid-argument"
+  | "not-found"
+  | "newer-format"
+  | "io"
+  | "engine";

@@ -1,0 +1,100 @@
+/** Options of stores, keyspaces and calls. */
+
+import type { Encoding, RangeOptions } from "./data.ts";
+import type { Policy } from "./policies.ts";
+
+/** Options of a call that waits. */
+export interface WaitOptions {
+  /**
+   * Rejects the call with an `AbortError` when it is aborted. What the call already requested may
+   * still take effect; a call whose signal is aborted beforehand sends nothing.
+   */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * When a write completes: `"sync"` once it is durable, `"buffered"` once the engine has it. Buffered
+ * writes become durable within the store's `syncInterval`, with the next sync write, and when the
+ * page is hidden. A crash of the browser or the machine loses at most the buffered writes since
+ * then, the newest first, and never part of a batch.
+ */
+export type Durability = "sync" | "buffered";
+
+/** Options of a write. */
+export interface WriteOptions {
+  /** Default: the store's. */
+  durability?: Durability | undefined;
+}
+
+/** Options of a read. */
+export interface ReadOptions<V extends Encoding> {
+  /** How values are returned. Default: the keyspace's encoding. */
+  valueEncoding?: V | undefined;
+}
+
+/** Options of an iteration. */
+export interface EntriesOptions<K extends Encoding, V extends Encoding>
+  extends RangeOptions, ReadOptions<V> {
+  /** How keys are returned. Default: the keyspace's encoding. */
+  keyEncoding?: K | undefined;
+  /** Iterates from the last key to the first. Default: false. */
+  reverse?: boolean | undefined;
+  /** The maximum number of entries. Default: unlimited. */
+  limit?: number | undefined;
+}
+
+/** The encodings of a store or a keyspace. */
+export interface Encodings<K extends Encoding, V extends Encoding> {
+  /** How keys are returned. Default: the store's encoding; for a store, "utf8". */
+  keyEncoding?: K | undefined;
+  /** How values are returned. Default: the store's encoding; for a store, "utf8". */
+  valueEncoding?: V | undefined;
+}
+
+/** Options of a keyspace. */
+export interface KeyspaceOptions<K extends Encoding, V extends Encoding> extends Encodings<K, V> {
+  /** Creates the keyspace if it does not exist. Default: true. */
+  create?: boolean | undefined;
+  /** Its compaction policy from now on. Default: its current one; for a new keyspace, the store's. */
+  policy?: Policy | undefined;
+}
+
+/** Options of a store. */
+export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = "utf8">
+  extends WaitOptions, Encodings<K, V> {
+  /**
+   * Where the store's data lives: in the origin private file system, or in memory, private to this
+   * opening and gone when it closes. Default: "opfs".
+   */
+  storage?: "opfs" | "memory" | undefined;
+  /** Creates the store if it does not exist. Default: true. */
+  create?: boolean | undefined;
+  /** Fails if the store already exists. Default: false. */
+  errorIfExists?: boolean | undefined;
+  /**
+   * The compaction policy of the default keyspace from now on, and of every keyspace created later.
+   * Default: its current one; for a new store, "leveled".
+   */
+  policy?: Policy | undefined;
+  /** When a write completes, unless the write says otherwise. Default: "buffered". */
+  durability?: Durability | undefined;
+  /** The longest time before a buffered write is synced, in milliseconds. Default: 1000. */
+  syncInterval?: number | undefined;
+  /**
+   * How long to wait while another tab, or a page that is being closed, holds the store, in
+   * milliseconds. Default: 5000.
+   */
+  timeout?: number | undefined;
+  /** The WebAssembly module or its URL. Default: the file beside the worker's script. */
+  wasm?: string | URL | WebAssembly.Module | undefined;
+  /** Size at which a memtable is flushed, in bytes. Default: 4 MiB. */
+  memtableBytes?: number | undefined;
+  /** Size of the block cache, in bytes. Default: 8 MiB. */
+  cacheBytes?: number | undefined;
+}
+
+/** Options of a copy to another store. */
+export interface CheckpointOptions {
+  /** How long to wait while another page holds the target's name, in milliseconds. Default: 5000. */
+  timeout?: number | undefined;
+}

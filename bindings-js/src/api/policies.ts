@@ -1,0 +1,127 @@
+// Generated from the policies' descriptions in Rust; see crates/wasm/tests/policy_types.rs.
+
+/** Compaction policies and their parameters. */
+
+/** One run a level, one table at a time into the next: few runs to read and little space lost, for more writing. */
+export interface Leveled {
+  policy: "leveled";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 10. */
+  sizeRatio?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  baseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  tableBytes?: number;
+  /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
+  level0Runs?: number;
+  /** Whether capacities follow what the deepest level holds. Default: true. */
+  adapt?: boolean;
+  /** Which table of a level over its capacity goes down. Default: "least-overlap". */
+  pick?: "least-overlap" | "oldest" | "round-robin" | "random";
+  /** What random picks are drawn from. From 0 to 9007199254740991. Default: 0. */
+  seed?: number;
+}
+
+/** One run a level, everything down to the level that holds it in one merge: less writing than table by table, for much space while it lasts. */
+export interface LeveledFull {
+  policy: "leveled-full";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
+  sizeRatio?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  baseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  tableBytes?: number;
+  /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
+  level0Runs?: number;
+  /** Whether capacities follow what the deepest level holds. Default: true. */
+  adapt?: boolean;
+}
+
+/** Several runs a level, merged all at once into the next: little writing, for more runs to read and more space. */
+export interface Tiered {
+  policy: "tiered";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 4. */
+  sizeRatio?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  baseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  tableBytes?: number;
+}
+
+/** Several runs a level, everything above the level that holds it in one merge: least writing, for more runs to read and more space. */
+export interface TieredFull {
+  policy: "tiered-full";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
+  sizeRatio?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  baseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  tableBytes?: number;
+  /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
+  level0Runs?: number;
+}
+
+/** The largest level is one run, the others have several: nearly the writing of tiering at nearly the space of leveling. */
+export interface LazyLeveled {
+  policy: "lazy-leveled";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 4. */
+  sizeRatio?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  baseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  tableBytes?: number;
+  /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
+  level0Runs?: number;
+  /** Whether capacities follow what the deepest level holds. Default: true. */
+  adapt?: boolean;
+  /** How many of the largest levels are leveled. From 1 to 64. Default: 1. */
+  leveledLevels?: number;
+}
+
+/** A stack of runs, of which neighbours of like age and size are merged: little writing, for much space while everything is merged. */
+export interface Universal {
+  policy: "universal";
+  /** Runs that stand before anything is merged. From 2 to 64. Default: 4. */
+  runTrigger?: number;
+  /** By how much a run may be larger than all newer ones to be merged with them. From 0 to 1000. Default: 1. */
+  sizeRatioPercent?: number;
+  /** The least number of runs merged for the size ratio. From 2 to 4294967295. Default: 2. */
+  minMergeWidth?: number;
+  /** The greatest number of runs merged for the size ratio or the count. From 2 to 4294967295. Default: 4294967295. */
+  maxMergeWidth?: number;
+  /** Weight of all runs but the oldest, in percent of it, that merges them all. From 1 to 10000. Default: 200. */
+  spacePercent?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  tableBytes?: number;
+}
+
+/** Full merges above, and below merges of one file with those that overlap it exactly: nearly the writing of full merges at nearly the space of small ones. */
+export interface Spooky {
+  policy: "spooky";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
+  sizeRatio?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  baseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 1073741824. */
+  tableBytes?: number;
+  /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
+  level0Runs?: number;
+  /** How many levels lie below the one that is cut at the files of the largest. From 0 to 8. Default: 2. */
+  levelsBelow?: number;
+  /** How many of the largest levels are leveled. From 0 to 64. Default: 64. */
+  leveledLevels?: number;
+  /** Whether a file that comes alone to a level below that one is moved, not rewritten. Default: true. */
+  moves?: boolean;
+}
+
+/** A policy with its parameters; those left out have their defaults. */
+export type PolicyOptions =
+  | Leveled
+  | LeveledFull
+  | Tiered
+  | TieredFull
+  | LazyLeveled
+  | Universal
+  | Spooky;
+
+/** A policy, by its name alone or with parameters. */
+export type Policy = PolicyOptions["policy"] | PolicyOptions;

@@ -1,0 +1,135 @@
+/** A store's statistics, the shape of its trees, and check reports. */
+
+import type { ReadCounts } from "./trace.ts";
+
+/** Statistics of one level of a keyspace's tree. */
+export interface LevelStats {
+  /** Sorted runs. */
+  runs: number;
+  tables: number;
+  /** Size in storage, in bytes. */
+  bytes: number;
+  /** Entries, including old versions and tombstones. */
+  entries: number;
+  tombstones: number;
+}
+
+/** Statistics of one keyspace. */
+export interface KeyspaceStats {
+  name: string;
+  /** The name of its compaction policy. */
+  policy: string;
+  /** Messages about stored policy options that this release does not know and ignored. */
+  policyProblems: string[];
+  /** Its levels, newest data first. */
+  levels: LevelStats[];
+  /** Size of its memtables in memory, in bytes. */
+  memtableBytes: number;
+  memtableEntries: number;
+  /** Immutable memtables waiting to be flushed. */
+  memtablesSealed: number;
+}
+
+/** A store's statistics. Counters start at zero when the store is opened. */
+export interface Stats {
+  keyspaces: KeyspaceStats[];
+  /** The sequence number of the last batch, which is the number of batches ever written. */
+  lastSequence: number;
+  /** Bytes in storage: allocated in total, and the live part of them. */
+  space: { taken: number; live: number };
+  /** Live WAL files. */
+  logs: number;
+  /** Bytes of incomplete writes that this opening discarded after a crash. */
+  discardedBytes: number;
+  /** Bytes of incomplete writes that this and earlier openings quarantined. */
+  setAsideBytes: number;
+  /** Bytes of batches, as written to the WAL. */
+  userBytes: number;
+  /** Entries written. */
+  entries: number;
+  /** Bytes of tables written by flushes. */
+  flushedBytes: number;
+  /** Bytes of tables read by compactions. */
+  mergeReadBytes: number;
+  /** Bytes of tables written by compactions. */
+  mergeWrittenBytes: number;
+  /** Writes that stalled. */
+  stalls: number;
+  /** Waits of writes by reason; durations are measured only where the engine has a clock. */
+  waits: Record<WaitReason, WaitStats>;
+  /** Table accesses of gets. */
+  gets: ReadCounts;
+  /** Table accesses of iterations; an iteration is counted when it ends. */
+  scans: ReadCounts;
+}
+
+/**
+ * What a write waits for: background work (`memtables`, `memory`, `level0`), the next WAL file
+ * (`log`), the write group ahead of it (`group`), the writer lock (`lock`), its sync (`sync`), or a
+ * slow append (`append`).
+ */
+export type WaitReason =
+  "memtables" | "memory" | "level0" | "log" | "group" | "lock" | "sync" | "append";
+
+/** Waits of writes for one reason. */
+export interface WaitStats {
+  count: number;
+  /** Total duration in microseconds; 0 where there is no clock. */
+  micros: number;
+  /** The longest wait, in microseconds. */
+  microsMax: number;
+}
+
+/** A table: an immutable sorted file. */
+export interface Table {
+  id: number;
+  /** Size in storage, in bytes. */
+  bytes: number;
+  /** Entries, including old versions and tombstones. */
+  entries: number;
+  tombstones: number;
+  /** The first key. */
+  smallest: Uint8Array;
+  /** The last key. */
+  largest: Uint8Array;
+  /** The lowest and the highest sequence number in it. */
+  firstSeq: number;
+  lastSeq: number;
+}
+
+/** A sorted run: tables whose keys do not overlap, in key order. */
+export interface Run {
+  /** Within a level, newer runs have greater ids. */
+  id: number;
+  tables: Table[];
+}
+
+/** A level of a tree: its runs, newest first. */
+export interface Level {
+  runs: Run[];
+}
+
+/** Damage that a check found. */
+export interface Damage {
+  file: string;
+  /** Position in the file, in bytes. */
+  offset: number;
+  expected: string;
+  found: string;
+}
+
+/** The result of a check. */
+export interface CheckReport {
+  /** Tables read. */
+  tables: number;
+  /** Entries in them, including old versions. */
+  entries: number;
+  /** WAL records read. */
+  logRecords: number;
+  /** Bytes of incomplete writes that opening the store discarded after a crash. */
+  discardedBytes: number;
+  /** Bytes of incomplete writes that are quarantined. */
+  setAsideBytes: number;
+  /** Empty for an intact store. */
+  damage: Damage[];
+}

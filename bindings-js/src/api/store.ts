@@ -1,0 +1,238 @@
+/**
+ * A store's methods, for both of its implementations: in a page they return promises (`"async"`), in
+ * `terrane/worker` they return results (`"sync"`).
+ */
+
+import type { Bytes, Decoded, Encoding, Entry, RangeOptions } from "./data.ts";
+import type { Event } from "./events.ts";
+import type {
+  CheckpointOptions,
+  EntriesOptions,
+  KeyspaceOptions,
+  ReadOptions,
+  WaitOptions,
+  WriteOptions,
+} from "./options.ts";
+import type { Policy, PolicyOptions } from "./policies.ts";
+import type { CheckReport, Level, Stats } from "./stats.ts";
+import type { Trace } from "./trace.ts";
+
+/** Whether methods return promises. */
+export type Mode = "sync" | "async";
+
+/** What a method returns. */
+export type Result<M extends Mode, T> = M extends "async" ? Promise<T> : T;
+
+/** What an iteration returns. */
+export type Iteration<M extends Mode, T> = M extends "async"
+  ? AsyncGenerator<T, void, undefined>
+  : Generator<T, void, undefined>;
+
+/** A method's options; where methods return promises, each also takes a signal. */
+export type CallOptions<M extends Mode, O = object> = M extends "async" ? O & WaitOptions : O;
+
+/** One write of a batch. */
+export type BatchOperation<M extends Mode> = (
+  { type: "put"; key: Bytes; value: Bytes } | { type: "delete"; key: Bytes }
+) & {
+  /** The keyspace to write to. Default: the one whose `batch` is called. */
+  keyspace?: KeyspaceOf<M, Encoding, Encoding> | undefined;
+};
+
+/** Reads from a keyspace, in its current state or in a snapshot. Keys are ordered by their bytes. */
+export interface ReaderOf<
+  M extends Mode,
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> {
+  /** Returns the value of a key, or undefined if the key does not exist. */
+  get<E extends Encoding = V>(
+    key: Bytes,
+    options?: CallOptions<M, ReadOptions<E>>,
+  ): Result<M, Decoded<E> | undefined>;
+
+  /**
+   * Returns the values of several keys, in the order of the keys, all from the same point in time.
+   * The value of a key that does not exist is undefined.
+   */
+  getMany<E extends Encoding = V>(
+    keys: readonly Bytes[],
+    options?: CallOptions<M, ReadOptions<E>>,
+  ): Result<M, (Decoded<E> | undefined)[]>;
+
+  /** Looks a key up and returns the steps that the lookup took. */
+  trace(key: Bytes, options?: CallOptions<M>): Result<M, Trace>;
+
+  /** Seeks to the first entry of a range and returns the steps that the seek took. */
+  traceScan(
+    options?: CallOptions<M, RangeOptions & { reverse?: boolean | undefined }>,
+  ): Result<M, Trace>;
+
+  /**
+   * Iterates over the entries of a range in key order. The iteration shows the store as it was at
+   * the call; later writes are not visible. Finish the loop or call `return()` to release that
+   * state.
+   */
+  entries<KE extends Encoding = K, VE extends Encoding = V>(
+    options?: CallOptions<M, EntriesOptions<KE, VE>>,
+  ): Iteration<M, Entry<KE, VE>>;
+
+  /** Iterates over the keys of a range, as `entries` does. */
+  keys<KE extends Encoding = K>(
+    options?: CallOptions<M, EntriesOptions<KE, V>>,
+  ): Iteration<M, Decoded<KE>>;
+
+  /** Iterates over the values of a range in key order, as `entries` does. */
+  values<VE extends Encoding = V>(
+    options?: CallOptions<M, EntriesOptions<K, VE>>,
+  ): Iteration<M, Decoded<VE>>;
+
+  /** Counts the entries of a range by reading them all. */
+  count(options?: CallOptions<M, RangeOptions>): Result<M, number>;
+}
+
+/** A named LSM tree of a store, with its own compaction policy. */
+export interface KeyspaceOf<
+  M extends Mode,
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> extends ReaderOf<M, K, V> {
+  /** The keyspace's name; the store's name for its default keyspace. */
+  readonly name: string;
+
+  /**
+   * Sets the value of a key. Returns the write's sequence number, which is greater than that of
+   * every earlier write; writes that are sent together share one.
+   */
+  put(key: Bytes, value: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number>;
+
+  /** Deletes a key, which need not exist. Returns the write's sequence number. */
+  delete(key: Bytes, options?: CallOptions<M, WriteOptions>): Result<M, number>;
+
+  /**
+   * Applies all operations atomically and in order, across any keyspaces of the store. Returns the
+   * batch's sequence number; for an empty batch, that of the write before it.
+   */
+  batch(
+    operations: Iterable<BatchOperation<M>>,
+    options?: CallOptions<M, WriteOptions>,
+  ): Result<M, number>;
+
+  /** Returns the levels of the tree with their runs and tables. */
+  levels(options?: CallOptions<M>): Result<M, Level[]>;
+
+  /** Returns the compaction policy with all its parameters. */
+  policy(options?: CallOptions<M>): Result<M, Required<PolicyOptions>>;
+
+  /** Changes the compaction policy; the next compactions reshape the tree accordingly. */
+  setPolicy(policy: Policy, options?: CallOptions<M>): Result<M, void>;
+
+  /** Estimates the size of a range in tables, in bytes; memtables are not counted. */
+  approximateSize(options?: CallOptions<M, RangeOptions>): Result<M, number>;
+
+  /**
+   * Compacts a range into a single run and drops the versions that no reader can see. Where methods
+   * return promises, other calls are served meanwhile.
+   */
+  compactRange(options?: CallOptions<M, RangeOptions>): Result<M, void>;
+}
+
+/**
+ * All keyspaces of a store at one point in time: reads the default keyspace, and others through
+ * `keyspace`. Old versions are kept for as long as a snapshot needs them: release it when done.
+ */
+export interface SnapshotOf<
+  M extends Mode,
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+>
+  extends ReaderOf<M, K, V>, Disposable {
+  /** Returns a reader of another keyspace at the same point in time. */
+  keyspace<KE extends Encoding, VE extends Encoding>(
+    keyspace: KeyspaceOf<M, KE, VE>,
+  ): ReaderOf<M, KE, VE>;
+
+  /** Releases the snapshot; its reads fail from then on. */
+  release(): void;
+
+  /** Releases the snapshot at the end of a `using` block. */
+  [Symbol.dispose](): void;
+}
+
+/**
+ * An open store. Its own reads and writes use its default keyspace. Calls take effect in the order
+ * in which they are made, even when they are not awaited in between.
+ */
+export interface DbOf<
+  M extends Mode,
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> extends KeyspaceOf<M, K, V> {
+  /**
+   * Returns the keyspace of this name and creates it if necessary. In a page it can be used at once:
+   * if it cannot be opened, its calls fail with the reason.
+   */
+  keyspace<KE extends Encoding = K, VE extends Encoding = V>(
+    name: string,
+    options?: KeyspaceOptions<KE, VE>,
+  ): KeyspaceOf<M, KE, VE>;
+
+  /** Returns the names of all keyspaces. */
+  keyspaces(options?: CallOptions<M>): Result<M, string[]>;
+
+  /**
+   * Drops a keyspace and all its entries; returns whether it existed. Iterations in progress
+   * continue to their end.
+   */
+  dropKeyspace(name: string, options?: CallOptions<M>): Result<M, boolean>;
+
+  /**
+   * Deletes the remains of writes that a crash cut short, which opening the store quarantined;
+   * returns their size in bytes. `stats` reports how many bytes there are.
+   */
+  dropQuarantined(options?: CallOptions<M>): Result<M, number>;
+
+  /** Takes a snapshot of the store, including every call made before. Release it when done. */
+  snapshot(): SnapshotOf<M, K, V>;
+
+  /** Makes every earlier write durable. */
+  sync(options?: CallOptions<M>): Result<M, void>;
+
+  /**
+   * Flushes every earlier write from the memtables to tables, durably. Where methods return
+   * promises, other calls are served meanwhile.
+   */
+  flush(options?: CallOptions<M>): Result<M, void>;
+
+  /** Returns the store's size, shape and counters. */
+  stats(options?: CallOptions<M>): Result<M, Stats>;
+
+  /**
+   * Reads and verifies everything stored, and reports any damage. Where methods return promises,
+   * other calls are served meanwhile.
+   */
+  check(options?: CallOptions<M>): Result<M, CheckReport>;
+
+  /**
+   * Yields what the engine does from this call on: flushes, compactions and their reasons, write
+   * stalls. Ends when the store is closed. A listener that falls 10,000 events behind is told how
+   * many it missed. Events are collected only while someone listens.
+   */
+  events(options?: WaitOptions): AsyncGenerator<Event, void, undefined>;
+
+  /** Copies the store, as it is now, to another name on this origin; no store may have that name. */
+  checkpoint(name: string, options?: CallOptions<M, CheckpointOptions>): Promise<void>;
+
+  /**
+   * Exports the store, as it is now, as a single file, which `importStore` and native programs read.
+   * The file occupies space in the origin private file system until the stream has been read to its
+   * end or canceled.
+   */
+  export(options?: CallOptions<M>): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
+
+  /**
+   * Makes every write durable, closes the store, and releases it to others. Earlier calls complete
+   * first. A store that this page has opened more than once stays open until each opening is closed.
+   */
+  close(): Result<M, void>;
+}

@@ -1,0 +1,16 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/** An ordered key-value store for the browser: the client, in a page or a worker. */
+
+export * from "../api/data.ts";
+export * from "../api/errors.ts";
+export type * from "../api/events.ts";
+export type * from "../api/options.ts";
+export type * from "../api/policies.ts";
+export type * from "../api/stats.ts";
+export type * from "../api/store.ts";
+export type * from "../api/trace.ts";
+export type { Db } from "./db.ts";
+export type { Keyspace } from "./keyspace.ts";
+export { destroy, importStore, type OpenOptions, open } from "./open.ts";
+export type { Reader } from "./reader.ts";
+export type { Snapshot } from "./snapshot.ts";

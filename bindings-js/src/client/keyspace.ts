@@ -1,0 +1,79 @@
+/** Keyspaces: reads, writes and administration of one tree. */
+
+import type { Bytes, Encoding, RangeOptions } from "../api/data.ts";
+import type { Durability, WaitOptions, WriteOptions } from "../api/options.ts";
+import type { Policy, PolicyOptions } from "../api/policies.ts";
+import type { Level } from "../api/stats.ts";
+import type { BatchOperation, KeyspaceOf } from "../api/store.ts";
+import { encodeBatch } from "../codec/batch.ts";
+import { type Encoder, encodeRange } from "../codec/encoder.ts";
+import { fromJson } from "../codec/json.ts";
+import { toDurability, toPolicy } from "../codec/requests.ts";
+import { Reader, type Scope } from "./reader.ts";
+
+export class Keyspace<K extends Encoding = "utf8", V extends Encoding = "utf8">
+  extends Reader<K, V>
+  implements KeyspaceOf<"async", K, V>
+{
+  readonly name: string;
+  readonly #durability: Durability;
+
+  /** @internal */
+  constructor(name: string, scope: Scope<K, V>, durability: Durability) {
+    super(scope);
+    this.name = name;
+    this.#durability = durability;
+  }
+
+  async put(key: Bytes, value: Bytes, options: WriteOptions & WaitOptions = {}): Promise<number> {
+    return await this.#write(options, (batch, keyspace) => batch.put(keyspace, key, value));
+  }
+
+  async delete(key: Bytes, options: WriteOptions & WaitOptions = {}): Promise<number> {
+    return await this.#write(options, (batch, keyspace) => batch.delete(keyspace, key));
+  }
+
+  async batch(
+    operations: Iterable<BatchOperation<"async">>,
+    options: WriteOptions & WaitOptions = {},
+  ): Promise<number> {
+    const { session } = this.scope;
+    return await this.#write(options, (batch, own) => {
+      encodeBatch(batch, operations, own, (other) => {
+        const mine = other instanceof Keyspace && other.scope.session.isSameStore(session);
+        return mine ? other.scope.keyspace : undefined;
+      });
+    });
+  }
+
+  async levels(options: WaitOptions = {}): Promise<Level[]> {
+    const shape = await this.invoke(options, "levels", this.scope.keyspace);
+    return fromJson<{ levels: Level[] }>(shape).levels;
+  }
+
+  async policy(options: WaitOptions = {}): Promise<Required<PolicyOptions>> {
+    return fromJson(await this.invoke(options, "policy", this.scope.keyspace));
+  }
+
+  async setPolicy(policy: Policy, options: WaitOptions = {}): Promise<void> {
+    await this.invoke(options, "set_policy", this.scope.keyspace, toPolicy(policy));
+  }
+
+  async approximateSize(options: RangeOptions & WaitOptions = {}): Promise<number> {
+    const range = encodeRange(options);
+    return await this.invoke(options, "approximate_size", this.scope.keyspace, range);
+  }
+
+  async compactRange(options: RangeOptions & WaitOptions = {}): Promise<void> {
+    await this.invoke(options, "compact_range", this.scope.keyspace, encodeRange(options));
+  }
+
+  async #write(
+    options: WriteOptions & WaitOptions,
+    fill: (batch: Encoder, keyspace: number) => void,
+  ): Promise<number> {
+    const { keyspace, session } = this.scope;
+    const sync = toDurability(options, this.#durability) === "sync";
+    return await this.run(options, () => session.write(sync, (batch) => fill(batch, keyspace)));
+  }
+}

@@ -1,0 +1,104 @@
+/** Opening, importing and destroying stores by name, in a page or in a worker that it starts. */
+
+import type { Encoding } from "../api/data.ts";
+import { AbortError, ClosedError } from "../api/errors.ts";
+import type { StoreOptions } from "../api/options.ts";
+import { toDefaults, toRequest, toStoreRequest } from "../codec/requests.ts";
+import { abortable, abortError } from "../shared/abort.ts";
+import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
+import { type ImportSink, pipeImport } from "../shared/streams.ts";
+import { Db } from "./db.ts";
+import { Line } from "./line.ts";
+import { watchPage } from "./page-lifecycle.ts";
+import { openSession } from "./session.ts";
+import { startWorker } from "./start-worker.ts";
+
+/** Options of a store in a page. */
+export interface OpenOptions<
+  K extends Encoding = "utf8",
+  V extends Encoding = "utf8",
+> extends StoreOptions<K, V> {
+  /** Starts the worker, where a bundler or a content security policy needs it done differently. */
+  worker?: (() => Worker) | undefined;
+}
+
+/**
+ * Opens the store of that name in the origin private file system. Only one page at a time can hold a
+ * store; another gets a `BusyError` that says which page has it. If the same page opens it again, the
+ * store is shared, and the memory, timer and worker options of the first opening apply.
+ */
+export async function open<K extends Encoding = "utf8", V extends Encoding = "utf8">(
+  name: string,
+  options: OpenOptions<K, V> = {},
+): Promise<Db<K, V>> {
+  const request = toRequest(name, options);
+  const defaults = toDefaults(options);
+  checkHere(request.storage);
+  const { worker = startWorker, signal } = options;
+  return new Db(name, await openSession(worker, request, signal), defaults);
+}
+
+/**
+ * Creates the store of that name, which must not exist yet, from a file that `export` or a native
+ * program wrote. If that fails, nothing is left of it. It is aborted when the page is suspended.
+ */
+export async function importStore(
+  name: string,
+  source: ReadableStream<Uint8Array> | Blob,
+  options: Pick<OpenOptions, "signal" | "timeout" | "wasm" | "worker"> = {},
+): Promise<void> {
+  const request = toRequest(name, options);
+  checkHere("opfs");
+  const { worker = startWorker, signal } = options;
+  if (signal?.aborted) throw abortError(signal);
+  const line = new Line(worker);
+  const aborter = new AbortController();
+  let started = false;
+  const abort = () => aborter.abort(signal && abortError(signal));
+  signal?.addEventListener("abort", abort);
+  const unwatchPage = watchPage({
+    suspend: () => {
+      // At once: this may be the page's last turn.
+      if (started) line.call({ op: "endImport", complete: false }).catch(() => undefined);
+      aborter.abort(new AbortError("the import was aborted: the page was suspended"));
+    },
+    resume: () => undefined,
+    hidden: () => undefined,
+  });
+  const sink: ImportSink = {
+    write: (bytes) => line.call({ op: "importBytes", bytes }),
+    end: (complete) => line.call({ op: "endImport", complete }),
+  };
+  try {
+    const starting = line.call({ op: "import", ...request });
+    await abortable(aborter.signal, () => starting);
+    started = true;
+    await pipeImport(source, sink, aborter.signal);
+  } finally {
+    unwatchPage();
+    signal?.removeEventListener("abort", abort);
+    line.end(new ClosedError("the import has ended"));
+  }
+}
+
+/** Deletes the store of that name, if it exists. It must not be open anywhere. */
+export async function destroy(
+  name: string,
+  options: Pick<OpenOptions, "timeout" | "worker"> = {},
+): Promise<void> {
+  const request = toStoreRequest(name, options.timeout);
+  checkHere("opfs");
+  const { worker = startWorker } = options;
+  const line = new Line(worker);
+  try {
+    await line.call({ op: "destroy", ...request });
+  } finally {
+    line.end(new ClosedError("the store is destroyed"));
+  }
+}
+
+/** Throws, with the reason, where a store cannot be opened. */
+function checkHere(storage: "opfs" | "memory"): void {
+  if (storage === "opfs") checkPrivateFiles();
+  if (typeof Worker === "undefined") throw unavailable("no worker can be started");
+}

@@ -1,0 +1,158 @@
+/**
+ * Calls that have yet to be sent. The calls of one turn of the event loop travel in one message:
+ * consecutive writes become one batch and consecutive reads one lookup, and the order of calls is
+ * kept.
+ */
+
+import type { Bytes, Decoded, Encoding } from "../api/data.ts";
+import type { TerraneError } from "../api/errors.ts";
+import { ByteList } from "../codec/byte-list.ts";
+import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
+import type { Operation } from "../codec/protocol.ts";
+import { checkLength } from "../codec/validate.ts";
+
+/** The size in bytes at which a group accepts no more calls. */
+const GROUP_BYTES = 1 << 20;
+/** A placeholder for a group's bytes until it ends. */
+const EMPTY = new Uint8Array();
+
+/** An operation whose reply is pending. */
+export interface Call {
+  operation: Operation;
+  resolve: (value: unknown) => void;
+  reject: (error: TerraneError) => void;
+}
+
+/** The outbox's last call, while others of its kind can join it. */
+interface Group {
+  /** What calls must have in common to join. */
+  kind: string;
+  encoder: Encoder;
+  /** The number of keys; 0 for writes. */
+  size: number;
+  reply: Promise<unknown>;
+}
+
+export class Outbox {
+  readonly #flush: () => void;
+  #calls: Call[] = [];
+  #group: Group | undefined;
+  #scheduled = false;
+  /** Why no more calls are accepted. */
+  #closed: TerraneError | undefined;
+
+  /** `flush` is called at the end of a turn in which calls were added. */
+  constructor(flush: () => void) {
+    this.#flush = flush;
+  }
+
+  get isEmpty(): boolean {
+    return this.#calls.length === 0;
+  }
+
+  /** Adds an operation; resolves to the value of its reply. */
+  add(operation: Operation): Promise<unknown> {
+    this.#endGroup();
+    return this.#push(operation);
+  }
+
+  /**
+   * Adds writes to the current batch; resolves to its sequence number. If `fill` throws, none of them
+   * is added.
+   */
+  async write(sync: boolean, fill: (encoder: Encoder) => void): Promise<number> {
+    const group = this.#join(`write ${sync}`, fill, () =>
+      this.#push({ op: "write", batch: EMPTY, sync }),
+    );
+    return (await group.reply) as number;
+  }
+
+  /** Adds lookups of `keys`; resolves to their values, in order. */
+  async lookup<E extends Encoding>(
+    keyspace: number,
+    snapshot: number,
+    keys: readonly Bytes[],
+    encoding: E,
+  ): Promise<(Decoded<E> | undefined)[]> {
+    const fill = (encoder: Encoder) => {
+      for (const key of keys) encoder.key(key);
+    };
+    const group = this.#join(`get ${keyspace} ${snapshot}`, fill, () =>
+      this.#push({ op: "get", keyspace, snapshot, keys: EMPTY }).then(
+        (bytes) => new ByteList(bytes as Uint8Array),
+      ),
+    );
+    const first = group.size;
+    group.size += keys.length;
+    const values = (await group.reply) as ByteList;
+    return values.decode(encoding, first, first + keys.length);
+  }
+
+  /** Removes and returns all calls. */
+  take(): Call[] {
+    this.#endGroup();
+    const calls = this.#calls;
+    this.#calls = [];
+    return calls;
+  }
+
+  /** Fails all calls. */
+  fail(error: TerraneError): void {
+    for (const { reject } of this.take()) reject(error);
+  }
+
+  /** Fails all calls, and every later one. */
+  close(error: TerraneError): void {
+    this.#closed = error;
+    this.fail(error);
+  }
+
+  #join(kind: string, fill: (encoder: Encoder) => void, start: () => Promise<unknown>): Group {
+    if (this.#closed !== undefined) throw this.#closed;
+    const group = this.#group;
+    if (group?.kind === kind && group.encoder.length < GROUP_BYTES) {
+      append(group.encoder, fill);
+      return group;
+    }
+    const encoder = new Encoder();
+    append(encoder, fill);
+    this.#endGroup();
+    this.#group = { kind, encoder, size: 0, reply: start() };
+    return this.#group;
+  }
+
+  /** Moves the group's bytes into its operation, which is the outbox's last. */
+  #endGroup(): void {
+    const last = this.#calls.at(-1)?.operation;
+    if (this.#group !== undefined && last !== undefined) {
+      const bytes = this.#group.encoder.bytes();
+      if (last.op === "write") last.batch = bytes;
+      if (last.op === "get") last.keys = bytes;
+    }
+    this.#group = undefined;
+  }
+
+  #push(operation: Operation): Promise<unknown> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed);
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      queueMicrotask(() => {
+        this.#scheduled = false;
+        this.#flush();
+      });
+    }
+    return new Promise((resolve, reject) => this.#calls.push({ operation, resolve, reject }));
+  }
+}
+
+/** Encodes all of a call's operations, or throws and leaves the encoder unchanged. */
+function append(encoder: Encoder, fill: (encoder: Encoder) => void): void {
+  const before = encoder.length;
+  try {
+    fill(encoder);
+    checkLength("batch", encoder.length - before, MAX_BATCH_BYTES);
+  } catch (error) {
+    encoder.truncate(before);
+    throw error;
+  }
+}

@@ -1,0 +1,30 @@
+/** Encoding of the batches that callers pass. */
+
+import type { BatchOperation, Mode } from "../api/store.ts";
+import type { Encoder } from "./encoder.ts";
+import { check, invalid } from "./validate.ts";
+
+/**
+ * Encodes operations in their order. `numberOf` returns the number of a keyspace, or undefined if it
+ * is not one of this store.
+ */
+export function encodeBatch<M extends Mode>(
+  encoder: Encoder,
+  operations: Iterable<BatchOperation<M>>,
+  own: number,
+  numberOf: (keyspace: unknown) => number | undefined,
+): void {
+  const iterable = typeof operations?.[Symbol.iterator] === "function";
+  check("batch", operations, iterable, "an array of operations");
+  for (const operation of operations) {
+    const keyspace: unknown = operation?.keyspace;
+    const number = keyspace === undefined ? own : numberOf(keyspace);
+    if (number === undefined) throw invalid("batch", "keyspaces of this store", keyspace);
+    if (operation?.type === "put") encoder.put(number, operation.key, operation.value);
+    else if (operation?.type === "delete") encoder.delete(number, operation.key);
+    else {
+      const { type = operation } = (operation ?? {}) as { type?: unknown };
+      throw invalid("batch", 'operations of type "put" or "delete"', type);
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Keys, ranges and batches as the engine reads them, each in one buffer that is transferred between
+ * threads, not copied. Results are in byte-list.ts.
+ *
+ * - A byte string is its length (unsigned 32 bits, little-endian), then its bytes.
+ * - A list of keys is their byte strings.
+ * - A range is its two bounds: a byte 0 for an unbounded end, 1 for an inclusive or 2 for an exclusive
+ *   one, followed by the key unless it is 0.
+ * - A batch is encoded as in the engine's WAL. An operation is a byte 0 for a delete or 1 for a put,
+ *   the keyspace, the key and, for a put, the value; numbers and lengths are varints.
+ */
+
+import { type Bytes, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RangeOptions } from "../api/data.ts";
+import { InvalidArgumentError } from "../api/errors.ts";
+import { encodeInto, maxByteLength } from "./bytes.ts";
+
+/** The longest batch, in encoded bytes: keys, values, and up to 13 bytes per operation. */
+export const MAX_BATCH_BYTES: number = 128 << 20;
+
+const DELETE = 0;
+const PUT = 1;
+/** The size of a length that is not a varint. */
+const FIXED = 4;
+
+/** Encodes into a buffer that grows. */
+export class Encoder {
+  #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(256);
+  #length = 0;
+
+  /** Bytes encoded so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Discards everything after `length` bytes. */
+  truncate(length: number): void {
+    this.#length = length;
+  }
+
+  put(keyspace: number, key: Bytes, value: Bytes): void {
+    this.#operation(PUT, keyspace, key);
+    this.#byteString("value", value, MAX_VALUE_BYTES);
+  }
+
+  delete(keyspace: number, key: Bytes): void {
+    this.#operation(DELETE, keyspace, key);
+  }
+
+  key(key: Bytes): void {
+    this.#byteString("key", key, MAX_KEY_BYTES, FIXED);
+  }
+
+  /** A bound of a range, given by at most one of two options called `names`. */
+  bound(names: string, included: Bytes | undefined, excluded: Bytes | undefined): void {
+    if (included !== undefined && excluded !== undefined) {
+      throw new InvalidArgumentError(`range: expected one of ${names}, found both`);
+    }
+    this.#reserve(1);
+    const key = included ?? excluded;
+    this.#bytes[this.#length++] = key === undefined ? 0 : included === undefined ? 2 : 1;
+    if (key !== undefined) this.key(key);
+  }
+
+  /** Everything encoded so far, as a view of the encoder's buffer. */
+  bytes(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #operation(kind: number, keyspace: number, key: Bytes): void {
+    this.#reserve(6);
+    this.#bytes[this.#length++] = kind;
+    this.#length = putVarint(this.#bytes, this.#length, keyspace);
+    this.#byteString("key", key, MAX_KEY_BYTES);
+  }
+
+  /** Appends a byte string after its length, which takes `head` bytes or is a varint. */
+  #byteString(what: string, content: Bytes, limit: number, head?: number): void {
+    this.#reserve(8 + maxByteLength(what, content, limit));
+    const at = this.#length;
+    // A string has at least one byte for each character, and usually exactly one.
+    const start = at + (head ?? varintBytes(content.length));
+    const length = encodeInto(what, content, limit, this.#bytes, start);
+    this.#length = start + length;
+    if (head === undefined) this.#varint(at, start, length);
+    else for (let i = 0; i < head; i++) this.#bytes[at + i] = length >>> (8 * i);
+  }
+
+  /** Writes the varint `length` at `at`, before the bytes at `start`. */
+  #varint(at: number, start: number, length: number): void {
+    const end = at + varintBytes(length);
+    if (end !== start) {
+      this.#bytes.copyWithin(end, start, start + length);
+      this.#length += end - start;
+    }
+    putVarint(this.#bytes, at, length);
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more;
+    if (needed <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+    grown.set(this.bytes());
+    this.#bytes = grown;
+  }
+}
+
+/** Encodes a range. */
+export function encodeRange({ gte, gt, lte, lt }: RangeOptions): Uint8Array<ArrayBuffer> {
+  const encoder = new Encoder();
+  encoder.bound("gte and gt", gte, gt);
+  encoder.bound("lte and lt", lte, lt);
+  return encoder.bytes();
+}
+
+function varintBytes(value: number): number {
+  let bytes = 1;
+  while ((value >>>= 7) > 0) bytes += 1;
+  return bytes;
+}
+
+/** Writes a varint, seven bits per byte, lowest first; returns its end. */
+function putVarint(bytes: Uint8Array, at: number, value: number): number {
+  while (value >= 0x80) {
+    bytes[at++] = value | 0x80;
+    value >>>= 7;
+  }
+  bytes[at++] = value;
+  return at;
+}

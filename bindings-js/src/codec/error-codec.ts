@@ -1,0 +1,104 @@
+/** Errors as they are sent from the worker to the page, and conversion of foreign exceptions. */
+
+import {
+  AbortError,
+  BusyError,
+  ClosedError,
+  CorruptError,
+  EngineError,
+  type ErrorCode,
+  InvalidArgumentError,
+  IoError,
+  NewerFormatError,
+  NotFoundError,
+  QuotaError,
+  TerraneError,
+  UnavailableError,
+} from "../api/errors.ts";
+
+const classes = {
+  busy: BusyError,
+  unavailable: UnavailableError,
+  quota: QuotaError,
+  corrupt: CorruptError,
+  closed: ClosedError,
+  aborted: AbortError,
+  "invalid-argument": InvalidArgumentError,
+  "not-found": NotFoundError,
+  "newer-format": NewerFormatError,
+  io: IoError,
+  engine: EngineError,
+};
+
+/** An error as a message carries it: structured cloning does not preserve classes. */
+export interface EncodedError {
+  code: ErrorCode;
+  message: string;
+  cause?: unknown;
+  /** Of damage: the file and the position in it. */
+  file?: string;
+  offset?: number;
+}
+
+/** Decodes an error as an instance of its class. */
+export function decodeError(encoded: EncodedError): TerraneError {
+  return new classes[encoded.code](encoded.message, encoded);
+}
+
+/** Encodes an exception that was caught. */
+export function encodeError(thrown: unknown): EncodedError {
+  if (isEncodedError(thrown)) {
+    const encoded: EncodedError = { code: thrown.code, message: thrown.message };
+    if (thrown.cause !== undefined) encoded.cause = thrown.cause;
+    if (thrown.file !== undefined) encoded.file = thrown.file;
+    if (thrown.offset !== undefined) encoded.offset = thrown.offset;
+    return encoded;
+  }
+  if (thrown instanceof Error || thrown instanceof DOMException) {
+    const { name, message } = thrown;
+    return { code: codeOf(name), message: `${name}: ${message}`, cause: thrown };
+  }
+  return { code: "engine", message: String(thrown) };
+}
+
+/** Converts an exception that was caught into an error of this package. */
+export function toError(thrown: unknown): TerraneError {
+  return thrown instanceof TerraneError ? thrown : decodeError(encodeError(thrown));
+}
+
+/** Awaits `body`; whatever it throws becomes an error of this package. */
+export async function wrapErrors<T>(body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    throw toError(error);
+  }
+}
+
+/** Whether an exception carries one of this package's codes. */
+export function isEncodedError(value: unknown): value is EncodedError {
+  if (typeof value !== "object" || value === null || !("code" in value)) return false;
+  return typeof value.code === "string" && Object.hasOwn(classes, value.code);
+}
+
+function codeOf(exception: string): ErrorCode {
+  switch (exception) {
+    case "QuotaExceededError":
+      return "quota";
+    case "NoModificationAllowedError":
+      return "busy";
+    case "NotFoundError":
+      return "not-found";
+    case "SecurityError":
+    case "NotAllowedError":
+      return "unavailable";
+    case "CompileError":
+    case "LinkError":
+    case "RuntimeError":
+    case "RangeError":
+    case "TypeError":
+      return "engine";
+    default:
+      return "io";
+  }
+}

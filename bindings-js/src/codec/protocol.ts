@@ -1,0 +1,199 @@
+/**
+ * The messages between client and worker. A message carries many requests or many replies; a reply
+ * has the id of its request. Keys, values, ranges and batches are encoded (encoder.ts). The client
+ * assigns the numbers of keyspaces, snapshots and scans, so that it can use them at once; 0 is the
+ * default keyspace, and no snapshot.
+ */
+
+import type { EncodedError } from "./error-codec.ts";
+
+/** Identifies a store, and who requests it. */
+export interface StoreRequest {
+  /** The store's name. */
+  name: string;
+  /** The page that opens it, for the error of a second opener. */
+  page: string;
+  /** Identifies the client among those that may hold the store. */
+  client: string;
+  /** How long to wait for another holder, in milliseconds. */
+  timeout: number;
+}
+
+/** How to open a store. */
+export interface OpenRequest extends StoreRequest {
+  storage: "opfs" | "memory";
+  /** Whether to create the store if it does not exist. */
+  create: boolean;
+  /** The longest time before a buffered write is synced, in milliseconds. */
+  syncInterval: number;
+  /** The module or its URL, if it is not beside the worker's script. */
+  wasm: string | WebAssembly.Module | undefined;
+  /** Whether to fail if the store exists. */
+  errorIfExists: boolean;
+  /** Options of the engine, which has its own defaults; the policy is JSON. */
+  memtableBytes: number | undefined;
+  cacheBytes: number | undefined;
+  policy: string | undefined;
+  /** Whether the default keyspace keeps its current policy. */
+  keepPolicy: boolean;
+}
+
+/** The entries that a scan returns; the limit is Infinity if there is none. */
+export interface ScanRequest {
+  keyspace: number;
+  snapshot: number;
+  range: Uint8Array;
+  reverse: boolean;
+  limit: number;
+}
+
+/** The methods of the engine's store. The strings that they return are JSON. */
+export interface Methods {
+  approximate_size(keyspace: number, range: Uint8Array): number;
+  check(): string;
+  compact_range(keyspace: number, range: Uint8Array): void;
+  drop_keyspace(name: string): boolean;
+  /** Deletes what recovery has quarantined; returns its size in bytes. */
+  drop_quarantined(): number;
+  flush(): void;
+  /** Opens a keyspace under a number; returns the engine's id. */
+  keyspace(keyspace: number, name: string, create: boolean, policy?: string): number;
+  /** Opens the keyspace with that id under a number, if it still exists. */
+  restore_keyspace(keyspace: number, id: number): void;
+  keyspaces(): string;
+  levels(keyspace: number): string;
+  policy(keyspace: number): string;
+  /** Releases a snapshot. */
+  release(snapshot: number): void;
+  set_policy(keyspace: number, policy: string): void;
+  /** Takes a snapshot under a number. */
+  snapshot(snapshot: number): void;
+  stats(): string;
+  sync(): void;
+  /** Traces a get. */
+  trace(keyspace: number, snapshot: number, key: Uint8Array): string;
+  /** Traces a scan's seek to its first entry. */
+  trace_scan(keyspace: number, snapshot: number, range: Uint8Array, reverse: boolean): string;
+}
+
+/** The name of a method of the engine's store. */
+export type Method = keyof Methods;
+
+/** The arguments of a method. */
+export type Arguments<M extends Method> = Parameters<Methods[M]>;
+
+/** What a call of a method resolves to. */
+export type Returned<M extends Method> = Promise<ReturnType<Methods[M]>>;
+
+/** A call of the engine's store. */
+export interface Call {
+  op: "call";
+  method: Method;
+  args: unknown[];
+}
+
+/** What a worker does. */
+export type Operation =
+  | ({ op: "open" } & OpenRequest)
+  /** Commits a batch; if `sync`, the reply waits until it is durable. */
+  | { op: "write"; batch: Uint8Array; sync: boolean }
+  /** Looks keys up. */
+  | { op: "get"; keyspace: number; snapshot: number; keys: Uint8Array }
+  /** Starts a scan under a number. */
+  | ({ op: "scan"; scan: number } & ScanRequest)
+  /** Reads the next entries: at least one, then as many as fit into so many bytes. */
+  | { op: "page"; scan: number; bytes: number; keys: boolean; values: boolean }
+  | { op: "count"; scan: number; entries: number }
+  | { op: "endScan"; scan: number }
+  | Call
+  /** Turns events on or off. */
+  | { op: "listen"; on: boolean }
+  /** Copies the store to another name on this origin. */
+  | ({ op: "checkpoint" } & StoreRequest)
+  /** Exports the store as a file, which exists until `endExport`. */
+  | { op: "export" }
+  | { op: "endExport"; file: string }
+  /** Starts a new store from a file, whose bytes follow. */
+  | ({ op: "import" } & OpenRequest)
+  | { op: "importBytes"; bytes: Uint8Array }
+  /** Finishes the import, or cancels it if the file is not `complete`. */
+  | { op: "endImport"; complete: boolean }
+  /** Syncs, and closes the store after everything in progress. */
+  | { op: "close" }
+  /** Syncs at once, aborts long calls, and closes the store. */
+  | { op: "suspend" }
+  /** Deletes a store that is not open. */
+  | ({ op: "destroy" } & StoreRequest);
+
+/** A worker's first operation. */
+export type FirstOperation = Extract<Operation, { op: "open" | "import" | "destroy" }>;
+
+/** An operation on an open store. */
+export type StoreOperation = Exclude<
+  Operation,
+  FirstOperation | { op: "importBytes" } | { op: "endImport" }
+>;
+
+/** An operation with its id. */
+export type Request = Operation & { id: number };
+
+/** A page of a scan. */
+export interface Page {
+  /** The byte lists of a projection. */
+  bytes: Uint8Array;
+  /** Whether the scan ended with this page. */
+  done: boolean;
+}
+
+/** What one step of counting found. */
+export interface Counted {
+  entries: number;
+  done: boolean;
+}
+
+/** A store as a file. */
+export interface Exported {
+  blob: Blob;
+  /** Its name for `endExport`; undefined if it occupies no storage. */
+  file: string | undefined;
+}
+
+/** The result of a request. */
+export type Outcome = { value: unknown } | { error: EncodedError };
+
+/**
+ * The reply to the request with that id. Replies with the id 0 belong to no request: they carry
+ * events, each as JSON, or the error after which the worker does nothing more.
+ */
+export type Reply = Outcome & { id: number };
+
+/** The name of the lock that a store's holder has. */
+export function storeLock(name: string): string {
+  return `terrane:${name}`;
+}
+
+/** What the holder says about itself, in the name of a second lock. */
+export interface LockHolder {
+  name: string;
+  page: string;
+  client: string;
+  /** When it opened the store, in ISO 8601. */
+  since: string;
+}
+
+const HOLDER = "terrane-holder:";
+
+/** The name of the lock that describes the holder of a store. */
+export function holderLock(holder: LockHolder): string {
+  return HOLDER + JSON.stringify(holder);
+}
+
+/** Parses the name of such a lock; undefined for any other lock. */
+export function parseHolder(lock: string | undefined): LockHolder | undefined {
+  if (!lock?.startsWith(HOLDER)) return undefined;
+  try {
+    return JSON.parse(lock.slice(HOLDER.length)) as LockHolder;
+  } catch {
+    return undefined;
+  }
+}

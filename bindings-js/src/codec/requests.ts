@@ -1,0 +1,162 @@
+/** Options and arguments, validated and turned into requests. */
+
+import type { Encoding } from "../api/data.ts";
+import type {
+  Durability,
+  Encodings,
+  EntriesOptions,
+  KeyspaceOptions,
+  StoreOptions,
+  WriteOptions,
+} from "../api/options.ts";
+import type { Policy } from "../api/policies.ts";
+import { encodeRange } from "./encoder.ts";
+import { toJson } from "./json.ts";
+import type { OpenRequest, ScanRequest, StoreRequest } from "./protocol.ts";
+import { check, invalid, isTagged, oneOf } from "./validate.ts";
+
+/** What applies to calls that do not say otherwise. */
+export interface Defaults<K extends Encoding, V extends Encoding> {
+  durability: Durability;
+  keyEncoding: K;
+  valueEncoding: V;
+}
+
+const DEFAULT_TIMEOUT = 5000;
+/** The longest delay of a timer. */
+const MAX_TIME = 2 ** 31 - 1;
+const MIN_MEMTABLE_BYTES = 64 << 10;
+/** The most that one option may use of the module's 4 GiB of memory. */
+const MAX_BYTES = 1 << 30;
+
+/** Identifies this page or worker among those that may hold a store. */
+const client: string = globalThis.crypto?.randomUUID?.() ?? "";
+
+/** Identifies the store of that name and this client. */
+export function toStoreRequest(name: string, timeout: number = DEFAULT_TIMEOUT): StoreRequest {
+  checkName("name", name, /^[^/\\\0]{1,100}$/u, "1 to 100 characters without slashes");
+  check("name", name, name !== "." && name !== "..", "a name other than . and ..");
+  // The URL without its query, which may be private; that of a worker from a blob says nothing.
+  const { origin = "", pathname = "", protocol } = globalThis.location ?? {};
+  const page = protocol === "blob:" ? origin : origin + pathname;
+  return { name, client, page, timeout: checkTime("timeout", timeout) };
+}
+
+/** The options as the engine's thread gets them. */
+export function toRequest<K extends Encoding, V extends Encoding>(
+  name: string,
+  options: StoreOptions<K, V>,
+): OpenRequest {
+  const { storage = "opfs", create = true, errorIfExists = false, wasm, policy } = options;
+  return {
+    ...toStoreRequest(name, options.timeout),
+    storage: oneOf("storage", storage, "opfs", "memory"),
+    create: checkBoolean("create", create),
+    syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),
+    wasm: toModule(wasm),
+    keepPolicy: false,
+    errorIfExists: checkBoolean("errorIfExists", errorIfExists),
+    memtableBytes: checkBytes("memtableBytes", options.memtableBytes, MIN_MEMTABLE_BYTES),
+    cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
+    policy: policy === undefined ? undefined : toPolicy(policy),
+  };
+}
+
+/** What applies to calls that do not say otherwise. */
+export function toDefaults<K extends Encoding, V extends Encoding>(
+  options: StoreOptions<K, V>,
+): Defaults<K, V> {
+  return {
+    durability: toDurability(options, "buffered"),
+    ...toEncodings(options, { keyEncoding: "utf8" as K, valueEncoding: "utf8" as V }),
+  };
+}
+
+/** The encodings of a call or a keyspace. */
+export function toEncodings<K extends Encoding, V extends Encoding>(
+  { keyEncoding, valueEncoding }: Encodings<K, V>,
+  defaults: { keyEncoding: Encoding; valueEncoding: Encoding },
+): { keyEncoding: K; valueEncoding: V } {
+  return {
+    keyEncoding: toEncoding("keyEncoding", keyEncoding ?? (defaults.keyEncoding as K)),
+    valueEncoding: toEncoding("valueEncoding", valueEncoding ?? (defaults.valueEncoding as V)),
+  };
+}
+
+/** The encoding of a call. */
+export function toEncoding<E extends Encoding>(what: string, encoding: E): E {
+  return oneOf<Encoding>(what, encoding, "utf8", "binary") as E;
+}
+
+/** When a write completes. */
+export function toDurability({ durability }: WriteOptions, byDefault: Durability): Durability {
+  return oneOf("durability", durability ?? byDefault, "sync", "buffered");
+}
+
+/** How to open a keyspace: its name, whether to create it, and its policy as JSON. */
+export function toKeyspace<K extends Encoding, V extends Encoding>(
+  name: string,
+  { create = true, policy }: KeyspaceOptions<K, V>,
+): [name: string, create: boolean, policy: string | undefined] {
+  const json = policy === undefined ? undefined : toPolicy(policy);
+  return [checkKeyspaceName(name), checkBoolean("create", create), json];
+}
+
+/** A policy as the engine parses it. */
+export function toPolicy(policy: Policy): string {
+  if (typeof policy === "string") return toJson({ policy });
+  const valid = typeof policy === "object" && policy !== null;
+  return toJson(check("policy", policy, valid, "a name or an object"));
+}
+
+/** Throws if it is not a valid name of a keyspace. */
+export function checkKeyspaceName(name: string): string {
+  return checkName("keyspace", name, /^.{1,255}$/su, "1 to 255 characters");
+}
+
+/** The entries that an iteration returns. */
+export function toScan(
+  { keyspace, snapshot }: { keyspace: number; snapshot: number },
+  options: EntriesOptions<Encoding, Encoding>,
+): ScanRequest {
+  const { reverse = false, limit = Infinity } = options;
+  const valid = limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0);
+  return {
+    keyspace,
+    snapshot,
+    range: encodeRange(options),
+    reverse: checkBoolean("reverse", reverse),
+    limit: check("limit", limit, valid, "an integer of at least 0"),
+  };
+}
+
+/** The module, or its absolute URL. */
+function toModule(wasm: StoreOptions["wasm"]): string | WebAssembly.Module | undefined {
+  if (wasm === undefined || isTagged<WebAssembly.Module>(wasm, "WebAssembly.Module")) return wasm;
+  try {
+    if (typeof wasm === "string" || isTagged(wasm, "URL")) {
+      return new URL(wasm, globalThis.location?.href).href;
+    }
+  } catch {
+    // Reported below.
+  }
+  throw invalid("wasm", "a URL or a WebAssembly.Module", wasm);
+}
+
+function checkName(what: string, name: string, pattern: RegExp, expected: string): string {
+  return check(what, name, typeof name === "string" && pattern.test(name), expected);
+}
+
+function checkBoolean(what: string, value: boolean): boolean {
+  return check(what, value, typeof value === "boolean", "true or false");
+}
+
+function checkTime(what: string, time: number): number {
+  const valid = typeof time === "number" && time >= 0 && time <= MAX_TIME;
+  return check(what, time, valid, `0 to ${MAX_TIME} milliseconds`);
+}
+
+function checkBytes(what: string, bytes: number | undefined, min: number): number | undefined {
+  const valid = Number.isSafeInteger(bytes) && bytes! >= min && bytes! <= MAX_BYTES;
+  return check(what, bytes, bytes === undefined || valid, `${min} to ${MAX_BYTES} bytes`);
+}

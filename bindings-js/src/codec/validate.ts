@@ -1,0 +1,45 @@
+/** Validation of arguments: errors say what was expected and what was found. */
+
+import { InvalidArgumentError } from "../api/errors.ts";
+
+/** The error for an invalid argument. */
+export function invalid(what: string, expected: string, found: unknown): InvalidArgumentError {
+  return new InvalidArgumentError(`${what}: expected ${expected}, found ${describe(found)}`);
+}
+
+/** Returns the argument, or throws if it is not `valid`. */
+export function check<T>(what: string, value: T, valid: boolean, expected: string): T {
+  if (valid) return value;
+  throw invalid(what, expected, value);
+}
+
+/** Returns the argument, or throws if it is not one of two strings. */
+export function oneOf<T extends string>(what: string, value: T, first: T, second: T): T {
+  if (value === first || value === second) return value;
+  throw invalid(what, `"${first}" or "${second}"`, value);
+}
+
+/** Throws if a length exceeds its limit. */
+export function checkLength(what: string, found: number, limit: number): void {
+  if (found > limit) throw invalid(what, `at most ${limit} bytes`, found);
+}
+
+/** Whether a value is an instance of a built-in class, also one of another frame. */
+export function isTagged<T>(value: unknown, name: string): value is T {
+  return Object.prototype.toString.call(value) === `[object ${name}]`;
+}
+
+/** Whether a value is a `Uint8Array`, also one of another frame. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return (
+    value instanceof Uint8Array || (ArrayBuffer.isView(value) && isTagged(value, "Uint8Array"))
+  );
+}
+
+/** A primitive as it is written in code, or the class of an object. */
+function describe(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  return value.constructor?.name ?? "an object";
+}

@@ -1,0 +1,173 @@
+/**
+ * Copies of whole stores: to another name on the origin, to a file, and from a file. A file is a volume
+ * with a single backing file, which native programs can open. Until it is complete it is kept beside
+ * the store's own files; opening the store removes the leftovers of interrupted copies.
+ */
+
+import { import_file, type Steps } from "../../wasm/terrane.js";
+import { AbortError, IoError } from "../api/errors.ts";
+import { toError } from "../codec/error-codec.ts";
+import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
+import { invalid } from "../codec/validate.ts";
+import { removeDirectory, retryWhileLocked } from "./directory.ts";
+import type { Engine } from "./engine.ts";
+import { callModule, load, release } from "./module.ts";
+import { type FileUser, OpfsFiles } from "./opfs-files.ts";
+import { runSteps, StartedTask, type StepRunner } from "./tasks.ts";
+
+/** Numbers this worker's export files. */
+let nextFile = 1;
+
+/**
+ * Starts to copy a store to another name on this origin, which no store may have. While another page
+ * holds that name, the start is delayed, and the copy includes the writes until then.
+ */
+export async function checkpoint(engine: Engine, target: StoreRequest): Promise<StartedTask<void>> {
+  try {
+    return copyTo(engine, target, await OpfsFiles.acquire({ ...target, timeout: 0 }, true));
+  } catch (error) {
+    if (target.timeout === 0 || toError(error).code !== "busy") throw error;
+    const later = OpfsFiles.acquire(target, true, engine.aborted);
+    return new StartedTask(later.then((files) => copyTo(engine, target, files).end));
+  }
+}
+
+function copyTo(engine: Engine, target: StoreRequest, files: OpfsFiles): StartedTask<void> {
+  const isNew = files.isEmpty;
+  return startCopy(engine, files.handles, async (copied, user) => {
+    await files.release(user);
+    if (!copied && isNew) await removeDirectory(target).catch(toError);
+  });
+}
+
+/** Starts to export a store into a file; a store in memory, into memory. */
+export async function exportFile(engine: Engine): Promise<StartedTask<Exported>> {
+  const { files } = engine;
+  if (files === undefined) {
+    const steps = engine.call((store) => store.bytes());
+    const bytes = runSteps(engine, steps).finally(() => release(steps));
+    const toBlob = (bytes: unknown) => new Blob([bytes as Uint8Array<ArrayBuffer>]);
+    return new StartedTask(bytes.then((bytes) => ({ blob: toBlob(bytes), file: undefined })));
+  }
+  const file = `export-${nextFile++}`;
+  const handle = await files.directory.getFileHandle(file, { create: true });
+  const access = await handle.createSyncAccessHandle();
+  const { end } = startCopy(engine, [access], async (copied, user) => {
+    await files.free(user, { free: () => access.close() });
+    if (!copied) await files.directory.removeEntry(file).catch(toError);
+  });
+  return new StartedTask(end.then(async () => ({ blob: await handle.getFile(), file })));
+}
+
+/**
+ * Starts to copy the store as it is now. `finish` is called at the end, with whether the copy is
+ * complete, and with what has the files open.
+ */
+function startCopy(
+  engine: Engine,
+  handles: FileSystemSyncAccessHandle[],
+  finish: (copied: boolean, user: FileUser) => Promise<void>,
+): StartedTask<void> {
+  const copy = async () => {
+    let copied = false;
+    let steps: Steps | undefined;
+    try {
+      steps = engine.call((store) => store.checkpoint(handles));
+      await runSteps(engine, steps);
+      copied = true;
+    } finally {
+      await finish(copied, { free: () => release(steps) });
+    }
+  };
+  return new StartedTask(copy());
+}
+
+/** Deletes an exported file. */
+export async function endExport(engine: Engine, file: string): Promise<void> {
+  await engine.files?.directory.removeEntry(file);
+}
+
+/** The import of a store from the bytes of a file. */
+export class Import implements StepRunner {
+  readonly #request: OpenRequest;
+  readonly #files: OpfsFiles;
+  readonly #file: FileSystemSyncAccessHandle;
+  #length = 0;
+  #complete = true;
+  #ending: Promise<void> | undefined;
+
+  private constructor(request: OpenRequest, files: OpfsFiles, file: FileSystemSyncAccessHandle) {
+    this.#request = request;
+    this.#files = files;
+    this.#file = file;
+  }
+
+  /** Acquires the files, in which there must be no store. */
+  static async start(request: OpenRequest): Promise<Import> {
+    const [, files] = await Promise.all([load(request.wasm), OpfsFiles.acquire(request, true)]);
+    try {
+      const { directory, handles } = files;
+      // While this file exists, there is no store: an interrupted import left it.
+      const leftover = await directory.getFileHandle("import").catch(() => undefined);
+      if (!leftover && !files.isEmpty) throw invalid("name", "one that no store has", request.name);
+      const handle = await directory.getFileHandle("import", { create: true });
+      const access = await retryWhileLocked(() => handle.createSyncAccessHandle(), request.timeout);
+      for (const file of [access, ...handles]) file.truncate(0);
+      return new Import(request, files, access);
+    } catch (error) {
+      await files.release();
+      throw error;
+    }
+  }
+
+  /** Writes the next bytes of the file. */
+  write(bytes: Uint8Array): void {
+    const written = this.#file.write(bytes as Uint8Array<ArrayBuffer>, { at: this.#length });
+    if (written !== bytes.length) {
+      throw new IoError(`short write of import: expected ${bytes.length} bytes, moved ${written}`);
+    }
+    this.#length += written;
+  }
+
+  /**
+   * Turns the file into a store if it is complete; otherwise, or if that fails, leaves nothing behind. A
+   * second call can cancel the import while the store is being made.
+   */
+  end(complete: boolean): Promise<void> {
+    this.#complete &&= complete;
+    return (this.#ending ??= this.#end());
+  }
+
+  async #end(): Promise<void> {
+    let made = false;
+    let steps: Steps | undefined;
+    try {
+      if (this.#complete) {
+        steps = callModule(() => import_file(this.#file, this.#files.handles));
+        await runSteps(this, steps);
+        made = true;
+      }
+    } finally {
+      await this.#files.free({ free: () => release(steps) }, { free: () => this.#file.close() });
+      const cleaned = made ? this.#files.removeLeftovers() : Promise.resolve();
+      await cleaned.finally(() => this.#files.release());
+      if (!made) await removeDirectory(this.#request).catch(toError);
+    }
+  }
+
+  step<T>(body: () => T): T {
+    if (!this.#complete) throw new AbortError("the import was aborted");
+    return callModule(body);
+  }
+
+  turn(): Promise<void> {
+    const { port1, port2 } = new MessageChannel();
+    return new Promise((resolve) => {
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+      port2.postMessage(undefined);
+    });
+  }
+}

@@ -1,0 +1,81 @@
+/** A store's directory: `terrane/<name>` in the origin private file system. */
+
+import { NotFoundError, UnavailableError } from "../api/errors.ts";
+import type { StoreRequest } from "../codec/protocol.ts";
+
+const ROOT = "terrane";
+/** The delay between attempts in milliseconds: doubled each time, up to the maximum. */
+const FIRST_DELAY = 10;
+const MAX_DELAY = 250;
+
+/** Opens a store's directory. */
+export async function directoryOf(
+  name: string,
+  create: boolean,
+): Promise<FileSystemDirectoryHandle> {
+  const root = await rootDirectory(create);
+  try {
+    return await root.getDirectoryHandle(name, { create });
+  } catch (cause) {
+    throw isDomException(cause, "NotFoundError") ? noStore(name, cause) : cause;
+  }
+}
+
+/** Deletes a store's directory, if it exists. */
+export async function removeDirectory({ name, timeout }: StoreRequest): Promise<void> {
+  try {
+    const root = await rootDirectory(false);
+    await retryWhileLocked(() => root.removeEntry(name, { recursive: true }), timeout);
+  } catch (error) {
+    if (!isDomException(error, "NotFoundError") && !(error instanceof NotFoundError)) throw error;
+  }
+}
+
+/**
+ * Retries while another handle on the file is open, for `timeout` milliseconds, unless the signal is
+ * aborted first.
+ */
+export async function retryWhileLocked<T>(
+  attempt: () => Promise<T>,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<T> {
+  const end = performance.now() + timeout;
+  for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, MAX_DELAY)) {
+    signal?.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isDomException(error, "NoModificationAllowedError") || performance.now() >= end)
+        throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, delay));
+  }
+}
+
+async function rootDirectory(create: boolean): Promise<FileSystemDirectoryHandle> {
+  let storage: FileSystemDirectoryHandle;
+  try {
+    storage = await navigator.storage.getDirectory();
+  } catch (cause) {
+    throw new UnavailableError(
+      `the browser denied access to its private file system, as in private mode: ${cause}`,
+      { cause },
+    );
+  }
+  try {
+    return await storage.getDirectoryHandle(ROOT, { create });
+  } catch (cause) {
+    throw isDomException(cause, "NotFoundError") ? noStore(ROOT, cause) : cause;
+  }
+}
+
+/** The error for a store that does not exist. */
+export function noStore(name: string, cause: unknown): NotFoundError {
+  return new NotFoundError(`there is no store "${name}" on this origin`, { cause });
+}
+
+/** Whether an exception is the browser's `DOMException` of that name. */
+export function isDomException(error: unknown, name: string): boolean {
+  return error instanceof DOMException && error.name === name;
+}

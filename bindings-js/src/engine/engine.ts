@@ -1,0 +1,207 @@
+/**
+ * An open store in the worker that owns its files: locks, files and engine, acquired and released
+ * together, and their upkeep.
+ *
+ * 1. A message to itself gets its turn after the messages that are already queued. In such turns
+ *    background jobs (flushes, compactions) run in slices.
+ * 2. Buffered writes are synced once the sync interval since the first of them has passed. That is
+ *    also when the files are verified to exist: a browser that clears an origin's storage leaves
+ *    open files usable.
+ */
+
+import { Store } from "../../wasm/terrane.js";
+import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
+import { toError } from "../codec/error-codec.ts";
+import type { OpenRequest } from "../codec/protocol.ts";
+import { callModule, load, release } from "./module.ts";
+import { OpfsFiles } from "./opfs-files.ts";
+
+/** Bytes of background work per turn. */
+const SLICE_BYTES = 256 << 10;
+
+/** Throws if a sequence number exceeds what a JavaScript number represents exactly. */
+function checkSequence(sequence: number): number {
+  if (Number.isSafeInteger(sequence)) return sequence;
+  throw new EngineError(`expected at most 2^53 batches in a store, found sequence ${sequence}`);
+}
+
+/** One open store. */
+export class Engine {
+  readonly #store: Store;
+  /** Undefined for a store in memory. */
+  readonly files: OpfsFiles | undefined;
+  readonly #turns: MessageChannel = new MessageChannel();
+  #turnScheduled = false;
+  /** Callers that wait for a turn. */
+  #waiting: (() => void)[] = [];
+  readonly #syncInterval: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failure: TerraneError | undefined;
+  readonly #aborter: AbortController = new AbortController();
+  /** Called at each turn, before background jobs. */
+  onTurn: () => void = () => undefined;
+  /** Called with the failure after which no more calls are accepted. */
+  onFailure: (failure: TerraneError) => void = () => undefined;
+
+  private constructor(store: Store, files: OpfsFiles | undefined, syncInterval: number) {
+    this.#store = store;
+    this.files = files;
+    this.#syncInterval = syncInterval;
+    this.#turns.port1.onmessage = () => this.#takeTurn();
+  }
+
+  /** Acquires the files and starts the engine; if that fails, releases everything. */
+  static async open(request: OpenRequest): Promise<Engine> {
+    const loading = load(request.wasm);
+    // It is awaited below, which throws its error.
+    loading.catch(() => undefined);
+    const persistent = request.storage === "opfs";
+    const files = persistent ? await OpfsFiles.acquire(request, request.create) : undefined;
+    let store: Store | undefined;
+    try {
+      await Promise.all([loading, files?.removeLeftovers("import")]);
+      const { create, errorIfExists, keepPolicy, memtableBytes, cacheBytes, policy } = request;
+      const handles = files?.handles ?? [];
+      const opened = callModule(() =>
+        Store.open(handles, create, errorIfExists, keepPolicy, memtableBytes, cacheBytes, policy),
+      );
+      store = opened;
+      // Not before: the file of an import means that there is no store yet.
+      await files?.removeLeftovers();
+      return new Engine(opened, files, request.syncInterval);
+    } catch (error) {
+      await files?.release({ free: () => release(store) });
+      throw error;
+    }
+  }
+
+  /** Whether it was closed or has failed. */
+  get closed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Aborted by `abort`. */
+  get aborted(): AbortSignal {
+    return this.#aborter.signal;
+  }
+
+  /** Aborts long calls with `reason`, those in progress and later ones. */
+  abort(reason: TerraneError): void {
+    this.#aborter.abort(reason);
+    this.#wake();
+  }
+
+  /** Runs a step of a long call. */
+  step<T>(body: () => T): T {
+    this.aborted.throwIfAborted();
+    return this.call(body);
+  }
+
+  /** Calls the store. */
+  call<T>(body: (store: Store) => T): T {
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      return callModule(() => body(this.#store));
+    } catch (error) {
+      if (error instanceof EngineError) this.#end(error);
+      throw error;
+    }
+  }
+
+  /** Commits an encoded batch, durable after the next sync. Returns its sequence number. */
+  write(batch: Uint8Array): number {
+    const sequence = this.call((store) => checkSequence(store.write(batch)));
+    this.scheduleTurn();
+    this.#timer ??= setTimeout(() => this.#upkeep(), this.#syncInterval);
+    return sequence;
+  }
+
+  /** Makes every earlier write durable. */
+  sync(): void {
+    this.call((store) => store.sync());
+  }
+
+  /**
+   * Syncs; later calls fail with `reason`. Files and locks are released at once if the files were just
+   * `verified`, and soon after otherwise.
+   */
+  close(reason: TerraneError, verified: boolean = false): void {
+    if (this.#failure instanceof ClosedError) return;
+    try {
+      this.sync();
+    } finally {
+      this.#end(reason, verified);
+    }
+  }
+
+  /** Fails, and accepts no more calls, if the files are gone. */
+  async verify(): Promise<void> {
+    try {
+      await this.files?.verify();
+    } catch (error) {
+      const failure = toError(error);
+      this.#end(failure);
+      throw failure;
+    }
+  }
+
+  async #upkeep(): Promise<void> {
+    this.#timer = undefined;
+    try {
+      this.sync();
+      await this.verify();
+    } catch {
+      // The next call reports it.
+    }
+  }
+
+  /** Schedules a turn. */
+  scheduleTurn(): void {
+    if (this.#turnScheduled) return;
+    this.#turnScheduled = true;
+    this.#turns.port2.postMessage(undefined);
+  }
+
+  /** Waits until queued messages and a slice of background jobs have had their turn. */
+  turn(): Promise<void> {
+    this.scheduleTurn();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #takeTurn(): void {
+    this.#turnScheduled = false;
+    this.onTurn();
+    try {
+      if (this.call((store) => store.run_jobs(SLICE_BYTES))) this.scheduleTurn();
+    } catch {
+      // The engine retries a job that failed; a write that depends on it fails.
+    }
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  #end(failure: TerraneError, verified: boolean = false): void {
+    const before = this.#failure;
+    this.#failure ??= failure;
+    if (before !== undefined) return;
+    if (!(failure instanceof ClosedError)) this.onFailure(failure);
+    clearTimeout(this.#timer);
+    this.#turns.port1.close();
+    this.#wake();
+    const user = { free: () => this.#free() };
+    if (this.files === undefined) user.free();
+    else if (verified) this.files.releaseNow(user);
+    else void this.files.release(user);
+  }
+
+  #free(): void {
+    try {
+      if (!(this.#failure instanceof EngineError)) this.#store.close();
+    } catch {
+      // The sync before has reported what could not be made durable.
+    }
+  }
+}

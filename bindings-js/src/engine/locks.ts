@@ -1,0 +1,100 @@
+/**
+ * A store's locks: its holder has the lock `terrane:<name>`, and a second lock whose name describes the
+ * holder. A page that is being closed may keep them for another two seconds, hence the timeout.
+ */
+
+import { isDomException } from "./directory.ts";
+import { BusyError, UnavailableError } from "../api/errors.ts";
+import { holderLock, parseHolder, storeLock, type StoreRequest } from "../codec/protocol.ts";
+
+/** A store's locks, acquired. */
+export interface HeldLocks {
+  /** The name of the lock that describes the holder. */
+  holderLock: string;
+  release: () => void;
+}
+
+/**
+ * Acquires a store's locks; after the timeout, fails with who has them. It fails at once if the signal is
+ * aborted.
+ */
+export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): Promise<HeldLocks> {
+  const { name, page, client, timeout } = store;
+  const lockName = storeLock(name);
+  // A free lock is acquired however short the timeout: granting it takes time, too.
+  const release = await request(lockName, { ifAvailable: true })
+    .catch(() => requestWithin(lockName, timeout, signal))
+    .catch(async (cause: unknown) => {
+      signal?.throwIfAborted();
+      if (isDomException(cause, "TimeoutError")) {
+        throw new BusyError(await describeHolder(name, client), { cause });
+      }
+      throw new UnavailableError(`the browser refused a lock: ${cause}`, { cause });
+    });
+  const holder = holderLock({ name, page, client, since: new Date().toISOString() });
+  try {
+    const releaseHolder = await request(holder);
+    return {
+      holderLock: holder,
+      release: () => {
+        releaseHolder();
+        release();
+      },
+    };
+  } catch (cause) {
+    release();
+    throw new UnavailableError(`the browser refused a lock: ${cause}`, { cause });
+  }
+}
+
+/**
+ * Holds a lock for as long as this worker lives, so that the page can tell. Returns its name, or
+ * undefined where the browser has no locks.
+ */
+export async function holdLifeLock(): Promise<string | undefined> {
+  if (globalThis.navigator?.locks === undefined) return undefined;
+  const lock = `terrane-worker:${crypto.randomUUID()}`;
+  await request(lock);
+  return lock;
+}
+
+/** Requests a lock for that many milliseconds, unless the signal is aborted first. */
+async function requestWithin(
+  name: string,
+  timeout: number,
+  signal: AbortSignal | undefined,
+): Promise<() => void> {
+  const waiting = new AbortController();
+  const abort = () => waiting.abort(signal?.reason);
+  const expire = () => waiting.abort(new DOMException("the lock is held", "TimeoutError"));
+  const timer = setTimeout(expire, timeout);
+  signal?.addEventListener("abort", abort);
+  if (signal?.aborted) abort();
+  try {
+    return await request(name, { signal: waiting.signal });
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** Acquires a lock; the returned function releases it. */
+function request(name: string, options: LockOptions = {}): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const granted = (lock: Lock | null) => {
+      if (lock === null) throw new Error(`the lock ${name} is held`);
+      return new Promise<void>((release) => resolve(release));
+    };
+    navigator.locks.request(name, options, granted).catch(reject);
+  });
+}
+
+/** The error message for a second opener. */
+async function describeHolder(name: string, client: string): Promise<string> {
+  // Where the query fails, it is only known that there is a holder.
+  const { held = [] } = await navigator.locks.query().catch(() => ({ held: [] }));
+  const owner = held.map((lock) => parseHolder(lock.name)).find((found) => found?.name === name);
+  if (owner === undefined) return `store "${name}" is held by another page of this origin`;
+  const where = owner.client === client ? "by this page itself" : `in another tab, ${owner.page}`;
+  return `store "${name}" is open ${where}, since ${owner.since}`;
+}

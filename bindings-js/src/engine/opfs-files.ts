@@ -1,0 +1,122 @@
+/** A store's files on the origin private file system, as a worker holds them. */
+
+import { directoryOf, isDomException, noStore, retryWhileLocked } from "./directory.ts";
+import { NotFoundError } from "../api/errors.ts";
+import { acquireLocks, type HeldLocks } from "./locks.ts";
+import type { StoreRequest } from "../codec/protocol.ts";
+
+/** The volume's backing files; separate, so that a WAL sync does not wait for table writes. */
+const FILES = ["journal", "log", "data"];
+
+/** Something that has files open until it is freed. */
+export interface FileUser {
+  free(): void;
+}
+
+/** Users whose files are gone. */
+const leaked: FileUser[] = [];
+/** Releases in progress. */
+const releasing: Set<Promise<void>> = new Set();
+
+/** A store's locks, directory and open files. */
+export class OpfsFiles {
+  /** The name of the lock that describes the holder. */
+  readonly holderLock: string;
+  readonly directory: FileSystemDirectoryHandle;
+  readonly handles: FileSystemSyncAccessHandle[];
+  readonly #release: () => void;
+
+  private constructor(
+    locks: HeldLocks,
+    directory: FileSystemDirectoryHandle,
+    handles: FileSystemSyncAccessHandle[],
+  ) {
+    this.holderLock = locks.holderLock;
+    this.#release = locks.release;
+    this.directory = directory;
+    this.handles = handles;
+  }
+
+  /** Acquires them all, unless the signal is aborted first; if that fails, releases them again. */
+  static async acquire(
+    request: StoreRequest,
+    create: boolean,
+    signal?: AbortSignal,
+  ): Promise<OpfsFiles> {
+    await allReleased();
+    const locks = await acquireLocks(request, signal);
+    const handles: FileSystemSyncAccessHandle[] = [];
+    try {
+      const directory = await directoryOf(request.name, create);
+      for (const file of FILES) {
+        const handle = await directory.getFileHandle(file, { create });
+        const open = () => handle.createSyncAccessHandle();
+        handles.push(await retryWhileLocked(open, request.timeout, signal));
+      }
+      return new OpfsFiles(locks, directory, handles);
+    } catch (error) {
+      close(handles);
+      locks.release();
+      throw isDomException(error, "NotFoundError") ? noStore(request.name, error) : error;
+    }
+  }
+
+  /** Whether nothing was ever written to them. */
+  get isEmpty(): boolean {
+    return this.handles.every((handle) => handle.getSize() === 0);
+  }
+
+  /** Removes what interrupted copies left behind, except for the file `kept`. */
+  async removeLeftovers(kept?: string): Promise<void> {
+    for await (const file of this.directory.keys()) {
+      if (!FILES.includes(file) && file !== kept) await this.directory.removeEntry(file);
+    }
+  }
+
+  /** Fails if the files no longer exist. */
+  async verify(): Promise<void> {
+    try {
+      for (const file of FILES) await this.directory.getFileHandle(file);
+    } catch (cause) {
+      throw new NotFoundError("the store's files were removed underneath it", { cause });
+    }
+  }
+
+  /**
+   * Frees users of these files. Chromium hangs when a file is closed that was removed together with its
+   * origin's storage: users of such files are leaked instead.
+   */
+  async free(...users: FileUser[]): Promise<void> {
+    const exist = await this.verify().then(
+      () => true,
+      () => false,
+    );
+    if (exist) for (const user of users) user.free();
+    else leaked.push(...users);
+  }
+
+  /** Releases everything: `users`, the files if they still exist, and the locks. */
+  async release(...users: FileUser[]): Promise<void> {
+    const released = this.free(...users, { free: () => close(this.handles) }).finally(
+      this.#release,
+    );
+    releasing.add(released);
+    await released.finally(() => releasing.delete(released));
+  }
+
+  /** Releases everything at once; the files must have been verified just before. */
+  releaseNow(user: FileUser): void {
+    user.free();
+    close(this.handles);
+    this.#release();
+  }
+}
+
+/** Waits for the releases in progress. */
+export async function allReleased(): Promise<void> {
+  await Promise.allSettled(releasing);
+}
+
+function close(handles: FileSystemSyncAccessHandle[]): void {
+  for (const handle of handles) handle.close();
+}

@@ -1,0 +1,42 @@
+/** Long calls of the engine, which run in steps so that others get their turns in between. */
+
+import type { Steps, Store } from "../../wasm/terrane.js";
+import type { Engine } from "./engine.ts";
+import { release } from "./module.ts";
+
+/** A long call that has started: later writes do not affect its result. */
+export class StartedTask<T> {
+  readonly end: Promise<T>;
+
+  constructor(end: Promise<T>) {
+    this.end = end;
+  }
+}
+
+/** Runs steps: calls the module, unless the task was aborted, and yields to others in between. */
+export interface StepRunner {
+  step<T>(body: () => T): T;
+  turn(): Promise<void>;
+}
+
+/** Runs all steps, yielding in between; returns the call's result. */
+export async function runSteps(runner: StepRunner, steps: Steps): Promise<unknown> {
+  for (;;) {
+    const result: unknown = runner.step(() => steps.step());
+    if (result !== undefined) return result;
+    await runner.turn();
+  }
+}
+
+/** Runs all steps at once; returns the call's result. */
+export function runToEnd(engine: Engine, start: (store: Store) => Steps): unknown {
+  const steps = engine.call(start);
+  let result: unknown;
+  try {
+    while (result === undefined) result = engine.call(() => steps.step());
+  } finally {
+    release(steps);
+  }
+  engine.scheduleTurn();
+  return result;
+}

@@ -1,0 +1,18 @@
+/** What the browser offers. */
+
+import { UnavailableError } from "../api/errors.ts";
+
+/** Throws, with the reason, where there is no private file system. */
+export function checkPrivateFiles(): void {
+  if (typeof isSecureContext === "undefined") throw unavailable("this is no page of a browser");
+  if (!isSecureContext) throw unavailable("the page was not loaded over HTTPS");
+  if (typeof navigator.storage?.getDirectory !== "function") {
+    throw unavailable("the browser has no origin private file system");
+  }
+  if (navigator.locks === undefined) throw unavailable("the browser has no Web Locks");
+}
+
+/** The error where no store can be opened. */
+export function unavailable(why: string): UnavailableError {
+  return new UnavailableError(`no store can be opened here: ${why}`);
+}

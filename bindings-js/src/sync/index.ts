@@ -1,0 +1,80 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/**
+ * Stores for a worker of your own: the engine runs in the calling worker, and every call that does not
+ * wait for files is synchronous. There are no messages, and few copies.
+ */
+
+import type { Encoding } from "../api/data.ts";
+import type { StoreOptions } from "../api/options.ts";
+import { toError, wrapErrors } from "../codec/error-codec.ts";
+import { toDefaults, toRequest, toStoreRequest } from "../codec/requests.ts";
+import { Import } from "../engine/backup.ts";
+import { destroyFiles } from "../engine/destroy.ts";
+import { Engine } from "../engine/engine.ts";
+import { abortable } from "../shared/abort.ts";
+import { checkPrivateFiles, unavailable } from "../shared/environment.ts";
+import { pipeImport } from "../shared/streams.ts";
+import { Db } from "./db.ts";
+
+export * from "../api/data.ts";
+export * from "../api/errors.ts";
+export type * from "../api/events.ts";
+export type * from "../api/options.ts";
+export type * from "../api/policies.ts";
+export type * from "../api/stats.ts";
+export type * from "../api/store.ts";
+export type * from "../api/trace.ts";
+export { Db } from "./db.ts";
+export { Keyspace } from "./keyspace.ts";
+export { Reader } from "./reader.ts";
+export { Snapshot } from "./snapshot.ts";
+
+/** Opens the store of that name in this worker, which holds it until it is closed. */
+export async function open<K extends Encoding = "utf8", V extends Encoding = "utf8">(
+  name: string,
+  options: StoreOptions<K, V> = {},
+): Promise<Db<K, V>> {
+  const request = toRequest(name, options);
+  const defaults = toDefaults(options);
+  if (request.storage === "opfs") checkWorker();
+  const { signal } = options;
+  const opening = wrapErrors(() => Engine.open(request));
+  try {
+    return new Db(name, await abortable(signal, () => opening), defaults);
+  } catch (error) {
+    // Nobody waits for it any more: if it still opens, it is closed again.
+    if (signal?.aborted) void opening.then((engine) => engine.close(toError(error)));
+    throw error;
+  }
+}
+
+/**
+ * Creates the store of that name, which must not exist yet, from a file that `export` or a native
+ * program wrote. If that fails, nothing is left of it.
+ */
+export async function importStore(
+  name: string,
+  source: ReadableStream<Uint8Array> | Blob,
+  options: Pick<StoreOptions, "signal" | "timeout" | "wasm"> = {},
+): Promise<void> {
+  const request = toRequest(name, options);
+  checkWorker();
+  await wrapErrors(async () => pipeImport(source, await Import.start(request), options.signal));
+}
+
+/** Deletes the store of that name, if it exists. It must not be open anywhere. */
+export async function destroy(
+  name: string,
+  options: { timeout?: number | undefined } = {},
+): Promise<void> {
+  const request = toStoreRequest(name, options.timeout);
+  checkPrivateFiles();
+  await wrapErrors(() => destroyFiles(request));
+}
+
+function checkWorker(): void {
+  checkPrivateFiles();
+  if (!("createSyncAccessHandle" in FileSystemFileHandle.prototype)) {
+    throw unavailable("this is no dedicated worker");
+  }
+}

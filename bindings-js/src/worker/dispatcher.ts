@@ -1,0 +1,107 @@
+/** Dispatches requests to the engine. */
+
+import { type Scan, Steps } from "../../wasm/terrane.js";
+import { ClosedError } from "../api/errors.ts";
+import type {
+  Arguments,
+  Call,
+  Counted,
+  Method,
+  Methods,
+  OpenRequest,
+  Page,
+  StoreOperation,
+} from "../codec/protocol.ts";
+import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
+import { Engine } from "../engine/engine.ts";
+import { release } from "../engine/module.ts";
+import { runSteps, StartedTask } from "../engine/tasks.ts";
+
+/** Dispatches requests to one store. */
+export class Dispatcher {
+  readonly engine: Engine;
+  readonly #emit: (event: string) => void;
+  readonly #scans: Map<number, Scan> = new Map();
+
+  private constructor(engine: Engine, emit: (event: string) => void) {
+    this.engine = engine;
+    this.#emit = emit;
+  }
+
+  /** Opens a store; `emit` is called with its events, as JSON. */
+  static async open(request: OpenRequest, emit: (event: string) => void): Promise<Dispatcher> {
+    return new Dispatcher(await Engine.open(request), emit);
+  }
+
+  /** Performs an operation; the files must have been verified before a close. */
+  perform(request: StoreOperation): unknown {
+    const { engine } = this;
+    switch (request.op) {
+      case "call": {
+        const result = engine.call((store) => invoke(store, request));
+        if (!(result instanceof Steps)) return result;
+        return new StartedTask(runSteps(engine, result).finally(() => release(result)));
+      }
+      case "write":
+        return engine.write(request.batch);
+      case "get":
+        return engine.call((store) =>
+          store.get_many(request.keyspace, request.snapshot, request.keys),
+        );
+      case "scan": {
+        const { scan, keyspace, snapshot, range, reverse, limit } = request;
+        const started = engine.call((store) =>
+          store.scan(keyspace, snapshot, range, reverse, limit),
+        );
+        this.#scans.set(scan, started);
+        return undefined;
+      }
+      case "page":
+        return this.#step(request.scan, (scan): Page => {
+          const bytes = scan.page(request.bytes, request.keys, request.values);
+          return { bytes, done: scan.done };
+        });
+      case "count":
+        return this.#step(request.scan, (scan): Counted => {
+          const entries = scan.count(request.entries);
+          return { entries, done: scan.done };
+        });
+      case "endScan":
+        return this.#endScan(request.scan);
+      case "listen":
+        return engine.call((store) => store.listen(request.on ? this.#emit : undefined));
+      case "checkpoint":
+        return checkpoint(engine, request);
+      case "export":
+        return exportFile(engine);
+      case "endExport":
+        return endExport(engine, request.file);
+      case "close":
+      case "suspend":
+        for (const scan of this.#scans.keys()) this.#endScan(scan);
+        return engine.close(new ClosedError("the store is closed"), true);
+    }
+  }
+
+  #step<T extends { done: boolean }>(number: number, body: (scan: Scan) => T): T {
+    const scan = this.#scans.get(number);
+    if (scan === undefined) {
+      throw new ClosedError("the iteration ended when the page was suspended; start it again");
+    }
+    const step = this.engine.call(() => body(scan));
+    if (step.done) this.#endScan(number);
+    return step;
+  }
+
+  #endScan(number: number): void {
+    this.#scans.get(number)?.free();
+    this.#scans.delete(number);
+  }
+}
+
+/** The methods of the engine's store; long calls return steps. */
+type Callable = { [M in Method]: (...args: Arguments<M>) => ReturnType<Methods[M]> | Steps };
+
+function invoke(store: Callable, { method, args }: Call): unknown {
+  return (store[method] as (...args: unknown[]) => unknown)(...args);
+}

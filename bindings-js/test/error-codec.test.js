@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./source.js";
+
+const { BusyError, CorruptError, decodeError, encodeError, QuotaError } = await load(
+  "api/errors.ts",
+  "codec/error-codec.ts",
+);
+
+test("an engine error keeps its class, code and message", () => {
+  const error = decodeError(
+    structuredClone(encodeError({ code: "quota", message: "no space left" })),
+  );
+  assert.ok(error instanceof QuotaError);
+  assert.equal(error.name, "QuotaError");
+  assert.equal(error.code, "quota");
+  assert.equal(error.message, "no space left");
+});
+
+test("a browser exception becomes the cause of a fitting error", () => {
+  const thrown = new DOMException("in use", "NoModificationAllowedError");
+  const error = decodeError(encodeError(thrown));
+  assert.ok(error instanceof BusyError);
+  assert.equal(error.cause, thrown);
+  assert.equal(encodeError(new DOMException("", "SecurityError")).code, "unavailable");
+  assert.equal(encodeError(new DOMException("", "QuotaExceededError")).code, "quota");
+});
+
+test("a thrown value that is no error still gets a code", () => {
+  assert.deepEqual(encodeError("odd"), { code: "engine", message: "odd" });
+  assert.equal(encodeError({ code: "NO_SUCH_CODE" }).code, "engine");
+});
+
+test("damage keeps its file and offset", () => {
+  const damage = { code: "corrupt", message: "damaged", file: "00000007.sst", offset: 4096 };
+  const error = decodeError(structuredClone(encodeError(decodeError(damage))));
+  assert.ok(error instanceof CorruptError);
+  assert.deepEqual([error.file, error.offset], ["00000007.sst", 4096]);
+});

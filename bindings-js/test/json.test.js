@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./source.js";
+
+const { fromJson, toJson } = await load("codec/json.ts");
+
+test("keys of tables become bytes", () => {
+  const [{ smallest, id }] = fromJson('{"tables":[{"id":[1],"smallest":[0,255]}]}').tables;
+  assert.deepEqual([smallest, id], [new Uint8Array([0, 255]), [1]]);
+});
+
+test("names become camel case, values stay as they are", () => {
+  assert.deepEqual(fromJson('{"log_records":1,"levels":[{"a_b_c":"x_y"}],"plain":null}'), {
+    logRecords: 1,
+    levels: [{ aBC: "x_y" }],
+    plain: null,
+  });
+});
+
+test("options survive the way to the engine and back", () => {
+  const policy = { policy: "leveled-full", sizeRatio: 4, l0CompactionTrigger: 2, adapt: true };
+  const json = toJson(policy);
+  assert.deepEqual(JSON.parse(json), {
+    policy: "leveled-full",
+    "size-ratio": 4,
+    "l0-compaction-trigger": 2,
+    adapt: true,
+  });
+  assert.deepEqual(fromJson(json), policy);
+});

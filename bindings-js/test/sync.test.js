@@ -1,0 +1,317 @@
+/** The synchronous store, in memory: the engine itself, without a browser. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import {
+  ClosedError,
+  InvalidArgumentError,
+  MAX_VALUE_BYTES,
+  NotFoundError,
+  open,
+  UnavailableError,
+} from "../dist/sync.js";
+
+const wasm = new WebAssembly.Module(
+  readFileSync(new URL("../dist/terrane_bg.wasm", import.meta.url)),
+);
+
+/** Opens a store that is closed at the test's end. */
+async function store(context, options) {
+  const db = await open("test", { storage: "memory", wasm, ...options });
+  context.after(() => db.close());
+  return db;
+}
+
+const numbered = (n) => String(n).padStart(5, "0");
+const rows = (count) =>
+  Array.from({ length: count }, (_, i) => ({
+    type: "put",
+    key: numbered(i),
+    value: numbered(i).repeat(20),
+  }));
+
+test("a write is visible to the next read", async (context) => {
+  const db = await store(context);
+  db.put("k", "é");
+  db.put("", new Uint8Array());
+  db.delete("none");
+  assert.deepEqual(db.getMany(["k", "", "none"]), ["é", "", undefined]);
+  assert.deepEqual(db.get("k", { valueEncoding: "binary" }), new TextEncoder().encode("é"));
+  db.delete("k");
+  assert.equal(db.get("k"), undefined);
+});
+
+test("sequence numbers grow with each batch", async (context) => {
+  const db = await store(context);
+  const first = db.put("a", "1");
+  assert.ok(db.delete("a") > first);
+  const last = db.batch(rows(3));
+  assert.equal(db.batch([]), last);
+  assert.equal(db.stats().lastSequence, last);
+});
+
+test("keys and values of any size are read from module memory", async (context) => {
+  const db = await store(context, { valueEncoding: "binary" });
+  const long = "k".repeat(65_535);
+  const large = new Uint8Array(3 << 20).fill(7);
+  db.put("small", "v");
+  db.put(long, large);
+  const small = db.get("small");
+  // The module's memory grows for these, and moves.
+  assert.deepEqual(db.get(long), large);
+  assert.deepEqual(db.get(new TextEncoder().encode(long)), large);
+  assert.equal(db.get("é".repeat(30_000)), undefined);
+  assert.deepEqual(db.get("small"), new TextEncoder().encode("v"));
+  assert.equal(db.get(""), undefined);
+  assert.throws(() => db.get("é".repeat(40_000)), InvalidArgumentError);
+  assert.throws(() => db.get(1), InvalidArgumentError);
+  // A value is the caller's alone.
+  assert.equal(small.buffer.byteLength, 1);
+  small[0] = 0;
+  assert.equal(db.get("small", { valueEncoding: "utf8" }), "v");
+});
+
+test("a get from a closed store writes to no freed memory", async (context) => {
+  const closed = await open("closed", { storage: "memory", wasm });
+  closed.get("k".repeat(4000));
+  closed.close();
+  const db = await store(context);
+  const rest = "r".repeat(3990);
+  for (let i = 0; i < 1000; i++) db.put(numbered(i), rest);
+  for (let i = 0; i < 1000; i++) {
+    assert.throws(() => closed.get("x".repeat(4000)), ClosedError);
+    assert.equal(db.get(numbered(i)), rest);
+  }
+});
+
+test("cache and memtable sizes take effect", async (context) => {
+  const db = await store(context, { cacheBytes: 32 << 20, memtableBytes: 16 << 20 });
+  const value = new Uint8Array(10_000).map((_, i) => i * i);
+  for (let i = 0; i < 1000; i++) db.put(numbered(i), value);
+  db.flush();
+  for (let i = 0; i < 1000; i++) db.get(numbered(i), { valueEncoding: "binary" });
+  const { blocks, blocksCached } = db.stats().gets;
+  assert.equal(blocksCached, blocks);
+});
+
+test("iterations yield entries, keys or values, in both directions", async (context) => {
+  const db = await store(context);
+  db.batch(rows(5000));
+  db.flush();
+  const keys = [...db.keys()];
+  assert.deepEqual(
+    keys,
+    Array.from({ length: 5000 }, (_, i) => numbered(i)),
+  );
+  assert.deepEqual([...db.keys({ gt: "00010", lte: "00012" })], ["00011", "00012"]);
+  const last = [...db.entries({ reverse: true, limit: 1 })];
+  assert.deepEqual(last, [["04999", "04999".repeat(20)]]);
+  assert.deepEqual([...db.values({ lt: "00001" })], ["00000".repeat(20)]);
+  assert.equal(db.count({ gte: "00100", lt: "00200" }), 100);
+  for (const key of db.keys()) if (key === "00003") break;
+  for (const [key, value] of db.entries()) assert.equal(value, key.repeat(20));
+});
+
+test("a batch over keyspaces is atomic, with keys of their own", async (context) => {
+  const db = await store(context, { policy: { policy: "tiered", sizeRatio: 3 } });
+  const users = db.keyspace("users", { policy: "universal", valueEncoding: "binary" });
+  db.batch([
+    { type: "put", key: "k", value: "default" },
+    { type: "put", key: "k", value: "user", keyspace: users },
+  ]);
+  users.batch([
+    { type: "put", key: "other", value: "x" },
+    { type: "delete", key: "k", keyspace: db },
+  ]);
+  assert.equal(db.get("k"), undefined);
+  assert.deepEqual(users.get("k"), new TextEncoder().encode("user"));
+  assert.deepEqual(db.keyspaces().sort(), ["default", "users"]);
+  assert.equal(db.policy().sizeRatio, 3);
+  assert.equal(users.policy().policy, "universal");
+  users.setPolicy("leveled");
+  assert.equal(db.keyspace("users").policy().policy, "leveled");
+  assert.throws(() => db.keyspace("none", { create: false }), NotFoundError);
+  assert.throws(() => users.setPolicy({ policy: "leveled", sizeRatio: 1 }), InvalidArgumentError);
+  assert.throws(() => users.setPolicy("best"), /expected a policy .*, found .*best/);
+
+  const other = await store(context);
+  assert.throws(
+    () => db.batch([{ type: "delete", key: "k", keyspace: other }]),
+    /batch: expected keyspaces of this store, found Db$/,
+  );
+  assert.ok(db.dropKeyspace("users"));
+  assert.ok(!db.dropKeyspace("users"));
+  assert.throws(() => users.get("k"), ClosedError);
+  assert.equal(db.keyspace("users").get("k"), undefined);
+});
+
+test("a snapshot shows all keyspaces until it is released", async (context) => {
+  const db = await store(context);
+  const users = db.keyspace("users");
+  db.put("k", "old");
+  users.put("k", "old");
+  const snapshot = db.snapshot();
+  db.put("k", "new");
+  users.delete("k");
+  db.flush();
+  db.compactRange();
+  assert.deepEqual([...snapshot.entries()], [["k", "old"]]);
+  assert.equal(snapshot.keyspace(users).get("k"), "old");
+  assert.equal(users.get("k"), undefined);
+  snapshot.release();
+  snapshot.release();
+  assert.throws(() => snapshot.get("k"), ClosedError);
+});
+
+test("levels, sizes and statistics agree about the tables", async (context) => {
+  const db = await store(context);
+  db.batch(rows(20_000));
+  db.flush();
+  db.compactRange();
+  const tables = db.levels().flatMap((level) => level.runs.flatMap((run) => run.tables));
+  const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
+  assert.equal(
+    tables.reduce((sum, table) => sum + table.entries, 0),
+    20_000,
+  );
+  assert.deepEqual(tables[0].smallest, new TextEncoder().encode("00000"));
+  assert.equal(db.approximateSize(), bytes);
+  const half = db.approximateSize({ lt: "10000" });
+  assert.ok(half > 0.4 * bytes && half < 0.6 * bytes, `${half} of ${bytes}`);
+  const [stats] = db.stats().keyspaces;
+  assert.equal(
+    stats.levels.reduce((sum, level) => sum + level.bytes, 0),
+    bytes,
+  );
+  assert.deepEqual(db.check().damage, []);
+  assert.equal(db.check().setAsideBytes, 0);
+  assert.equal(db.stats().discardedBytes, 0);
+  assert.equal(db.dropQuarantined(), 0);
+});
+
+test("a trace shows where a get looked and what it found", async (context) => {
+  const db = await store(context);
+  db.batch(rows(1000));
+  db.flush();
+  const snapshot = db.snapshot();
+  db.delete("00001");
+  const steps = (trace) => trace.steps.map(({ step }) => step);
+  assert.deepEqual(steps(db.trace("00001")), ["memtable", "tombstone"]);
+  const found = snapshot.trace("00001");
+  assert.equal(steps(found)[0], "memtable");
+  assert.deepEqual(steps(found).slice(-2), ["block", "value"]);
+  assert.equal(found.steps.at(-1).bytes, 100);
+  assert.equal(found.counts.blocks, 1);
+  assert.equal(db.trace("none").steps.find(({ step }) => step === "run").table, null);
+  snapshot.release();
+  const bytes = (text) => new TextEncoder().encode(text);
+  const scanned = db.traceScan({ lt: "00003", reverse: true });
+  assert.deepEqual(scanned.steps.at(-1), { step: "row", key: bytes("00002"), bytes: 100 });
+  const stands = db.traceScan({ gte: "00001" }).steps.filter(({ step }) => step === "stands");
+  assert.deepEqual(stands, [
+    { step: "stands", key: bytes("00001") },
+    { step: "stands", key: bytes("00001") },
+  ]);
+  assert.throws(() => db.traceScan({ gt: "a", gte: "a" }), { code: "invalid-argument" });
+});
+
+test("events are delivered while there is a listener", async (context) => {
+  const db = await store(context);
+  const users = db.keyspace("users");
+  users.put("unheard", "x");
+  db.flush();
+  const events = db.events();
+  const first = events.next();
+  users.put("k", "v");
+  db.flush();
+  const seen = [(await first).value];
+  while (seen.at(-1).type !== "flushed") seen.push((await events.next()).value);
+  const { keyspace, tables } = seen.at(-1);
+  assert.deepEqual([keyspace, tables.length, tables[0].entries], ["users", 1, 1]);
+  assert.deepEqual(tables[0].smallest, new TextEncoder().encode("k"));
+  const waiting = events.next();
+  db.close();
+  while (!(await waiting).done && !(await events.next()).done);
+});
+
+test("a forgotten snapshot is reported and released", { timeout: 20_000 }, async (context) => {
+  const { setFlagsFromString } = await import("node:v8");
+  const { runInNewContext } = await import("node:vm");
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc");
+  const warnings = [];
+  context.mock.method(console, "warn", (text) => warnings.push(text));
+  const db = await store(context);
+  const events = db.events();
+  const found = events.next();
+  (() => db.snapshot().get("k"))();
+  const collect = setInterval(gc, 10);
+  assert.equal((await found).value.type, "snapshot-forgotten");
+  clearInterval(collect);
+  await events.return();
+  assert.match(warnings[0], /a snapshot of store "test" was never released/);
+});
+
+test("a store in memory exports to a file", async (context) => {
+  const db = await store(context);
+  db.batch(rows(1000));
+  const bytes = await new Response(await db.export()).bytes();
+  assert.ok(bytes.length > 10_000);
+});
+
+test("invalid calls fail with their class and have no effect", async (context) => {
+  const db = await store(context);
+  const rejected = (body) => assert.throws(body, InvalidArgumentError);
+  rejected(() => db.put(1, "v"));
+  rejected(() => db.put("k"));
+  rejected(() => db.put("k".repeat(65_536), "v"));
+  rejected(() => db.put("\ud800", "v"));
+  rejected(() => db.put("k", "v", { durability: "later" }));
+  rejected(() => db.get(undefined));
+  rejected(() => db.getMany(7));
+  rejected(() => db.getMany("abc"));
+  rejected(() => db.snapshot().keyspace({}));
+  const large = new Uint8Array(MAX_VALUE_BYTES);
+  rejected(() => db.batch(["a", "b", "half"].map((key) => ({ type: "put", key, value: large }))));
+  rejected(() => db.batch([{ type: "put", key: "half", value: "v" }, { type: "move" }]));
+  rejected(() => db.entries({ gt: "a", gte: "a" }).next());
+  rejected(() => db.entries({ limit: 1.5 }).next());
+  rejected(() => db.get("k", { valueEncoding: "hex" }));
+  rejected(() => db.keyspace(""));
+  rejected(() => db.dropKeyspace("default"));
+  db.put("bytes", new Uint8Array([0xff]));
+  rejected(() => db.get("bytes"));
+  assert.equal(db.get("half"), undefined);
+  await assert.rejects(open("a/b", { storage: "memory" }), InvalidArgumentError);
+  await assert.rejects(open("a", { storage: "disk" }), /storage: expected "opfs" or "memory"/);
+  await assert.rejects(open("a", { wasm }), UnavailableError);
+});
+
+test("a closed store rejects calls; a batch can read its store", async (context) => {
+  const db = await store(context);
+  db.put("a", "1");
+  db.batch(
+    (function* () {
+      yield { type: "put", key: "b", value: db.get("a") };
+      db.put("c", "3");
+      yield { type: "put", key: "d", value: db.get("c") };
+    })(),
+  );
+  assert.deepEqual([...db.keys()], ["a", "b", "c", "d"]);
+  const snapshot = db.snapshot();
+  db.close();
+  db.close();
+  snapshot.release();
+  for (const call of [
+    () => db.get("a"),
+    () => db.put("a", "2"),
+    () => db.entries().next(),
+    () => db.snapshot(),
+    () => db.stats(),
+  ]) {
+    assert.throws(call, ClosedError);
+  }
+  await assert.rejects(db.export(), ClosedError);
+  assert.ok((await db.events().next()).done);
+});

@@ -1,0 +1,60 @@
+//! Errors as JavaScript sees them: an object with a code and a message.
+
+use js_sys::{Object, Reflect};
+use terrane::Error;
+use wasm_bindgen::JsValue;
+
+/// The stable code of an error; the npm package has a class for each.
+fn code(error: &Error) -> &'static str {
+    match error {
+        Error::NoSpace(_) => "quota",
+        Error::Corrupt(_) => "corrupt",
+        Error::NoStore(_) => NOT_FOUND,
+        Error::NewerFormat(_) => "newer-format",
+        Error::Busy(_) => "busy",
+        Error::InvalidArgument(_) => "invalid-argument",
+        Error::Poisoned(cause) => code(cause),
+        Error::Closed(_) => "closed",
+        _ => "io",
+    }
+}
+
+/// The code for a name that does not exist.
+pub(crate) const NOT_FOUND: &str = "not-found";
+
+/// Returns `{ code, message }`, and for damage also the `file` and the `offset` in it.
+pub(crate) fn to_js(error: &Error) -> JsValue {
+    let object = coded(code(error), &error.to_string());
+    if let Error::Corrupt(damage) = error {
+        set(&object, "file", &JsValue::from_str(&damage.file));
+        set(&object, "offset", &JsValue::from_f64(damage.offset as f64));
+    }
+    object
+}
+
+/// Returns `{ code, message }`.
+pub(crate) fn coded(code: &str, message: &str) -> JsValue {
+    let object = Object::new().into();
+    set(&object, "code", &JsValue::from_str(code));
+    set(&object, "message", &JsValue::from_str(message));
+    object
+}
+
+fn set(object: &JsValue, name: &str, value: &JsValue) {
+    // Setting a property of a plain object cannot fail.
+    let _ = Reflect::set(object, &JsValue::from_str(name), value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use terrane::Closed;
+
+    #[test]
+    fn a_poisoned_log_reports_the_original_error() {
+        let full = Error::no_space("log", 1);
+        assert_eq!(code(&full), "quota");
+        assert_eq!(code(&Error::Poisoned(Box::new(full))), "quota");
+        assert_eq!(code(&Error::Closed(Closed::Store)), "closed");
+    }
+}

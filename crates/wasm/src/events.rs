@@ -1,0 +1,37 @@
+//! The engine's events, passed to JavaScript while it listens.
+//!
+//! A JavaScript function belongs to its thread, but an engine's listener must be `Send`. The functions
+//! are therefore kept in a thread-local table, by the number of the store.
+
+use js_sys::Function;
+use std::cell::RefCell;
+use std::sync::Arc;
+use terrane::event::Listener;
+use wasm_bindgen::JsValue;
+
+thread_local! {
+    static LISTENERS: RefCell<Vec<(u32, Function)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The listener to open a store with: passes each event, as JSON, to the store's function.
+pub(crate) fn listener(store: u32) -> Listener {
+    Arc::new(move |event| {
+        let found = LISTENERS.with_borrow(|all| {
+            all.iter().find(|(number, _)| *number == store).map(|(_, emit)| emit.clone())
+        });
+        if let Some(emit) = found
+            && let Ok(json) = serde_json::to_string(event)
+        {
+            // The event has happened, whether or not the function throws.
+            let _ = emit.call1(&JsValue::UNDEFINED, &JsValue::from_str(&json));
+        }
+    })
+}
+
+/// Sets the function that is called with the events of a store.
+pub(crate) fn listen(store: u32, emit: Option<Function>) {
+    LISTENERS.with_borrow_mut(|all| {
+        all.retain(|(number, _)| *number != store);
+        all.extend(emit.map(|emit| (store, emit)));
+    });
+}

@@ -1,0 +1,91 @@
+//! Volumes over file handles or in memory, and stores as single files.
+
+use crate::steps::Steps;
+use crate::to_js;
+use js_sys::Uint8Array;
+use std::sync::Arc;
+use terrane::driver::SliceDriver;
+use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::volume::{Volume, VolumeOptions};
+use terrane::storage::{File, StoreId, read_exact_at};
+use terrane::{Db, Error, Options, Result};
+use terrane_opfs::OpfsFile;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use web_sys::FileSystemSyncAccessHandle;
+
+/// The names of the backing files, for error messages.
+const BACKINGS: [&str; 3] = ["journal", "log", "data"];
+
+/// Opens the volume on these handles, in the order of its backing files; without handles, in memory.
+pub(crate) fn volume(handles: Vec<FileSystemSyncAccessHandle>) -> Result<Volume> {
+    if handles.is_empty() {
+        return over(vec![memory()?]);
+    }
+    let names = BACKINGS.into_iter().chain(std::iter::repeat("data"));
+    let backings = handles.into_iter().zip(names).map(|(handle, name)| {
+        let file: Arc<dyn File> = Arc::new(OpfsFile::new(name.to_owned(), handle));
+        file
+    });
+    over(backings.collect())
+}
+
+fn memory() -> Result<Arc<dyn File>> {
+    MemoryMedium::new().create("memory")
+}
+
+fn over(backings: Vec<Arc<dyn File>>) -> Result<Volume> {
+    let (name, new_id) = ("the store".to_owned(), new_id()?);
+    Volume::open(backings, VolumeOptions { name, new_id, ..Default::default() })
+}
+
+/// A random id for a store that may be created.
+fn new_id() -> Result<StoreId> {
+    let mut bytes = [0; StoreId::BYTES];
+    let failed = |e: JsValue| {
+        let why = e.as_string().unwrap_or_else(|| "crypto.getRandomValues failed".to_owned());
+        Error::io("draw", "random bytes", 0, std::io::Error::other(why))
+    };
+    get_random_values(&mut bytes).map_err(failed)?;
+    Ok(StoreId::new(bytes))
+}
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_namespace = crypto, js_name = getRandomValues)]
+    fn get_random_values(bytes: &mut [u8]) -> Result<JsValue, JsValue>;
+}
+
+/// Starts to copy a store into a volume with a single file in memory.
+pub(crate) fn bytes(db: &Db) -> Result<Steps> {
+    let file = memory()?;
+    Steps::copy(db, over(vec![file.clone()])?, Some(file))
+}
+
+/// Reads a whole file.
+pub(crate) fn contents(file: &dyn File) -> Result<JsValue> {
+    let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    let full = |_| Error::no_space(file.name(), len as u64);
+    bytes.try_reserve_exact(len).map_err(full)?;
+    bytes.resize(len, 0);
+    read_exact_at(file, &mut bytes, 0)?;
+    Ok(Uint8Array::from(&*bytes).into())
+}
+
+/// Starts to copy the store in the file `source` to the handles `target`, where there must be none.
+///
+/// # Errors
+/// A file without a store, damage in it, a store at the target; an I/O error is returned by a step.
+#[wasm_bindgen]
+pub fn import_file(
+    source: FileSystemSyncAccessHandle,
+    target: Vec<FileSystemSyncAccessHandle>,
+) -> Result<Steps, JsValue> {
+    to_js((|| {
+        let options = Options { create: false, ..Options::small() };
+        let storage = Arc::new(volume(vec![source])?);
+        let db = Db::open_storage(storage, options, Arc::new(SliceDriver::default()))?;
+        Steps::copy(&db, volume(target)?, None)
+    })())
+}
