@@ -3,7 +3,7 @@
 import type { Event } from "../../bindings-js/dist/client/index.js";
 import { expect, test } from "./fixtures.ts";
 
-test("a batch over keyspaces is whole after a reload, and each has its policy", async ({
+test("a batch over keyspaces survives a reload, as do their policies", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -65,7 +65,7 @@ test("a batch over keyspaces is whole after a reload, and each has its policy", 
   expect(found.again).toBeUndefined();
 });
 
-test("a snapshot shows all keyspaces as they were, whatever is written after", async ({
+test("a snapshot shows all keyspaces despite later writes", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -94,7 +94,7 @@ test("a snapshot shows all keyspaces as they were, whatever is written after", a
   expect(found.released?.code).toBe("closed");
 });
 
-test("a snapshot that is forgotten is reported and released", async ({ protocol, storePage }) => {
+test("a forgotten snapshot is reported and released", async ({ protocol, storePage }) => {
   const page = await storePage();
   const warning = page.waitForEvent("console", (message) => message.type() === "warning");
   await page.evaluate(async () => {
@@ -110,7 +110,7 @@ test("a snapshot that is forgotten is reported and released", async ({ protocol,
   expect(await page.evaluate("found")).toBe("snapshot-forgotten");
 });
 
-test("a store that was put aside keeps its keyspaces and listeners, and not its snapshots", async ({
+test("suspension keeps keyspaces and listeners, not snapshots", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -135,7 +135,7 @@ test("a store that was put aside keeps its keyspaces and listeners, and not its 
   expect(found.lost?.code).toBe("closed");
 });
 
-test("events tell what the engine does, with reasons, and levels show it", async ({
+test("events report the engine's work, and levels show it", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -184,7 +184,7 @@ test("events tell what the engine does, with reasons, and levels show it", async
   expect(found.ended).toMatchObject({ name: "AbortError", code: "aborted" });
 });
 
-test("a signal ends a wait with an AbortError, and the store goes on", async ({ storePage }) => {
+test("a signal aborts a call, and the store continues", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const { open } = window.terrane;
@@ -233,7 +233,7 @@ test("a signal ends a wait with an AbortError, and the store goes on", async ({ 
   expect([found.kept, found.not]).toEqual(["x", undefined]);
 });
 
-test("an iteration that is forgotten lets its tables go", async ({ protocol, storePage }) => {
+test("a forgotten iteration releases its tables", async ({ protocol, storePage }) => {
   const page = await storePage();
   await page.evaluate(async () => {
     const db = await window.terrane.open("dropped");
@@ -262,7 +262,7 @@ test("an iteration that is forgotten lets its tables go", async ({ protocol, sto
   await page.evaluate("removed");
 });
 
-test("an iteration holds its tables until it is left", async ({ storePage }) => {
+test("an iteration keeps its tables until it ends", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const db = await window.terrane.open("left");
@@ -295,7 +295,7 @@ test("an iteration holds its tables until it is left", async ({ storePage }) => 
   expect(found.held).toBe(found.all);
 });
 
-test("a store in memory is a choice: nothing of it is on the origin", async ({ storePage }) => {
+test("a store in memory stores nothing on the origin", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const { open } = window.terrane;
@@ -319,7 +319,7 @@ test("a store in memory is a choice: nothing of it is on the origin", async ({ s
   });
 });
 
-test("a page with a store in memory keeps it when it is put aside", async ({ storePage }) => {
+test("a suspended page keeps its store in memory", async ({ storePage }) => {
   const page = await storePage();
   const value = await page.evaluate(async () => {
     const db = await window.terrane.open("memory", { storage: "memory" });
@@ -331,7 +331,7 @@ test("a page with a store in memory keeps it when it is put aside", async ({ sto
   expect(value).toBe("v");
 });
 
-test("a store that must be new is refused where there is one", async ({ storePage }) => {
+test("errorIfExists rejects an existing store", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const { open } = window.terrane;

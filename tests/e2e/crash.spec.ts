@@ -74,7 +74,7 @@ async function startLoad(page: Page, next: number): Promise<void> {
   );
 }
 
-test("cut loads leave whole batches, a prefix, with every synced one", async ({
+test("interrupted loads leave a prefix of whole batches", async ({
   context,
   storePage,
 }) => {
@@ -113,7 +113,7 @@ function killBrowser(profile: string): void {
   process.kill(Number(own.exec(processes)?.[1]), "SIGKILL");
 }
 
-test("a browser that is killed while it loads leaves whole batches with every synced one", async ({
+test("a killed browser leaves whole batches, all synced ones", async ({
   launch,
   profile,
   origin,

@@ -115,7 +115,7 @@ async function openPage(page: Page, origin: string, store: string): Promise<void
 
 const equal = { forward: names.length, backward: 0, wrong: 0 };
 
-test("what goes in comes out equal, and passes to native programs and back", async ({
+test("data survives a round trip through native programs", async ({
   context,
   origin,
 }) => {
@@ -173,7 +173,7 @@ async function kill(context: BrowserContext, page: Page): Promise<void> {
   await page.close();
 }
 
-test("tabs killed while they load leave whole batches, the first ones", async ({
+test("killed tabs leave a prefix of whole batches", async ({
   context,
   origin,
 }) => {

@@ -48,7 +48,7 @@ async function lookUp(page: Page, key: string): Promise<string> {
   return (await page.locator("#value").textContent()) ?? "";
 }
 
-test("300 thousand package names are counted, ordered and found, also after a reload", async ({
+test("300,000 package names are found, also after a reload", async ({
   context,
   origin,
   storePage,
@@ -91,7 +91,7 @@ test("300 thousand package names are counted, ordered and found, also after a re
   expect(mismatch).toBeUndefined();
 });
 
-test("a load that a reload cuts leaves the file's first lines, and can be done again", async ({
+test("a reload interrupts a load, which can be repeated", async ({
   context,
   origin,
 }) => {
@@ -143,7 +143,7 @@ async function drawnTables(page: Page): Promise<string[]> {
   return ids.map(String).sort();
 }
 
-test("the tree shows every table while readings are loaded, and again after a reload", async ({
+test("the tree shows every table, during a load and after a reload", async ({
   context,
   origin,
   storePage,
@@ -179,7 +179,7 @@ test("the tree shows every table while readings are loaded, and again after a re
   expect(drawn).toEqual(tables.sort());
 });
 
-test("a read shows its way through the tree, in words and in the picture", async ({
+test("a read's trace is described and shown in the tree", async ({
   context,
   origin,
 }) => {
@@ -207,7 +207,7 @@ test("a read shows its way through the tree, in words and in the picture", async
   await expect(page.locator("#tree [data-visit=found]")).toHaveCount(1);
 });
 
-test("the policy is switched with its parameters, and stays over a reload", async ({
+test("a changed policy and its parameters survive a reload", async ({
   context,
   origin,
 }) => {
@@ -232,7 +232,7 @@ test("the policy is switched with its parameters, and stays over a reload", asyn
   await expect(page.getByLabel("size ratio")).toHaveValue("3");
 });
 
-test("tables are reached by the keyboard, and small screens are not left sideways", async ({
+test("tables work by keyboard, and small screens do not overflow", async ({
   context,
   origin,
 }) => {
@@ -253,7 +253,7 @@ test("tables are reached by the keyboard, and small screens are not left sideway
   expect(width).toBeLessThanOrEqual(320);
 });
 
-test("a slow load can be stopped, and what it wrote stays", async ({ context, origin }) => {
+test("a stopped load keeps what it wrote", async ({ context, origin }) => {
   const page = await context.newPage();
   await openDemo(page, origin);
   await page.getByLabel("Slowly, to watch").check();
@@ -279,7 +279,7 @@ test("columns of TSV, CSV and NDJSON become keys and values", async ({ context, 
   await expect(page.locator("#keys")).toHaveText("7");
 });
 
-test("a scan shows a range in order, page by page, and backward", async ({ context, origin }) => {
+test("a scan shows a range in pages, in both directions", async ({ context, origin }) => {
   const page = await context.newPage();
   await openDemo(page, origin);
   const lines = Array.from({ length: 250 }, (_, i) => `${i}`.padStart(3, "0"));
@@ -300,7 +300,7 @@ test("a scan shows a range in order, page by page, and backward", async ({ conte
   expect(await keys()).toEqual(["102", "101", "100"]);
 });
 
-test("a file that is not text is refused, and the page goes on", async ({ context, origin }) => {
+test("a file that is not text is rejected, and the page continues", async ({ context, origin }) => {
   const page = await context.newPage();
   await openDemo(page, origin);
   const path = join(folder, "noise.txt");
@@ -312,7 +312,7 @@ test("a file that is not text is refused, and the page goes on", async ({ contex
   await expect(page.locator("#keys")).toHaveText("2");
 });
 
-test("a second tab says who has the store, and opens it when that tab is closed", async ({
+test("a second tab says who has the store and can take over", async ({
   context,
   origin,
 }) => {
@@ -329,7 +329,7 @@ test("a second tab says who has the store, and opens it when that tab is closed"
   await expect(second.locator("#state")).toContainText("Opened");
 });
 
-test("everything is deleted only after a second word", async ({ context, origin }) => {
+test("deleting everything needs a confirmation", async ({ context, origin }) => {
   const page = await context.newPage();
   await openDemo(page, origin);
   await loadFile(page, file("some.txt", "a\nb\nc\n"));

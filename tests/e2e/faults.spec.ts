@@ -2,7 +2,7 @@
 
 import { expect, type Page, test } from "./fixtures.ts";
 
-test("at the quota writes fail with their class, and what was acknowledged stays", async ({
+test("at the quota writes fail, and acknowledged ones stay", async ({
   origin,
   protocol,
   storePage,
@@ -50,7 +50,7 @@ test("at the quota writes fail with their class, and what was acknowledged stays
   expect(keys).toEqual(keys.map((_, i) => `${i}`.padStart(6, "0")));
 });
 
-test("a copy that meets the quota leaves nothing, and the store goes on", async ({
+test("a copy that exceeds the quota leaves nothing behind", async ({
   origin,
   protocol,
   storePage,
@@ -87,7 +87,7 @@ test("a copy that meets the quota leaves nothing, and the store goes on", async 
   expect([found.value, found.count]).toEqual(["v", 201]);
 });
 
-test("damaged bytes are named by a check, and never read as data", async ({ storePage }) => {
+test("a check reports damage, and no read returns it", async ({ storePage }) => {
   const page = await storePage();
   const result = await page.evaluate(async () => {
     const { open } = window.terrane;
@@ -129,7 +129,7 @@ test("damaged bytes are named by a check, and never read as data", async ({ stor
   expect(result.read).toBeLessThan(20_000);
 });
 
-test("a module that cannot be loaded is told, and the store is free again", async ({
+test("a module that cannot be loaded fails the opening", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -184,7 +184,7 @@ async function meet(page: Page, name: string, fault: string) {
   );
 }
 
-test("an engine that traps fails every call with what it said, and frees the store", async ({
+test("a trap fails every call and releases the store", async ({
   storePage,
 }) => {
   const found = await meet(
@@ -223,7 +223,7 @@ for (const [what, answer, code] of [
   });
 }
 
-test("without the private file system a store is refused, never kept in memory", async ({
+test("without OPFS opening fails; there is no fallback", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -252,7 +252,7 @@ test("without the private file system a store is refused, never kept in memory",
   expect(found.value).toBe("v");
 });
 
-test("storage that is cleared underneath fails typed, and a new store works", async ({
+test("cleared storage fails calls, and a new store works", async ({
   origin,
   protocol,
   storePage,

@@ -22,7 +22,7 @@ const rows = Array.from({ length: 20_000 }, (_, i) => {
 const inOrder = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
 const asText = inOrder.map(([key, value]) => `${key}\t${value}\n`).join("");
 
-test("a native export opens in the page and equals, and the page's export natively", async ({
+test("exports of native programs and pages are interchangeable", async ({
   context,
   origin,
   storePage,
@@ -80,7 +80,7 @@ test("a native export opens in the page and equals, and the page's export native
   expect(origin).toContain("localhost");
 });
 
-test("a checkpoint is a store of its own", async ({ storePage }) => {
+test("a checkpoint is an independent store", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const { open } = window.terrane;
@@ -102,7 +102,7 @@ test("a checkpoint is a store of its own", async ({ storePage }) => {
   expect(found.values).toEqual(["old", 5000, "new"]);
 });
 
-test("others are served while copies are made, which show the moment of their call", async ({
+test("copies show their start, and other calls are served", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -153,7 +153,7 @@ test("others are served while copies are made, which show the moment of their ca
   ]);
 });
 
-test("an import that fails leaves nothing, and one never replaces a store", async ({
+test("a failed import leaves nothing; none replaces a store", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -204,7 +204,10 @@ test("an import that fails leaves nothing, and one never replaces a store", asyn
   expect(found.same).toBe(true);
 });
 
-test("every policy of the command line is one of the page, with the same parameters", async ({
+const camelCase = (name: string) =>
+  name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+test("the command line's policies are the page's, with defaults", async ({
   storePage,
 }) => {
   const presets = JSON.parse(terrane("policies", "--json")) as {
@@ -213,7 +216,7 @@ test("every policy of the command line is one of the page, with the same paramet
   }[];
   const policies = presets.map(({ name, parameters }) => ({
     policy: name,
-    ...Object.fromEntries(parameters.map(({ name, value }) => [name, value.value])),
+    ...Object.fromEntries(parameters.map(({ name, value }) => [camelCase(name), value.value])),
   }));
   const page = await storePage();
   const found = await page.evaluate(

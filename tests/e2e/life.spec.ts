@@ -9,7 +9,7 @@ function happen(page: Page, type: "pagehide" | "pageshow"): Promise<void> {
   }, type);
 }
 
-test("a page hidden while it opens leaves the store to another", async ({ storePage }) => {
+test("suspended while opening, a page leaves the store to another", async ({ storePage }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(() => {
     Object.assign(window, { opening: window.terrane.open("opening") });
@@ -28,7 +28,7 @@ test("a page hidden while it opens leaves the store to another", async ({ storeP
   expect(value).toBe("v");
 });
 
-test("a page hidden again while it reopens leaves the store to another", async ({ storePage }) => {
+test("suspended while reopening, a page leaves the store", async ({ storePage }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(async () => {
     window.db = await window.terrane.open("twice");
@@ -46,7 +46,7 @@ test("a page hidden again while it reopens leaves the store to another", async (
   expect(await first.evaluate(() => window.db.getMany(["a", "b"]))).toEqual(["1", "2"]);
 });
 
-test("a store that another page took is busy until it is free again", async ({ storePage }) => {
+test("a store that another page took is busy until released", async ({ storePage }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(async () => {
     window.db = await window.terrane.open("taken", { timeout: 200 });
@@ -63,7 +63,7 @@ test("a store that another page took is busy until it is free again", async ({ s
   expect(await first.evaluate(() => window.db.get("k"))).toBe("v");
 });
 
-test("a keyspace made again meanwhile is not the one that was dropped", async ({ storePage }) => {
+test("a keyspace recreated meanwhile is not the dropped one", async ({ storePage }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(async () => {
     window.db = await window.terrane.open("ids");
@@ -105,7 +105,7 @@ async function fill(page: Page): Promise<void> {
   });
 }
 
-test("a page hidden during an export syncs, calls it off, and leaves nothing", async ({
+test("suspension syncs, aborts an export, and leaves nothing", async ({
   storePage,
 }) => {
   const [first, second] = [await storePage(), await storePage()];
@@ -143,7 +143,7 @@ test("a page hidden during an export syncs, calls it off, and leaves nothing", a
   expect(count).toBe(24 * 8 + 1);
 });
 
-test("an import ends with its page put aside, and leaves nothing", async ({ storePage }) => {
+test("suspension aborts an import, which leaves nothing", async ({ storePage }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(() => {
     const source = new ReadableStream<Uint8Array>({
@@ -167,10 +167,10 @@ test("an import ends with its page put aside, and leaves nothing", async ({ stor
     () => (window as unknown as { importing: ReturnType<typeof window.failure> }).importing,
   );
   expect(failure).toMatchObject({ code: "aborted" });
-  expect(failure?.message).toContain("put aside");
+  expect(failure?.message).toContain("suspended");
 });
 
-test("a frozen page leaves its store to another", async ({ storePage }) => {
+test("a frozen page releases its store", async ({ storePage }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(async () => {
     window.db = await window.terrane.open("frozen");
@@ -187,7 +187,7 @@ test("a frozen page leaves its store to another", async ({ storePage }) => {
   expect(await first.evaluate(() => window.db.getMany(["a", "b"]))).toEqual(["1", "2"]);
 });
 
-test("a worker that dies in the cache fails its calls, and no later one", async ({ storePage }) => {
+test("a worker's death in the cache fails only its calls", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const started: Worker[] = [];
@@ -207,7 +207,7 @@ test("a worker that dies in the cache fails its calls, and no later one", async 
   expect(found).toEqual({ value: "v", workers: 2 });
 });
 
-test("a component that is mounted twice opens one store twice", async ({ storePage }) => {
+test("a component mounted twice opens one store twice", async ({ storePage }) => {
   const [page, other] = [await storePage(), await storePage()];
   const found = await page.evaluate(async () => {
     const { open } = window.terrane;
@@ -270,7 +270,7 @@ test("a package on another origin starts its worker", async ({ storePage, origin
   expect(value).toBe("v");
 });
 
-test("bytes of a frame are bytes", async ({ storePage }) => {
+test("bytes of another frame are accepted", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const db = await window.terrane.open("frames");
@@ -286,7 +286,7 @@ test("bytes of a frame are bytes", async ({ storePage }) => {
   expect(found).toBe("v");
 });
 
-test("a copy to a held name stops no other call", async ({ storePage }) => {
+test("a copy that waits for its name blocks no other call", async ({ storePage }) => {
   const [page, other] = [await storePage(), await storePage()];
   await other.evaluate(async () => {
     await new Promise<void>((held) => {

@@ -80,7 +80,7 @@ for (const mode of ["dev", "preview"]) {
   });
 }
 
-test("Node imports the package, which touches nothing of a browser", () => {
+test("Node imports the package without browser globals", () => {
   const script = `
     for (const name of ["self", "window", "document", "location", "navigator", "Worker"]) {
       const get = () => { throw new Error(name + " was touched"); };
@@ -95,7 +95,7 @@ test("Node imports the package, which touches nothing of a browser", () => {
   expect(said).toMatch(/^function .*package\.json\n.*terrane_bg\.wasm\n$/);
 });
 
-test("publint, arethetypeswrong and typedoc find nothing to say", () => {
+test("publint, arethetypeswrong and typedoc report nothing", () => {
   const checks = join(projects, "checks");
   run(checks, "node_modules/.bin/publint", "--strict", tarball());
   run(checks, "node_modules/.bin/attw", "--profile", "esm-only", tarball());
@@ -104,7 +104,7 @@ test("publint, arethetypeswrong and typedoc find nothing to say", () => {
   }
 });
 
-test("the types stand by themselves, with the libraries that a page or a worker has", () => {
+test("the types compile with a page's or a worker's libraries", () => {
   const folder = install("plain");
   const tsc = join(projects, "checks/node_modules/.bin/tsc");
   const options = "--noEmit --strict --skipLibCheck false --target es2022 --types --module esnext";

@@ -19,7 +19,7 @@ async function fill(page: Page, name: string): Promise<void> {
   }, name);
 }
 
-test("gets and writes are answered while a store is flushed, compacted and checked", async ({
+test("gets and writes are served during flush, compaction, check", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -53,7 +53,7 @@ test("gets and writes are answered while a store is flushed, compacted and check
   expect(found.entries).toBeGreaterThan(320);
 });
 
-test("a close comes after what was called before, and a signal leaves the store at work", async ({
+test("a close waits for earlier calls; a signal stops no work", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -79,7 +79,7 @@ test("a close comes after what was called before, and a signal leaves the store 
   expect([found.value, found.damage]).toEqual(["w", []]);
 });
 
-test("an engine that traps between the steps fails the call, and frees the store", async ({
+test("a trap between steps fails the call, releases the store", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -129,7 +129,7 @@ async function exported(page: Page): Promise<void> {
   });
 }
 
-test("an import that is called off while the store is made leaves nothing", async ({
+test("an import aborted at its end leaves nothing", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -163,7 +163,7 @@ test("an import that is called off while the store is made leaves nothing", asyn
   expect(found.count).toBe(321);
 });
 
-test("storage that is cleared under an import fails it, and frees the name", async ({
+test("clearing storage fails an import and releases the name", async ({
   origin,
   protocol,
   storePage,
@@ -210,7 +210,7 @@ test("storage that is cleared under an import fails it, and frees the name", asy
   expect(found.count).toBe(321);
 });
 
-test("an import that ended with its page is begun anew", async ({ storePage }) => {
+test("an import that ended with its page can be repeated", async ({ storePage }) => {
   const page = await storePage();
   await exported(page);
   const count = await page.evaluate(async () => {

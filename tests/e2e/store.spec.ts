@@ -38,7 +38,7 @@ test("calls take effect in the order in which they are made", async ({ storePage
   expect(seen).toEqual(Array.from({ length: 500 }, (_, i) => `${i}`));
 });
 
-test("entries come in byte order, within bounds, both ways", async ({ storePage }) => {
+test("entries are in byte order, in both directions", async ({ storePage }) => {
   const page = await storePage();
   const result = await page.evaluate(async () => {
     const db = await window.terrane.open("entries");
@@ -73,7 +73,7 @@ test("entries come in byte order, within bounds, both ways", async ({ storePage 
   expect(result.part).toBe(90);
 });
 
-test("an iteration sees the store as it was at its call", async ({ storePage }) => {
+test("an iteration shows the store as it was at its call", async ({ storePage }) => {
   const page = await storePage();
   const keys = await page.evaluate(async () => {
     const db = await window.terrane.open("snapshot");
@@ -95,7 +95,7 @@ test("an iteration sees the store as it was at its call", async ({ storePage }) 
   expect(keys).toEqual(Array.from({ length: 3000 }, (_, i) => `${i}`.padStart(5, "0")));
 });
 
-test("a second tab is refused with who holds the store, and let in after", async ({
+test("a second tab learns who holds the store, then gets it", async ({
   storePage,
   origin,
 }) => {
@@ -115,7 +115,7 @@ test("a second tab is refused with who holds the store, and let in after", async
   expect(then).toBeUndefined();
 });
 
-test("a page that is put aside lets go of its store, and takes it again when shown", async ({
+test("a suspended page releases its store and reopens it", async ({
   storePage,
 }) => {
   const [first, second] = [await storePage(), await storePage()];
@@ -147,7 +147,7 @@ test("a page that is put aside lets go of its store, and takes it again when sho
   expect(all).toEqual(["1", "2", "3"]);
 });
 
-test("a visitor who leaves and comes back finds the store at work", async ({
+test("a store works after navigating away and back", async ({
   browserName,
   storePage,
   origin,
@@ -172,7 +172,7 @@ test("a visitor who leaves and comes back finds the store at work", async ({
   expect(values).toEqual(["1", "2"]);
 });
 
-test("a destroyed store is gone, and an open one cannot be destroyed", async ({ storePage }) => {
+test("only a closed store can be destroyed", async ({ storePage }) => {
   const page = await storePage();
   const result = await page.evaluate(async () => {
     const { open, destroy } = window.terrane;
@@ -191,7 +191,7 @@ test("a destroyed store is gone, and an open one cannot be destroyed", async ({ 
   expect(result.value).toBeUndefined();
 });
 
-test("bad arguments are refused by name, and nothing of the call takes effect", async ({
+test("invalid arguments are named, and the call has no effect", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -276,7 +276,7 @@ test("a store is closed at the end of its block", async ({ storePage }) => {
   expect(twice).toBe("1");
 });
 
-test("a closed store refuses calls and can be opened again", async ({ storePage }) => {
+test("a closed store rejects calls and can be reopened", async ({ storePage }) => {
   const page = await storePage();
   const result = await page.evaluate(async () => {
     const db = await window.terrane.open("closed");

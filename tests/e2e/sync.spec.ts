@@ -30,7 +30,7 @@ async function inWorker<T>(
   }, body.toString()) as Promise<T>;
 }
 
-test("what a worker writes the page reads, and a worker that ends loses no synced write", async ({
+test("a page reads a worker's synced writes after it ended", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -65,7 +65,7 @@ test("what a worker writes the page reads, and a worker that ends loses no synce
   expect(again).toEqual({ first: "00001", last: [["page", "wrote"]] });
 });
 
-test("jobs run between a worker's own turns", async ({ storePage }) => {
+test("background jobs run between a worker's own turns", async ({ storePage }) => {
   const page = await storePage();
   const runs = await inWorker(page, async ({ open }) => {
     const db = await open("turns", { memtableBytes: 65536, policy: "leveled" });
@@ -102,7 +102,7 @@ test("a worker exports, imports, copies and destroys stores", async ({ storePage
   });
 });
 
-test("an engine that traps in one's own worker fails every call, and another worker goes on", async ({
+test("a trap in your own worker fails every call; others work", async ({
   storePage,
 }) => {
   const page = await storePage();
@@ -136,7 +136,7 @@ test("an engine that traps in one's own worker fails every call, and another wor
   expect(value).toBe("v");
 });
 
-test("a store whose storage was cleared is closed, and another opened in its place", async ({
+test("a store closes when its storage was cleared", async ({
   origin,
   protocol,
   storePage,
