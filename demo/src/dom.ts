@@ -1,6 +1,6 @@
 /** The page's elements, by id. */
 
-/** The element of that id, which index.html has. */
+/** The element with that id in index.html. */
 export function element<T extends Element = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`index.html has no #${id}`);
@@ -17,7 +17,7 @@ export function write(id: string, text: string): void {
   element(id).textContent = text;
 }
 
-/** Shows why something failed; undefined takes the message away. */
+/** Shows why something failed; undefined hides the message. */
 export function showFailure(error: unknown): void {
   const box = element("failure");
   box.hidden = error === undefined;
@@ -26,7 +26,7 @@ export function showFailure(error: unknown): void {
   if (paragraph !== undefined) paragraph.textContent = text;
 }
 
-/** Fills a choice; keeps what was chosen if it is still there. */
+/** Fills a select element; keeps the selected value if it is still available. */
 export function fillSelect(id: string, options: [value: string, text: string][]): void {
   const select = element<HTMLSelectElement>(id);
   const chosen = select.value;
@@ -34,7 +34,7 @@ export function fillSelect(id: string, options: [value: string, text: string][])
   if (options.some(([value]) => value === chosen)) select.value = chosen;
 }
 
-/** Has something done at an event, instead of what the browser would do. */
+/** Handles an event in place of the browser's default action. */
 export function on(id: string, event: string, body: () => void): void {
   element(id).addEventListener(event, (happened) => {
     happened.preventDefault();

@@ -1,4 +1,4 @@
-/** Figures as a reader likes them. */
+/** Formatting of numbers, sizes and keys. */
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -13,12 +13,12 @@ export function plural(value: number, noun: string, nouns: string = `${noun}s`):
   return `${count(value)} ${value === 1 ? noun : nouns}`;
 }
 
-/** How many times. */
+/** A factor. */
 export function factor(value: number): string {
   return `${value.toFixed(1)}×`;
 }
 
-/** A key, cut short; bytes that are not text show as such. */
+/** A key, truncated; invalid UTF-8 shows as replacement characters. */
 export function keyText(key: Uint8Array): string {
   const text = new TextDecoder().decode(key.subarray(0, 40));
   return key.length > 40 ? `${text}…` : text;
@@ -33,7 +33,7 @@ export function bytes(value: number): string {
   return "";
 }
 
-/** A time span. */
+/** A duration. */
 export function time(milliseconds: number): string {
   if (milliseconds < 1) return `${count(milliseconds * 1000)} µs`;
   if (milliseconds < 1000) return `${short.format(milliseconds)} ms`;

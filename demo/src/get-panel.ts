@@ -1,4 +1,4 @@
-/** Looking a key up, with the way to it. */
+/** Looking up a key, with a trace of the read. */
 
 import type { Db } from "terrane";
 import { act } from "./store.ts";
@@ -14,7 +14,7 @@ export function getPanel(tree: TreeView): void {
 
 async function look(db: Db, tree: TreeView): Promise<void> {
   const key = element<HTMLInputElement>("get-key").value;
-  // Before the get, which would leave its block in the cache.
+  // Before the get, which would put its block into the cache.
   const trace = await db.trace(key);
   const began = performance.now();
   const value = await db.get(key);
@@ -26,7 +26,7 @@ async function look(db: Db, tree: TreeView): Promise<void> {
   output.title = taken;
 }
 
-/** Takes away what was found. */
+/** Removes the result. */
 export function clearGet(tree: TreeView): void {
   hideTrace("get-trace", tree);
   element("value").textContent = "";

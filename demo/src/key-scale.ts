@@ -1,16 +1,15 @@
 /**
- * Places keys on a line from 0 to 1, so that tables of all levels lie under one another by key.
+ * Maps keys to positions from 0 to 1, so that the tables of all levels are aligned by key.
  *
- * 1. The first and last keys of all tables cut the key space into stretches.
- * 2. A stretch that lies between the end of one table and the beginning of the next is a gap, and
- *    takes no room.
- * 3. A table's bytes count for the other stretches that it spans, in equal parts. A stretch is as
- *    long as its bytes: where there is more data, there is more room.
+ * 1. The first and last keys of all tables divide the key space into segments.
+ * 2. A segment between the end of one table and the start of the next is a gap, and has no width.
+ * 3. A table's bytes are divided equally among the other segments that it covers. The width of a
+ *    segment is the sum of its bytes: more data, more space.
  */
 
 import type { Level, Table } from "terrane";
 
-/** Orders keys as the store does. */
+/** Compares keys as the store does. */
 export function compareKeys(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -20,11 +19,11 @@ export function compareKeys(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** Where keys lie. */
+/** The positions of keys. */
 export class KeyScale {
   readonly #keys: Uint8Array[];
-  /** Where each of the keys lies. */
-  readonly #places: number[];
+  /** The position of each key. */
+  readonly #positions: number[];
 
   constructor(levels: Level[]) {
     const tables = levels.flatMap(({ runs }) => runs.flatMap(({ tables }) => tables));
@@ -35,51 +34,51 @@ export class KeyScale {
     const spans = tables.map(({ bytes, smallest, largest }) => {
       return { bytes, from: this.#search(smallest), to: this.#search(largest) };
     });
-    const begins = new Set(spans.map(({ from }) => from));
+    const starts = new Set(spans.map(({ from }) => from));
     const stops = new Set(spans.map(({ to }) => to));
-    // How many stretches that are no gaps lie before each key.
-    let room = 0;
-    const rooms = this.#keys.map((_, i) => {
-      const before = room;
-      if (begins.has(i) || stops.has(i + 1)) room += 1;
+    // The number of segments before each key that are not gaps.
+    let segments = 0;
+    const segmentsBefore = this.#keys.map((_, i) => {
+      const before = segments;
+      if (starts.has(i) || stops.has(i + 1)) segments += 1;
       return before;
     });
-    // How much more each stretch has than the one before.
+    // The difference in width between each segment and the one before.
     const steps = new Float64Array(this.#keys.length);
     for (const { bytes, from, to } of spans) {
       if (from === to) continue;
-      const part = bytes / ((rooms[to] ?? 0) - (rooms[from] ?? 0));
+      const part = bytes / ((segmentsBefore[to] ?? 0) - (segmentsBefore[from] ?? 0));
       steps[from] = (steps[from] ?? 0) + part;
       steps[to] = (steps[to] ?? 0) - part;
     }
-    let [stretch, end] = [0, 0];
-    const places = Array.from(steps, (step, i) => {
-      const place = end;
-      // What rounding leaves over is no length.
-      stretch = Math.max(stretch + step, 0);
-      if (begins.has(i) || stops.has(i + 1)) end += stretch;
-      return place;
+    let [width, end] = [0, 0];
+    const positions = Array.from(steps, (step, i) => {
+      const position = end;
+      // Rounding must not make it negative.
+      width = Math.max(width + step, 0);
+      if (starts.has(i) || stops.has(i + 1)) end += width;
+      return position;
     });
-    const length = places.at(-1) || 1;
-    this.#places = places.map((place) => place / length);
+    const length = positions.at(-1) || 1;
+    this.#positions = positions.map((position) => position / length);
   }
 
-  /** Where a table begins and how long it is. */
+  /** The start and the length of a table. */
   span({ smallest, largest }: Table): { start: number; length: number } {
-    const start = this.place(smallest);
-    return { start, length: this.place(largest) - start };
+    const start = this.position(smallest);
+    return { start, length: this.position(largest) - start };
   }
 
-  /** Where a key lies; one that ends no table, in the middle of its stretch. */
-  place(key: Uint8Array): number {
+  /** The position of a key; one inside a segment is in the segment's middle. */
+  position(key: Uint8Array): number {
     const next = this.#search(key);
-    const after = this.#places[next] ?? 1;
+    const after = this.#positions[next] ?? 1;
     const found = this.#keys[next];
     if (found !== undefined && compareKeys(found, key) === 0) return after;
-    return ((this.#places[next - 1] ?? 0) + after) / 2;
+    return ((this.#positions[next - 1] ?? 0) + after) / 2;
   }
 
-  /** The first of the keys that is not less. */
+  /** The index of the first key that is not less. */
   #search(key: Uint8Array): number {
     let [low, high] = [0, this.#keys.length];
     while (low < high) {

@@ -1,4 +1,4 @@
-/** Loading: the bundled readings, or a file and what of it becomes key and value. */
+/** Loading the sample data, or the chosen columns of a file. */
 
 import type { Db } from "terrane";
 import { load, type Progress, sample, type Source } from "./load.ts";
@@ -8,8 +8,8 @@ import { element, fillSelect, on, showFailure, toggle, write } from "./dom.ts";
 import { weather } from "./sample-data.ts";
 import { bytes, count, plural, time } from "./format.ts";
 
-/** The rest after each batch for those who want to watch, in milliseconds. */
-const REST = 80;
+/** The pause after each batch of a slow load, in milliseconds. */
+const PAUSE = 80;
 
 let loading: AbortController | undefined;
 
@@ -63,7 +63,7 @@ async function run(db: Db, source: Source, format: Format, columns: Columns): Pr
   write("state", "Loading…");
   write("keys", "…");
   try {
-    const rest = element<HTMLInputElement>("slowly").checked ? REST : 0;
+    const rest = element<HTMLInputElement>("slowly").checked ? PAUSE : 0;
     const pace = { rest, signal: loading.signal };
     const done = await load(db, source, format, columns, pace, showProgress);
     write("loaded", `Loaded ${plural(done.rows, "row")} in ${time(done.milliseconds)}.`);

@@ -1,18 +1,16 @@
-/**
- * Loads text into a store: reads ahead while batches are written, and says how it goes.
- */
+/** Loads text into a store: reads ahead while batches are written, and reports progress. */
 
 import type { Db } from "terrane";
 import { type Columns, type Fields, type Format, NUMBER, readerOf } from "./parse.ts";
 
-/** Rows of a batch, and batches on their way at once. */
+/** The rows of a batch, and the number of batches in flight. */
 const BATCH_ROWS = 2000;
 const BATCHES_IN_FLIGHT = 3;
 
-/** Text that is loaded: a file, or what reads like one. */
+/** The text to load: a file, or something that reads like one. */
 export type Source = Pick<Blob, "size" | "stream">;
 
-/** How far a load is. */
+/** The progress of a load. */
 export interface Progress {
   rows: number;
   bytes: number;
@@ -20,7 +18,7 @@ export interface Progress {
   milliseconds: number;
 }
 
-/** The first records of a file, for the choice of columns. */
+/** Reads the first records of a file, to offer its columns. */
 export async function sample(file: Blob, format: Format): Promise<Fields[]> {
   const head = 64 << 10;
   const text = await file.slice(0, head).text();
@@ -29,14 +27,14 @@ export async function sample(file: Blob, format: Format): Promise<Fields[]> {
   return file.size <= head ? records.concat(reader.end()) : records;
 }
 
-/** How a load goes about it. */
+/** How fast to load, and when to stop. */
 export interface Pace {
-  /** Milliseconds to rest after each batch. */
+  /** The pause after each batch, in milliseconds. */
   rest: number;
   signal: AbortSignal;
 }
 
-/** Puts a row for each record of the source; at the end all are on the medium. */
+/** Puts a row for each record of the source; all are durable at the end. */
 export async function load(
   db: Db,
   source: Source,
@@ -48,7 +46,7 @@ export async function load(
   const start = performance.now();
   const progress: Progress = { rows: 0, bytes: 0, totalBytes: source.size, milliseconds: 0 };
   const reader = readerOf(format);
-  const flying: Promise<void>[] = [];
+  const inFlight: Promise<void>[] = [];
   let number = 0;
 
   const field = (fields: Fields, column: string): string =>
@@ -66,17 +64,17 @@ export async function load(
       progress.milliseconds = performance.now() - start;
       report(progress);
     });
-    // Its failure is told where it is awaited.
+    // Its error is thrown where it is awaited.
     written.catch(() => undefined);
-    flying.push(written);
-    if (flying.length >= BATCHES_IN_FLIGHT) await flying.shift();
+    inFlight.push(written);
+    if (inFlight.length >= BATCHES_IN_FLIGHT) await inFlight.shift();
   };
 
   const writeAll = async (records: Fields[]): Promise<void> => {
     for (let at = 0; at < records.length; at += BATCH_ROWS) {
       signal.throwIfAborted();
       await write(records.slice(at, at + BATCH_ROWS));
-      if (rest > 0) await new Promise((rested) => setTimeout(rested, rest));
+      if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
     }
   };
 
@@ -90,14 +88,14 @@ export async function load(
     await writeAll(reader.push(text));
   }
   await writeAll(reader.end());
-  await Promise.all(flying);
+  await Promise.all(inFlight);
   await db.sync();
   progress.milliseconds = performance.now() - start;
   report(progress);
   return progress;
 }
 
-/** The text of a chunk, or the end of the text. */
+/** Decodes a chunk, or the end of the text. */
 function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });

@@ -1,4 +1,4 @@
-/** What the engine did and why, in words, the latest first. */
+/** A log of what the engine did and why, latest first. */
 
 import type { Event } from "terrane";
 import { element } from "./dom.ts";
@@ -21,7 +21,7 @@ export function showEvents(events: Event[]): void {
   while (log.childElementCount > LINES) log.lastElementChild?.remove();
 }
 
-/** What is worth a line, and of what kind it is. */
+/** The lines for an event, each with its kind. */
 function describe(event: Event): [kind: string, text: string][] {
   switch (event.type) {
     case "flushed": {
@@ -40,9 +40,9 @@ function describe(event: Event): [kind: string, text: string][] {
     case "level-changed":
       return [["plan", event.reason]];
     case "policy-changed":
-      return [["plan", `The policy is ${event.policy.policy} now`]];
+      return [["plan", `The policy is now ${event.policy.policy}`]];
     case "plan-refused":
-      return [["bad", `A plan was refused: ${event.why}`]];
+      return [["bad", `A plan was rejected: ${event.why}`]];
     case "job-failed":
       return [["bad", `A job failed: ${event.error}`]];
     case "stalled":
@@ -55,6 +55,6 @@ function describe(event: Event): [kind: string, text: string][] {
 const STALLS = {
   memtables: "a flush",
   memory: "a flush",
-  level0: "room in level 0",
-  log: "a log file",
+  level0: "a compaction of level 0",
+  log: "a WAL file",
 };

@@ -1,8 +1,8 @@
-/** The page: one store, opened at once, what it looks like, and the panels that use it. */
+/** The page: opens its store, shows it, and sets up the panels. */
 
 import type { Db } from "terrane";
 import { maintenancePanel } from "./maintenance-panel.ts";
-import { census, showFigures, showUsage } from "./stats-panel.ts";
+import { countKeys, showStats, showUsage } from "./stats-panel.ts";
 import { clearGet, getPanel } from "./get-panel.ts";
 import { loadPanel } from "./load-panel.ts";
 import { showEvents } from "./log-view.ts";
@@ -24,12 +24,12 @@ async function start(): Promise<void> {
     const db = await openStore();
     const opened = performance.now() - began;
     new Poller(db, (picture) => {
-      showFigures(picture.stats);
+      showStats(picture.stats);
       tree.draw(picture);
       showEvents(picture.events);
     });
     await showPolicy(db);
-    write("state", `Opened in ${time(opened)}. ${await census(db)}`);
+    write("state", `Opened in ${time(opened)}. ${await countKeys(db)}`);
     await showUsage(db);
   } catch (error) {
     write("state", "The store is not open.");
@@ -38,14 +38,14 @@ async function start(): Promise<void> {
 }
 
 async function loaded(db: Db): Promise<void> {
-  write("state", await census(db));
+  write("state", await countKeys(db));
   await showUsage(db);
 }
 
 async function clear(): Promise<void> {
   await clearScan(tree);
   clearGet(tree);
-  for (const id of ["loaded", "cared"]) write(id, "");
+  for (const id of ["loaded", "maintained"]) write(id, "");
   element("log").replaceChildren();
   await destroyStore();
   await start();

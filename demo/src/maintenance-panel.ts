@@ -1,4 +1,4 @@
-/** Checking the store, and deleting it. */
+/** Checking and deleting the store. */
 
 import type { Db } from "terrane";
 import { act } from "./store.ts";
@@ -16,15 +16,15 @@ export function maintenancePanel(clear: () => Promise<void>): void {
 }
 
 async function check(db: Db): Promise<void> {
-  write("cared", "Checking…");
+  write("maintained", "Checking…");
   const began = performance.now();
   const { tables, logRecords, damage } = await db.check();
   const read = `${plural(tables, "table")} and ${plural(logRecords, "log record")} read`;
   const found = damage.map(
     (d) => `${d.file} at byte ${d.offset}: expected ${d.expected}, found ${d.found}`,
   );
-  const verdict = found.length === 0 ? "All sound" : `Damage: ${found.join("; ")}`;
-  write("cared", `${verdict}. ${read} in ${time(performance.now() - began)}.`);
+  const verdict = found.length === 0 ? "No damage found" : `Damage: ${found.join("; ")}`;
+  write("maintained", `${verdict}. ${read} in ${time(performance.now() - began)}.`);
 }
 
 async function confirmed(): Promise<boolean> {

@@ -1,14 +1,14 @@
 /**
- * Rows of a file, as it streams in.
+ * Parsing the rows of a file while it is read.
  *
- * 1. A format turns text, piece by piece, into records: fields by column.
- * 2. The columns chosen give each record's key and value.
+ * 1. A format turns chunks of text into records: fields by column.
+ * 2. The chosen columns are each record's key and value.
  */
 
-/** How a file is read. */
+/** A file format. */
 export type Format = "lines" | "tsv" | "csv" | "ndjson";
 
-/** The formats, as a visitor reads them. */
+/** The names of the formats. */
 export const formats: Record<Format, string> = {
   lines: "Lines of text",
   tsv: "Tab-separated",
@@ -16,26 +16,26 @@ export const formats: Record<Format, string> = {
   ndjson: "NDJSON",
 };
 
-/** What becomes the key, or the value: a column by its name, or the record's number. */
+/** The columns for the key and the value, or NUMBER for the record's number. */
 export interface Columns {
   key: string;
   value: string;
 }
 
-/** Stands for the number of the record in the file, from 1. */
+/** Stands for the record's number in the file, starting at 1. */
 export const NUMBER = "#";
 
 /** A record: its fields, by column. */
 export type Fields = Record<string, string>;
 
-/** Turns text into records; each call takes a further piece of the file. */
+/** Turns text into records; each call takes the next chunk of the file. */
 export interface Reader {
   push(text: string): Fields[];
-  /** The record that the end of the file ended. */
+  /** Returns the last record, which the end of the file completes. */
   end(): Fields[];
 }
 
-/** The format that a file seems to have, by its name. */
+/** Guesses the format of a file from its name. */
 export function guessFormat(name: string): Format {
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
   switch (extension) {
@@ -53,7 +53,7 @@ export function guessFormat(name: string): Format {
   }
 }
 
-/** The columns that a format offers, given the first records of a file. */
+/** The columns to choose from, given the first records of a file. */
 export function columnsOf(format: Format, sample: Fields[]): { keys: string[]; values: string[] } {
   const names = [...new Set(sample.flatMap((fields) => Object.keys(fields)))];
   if (format === "lines") return { keys: names, values: [NUMBER] };
@@ -77,7 +77,7 @@ export function readerOf(format: Format): Reader {
   }
 }
 
-/** Records of which each is one line; blank lines are none. */
+/** A record for each line; blank lines are skipped. */
 function byLine(parse: (line: string) => Fields): Reader {
   let rest = "";
   return {
@@ -94,7 +94,7 @@ function byLine(parse: (line: string) => Fields): Reader {
   };
 }
 
-/** Lines, where a line break between quotes does not end one. */
+/** A record for each line; a line break inside quotes does not end it. */
 function byQuotedLine(): Reader {
   let open: string[] = [];
   let quotes = 0;
@@ -123,7 +123,7 @@ function byQuotedLine(): Reader {
   };
 }
 
-/** The first record names the columns of the others. */
+/** Takes the names of the columns from the first record. */
 function withHeader(reader: Reader, split: (record: string) => string[]): Reader {
   let header: string[] | undefined;
   const name = (records: Fields[]): Fields[] =>
@@ -138,10 +138,10 @@ function withHeader(reader: Reader, split: (record: string) => string[]): Reader
   return { push: (text) => name(reader.push(text)), end: () => name(reader.end()) };
 }
 
-/** The cells of a CSV record; quotes within quotes are doubled. */
+/** Splits a CSV record; a quote inside quotes is doubled. */
 function splitCsv(record: string): string[] {
   const cells = record.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? [];
-  // The pattern matches once more, empty, at an end that no comma precedes.
+  // Unless the record ends with a comma, the pattern also matches the empty string at its end.
   if (!record.endsWith(",")) cells.pop();
   return cells.map((cell) => {
     const bare = cell.endsWith(",") ? cell.slice(0, -1) : cell;

@@ -1,32 +1,32 @@
 /**
- * Follows a store for the views.
+ * Polls a store for the views.
  *
- * 1. An event is noted, and nothing else is done about it: however many come, they cost little.
- * 2. At an animation frame, and not too often, the levels and figures are asked for, once.
- * 3. What they are, and what was noted since the last time, is shown.
+ * 1. An event is only recorded, so that many events cost little.
+ * 2. At most once per interval, at an animation frame, levels and statistics are fetched.
+ * 3. They are shown together with the events recorded since the last time.
  */
 
 import type { Db, Event, Level, Stats } from "terrane";
 
-/** The least time from one picture to the next, in milliseconds. */
+/** The minimum time between two pictures, in milliseconds. */
 const INTERVAL = 200;
-/** The most events that are kept for a picture; a page in the background shows none. */
+/** The most events that are kept for a picture: a page in the background shows none. */
 const EVENTS_KEPT = 200;
 
-/** How a table came to be where it is. */
+/** How a table got to where it is. */
 export type Origin = "flushed" | "merged" | "moved";
 
-/** A store at a moment. */
+/** A store at one point in time. */
 export interface Picture {
   levels: Level[];
   stats: Stats;
-  /** Tables that came or moved since the last picture. */
+  /** Tables that are new or have moved since the last picture. */
   fresh: Map<number, Origin>;
   /** The latest events since the last picture. */
   events: Event[];
 }
 
-/** Follows one store until it is closed. */
+/** Polls one store until it is closed. */
 export class Poller {
   readonly #db: Db;
   readonly #show: (picture: Picture) => void;
@@ -38,25 +38,25 @@ export class Poller {
   constructor(db: Db, show: (picture: Picture) => void) {
     this.#db = db;
     this.#show = show;
-    // The calls that a visitor makes say why a store is gone.
+    // If the store is gone, the user's next call reports it.
     this.#follow().catch(() => undefined);
-    this.renew();
+    this.refresh();
   }
 
-  /** Asks for a picture soon. */
-  renew(): void {
+  /** Requests a new picture. */
+  refresh(): void {
     this.#outdated = true;
     if (!this.#drawing) this.#draw().catch(() => undefined);
   }
 
   async #follow(): Promise<void> {
     for await (const event of this.#db.events()) {
-      this.#note(event);
-      this.renew();
+      this.#record(event);
+      this.refresh();
     }
   }
 
-  #note(event: Event): void {
+  #record(event: Event): void {
     if (event.type === "merge-progress" || event.type === "file-removed") return;
     if (this.#events.push(event) > EVENTS_KEPT) this.#events.shift();
     if (event.type === "flushed") {

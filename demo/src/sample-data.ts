@@ -1,8 +1,8 @@
 /**
- * The bundled data set: readings of weather stations, hour by hour, made up as they are read.
+ * The bundled data set: hourly readings of weather stations, generated on the fly.
  *
- * They come in the order of time and are kept by station, so that every hour's readings go all over
- * the key space: what a tree has to put in order.
+ * They arrive in the order of time, but their keys start with the station: every hour's readings are
+ * spread over the whole key space, so that the tree has work to do.
  */
 
 import type { Source } from "./load.ts";
@@ -19,12 +19,12 @@ const HOUR = 3_600_000;
 const START = Date.UTC(2026, 0, 1);
 const HEADER = "key\tvalue\n";
 
-/** How many readings there are. */
+/** The number of readings. */
 export const READINGS: number = stations.length * HOURS;
 
 /** The readings as tab-separated text. */
 export const weather: Source = {
-  // All lines of a station are of one length.
+  // All lines of a station have the same length.
   size: HEADER.length + HOURS * hourOf(0).length,
   stream() {
     let hour = 0;

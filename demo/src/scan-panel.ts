@@ -1,4 +1,4 @@
-/** Scanning a range, page by page. */
+/** Scanning a range, in pages. */
 
 import type { Db, Entry, Trace } from "terrane";
 import { act } from "./store.ts";
@@ -14,11 +14,11 @@ let scan: AsyncGenerator<Text, void> | undefined;
 
 /** Sets up the panel. */
 export function scanPanel(tree: TreeView): void {
-  on("scan", "submit", () => act((db) => begin(db, tree)));
-  on("more", "click", () => act(proceed));
+  on("scan", "submit", () => act((db) => start(db, tree)));
+  on("more", "click", () => act(showPage));
 }
 
-/** Ends the scan and takes its entries away. */
+/** Ends the scan and removes its entries. */
 export async function clearScan(tree: TreeView): Promise<void> {
   await scan?.return();
   scan = undefined;
@@ -29,17 +29,17 @@ export async function clearScan(tree: TreeView): Promise<void> {
   hideTrace("scan-trace", tree);
 }
 
-async function begin(db: Db, tree: TreeView): Promise<void> {
+async function start(db: Db, tree: TreeView): Promise<void> {
   await clearScan(tree);
   const input = (id: string) => element<HTMLInputElement>(id);
   const [from, to] = [input("scan-from").value, input("scan-to").value];
   const bounds = { ...(from !== "" && { gte: from }), ...(to !== "" && { lte: to }) };
   const range = { ...bounds, reverse: input("scan-reverse").checked };
-  // Before the scan, which would leave its blocks in the cache.
+  // Before the scan, which would put its blocks into the cache.
   const trace = await db.traceScan(range);
   showTrace("scan-trace", trace, tree, firstKey(trace));
   scan = db.entries(range);
-  await proceed();
+  await showPage();
 }
 
 /** The key of the first entry, if there is one. */
@@ -48,7 +48,7 @@ function firstKey({ steps }: Trace): Uint8Array | undefined {
   return last?.step === "row" ? last.key : undefined;
 }
 
-async function proceed(): Promise<void> {
+async function showPage(): Promise<void> {
   const began = performance.now();
   const entries: Text[] = [];
   let ended = false;

@@ -1,11 +1,11 @@
-/** The store's figures. */
+/** The store's statistics. */
 
 import type { Db, Stats } from "terrane";
 import { write } from "./dom.ts";
 import { bytes, count, factor, time } from "./format.ts";
 
-/** Shows what the store tells of itself; work is counted since it was opened. */
-export function showFigures({ keyspaces, space, ...work }: Stats): void {
+/** Shows statistics; work is counted since the store was opened. */
+export function showStats({ keyspaces, space, ...work }: Stats): void {
   const tables = keyspaces.flatMap(({ levels }) => levels.map((level) => level.tables));
   const memory = keyspaces.map(({ memtableBytes }) => memtableBytes);
   write("size", bytes(space.taken));
@@ -18,14 +18,14 @@ export function showFigures({ keyspaces, space, ...work }: Stats): void {
   write("stalls", count(work.stalls));
 }
 
-/** Shows what this origin takes, of what it may. */
+/** Shows this origin's storage use and quota. */
 export async function showUsage(db: Db): Promise<void> {
   const { usage, quota } = await db.estimate();
-  write("usage", `The browser counts ${bytes(usage)} for this site, of ${bytes(quota)} at most.`);
+  write("usage", `This site uses ${bytes(usage)} of its quota of ${bytes(quota)}.`);
 }
 
-/** Counts the keys by reading them all; says how that went. */
-export async function census(db: Db): Promise<string> {
+/** Counts the keys by reading them all; returns a message about it. */
+export async function countKeys(db: Db): Promise<string> {
   const began = performance.now();
   const keys = await db.count();
   write("keys", count(keys));

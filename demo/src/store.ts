@@ -1,16 +1,16 @@
-/** The page's one store, which every panel shares. */
+/** The page's store, which all panels share. */
 
 import { type Db, destroy, open } from "terrane";
 import { presets } from "./presets.ts";
 import { showFailure } from "./dom.ts";
 
 const NAME = "demo";
-/** Small, so that a load makes many runs. */
+/** Small, so that a load creates many runs. */
 const MEMTABLE_BYTES = 1 << 20;
 
 let db: Db | undefined;
 
-/** Opens the store; a new one gets a policy whose tree fits a screen. */
+/** Opens the store; a new one gets a policy whose tree fits on a screen. */
 export async function openStore(): Promise<Db> {
   const opened = await open(NAME, { memtableBytes: MEMTABLE_BYTES });
   const { lastSequence } = await opened.stats();
@@ -25,14 +25,14 @@ export function isOpen(): boolean {
   return db !== undefined;
 }
 
-/** Runs what a visitor asked for; what fails is shown. */
+/** Runs a user's action; if it fails, shows the error. */
 export function act(body: (db: Db) => Promise<void>): void {
   if (db === undefined) return;
   showFailure(undefined);
   body(db).catch(showFailure);
 }
 
-/** Closes the store and removes all it holds. */
+/** Closes the store and deletes it. */
 export async function destroyStore(): Promise<void> {
   await db?.close();
   db = undefined;

@@ -1,8 +1,8 @@
 /**
- * The tree as a picture: a row for each run, the newest on top, and in it the tables, one below
- * another by key. The fuller of bytes a table is for its length, the stronger its colour.
+ * A picture of the tree: a row for each run, newest on top, with a rectangle for each table at the keys
+ * that it covers. The more bytes a table has for its width, the stronger its colour.
  *
- * A table keeps its rectangle while it lives, so that one that moves is seen to move.
+ * A table keeps its rectangle for as long as it exists, so that a move is animated.
  */
 
 import type { Level, Table } from "terrane";
@@ -15,12 +15,12 @@ import { bytes, keyText, plural } from "./format.ts";
 const SVG = "http://www.w3.org/2000/svg";
 /** Heights, in pixels. */
 const [LABEL, TABLE, GAP, REST] = [20, 13, 3, 12];
-/** How long a table shows where it came from, and one that is gone fades, in milliseconds. */
+/** How long a new table is highlighted, and how long a removed one fades, in milliseconds. */
 const FRESH_TIME = 1500;
 const FADE_TIME = 400;
 
 /** What a read did with a table. */
-export type Visit = "spared" | "searched" | "found";
+export type Visit = "skipped" | "searched" | "found";
 
 /** The picture in `#tree`. */
 export class TreeView {
@@ -31,13 +31,13 @@ export class TreeView {
   readonly #cursor: TableCursor = new TableCursor(this.#svg, this.#tables, (table) =>
     this.#describe(table),
   );
-  #axis: KeyScale = new KeyScale([]);
+  #scale: KeyScale = new KeyScale([]);
   #key: Uint8Array | undefined;
 
   /** Shows the levels as they are now. */
   draw({ levels, fresh }: Pick<Picture, "levels" | "fresh">): void {
     element("tree-empty").hidden = levels.length > 0;
-    this.#axis = new KeyScale(levels);
+    this.#scale = new KeyScale(levels);
     const total = sum(levels.flatMap(({ runs }) => runs.flatMap(({ tables }) => tables)));
     const alive = new Set<number>();
     const rows: Table[][] = [];
@@ -51,7 +51,7 @@ export class TreeView {
           alive.add(table.id);
           this.#place(table, y, depth / Math.max(levels.length - 1, 1), total);
           const origin = fresh.get(table.id);
-          if (origin !== undefined) this.#light(table.id, origin);
+          if (origin !== undefined) this.#highlight(table.id, origin);
         }
         y += TABLE + GAP;
       }
@@ -66,7 +66,7 @@ export class TreeView {
     this.#drawLine();
   }
 
-  /** Marks where a key lies and what a read of it did with tables; undefined takes it away. */
+  /** Marks a key and the tables that a read of it visited; undefined removes the marks. */
   mark(key: Uint8Array | undefined, visits: Map<number, Visit> = new Map()): void {
     for (const [id, rectangle] of this.#tables) {
       const visit = visits.get(id);
@@ -80,11 +80,11 @@ export class TreeView {
   #drawLine(): void {
     this.#line.toggleAttribute("data-shown", this.#key !== undefined);
     if (this.#key === undefined) return;
-    const x = percent(this.#axis.place(this.#key));
+    const x = percent(this.#scale.position(this.#key));
     for (const [name, value] of Object.entries({ x1: x, x2: x, y1: "0", y2: "100%" })) {
       this.#line.setAttribute(name, value);
     }
-    // Above the tables that came since.
+    // On top of newer tables.
     this.#svg.append(this.#line);
   }
 
@@ -95,9 +95,9 @@ export class TreeView {
   }
 
   #place(table: Table, y: number, depth: number, total: number): void {
-    const { start, length } = this.#axis.span(table);
+    const { start, length } = this.#scale.span(table);
     const rectangle = this.#rectangle(table);
-    // Of a table that has its stretch alone, 1.
+    // 1 for a table that shares its key range with no other.
     const fullness = Math.min(table.bytes / Math.max(length * total, 1), 1);
     Object.assign(rectangle.style, { x: percent(start), y: `${y}px`, width: percent(length) });
     rectangle.style.setProperty("--depth", depth.toFixed(3));
@@ -114,7 +114,7 @@ export class TreeView {
     return rectangle;
   }
 
-  #light(id: number, origin: Origin): void {
+  #highlight(id: number, origin: Origin): void {
     const rectangle = this.#tables.get(id);
     rectangle?.setAttribute("data-origin", origin);
     setTimeout(() => rectangle?.removeAttribute("data-origin"), FRESH_TIME);
