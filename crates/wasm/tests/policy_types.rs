@@ -2,6 +2,8 @@
 //! npm package, and the list that the demo offers. A new policy needs no edit there: run
 //! `cargo test -p terrane-wasm --test policy_types -- --ignored`.
 
+#![allow(clippy::unwrap_used, reason = "a failure is a panic in tests, also in their helpers")]
+
 use std::fs;
 use std::path::PathBuf;
 use terrane_policy::{Parameter, Preset, Value, presets};
