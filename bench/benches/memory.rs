@@ -56,7 +56,7 @@ fn fill(place: &Path, rows: u64) {
         db.write(batch, Durability::Buffered).unwrap();
     }
     db.flush().unwrap();
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     db.close().unwrap();
 }
 

@@ -12,13 +12,14 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use terrane::driver::{Driver, SliceDriver, ThreadDriver};
+use terrane::executor::{Executor, SliceExecutor, ThreadExecutor};
 use terrane::storage::Directory;
-use terrane::storage::medium::MemoryMedium;
+use terrane::storage::vfs::MemoryVfs;
 use terrane::table::TableOptions;
 use terrane::{Db, Durability, Options, Range};
 use terrane_policy::{
-    Observed, Planning, PolicyOptions, RunId, Running, Shape, ShapeEdit, TableId, TableInfo, apply,
+    Observed, PlanContext, PolicyOptions, RunId, Running, Shape, ShapeEdit, TableId, TableInfo,
+    apply,
 };
 
 const SIZES: [u32; 4] = [1_000, 11_000, 57_000, 100_000];
@@ -71,18 +72,18 @@ fn key(number: u32) -> [u8; 8] {
 /// Leveling that closes a table after each entry, and takes `runs` of level 0 with `base` bytes down.
 fn policy(runs: u64, base: u64) -> PolicyOptions {
     let text = format!(
-        r#"{{"policy":"leveled","table-bytes":1024,"size-ratio":64,"adapt":false,"level0-runs":{runs},"base-bytes":{base}}}"#
+        r#"{{"policy":"leveled","target-file-bytes":1024,"size-ratio":64,"dynamic-level-bytes":false,"l0-compaction-trigger":{runs},"level-base-bytes":{base}}}"#
     );
     text.parse().unwrap()
 }
 
 fn store(tables: u32, place: Option<&Path>) {
-    let medium = Arc::new(MemoryMedium::new());
+    let vfs = Arc::new(MemoryVfs::new());
     let options = Options {
         policy: policy(4, 1 << 40),
         memtable_bytes: 1 << 30,
-        log_bytes: 64 << 20,
-        logs_bytes_max: 1 << 40,
+        wal_file_bytes: 64 << 20,
+        max_total_wal_bytes: 1 << 40,
         table: TableOptions { block_bytes: 512, ..TableOptions::default() },
         ..Options::default()
     };
@@ -90,10 +91,13 @@ fn store(tables: u32, place: Option<&Path>) {
         if let Some(place) = place {
             return Db::open(place, options.clone()).unwrap();
         }
-        let storage = Arc::new(Directory::open(medium.clone()).unwrap());
-        let driver: Arc<dyn Driver> =
-            if threads { Arc::new(ThreadDriver::new(2)) } else { Arc::new(SliceDriver::default()) };
-        Db::open_storage(storage, options.clone(), driver).unwrap()
+        let storage = Arc::new(Directory::open(vfs.clone()).unwrap());
+        let executor: Arc<dyn Executor> = if threads {
+            Arc::new(ThreadExecutor::new(2))
+        } else {
+            Arc::new(SliceExecutor::default())
+        };
+        Db::open_storage(storage, options.clone(), executor).unwrap()
     };
     let db = open(false, &options);
     let rows = db.default_keyspace();
@@ -111,16 +115,16 @@ fn store(tables: u32, place: Option<&Path>) {
     rows.compact_range(&Range::prefix(b"")).unwrap();
     // The run of level 0 becomes one of level 1.
     rows.set_policy(&policy(1, 1 << 20)).unwrap();
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     rows.set_policy(&policy(4, 1 << 40)).unwrap();
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     let levels = |db: &Db| db.stats().unwrap().keyspaces[0].levels.clone();
     let counts: Vec<_> = levels(&db).iter().map(|level| level.tables).collect();
 
     let (median, flush) = timed(FLUSHES, || {
         rows.put(&key(7), b"again", Durability::Buffered).unwrap();
         db.flush().unwrap();
-        db.settle().unwrap();
+        db.wait_until_idle().unwrap();
     });
     let stats = timed(20, || drop(db.stats().unwrap()));
     drop(rows);
@@ -201,12 +205,12 @@ fn shape(tables: u32) -> Shape {
 fn planning(tables: u32) {
     let shape = shape(tables);
     let (running, observed) = (Running::default(), Observed::default());
-    let planning = Planning {
+    let planning = PlanContext {
         shape: &shape,
         state: &[],
         running: &running,
         observed: &observed,
-        level0_runs_max: Options::default().level0_runs_max,
+        l0_stop_trigger: Options::default().l0_stop_trigger,
         fresh: RunId(9),
     };
     print!("{tables:>7} tables: a planning step");

@@ -64,7 +64,7 @@ fn filled() -> Place {
         place.db.write(batch, Durability::Buffered).unwrap();
     }
     place.db.flush().unwrap();
-    place.db.settle().unwrap();
+    place.db.wait_until_idle().unwrap();
     place
 }
 

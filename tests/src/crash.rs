@@ -1,9 +1,9 @@
 //! Runs a workload until power is cut, and looks at what is left.
 
+use crate::fixtures::{Kind, Rig, drawn};
 use crate::history::{History, shown};
-use crate::rig::{Kind, Rig, drawn};
 use crate::workload::{KEYSPACES, Step, workload};
-use terrane::storage::medium::fault::Survivors;
+use terrane::storage::vfs::fault::Survivors;
 use terrane::{Db, Durability, Result, WriteBatch};
 
 /// One experiment: the workload, where power is cut, and what survives.
@@ -19,7 +19,7 @@ pub struct Crash {
     pub cut: Option<u64>,
     /// What of the unsynced state is left.
     pub survivors: Survivors,
-    /// The bytes that the medium writes whole or not at all.
+    /// The bytes that the file system writes whole or not at all.
     pub sector: u64,
 }
 
@@ -31,15 +31,15 @@ impl Crash {
     pub fn run(&self) -> std::result::Result<(), String> {
         let mut rig = Rig::new(self.kind);
         let mut history = History::default();
-        rig.medium.set_sector(self.sector);
+        rig.vfs.set_sector(self.sector);
         if let Some(cut) = self.cut {
-            rig.medium.cut_at(cut);
+            rig.vfs.cut_at(cut);
         }
         let ran = run(&rig, self.seed, self.steps, &mut history);
         if self.cut.is_none() {
             return ran.map_err(|e| format!("the workload failed: {e}"));
         }
-        rig.medium.crash(self.survivors).map_err(|e| format!("the crash failed: {e}"))?;
+        rig.vfs.crash(self.survivors).map_err(|e| format!("the crash failed: {e}"))?;
         rig.restore_power();
         self.look(&rig, &mut history)
     }
@@ -74,7 +74,7 @@ impl Crash {
     pub fn operations(&self) -> u64 {
         let rig = Rig::new(self.kind);
         run(&rig, self.seed, self.steps, &mut History::default()).expect("nothing fails");
-        rig.medium.operations()
+        rig.vfs.operations()
     }
 }
 
@@ -130,7 +130,7 @@ pub fn play(mut db: Db, rig: &Rig, seed: u64, steps: &[Step], history: &mut Hist
                 db.flush()?;
                 history.promise();
             }
-            Step::Settle => db.settle()?,
+            Step::Settle => db.wait_until_idle()?,
             Step::Reopen => {
                 db.close()?;
                 history.promise();

@@ -7,26 +7,26 @@
 //!    fail with an error; none panics or runs on without end, and a write that was acknowledged as
 //!    durable is read as it was written, or refused.
 
+use crate::checksum_fix;
 use crate::crash::play;
+use crate::fixtures::{Kind, Rig, tiny};
 use crate::fuzz::Target;
 use crate::history::History;
 use crate::image::Image;
-use crate::mend;
-use crate::rig::{Kind, Rig, tiny};
 use crate::workload::{Step, workload};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use terrane::storage::fuzz::{JournalId, decode_record};
-use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::fuzz::{ManifestId, decode_record};
+use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::{FileId, write_all_at};
 use terrane::table::footer::FOOTER_BYTES;
-use terrane::version::{Catalog, Edit};
+use terrane::version::{Edit, VersionSet};
 use terrane::{Db, Durability, Result};
 
 /// All of them; each takes the inputs of the decoder whose name it has.
 pub const ENGINES: [Target; 6] = [
     ("engine_log", log),
-    ("engine_journal", journal),
+    ("engine_journal", manifest),
     ("engine_edit", edit),
     ("engine_current", current),
     ("engine_superblock", superblock),
@@ -43,34 +43,35 @@ const ENTRIES_MAX: usize = 10_000;
 struct Store {
     kind: Kind,
     image: Image,
-    journal: Journal,
-    catalog: Catalog,
+    manifest: Manifest,
+    version_set: VersionSet,
 }
 
-/// The journal's region.
-struct Journal {
+/// The manifest's region.
+struct Manifest {
     file: String,
     base: u64,
     len: u64,
     /// Where its records end in each mirror.
     end: u64,
-    id: JournalId,
+    id: ManifestId,
 }
 
 impl Store {
     fn make(kind: Kind) -> Store {
         let image = small(kind);
-        let (file, base, bytes, id) = image.journal(kind, &mut Vec::new());
-        let scanned = terrane::storage::fuzz::scan(bytes, id, file, base).expect("a sound journal");
+        let (file, base, bytes, id) = image.manifest(kind, &mut Vec::new());
+        let scanned =
+            terrane::storage::fuzz::scan(bytes, id, file, base).expect("a sound manifest");
         let (len, end) = (bytes.len() as u64, scanned.end);
-        let journal = Journal { file: file.to_owned(), base, len, end, id };
-        let mut catalog = Catalog::default();
+        let manifest = Manifest { file: file.to_owned(), base, len, end, id };
+        let mut version_set = VersionSet::default();
         for (number, (_, record)) in scanned.records.iter().enumerate() {
             let edit = decode_record(record).expect("a sound record").edit;
             let edit = edit.map(|edit| Edit::decode(edit, number as u64).expect("a sound edit"));
-            edit.iter().for_each(|edit| catalog.apply(edit).expect("an edit that fits"));
+            edit.iter().for_each(|edit| version_set.apply(edit).expect("an edit that fits"));
         }
-        Store { kind, image, journal, catalog }
+        Store { kind, image, manifest, version_set }
     }
 
     fn get(kind: Kind) -> &'static Store {
@@ -80,33 +81,33 @@ impl Store {
         store.get_or_init(|| Store::make(kind))
     }
 
-    /// A medium with the store, and these bytes in it.
-    fn with(&self, file: &str, offset: u64, bytes: &[u8]) -> MemoryMedium {
-        let medium = self.image.medium();
-        put(&medium, file, offset, bytes);
-        medium
+    /// A file system with the store, and these bytes in it.
+    fn with(&self, file: &str, offset: u64, bytes: &[u8]) -> MemoryVfs {
+        let vfs = self.image.vfs();
+        put(&vfs, file, offset, bytes);
+        vfs
     }
 
-    /// The first mirror of its journal, as far as there are records.
+    /// The first mirror of its manifest, as far as there are records.
     fn records(&self) -> &[u8] {
-        let Journal { file, base, end, .. } = &self.journal;
+        let Manifest { file, base, end, .. } = &self.manifest;
         &self.image.files[file][*base as usize..][..*end as usize]
     }
 
-    /// A medium with the store, and this journal.
-    fn with_journal(&self, records: &[u8]) -> MemoryMedium {
-        let Journal { file, base, len, .. } = &self.journal;
+    /// A file system with the store, and this manifest.
+    fn with_manifest(&self, records: &[u8]) -> MemoryVfs {
+        let Manifest { file, base, len, .. } = &self.manifest;
         let mirror = *len as usize / 2;
         let mut bytes = records.to_vec();
-        mend::journal(&mut bytes, self.journal.id, *len);
+        checksum_fix::manifest(&mut bytes, self.manifest.id, *len);
         bytes.resize(mirror, 0);
         // The second mirror ends with no witness, which counts nothing.
         self.with(file, *base, &[&bytes[..], &bytes[..]].concat())
     }
 }
 
-fn put(medium: &MemoryMedium, file: &str, offset: u64, bytes: &[u8]) {
-    let file = medium.open(file).expect("a file of the store");
+fn put(vfs: &MemoryVfs, file: &str, offset: u64, bytes: &[u8]) {
+    let file = vfs.open(file).expect("a file of the store");
     write_all_at(&*file, bytes, offset).expect("room in memory");
 }
 
@@ -118,30 +119,30 @@ pub(crate) fn small(kind: Kind) -> Image {
     steps.extend(workload(6, 12).into_iter().filter(|s| matches!(s, Step::Write { .. })));
     let db = rig.open(tiny(), 5).expect("a new store");
     play(db, &rig, 5, &steps, &mut History::default()).expect("nothing fails");
-    Image::of(&rig.medium)
+    Image::of(&rig.vfs)
 }
 
 /// A log.
 pub fn log(data: &[u8]) {
     let store = Store::get(Kind::MemoryDirectory);
-    let log = store.catalog.logs.first().expect("a log");
+    let log = store.version_set.logs.first().expect("a log");
     let (id, name) = (log.id(), FileId::log(log.file).to_string());
     let mut bytes = data.to_vec();
-    mend::log(&mut bytes, id);
+    checksum_fix::log(&mut bytes, id);
     bytes.truncate(store.image.files[&name].len());
     bytes.extend([0; 8]);
     work(store.kind, store.with(&name, 0, &bytes));
 }
 
-/// The front of a journal. The records behind it are the store's: one that ends before what its tables
+/// The front of a manifest. The records behind it are the store's: one that ends before what its tables
 /// and logs know of would be refused.
-pub fn journal(data: &[u8]) {
+pub fn manifest(data: &[u8]) {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         let store = Store::get(kind);
-        let mut bytes = data[..data.len().min(store.journal.len as usize / 4)].to_vec();
-        bytes.resize(bytes.len().next_multiple_of(mend::JOURNAL_SLOT), 0);
+        let mut bytes = data[..data.len().min(store.manifest.len as usize / 4)].to_vec();
+        bytes.resize(bytes.len().next_multiple_of(checksum_fix::JOURNAL_SLOT), 0);
         bytes.extend(store.records().get(bytes.len()..).unwrap_or_default());
-        work(kind, store.with_journal(&bytes));
+        work(kind, store.with_manifest(&bytes));
     }
 }
 
@@ -156,8 +157,8 @@ pub fn edit(data: &[u8]) {
         bytes.extend([0, 0, 1]);
         bytes.extend(data);
         // The last slot of a mirror holds no record.
-        if bytes.len() + mend::JOURNAL_SLOT <= store.journal.len as usize / 2 {
-            work(kind, store.with_journal(&bytes));
+        if bytes.len() + checksum_fix::JOURNAL_SLOT <= store.manifest.len as usize / 2 {
+            work(kind, store.with_manifest(&bytes));
         }
     }
 }
@@ -166,46 +167,45 @@ pub fn edit(data: &[u8]) {
 pub fn current(data: &[u8]) {
     let store = Store::get(Kind::MemoryDirectory);
     let mut bytes = data.to_vec();
-    mend::head(&mut bytes, b"TRNCUR\r\n", 32);
-    let medium = store.with("CURRENT", 0, &[]);
-    medium.open("CURRENT").expect("a file").set_len(0).expect("a length");
-    put(&medium, "CURRENT", 0, &bytes);
-    work(store.kind, medium);
+    checksum_fix::head(&mut bytes, b"TRNCUR\r\n", 32);
+    let vfs = store.with("CURRENT", 0, &[]);
+    vfs.open("CURRENT").expect("a file").set_len(0).expect("a length");
+    put(&vfs, "CURRENT", 0, &bytes);
+    work(store.kind, vfs);
 }
 
 /// Both slots of a volume's superblock.
 pub fn superblock(data: &[u8]) {
     let store = Store::get(Kind::MemoryVolume);
     let mut bytes = data.to_vec();
-    mend::head(&mut bytes, b"TRNVOL\r\n", 64);
+    checksum_fix::head(&mut bytes, b"TRNVOL\r\n", 64);
     bytes.resize(16 << 10, 0);
-    let medium =
-        store.with(Kind::MemoryVolume.backings()[0], 0, &[&bytes[..], &bytes[..]].concat());
-    work(store.kind, medium);
+    let vfs = store.with(Kind::MemoryVolume.backings()[0], 0, &[&bytes[..], &bytes[..]].concat());
+    work(store.kind, vfs);
 }
 
 /// A table in the place of the one with its number, or of the first.
 pub fn table(data: &[u8]) {
     let store = Store::get(Kind::MemoryDirectory);
-    let tables = store.catalog.tables();
+    let tables = store.version_set.tables();
     let number = data.len().checked_sub(FOOTER_BYTES).map(|end| data[end..end + 8].to_vec());
     let own = tables.iter().find(|t| number.as_ref().is_some_and(|n| *n == t.id.0.to_le_bytes()));
     let info = own.or(tables.first()).expect("a table");
     let mut bytes = data.to_vec();
-    // The journal has its length, and the footer is at the end.
+    // The manifest has its length, and the footer is at the end.
     let len = info.bytes as usize;
     if bytes.len() != len && bytes.len() > FOOTER_BYTES {
         let footer = bytes.split_off(bytes.len() - FOOTER_BYTES);
         bytes.resize(len.saturating_sub(FOOTER_BYTES), 0);
         bytes.extend(footer);
     }
-    mend::table(&mut bytes);
+    checksum_fix::table(&mut bytes);
     work(store.kind, store.with(&FileId::table(info.id.0).to_string(), 0, &bytes));
 }
 
 /// Step 3.
-fn work(kind: Kind, medium: MemoryMedium) {
-    let rig = Rig::over(kind, Arc::new(medium));
+fn work(kind: Kind, vfs: MemoryVfs) {
+    let rig = Rig::over(kind, Arc::new(vfs));
     let key = b"written";
     for round in 0..3u8 {
         let Ok(db) = rig.open(tiny(), round.into()) else { return };
@@ -251,5 +251,5 @@ fn change(db: &Db) -> Result<()> {
     db.keyspace("other")?.put(b"other", b"one", Durability::Buffered)?;
     db.flush()?;
     db.default_keyspace().compact_range(..)?;
-    db.settle()
+    db.wait_until_idle()
 }

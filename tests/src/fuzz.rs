@@ -8,22 +8,22 @@
 //!
 //! `tests/fuzz` runs the same targets under libFuzzer.
 
+use crate::checksum_fix;
 use crate::engines::ENGINES;
-use crate::mend;
 use crate::random::Random;
 use std::sync::Arc;
 use terrane::entry::{MAX_SEQ, Tag};
 use terrane::storage::fuzz::{Slot, decode_current, decode_record, decode_superblock, scan};
-use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::{File, write_all_at};
 use terrane::table::block::Block;
+use terrane::table::block_codec::{decode, fix_checksum as seal};
 use terrane::table::filter::Filter;
 use terrane::table::footer::{FOOTER_BYTES, Footer, decode_directory, encode_directory};
-use terrane::table::stored::{mend as seal, unseal};
 use terrane::table::{
     AHEAD_BYTES_MAX, Access, BlockCache, BlockCursor, Properties, Table, TableFiles, key_hash,
 };
-use terrane::version::{Catalog, Edit};
+use terrane::version::{Edit, VersionSet};
 use terrane::{WriteBatch, batch, wal};
 use terrane_policy::{TableId, TableInfo};
 
@@ -34,7 +34,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: [Target; 13] = [
     ("log", log),
     ("batch", batch),
-    ("journal", journal),
+    ("manifest", manifest),
     ("record", record),
     ("edit", edit),
     ("current", current),
@@ -60,15 +60,15 @@ pub fn run(name: &str, data: &[u8]) {
 /// A log as recovery reads it.
 pub fn log(data: &[u8]) {
     let mut bytes = data.to_vec();
-    mend::log(&mut bytes, mend::LOG);
-    let found = wal::scan(&bytes, mend::LOG).expect("bytes in memory");
+    checksum_fix::log(&mut bytes, checksum_fix::LOG);
+    let found = wal::scan(&bytes, checksum_fix::LOG).expect("bytes in memory");
     let start = found.first().map_or(1, |f| f.header.first);
-    let medium = MemoryMedium::new();
-    let file = medium.create("log").expect("a medium in memory");
-    write_all_at(&*file, &bytes, 0).expect("a medium in memory");
+    let vfs = MemoryVfs::new();
+    let file = vfs.create("log").expect("a file system in memory");
+    write_all_at(&*file, &bytes, 0).expect("a file system in memory");
     let mut payloads = 0;
     let mut replay = wal::Replay::new(start, 0);
-    let read = replay.log(mend::LOG, &file, None, &mut |_, bytes| {
+    let read = replay.log(checksum_fix::LOG, &file, None, &mut |_, bytes| {
         payloads += bytes.len();
         batch(bytes);
         Ok(())
@@ -90,23 +90,23 @@ pub fn batch(data: &[u8]) {
     }
 }
 
-/// A journal, its records, and their edits one after another.
-pub fn journal(data: &[u8]) {
+/// A manifest, its records, and their edits one after another.
+pub fn manifest(data: &[u8]) {
     let mut bytes = data.to_vec();
-    let mirror = bytes.len() / mend::JOURNAL_SLOT * mend::JOURNAL_SLOT;
-    mend::journal(&mut bytes, mend::JOURNAL, 2 * mirror as u64);
-    let Ok(scan) = scan(&bytes, mend::JOURNAL, "journal", 0) else { return };
-    let mut catalog = Catalog::default();
+    let mirror = bytes.len() / checksum_fix::JOURNAL_SLOT * checksum_fix::JOURNAL_SLOT;
+    checksum_fix::manifest(&mut bytes, checksum_fix::JOURNAL, 2 * mirror as u64);
+    let Ok(scan) = scan(&bytes, checksum_fix::JOURNAL, "manifest", 0) else { return };
+    let mut version_set = VersionSet::default();
     for (number, (_, payload)) in scan.records.iter().enumerate() {
         let Some(edit) = decode_record(payload).ok().and_then(|record| record.edit) else {
             continue;
         };
-        let _ = Edit::decode(edit, number as u64).and_then(|edit| catalog.apply(&edit));
+        let _ = Edit::decode(edit, number as u64).and_then(|edit| version_set.apply(&edit));
     }
-    again(&catalog);
+    again(&version_set);
 }
 
-/// One record of a journal.
+/// One record of a manifest.
 pub fn record(data: &[u8]) {
     if let Ok(record) = decode_record(data) {
         // Each takes two bytes at least.
@@ -115,30 +115,30 @@ pub fn record(data: &[u8]) {
     }
 }
 
-/// One edit, and what it makes of an empty catalog.
+/// One edit, and what it makes of an empty version set.
 pub fn edit(data: &[u8]) {
     let Ok(edit) = Edit::decode(data, 0) else { return };
     assert_eq!(Edit::decode(&edit.encode(), 0).expect("an edit that was read"), edit);
-    let mut catalog = Catalog::default();
-    if catalog.apply(&edit).is_ok() {
-        again(&catalog);
+    let mut version_set = VersionSet::default();
+    if version_set.apply(&edit).is_ok() {
+        again(&version_set);
     }
 }
 
-/// A catalog comes back from its snapshot.
-fn again(catalog: &Catalog) {
-    let snapshot = catalog.snapshot().encode();
+/// A version set comes back from its snapshot.
+fn again(version_set: &VersionSet) {
+    let snapshot = version_set.snapshot().encode();
     let edit = Edit::decode(&snapshot, 0).expect("a snapshot");
-    let mut other = Catalog::default();
+    let mut other = VersionSet::default();
     other.apply(&edit).expect("a snapshot");
-    assert_eq!(&other, catalog);
+    assert_eq!(&other, version_set);
 }
 
 /// A directory's `CURRENT`.
 pub fn current(data: &[u8]) {
     let _ = decode_current(data);
     let mut bytes = data.to_vec();
-    mend::head(&mut bytes, b"TRNCUR\r\n", 32);
+    checksum_fix::head(&mut bytes, b"TRNCUR\r\n", 32);
     assert_eq!(decode_current(&bytes).is_some(), bytes.len() >= 40);
 }
 
@@ -146,18 +146,18 @@ pub fn current(data: &[u8]) {
 pub fn superblock(data: &[u8]) {
     let _ = decode_superblock(data);
     let mut bytes = data.to_vec();
-    mend::head(&mut bytes, b"TRNVOL\r\n", 64);
+    checksum_fix::head(&mut bytes, b"TRNVOL\r\n", 64);
     assert_eq!(matches!(decode_superblock(&bytes), Slot::Valid(_)), bytes.len() >= 72);
 }
 
 /// A whole table: opened, read in every way, checked.
 pub fn table(data: &[u8]) {
     let mut bytes = data.to_vec();
-    mend::table(&mut bytes);
+    checksum_fix::table(&mut bytes);
     let Some(info) = info(&bytes) else { return };
-    let medium = MemoryMedium::new();
-    let file = medium.create("table").expect("a medium in memory");
-    write_all_at(&*file, &bytes, 0).expect("a medium in memory");
+    let vfs = MemoryVfs::new();
+    let file = vfs.create("table").expect("a file system in memory");
+    write_all_at(&*file, &bytes, 0).expect("a file system in memory");
     let cache = Arc::new(BlockCache::new(1 << 20));
     let table = Table::new(Arc::new(info), Arc::new(OneFile(file)), cache);
     if table.open().is_err() {
@@ -199,7 +199,7 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
     let footer = Footer::decode(bytes[end..].try_into().ok()?, "table", bytes.len() as u64).ok()?;
     let from = footer.directory_offset;
     let part = |at: u64, len: u64| {
-        unseal(bytes[at as usize..][..len as usize].to_vec(), footer.seed(), at)
+        decode(bytes[at as usize..][..len as usize].to_vec(), footer.seed(), at)
     };
     let directory = part(from, footer.directory_len.into()).ok()?;
     let sections = decode_directory(&directory, &footer).ok()?;
@@ -223,7 +223,7 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
 pub fn footer(data: &[u8]) {
     let Some((directory, last)) = data.split_last_chunk::<FOOTER_BYTES>() else { return };
     let mut last = *last;
-    mend::footer(&mut last);
+    checksum_fix::footer(&mut last);
     let len = u64::from_le_bytes(last[56..64].try_into().expect("8 bytes"));
     let Ok(footer) = Footer::decode(&last, "table", len) else { return };
     if let Ok(sections) = decode_directory(directory, &footer) {
@@ -278,7 +278,7 @@ pub fn block(data: &[u8]) {
 pub fn stored(data: &[u8]) {
     let mut bytes = data.to_vec();
     seal(&mut bytes, 1, 0);
-    if let Ok(out) = unseal(bytes, 1, 0) {
+    if let Ok(out) = decode(bytes, 1, 0) {
         assert!(out.len() <= data.len() * 255, "{} bytes from {}", out.len(), data.len());
     }
 }

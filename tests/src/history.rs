@@ -12,7 +12,7 @@ pub type State = [BTreeMap<Vec<u8>, Vec<u8>>; 2];
 pub struct History {
     /// `states[n]` is the state after `n` batches.
     states: Vec<State>,
-    /// Batches that were promised to be on the medium.
+    /// Batches that were promised to be on the file system.
     synced: usize,
 }
 
@@ -35,7 +35,7 @@ impl History {
         self.states.push(state);
     }
 
-    /// All batches so far are promised to be on the medium.
+    /// All batches so far are promised to be on the file system.
     pub fn promise(&mut self) {
         self.synced = self.states.len() - 1;
     }
@@ -81,7 +81,7 @@ impl History {
         self.states.contains(state)
     }
 
-    /// Forgets what was lost: the store goes on from `shown` batches, which are on the medium.
+    /// Forgets what was lost: the store goes on from `shown` batches, which are on the file system.
     pub fn rewind(&mut self, shown: usize) {
         self.forget(shown);
         self.synced = shown;

@@ -4,23 +4,23 @@
 //!
 //! 1. `CURRENT`: magic, generation and checksum of either copy. A volume: a superblock's body and
 //!    checksum in either slot.
-//! 2. The journal: both frames of every record, without the zeros that fill them up.
-//! 3. Every byte of a table that the journal names.
+//! 2. The manifest: both frames of every record, without the zeros that fill them up.
+//! 3. Every byte of a table that the manifest names.
 //! 4. Of each live log, header and payload of the records that recovery takes.
 //!
 //! All others may hold anything: padding, a log past its last record, what a torn commit left, free
 //! room, the rest of a unit after a table's end.
 
-use crate::rig::Kind;
+use crate::fixtures::Kind;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use terrane::entry::Seq;
 use terrane::storage::fuzz::{
-    JournalId, Scan, Slot, decode_current, decode_record, decode_superblock, scan,
+    ManifestId, Scan, Slot, decode_current, decode_record, decode_superblock, scan,
 };
-use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::{FileId, read_exact_at, write_all_at};
-use terrane::version::{Catalog, Edit};
+use terrane::version::{Edit, VersionSet};
 use terrane::wal;
 
 /// Files and their bytes.
@@ -35,8 +35,8 @@ pub struct Image {
 pub enum Structure {
     /// `CURRENT`, or a superblock: there are two copies.
     Head,
-    /// A record of the journal: there are two copies.
-    Journal,
+    /// A record of the manifest: there are two copies.
+    Manifest,
     /// A table.
     Table,
     /// A log record that a later one, or a table, proves to have been synced.
@@ -67,46 +67,46 @@ struct Piece {
 }
 
 impl Image {
-    /// What a medium holds.
+    /// What a file system holds.
     ///
     /// # Panics
     /// If it cannot be read.
     #[must_use]
-    pub fn of(medium: &dyn Medium) -> Image {
+    pub fn of(vfs: &dyn Vfs) -> Image {
         let read = |name: String| {
-            let file = medium.open(&name).expect("a file that is listed");
+            let file = vfs.open(&name).expect("a file that is listed");
             let mut bytes = vec![0; file.len().expect("a length") as usize];
             read_exact_at(&*file, &mut bytes, 0).expect("all bytes");
             (name, bytes)
         };
-        Image { files: medium.list().expect("names").into_iter().map(read).collect() }
+        Image { files: vfs.list().expect("names").into_iter().map(read).collect() }
     }
 
-    /// A medium that holds it.
+    /// A file system that holds it.
     ///
     /// # Panics
     /// If memory is full.
     #[must_use]
-    pub fn medium(&self) -> MemoryMedium {
-        let medium = MemoryMedium::new();
+    pub fn vfs(&self) -> MemoryVfs {
+        let vfs = MemoryVfs::new();
         for (name, bytes) in &self.files {
-            let file = medium.create(name).expect("room in memory");
+            let file = vfs.create(name).expect("room in memory");
             write_all_at(&*file, bytes, 0).expect("room in memory");
         }
-        medium
+        vfs
     }
 
-    /// A medium that holds it, with one bit flipped.
+    /// A file system that holds it, with one bit flipped.
     ///
     /// # Panics
     /// If the bit lies past the end of the file.
     #[must_use]
-    pub fn flipped(&self, name: &str, bit: u64) -> MemoryMedium {
-        let medium = self.medium();
+    pub fn flipped(&self, name: &str, bit: u64) -> MemoryVfs {
+        let vfs = self.vfs();
         let byte = self.files[name][(bit / 8) as usize] ^ 1 << (bit % 8);
-        let file = medium.open(name).expect("a file of the image");
+        let file = vfs.open(name).expect("a file of the image");
         write_all_at(&*file, &[byte], bit / 8).expect("a byte of the file");
-        medium
+        vfs
     }
 
     /// Every part that matters, of a sound store.
@@ -116,11 +116,11 @@ impl Image {
     #[must_use]
     pub fn parts(&self, kind: Kind) -> Vec<Part> {
         let mut parts = Vec::new();
-        let (journal, base, bytes, id) = self.journal(kind, &mut parts);
-        let scanned = scan(bytes, id, journal, base).expect("a sound journal");
-        frames(journal, &scanned, &mut parts);
+        let (manifest, base, bytes, id) = self.manifest(kind, &mut parts);
+        let scanned = scan(bytes, id, manifest, base).expect("a sound manifest");
+        frames(manifest, &scanned, &mut parts);
 
-        let mut catalog = Catalog::default();
+        let mut version_set = VersionSet::default();
         let mut places = BTreeMap::new();
         for (number, (_, payload)) in scanned.records.iter().enumerate() {
             let record = decode_record(payload).expect("a sound record");
@@ -130,24 +130,24 @@ impl Image {
             record.dropped.iter().for_each(|id| drop(places.remove(id)));
             if let Some(edit) = record.edit {
                 let edit = Edit::decode(edit, number as u64).expect("a sound edit");
-                catalog.apply(&edit).expect("an edit that fits");
+                version_set.apply(&edit).expect("an edit that fits");
             }
         }
-        for info in catalog.tables() {
+        for info in version_set.tables() {
             let pieces = &places[&FileId::table(info.id.0)];
             locate(pieces, 0..info.bytes, Structure::Table, &mut parts);
         }
-        self.logs(&catalog, &places, &mut parts);
+        self.logs(&version_set, &places, &mut parts);
         parts
     }
 
-    /// The journal's file, where its region begins, the region and the generation; what names it
+    /// The manifest's file, where its region begins, the region and the generation; what names it
     /// goes to `parts`.
-    pub(crate) fn journal(
+    pub(crate) fn manifest(
         &self,
         kind: Kind,
         parts: &mut Vec<Part>,
-    ) -> (&str, u64, &[u8], JournalId) {
+    ) -> (&str, u64, &[u8], ManifestId) {
         let mut head = |file: &str, range| {
             parts.push(Part { file: file.to_owned(), range, of: Structure::Head });
         };
@@ -158,7 +158,7 @@ impl Image {
             head("CURRENT", 16384..16384 + 40);
             let name = format!("MANIFEST-{generation:06}");
             let (name, bytes) = self.files.get_key_value(&name).expect("a manifest");
-            return (name, 0, bytes, JournalId { store, generation });
+            return (name, 0, bytes, ManifestId { store, generation });
         }
         let (name, bytes) = self.files.get_key_value(kind.backings()[0]).expect("a backing");
         let Slot::Valid(superblock) = decode_superblock(&bytes[..512]) else {
@@ -166,9 +166,9 @@ impl Image {
         };
         head(name, 0..72);
         head(name, 16384..16384 + 72);
-        let base = superblock.journal_offset;
-        let region = &bytes[base as usize..(base + superblock.journal_len) as usize];
-        let id = JournalId { store: superblock.id, generation: superblock.generation };
+        let base = superblock.manifest_offset;
+        let region = &bytes[base as usize..(base + superblock.manifest_len) as usize];
+        let id = ManifestId { store: superblock.id, generation: superblock.generation };
         (name, base, region, id)
     }
 
@@ -201,14 +201,14 @@ impl Image {
     /// The records that recovery takes, log by log.
     fn logs(
         &self,
-        catalog: &Catalog,
+        version_set: &VersionSet,
         places: &BTreeMap<FileId, Vec<Piece>>,
         parts: &mut Vec<Part>,
     ) {
-        let mut next = catalog.log_start;
-        let mut proven: Seq = catalog.flushed_max();
+        let mut next = version_set.log_start;
+        let mut proven: Seq = version_set.flushed_max();
         let mut taken = Vec::new();
-        for log in &catalog.logs {
+        for log in &version_set.logs {
             let pieces = &places[&FileId::log(log.file)];
             let bytes = self.bytes(pieces);
             let mut end = 0;
@@ -241,7 +241,7 @@ fn frames(file: &str, scanned: &Scan<'_>, parts: &mut Vec<Part>) {
         let len = 32 + region + payload.len() as u64;
         for start in [*offset, offset + scanned.capacity / 2] {
             let file = file.to_owned();
-            parts.push(Part { file, range: start..start + len, of: Structure::Journal });
+            parts.push(Part { file, range: start..start + len, of: Structure::Manifest });
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Inputs that the fuzz targets decode: the parts of two small stores.
 
 use crate::engines::small;
+use crate::fixtures::Kind;
 use crate::image::{Image, Structure};
-use crate::rig::Kind;
 use std::collections::BTreeMap;
 use terrane::storage::fuzz::{
-    JournalId, Scan, decode_current, decode_record, decode_superblock, scan,
+    ManifestId, Scan, decode_current, decode_record, decode_superblock, scan,
 };
 use terrane::table::BlockCursor;
 use terrane::table::block::Block;
+use terrane::table::block_codec::decode;
 use terrane::table::footer::{FOOTER_BYTES, Footer, decode_directory};
-use terrane::table::stored::unseal;
 use terrane::wal::batches;
 use terrane::wal::record::HEADER_BYTES;
 
@@ -28,23 +28,23 @@ pub fn seeds() -> Seeds {
         let image = small(kind);
         let volume = kind == Kind::MemoryVolume;
         if volume {
-            let slot = image.files["journal"][..512].to_vec();
+            let slot = image.files["manifest"][..512].to_vec();
             let terrane::storage::fuzz::Slot::Valid(superblock) = decode_superblock(&slot) else {
                 panic!("a sound superblock")
             };
-            let from = superblock.journal_offset as usize;
-            let region = &image.files["journal"][from..][..superblock.journal_len as usize];
-            let id = JournalId { store: superblock.id, generation: superblock.generation };
+            let from = superblock.manifest_offset as usize;
+            let region = &image.files["manifest"][from..][..superblock.manifest_len as usize];
+            let id = ManifestId { store: superblock.id, generation: superblock.generation };
             seeds.entry("superblock").or_default().push(slot);
-            journal(&mut seeds, &scan(region, id, "", 0).expect("sound"), region);
+            manifest(&mut seeds, &scan(region, id, "", 0).expect("sound"), region);
         } else {
             let current = image.files["CURRENT"].clone();
             let (store, generation, _) = decode_current(&current).expect("a sound CURRENT");
             seeds.entry("current").or_default().push(current);
             let bytes = &image.files[&format!("MANIFEST-{generation:06}")];
-            journal(
+            manifest(
                 &mut seeds,
-                &scan(bytes, JournalId { store, generation }, "", 0).expect("sound"),
+                &scan(bytes, ManifestId { store, generation }, "", 0).expect("sound"),
                 bytes,
             );
             logs(&mut seeds, &image);
@@ -55,10 +55,10 @@ pub fn seeds() -> Seeds {
     seeds
 }
 
-fn journal(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {
+fn manifest(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {
     // The first mirror, as far as the fourth record.
     let end = (scan.end as usize).min(64 << 10);
-    seeds.entry("journal").or_default().push(region[..end].to_vec());
+    seeds.entry("manifest").or_default().push(region[..end].to_vec());
     for (_, payload) in &scan.records {
         seeds.entry("record").or_default().push(payload.to_vec());
         let edit = decode_record(payload).expect("a sound record").edit;
@@ -93,7 +93,7 @@ fn table(seeds: &mut Seeds, bytes: &[u8]) {
     let mut part = |at: u64, len: u64| {
         let stored = bytes[at as usize..][..len as usize].to_vec();
         seeds.entry("stored").or_default().push(stored.clone());
-        unseal(stored, footer.seed(), at).expect("a sound part")
+        decode(stored, footer.seed(), at).expect("a sound part")
     };
     let directory = part(footer.directory_offset, footer.directory_len.into());
     let sections = decode_directory(&directory, &footer).expect("a sound directory");

@@ -18,7 +18,7 @@ pub enum Step {
         /// Whether it is synced.
         sync: bool,
     },
-    /// All buffered writes are put on the medium.
+    /// All buffered writes are put on the file system.
     Sync,
     /// Memtables become tables.
     Flush,

@@ -1,10 +1,10 @@
 //! A checkpoint is the store at one moment, in any other kind of storage.
 
-use terrane::storage::medium::Medium;
-use terrane::storage::medium::fault::{Fault, Survivors};
+use terrane::storage::vfs::Vfs;
+use terrane::storage::vfs::fault::{Fault, Survivors};
 use terrane::{Db, Durability, Error, Options, WriteBatch};
+use terrane_tests::fixtures::{KINDS, Kind, Rig, tiny};
 use terrane_tests::history::shown;
-use terrane_tests::rig::{KINDS, Kind, Rig, tiny};
 
 fn filled(kind: Kind) -> (Rig, terrane::Db) {
     let rig = Rig::new(kind);
@@ -56,10 +56,10 @@ fn a_checkpoint_cut_short_leaves_no_store_or_the_whole() {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         for cut in 0.. {
             let mut target = Rig::new(kind);
-            target.medium.cut_at(cut);
+            target.vfs.cut_at(cut);
             let done = target.storage().and_then(|storage| db.checkpoint(&*storage)).is_ok();
             let survivors = Survivors::Random(cut);
-            target.medium.crash(survivors).unwrap();
+            target.vfs.crash(survivors).unwrap();
             target.restore_power();
             let copy = target.open(tiny(), 2).unwrap();
             let state = shown(&copy).unwrap();
@@ -83,7 +83,7 @@ fn a_checkpoint_whose_step_failed_goes_no_further() {
             for failing in 0.. {
                 let mut target = Rig::new(to);
                 let Ok(storage) = target.storage() else { continue };
-                target.medium.fail_at(failing, Fault::Io);
+                target.vfs.fail_at(failing, Fault::Io);
                 let Ok(mut checkpoint) = db.begin_checkpoint(&*storage) else { continue };
                 // Whoever takes a failed step for one to be tried again.
                 let mut failed = 0;
@@ -96,11 +96,11 @@ fn a_checkpoint_whose_step_failed_goes_no_further() {
                         Err(_) => failed += 1,
                     }
                 };
-                let reached = target.medium.operations() > failing;
+                let reached = target.vfs.operations() > failing;
                 assert!(!(whole && failed > 0), "{to:?}: complete after a failure at {failing}");
                 drop((checkpoint, storage));
-                target.medium.heal();
-                target.medium.crash(Survivors::All).unwrap();
+                target.vfs.heal();
+                target.vfs.crash(Survivors::All).unwrap();
                 target.restore_power();
                 let copy = shown(&target.open(tiny(), 2).unwrap()).unwrap();
                 let empty = copy.iter().all(|keyspace| keyspace.is_empty());
@@ -115,8 +115,8 @@ fn a_checkpoint_whose_step_failed_goes_no_further() {
 
 /// Flips a bit in the middle of a file of the open store.
 fn damage(rig: &Rig, name: &str) {
-    let len = rig.medium.open(name).unwrap().len().unwrap();
-    rig.medium.flip(name, len / 3 * 8).unwrap();
+    let len = rig.vfs.open(name).unwrap().len().unwrap();
+    rig.vfs.flip(name, len / 3 * 8).unwrap();
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn a_checkpoint_of_a_damaged_table_names_it_and_makes_none() {
     ] {
         let (rig, db) = filled(from);
         db.flush().unwrap();
-        db.settle().unwrap();
-        let name = rig.medium.list().unwrap().into_iter().rfind(|n| n.ends_with(".sst")).unwrap();
+        db.wait_until_idle().unwrap();
+        let name = rig.vfs.list().unwrap().into_iter().rfind(|n| n.ends_with(".sst")).unwrap();
         damage(&rig, &name);
         let target = Rig::new(to);
         let refused = db.checkpoint(&*target.storage().unwrap()).unwrap_err();
@@ -143,7 +143,7 @@ fn a_checkpoint_of_a_damaged_log_names_it_and_makes_none() {
     let (rig, db) = filled(Kind::MemoryDirectory);
     db.flush().unwrap();
     let log = |rig: &Rig| {
-        let mut logs = rig.medium.list().unwrap();
+        let mut logs = rig.vfs.list().unwrap();
         logs.retain(|name| name.ends_with(".log"));
         let before: Vec<_> = logs.iter().map(|name| contents(rig, name)).collect();
         (logs, before)
@@ -153,7 +153,7 @@ fn a_checkpoint_of_a_damaged_log_names_it_and_makes_none() {
     let (_, after) = log(&rig);
     let changed = (0..logs.len()).find(|at| before[*at] != after[*at]).unwrap();
     let at = (0..after[changed].len()).find(|at| before[changed][*at] != after[changed][*at]);
-    rig.medium.flip(&logs[changed], at.unwrap() as u64 * 8).unwrap();
+    rig.vfs.flip(&logs[changed], at.unwrap() as u64 * 8).unwrap();
     let target = Rig::new(Kind::MemoryVolume);
     let storage = target.storage().unwrap();
     let mut checkpoint = db.begin_checkpoint(&*storage).unwrap();
@@ -168,7 +168,7 @@ fn a_checkpoint_of_a_damaged_log_names_it_and_makes_none() {
 }
 
 fn contents(rig: &Rig, name: &str) -> Vec<u8> {
-    let file = rig.medium.open(name).unwrap();
+    let file = rig.vfs.open(name).unwrap();
     let mut bytes = vec![0; file.len().unwrap() as usize];
     terrane::storage::read_exact_at(&*file, &mut bytes, 0).unwrap();
     bytes
@@ -197,7 +197,7 @@ fn after_an_abort(db: &Db, steps: usize, cut: bool, then: impl Fn(&Db)) -> Vec<V
     let new = target.open(Options::default(), 2).unwrap();
     then(&new);
     if cut {
-        target.medium.crash(Survivors::Synced).unwrap();
+        target.vfs.crash(Survivors::Synced).unwrap();
         target.restore_power();
         drop(new);
     } else {

@@ -1,9 +1,9 @@
 //! Power is cut at every storage operation: nothing that was promised is lost.
 
-use terrane::storage::medium::fault::{SECTOR, SECTORS, Survivors};
+use terrane::storage::vfs::fault::{SECTOR, SECTORS, Survivors};
 use terrane_tests::crash::Crash;
+use terrane_tests::fixtures::Kind;
 use terrane_tests::full;
-use terrane_tests::rig::Kind;
 
 /// Cuts a workload at every `stride`-th operation, with several outcomes each.
 fn cut_everywhere(kind: Kind, seed: u64, steps: usize, stride: u64) {

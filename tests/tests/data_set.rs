@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use terrane::{Cursor, Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_policy::{PolicyOptions, presets};
+use terrane_tests::fixtures::{small_policies, tiny};
 use terrane_tests::random::Random;
-use terrane_tests::rig::{small_policies, tiny};
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -105,7 +105,7 @@ fn under_every_policy_a_data_set_comes_out_as_it_went_in() {
             assert_shows(|| whole(&keyspace), &all, &format!("{name}, {state}"));
             let then = || snapshot.cursor(&keyspace, ..).unwrap();
             assert_shows(then, &half, &format!("{name}, {state}, the snapshot"));
-            db.settle().unwrap();
+            db.wait_until_idle().unwrap();
         }
         drop(snapshot);
         assert_eq!(db.check().unwrap().damage, []);
@@ -134,7 +134,7 @@ fn a_change_from_any_policy_to_any_other_changes_nothing_that_is_shown() {
             })
             .collect();
         write(&db, &keyspace, &fresh);
-        db.settle().unwrap();
+        db.wait_until_idle().unwrap();
         let rows: Rows = shown.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         assert_shows(|| whole(&keyspace), &rows, &format!("change {number}: {}", policy.name()));
     }

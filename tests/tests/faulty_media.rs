@@ -4,25 +4,25 @@
 //! * A write is lost, or goes to another place. Only the last record of a log may go unnoticed, where
 //!   nothing was written to its file afterwards: nobody can tell it from one never written. Where
 //!   nothing proves that a record was synced, what opening discards is told, and it opens.
-//! * A sync fails, and what it was to write reads as it is on the medium, each sector old or new.
+//! * A sync fails, and what it was to write reads as it is on the file system, each sector old or new.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use terrane::storage::medium::fault::Fault;
+use terrane::storage::vfs::fault::Fault;
 use terrane::{Error, Event, Options};
 use terrane_tests::crash::play;
+use terrane_tests::fixtures::{Kind, Rig, tiny_with};
 use terrane_tests::full;
 use terrane_tests::history::{History, shown};
-use terrane_tests::rig::{Kind, Rig, tiny_with};
 use terrane_tests::workload::{Step, workload};
 
 const STEPS: usize = 60;
 
-/// Strikes one operation of a workload, reopens the store on a medium that is well, and judges what
-/// it shows; answers whether the fault was noticed.
+/// Strikes one operation of a workload, reopens the store on a file system that is well, and judges what
+/// it shows; returns whether the fault was noticed.
 fn strike(kind: Kind, seed: u64, operation: u64, fault: Fault) -> Result<bool, String> {
     let rig = Rig::new(kind);
-    rig.medium.fail_at(operation, fault);
+    rig.vfs.fail_at(operation, fault);
     let mut history = History::default();
     // Shows nothing wrong on the way, or panics.
     let ran = run(&rig, seed, &mut history);
@@ -39,8 +39,8 @@ fn strike(kind: Kind, seed: u64, operation: u64, fault: Fault) -> Result<bool, S
     {
         return Err(format!("the workload fails with {e}"));
     }
-    let end_lost = rig.medium.struck_last();
-    rig.medium.heal();
+    let end_lost = rig.vfs.struck_last();
+    rig.vfs.heal();
     let discarded = Arc::new(AtomicBool::new(false));
     let heard = discarded.clone();
     let listener = move |event: &Event| {
@@ -76,7 +76,7 @@ fn strike_everywhere(kind: Kind, fault: Fault) {
     for seed in seeds {
         let rig = Rig::new(kind);
         run(&rig, seed, &mut History::default()).expect("nothing fails");
-        let operations = rig.medium.operations();
+        let operations = rig.vfs.operations();
         let stride = if full() { 1 } else { 3 };
         let mut noticed = 0;
         for operation in (seed % stride..operations).step_by(stride as usize) {

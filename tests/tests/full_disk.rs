@@ -1,22 +1,22 @@
-//! Every storage operation fails once, or a read, or all from one on, or the medium is full: the call says so,
-//! the open store still reads right, and once the medium is well it goes on or is reopened, and
+//! Every storage operation fails once, or a read, or all from one on, or the file system is full: the call says so,
+//! the open store still reads right, and once the file system is well it goes on or is reopened, and
 //! nothing that was acknowledged is missing.
 //!
-//! 1. Play a workload until a call fails. The error is one that a medium has, or says that an
+//! 1. Play a workload until a call fails. The error is one that a file system has, or says that an
 //!    earlier one closed the log.
 //! 2. The store still shows exactly what was acknowledged, and a check finds it sound.
-//! 3. Either the power goes, too: then everything promised is there. Or the medium is well again:
+//! 3. Either the power goes, too: then everything promised is there. Or the file system is well again:
 //!    the call is made again, and where that is refused the store is reopened, with everything
 //!    acknowledged there. The workload goes on to its end.
 //! 4. At the end the power goes: everything is there.
 
 use std::sync::Arc;
-use terrane::driver::{SeededDriver, ThreadDriver};
-use terrane::storage::medium::fault::{Fault, Survivors};
+use terrane::executor::{SeededExecutor, ThreadExecutor};
+use terrane::storage::vfs::fault::{Fault, Survivors};
 use terrane::{Db, Durability, Error, WriteBatch};
+use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
 use terrane_tests::history::{History, shown};
-use terrane_tests::rig::{Kind, Rig, tiny};
 use terrane_tests::workload::{KEYSPACES, Step, workload};
 
 /// What goes wrong.
@@ -32,7 +32,7 @@ enum Trouble {
     },
     /// One read fails; everything is read after each step, too.
     Read(u64),
-    /// The medium takes so many bytes and no more.
+    /// The file system takes so many bytes and no more.
     Capacity {
         bytes: u64,
         fault: Fault,
@@ -68,10 +68,10 @@ impl Experiment {
     fn run(self) -> Verdict {
         let rig = Rig::new(self.kind);
         match self.trouble {
-            Trouble::Once { operation, fault } => rig.medium.fail_at(operation, fault),
-            Trouble::From { operation, fault } => rig.medium.fail_from(operation, fault),
-            Trouble::Read(read) => rig.medium.fail_read_at(read),
-            Trouble::Capacity { bytes, fault } => rig.medium.set_capacity(bytes, fault),
+            Trouble::Once { operation, fault } => rig.vfs.fail_at(operation, fault),
+            Trouble::From { operation, fault } => rig.vfs.fail_from(operation, fault),
+            Trouble::Read(read) => rig.vfs.fail_read_at(read),
+            Trouble::Capacity { bytes, fault } => rig.vfs.set_capacity(bytes, fault),
         }
         let mut run = Run {
             experiment: self,
@@ -87,7 +87,7 @@ impl Experiment {
                 if self.crash {
                     return run.crashed();
                 }
-                run.rig.medium.heal();
+                run.rig.vfs.heal();
                 // Jobs that failed in the meantime are told of once each, by calls that wait for them.
                 let mut again = run.play(&step);
                 for _ in 0..JOBS_MAX {
@@ -102,7 +102,7 @@ impl Experiment {
                 }
             }
         }
-        run.rig.medium.heal();
+        run.rig.vfs.heal();
         let closed = run.db.take().map_or(Ok(()), Db::close);
         if closed.is_ok() {
             run.history.promise();
@@ -117,8 +117,8 @@ impl Run {
             return Ok(db.clone());
         }
         self.opened += 1;
-        let driver = SeededDriver::new(self.experiment.seed + self.opened);
-        let db = self.rig.open_with(tiny(), Arc::new(driver))?;
+        let executor = SeededExecutor::new(self.experiment.seed + self.opened);
+        let db = self.rig.open_with(tiny(), Arc::new(executor))?;
         self.db = Some(db.clone());
         Ok(db)
     }
@@ -152,7 +152,7 @@ impl Run {
                 db.flush()?;
                 self.history.promise();
             }
-            Step::Settle => db.settle()?,
+            Step::Settle => db.wait_until_idle()?,
             Step::Reopen => {
                 self.db = None;
                 db.close()?;
@@ -174,8 +174,8 @@ impl Run {
 
     /// A call has failed: how it says so, and what the store shows, are right.
     fn failed(&mut self, error: &Error) -> Verdict {
-        if !is_of_a_medium(error) {
-            return Err(format!("a failing medium is reported as: {error}"));
+        if !is_of_a_vfs(error) {
+            return Err(format!("a failing file system is reported as: {error}"));
         }
         let Some(db) = &self.db else { return Ok(()) };
         let state = shown(db).map_err(|e| format!("reading after {error}: {e}"))?;
@@ -187,10 +187,10 @@ impl Run {
         sound(db).map_err(|why| format!("after {error} {why}"))
     }
 
-    /// A store that goes on refusing is reopened, on a medium that is well.
+    /// A store that goes on refusing is reopened, on a file system that is well.
     fn reopen(&mut self, refusal: &Error) -> Verdict {
         if self.db.is_some() && !matches!(refusal, Error::Poisoned(_)) {
-            return Err(format!("on a sound medium: {refusal}"));
+            return Err(format!("on a sound file system: {refusal}"));
         }
         self.db = None;
         let db = self.open().map_err(|e| format!("reopening after {refusal}: {e}"))?;
@@ -209,7 +209,7 @@ impl Run {
     fn crashed(mut self) -> Verdict {
         // Nothing may run on after the power is gone.
         let held = self.db.take();
-        self.rig.medium.crash(Survivors::Synced).map_err(|e| e.to_string())?;
+        self.rig.vfs.crash(Survivors::Synced).map_err(|e| e.to_string())?;
         drop(held);
         self.rig.restore_power();
         let db = self.open().map_err(|e| format!("opening after the crash: {e}"))?;
@@ -230,9 +230,9 @@ impl Run {
     }
 }
 
-fn is_of_a_medium(error: &Error) -> bool {
+fn is_of_a_vfs(error: &Error) -> bool {
     match error {
-        Error::Poisoned(cause) => is_of_a_medium(cause),
+        Error::Poisoned(cause) => is_of_a_vfs(cause),
         other => matches!(other, Error::Io(_) | Error::NoSpace(_) | Error::Short(_)),
     }
 }
@@ -251,7 +251,7 @@ fn measure(kind: Kind, seed: u64) -> (u64, u64) {
         Run { experiment, rig, db: None, history: History::default(), acknowledged: 0, opened: 0 };
     workload(seed, STEPS).iter().for_each(|step| run.play(step).expect("nothing fails"));
     let space = run.open().and_then(|db| db.stats()).expect("nothing fails").space;
-    (run.rig.medium.operations(), space.taken)
+    (run.rig.vfs.operations(), space.taken)
 }
 
 /// Fails reads of a workload, every `stride`-th.
@@ -262,7 +262,7 @@ fn fail_reads(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
         let (history, acknowledged, opened) = (History::default(), 0, 0);
         let mut run = Run { experiment, rig, db: None, history, acknowledged, opened };
         workload(seed, STEPS).iter().for_each(|step| run.play(step).expect("nothing fails"));
-        for read in (seed % stride as u64..run.rig.medium.reads()).step_by(stride) {
+        for read in (seed % stride as u64..run.rig.vfs.reads()).step_by(stride) {
             endure(kind, seed, Trouble::Read(read));
         }
     }
@@ -285,7 +285,7 @@ fn fail_everywhere(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
     }
 }
 
-/// Bounds the medium to shares of what the workload takes.
+/// Bounds the file system to shares of what the workload takes.
 fn fill_up(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
     for seed in seeds {
         let (_, taken) = measure(kind, seed);
@@ -346,32 +346,32 @@ fn a_failing_read_costs_nothing_acknowledged_in_a_volume() {
 }
 
 #[test]
-fn a_full_medium_costs_nothing_acknowledged_in_a_directory_in_memory() {
+fn a_full_vfs_costs_nothing_acknowledged_in_a_directory_in_memory() {
     fill_up(Kind::MemoryDirectory, seeds(), one_of(7));
 }
 
 #[test]
-fn a_full_medium_costs_nothing_acknowledged_in_a_volume_in_memory() {
+fn a_full_vfs_costs_nothing_acknowledged_in_a_volume_in_memory() {
     fill_up(Kind::MemoryVolume, seeds(), one_of(7));
 }
 
 #[test]
-fn a_full_medium_costs_nothing_acknowledged_in_a_native_directory() {
+fn a_full_vfs_costs_nothing_acknowledged_in_a_native_directory() {
     fill_up(Kind::NativeDirectory, 2..3, one_of(30));
 }
 
 #[test]
-fn a_full_medium_costs_nothing_acknowledged_in_a_volume_on_a_native_file() {
+fn a_full_vfs_costs_nothing_acknowledged_in_a_volume_on_a_native_file() {
     fill_up(Kind::NativeVolume, 3..4, one_of(30));
 }
 
 #[test]
-fn a_store_on_a_full_medium_opens_shows_everything_and_goes_on_with_room() {
+fn a_store_on_a_full_vfs_opens_shows_everything_and_goes_on_with_room() {
     // A volume may have room of its own for what the logs hold.
     for kind in [Kind::MemoryDirectory, Kind::NativeDirectory] {
         let mut rig = Rig::new(kind);
         let mut history = History::default();
-        let open = |rig: &Rig, seed| rig.open_with(tiny(), Arc::new(SeededDriver::new(seed)));
+        let open = |rig: &Rig, seed| rig.open_with(tiny(), Arc::new(SeededExecutor::new(seed)));
         let db = open(&rig, 1).expect("a new store");
         let id = db.default_keyspace().id();
         let write = |db: &Db, n: u8| {
@@ -384,7 +384,7 @@ fn a_store_on_a_full_medium_opens_shows_everything_and_goes_on_with_room() {
             write(&db, n).expect("nothing fails yet");
         }
         db.close().expect("nothing fails yet");
-        rig.medium.set_capacity(0, Fault::NoSpace);
+        rig.vfs.set_capacity(0, Fault::NoSpace);
         // Again and again, with power cut in between.
         for round in 2..5 {
             let db = open(&rig, round).expect("no room is needed to open");
@@ -398,9 +398,9 @@ fn a_store_on_a_full_medium_opens_shows_everything_and_goes_on_with_room() {
             assert!(matches!(db.flush(), Err(Error::NoSpace(_))), "there is no room for tables");
             db.sync().expect("what was written needs no room");
             drop(db);
-            rig.medium.crash(Survivors::Synced).expect("a crash");
+            rig.vfs.crash(Survivors::Synced).expect("a crash");
             rig.restore_power();
-            rig.medium.set_capacity(0, Fault::NoSpace);
+            rig.vfs.set_capacity(0, Fault::NoSpace);
         }
         let db = open(&rig, 8).expect("no room is needed to open");
         let refused = (0..100).find_map(|n| {
@@ -410,7 +410,7 @@ fn a_store_on_a_full_medium_opens_shows_everything_and_goes_on_with_room() {
         history.rewind(history.batches() - 1);
         assert!(matches!(refused, Some(Error::NoSpace(_))), "{kind:?}: {refused:?}");
         drop(db);
-        rig.medium.heal();
+        rig.vfs.heal();
         let db = open(&rig, 9).expect("there is room");
         assert!(&shown(&db).expect("reads") == history.last(), "{kind:?}");
         write(&db, 200).expect("there is room");
@@ -424,10 +424,10 @@ fn a_flush_that_failed_on_another_thread_is_not_said_to_be_done() {
     let mut failures = 0;
     for nth in 0..12 {
         let rig = Rig::new(Kind::MemoryDirectory);
-        let db = rig.open_with(tiny(), Arc::new(ThreadDriver::new(1))).expect("a new store");
+        let db = rig.open_with(tiny(), Arc::new(ThreadExecutor::new(1))).expect("a new store");
         let put = db.default_keyspace().put(b"key", b"value", Durability::Buffered);
         put.expect("nothing fails yet");
-        rig.medium.fail_at(rig.medium.operations() + nth, Fault::Io);
+        rig.vfs.fail_at(rig.vfs.operations() + nth, Fault::Io);
         if db.flush().is_err() {
             failures += 1;
             continue;

@@ -15,7 +15,12 @@ const FIRST: &str = "TERRANE_TEST_FIRST";
 /// open, a few, or all of them.
 fn options(seed: u64) -> Options {
     let max_open_files = [1, 3, 1000][(seed % 3) as usize];
-    Options { memtable_bytes: 32 << 10, log_bytes: 16 << 10, max_open_files, ..Options::small() }
+    Options {
+        memtable_bytes: 32 << 10,
+        wal_file_bytes: 16 << 10,
+        max_open_files,
+        ..Options::small()
+    }
 }
 
 fn key(n: u64) -> [u8; 8] {

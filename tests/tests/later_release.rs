@@ -7,12 +7,12 @@ use terrane::db::inspect;
 use terrane::entry::Tag;
 use terrane::storage::{Commit, FileId, Storage};
 use terrane::table::{TableOptions, TableWriter};
-use terrane::version::{Catalog, Change, Edit};
+use terrane::version::{Change, Edit, VersionSet};
 use terrane::wal::LogWriter;
 use terrane::{Db, Durability, Error, KeyspaceId, Result};
 use terrane_policy::{RunId, TableId};
+use terrane_tests::fixtures::{KINDS, Kind, Rig, tiny};
 use terrane_tests::image::{Image, Structure};
-use terrane_tests::rig::{KINDS, Kind, Rig, tiny};
 
 /// A store of one row.
 fn store(kind: Kind) -> Rig {
@@ -28,15 +28,15 @@ fn open(rig: &Rig) -> Result<Db> {
     rig.open(tiny(), 0)
 }
 
-/// The storage of a closed store, and what its journal says.
-fn storage(rig: &Rig) -> (Arc<dyn Storage>, Catalog) {
+/// The storage of a closed store, and what its manifest says.
+fn storage(rig: &Rig) -> (Arc<dyn Storage>, VersionSet) {
     let storage = rig.storage().unwrap();
     let recovered = storage.recover().unwrap().unwrap();
-    (storage, Catalog::replay(&recovered.edits).unwrap())
+    (storage, VersionSet::replay(&recovered.edits).unwrap())
 }
 
 fn commit(storage: &dyn Storage, edit: &[u8], added: &[FileId]) {
-    let snapshot = || panic!("the journal has room");
+    let snapshot = || panic!("the manifest has room");
     storage.commit(&Commit { edit, added, dropped: &[], snapshot: &snapshot }).unwrap();
 }
 
@@ -51,12 +51,12 @@ fn refused<T>(result: Result<T>) -> String {
 
 /// Opening and check refuse the store, again and again, and leave it as it is.
 fn stays_refused(rig: &Rig, name: &str) {
-    let before = Image::of(&rig.medium).files;
+    let before = Image::of(&rig.vfs).files;
     for _ in 0..2 {
         assert_eq!(refused(open(rig)), name, "{:?}", rig.kind);
         assert_eq!(refused(inspect(&*rig.storage().unwrap())), name, "{:?}", rig.kind);
     }
-    assert!(Image::of(&rig.medium).files == before, "{:?}: {name}", rig.kind);
+    assert!(Image::of(&rig.vfs).files == before, "{:?}: {name}", rig.kind);
 }
 
 #[test]
@@ -109,13 +109,13 @@ fn optional_features_outlive_the_generation_whose_edit_gave_them() {
 fn a_log_with_an_entry_of_a_later_kind_is_refused_and_kept() {
     for kind in KINDS {
         let rig = store(kind);
-        let (storage, catalog) = storage(&rig);
-        let log = catalog.logs[0];
+        let (storage, version_set) = storage(&rig);
+        let log = version_set.logs[0];
         let file = storage.open(FileId::log(log.file)).unwrap();
         let mut writer = LogWriter::begin(file.clone(), log.id(), file.len().unwrap()).unwrap();
         // A row, and after it in the same batch what this release does not know.
         let batch = [1, 0, 1, b'k', 1, b'v', 2, 0, 1, b'a', 1, b'z'];
-        writer.append(catalog.log_start, 0, &[&batch]).unwrap();
+        writer.append(version_set.log_start, 0, &[&batch]).unwrap();
         file.sync().unwrap();
         drop(storage);
         stays_refused(&rig, "a range delete");
@@ -126,17 +126,17 @@ fn a_log_with_an_entry_of_a_later_kind_is_refused_and_kept() {
 fn an_entry_of_a_later_kind_in_a_table_is_refused_by_reads_checks_copies_and_merges() {
     for kind in KINDS {
         let rig = store(kind);
-        let (storage, catalog) = storage(&rig);
-        let number = catalog.next_id;
+        let (storage, version_set) = storage(&rig);
+        let number = version_set.next_id;
         let (id, salt) = (FileId::table(number), storage.id().salt());
         let file = storage.create(id, 0).unwrap();
         let mut writer = TableWriter::new(file.clone(), TableId(number), &TableOptions::default())
             .of_store(salt, storage.commits());
-        writer.add(b"key", Tag(catalog.log_start << 8 | 3), b"add one").unwrap();
+        writer.add(b"key", Tag(version_set.log_start << 8 | 3), b"add one").unwrap();
         let info = writer.finish().unwrap();
         file.sync().unwrap();
         let (keyspace, run) = (KeyspaceId(0), RunId(number + 1));
-        let through = catalog.log_start;
+        let through = version_set.log_start;
         let changes = vec![
             Change::NextId(number + 2),
             Change::AddTable { keyspace, level: 0, run, info },
@@ -164,8 +164,8 @@ fn an_entry_of_a_later_kind_in_a_table_is_refused_by_reads_checks_copies_and_mer
 #[test]
 fn a_file_of_a_later_kind_is_refused_by_name() {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
-        let mut image = Image::of(&store(kind).medium);
-        let snapshot = image.parts(kind).into_iter().filter(|part| part.of == Structure::Journal);
+        let mut image = Image::of(&store(kind).vfs);
+        let snapshot = image.parts(kind).into_iter().filter(|part| part.of == Structure::Manifest);
         for part in snapshot.take(2) {
             let bytes = image.files.get_mut(&part.file).unwrap();
             let frame = &mut bytes[part.range.start as usize..part.range.end as usize];
@@ -176,7 +176,7 @@ fn a_file_of_a_later_kind_is_refused_by_name() {
             let sum = checksum(&frame[8..], seed);
             frame[..8].copy_from_slice(&sum.to_le_bytes());
         }
-        stays_refused(&Rig::over(kind, Arc::new(image.medium())), "a file of kind 7");
+        stays_refused(&Rig::over(kind, Arc::new(image.vfs())), "a file of kind 7");
     }
 }
 
@@ -192,7 +192,7 @@ fn files_with_names_of_no_file_of_this_release_are_left_alone() {
             let db = open(&rig).unwrap();
             db.default_keyspace().put(b"key", b"again", Durability::Sync).unwrap();
             db.default_keyspace().compact_range(..).unwrap();
-            db.settle().unwrap();
+            db.wait_until_idle().unwrap();
             db.close().unwrap();
         }
         let left = rig.inner.list().unwrap();

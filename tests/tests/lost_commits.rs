@@ -1,14 +1,14 @@
-//! A journal that has lost its end looks like one that ends there. What was committed is not
+//! A manifest that has lost its end looks like one that ends there. What was committed is not
 //! forgotten without a word, and what it named is not removed.
 
 use terrane::db::inspect;
-use terrane::storage::medium::Medium;
-use terrane::storage::medium::fault::Survivors;
+use terrane::storage::vfs::Vfs;
+use terrane::storage::vfs::fault::Survivors;
 use terrane::storage::{Orphan, read_exact_at, write_all_at};
 use terrane::{Durability, Error, Options};
-use terrane_tests::rig::{Kind, Rig};
+use terrane_tests::fixtures::{Kind, Rig};
 
-/// Records of the journal begin at multiples of this.
+/// Records of the manifest begin at multiples of this.
 const SLOT: u64 = 16 << 10;
 
 /// Two keyspaces that were written, flushed and closed a few times.
@@ -26,12 +26,12 @@ fn store() -> Rig {
         db.flush().unwrap();
         db.close().unwrap();
     }
-    rig.medium.crash(Survivors::All).unwrap();
+    rig.vfs.crash(Survivors::All).unwrap();
     rig.restore_power();
     rig
 }
 
-/// The journal's file, of which all records from `kept` on are zeros, and the witness if so wished.
+/// The manifest's file, of which all records from `kept` on are zeros, and the witness if so wished.
 fn forget(rig: &Rig, kept: u64, witness: bool) -> String {
     let names = rig.inner.list().unwrap();
     let name = names.into_iter().rfind(|name| name.starts_with("MANIFEST-")).unwrap();
@@ -48,27 +48,27 @@ fn forget(rig: &Rig, kept: u64, witness: bool) -> String {
 }
 
 /// Every file and its bytes.
-fn contents(medium: &dyn Medium) -> Vec<(String, Vec<u8>)> {
+fn contents(vfs: &dyn Vfs) -> Vec<(String, Vec<u8>)> {
     let read = |name: String| {
-        let file = medium.open(&name).unwrap();
+        let file = vfs.open(&name).unwrap();
         let mut bytes = vec![0; file.len().unwrap() as usize];
         read_exact_at(&*file, &mut bytes, 0).unwrap();
         (name, bytes)
     };
-    medium.list().unwrap().into_iter().map(read).collect()
+    vfs.list().unwrap().into_iter().map(read).collect()
 }
 
 #[test]
-fn a_journal_that_lost_its_end_is_refused_and_nothing_is_removed() {
+fn a_manifest_that_lost_its_end_is_refused_and_nothing_is_removed() {
     for kept in [1, 2, 4] {
         for witness in [true, false] {
             let mut rig = store();
-            let journal = forget(&rig, kept, witness);
+            let manifest = forget(&rig, kept, witness);
             rig.restore_power();
             let before = contents(&*rig.inner);
             let refused = rig.open(Options::default(), 2).err().expect("a store that is refused");
             let Error::Corrupt(damage) = refused else { panic!("{refused}") };
-            assert_eq!(damage.file, journal, "{damage}");
+            assert_eq!(damage.file, manifest, "{damage}");
             assert!(damage.found.contains("lost"), "{damage}");
             assert!(contents(&*rig.inner) == before, "{kept} records kept: a file was changed");
         }
@@ -77,14 +77,14 @@ fn a_journal_that_lost_its_end_is_refused_and_nothing_is_removed() {
 
 /// The names of the logs there.
 fn logs(rig: &Rig) -> Vec<String> {
-    let names = rig.medium.list().unwrap();
+    let names = rig.vfs.list().unwrap();
     names.into_iter().filter(|name| name.ends_with(".log")).collect()
 }
 
 #[test]
 fn a_log_that_a_lost_commit_opened_says_so() {
     let mut rig = Rig::new(Kind::MemoryDirectory);
-    let db = rig.open(Options { log_bytes: 4 << 10, ..Options::default() }, 1).unwrap();
+    let db = rig.open(Options { wal_file_bytes: 4 << 10, ..Options::default() }, 1).unwrap();
     let mut row = 0u32;
     while logs(&rig).len() < 3 {
         db.default_keyspace().put(&row.to_be_bytes(), &[7; 50], Durability::Sync).unwrap();
@@ -92,7 +92,7 @@ fn a_log_that_a_lost_commit_opened_says_so() {
         assert!(row < 1000, "{:?}", logs(&rig));
     }
     db.close().unwrap();
-    rig.medium.crash(Survivors::All).unwrap();
+    rig.vfs.crash(Survivors::All).unwrap();
     forget(&rig, 1, false);
     rig.restore_power();
     let before = contents(&*rig.inner);
@@ -106,7 +106,7 @@ fn a_log_that_a_lost_commit_opened_says_so() {
 #[test]
 fn a_log_file_that_a_lost_commit_gave_another_number_says_so() {
     let mut rig = Rig::new(Kind::MemoryDirectory);
-    let db = rig.open(Options { log_bytes: 4 << 10, ..Options::default() }, 1).unwrap();
+    let db = rig.open(Options { wal_file_bytes: 4 << 10, ..Options::default() }, 1).unwrap();
     let rows = db.default_keyspace();
     for row in 0..60u32 {
         rows.put(&row.to_be_bytes(), &[7; 50], Durability::Buffered).unwrap();
@@ -117,7 +117,7 @@ fn a_log_file_that_a_lost_commit_gave_another_number_says_so() {
         rows.put(&row.to_be_bytes(), &[8; 50], Durability::Buffered).unwrap();
     }
     db.close().unwrap();
-    rig.medium.crash(Survivors::All).unwrap();
+    rig.vfs.crash(Survivors::All).unwrap();
     let stray = |name: &String| {
         name.ends_with(".sst") || (name.ends_with(".log") && !before.contains(name))
     };
@@ -137,7 +137,7 @@ fn a_clean_close_lets_no_commit_be_forgotten() {
     let db = rig.open(Options::default(), 5).unwrap();
     db.keyspace("a commit, the last one").unwrap();
     db.close().unwrap();
-    rig.medium.crash(Survivors::Synced).unwrap();
+    rig.vfs.crash(Survivors::Synced).unwrap();
     let commits = |rig: &Rig| {
         let storage = rig.storage().unwrap();
         storage.recover().map(|found| (found.is_some(), storage.commits()))
@@ -166,7 +166,7 @@ fn a_check_names_orphans_and_changes_nothing() {
 
     let db = rig.open(Options::default(), 2).unwrap();
     assert_eq!(db.check().unwrap().orphans, []);
-    let left = rig.medium.list().unwrap();
+    let left = rig.vfs.list().unwrap();
     assert!(!left.iter().any(|name| strays.contains(&name.as_str())), "{left:?}");
     assert!(left.contains(&"notes.txt".to_owned()));
 }
@@ -177,16 +177,16 @@ fn a_table_that_a_lost_commit_may_have_named_is_left_and_told() {
     let stray = "00000999.sst";
     write_all_at(&*rig.inner.create(stray).unwrap(), &[1; 500], 0).unwrap();
     let names = rig.inner.list().unwrap();
-    let journal = names.iter().find(|name| name.starts_with("MANIFEST-")).unwrap();
-    let journal = rig.inner.open(journal).unwrap();
-    let witness = journal.len().unwrap() - SLOT;
-    write_all_at(&*journal, &[0; 16], witness).unwrap();
+    let manifest = names.iter().find(|name| name.starts_with("MANIFEST-")).unwrap();
+    let manifest = rig.inner.open(manifest).unwrap();
+    let witness = manifest.len().unwrap() - SLOT;
+    write_all_at(&*manifest, &[0; 16], witness).unwrap();
     rig.restore_power();
     let kept = [Orphan { file: stray.to_owned(), kept: true }];
     assert_eq!(inspect(&*rig.storage().unwrap()).unwrap().orphans, kept);
     let db = rig.open(Options::default(), 2).unwrap();
     assert_eq!(db.check().unwrap().orphans, kept);
-    assert!(rig.medium.list().unwrap().iter().any(|name| name == stray));
+    assert!(rig.vfs.list().unwrap().iter().any(|name| name == stray));
 }
 
 #[test]
@@ -196,5 +196,5 @@ fn a_table_of_a_commit_that_never_was_is_removed() {
     write_all_at(&*rig.inner.create(stray).unwrap(), &[1; 500], 0).unwrap();
     rig.restore_power();
     drop(rig.open(Options::default(), 2).unwrap());
-    assert!(!rig.medium.list().unwrap().iter().any(|name| name == stray));
+    assert!(!rig.vfs.list().unwrap().iter().any(|name| name == stray));
 }

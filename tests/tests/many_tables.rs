@@ -1,21 +1,21 @@
 //! A store of thousands of tables, of which power is cut and operations fail while it opens, flushes,
 //! compacts and closes.
 //!
-//! It is made once; each experiment has a copy of its medium, strikes one of the operations, and looks
+//! It is made once; each experiment has a copy of its file system, strikes one of the operations, and looks
 //! at what is left.
 
 use std::ops::Range as Operations;
 use std::sync::{Arc, OnceLock};
-use terrane::driver::SliceDriver;
-use terrane::storage::medium::Medium;
-use terrane::storage::medium::fault::{Fault, SECTORS, Survivors};
+use terrane::executor::SliceExecutor;
+use terrane::storage::vfs::Vfs;
+use terrane::storage::vfs::fault::{Fault, SECTORS, Survivors};
 use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Durability, Options, Range, Result, WriteBatch};
 use terrane_policy::{Leveled, PolicyOptions};
+use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
 use terrane_tests::image::Image;
 use terrane_tests::random::Random;
-use terrane_tests::rig::{Kind, Rig, tiny};
 
 /// How many tables it has. In a volume each takes whole units, and copies take their time.
 fn tables_in(kind: Kind) -> u32 {
@@ -28,11 +28,12 @@ const SECOND: [u8; 1024] = [2; 1024];
 
 /// A table for every entry.
 fn options() -> Options {
-    let policy = Leveled { base_bytes: 64 << 20, table_bytes: 1 << 10, ..Leveled::default() };
+    let policy =
+        Leveled { level_base_bytes: 64 << 20, target_file_bytes: 1 << 10, ..Leveled::default() };
     Options {
         memtable_bytes: 32 << 20,
-        log_bytes: 1 << 20,
-        logs_bytes_max: 64 << 20,
+        wal_file_bytes: 1 << 20,
+        max_total_wal_bytes: 64 << 20,
         policy: PolicyOptions::Leveled(policy),
         table: TableOptions { compression: Compression::None, ..TableOptions::default() },
         ..tiny()
@@ -40,7 +41,7 @@ fn options() -> Options {
 }
 
 fn open(rig: &Rig) -> Result<Db> {
-    rig.open_with(options(), Arc::new(SliceDriver::default()))
+    rig.open_with(options(), Arc::new(SliceExecutor::default()))
 }
 
 fn tables(db: &Db) -> usize {
@@ -65,16 +66,16 @@ fn store(kind: Kind) -> &'static Image {
             db.write(batch, Durability::Buffered).expect("nothing fails");
             db.flush().expect("nothing fails");
         }
-        db.settle().expect("nothing fails");
+        db.wait_until_idle().expect("nothing fails");
         assert!(tables(&db) >= count as usize, "{} tables", tables(&db));
         db.close().expect("nothing fails");
-        Image::of(&rig.medium)
+        Image::of(&rig.vfs)
     })
 }
 
 /// What is done to the store, in this order: opening, a flush, a compaction of a range, closing.
 fn run(rig: &Rig, marks: &mut Vec<u64>) -> Result<()> {
-    let mut mark = || marks.push(rig.medium.operations());
+    let mut mark = || marks.push(rig.vfs.operations());
     mark();
     let db = open(rig)?;
     mark();
@@ -110,21 +111,21 @@ fn judge(db: &Db, count: u32) -> std::result::Result<(), String> {
 
 /// Strikes one operation and looks at what is left.
 fn strike(kind: Kind, operation: u64, fault: Option<Fault>) -> std::result::Result<(), String> {
-    let mut rig = Rig::over(kind, Arc::new(store(kind).medium()));
+    let mut rig = Rig::over(kind, Arc::new(store(kind).vfs()));
     match fault {
-        Some(fault) => rig.medium.fail_at(operation, fault),
+        Some(fault) => rig.vfs.fail_at(operation, fault),
         None => {
-            rig.medium.set_sector(SECTORS[(operation % 3) as usize]);
-            rig.medium.cut_at(operation);
+            rig.vfs.set_sector(SECTORS[(operation % 3) as usize]);
+            rig.vfs.cut_at(operation);
         }
     }
     // It fails where it is struck.
     let _ = run(&rig, &mut Vec::new());
     match fault {
-        Some(_) => rig.medium.heal(),
+        Some(_) => rig.vfs.heal(),
         None => {
             let failed = |e| format!("the crash: {e}");
-            rig.medium.crash(Survivors::Random(operation)).map_err(failed)?;
+            rig.vfs.crash(Survivors::Random(operation)).map_err(failed)?;
             rig.restore_power();
         }
     }
@@ -132,7 +133,7 @@ fn strike(kind: Kind, operation: u64, fault: Option<Fault>) -> std::result::Resu
     judge(&db, tables_in(kind))?;
     let tables_named = tables(&db);
     if kind == Kind::MemoryDirectory {
-        let names = rig.medium.list().map_err(|e| format!("listing: {e}"))?;
+        let names = rig.vfs.list().map_err(|e| format!("listing: {e}"))?;
         let files = names.iter().filter(|name| name.ends_with(".sst")).count();
         if files != tables_named {
             return Err(format!("{tables_named} tables are named, and there are {files}"));
@@ -151,7 +152,7 @@ fn sample(range: Operations<u64>, count: u64, random: &mut Random) -> Vec<u64> {
 }
 
 fn strike_samples(kind: Kind) {
-    let rig = Rig::over(kind, Arc::new(store(kind).medium()));
+    let rig = Rig::over(kind, Arc::new(store(kind).vfs()));
     let mut marks = Vec::new();
     run(&rig, &mut marks).expect("nothing fails");
     let count = if full() { 200 } else { 5 };
@@ -181,8 +182,8 @@ fn a_store_of_two_thousand_tables_bears_faults_in_a_volume() {
 #[test]
 fn a_volume_of_small_tables_takes_a_few_units_for_each() {
     let kind = Kind::MemoryVolume;
-    let medium = store(kind).medium();
-    let data = medium.open("data").and_then(|file| file.len()).expect("a backing");
+    let vfs = store(kind).vfs();
+    let data = vfs.open("data").and_then(|file| file.len()).expect("a backing");
     // 1 KiB of value makes a table of less than one unit; twice as much is free after compactions.
     let units = u64::from(tables_in(kind)) * 4096;
     assert!(data < 4 * units, "{data} bytes for {units}");

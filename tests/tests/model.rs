@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use terrane::{Db, Durability, Options, Range, Scan, Snapshot, WriteBatch};
 use terrane_policy::PolicyOptions;
+use terrane_tests::fixtures::{KINDS, Kind, Rig, adversarial, drawn, small_policies};
 use terrane_tests::full;
 use terrane_tests::random::Random;
-use terrane_tests::rig::{KINDS, Kind, Rig, drawn, hostile, small_policies};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -31,14 +31,14 @@ struct Pair {
     random: Random,
     /// The sequence of the last batch.
     last: u64,
-    /// Whether the policy never comes to rest.
-    hostile: bool,
+    /// Whether the policy never becomes idle.
+    adversarial: bool,
 }
 
 impl Pair {
     fn new(kind: Kind, policy: PolicyOptions, seed: u64) -> Pair {
         let rig = Rig::new(kind);
-        let hostile = matches!(policy, PolicyOptions::Hostile(_));
+        let adversarial = matches!(policy, PolicyOptions::Adversarial(_));
         let options = Options { policy, ..drawn(seed) };
         let db = rig.open(options.clone(), 0).expect("a new store");
         Pair {
@@ -50,7 +50,7 @@ impl Pair {
             scans: Vec::new(),
             random: Random(0),
             last: 0,
-            hostile,
+            adversarial,
         }
     }
 
@@ -221,7 +221,7 @@ impl Pair {
             }
             89..91 => drop(self.snapshots.pop()),
             91..93 => self.db.flush().unwrap(),
-            93 if !self.hostile => self.db.settle().unwrap(),
+            93 if !self.adversarial => self.db.wait_until_idle().unwrap(),
             94 => self.reopen(),
             95 => {
                 let range = self.range();
@@ -229,7 +229,7 @@ impl Pair {
                 let keyspace = self.db.keyspace(NAMES[at]).unwrap();
                 keyspace.compact_range(&range).unwrap();
             }
-            96..98 if !self.hostile => {
+            96..98 if !self.adversarial => {
                 let at = self.random.below(3) as usize;
                 let policies = small_policies();
                 let policy = &policies[self.random.below(policies.len() as u64) as usize];
@@ -298,7 +298,7 @@ fn a_policy_that_proposes_everything_it_can_changes_nothing_that_is_shown() {
     let (seeds, steps) = if full() { (40, 5_000) } else { (2, 1_000) };
     for seed in 0..seeds {
         for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
-            run(kind, hostile(seed), seed, steps);
+            run(kind, adversarial(seed), seed, steps);
         }
     }
 }

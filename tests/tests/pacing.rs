@@ -2,31 +2,31 @@
 //! once, none must wait, and what waits in memory stays bounded. Told in bytes, not in time.
 
 use std::sync::Arc;
-use terrane::driver::SliceDriver;
+use terrane::executor::SliceExecutor;
 use terrane::storage::Directory;
 use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Durability, Options};
-use terrane_tests::metered::MeteredMedium;
-use terrane_tests::rig::sized_policies;
+use terrane_tests::counting_vfs::MeteredVfs;
+use terrane_tests::fixtures::sized_policies;
 
-/// Random puts into a store on one thread; answers the bytes that each write moved on the medium.
+/// Random puts into a store on one thread; returns the bytes that each write moved on the file system.
 fn load(options: &Options, writes: u64) -> Vec<u64> {
-    let medium = MeteredMedium::default();
-    let storage = Directory::open(Arc::new(medium.clone())).unwrap();
-    let driver = Arc::new(SliceDriver::default());
-    let db = Db::open_storage(Arc::new(storage), options.clone(), driver).unwrap();
+    let vfs = MeteredVfs::default();
+    let storage = Directory::open(Arc::new(vfs.clone())).unwrap();
+    let executor = Arc::new(SliceExecutor::default());
+    let db = Db::open_storage(Arc::new(storage), options.clone(), executor).unwrap();
     let keyspace = db.default_keyspace();
     let moved = (0..writes).map(|n| {
-        let before = medium.moved_bytes();
+        let before = vfs.moved_bytes();
         let key = n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
         keyspace.put(&key, &[7; 100], Durability::Buffered).unwrap();
         if n % 64 == 0 {
             let stats = db.stats().unwrap();
             let waiting = &stats.keyspaces[0];
-            assert!(waiting.memtables_sealed <= options.memtables_max);
-            assert!(waiting.levels.first().is_none_or(|l| l.runs <= options.level0_runs_max));
+            assert!(waiting.memtables_sealed <= options.max_immutable_memtables);
+            assert!(waiting.levels.first().is_none_or(|l| l.runs <= options.l0_stop_trigger));
         }
-        medium.moved_bytes() - before
+        vfs.moved_bytes() - before
     });
     let moved = moved.collect();
     let stats = db.stats().unwrap();
@@ -42,15 +42,15 @@ fn a_steady_load_never_waits_and_no_write_does_much_at_once() {
         let name = policy.name();
         let options = Options {
             memtable_bytes: 64 << 10,
-            memtables_max: 2,
-            log_bytes: 256 << 10,
-            logs_bytes_max: 1 << 20,
+            max_immutable_memtables: 2,
+            wal_file_bytes: 256 << 10,
+            max_total_wal_bytes: 1 << 20,
             policy,
             table: TableOptions { compression: Compression::None, ..TableOptions::default() },
             ..Options::default()
         };
         // A merge begins by reading of each of its inputs, of which level 0 may be many.
-        let bound = options.level0_runs_max as u64 * options.memtable_bytes;
+        let bound = options.l0_stop_trigger as u64 * options.memtable_bytes;
         let most = load(&options, 40_000).into_iter().max().unwrap();
         assert!(most < bound, "{name} moves {most} bytes in one write");
     }

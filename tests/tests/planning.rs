@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use terrane::{Db, Durability, Event, Options};
 use terrane_policy::{LevelChange, Observed, Order, PolicyOptions};
-use terrane_tests::rig::{Kind, Rig, hostile, small_policies, tiny};
+use terrane_tests::fixtures::{Kind, Rig, adversarial, small_policies, tiny};
 
 type Events = Arc<Mutex<Vec<Event>>>;
 
@@ -56,7 +56,7 @@ fn a_planner_is_told_what_was_written_and_read_since_the_plan_before() {
     }
     fill(&db, 500, 1000);
     db.flush().unwrap();
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     let told = told(&events);
     assert!(told.len() > 3);
     let sum = |of: fn(&Observed) -> u64| told.iter().map(of).sum::<u64>();
@@ -69,7 +69,7 @@ fn a_planner_is_told_what_was_written_and_read_since_the_plan_before() {
 #[test]
 fn a_policy_that_watches_reads_is_told_them_table_by_table_and_asked_when_nothing_is_written() {
     let rig = Rig::new(Kind::MemoryDirectory);
-    let (db, events) = watched(&rig, hostile(3));
+    let (db, events) = watched(&rig, adversarial(3));
     fill(&db, 0, 200);
     db.flush().unwrap();
     events.lock().unwrap().clear();
@@ -86,7 +86,7 @@ fn a_policy_that_watches_reads_is_told_them_table_by_table_and_asked_when_nothin
 #[test]
 fn a_flush_is_cut_into_the_tables_of_one_run() {
     let rig = Rig::new(Kind::MemoryDirectory);
-    let (db, events) = watched(&rig, hostile(5));
+    let (db, events) = watched(&rig, adversarial(5));
     fill(&db, 0, 400);
     db.flush().unwrap();
     for n in 0..400 {
@@ -110,7 +110,7 @@ fn a_level_that_was_added_is_there_after_a_restart() {
     let (db, events) = watched(&rig, small("leveled"));
     fill(&db, 0, 1000);
     db.flush().unwrap();
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     let added = |event: &Event| matches!(event, Event::LevelChanged { change: LevelChange::Add(level), .. } if *level > 0);
     assert!(events.lock().unwrap().iter().any(added));
     let bytes = |db: &Db| {
@@ -153,7 +153,7 @@ fn groups_that_go_one_after_another_do_so_in_key_order_also_after_a_restart() {
         (db, _) = (again, heard.push(events));
     }
     db.flush().unwrap();
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     for event in heard.iter().flat_map(|events| events.lock().unwrap().clone()) {
         match event {
             Event::CompactionBegun { compaction, order: Order::Sequential, groups, .. } => {

@@ -5,13 +5,13 @@
 
 use std::sync::{Arc, Mutex};
 use terrane::storage::FileId;
-use terrane::storage::medium::fault::{SECTORS, Survivors};
-use terrane::version::Catalog;
+use terrane::storage::vfs::fault::{SECTORS, Survivors};
+use terrane::version::VersionSet;
 
 use terrane::{Db, Durability, Event, Keyspace, Options, Range, WriteBatch};
+use terrane_tests::fixtures::{Kind, Rig, drawn};
 use terrane_tests::full;
 use terrane_tests::history::{History, shown};
-use terrane_tests::rig::{Kind, Rig, drawn};
 use terrane_tests::workload::{KEYSPACES, Step, workload};
 
 /// An experiment: the storage, the seed, where power is cut, and what survives.
@@ -64,10 +64,10 @@ fn run(cut: Cut, rig: &Rig, history: &mut History, slices: &Slices) -> terrane::
         db.write(writes, Durability::Buffered).map(drop)
     };
     workload(cut.seed, 90).iter().try_for_each(|step| write(&db, step))?;
-    db.settle()?;
-    let began = rig.medium.operations();
+    db.wait_until_idle()?;
+    let began = rig.vfs.operations();
     if let Some(at) = cut.at {
-        rig.medium.cut_at(began + at);
+        rig.vfs.cut_at(began + at);
     }
     let mut pending = db.default_keyspace().begin_compact_range(&range(cut.seed))?;
     for step in workload(cut.seed ^ 0x4a4e, 12) {
@@ -99,15 +99,15 @@ fn sound(db: &Db) -> Result<(), String> {
 fn leftovers(rig: &Rig) -> terrane::Result<String> {
     let storage = rig.storage()?;
     let recovered = storage.recover()?.unwrap_or_default();
-    let catalog = Catalog::replay(&recovered.edits)?;
+    let version_set = VersionSet::replay(&recovered.edits)?;
     let mut files = storage.files()?;
-    let tables = catalog.tables();
+    let tables = version_set.tables();
     let named = tables.iter().map(|table| FileId::table(table.id.0));
-    let named = named.chain(catalog.logs.iter().map(|log| FileId::log(log.file)));
+    let named = named.chain(version_set.logs.iter().map(|log| FileId::log(log.file)));
     let named: Vec<_> =
-        named.chain(catalog.set_aside.iter().map(|kept| FileId::log(kept.file))).collect();
+        named.chain(version_set.quarantine.iter().map(|kept| FileId::log(kept.file))).collect();
     files.retain(|file| !named.contains(file));
-    let begun: Vec<_> = catalog.remaining.keys().collect();
+    let begun: Vec<_> = version_set.remaining.keys().collect();
     let nothing = files.is_empty() && begun.is_empty();
     Ok(if nothing { String::new() } else { format!("{files:?}, compactions {begun:?}") })
 }
@@ -116,12 +116,12 @@ fn leftovers(rig: &Rig) -> terrane::Result<String> {
 fn experiment(cut: Cut) -> Result<bool, String> {
     let failed = |what: &'static str| move |e: terrane::Error| format!("{what}: {e}");
     let (mut rig, mut history) = (Rig::new(cut.kind), History::default());
-    rig.medium.set_sector(SECTORS[(cut.at.unwrap_or(0) % 3) as usize]);
+    rig.vfs.set_sector(SECTORS[(cut.at.unwrap_or(0) % 3) as usize]);
     let slices = Slices::default();
     // It fails where power is cut.
     let _ = run(cut, &rig, &mut history, &slices);
     let was_cut = slices.lock().expect("no listener panics").1;
-    rig.medium.crash(cut.survivors).map_err(failed("the crash"))?;
+    rig.vfs.crash(cut.survivors).map_err(failed("the crash"))?;
     rig.restore_power();
     let db = rig.open(options(cut.seed, &slices), cut.seed).map_err(failed("opening"))?;
     let batches = history.judge(&shown(&db).map_err(failed("reading"))?)?;
@@ -133,7 +133,7 @@ fn experiment(cut: Cut) -> Result<bool, String> {
     if !is_compact(&keyspace, &range, db.snapshot().sequence()) {
         return Err("the range is not compact".into());
     }
-    db.settle().map_err(failed("settling"))?;
+    db.wait_until_idle().map_err(failed("settling"))?;
     if &shown(&db).map_err(failed("reading"))? != history.last() {
         return Err("compacting changed what is shown".into());
     }
@@ -153,7 +153,7 @@ fn cut_everywhere(kind: Kind, seeds: std::ops::Range<u64>, stride: u64) {
             (Rig::new(kind), Cut { kind, seed, at: None, survivors: Survivors::All });
         let began =
             run(whole, &rig, &mut History::default(), &Slices::default()).expect("nothing fails");
-        let operations = rig.medium.operations() - began;
+        let operations = rig.vfs.operations() - began;
         let stride = if full() { 1 } else { stride };
         for at in (seed % stride..operations).step_by(stride as usize) {
             let torn = Survivors::Prefix { operation: began + at, sectors: 1 + at % 7 };

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use terrane::driver::{Driver, SeededDriver, SliceDriver};
+use terrane::executor::{Executor, SeededExecutor, SliceExecutor};
 use terrane::storage::Directory;
-use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::{Db, Durability, Event, Keyspace, Options};
 use terrane_policy::PolicyOptions;
+use terrane_tests::fixtures::sized_policies;
 use terrane_tests::random::Random;
-use terrane_tests::rig::sized_policies;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -24,7 +24,7 @@ struct Seen {
 }
 
 struct Store {
-    medium: Arc<dyn Medium>,
+    vfs: Arc<dyn Vfs>,
     options: Options,
     seen: Arc<Mutex<Seen>>,
     random: Random,
@@ -57,19 +57,19 @@ impl Store {
         };
         let options = Options {
             memtable_bytes: 8 << 10,
-            log_bytes: 32 << 10,
-            logs_bytes_max: 256 << 10,
+            wal_file_bytes: 32 << 10,
+            max_total_wal_bytes: 256 << 10,
             policy,
             listener: Some(Arc::new(listener)),
             ..Options::small()
         };
-        let medium = Arc::new(MemoryMedium::new());
-        Store { medium, options, seen, random: Random(seed), model: Model::new() }
+        let vfs = Arc::new(MemoryVfs::new());
+        Store { vfs, options, seen, random: Random(seed), model: Model::new() }
     }
 
-    fn open(&self, driver: Arc<dyn Driver>) -> Db {
-        let storage = Arc::new(Directory::open(self.medium.clone()).unwrap());
-        Db::open_storage(storage, self.options.clone(), driver).unwrap()
+    fn open(&self, executor: Arc<dyn Executor>) -> Db {
+        let storage = Arc::new(Directory::open(self.vfs.clone()).unwrap());
+        Db::open_storage(storage, self.options.clone(), executor).unwrap()
     }
 
     fn write(&mut self, keyspace: &Keyspace) {
@@ -98,9 +98,12 @@ impl Store {
 }
 
 /// Every policy, with a seed.
-fn policies(base_bytes: u64, table_bytes: u64) -> impl Iterator<Item = (PolicyOptions, u64)> {
-    let policies = sized_policies(base_bytes, table_bytes);
-    policies.map(|policy| policy.sized(base_bytes, table_bytes)).into_iter().zip(1..)
+fn policies(
+    level_base_bytes: u64,
+    target_file_bytes: u64,
+) -> impl Iterator<Item = (PolicyOptions, u64)> {
+    let policies = sized_policies(level_base_bytes, target_file_bytes);
+    policies.map(|policy| policy.sized(level_base_bytes, target_file_bytes)).into_iter().zip(1..)
 }
 
 /// Whether all that was written up to `through` lies in the last run of the deepest level.
@@ -117,7 +120,7 @@ fn a_range_becomes_compact_in_slices_while_writes_go_on() {
     for (policy, seed) in policies(16 << 10, 2 << 10) {
         let name = policy.name();
         let mut store = Store::new(policy, seed);
-        let db = store.open(Arc::new(SeededDriver::new(seed)));
+        let db = store.open(Arc::new(SeededExecutor::new(seed)));
         let keyspace = db.default_keyspace();
         (0..8000).for_each(|_| store.write(&keyspace));
         let through = db.stats().unwrap().last_sequence;
@@ -145,16 +148,16 @@ fn what_is_compact_of_a_range_is_there_after_a_restart() {
     for (policy, seed) in policies(16 << 10, 2 << 10) {
         let name = policy.name();
         let mut store = Store::new(policy, seed);
-        let db = store.open(Arc::new(SliceDriver::default()));
+        let db = store.open(Arc::new(SliceExecutor::default()));
         let keyspace = db.default_keyspace();
         (0..8000).for_each(|_| store.write(&keyspace));
-        db.settle().unwrap();
+        db.wait_until_idle().unwrap();
         // As often as it takes: a few slices, and the end of the process.
         let mut rounds = 0;
         drop((keyspace, db));
         loop {
             store.seen(|seen| *seen = Seen::default());
-            let db = store.open(Arc::new(SliceDriver::default()));
+            let db = store.open(Arc::new(SliceExecutor::default()));
             let keyspace = db.default_keyspace();
             let mut pending = keyspace.begin_compact_range(..).unwrap();
             let mut done = pending.is_done().unwrap();
@@ -179,10 +182,10 @@ fn a_steady_load_does_not_wait_for_the_compaction_of_a_range() {
     for (policy, seed) in policies(32 << 10, 8 << 10) {
         let name = policy.name();
         let mut store = Store::new(policy, seed);
-        let db = store.open(Arc::new(SliceDriver::default()));
+        let db = store.open(Arc::new(SliceExecutor::default()));
         let keyspace = db.default_keyspace();
         (0..20_000).for_each(|_| store.write(&keyspace));
-        db.settle().unwrap();
+        db.wait_until_idle().unwrap();
         let before = store.seen(|seen| seen.stalls);
         let mut pending = keyspace.begin_compact_range(..).unwrap();
         let mut writes = 0;

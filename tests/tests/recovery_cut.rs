@@ -9,12 +9,12 @@
 //!    that recovery discarded once must never be taken for the one that was written in its place.
 
 use terrane::Result;
-use terrane::storage::medium::fault::{SECTORS, Survivors};
+use terrane::storage::vfs::fault::{SECTORS, Survivors};
 use terrane_tests::crash::play;
+use terrane_tests::fixtures::{Kind, Rig, drawn};
 use terrane_tests::full;
 use terrane_tests::history::{History, shown};
 use terrane_tests::random::Random;
-use terrane_tests::rig::{Kind, Rig, drawn};
 use terrane_tests::workload::workload;
 
 /// Crashes of one store.
@@ -30,7 +30,7 @@ struct Run {
     seed: u64,
     /// Openings that were cut.
     cuts: u64,
-    /// Bytes of records that recovery discarded, as each look found them set aside.
+    /// Bytes of records that recovery discarded, as each look found them quarantined.
     discarded_bytes: u64,
 }
 
@@ -45,18 +45,18 @@ impl Run {
 
     fn draw_sector(&mut self) {
         let sector = SECTORS[self.random.below(SECTORS.len() as u64) as usize];
-        self.rig.medium.set_sector(sector);
+        self.rig.vfs.set_sector(sector);
     }
 
     /// Cuts power, if it was not cut, and switches it on again.
     fn crash(&mut self, survivors: Survivors) {
-        self.rig.medium.crash(survivors).expect("the wrapped medium is well");
+        self.rig.vfs.crash(survivors).expect("the wrapped file system is well");
         self.rig.restore_power();
         self.draw_sector();
     }
 
     fn survivors(&mut self) -> Survivors {
-        let operation = self.rig.medium.operations();
+        let operation = self.rig.vfs.operations();
         match self.random.below(6) {
             0 => Survivors::Synced,
             1 => Survivors::All,
@@ -69,8 +69,8 @@ impl Run {
     fn play(&mut self, round: u64) -> Result<()> {
         let seed = self.seed + round * 1_000;
         let db = self.rig.open(drawn(self.seed), seed)?;
-        let cut = self.rig.medium.operations() + 1 + self.random.below(150);
-        self.rig.medium.cut_at(cut);
+        let cut = self.rig.vfs.operations() + 1 + self.random.below(150);
+        self.rig.vfs.cut_at(cut);
         // It fails where power is cut.
         let _ = play(db, &self.rig, seed, &workload(seed, 60), &mut self.history);
         Ok(())
@@ -79,9 +79,9 @@ impl Run {
     /// Step 2.
     fn cut_recovery(&mut self) -> std::result::Result<(), String> {
         for cut in 0..OPENING_MAX {
-            self.rig.medium.cut_at(cut);
+            self.rig.vfs.cut_at(cut);
             let opened = self.rig.open(drawn(self.seed), cut);
-            let ended = self.rig.medium.operations() <= cut;
+            let ended = self.rig.vfs.operations() <= cut;
             if let Err(e) = &opened
                 && ended
             {
@@ -106,7 +106,7 @@ impl Run {
         if db.snapshot().sequence() != batches as u64 {
             return Err(format!("{batches} batches, the last is {}", db.snapshot().sequence()));
         }
-        self.discarded_bytes += db.stats().map_err(failed)?.set_aside_bytes;
+        self.discarded_bytes += db.stats().map_err(failed)?.quarantine_bytes;
         match db.check().map_err(failed)?.damage.first() {
             Some(damage) => Err(format!("check finds {damage}")),
             None => Ok(batches),

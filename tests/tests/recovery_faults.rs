@@ -9,19 +9,19 @@
 //! 4. Open it once more without a loss of power. What was promised is there, nothing else has come,
 //!    and what recovery discarded is kept. Then power is cut: it shows the same.
 
-use terrane::storage::medium::fault::{Fault, SECTORS, Survivors};
+use terrane::storage::vfs::fault::{Fault, SECTORS, Survivors};
 use terrane::storage::{Directory, Storage};
 use terrane::{Db, Options};
 use terrane_tests::crash::play;
+use terrane_tests::fixtures::{Kind, Rig, drawn};
 use terrane_tests::full;
 use terrane_tests::history::{History, State, shown};
 use terrane_tests::image::Image;
 use terrane_tests::random::Random;
-use terrane_tests::rig::{Kind, Rig, drawn};
 use terrane_tests::workload::workload;
 
 use std::sync::Arc;
-use terrane::driver::SeededDriver;
+use terrane::executor::SeededExecutor;
 
 type Outcome<T> = Result<T, String>;
 
@@ -63,8 +63,8 @@ fn options(seed: u64, nth: u64) -> Options {
     let mut random = Random(seed ^ nth << 32);
     let mut among = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
     Options {
-        log_bytes: among(&[1 << 10, 4 << 10, 4 << 10, 16 << 10]),
-        logs_bytes_max: among(&[12 << 10, 40 << 10]),
+        wal_file_bytes: among(&[1 << 10, 4 << 10, 4 << 10, 16 << 10]),
+        max_total_wal_bytes: among(&[12 << 10, 40 << 10]),
         memtable_bytes: among(&[512, 2 << 10, 8 << 10]),
         ..drawn(seed)
     }
@@ -75,7 +75,7 @@ impl Left {
     fn make(kind: Kind, seed: u64) -> Outcome<Left> {
         let mut random = Random(seed ^ 0x0fa1_1ed0);
         let (mut rig, mut history) = (Rig::new(kind), History::default());
-        rig.medium.set_sector(SECTORS[random.below(3) as usize]);
+        rig.vfs.set_sector(SECTORS[random.below(3) as usize]);
         // Once with a clean end, so that logs hold what other logs left.
         let steps = workload(seed, 40);
         play(
@@ -87,19 +87,19 @@ impl Left {
         )
         .map_err(failed("the workload"))?;
         let db = rig.open(drawn(seed), seed).map_err(failed("opening"))?;
-        rig.medium.cut_at(rig.medium.operations() + 20 + random.below(150));
+        rig.vfs.cut_at(rig.vfs.operations() + 20 + random.below(150));
         let seed_2 = seed + 1_000_000;
         let _ = play(db, &rig, seed_2, &workload(seed_2, 80), &mut history);
-        rig.medium.crash(Survivors::Random(seed)).map_err(failed("the crash"))?;
+        rig.vfs.crash(Survivors::Random(seed)).map_err(failed("the crash"))?;
         rig.restore_power();
         let image = Image::of(&*rig.inner);
-        let before = rig.medium.operations();
+        let before = rig.vfs.operations();
         let db = rig.open(options(seed, 0), seed).map_err(failed("opening what a crash left"))?;
-        let operations = rig.medium.operations() - before;
+        let operations = rig.vfs.operations() - before;
         let state = shown(&db).map_err(failed("reading"))?;
         let batches = history.judge(&state)?;
         history.forget(batches);
-        let discarded = db.stats().map_err(failed("stats"))?.set_aside_bytes;
+        let discarded = db.stats().map_err(failed("stats"))?.quarantine_bytes;
         sound(&db)?;
         let left = Left { kind, seed, image, history, state, batches, discarded, operations };
         left.read_only()?;
@@ -107,7 +107,7 @@ impl Left {
     }
 
     fn rig(&self) -> Rig {
-        Rig::over(self.kind, Arc::new(self.image.medium()))
+        Rig::over(self.kind, Arc::new(self.image.vfs()))
     }
 
     /// Step 2.
@@ -116,10 +116,9 @@ impl Left {
             return Ok(());
         }
         let rig = self.rig();
-        let storage =
-            Directory::read_only(Arc::new(rig.medium.clone())).map_err(failed("reading"))?;
+        let storage = Directory::read_only(Arc::new(rig.vfs.clone())).map_err(failed("reading"))?;
         let options = Options { read_only: true, ..options(self.seed, 1) };
-        let db = Db::open_storage(Arc::new(storage), options, Arc::new(SeededDriver::new(1)))
+        let db = Db::open_storage(Arc::new(storage), options, Arc::new(SeededExecutor::new(1)))
             .map_err(failed("opening to read"))?;
         self.shows(&db)?;
         let place = Rig::new(Kind::MemoryVolume);
@@ -133,8 +132,8 @@ impl Left {
             self.shows(&db).map_err(|e| format!("the copy: {e}"))?;
             sound(&db)?;
         }
-        if rig.medium.operations() > 0 {
-            return Err("reading changed the medium".into());
+        if rig.vfs.operations() > 0 {
+            return Err("reading changed the file system".into());
         }
         Ok(())
     }
@@ -150,11 +149,11 @@ impl Left {
     fn strike(&self, operation: u64, plan: Plan) -> Outcome<bool> {
         let mut rig = self.rig();
         let mut history = self.history.clone();
-        rig.medium.set_sector(SECTORS[(operation % 3) as usize]);
+        rig.vfs.set_sector(SECTORS[(operation % 3) as usize]);
         match plan {
-            Plan::Once(fault) => rig.medium.fail_at(operation, fault),
-            Plan::From(fault) => rig.medium.fail_from(operation, fault),
-            Plan::Full => rig.medium.set_capacity(0, Fault::NoSpace),
+            Plan::Once(fault) => rig.vfs.fail_at(operation, fault),
+            Plan::From(fault) => rig.vfs.fail_from(operation, fault),
+            Plan::Full => rig.vfs.set_capacity(0, Fault::NoSpace),
         }
         let nth = operation + 7;
         let opened = rig.open(options(self.seed, nth), operation);
@@ -164,7 +163,7 @@ impl Left {
         }
         if let Ok(db) = opened {
             self.shows(&db)?;
-            // Who can sync has all that was found on the medium.
+            // Who can sync has all that was found on the file system.
             if db.sync().is_ok() {
                 sound(&db)?;
                 history.rewind(self.batches);
@@ -176,17 +175,17 @@ impl Left {
                 let _ = db.close();
             }
         }
-        rig.medium.heal();
+        rig.vfs.heal();
         let db = rig.open(options(self.seed, nth + 1), operation).map_err(failed("reopening"))?;
         let batches = history.judge(&shown(&db).map_err(failed("reading"))?)?;
         history.rewind(batches);
         sound(&db)?;
-        let kept = db.stats().map_err(failed("stats"))?.set_aside_bytes;
+        let kept = db.stats().map_err(failed("stats"))?.quarantine_bytes;
         if kept < self.discarded && plan != Plan::Once(Fault::Reverted) {
-            return Err(format!("{kept} bytes are set aside of {}", self.discarded));
+            return Err(format!("{kept} bytes are quarantined of {}", self.discarded));
         }
         drop(db);
-        rig.medium.crash(Survivors::Random(operation)).map_err(failed("the crash"))?;
+        rig.vfs.crash(Survivors::Random(operation)).map_err(failed("the crash"))?;
         rig.restore_power();
         let db =
             rig.open(options(self.seed, nth + 2), operation).map_err(failed("after a crash"))?;

@@ -4,25 +4,25 @@
 //! 1 and 3. Crashes of seeded workloads.
 //! 2. Two flushes of which the newer is ready first.
 //! 4. A reader's tables, and those that a torn commit was to drop, keep their bytes.
-//! 5. A record that a crash lost stays lost when its log's file serves again.
+//! 5. A record that a crash lost stays lost when its log's file is recycled.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use terrane::compaction::Progress;
-use terrane::db::Wanted;
-use terrane::driver::SliceDriver;
+use terrane::db::JobFilter;
+use terrane::executor::SliceExecutor;
 use terrane::rules::Rule;
-use terrane::storage::medium::fault::{SECTOR, SECTORS, Survivors};
-use terrane::storage::medium::{FaultMedium, Medium, MemoryMedium};
+use terrane::storage::vfs::fault::{SECTOR, SECTORS, Survivors};
+use terrane::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Commit, Directory, FileId, Storage, Volume, read_exact_at};
 use terrane::wal::record::HEADER_BYTES;
 use terrane::wal::record_bytes;
 use terrane::{Db, Durability, KeyspaceId, Options, WriteBatch};
 use terrane_tests::crash::Crash;
+use terrane_tests::fixtures::{Kind, tiny};
 use terrane_tests::full;
 use terrane_tests::random::Random;
-use terrane_tests::rig::{Kind, tiny};
 
 type Verdict = Result<(), String>;
 
@@ -80,18 +80,19 @@ fn flushes_of_a_keyspace_take_effect_in_order() {
 /// Two memtables hold versions of one key, and the newer one's table is written first.
 fn flush_newest_first() -> Verdict {
     let failed = |e: terrane::Error| e.to_string();
-    let medium: Arc<dyn Medium> = Arc::new(MemoryMedium::new());
+    let vfs: Arc<dyn Vfs> = Arc::new(MemoryVfs::new());
     let open = || {
-        let storage = Arc::new(Directory::open(medium.clone())?);
+        let storage = Arc::new(Directory::open(vfs.clone())?);
         // Every write fills its memtable, and none is so near a stall that it runs a flush.
-        let options = Options { memtable_bytes: 1, memtables_max: 8, ..tiny() };
-        Db::open_storage(storage, options, Arc::new(SliceDriver::default()))
+        let options = Options { memtable_bytes: 1, max_immutable_memtables: 8, ..tiny() };
+        Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))
     };
     let db = open().map_err(failed)?;
     let keyspace = db.default_keyspace();
     keyspace.put(b"key", b"old", Durability::Sync).map_err(failed)?;
     keyspace.put(b"key", b"new", Durability::Sync).map_err(failed)?;
-    let mut flushes = [(); 2].map(|()| db.engine().next_job(Wanted::Flush).expect("a flush waits"));
+    let mut flushes =
+        [(); 2].map(|()| db.engine().next_job(JobFilter::Flush).expect("a flush waits"));
     for flush in flushes.iter_mut().rev() {
         while flush.run_for(1 << 20).map_err(failed)? == Progress::More {}
     }
@@ -110,13 +111,13 @@ fn an_edit_waits_until_its_tables_are_synced() {
     some_crash_needs(Rule::DataBeforeEdit);
 }
 
-/// A volume in one backing file, so that tables and the journal share its room.
-fn volume(medium: &FaultMedium) -> terrane::Result<Arc<Volume>> {
+/// A volume in one backing file, so that tables and the manifest share its room.
+fn volume(vfs: &FaultVfs) -> terrane::Result<Arc<Volume>> {
     let name = "volume";
-    let present = medium.list()?.iter().any(|n| n == name);
-    let backing = if present { medium.open(name)? } else { medium.create(name)? };
-    medium.sync_names()?;
-    let new_id = medium.draw_id()?;
+    let present = vfs.list()?.iter().any(|n| n == name);
+    let backing = if present { vfs.open(name)? } else { vfs.create(name)? };
+    vfs.sync_names()?;
+    let new_id = vfs.draw_id()?;
     let options = VolumeOptions { new_id, min_growth: 64 << 10, ..VolumeOptions::default() };
     Ok(Arc::new(Volume::open(vec![backing], options)?))
 }
@@ -130,13 +131,13 @@ fn room_that_a_reader_holds_is_not_given_to_others() {
 /// A scan is `seen` entries far when all its tables are merged away and others are written.
 fn read_while_merging(seen: usize) -> Verdict {
     let failed = |e: terrane::Error| e.to_string();
-    let medium = FaultMedium::new(Arc::new(MemoryMedium::new())).map_err(failed)?;
+    let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).map_err(failed)?;
     // Tables of 400 KiB: smaller holes than that are not what a new table takes first.
     let memtable_bytes = 1 << 20;
-    let options = Options { cache_bytes: 0, memtable_bytes, log_bytes: 64 << 10, ..tiny() };
-    let storage = volume(&medium).map_err(failed)?;
+    let options = Options { cache_bytes: 0, memtable_bytes, wal_file_bytes: 64 << 10, ..tiny() };
+    let storage = volume(&vfs).map_err(failed)?;
     let db =
-        Db::open_storage(storage, options, Arc::new(SliceDriver::default())).map_err(failed)?;
+        Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).map_err(failed)?;
     let keyspace = db.default_keyspace();
     let key = |n: usize| format!("{n:05}").into_bytes();
     let value = |generation: u64, n: usize| -> Vec<u8> {
@@ -148,7 +149,7 @@ fn read_while_merging(seen: usize) -> Verdict {
             keyspace.put(&key(n), &value(generation, n), Durability::Buffered)?;
         }
         db.flush()?;
-        db.settle()
+        db.wait_until_idle()
     };
     write(0).map_err(failed)?;
     let mut cursor = keyspace.cursor(..).map_err(failed)?;
@@ -166,8 +167,8 @@ fn read_while_merging(seen: usize) -> Verdict {
 
 #[test]
 fn room_that_an_edit_gives_back_is_not_written_before_the_edit_is_synced() {
-    // A record takes two sectors, so that some number of edits fills the journal: then the edit
-    // that drops the table begins a new journal, which needs room.
+    // A record takes two sectors, so that some number of edits fills the manifest: then the edit
+    // that drops the table begins a new manifest, which needs room.
     let fillers = 50..70;
     let cuts = fillers.flat_map(|fillers| (0..12).map(move |cut| (fillers, cut)));
     is_needed(Rule::ReuseAfterEdit, cuts, |&(fillers, cut)| drop_torn(fillers, cut));
@@ -176,14 +177,14 @@ fn room_that_an_edit_gives_back_is_not_written_before_the_edit_is_synced() {
 /// Names a table, commits `fillers` edits, and cuts power `cut` operations into the edit that drops
 /// it. If the table is still named afterwards, it must be whole.
 fn drop_torn(fillers: usize, cut: u64) -> Verdict {
-    let inner = Arc::new(MemoryMedium::new());
-    let medium = FaultMedium::new(inner.clone()).map_err(|e| e.to_string())?;
+    let inner = Arc::new(MemoryVfs::new());
+    let vfs = FaultVfs::new(inner.clone()).map_err(|e| e.to_string())?;
     let id = FileId::table(1);
     let bytes = vec![7; 256 << 10];
     let snapshot = || b"snapshot".to_vec();
     let nothing = Commit { edit: b"edit", added: &[], dropped: &[], snapshot: &snapshot };
     let write = || -> terrane::Result<()> {
-        let volume = volume(&medium)?;
+        let volume = volume(&vfs)?;
         volume.recover()?;
         volume.resume()?;
         let table = volume.create(id, 0)?;
@@ -191,13 +192,13 @@ fn drop_torn(fillers: usize, cut: u64) -> Verdict {
         table.sync()?;
         volume.commit(&Commit { added: &[id], ..nothing })?;
         (0..fillers).try_for_each(|_| volume.commit(&nothing))?;
-        medium.cut_at(medium.operations() + cut);
+        vfs.cut_at(vfs.operations() + cut);
         volume.commit(&Commit { dropped: &[id], ..nothing })
     };
     let _ = write();
-    medium.crash(Survivors::All).map_err(|e| e.to_string())?;
+    vfs.crash(Survivors::All).map_err(|e| e.to_string())?;
     let read = || -> terrane::Result<Option<Vec<u8>>> {
-        let volume = volume(&FaultMedium::new(inner.clone())?)?;
+        let volume = volume(&FaultVfs::new(inner.clone())?)?;
         volume.recover()?;
         volume.resume()?;
         if !volume.files()?.contains(&id) {
@@ -228,44 +229,44 @@ fn reuse_a_log(seed: u64) -> Verdict {
     // The stale record begins with a sector, so that a crash tells it from the others.
     let (room, small) = (2 * SECTOR, 64);
     let stale = room / small + 1;
-    let inner = Arc::new(MemoryMedium::new());
-    let open = |medium: &FaultMedium| {
-        let storage = Arc::new(Directory::open(Arc::new(medium.clone()))?);
+    let inner = Arc::new(MemoryVfs::new());
+    let open = |vfs: &FaultVfs| {
+        let storage = Arc::new(Directory::open(Arc::new(vfs.clone()))?);
         let options = Options { memtable_bytes: 1 << 20, ..tiny() };
-        Db::open_storage(storage, options, Arc::new(SliceDriver::default()))
+        Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))
     };
     let before = || -> terrane::Result<()> {
-        let medium = FaultMedium::new(inner.clone())?;
-        let db = open(&medium)?;
+        let vfs = FaultVfs::new(inner.clone())?;
+        let db = open(&vfs)?;
         db.write(filling(b"first", small), Durability::Sync)?;
         for _ in 2..stale {
             db.write(filling(b"lost", small), Durability::Buffered)?;
         }
         assert_eq!(db.write(filling(b"stale", small), Durability::Buffered)?, stale);
-        medium.crash(Survivors::Random(seed))
+        vfs.crash(Survivors::Random(seed))
     };
     before().map_err(|e| e.to_string())?;
     let after = || -> terrane::Result<[bool; 3]> {
-        let medium = FaultMedium::new(inner.clone())?;
-        let db = open(&medium)?;
+        let vfs = FaultVfs::new(inner.clone())?;
+        let db = open(&vfs)?;
         let next = db.snapshot().sequence() + 1;
         if db.stats()?.discarded_bytes == 0 || next + 2 > stale {
             return Ok([true; 3]);
         }
-        // The log's file serves again once all that counts in it is in tables.
+        // The log's file is recycled once all that counts in it is in tables.
         db.flush()?;
-        db.settle()?;
-        let filler = tiny().log_bytes - HEADER_BYTES as u64;
+        db.wait_until_idle()?;
+        let filler = tiny().wal_file_bytes - HEADER_BYTES as u64;
         db.write(filling(b"filler", filler), Durability::Buffered)?;
         for _ in next + 1..stale - 1 {
             db.write(filling(b"other", small), Durability::Buffered)?;
         }
-        let operation = medium.operations();
+        let operation = vfs.operations();
         let left = room - (stale - 2 - next) * small;
         db.write(filling(b"new", left), Durability::Buffered)?;
         let sectors = room.div_ceil(SECTOR) - (room - left) / SECTOR;
-        medium.crash(Survivors::Prefix { operation, sectors })?;
-        let keyspace = open(&FaultMedium::new(inner.clone())?)?.default_keyspace();
+        vfs.crash(Survivors::Prefix { operation, sectors })?;
+        let keyspace = open(&FaultVfs::new(inner.clone())?)?.default_keyspace();
         let there = |key: &[u8]| keyspace.get(key).map(|value| value.is_some());
         Ok([there(b"first")?, there(b"new")?, !there(b"stale")?])
     };

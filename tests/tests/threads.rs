@@ -20,8 +20,8 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 fn options() -> Options {
     Options {
         memtable_bytes: 32 << 10,
-        log_bytes: 64 << 10,
-        logs_bytes_max: 256 << 10,
+        wal_file_bytes: 64 << 10,
+        max_total_wal_bytes: 256 << 10,
         cache_bytes: 64 << 10,
         sync_interval_ms: 5,
         ..Options::default()
@@ -136,7 +136,7 @@ fn writers_and_readers_on_many_threads_agree_with_their_models() {
     holds(&keyspace, &model);
     let stats = db.stats().unwrap();
     assert!(stats.flushed_bytes > 0 && stats.merge_written_bytes > 0, "no work: {stats:?}");
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     holds(&keyspace, &model);
     assert_eq!(db.check().unwrap().damage, []);
     // Dropped without a word, then closed.

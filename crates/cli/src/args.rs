@@ -205,8 +205,8 @@ mod tests {
         }
         let chosen = policy(r#"{"policy":"leveled","size-ratio":4}"#).unwrap();
         assert_ne!(chosen, PolicyOptions::default());
-        let sizes = r#"{"policy":"leveled","table-bytes":4096}"#;
-        assert_eq!(policy(sizes).unwrap().table_bytes(), 4096);
+        let sizes = r#"{"policy":"leveled","target-file-bytes":4096}"#;
+        assert_eq!(policy(sizes).unwrap().target_file_bytes(), 4096);
         assert_eq!(policy("leveled").unwrap(), terrane::Options::default().policy);
         assert_eq!(policy(r#"{"policy":"leveled"}"#).unwrap(), terrane::Options::default().policy);
         for (text, words) in [

@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use terrane::storage::medium::{Medium, NativeMedium};
+use terrane::storage::vfs::{NativeVfs, Vfs};
 use terrane::storage::{Directory, Storage, Volume};
 use terrane::{Db, Error};
 
@@ -80,15 +80,15 @@ impl Kind {
     ) -> Result<(), Failure> {
         match self {
             Kind::Directory => {
-                let medium = NativeMedium::open(place, false)?;
-                let _lock = medium.lock("terrane")?;
-                fill(&Directory::open(Arc::new(medium))?)
+                let vfs = NativeVfs::open(place, false)?;
+                let _lock = vfs.lock("terrane")?;
+                fill(&Directory::open(Arc::new(vfs))?)
             }
             Kind::File => {
                 let volume = Volume::open_file(place, true)?;
                 fill(&volume)?;
                 // Gives back the space at the end that the last growth left.
-                while volume.tidy()? {}
+                while volume.vacuum()? {}
                 Ok(())
             }
         }
@@ -123,11 +123,11 @@ impl Kind {
     fn is_left_over(self, place: &Path) -> Result<bool, Failure> {
         match self {
             Kind::Directory if place.is_dir() => {
-                let medium = NativeMedium::open(place, false)?;
-                if !medium.list()?.iter().all(|name| Directory::is_name(name)) {
+                let vfs = NativeVfs::open(place, false)?;
+                if !vfs.list()?.iter().all(|name| Directory::is_name(name)) {
                     return Ok(false);
                 }
-                Ok(medium.lock("terrane").map(|_| true)?)
+                Ok(vfs.lock("terrane").map(|_| true)?)
             }
             Kind::File if place.is_file() => match Volume::open_file(place, false)?.recover() {
                 Ok(_) | Err(Error::Corrupt(_)) => Ok(true),
@@ -148,5 +148,5 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 /// Makes the name of a new file or directory durable.
 fn sync_name(place: &Path) -> Result<(), Failure> {
     let parent = place.parent().filter(|dir| !dir.as_os_str().is_empty());
-    Ok(NativeMedium::open(parent.unwrap_or(Path::new(".")), false)?.sync_names()?)
+    Ok(NativeVfs::open(parent.unwrap_or(Path::new(".")), false)?.sync_names()?)
 }

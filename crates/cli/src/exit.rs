@@ -130,7 +130,7 @@ mod tests {
         let full = Error::no_space("000001.log", 512);
         assert_eq!(exit(&full), Exit::Io);
         assert_eq!(exit(&Error::Poisoned(Box::new(full))), Exit::Io);
-        let denied = Error::Io(Box::new(terrane::Refused {
+        let denied = Error::Io(Box::new(terrane::IoFailure {
             action: "open",
             file: "LOCK".into(),
             source: Arc::new(io::ErrorKind::PermissionDenied.into()),

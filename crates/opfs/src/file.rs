@@ -10,8 +10,8 @@ use crate::io_result::{Count, thrown};
 use js_sys::Reflect;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use terrane::sorted::SortedMap;
 use terrane::storage::File;
+use terrane::vec_map::VecMap;
 use terrane::{Closed, Error, Result};
 use wasm_bindgen::JsValue;
 use web_sys::{FileSystemReadWriteOptions, FileSystemSyncAccessHandle};
@@ -19,7 +19,7 @@ use web_sys::{FileSystemReadWriteOptions, FileSystemSyncAccessHandle};
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    static HANDLES: RefCell<SortedMap<u64, FileSystemSyncAccessHandle>> = RefCell::default();
+    static HANDLES: RefCell<VecMap<u64, FileSystemSyncAccessHandle>> = RefCell::default();
     // All calls share one options object: they do not overlap.
     static AT: FileSystemReadWriteOptions = FileSystemReadWriteOptions::new();
 }

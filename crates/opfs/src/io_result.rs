@@ -6,7 +6,7 @@
 
 use std::io;
 use terrane::Error;
-use terrane::error::Said;
+use terrane::error::Message;
 
 /// Chromium's code for "no space", which its handles have returned instead of a count.
 const NO_SPACE: i64 = -8;
@@ -52,7 +52,7 @@ pub(crate) fn thrown(
         "NotAllowedError" | "SecurityError" => io::ErrorKind::PermissionDenied,
         _ => io::ErrorKind::Other,
     };
-    Error::io(action, file, wanted, io::Error::new(kind, Said(format!("{name}: {message}"))))
+    Error::io(action, file, wanted, io::Error::new(kind, Message(format!("{name}: {message}"))))
 }
 
 #[cfg(test)]

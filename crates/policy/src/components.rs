@@ -29,7 +29,7 @@ pub fn components(mut tables: Vec<&Arc<TableInfo>>) -> Vec<Vec<&Arc<TableInfo>>>
 
 /// The least and the greatest key of the tables; both empty if there is none.
 #[must_use]
-pub fn hull<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
+pub fn key_range<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
     let Some((first, rest)) = tables.split_first() else { return Default::default() };
     let (mut smallest, mut largest) = (&first.smallest, &first.largest);
     for table in rest {

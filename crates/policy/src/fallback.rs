@@ -7,11 +7,11 @@
 //! 2. Otherwise, when nothing is running and there is more than one run, the whole tree becomes one
 //!    run of its deepest level: nothing is left out that could be passed.
 
+use crate::context::Running;
+use crate::format::count;
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
-use crate::planning::Running;
 use crate::shape::{Run, RunId, Shape, TableInfo, tables_of};
 use crate::validate::validate;
-use crate::words::count;
 use std::sync::Arc;
 
 /// A legal plan that lessens the number of runs; `None` when there is none now.

@@ -17,10 +17,10 @@
 //!    * **A leveled level above L, over its capacity**, sends down the table that overlaps least.
 //!    * **Level L at its capacity** becomes level L+1 as it is; level L-G+1 is tiered from then on.
 
-use crate::parameter::{Described, Tuned};
+use crate::context::PlanContext;
+use crate::parameter::{Described, ParameterRef};
 use crate::pick::Pick;
 use crate::plan::Plan;
-use crate::planning::Planning;
 use crate::policy::Policy;
 use crate::view::{Vertical, View};
 
@@ -30,13 +30,13 @@ pub struct LazyLeveled {
     /// T: the factor between capacities, and the runs that fill a tiered level.
     pub size_ratio: u64,
     /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
-    pub base_bytes: u64,
+    pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged into level 1.
-    pub level0_runs: u64,
+    pub l0_compaction_trigger: u64,
     /// Whether capacities follow what the deepest level holds.
-    pub adapt: bool,
+    pub dynamic_level_bytes: bool,
     /// G: how many of the largest levels are leveled.
     pub leveled_levels: u64,
 }
@@ -45,10 +45,10 @@ impl Default for LazyLeveled {
     fn default() -> Self {
         LazyLeveled {
             size_ratio: 4,
-            base_bytes: 4 << 20,
-            table_bytes: 2 << 20,
-            level0_runs: 4,
-            adapt: true,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            l0_compaction_trigger: 4,
+            dynamic_level_bytes: true,
             leveled_levels: 1,
         }
     }
@@ -59,25 +59,27 @@ impl Policy for LazyLeveled {
         "lazy-leveled"
     }
 
-    fn plan(&self, planning: &Planning) -> Option<Plan> {
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
-            base_bytes: self.base_bytes,
-            table_bytes: self.table_bytes,
-            level0_runs: self.level0_runs,
-            adapt: self.adapt,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: self.dynamic_level_bytes,
         };
-        let view = View::new(rule, planning);
+        let view = View::new(rule, context);
         let (last, leveled) = (view.last(), self.first_leveled(&view));
-        (leveled..planning.shape.levels().len())
-            .find_map(|level| view.unite(level))
-            .or_else(|| view.gather())
+        (leveled..context.shape.levels().len())
+            .find_map(|level| view.merge_into_one_run(level))
+            .or_else(|| view.merge_within_l0())
             .or_else(|| {
-                view.act(leveled, &|level| self.score(&view, level), &|level| match level {
-                    _ if level + 1 < leveled => view.empty(level, view.new_run(level + 1)),
-                    _ if level < leveled => view.empty(level, view.leveled(level + 1)),
-                    _ if level == last => view.deepen(),
-                    _ => view.send_down(level, Pick::LeastOverlap, 0, None),
+                view.compact_highest_score(leveled, &|level| self.score(&view, level), &|level| {
+                    match level {
+                        _ if level + 1 < leveled => view.empty(level, view.new_run(level + 1)),
+                        _ if level < leveled => view.empty(level, view.leveled(level + 1)),
+                        _ if level == last => view.deepen(),
+                        _ => view.send_down(level, Pick::LeastOverlap, 0, None),
+                    }
                 })
             })
     }
@@ -107,14 +109,14 @@ impl Described for LazyLeveled {
          nearly the space of leveling."
     }
 
-    fn tuning(&mut self) -> Vec<Tuned<'_>> {
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         vec![
-            Tuned::size_ratio(&mut self.size_ratio),
-            Tuned::base_bytes(&mut self.base_bytes),
-            Tuned::table_bytes(&mut self.table_bytes),
-            Tuned::level0_runs(&mut self.level0_runs),
-            Tuned::adapt(&mut self.adapt),
-            Tuned::number(
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
+            ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
+            ParameterRef::number(
                 "leveled-levels",
                 "how many of the largest levels are leveled",
                 (1, 64),

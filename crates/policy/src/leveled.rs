@@ -20,10 +20,10 @@
 //!    * **Level L at its capacity** becomes level L+1 as it is, when capacities adapt; its old place
 //!      is empty. With fixed capacities it sends tables down like any other.
 
-use crate::parameter::{Described, Slot, Tuned};
+use crate::context::PlanContext;
+use crate::parameter::{Described, ParameterRef, ValueRef};
 use crate::pick::{Cursors, Pick};
 use crate::plan::Plan;
-use crate::planning::Planning;
 use crate::policy::{Installed, Policy, Step};
 use crate::view::{Vertical, View};
 
@@ -33,13 +33,13 @@ pub struct Leveled {
     /// T: the factor between capacities.
     pub size_ratio: u64,
     /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
-    pub base_bytes: u64,
+    pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged into level 1.
-    pub level0_runs: u64,
+    pub l0_compaction_trigger: u64,
     /// Whether capacities follow what the deepest level holds.
-    pub adapt: bool,
+    pub dynamic_level_bytes: bool,
     /// Which table goes down.
     pub pick: Pick,
     /// What random picks are drawn from.
@@ -50,10 +50,10 @@ impl Default for Leveled {
     fn default() -> Self {
         Leveled {
             size_ratio: 10,
-            base_bytes: 4 << 20,
-            table_bytes: 2 << 20,
-            level0_runs: 4,
-            adapt: true,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            l0_compaction_trigger: 4,
+            dynamic_level_bytes: true,
             pick: Pick::LeastOverlap,
             seed: 0,
         }
@@ -65,24 +65,24 @@ impl Policy for Leveled {
         "leveled"
     }
 
-    fn plan(&self, planning: &Planning) -> Option<Plan> {
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
-            base_bytes: self.base_bytes,
-            table_bytes: self.table_bytes,
-            level0_runs: self.level0_runs,
-            adapt: self.adapt,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: self.dynamic_level_bytes,
         };
-        let view = View::new(rule, planning);
-        (1..planning.shape.levels().len())
-            .find_map(|level| view.unite(level))
-            .or_else(|| view.gather())
+        let view = View::new(rule, context);
+        (1..context.shape.levels().len())
+            .find_map(|level| view.merge_into_one_run(level))
+            .or_else(|| view.merge_within_l0())
             .or_else(|| {
-                let cursors = Cursors::read(planning.state);
+                let cursors = Cursors::read(context.state);
                 let last = view.last();
-                view.act(1, &|level| view.score(level), &|level| match level {
+                view.compact_highest_score(1, &|level| view.score(level), &|level| match level {
                     0 => view.empty(0, view.leveled(1)),
-                    _ if self.adapt && level == last => view.deepen(),
+                    _ if self.dynamic_level_bytes && level == last => view.deepen(),
                     _ => view.send_down(level, self.pick, self.seed, cursors.of(level)),
                 })
             })
@@ -110,19 +110,19 @@ impl Described for Leveled {
          lost, for more writing."
     }
 
-    fn tuning(&mut self) -> Vec<Tuned<'_>> {
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         vec![
-            Tuned::size_ratio(&mut self.size_ratio),
-            Tuned::base_bytes(&mut self.base_bytes),
-            Tuned::table_bytes(&mut self.table_bytes),
-            Tuned::level0_runs(&mut self.level0_runs),
-            Tuned::adapt(&mut self.adapt),
-            Tuned {
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
+            ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
+            ParameterRef {
                 name: "pick",
                 meaning: "which table of a level over its capacity goes down",
-                slot: Slot::Pick(&mut self.pick),
+                slot: ValueRef::Pick(&mut self.pick),
             },
-            Tuned::number(
+            ParameterRef::number(
                 "seed",
                 "what random picks are drawn from",
                 (0, (1 << 53) - 1),

@@ -9,16 +9,16 @@
 //!    where writes never pause, runs wait in level 0 after each merge.
 //! 3. When those runs hold B bytes, or a level above L is over its capacity, or one has several
 //!    runs, everything above and in level q is merged into q: the smallest level that can hold it
-//!    all (else L), and not above what is to be mended. A level that would overflow next is so
+//!    all (else L), and not above what is to be repaired. A level that would overflow next is so
 //!    emptied by the same merge, instead of by one more: preempted.
 
-use crate::groups::bring;
-use crate::parameter::{Described, Tuned};
+use crate::context::PlanContext;
+use crate::format::{count, size};
+use crate::group_builder::build_groups;
+use crate::parameter::{Described, ParameterRef};
 use crate::plan::{Compaction, Plan};
-use crate::planning::Planning;
 use crate::policy::Policy;
 use crate::view::{Vertical, View};
-use crate::words::{count, size};
 
 /// The fully leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,23 +26,23 @@ pub struct LeveledFull {
     /// T: the factor between capacities.
     pub size_ratio: u64,
     /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
-    pub base_bytes: u64,
+    pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged.
-    pub level0_runs: u64,
+    pub l0_compaction_trigger: u64,
     /// Whether capacities follow what the deepest level holds.
-    pub adapt: bool,
+    pub dynamic_level_bytes: bool,
 }
 
 impl Default for LeveledFull {
     fn default() -> Self {
         LeveledFull {
             size_ratio: 5,
-            base_bytes: 4 << 20,
-            table_bytes: 2 << 20,
-            level0_runs: 1,
-            adapt: true,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            l0_compaction_trigger: 1,
+            dynamic_level_bytes: true,
         }
     }
 }
@@ -52,18 +52,18 @@ impl Policy for LeveledFull {
         "leveled-full"
     }
 
-    fn plan(&self, planning: &Planning) -> Option<Plan> {
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
-            base_bytes: self.base_bytes,
-            table_bytes: self.table_bytes,
-            level0_runs: self.level0_runs,
-            adapt: self.adapt,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: self.dynamic_level_bytes,
         };
-        let view = View::new(rule, planning);
-        view.gather().or_else(|| match view.is_idle() {
+        let view = View::new(rule, context);
+        view.merge_within_l0().or_else(|| match view.is_idle() {
             true => view.deepen().or_else(|| merge(&view)),
-            false => view.relieve(),
+            false => view.wait_for_progress(),
         })
     }
 }
@@ -78,7 +78,7 @@ fn merge(view: &View) -> Option<Plan> {
 
     let mut coming = view.shape.between(0, q);
     coming.extend(view.older(q));
-    let groups = bring(coming, view.leveled(q));
+    let groups = build_groups(coming, view.leveled(q));
     let cause = view.cause(least, over, scattered);
     let reason = format!(
         "{cause}: all down to level {q}, {}, becomes its run, in {}",
@@ -94,13 +94,13 @@ impl Described for LeveledFull {
          than table by table, for much space while it lasts."
     }
 
-    fn tuning(&mut self) -> Vec<Tuned<'_>> {
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         vec![
-            Tuned::size_ratio(&mut self.size_ratio),
-            Tuned::base_bytes(&mut self.base_bytes),
-            Tuned::table_bytes(&mut self.table_bytes),
-            Tuned::level0_runs(&mut self.level0_runs),
-            Tuned::adapt(&mut self.adapt),
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
+            ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
         ]
     }
 }

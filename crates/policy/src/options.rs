@@ -1,11 +1,11 @@
 //! Choosing a policy by name and parameters, as options, the command line and the page do.
 
 #[cfg(any(test, feature = "testing"))]
-use crate::hostile::Hostile;
+use crate::adversarial::Adversarial;
 use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
 use crate::leveled_full::LeveledFull;
-use crate::parameter::{Described, Parameter, Slot, Tuned, Value};
+use crate::parameter::{Described, Parameter, ParameterRef, Value, ValueRef};
 use crate::policy::Policy;
 use crate::spooky::Spooky;
 use crate::tiered::Tiered;
@@ -38,7 +38,7 @@ pub enum PolicyOptions {
     Spooky(Spooky),
     /// Anything, to test what must withstand it. No preset.
     #[cfg(any(test, feature = "testing"))]
-    Hostile(Hostile),
+    Adversarial(Adversarial),
 }
 
 /// Does the same with the policy, whichever it is.
@@ -53,7 +53,7 @@ macro_rules! each {
             PolicyOptions::Universal($policy) => $call,
             PolicyOptions::Spooky($policy) => $call,
             #[cfg(any(test, feature = "testing"))]
-            PolicyOptions::Hostile($policy) => $call,
+            PolicyOptions::Adversarial($policy) => $call,
         }
     };
 }
@@ -96,7 +96,7 @@ impl PolicyOptions {
     pub(crate) fn named(name: &str) -> Option<Self> {
         #[cfg(any(test, feature = "testing"))]
         if name == "hostile" {
-            return Some(PolicyOptions::Hostile(Hostile::default()));
+            return Some(PolicyOptions::Adversarial(Adversarial::default()));
         }
         Self::preset(name)
     }
@@ -109,8 +109,9 @@ impl PolicyOptions {
 
     /// Bytes at which it closes a table.
     #[must_use]
-    pub fn table_bytes(&self) -> u64 {
-        let named = self.parameters().into_iter().find(|p| p.name == Tuned::TABLE_BYTES);
+    pub fn target_file_bytes(&self) -> u64 {
+        let named =
+            self.parameters().into_iter().find(|p| p.name == ParameterRef::TARGET_FILE_BYTES);
         match named.map(|parameter| parameter.value) {
             Some(Value::Number { value, .. }) => value,
             _ => u64::MAX,
@@ -126,11 +127,15 @@ impl PolicyOptions {
     /// The same policy at another scale: with this base and size of tables, as far as it has such
     /// parameters.
     #[must_use]
-    pub fn sized(mut self, base_bytes: u64, table_bytes: u64) -> Self {
-        for Tuned { name, slot, .. } in self.tuning() {
+    pub fn sized(mut self, level_base_bytes: u64, target_file_bytes: u64) -> Self {
+        for ParameterRef { name, slot, .. } in self.tuning() {
             match (name, slot) {
-                (Tuned::BASE_BYTES, Slot::Number { value, .. }) => *value = base_bytes,
-                (Tuned::TABLE_BYTES, Slot::Number { value, .. }) => *value = table_bytes,
+                (ParameterRef::LEVEL_BASE_BYTES, ValueRef::Number { value, .. }) => {
+                    *value = level_base_bytes
+                }
+                (ParameterRef::TARGET_FILE_BYTES, ValueRef::Number { value, .. }) => {
+                    *value = target_file_bytes
+                }
                 _ => {}
             }
         }
@@ -141,12 +146,12 @@ impl PolicyOptions {
     /// of tables that is greater already, as that of Spooky's files, stays.
     #[must_use]
     pub fn native(mut self) -> Self {
-        for Tuned { name, slot, .. } in self.tuning() {
+        for ParameterRef { name, slot, .. } in self.tuning() {
             match (name, slot) {
-                (Tuned::BASE_BYTES, Slot::Number { value, .. }) => {
+                (ParameterRef::LEVEL_BASE_BYTES, ValueRef::Number { value, .. }) => {
                     *value = (*value).max(NATIVE_BASE_BYTES);
                 }
-                (Tuned::TABLE_BYTES, Slot::Number { value, .. }) => {
+                (ParameterRef::TARGET_FILE_BYTES, ValueRef::Number { value, .. }) => {
                     *value = (*value).max(NATIVE_TABLE_BYTES);
                 }
                 _ => {}
@@ -158,7 +163,7 @@ impl PolicyOptions {
     /// The parameters with their ranges and the values chosen.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
-        self.clone().tuning().iter().map(Tuned::parameter).collect()
+        self.clone().tuning().iter().map(ParameterRef::parameter).collect()
     }
 
     /// Makes the policy; refuses a parameter outside its range.
@@ -178,7 +183,7 @@ impl PolicyOptions {
         each!(self, policy => policy)
     }
 
-    pub(crate) fn tuning(&mut self) -> Vec<Tuned<'_>> {
+    pub(crate) fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         each!(self, policy => policy.tuning())
     }
 }

@@ -10,18 +10,18 @@ pub(crate) trait Described: Policy {
     fn summary(&self) -> &'static str;
 
     /// What it is tuned by, and where the values lie.
-    fn tuning(&mut self) -> Vec<Tuned<'_>>;
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>>;
 }
 
 /// A parameter of a policy at hand.
-pub(crate) struct Tuned<'a> {
+pub(crate) struct ParameterRef<'a> {
     pub(crate) name: &'static str,
     pub(crate) meaning: &'static str,
-    pub(crate) slot: Slot<'a>,
+    pub(crate) slot: ValueRef<'a>,
 }
 
 /// Where the value of a parameter lies, and what it may be.
-pub(crate) enum Slot<'a> {
+pub(crate) enum ValueRef<'a> {
     Number { least: u64, most: u64, value: &'a mut u64 },
     Switch(&'a mut bool),
     Pick(&'a mut Pick),
@@ -65,15 +65,15 @@ pub enum Value {
     },
 }
 
-impl<'a> Tuned<'a> {
+impl<'a> ParameterRef<'a> {
     /// The parameter with the value that it has.
     pub(crate) fn parameter(&self) -> Parameter {
         let value = match &self.slot {
-            Slot::Number { least, most, value } => {
+            ValueRef::Number { least, most, value } => {
                 Value::Number { least: *least, most: *most, value: **value }
             }
-            Slot::Switch(value) => Value::Switch { value: **value },
-            Slot::Pick(value) => Value::Choice { among: &Pick::NAMES, value: value.name() },
+            ValueRef::Switch(value) => Value::Switch { value: **value },
+            ValueRef::Pick(value) => Value::Choice { among: &Pick::NAMES, value: value.name() },
         };
         Parameter { name: self.name, meaning: self.meaning, value }
     }
@@ -84,7 +84,7 @@ impl<'a> Tuned<'a> {
         (least, most): (u64, u64),
         value: &'a mut u64,
     ) -> Self {
-        Tuned { name, meaning, slot: Slot::Number { least, most, value } }
+        ParameterRef { name, meaning, slot: ValueRef::Number { least, most, value } }
     }
 
     pub(crate) fn size_ratio(value: &'a mut u64) -> Self {
@@ -93,31 +93,35 @@ impl<'a> Tuned<'a> {
     }
 
     /// The name of the parameter that policies with capacities have.
-    pub(crate) const BASE_BYTES: &'static str = "base-bytes";
+    pub(crate) const LEVEL_BASE_BYTES: &'static str = "level-base-bytes";
 
-    pub(crate) fn base_bytes(value: &'a mut u64) -> Self {
+    pub(crate) fn level_base_bytes(value: &'a mut u64) -> Self {
         let meaning = "bytes that level 0 gathers at least before they go down";
-        Self::number(Self::BASE_BYTES, meaning, (1 << 10, 1 << 40), value)
+        Self::number(Self::LEVEL_BASE_BYTES, meaning, (1 << 10, 1 << 40), value)
     }
 
     /// The name of the parameter that every policy has.
-    pub(crate) const TABLE_BYTES: &'static str = "table-bytes";
+    pub(crate) const TARGET_FILE_BYTES: &'static str = "target-file-bytes";
 
-    pub(crate) fn table_bytes(value: &'a mut u64) -> Self {
+    pub(crate) fn target_file_bytes(value: &'a mut u64) -> Self {
         let meaning = "bytes at which a table is closed";
-        Self::number(Self::TABLE_BYTES, meaning, (1 << 10, 1 << 40), value)
+        Self::number(Self::TARGET_FILE_BYTES, meaning, (1 << 10, 1 << 40), value)
     }
 
-    pub(crate) fn level0_runs(value: &'a mut u64) -> Self {
+    pub(crate) fn l0_compaction_trigger(value: &'a mut u64) -> Self {
         let meaning = "runs that wait in level 0 before they are merged";
-        Self::number("level0-runs", meaning, (1, 64), value)
+        Self::number("l0-compaction-trigger", meaning, (1, 64), value)
     }
 
     pub(crate) fn switch(name: &'static str, meaning: &'static str, value: &'a mut bool) -> Self {
-        Tuned { name, meaning, slot: Slot::Switch(value) }
+        ParameterRef { name, meaning, slot: ValueRef::Switch(value) }
     }
 
-    pub(crate) fn adapt(value: &'a mut bool) -> Self {
-        Self::switch("adapt", "whether capacities follow what the deepest level holds", value)
+    pub(crate) fn dynamic_level_bytes(value: &'a mut bool) -> Self {
+        Self::switch(
+            "dynamic-level-bytes",
+            "whether capacities follow what the deepest level holds",
+            value,
+        )
     }
 }

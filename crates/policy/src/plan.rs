@@ -1,6 +1,6 @@
 //! What a policy may propose.
 
-use crate::nested::Nested;
+use crate::flatten::Flatten;
 use crate::shape::{RunId, TableId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -113,8 +113,8 @@ impl Order {
 
 /// The inputs of groups, group after group.
 #[must_use]
-pub fn inputs_of(groups: &[Group]) -> Nested<'_, Group, TableId> {
-    Nested::new(groups, |group| &group.inputs)
+pub fn inputs_of(groups: &[Group]) -> Flatten<'_, Group, TableId> {
+    Flatten::new(groups, |group| &group.inputs)
 }
 
 /// One unit of a compaction: it reads its inputs, writes into one run, and installs as one edit.
@@ -155,8 +155,8 @@ impl fmt::Display for Destination {
 impl Action {
     /// A merge whose outputs are cut by size alone, with the store's filters.
     #[must_use]
-    pub fn merge(table_bytes: u64) -> Self {
-        Action::Merge { cuts: Vec::new(), table_bytes, filter_bits: None }
+    pub fn merge(target_file_bytes: u64) -> Self {
+        Action::Merge { cuts: Vec::new(), target_file_bytes, filter_bits: None }
     }
 }
 
@@ -164,12 +164,12 @@ impl Action {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// Merge the inputs. Outputs are cut before a user key that is at or above the next of `cuts`
-    /// (sorted user keys), and when a table reaches `table_bytes`.
+    /// (sorted user keys), and when a table reaches `target_file_bytes`.
     Merge {
         /// User keys at which a new table must start, strictly ascending.
         cuts: Vec<Vec<u8>>,
         /// Size at which a table is closed, in bytes; `u64::MAX` for no bound.
-        table_bytes: u64,
+        target_file_bytes: u64,
         /// Bits of filter for each distinct user key of the outputs; `None` for as many as the
         /// store's tables have.
         filter_bits: Option<u32>,

@@ -1,7 +1,7 @@
 //! The interface of a policy.
 
+use crate::context::{KeySample, PlanContext};
 use crate::plan::{FlushPlan, Group, LevelChange, Plan};
-use crate::planning::{KeySample, Planning};
 use crate::shape::{Shape, TableInfo};
 
 /// The greatest length of a policy's state, in bytes.
@@ -50,7 +50,7 @@ pub trait Policy: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Proposes the next plan, or nothing when the shape is at rest.
-    fn plan(&self, planning: &Planning) -> Option<Plan>;
+    fn plan(&self, context: &PlanContext) -> Option<Plan>;
 
     /// Whether [`Policy::flush`] is to be asked.
     fn cuts_flushes(&self) -> bool {
@@ -58,8 +58,8 @@ pub trait Policy: Send + Sync {
     }
 
     /// How a memtable that is about to be flushed is cut into the tables of one run.
-    fn flush(&self, planning: &Planning, sealed: &KeySample) -> FlushPlan {
-        let _ = (planning, sealed);
+    fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
+        let _ = (context, sealed);
         FlushPlan::default()
     }
 

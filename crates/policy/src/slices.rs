@@ -17,11 +17,11 @@
 //! A step moves entries to the bottom or cuts what is in the way of the next, so there is an end,
 //! whatever a policy does beside it.
 
-use crate::components::hull;
+use crate::components::key_range;
 use crate::plan::{Action, Compaction, Destination, Group};
 use crate::shape::{Run, RunTables, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
-use crate::sorted::SortedSet;
+use crate::vec_map::VecSet;
 use std::sync::Arc;
 
 /// Cuts of a table in one step.
@@ -44,7 +44,7 @@ pub struct Slicing<'a> {
     /// The bytes that a slice should have.
     pub slice_bytes: u64,
     /// Size at which tables are closed, in bytes.
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
 }
 
 impl Slicing<'_> {
@@ -102,8 +102,8 @@ pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
     if bytes > slicing.slice_bytes.saturating_mul(EXCESS_MAX) {
         cuts.extend(in_the_way.filter_map(|(place, t)| {
             let cuts = starts.cuts(t, at, end?);
-            let table_bytes = slicing.table_bytes;
-            let action = Action::Merge { cuts, table_bytes, filter_bits: None };
+            let target_file_bytes = slicing.target_file_bytes;
+            let action = Action::Merge { cuts, target_file_bytes, filter_bits: None };
             Some(Group { inputs: vec![t.id], destination: (*place)?, action })
         }));
     }
@@ -114,7 +114,7 @@ pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
     let group = Group {
         inputs: inputs.iter().map(|(_, t)| t.id).collect(),
         destination: bottom,
-        action: Action::merge(slicing.table_bytes),
+        action: Action::merge(slicing.target_file_bytes),
     };
     let reason = format!("a range is compacted: {} tables become part of one run", inputs.len());
     Slice::Merge(Compaction::parallel(vec![group], reason))
@@ -127,16 +127,16 @@ fn closure<'a>(
     bottom: &'a Run,
     seeds: &[Table<'a>],
 ) -> Vec<(Option<Destination>, Table<'a>)> {
-    let mut seeded = SortedSet::default();
+    let mut seeded = VecSet::default();
     seeded.extend(seeds.iter().map(|t| t.id));
     // The seeds, then everything that is taken: nothing is taken that overlaps none of these.
     let mut all = seeds.to_vec();
     let mut above: Vec<Table> = Vec::new();
     let mut inputs = Vec::new();
     for (place, run) in runs {
-        let (smallest, largest) = hull(&all);
+        let (smallest, largest) = key_range(&all);
         let spanned = run.overlapping(smallest, largest);
-        let mut taken = SortedSet::default();
+        let mut taken = VecSet::default();
         taken.extend(spanned.clone().map(|t| t.id).filter(|id| seeded.contains(id)));
         for table in &above {
             let below = run.overlapping(&table.smallest, &table.largest);
@@ -147,7 +147,7 @@ fn closure<'a>(
         above.extend(&these);
         all.extend(these);
     }
-    let (smallest, largest) = hull(&all);
+    let (smallest, largest) = key_range(&all);
     inputs.extend(bottom.overlapping(smallest, largest).map(|t| (None, t)));
     inputs
 }

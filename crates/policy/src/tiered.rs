@@ -14,13 +14,13 @@
 //! A shape made by any other policy fits these rules as it is: a level of one run rests or moves
 //! down, a level of too many is merged.
 
-use crate::descend::descend;
-use crate::parameter::{Described, Tuned};
+use crate::context::PlanContext;
+use crate::format::{count, size};
+use crate::parameter::{Described, ParameterRef};
 use crate::plan::{Action, Compaction, Destination, Group, Plan};
-use crate::planning::Planning;
 use crate::policy::Policy;
+use crate::trivial_move::move_or_merge;
 use crate::view::{Vertical, View};
-use crate::words::{count, size};
 
 /// The tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub struct Tiered {
     /// T: runs that fill a level, and the factor between capacities.
     pub size_ratio: u64,
     /// B: bytes of a usual flush.
-    pub base_bytes: u64,
+    pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
 }
 
 impl Default for Tiered {
     fn default() -> Self {
-        Tiered { size_ratio: 4, base_bytes: 4 << 20, table_bytes: 2 << 20 }
+        Tiered { size_ratio: 4, level_base_bytes: 4 << 20, target_file_bytes: 2 << 20 }
     }
 }
 
@@ -44,18 +44,18 @@ impl Policy for Tiered {
         "tiered"
     }
 
-    fn plan(&self, planning: &Planning) -> Option<Plan> {
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
-            base_bytes: self.base_bytes,
-            table_bytes: self.table_bytes,
-            level0_runs: self.size_ratio,
-            adapt: false,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.size_ratio,
+            dynamic_level_bytes: false,
         };
-        let view = View::new(rule, planning);
-        (0..planning.shape.levels().len())
+        let view = View::new(rule, context);
+        (0..context.shape.levels().len())
             .find_map(|level| self.compact(&view, level))
-            .or_else(|| view.gather())
+            .or_else(|| view.merge_within_l0())
     }
 }
 
@@ -63,7 +63,7 @@ impl Tiered {
     /// `C_i` in bytes.
     fn capacity(&self, level: usize) -> u64 {
         let exponent = u32::try_from(level).unwrap_or(u32::MAX).saturating_add(1);
-        self.base_bytes.saturating_mul(self.size_ratio.saturating_pow(exponent))
+        self.level_base_bytes.saturating_mul(self.size_ratio.saturating_pow(exponent))
     }
 
     fn compact(&self, view: &View, depth: usize) -> Option<Plan> {
@@ -85,7 +85,12 @@ impl Tiered {
         };
         let action = if runs == 1 {
             let totals = newest.totals();
-            descend(totals.entries(), totals.tombstones(), depth >= deepest, self.table_bytes)
+            move_or_merge(
+                totals.entries(),
+                totals.tombstones(),
+                depth >= deepest,
+                self.target_file_bytes,
+            )
         } else {
             view.merge()
         };
@@ -114,11 +119,11 @@ impl Described for Tiered {
          read and more space."
     }
 
-    fn tuning(&mut self) -> Vec<Tuned<'_>> {
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         vec![
-            Tuned::size_ratio(&mut self.size_ratio),
-            Tuned::base_bytes(&mut self.base_bytes),
-            Tuned::table_bytes(&mut self.table_bytes),
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
         ]
     }
 }

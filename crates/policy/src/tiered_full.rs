@@ -15,13 +15,13 @@
 //! 4. When no level can, the whole tree becomes one run of the deepest, L: data that overwrites old
 //!    data makes the tree no deeper.
 
-use crate::groups::bring;
-use crate::parameter::{Described, Tuned};
+use crate::context::PlanContext;
+use crate::format::{count, size};
+use crate::group_builder::build_groups;
+use crate::parameter::{Described, ParameterRef};
 use crate::plan::{Compaction, Plan};
-use crate::planning::Planning;
 use crate::policy::Policy;
 use crate::view::{Vertical, View};
-use crate::words::{count, size};
 
 /// The fully tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +29,21 @@ pub struct TieredFull {
     /// T: the runs of a level, and the factor between capacities.
     pub size_ratio: u64,
     /// B: bytes that level 0 gathers at least before they go down.
-    pub base_bytes: u64,
+    pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged.
-    pub level0_runs: u64,
+    pub l0_compaction_trigger: u64,
 }
 
 impl Default for TieredFull {
     fn default() -> Self {
-        TieredFull { size_ratio: 5, base_bytes: 4 << 20, table_bytes: 2 << 20, level0_runs: 1 }
+        TieredFull {
+            size_ratio: 5,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            l0_compaction_trigger: 1,
+        }
     }
 }
 
@@ -47,18 +52,18 @@ impl Policy for TieredFull {
         "tiered-full"
     }
 
-    fn plan(&self, planning: &Planning) -> Option<Plan> {
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let rule = Vertical {
             size_ratio: self.size_ratio,
-            base_bytes: self.base_bytes,
-            table_bytes: self.table_bytes,
-            level0_runs: self.level0_runs,
-            adapt: false,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: false,
         };
-        let view = View::new(rule, planning);
-        view.gather().or_else(|| match view.is_idle() {
+        let view = View::new(rule, context);
+        view.merge_within_l0().or_else(|| match view.is_idle() {
             true => view.deepen().or_else(|| self.merge(&view)),
-            false => view.relieve(),
+            false => view.wait_for_progress(),
         })
     }
 }
@@ -86,7 +91,7 @@ impl TieredFull {
             coming.extend(view.older(q));
             view.leveled(q)
         };
-        let groups = bring(coming, target);
+        let groups = build_groups(coming, target);
         let cause = match over {
             Some(below) if least == below => {
                 let (level, have) = (below - 1, count(view.runs(below - 1).len(), "run"));
@@ -109,12 +114,12 @@ impl Described for TieredFull {
          writing, for more runs to read and more space."
     }
 
-    fn tuning(&mut self) -> Vec<Tuned<'_>> {
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         vec![
-            Tuned::size_ratio(&mut self.size_ratio),
-            Tuned::base_bytes(&mut self.base_bytes),
-            Tuned::table_bytes(&mut self.table_bytes),
-            Tuned::level0_runs(&mut self.level0_runs),
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
         ]
     }
 }

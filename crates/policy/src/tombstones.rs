@@ -9,13 +9,13 @@
 //! The answer stays true while the group runs: when it is yes, no table left out holds an older
 //! version of the key, and later plans only rearrange the versions that there are.
 
-use crate::components::hull;
-use crate::names::Names;
+use crate::components::key_range;
+use crate::context::Running;
 use crate::plan::{Destination, Group};
-use crate::planning::Running;
 use crate::sequence::Place;
 use crate::shape::{Run, Shape, TableInfo};
 use crate::sort::sort_by;
+use crate::table_id_set::TableIdSet;
 use crate::validate::outputs;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct TombstoneRule {
     /// Key ranges that running groups promised below, both ends inclusive; sorted and disjoint.
     promised: Vec<(Vec<u8>, Vec<u8>)>,
     /// The group's own inputs.
-    own: Names,
+    own: TableIdSet,
     /// The last key asked.
     last: Vec<u8>,
 }
@@ -36,9 +36,9 @@ impl TombstoneRule {
     /// The rule for `group`, which may be listed in `running` itself.
     #[must_use]
     pub fn new(shape: &Shape, running: &Running, group: &Group) -> Self {
-        let own = Names::from(group.inputs.clone());
+        let own = TableIdSet::from(group.inputs.clone());
         let inputs = tables(shape, group);
-        let (first, last) = hull(&inputs);
+        let (first, last) = key_range(&inputs);
         let below = |place: Destination| group.destination.is_above(place);
         let mut ranges: Vec<(&[u8], &[u8])> = Vec::new();
         for other in running.groups().filter(|other| below(other.destination)) {

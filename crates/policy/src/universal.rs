@@ -15,13 +15,13 @@
 //! the oldest of level 0 it becomes the newest run of level 1. Within a merge, tables that overlap
 //! nothing move. A shape of any other policy is a stack as it is.
 
-use crate::groups::{Target, bring};
-use crate::parameter::{Described, Tuned};
+use crate::context::{PlanContext, Running};
+use crate::format::{count, size};
+use crate::group_builder::{Target, build_groups};
+use crate::parameter::{Described, ParameterRef};
 use crate::plan::{Compaction, Destination, Plan};
-use crate::planning::{Planning, Running};
 use crate::policy::Policy;
 use crate::shape::{Run, Shape};
-use crate::words::{count, size};
 
 /// The universal policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Universal {
     /// Bytes of all runs but the oldest, in percent of the oldest, at which all are merged.
     pub space_percent: u64,
     /// Size at which a table is closed, in bytes.
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
 }
 
 impl Default for Universal {
@@ -48,7 +48,7 @@ impl Default for Universal {
             min_merge_width: 2,
             max_merge_width: u64::from(u32::MAX),
             space_percent: 200,
-            table_bytes: 2 << 20,
+            target_file_bytes: 2 << 20,
         }
     }
 }
@@ -58,8 +58,8 @@ impl Policy for Universal {
         "universal"
     }
 
-    fn plan(&self, planning: &Planning) -> Option<Plan> {
-        let Planning { shape, running, fresh, .. } = *planning;
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let PlanContext { shape, running, fresh, .. } = *context;
         let stack = stack(shape, running);
         if (stack.len() as u64) < self.run_trigger {
             return None;
@@ -80,13 +80,13 @@ impl Policy for Universal {
             (oldest.place, Some(oldest.run))
         };
         let bottom = stack.last().is_some_and(|c| c.place == oldest.place);
-        let table_bytes = self.table_bytes;
-        let target = Target { destination, there, bottom, table_bytes, moves: true };
+        let target_file_bytes = self.target_file_bytes;
+        let target = Target { destination, there, bottom, target_file_bytes, trivial_moves: true };
         let mut coming = Vec::new();
         for component in block.iter().filter(|c| c.place != destination) {
             coming.extend(component.run.tables());
         }
-        Some(Compaction::parallel(bring(coming, target), reason).into())
+        Some(Compaction::parallel(build_groups(coming, target), reason).into())
     }
 }
 
@@ -192,42 +192,42 @@ impl Described for Universal {
          much space while everything is merged."
     }
 
-    fn tuning(&mut self) -> Vec<Tuned<'_>> {
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         let unlimited = u64::from(u32::MAX);
         // What is merged at least cannot be more than what is merged at most.
         let width_least = self.min_merge_width.max(2);
         vec![
-            Tuned::number(
+            ParameterRef::number(
                 "run-trigger",
                 "runs that stand before anything is merged",
                 (2, 64),
                 &mut self.run_trigger,
             ),
-            Tuned::number(
+            ParameterRef::number(
                 "size-ratio-percent",
                 "by how much a run may be larger than all newer ones to be merged with them",
                 (0, 1000),
                 &mut self.size_ratio_percent,
             ),
-            Tuned::number(
+            ParameterRef::number(
                 "min-merge-width",
                 "the least number of runs merged for the size ratio",
                 (2, unlimited),
                 &mut self.min_merge_width,
             ),
-            Tuned::number(
+            ParameterRef::number(
                 "max-merge-width",
                 "the greatest number of runs merged for the size ratio or the count",
                 (width_least, unlimited),
                 &mut self.max_merge_width,
             ),
-            Tuned::number(
+            ParameterRef::number(
                 "space-percent",
                 "weight of all runs but the oldest, in percent of it, that merges them all",
                 (1, 10_000),
                 &mut self.space_percent,
             ),
-            Tuned::table_bytes(&mut self.table_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
         ]
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A place is (level, run), newest first. A tree is *sound* when, of any two tables that hold a
 //! common user key, the one above holds only newer versions of it, and no two tables of a run
-//! overlap: then the first place that holds a key answers a read. The groups of a plan, and of the
+//! overlap: then the first place that holds a key returns a read. The groups of a plan, and of the
 //! plans already running, commit one by one in an order that nobody controls, so every subset of
 //! them must leave the tree sound. What a subset leaves is a set of tables, each either there
 //! before or the output of a group, and soundness speaks of pairs only. A pair needs at most two
@@ -24,13 +24,13 @@
 //! level that would get another index, since the group names its destination by the old one; what
 //! such groups read may shift, as it stays below all that they write.
 
-use crate::components::hull;
+use crate::components::key_range;
+use crate::context::Running;
 use crate::edit::{EditError, reshape};
-use crate::names::Names;
 use crate::plan::{Action, Compaction, Destination, FlushPlan, Group, LevelChange, Plan};
-use crate::planning::Running;
 use crate::shape::{MAX_LEVELS, Placed, Shape, TableId, TableInfo};
 use crate::sort::sort_by;
+use crate::table_id_set::TableIdSet;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -211,7 +211,7 @@ pub(crate) struct Output<'a> {
 pub(crate) fn outputs<'a>(action: &Action, inputs: &[&'a Arc<TableInfo>]) -> Vec<Output<'a>> {
     match (action, inputs.first()) {
         (Action::Merge { .. }, Some(first)) => {
-            let (smallest, largest) = hull(inputs);
+            let (smallest, largest) = key_range(inputs);
             vec![Output { of: first.id, smallest, largest }]
         }
         _ => {
@@ -311,7 +311,7 @@ fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal
 
 /// Step 2. Runs are sorted, so only the tables that overlap are looked at.
 fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
-    let own = Names::from(group.group.inputs.clone());
+    let own = TableIdSet::from(group.group.inputs.clone());
     let destination = group.group.destination;
     let runs = shape.runs();
     for &Placed { table: input, place: from } in &group.inputs {

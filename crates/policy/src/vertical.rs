@@ -1,13 +1,13 @@
 //! The steps that the vertical policies share. Each is `None` when it does not apply or must wait.
 
-use crate::descend::descend;
-use crate::groups::{Target, bring};
+use crate::format::{count, size};
+use crate::group_builder::{Target, build_groups};
 use crate::pick::{Candidates, Pick, pick};
 use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape, inputs_of};
 use crate::shape::{Run, TableInfo, tables_of};
 use crate::sort::sort_by;
+use crate::trivial_move::move_or_merge;
 use crate::view::View;
-use crate::words::{count, size};
 
 /// So many runs may wait in level 0 at least while they hold less than B bytes.
 const LIGHT_RUNS: u64 = 4;
@@ -18,27 +18,27 @@ const GROWTH: u64 = 4;
 impl View<'_> {
     /// Whether what waits in level 0 is to go down: enough runs, and B bytes in them.
     pub(crate) fn admits(&self) -> bool {
-        self.waiting_runs >= self.rule.level0_runs && !self.is_light()
+        self.waiting_runs >= self.rule.l0_compaction_trigger && !self.is_light()
     }
 
     fn is_light(&self) -> bool {
-        self.waiting_bytes < self.rule.base_bytes
+        self.waiting_bytes < self.rule.level_base_bytes
     }
 
     /// Merges tiny flushes within level 0, since each round into the next level may rewrite much of
     /// it.
-    pub(crate) fn gather(&self) -> Option<Plan> {
+    pub(crate) fn merge_within_l0(&self) -> Option<Plan> {
         if !self.is_light() {
             return None;
         }
-        self.merge_in_level0(&format!("less than {} in them", size(self.rule.base_bytes)))
+        self.merge_in_level0(&format!("less than {} in them", size(self.rule.level_base_bytes)))
     }
 
     /// Merges, where so many runs wait in level 0 that they are worth it, the newest two, and each
     /// older one while it is at most [`GROWTH`] times as large as what is taken. Runs so grow by a
     /// factor before they are merged again.
     pub(crate) fn merge_in_level0(&self, why: &str) -> Option<Plan> {
-        if self.waiting_runs < self.rule.level0_runs.max(LIGHT_RUNS) {
+        if self.waiting_runs < self.rule.l0_compaction_trigger.max(LIGHT_RUNS) {
             return None;
         }
         let runs = self.runs(0);
@@ -58,7 +58,7 @@ impl View<'_> {
     /// 0, as many as are worth it. What waits is so bounded by the number of runs: were they merged
     /// whatever their sizes, a level without a capacity would take in all that is written.
     pub(crate) fn merge_alike_in_level0(&self, why: &str) -> Option<Plan> {
-        let width = usize::try_from(self.rule.level0_runs.max(LIGHT_RUNS)).ok()?;
+        let width = usize::try_from(self.rule.l0_compaction_trigger.max(LIGHT_RUNS)).ok()?;
         let alike = self.runs(0).windows(width).find(|runs| {
             let sizes = || runs.iter().map(Run::bytes);
             let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
@@ -70,7 +70,7 @@ impl View<'_> {
 
     /// Merges within level 0, one merge at a time, while what is due there waits for a running plan and
     /// writes are about to stop.
-    pub(crate) fn relieve(&self) -> Option<Plan> {
+    pub(crate) fn wait_for_progress(&self) -> Option<Plan> {
         let merges = self.running.groups().any(|g| g.destination.level == 0);
         if merges || !self.admits() || !self.nears_stop() {
             return None;
@@ -116,8 +116,8 @@ impl View<'_> {
 
     /// Of the levels from 0 to L that are due, the one with the greatest score acts; one that has to
     /// wait keeps the levels it needs from being taken meanwhile, as does one from `leveled` down that
-    /// has several runs. Where level 0 has to wait, it is [relieved](View::relieve).
-    pub(crate) fn act(
+    /// has several runs. Where level 0 has to wait, it is [relieved](View::wait_for_progress).
+    pub(crate) fn compact_highest_score(
         &self,
         leveled: usize,
         score: &dyn Fn(usize) -> f64,
@@ -138,7 +138,7 @@ impl View<'_> {
         for (level, _) in due {
             let waits = kept.contains(&level) || kept.contains(&(level + 1));
             let plan = if waits { None } else { step(level) };
-            let plan = plan.or_else(|| if level == 0 { self.relieve() } else { None });
+            let plan = plan.or_else(|| if level == 0 { self.wait_for_progress() } else { None });
             if plan.is_some() {
                 return plan;
             }
@@ -151,11 +151,11 @@ impl View<'_> {
 
     /// Makes one run of a level that another policy left with several: tables that overlap are
     /// merged, the others move.
-    pub(crate) fn unite(&self, level: usize) -> Option<Plan> {
+    pub(crate) fn merge_into_one_run(&self, level: usize) -> Option<Plan> {
         if self.runs(level).len() < 2 || self.is_any_held(level) {
             return None;
         }
-        let groups = bring(self.older(level).collect(), self.leveled(level));
+        let groups = build_groups(self.older(level).collect(), self.leveled(level));
         let reason = format!(
             "level {level} has {} runs, not one: {} unite them",
             self.runs(level).len(),
@@ -169,7 +169,7 @@ impl View<'_> {
         if self.is_any_held(level) {
             return None;
         }
-        let groups = bring(self.level(level).collect(), target);
+        let groups = build_groups(self.level(level).collect(), target);
         let inputs = inputs_of(&groups);
         if inputs.clone().any(|id| self.holds(id)) {
             return None;
@@ -223,7 +223,7 @@ impl View<'_> {
 
         let action = if overlaps.is_empty() {
             let bottom = level + 1 >= self.last();
-            descend(table.entries, table.tombstones, bottom, self.rule.table_bytes)
+            move_or_merge(table.entries, table.tombstones, bottom, self.rule.target_file_bytes)
         } else {
             self.merge()
         };
@@ -249,12 +249,12 @@ impl View<'_> {
         if level == 0 {
             return match self.admits() {
                 true if self.nears_stop() => f64::INFINITY,
-                true => ratio(self.waiting_runs, self.rule.level0_runs),
+                true => ratio(self.waiting_runs, self.rule.l0_compaction_trigger),
                 false => 0.0,
             };
         }
         let (have, limit) = (self.staying(level), self.capacity(level));
-        let is_last = self.rule.adapt && level == self.last();
+        let is_last = self.rule.dynamic_level_bytes && level == self.last();
         if have > limit || is_last && have == limit { ratio(have, limit) } else { 0.0 }
     }
 }

@@ -4,11 +4,11 @@
 //! `B * T^i`; but above L, when it adapts to the data, it is `max(B, N_L / T^(L-i))`: a level new at
 //! the bottom and nearly empty would else let the one above it hold as much as itself.
 
-use crate::groups::Target;
+use crate::context::{PlanContext, Running};
+use crate::group_builder::Target;
 use crate::plan::{Action, Destination};
-use crate::planning::{Planning, Running};
 use crate::shape::{Level, Placed, Run, RunId, Shape, TableId, Tables, tables_of};
-use crate::sorted::SortedSet;
+use crate::vec_map::VecSet;
 
 /// The parameters that the vertical policies share.
 #[derive(Clone, Copy)]
@@ -16,13 +16,13 @@ pub(crate) struct Vertical {
     /// T: the factor between capacities.
     pub(crate) size_ratio: u64,
     /// B: what level 0 gathers at least before it goes down; the least capacity.
-    pub(crate) base_bytes: u64,
+    pub(crate) level_base_bytes: u64,
     /// Size at which a table is closed.
-    pub(crate) table_bytes: u64,
+    pub(crate) target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged.
-    pub(crate) level0_runs: u64,
+    pub(crate) l0_compaction_trigger: u64,
     /// Whether capacities follow what the deepest level holds.
-    pub(crate) adapt: bool,
+    pub(crate) dynamic_level_bytes: bool,
 }
 
 /// One call of the planner.
@@ -31,7 +31,7 @@ pub(crate) struct View<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) running: &'a Running,
     pub(crate) fresh: RunId,
-    held: SortedSet<TableId>,
+    held: VecSet<TableId>,
     /// The runs that hold those.
     held_runs: Vec<Destination>,
     /// `N_i`, which a planner asks for again and again.
@@ -43,12 +43,12 @@ pub(crate) struct View<'a> {
     /// Bytes of those.
     pub(crate) waiting_bytes: u64,
     /// Runs in level 0 at which writes stop.
-    level0_runs_max: usize,
+    l0_stop_trigger: usize,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(rule: Vertical, planning: &Planning<'a>) -> Self {
-        let Planning { shape, running, fresh, .. } = *planning;
+    pub(crate) fn new(rule: Vertical, context: &PlanContext<'a>) -> Self {
+        let PlanContext { shape, running, fresh, .. } = *context;
         let mut view = View {
             rule,
             shape,
@@ -60,7 +60,7 @@ impl<'a> View<'a> {
             leaving: vec![0; shape.levels().len()],
             waiting_runs: 0,
             waiting_bytes: 0,
-            level0_runs_max: planning.level0_runs_max,
+            l0_stop_trigger: context.l0_stop_trigger,
         };
         for group in running.groups() {
             for Placed { table, place } in group.inputs.iter().filter_map(|id| shape.table(*id)) {
@@ -84,7 +84,7 @@ impl<'a> View<'a> {
 
     /// Whether level 0 holds half as many runs as writes stop at, or more.
     pub(crate) fn nears_stop(&self) -> bool {
-        self.runs(0).len().saturating_mul(2) >= self.level0_runs_max
+        self.runs(0).len().saturating_mul(2) >= self.l0_stop_trigger
     }
 
     /// L.
@@ -94,13 +94,13 @@ impl<'a> View<'a> {
 
     /// `C_i` in bytes.
     pub(crate) fn capacity(&self, level: usize) -> u64 {
-        let Vertical { size_ratio, base_bytes, adapt, .. } = self.rule;
+        let Vertical { size_ratio, level_base_bytes, dynamic_level_bytes, .. } = self.rule;
         let power = |n: usize| size_ratio.saturating_pow(u32::try_from(n).unwrap_or(u32::MAX));
         match self.last().checked_sub(level) {
-            Some(above) if adapt && above > 0 => {
-                base_bytes.max(self.bytes(self.last()) / power(above).max(1))
+            Some(above) if dynamic_level_bytes && above > 0 => {
+                level_base_bytes.max(self.bytes(self.last()) / power(above).max(1))
             }
-            _ => base_bytes.saturating_mul(power(level)),
+            _ => level_base_bytes.saturating_mul(power(level)),
         }
     }
 
@@ -184,10 +184,16 @@ impl<'a> View<'a> {
         let level = destination.level;
         let is_alone = self.runs(level).len() == there.iter().count();
         let bottom = level > self.last() || level == self.last() && is_alone;
-        Target { destination, there, bottom, table_bytes: self.rule.table_bytes, moves: true }
+        Target {
+            destination,
+            there,
+            bottom,
+            target_file_bytes: self.rule.target_file_bytes,
+            trivial_moves: true,
+        }
     }
 
     pub(crate) fn merge(&self) -> Action {
-        Action::merge(self.rule.table_bytes)
+        Action::merge(self.rule.target_file_bytes)
     }
 }

@@ -3,7 +3,7 @@
 //! 1. A simulation is made of the JSON that `terrane simulate --config` reads.
 //! 2. It is advanced in slices, by operations or to a moment of virtual time, so that a page can draw
 //!    between them.
-//! 3. Between slices it answers its tree, the events since the last question and its figures, as
+//! 3. Between slices it returns its tree, the events since the last question and its figures, as
 //!    JSON: spelled as the store's module spells its own tree and events, and as
 //!    `terrane simulate --json` prints its figures.
 //!
@@ -45,7 +45,7 @@ impl Simulation {
     }
 
     /// Goes on for at most so many operations, and with nothing that happens after this virtual
-    /// second. Answers whether there is more to do.
+    /// second. Returns whether there is more to do.
     ///
     /// # Errors
     /// A flash device that is full; a tree that no plan would bring on.

@@ -118,10 +118,10 @@ impl Simulation {
         let mut rule =
             has_tombstones.then(|| self.scheduler.tombstones(self.tree.shape(), &task.group));
         let merged = merge(inputs.iter().map(|t| &*t.entries), rule.as_mut());
-        let Action::Merge { cuts, table_bytes, filter_bits } = &task.group.action else {
+        let Action::Merge { cuts, target_file_bytes, filter_bits } = &task.group.action else {
             return Ok(());
         };
-        let parts = cut(&merged, cuts, *table_bytes, self.sizes);
+        let parts = cut(&merged, cuts, *target_file_bytes, self.sizes);
         let bits = filter_bits.map_or(self.config.filter_bits_per_key, f64::from);
         let outputs = self.tables(parts, bits);
         self.merging += 1;
@@ -161,7 +161,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Step 3; answers the bytes that collection moved.
+    /// Step 3; returns the bytes that collection moved.
     fn write_chunk(&mut self, chunk: &Chunk, now: Time) -> Result<u64, SimulationError> {
         let mut moved = 0;
         for piece in &chunk.pieces {
@@ -173,7 +173,7 @@ impl Simulation {
         Ok(moved)
     }
 
-    /// Writes the log of the active memtable; answers the bytes that collection moved.
+    /// Writes the log of the active memtable; returns the bytes that collection moved.
     pub(crate) fn append_log(
         &mut self,
         bytes: u64,

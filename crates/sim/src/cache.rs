@@ -27,7 +27,7 @@ impl Cache {
         Cache { capacity, slots: HashMap::new(), nodes: Vec::new(), newest: NONE, oldest: NONE }
     }
 
-    /// Reads a block; answers whether it was there. It is from now on.
+    /// Reads a block; returns whether it was there. It is from now on.
     pub(crate) fn read(&mut self, table: u64, block: u64) -> bool {
         if self.capacity == 0 {
             return false;

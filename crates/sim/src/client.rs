@@ -158,7 +158,7 @@ impl Client {
         rank
     }
 
-    /// Deals the ranges anew when their number grows: it does so in equal steps over the operations.
+    /// Deals the ranges again when their number grows: it does so in equal steps over the operations.
     fn shift(&mut self, from: u64, to: u64, step: u64) {
         let (from, step) = (from.max(1), step.max(1));
         let stages = to.saturating_sub(from) / step + 1;

@@ -15,9 +15,9 @@ pub struct Config {
     /// B: bytes of entries at which a memtable is sealed.
     pub buffer_bytes: u64,
     /// Sealed memtables that may wait for their flush before writes wait, too.
-    pub memtables_max: usize,
+    pub max_immutable_memtables: usize,
     /// Runs in level 0 at which writes wait for a compaction.
-    pub level0_runs_max: usize,
+    pub l0_stop_trigger: usize,
     /// Groups that are merged at once. A flush goes on beside them.
     pub workers: usize,
     /// Bytes of a key.
@@ -56,8 +56,8 @@ impl Default for Config {
         Config {
             policy: PolicyOptions::default(),
             buffer_bytes: 64 << 20,
-            memtables_max: 2,
-            level0_runs_max: 9,
+            max_immutable_memtables: 2,
+            l0_stop_trigger: 9,
             workers: 16,
             key_bytes: 16,
             value_bytes: 512,
@@ -121,8 +121,8 @@ impl Config {
     pub(crate) fn validate(&self) -> Result<(), SimulationError> {
         let positive = [
             ("buffer-bytes", self.buffer_bytes),
-            ("memtables-max", self.memtables_max as u64),
-            ("level0-runs-max", self.level0_runs_max as u64),
+            ("memtables-max", self.max_immutable_memtables as u64),
+            ("l0-compaction-trigger-max", self.l0_stop_trigger as u64),
             ("workers", self.workers as u64),
             ("key-bytes", self.key_bytes),
             ("block-bytes", self.block_bytes),

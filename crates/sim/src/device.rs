@@ -137,7 +137,7 @@ impl Queue {
         Queue { device, free: 0 }
     }
 
-    /// A job's chunk that comes at `now`; answers when it is served.
+    /// A job's chunk that comes at `now`; returns when it is served.
     pub(crate) fn chunk(&mut self, now: Time, read: u64, written: u64) -> Time {
         self.load(now, read, written);
         self.free + nanos(self.device.request_micros * 1e-6)
@@ -148,7 +148,7 @@ impl Queue {
         self.free = self.free.max(now) + self.device.transfer(read, written);
     }
 
-    /// A block that the application reads at `now` beside so many jobs; answers when it is there.
+    /// A block that the application reads at `now` beside so many jobs; returns when it is there.
     pub(crate) fn block(&mut self, now: Time, bytes: u64, jobs: u64) -> Time {
         self.load(now, bytes, 0);
         let shared = self.device.transfer(bytes, 0) * (jobs + 1);

@@ -161,7 +161,7 @@ impl Flash {
         Ok(())
     }
 
-    /// Writes a page to one of the open units; answers where.
+    /// Writes a page to one of the open units; returns where.
     fn place(&mut self, stream: usize, owner: (u64, u32)) -> Result<(u32, u32), Full> {
         let room = |number: &u32, units: &[Unit]| {
             units.get(*number as usize).is_some_and(|unit| unit.written < self.unit_pages)

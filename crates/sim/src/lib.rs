@@ -24,6 +24,7 @@
 //! ```
 
 mod background;
+mod bit_set;
 mod cache;
 mod client;
 mod clock;
@@ -32,7 +33,6 @@ mod device;
 mod entry;
 mod flash;
 mod job;
-mod live;
 mod memory;
 mod merge;
 mod meter;

@@ -29,7 +29,7 @@ impl Memory {
         Memory { indexed, ..Memory::default() }
     }
 
-    /// Takes a version of a key that weighs so many bytes; answers its entry.
+    /// Takes a version of a key that weighs so many bytes; returns its entry.
     pub(crate) fn write(&mut self, key: u64, delete: bool, bytes: impl Fn(Entry) -> u64) -> u64 {
         self.seq += 1;
         let entry = Entry::new(key, self.seq, delete);
@@ -42,7 +42,7 @@ impl Memory {
         bytes
     }
 
-    /// Closes the active memtable; answers its bytes, or nothing if it is empty.
+    /// Closes the active memtable; returns its bytes, or nothing if it is empty.
     pub(crate) fn seal(&mut self) -> Option<u64> {
         if self.active.entries.is_empty() {
             return None;

@@ -30,14 +30,14 @@ pub(crate) fn merge<'a>(
 pub(crate) fn cut(
     entries: &[Entry],
     cuts: &[Vec<u8>],
-    table_bytes: u64,
+    target_file_bytes: u64,
     sizes: Sizes,
 ) -> Vec<Arc<[Entry]>> {
     let mut cuts = cuts.iter().map(|cut| at_or_above(cut)).peekable();
     let mut tables = Vec::new();
     let (mut begin, mut bytes) = (0, 0);
     for (at, entry) in entries.iter().enumerate() {
-        let mut is_cut = bytes >= table_bytes;
+        let mut is_cut = bytes >= target_file_bytes;
         while cuts.next_if(|cut| cut.is_some_and(|cut| cut <= entry.key())).is_some() {
             is_cut = true;
         }
@@ -98,11 +98,11 @@ mod tests {
         fn tables_are_cut_at_their_size_and_at_the_cuts(
             keys in prop::collection::btree_map(0u64..300, any::<bool>(), 1..60),
             cuts in prop::collection::btree_set(prop::collection::vec(0u8..4, 6..10), 0..5),
-            table_bytes in 1u64..40,
+            target_file_bytes in 1u64..40,
         ) {
             let all: Vec<_> = keys.iter().map(|(k, d)| Entry::new(*k << 8, 1, *d)).collect();
             let cuts: Vec<_> = cuts.into_iter().collect();
-            let tables = cut(&all, &cuts, table_bytes, SIZES);
+            let tables = cut(&all, &cuts, target_file_bytes, SIZES);
             prop_assert!(tables.concat() == all);
             let bytes = |t: &[Entry]| t.iter().map(|e| SIZES.of(*e)).sum::<u64>();
             let between = |a: &Entry, b: &Entry| {
@@ -111,11 +111,11 @@ mod tests {
             };
             for table in &tables {
                 let (_, head) = table.split_last().unwrap();
-                prop_assert!(bytes(head) < table_bytes);
+                prop_assert!(bytes(head) < target_file_bytes);
                 prop_assert!(!table.windows(2).any(|w| between(&w[0], &w[1])));
             }
             for pair in tables.windows(2) {
-                let full = bytes(&pair[0]) >= table_bytes;
+                let full = bytes(&pair[0]) >= target_file_bytes;
                 prop_assert!(full || between(pair[0].last().unwrap(), &pair[1][0]));
             }
         }

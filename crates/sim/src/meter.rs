@@ -25,7 +25,7 @@ pub(crate) struct Sums {
     pub(crate) merge_read_bytes: u64,
     pub(crate) merge_written_bytes: u64,
     pub(crate) refused_plans: u64,
-    pub(crate) log_bytes: u64,
+    pub(crate) wal_file_bytes: u64,
     pub(crate) busy: Time,
     pub(crate) stalled_memtables: Time,
     pub(crate) stalled_level0: Time,
@@ -162,7 +162,7 @@ impl Meter {
             write_amp_compaction: amplified(sums.merge_written_bytes, user_bytes),
             write_amp_device: amplified(physical, user_bytes).filter(|_| physical > 0),
             gc_factor: amplified(physical, host),
-            log_bytes: sums.log_bytes,
+            wal_file_bytes: sums.wal_file_bytes,
             space_amp_peak: closed(&self.space_amp).max,
             space_amp_mean: closed(&self.space_amp).mean(),
             store_bytes_peak: self.store.max as u64,
@@ -241,13 +241,13 @@ impl Meters {
         }
     }
 
-    /// An operation is over; answers the whole run's window, if it ends with it.
+    /// An operation is over; returns the whole run's window, if it ends with it.
     pub(crate) fn end_window(&mut self, now: Time, length: u64) -> Option<Window> {
         self.phase.end_window(now, length, &self.levels);
         self.whole.end_window(now, length, &self.levels)
     }
 
-    /// The phase ends; answers its figures.
+    /// The phase ends; returns its figures.
     pub(crate) fn end_phase(&mut self, now: Time, workers: usize) -> Figures {
         let figures = self.phase.figures(now, workers, &self.levels);
         let Meter { mut runs, mut tables, mut files, mut store, mut space_amp, .. } = self.phase;

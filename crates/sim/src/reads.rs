@@ -92,7 +92,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The blocks that a range read needs; answers how many keys it found.
+/// The blocks that a range read needs; returns how many keys it found.
 pub(crate) fn scan(
     tree: &Tree,
     from: u64,

@@ -24,7 +24,7 @@ pub struct Report {
 /// A part of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
-    /// `load`, `operations`, or `settle`: what is left to do after the last operation.
+    /// `load`, `operations`, or `wait_until_idle`: what is left to do after the last operation.
     pub name: &'static str,
     /// Its figures.
     #[serde(flatten)]
@@ -67,7 +67,7 @@ pub struct Figures {
     /// Their bytes.
     pub flushed_bytes: u64,
     /// Bytes that flushes and merges wrote, for each that the application wrote; none where it wrote
-    /// nothing, as in `settle`.
+    /// nothing, as in `wait_until_idle`.
     pub write_amp: Option<f64>,
     /// The same without flushes, as most models count.
     pub write_amp_compaction: Option<f64>,
@@ -77,7 +77,7 @@ pub struct Figures {
     /// Bytes written to flash for each that the store wrote to the device.
     pub gc_factor: Option<f64>,
     /// Bytes of the log.
-    pub log_bytes: u64,
+    pub wal_file_bytes: u64,
     /// Greatest ratio of the bytes of all tables, inputs of merges and half-written outputs
     /// included, to the logical bytes at that moment. Moments before the store holds 32 buffers,
     /// or half the load if that is less, do not count.

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::policy::{Installed, MAX_STATE};
 use terrane_policy::{
-    Answer, BadOption, Compaction, FlushPlan, Group, KeySample, LevelChange, Observed, Order, Plan,
-    Planning, Policy, PolicyOptions, READS_BETWEEN, Reshape, RunId, Running, Shape, Step, TableId,
-    TableInfo, TombstoneRule, ask, validate_flush,
+    BadOption, Compaction, FlushPlan, Group, KeySample, LevelChange, Observed, Order, Plan,
+    PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN, Reshape, RunId, Running, Shape,
+    Step, TableId, TableInfo, TombstoneRule, propose, validate_flush,
 };
 
 /// Keys of a memtable that the planner of its flush is shown.
@@ -81,7 +81,7 @@ enum Planned {
 pub(crate) struct Scheduler {
     policy: Box<dyn Policy>,
     state: Vec<u8>,
-    level0_runs_max: usize,
+    l0_stop_trigger: usize,
     begun: Vec<Begun>,
     /// Whether the tree has changed since the policy last said that nothing is to do.
     unplanned: bool,
@@ -92,13 +92,13 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(crate) fn new(options: &PolicyOptions, level0_runs_max: usize) -> Result<Self, BadOption> {
+    pub(crate) fn new(options: &PolicyOptions, l0_stop_trigger: usize) -> Result<Self, BadOption> {
         let policy = options.build()?;
         let state = policy.adopt(&Shape::default());
         Ok(Scheduler {
             policy,
             state,
-            level0_runs_max,
+            l0_stop_trigger,
             begun: Vec::new(),
             unplanned: false,
             refused: 0,
@@ -111,7 +111,7 @@ impl Scheduler {
         self.observed.updates += entries;
     }
 
-    /// A key was looked up, and these tables' filters let it pass; answers whether the policy is to
+    /// A key was looked up, and these tables' filters let it pass; returns whether the policy is to
     /// be asked.
     pub(crate) fn looked_up(&mut self, tables: impl IntoIterator<Item = TableId>) -> bool {
         self.observed.point_reads += 1;
@@ -148,8 +148,8 @@ impl Scheduler {
         keys.dedup();
         let sealed = KeySample { entries, bytes, keys };
         let running = self.running();
-        let planning = self.planning(&situation, &running);
-        let plan = self.policy.flush(&planning, &sealed);
+        let context = self.context(&situation, &running);
+        let plan = self.policy.flush(&context, &sealed);
         match validate_flush(&plan) {
             Ok(()) => plan,
             Err(refusal) => {
@@ -159,13 +159,17 @@ impl Scheduler {
         }
     }
 
-    fn planning<'a>(&'a self, situation: &'a Situation<'_>, running: &'a Running) -> Planning<'a> {
-        Planning {
+    fn context<'a>(
+        &'a self,
+        situation: &'a Situation<'_>,
+        running: &'a Running,
+    ) -> PlanContext<'a> {
+        PlanContext {
             shape: situation.shape,
             state: &self.state,
             running,
             observed: &self.observed,
-            level0_runs_max: self.level0_runs_max,
+            l0_stop_trigger: self.l0_stop_trigger,
             fresh: RunId(*situation.last_id + 1),
         }
     }
@@ -194,16 +198,16 @@ impl Scheduler {
     /// Asks the policy once.
     fn plan(&mut self, situation: &mut Situation) -> Planned {
         let (running, mut refused) = (self.running(), self.refused);
-        let planning = self.planning(situation, &running);
-        let answer = ask(&*self.policy, &planning, &mut refused);
+        let context = self.context(situation, &running);
+        let answer = propose(&*self.policy, &context, &mut refused);
         self.refused = refused;
         let (plan, own) = match answer {
-            Answer::Nothing => return Planned::Nothing,
-            Answer::Refused(refusal) => {
+            Proposal::Nothing => return Planned::Nothing,
+            Proposal::Refused(refusal) => {
                 situation.refuse(refusal.to_string());
                 return Planned::Again;
             }
-            Answer::Plan { plan, own } => (plan, own),
+            Proposal::Plan { plan, own } => (plan, own),
         };
         let observed = std::mem::take(&mut self.observed);
         match plan {
@@ -277,7 +281,7 @@ impl Scheduler {
         self.remember(before, Step::Reshape(change));
     }
 
-    /// A group's outputs have replaced its inputs; answers whether its compaction has ended.
+    /// A group's outputs have replaced its inputs; returns whether its compaction has ended.
     pub(crate) fn installed(
         &mut self,
         number: u64,

@@ -7,6 +7,7 @@
 //!    allow. Only what happens in the background ends that.
 //! 4. After the last operation the memtable is flushed, and compactions come to rest.
 
+use crate::bit_set::BitSet;
 use crate::cache::Cache;
 use crate::client::{Client, Operation};
 use crate::clock::{Agenda, Time, nanos, seconds};
@@ -15,7 +16,6 @@ use crate::device::Queue;
 use crate::entry::Sizes;
 use crate::flash::Flash;
 use crate::job::Job;
-use crate::live::Live;
 use crate::memory::Memory;
 use crate::meter::{Levels, Meters};
 use crate::reads::{self, entries_per_block};
@@ -65,7 +65,7 @@ pub struct Simulation {
     /// Bytes that are still to be logged.
     unlogged: u64,
     cache: Cache,
-    live: Live,
+    live: BitSet,
     pub(crate) meters: Meters,
     phases: Vec<Phase>,
     phase: &'static str,
@@ -93,7 +93,7 @@ impl Simulation {
             agenda: Agenda::default(),
             memory: Memory::new(reads),
             tree: Tree::default(),
-            scheduler: Scheduler::new(&config.policy, config.level0_runs_max)?,
+            scheduler: Scheduler::new(&config.policy, config.l0_stop_trigger)?,
             last_id: 0,
             jobs: BTreeMap::new(),
             last_job: 0,
@@ -106,7 +106,7 @@ impl Simulation {
             logs: (0, 0),
             unlogged: 0,
             cache: Cache::new(usize::try_from(blocks).unwrap_or(usize::MAX)),
-            live: Live::default(),
+            live: BitSet::default(),
             meters: Meters::default(),
             phases: Vec::new(),
             phase: "load",
@@ -130,7 +130,7 @@ impl Simulation {
         Ok(self.report())
     }
 
-    /// Goes on for so many operations; answers whether there is more to do.
+    /// Goes on for so many operations; returns whether there is more to do.
     ///
     /// # Errors
     /// A flash device that is full; a tree that no plan would bring on.
@@ -139,7 +139,7 @@ impl Simulation {
     }
 
     /// Goes on for at most so many operations, and with nothing that happens after this second;
-    /// answers whether there is more to do.
+    /// returns whether there is more to do.
     ///
     /// # Errors
     /// As [`Simulation::advance`].
@@ -286,10 +286,10 @@ impl Simulation {
     /// Why a write would have to wait.
     fn blocked(&self) -> Option<Stall> {
         let runs = self.tree.shape().levels().first().map_or(0, |level| level.runs.len());
-        if self.memory.sealed.len() >= self.config.memtables_max {
+        if self.memory.sealed.len() >= self.config.max_immutable_memtables {
             Some(Stall::Memtables)
         } else {
-            (runs >= self.config.level0_runs_max).then_some(Stall::Level0)
+            (runs >= self.config.l0_stop_trigger).then_some(Stall::Level0)
         }
     }
 
@@ -325,7 +325,7 @@ impl Simulation {
         let bytes = std::mem::take(&mut self.unlogged);
         let moved = self.append_log(bytes, ends, self.time)?;
         self.queue.load(self.time, moved, bytes + moved);
-        self.meters.add(|sums| sums.log_bytes += bytes);
+        self.meters.add(|sums| sums.wal_file_bytes += bytes);
         Ok(())
     }
 
@@ -387,7 +387,7 @@ impl Simulation {
         self.scheduler.scanned();
     }
 
-    /// Reads blocks one after another; answers how many were not in the cache.
+    /// Reads blocks one after another; returns how many were not in the cache.
     fn read_blocks(&mut self, blocks: &[reads::Block]) -> u64 {
         let mut read = 0;
         for (table, block) in blocks {

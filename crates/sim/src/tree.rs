@@ -82,7 +82,7 @@ impl Tree {
         group.inputs.iter().filter_map(|id| self.table(*id)).collect()
     }
 
-    /// Makes an edit take effect; `tables` are those that it adds and that are new. Answers the
+    /// Makes an edit take effect; `tables` are those that it adds and that are new. Returns the
     /// shape before.
     pub(crate) fn edit(
         &mut self,
@@ -98,7 +98,7 @@ impl Tree {
         Ok(std::mem::replace(&mut self.shape, next))
     }
 
-    /// Adds or drops a level; answers the shape before.
+    /// Adds or drops a level; returns the shape before.
     pub(crate) fn reshape(&mut self, change: LevelChange) -> Result<Shape, EditError> {
         let next = reshape(&self.shape, change)?;
         Ok(std::mem::replace(&mut self.shape, next))

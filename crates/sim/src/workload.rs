@@ -102,13 +102,13 @@ pub(crate) enum Kind {
 pub enum Choice {
     /// Every key alike.
     Uniform,
-    /// The key of rank r in proportion to `r^-exponent`; ranks are dealt to keys anywhere, and anew
+    /// The key of rank r in proportion to `r^-exponent`; ranks are dealt to keys anywhere, and again
     /// at each move.
     #[serde(rename_all = "kebab-case")]
     Zipf {
         /// How uneven.
         exponent: f64,
-        /// Operations after which the ranks are dealt anew; 0 for never.
+        /// Operations after which the ranks are dealt again; 0 for never.
         move_every: u64,
     },
     /// As `zipf`, the last inserted first.

@@ -107,7 +107,7 @@ impl<'a> Decoder<'a> {
 }
 
 /// xxh3-64 of `bytes` under `seed`: every checksum of the store. The seed says where the bytes
-/// belong (log number, table number and offset, journal generation), so that sound bytes in a
+/// belong (log number, table number and offset, manifest generation), so that sound bytes in a
 /// wrong place do not pass.
 #[inline]
 #[must_use]

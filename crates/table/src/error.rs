@@ -10,15 +10,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The medium refused an operation.
+    /// The file system refused an operation.
     #[error(transparent)]
-    Io(Box<Refused>),
-    /// The medium is full, or the quota is reached.
+    Io(Box<IoFailure>),
+    /// The file system is full, or the quota is reached.
     #[error("{0}")]
     NoSpace(Box<NoSpace>),
     /// A read or write moved fewer bytes than it was given.
     #[error("{0}")]
-    Short(Box<Short>),
+    Short(Box<ShortIo>),
     /// Stored bytes are not what was written.
     #[error("{0}")]
     Corrupt(Box<Corruption>),
@@ -34,7 +34,7 @@ pub enum Error {
     /// An argument is outside its limits.
     #[error("{0}")]
     InvalidArgument(Box<InvalidArgument>),
-    /// A write must wait until compaction or a flush has caught up; a driver runs jobs and retries.
+    /// A write must wait until compaction or a flush has caught up; a executor runs jobs and retries.
     #[error("writes are stalled: {0}")]
     Stalled(Stall),
     /// An earlier write to the log failed: what it left there is unknown. Reopen the store.
@@ -72,35 +72,35 @@ impl fmt::Display for Closed {
     }
 }
 
-/// What a medium said.
+/// What a file system said.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("could not {action} {file}: {source}")]
-pub struct Refused {
+pub struct IoFailure {
     /// The operation, as a verb: "read", "write", "sync".
     pub action: &'static str,
-    /// The file, as the medium names it.
+    /// The file, as the file system names it.
     pub file: String,
     /// The error of the operating system or browser.
     pub source: Arc<io::Error>,
 }
 
-/// A failure in a medium's own words, as an [`io::Error`] takes it. A plain text would do, but for
+/// A failure in a file system's own words, as an [`io::Error`] takes it. A plain text would do, but for
 /// the code that shows one with its quotes escaped, which a browser would load.
-pub struct Said(pub String);
+pub struct Message(pub String);
 
-impl fmt::Display for Said {
+impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Said {
+impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Said {}
+impl std::error::Error for Message {}
 
 /// What did not fit.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -127,7 +127,7 @@ impl fmt::Display for Needed {
 /// What was read or written in part.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("short {action} of {file} at {offset}: expected {expected} bytes, moved {found}")]
-pub struct Short {
+pub struct ShortIo {
     /// "read" or "write".
     pub action: &'static str,
     /// The file.
@@ -136,7 +136,7 @@ pub struct Short {
     pub offset: u64,
     /// Bytes asked for.
     pub expected: u64,
-    /// Bytes moved; negative where the medium returned that.
+    /// Bytes moved; negative where the file system returned that.
     pub found: i64,
 }
 
@@ -267,7 +267,7 @@ impl Error {
             }
             _ => {
                 let source = Arc::new(source);
-                Error::Io(Box::new(Refused { action, file: file.to_owned(), source }))
+                Error::Io(Box::new(IoFailure { action, file: file.to_owned(), source }))
             }
         }
     }
@@ -293,13 +293,13 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub fn short(action: &'static str, file: &str, offset: u64, expected: u64, found: i64) -> Self {
-        Error::Short(Box::new(Short { action, file: file.to_owned(), offset, expected, found }))
+        Error::Short(Box::new(ShortIo { action, file: file.to_owned(), offset, expected, found }))
     }
 
     /// A change that is refused, as the store was opened to be read only.
     #[must_use]
     pub fn read_only(action: &'static str, file: &str) -> Self {
-        let why = Said("the store was opened read-only".to_owned());
+        let why = Message("the store was opened read-only".to_owned());
         Error::io(action, file, 0, io::Error::new(io::ErrorKind::ReadOnlyFilesystem, why))
     }
 
@@ -354,7 +354,7 @@ mod tests {
     use std::error::Error as _;
 
     #[test]
-    fn a_refusal_of_the_medium_keeps_what_the_system_said_as_its_source() {
+    fn a_refusal_of_the_vfs_keeps_what_the_system_said_as_its_source() {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         let said = denied.to_string();
         let error = Error::io("read", "table", 0, denied);
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_medium_says_how_much_is_needed_where_it_is_known() {
+    fn a_full_vfs_says_how_much_is_needed_where_it_is_known() {
         assert_eq!(Error::no_space("log", 0).to_string(), "no space left for log");
         let known = "no space left for log: 512 more bytes are needed";
         assert_eq!(Error::no_space("log", 512).to_string(), known);

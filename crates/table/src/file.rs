@@ -17,7 +17,7 @@ pub trait File: Send + Sync {
     fn sync(&self) -> Result<()>;
     /// Cuts or extends (with zeros) the file to `len` bytes.
     fn set_len(&self, len: u64) -> Result<()>;
-    /// Extends the file to `len` bytes, which read as zeros. Where the medium can allocate room
+    /// Extends the file to `len` bytes, which read as zeros. Where the file system can allocate room
     /// ahead, writing there neither fails for want of it nor changes what a sync has to write beside
     /// the bytes. A file that is as long stays as it is.
     fn allocate(&self, len: u64) -> Result<()> {
@@ -31,7 +31,7 @@ pub trait File: Send + Sync {
         self.len()
     }
     /// Where bytes are stored that lie at `offset` or after it: all before reads as zeros, and the
-    /// end of the file stands for none. Where the medium does not tell, it is `offset`.
+    /// end of the file stands for none. Where the file system does not tell, it is `offset`.
     fn next_data(&self, offset: u64) -> Result<u64> {
         Ok(offset)
     }

@@ -1,4 +1,4 @@
-//! Tables of a Terrane store, in memory and on a medium, and reading over them.
+//! Tables of a Terrane store, in memory and on a file system, and reading over them.
 //!
 //! This is what every operation passes through, entry by entry: a write goes into a memtable, a
 //! flush and a merge write tables, a get and a scan read both. The store around it, crate

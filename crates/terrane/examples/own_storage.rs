@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use terrane::driver::SliceDriver;
-use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::executor::SliceExecutor;
+use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::{Directory, File, StoreId};
 use terrane::{Db, Durability, Options, Result};
 
@@ -17,7 +17,7 @@ struct Counts {
 
 /// A flat set of files, all of whose reads and writes are counted.
 struct Counting {
-    inner: MemoryMedium,
+    inner: MemoryVfs,
     counts: Arc<Counts>,
 }
 
@@ -27,7 +27,7 @@ impl Counting {
     }
 }
 
-impl Medium for Counting {
+impl Vfs for Counting {
     fn place(&self) -> String {
         self.inner.place()
     }
@@ -100,9 +100,9 @@ impl File for CountingFile {
 
 fn main() -> Result<()> {
     let counts = Arc::new(Counts::default());
-    let files = Counting { inner: MemoryMedium::new(), counts: counts.clone() };
+    let files = Counting { inner: MemoryVfs::new(), counts: counts.clone() };
     let storage = Arc::new(Directory::open(Arc::new(files))?);
-    let db = Db::open_storage(storage, Options::default(), Arc::new(SliceDriver::default()))?;
+    let db = Db::open_storage(storage, Options::default(), Arc::new(SliceExecutor::default()))?;
     let rows = db.default_keyspace();
 
     for n in 0..10_000u32 {

@@ -29,7 +29,7 @@
 //!   it was at one moment.
 //! * [`Options`] bounds memory, files and waits. [`policy`] chooses how tables are merged.
 //! * [`Db::stats`], [`Event`] and [`trace`] show what the store does; [`Db::check`] verifies it.
-//! * [`storage`] and [`driver`] are for those who bring files or threads of their own.
+//! * [`storage`] and [`executor`] are for those who bring files or threads of their own.
 
 #[doc(hidden)]
 pub mod batch;
@@ -37,9 +37,9 @@ pub mod batch;
 pub mod compaction;
 #[doc(hidden)]
 pub mod db;
-pub mod driver;
 #[doc(hidden)]
 pub mod event;
+pub mod executor;
 #[doc(hidden)]
 pub mod keyspace;
 #[doc(hidden)]
@@ -58,7 +58,7 @@ pub mod wal;
 
 pub use batch::WriteBatch;
 pub use db::{
-    Check, CheckReport, Checkpoint, Db, Engine, Keyspace, Lookup, Pending, Snapshot, Stats, inspect,
+    Check, CheckReport, Checkpoint, Db, Engine, Keyspace, Lookup, Snapshot, Stats, Waiter, inspect,
 };
 #[cfg(not(target_arch = "wasm32"))]
 pub use db::{Salvaged, SalvagedFile, repair};
@@ -66,8 +66,8 @@ pub use db::{Salvaged, SalvagedFile, repair};
 pub use entry::Seq;
 #[doc(no_inline)]
 pub use error::{
-    Busy, Closed, Corruption, Error, InvalidArgument, NewerFormat, NoSpace, NoStore, Refused,
-    Result, Short, Stall,
+    Busy, Closed, Corruption, Error, InvalidArgument, IoFailure, NewerFormat, NoSpace, NoStore,
+    Result, ShortIo, Stall,
 };
 pub use event::{Event, Listener};
 pub use keyspace::KeyspaceId;
@@ -84,6 +84,6 @@ pub use terrane_table::error;
 
 // What other crates of this repository look into.
 #[doc(hidden)]
-pub use terrane_policy::sorted;
+pub use terrane_policy::vec_map;
 #[doc(hidden)]
 pub use terrane_table::{codec, entry, memtable, read, table};

@@ -14,7 +14,7 @@ pub enum Durability {
     /// The write is durable when the call returns. Survives a power cut.
     Sync,
     /// The write is in the log file when the call returns: it survives the end of the process, and
-    /// a power cut may take it together with everything after it. A driver syncs the log at least
+    /// a power cut may take it together with everything after it. A executor syncs the log at least
     /// every [`Options::sync_interval_ms`].
     #[default]
     Buffered,
@@ -58,20 +58,20 @@ pub struct Options {
     pub create: bool,
     /// Refuse to open a store that is already there.
     pub error_if_exists: bool,
-    /// Read the store and leave it as it is, to the byte, on a medium that may be read-only, together
+    /// Read the store and leave it as it is, to the byte, on a file system that may be read-only, together
     /// with others who do the same: what would change it is refused. There must be one.
     pub read_only: bool,
     /// Bytes at which a memtable is sealed and flushed to level 0.
     pub memtable_bytes: u64,
     /// Sealed memtables of one keyspace that may wait for their flush before writes wait, too.
-    pub memtables_max: usize,
+    pub max_immutable_memtables: usize,
     /// Size of a preallocated log file, in bytes: 72 or more. A write that needs more gets a larger
     /// one.
-    pub log_bytes: u64,
+    pub wal_file_bytes: u64,
     /// Log bytes in all, beyond which the keyspace that holds the oldest record is flushed.
-    pub logs_bytes_max: u64,
+    pub max_total_wal_bytes: u64,
     /// Runs in level 0 at which writes wait for a compaction.
-    pub level0_runs_max: usize,
+    pub l0_stop_trigger: usize,
     /// Memory in all, in bytes: half of it, or two memtables, for memtables, the rest for the cache
     /// and for the buffers of flushes and merges, for which the cache makes room while they run. Of
     /// these only what a merge cannot do without passes the budget: a block of each input, and the
@@ -80,12 +80,12 @@ pub struct Options {
     pub memory_bytes: u64,
     /// The most that the cache takes of it, in bytes: for blocks, for parts of indexes and filters,
     /// and for what tables keep while they are open. With 0 nothing is cached: each read opens its
-    /// tables anew.
+    /// tables again.
     pub cache_bytes: u64,
     /// Files that are open at once, about; one that is used again is opened again. It is bounded by
     /// half of what the process may open, too. It counts for a store that has a file for each table.
     pub max_open_files: usize,
-    /// How long a buffered write may wait for the driver's sync, in milliseconds.
+    /// How long a buffered write may wait for the executor's sync, in milliseconds.
     pub sync_interval_ms: u32,
     /// How tables are built.
     pub table: TableOptions,
@@ -103,10 +103,10 @@ impl Default for Options {
             error_if_exists: false,
             read_only: false,
             memtable_bytes: 16 << 20,
-            memtables_max: 3,
-            log_bytes: 16 << 20,
-            logs_bytes_max: 96 << 20,
-            level0_runs_max: 16,
+            max_immutable_memtables: 3,
+            wal_file_bytes: 16 << 20,
+            max_total_wal_bytes: 96 << 20,
+            l0_stop_trigger: 16,
             memory_bytes: 128 << 20,
             cache_bytes: 64 << 20,
             max_open_files: 1000,
@@ -123,16 +123,16 @@ impl Options {
     pub(crate) fn validate(&self) -> Result<()> {
         let bounds = [
             ("memtable_bytes", self.memtable_bytes),
-            ("memtables_max", self.memtables_max as u64),
-            ("level0_runs_max", self.level0_runs_max as u64),
+            ("max_immutable_memtables", self.max_immutable_memtables as u64),
+            ("l0_stop_trigger", self.l0_stop_trigger as u64),
             ("max_open_files", self.max_open_files as u64),
         ];
         if let Some((what, _)) = bounds.into_iter().find(|(_, bound)| *bound == 0) {
             return Err(Error::invalid(what, "at least 1", "0"));
         }
-        if self.log_bytes < LOG_BYTES_MIN {
+        if self.wal_file_bytes < LOG_BYTES_MIN {
             let expected = format_args!("at least {LOG_BYTES_MIN}");
-            return Err(Error::invalid("log_bytes", expected, self.log_bytes));
+            return Err(Error::invalid("wal_file_bytes", expected, self.wal_file_bytes));
         }
         build_policy(&self.policy).map(drop)
     }
@@ -163,9 +163,9 @@ impl Options {
     pub fn small() -> Self {
         Options {
             memtable_bytes: 4 << 20,
-            memtables_max: 2,
-            log_bytes: 4 << 20,
-            logs_bytes_max: 16 << 20,
+            max_immutable_memtables: 2,
+            wal_file_bytes: 4 << 20,
+            max_total_wal_bytes: 16 << 20,
             memory_bytes: 24 << 20,
             cache_bytes: 8 << 20,
             policy: PolicyOptions::default(),

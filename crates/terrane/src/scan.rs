@@ -1,8 +1,8 @@
 //! Scans: the live keys of a range, in either direction.
 
-use crate::db::View;
+use crate::db::SuperVersion;
 use crate::error::Result;
-use crate::read::Walk;
+use crate::read::MvccCursor;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Scan {
     fn turn(&mut self, from_end: bool) {
         if self.from_end != from_end {
             self.from_end = from_end;
-            self.cursor.walk.narrow();
+            self.cursor.mvcc_cursor.narrow();
         }
     }
 }
@@ -112,42 +112,42 @@ fn to_owned(row: Result<Option<(&[u8], &[u8])>>) -> Option<Result<(Vec<u8>, Vec<
 /// # }
 /// ```
 pub struct Cursor {
-    walk: Walk,
-    /// Keeps the tables' files alive; after `walk`, so that it drops last.
-    _view: Arc<View>,
+    mvcc_cursor: MvccCursor,
+    /// Keeps the tables' files alive; after `mvcc_cursor`, so that it drops last.
+    _view: Arc<SuperVersion>,
 }
 
 impl Cursor {
-    pub(crate) fn new(walk: Walk, view: Arc<View>) -> Self {
-        Cursor { walk, _view: view }
+    pub(crate) fn new(mvcc_cursor: MvccCursor, super_version: Arc<SuperVersion>) -> Self {
+        Cursor { mvcc_cursor, _view: super_version }
     }
 
     /// Moves to a key, which need not exist: [`Cursor::next`] then returns the first row at or above
     /// it, [`Cursor::prev`] the last at or below it, both in the range. A cursor that was at its end
     /// goes on.
     pub fn seek(&mut self, key: impl AsRef<[u8]>) {
-        self.walk.seek(key.as_ref());
+        self.mvcc_cursor.seek(key.as_ref());
     }
 
     /// Moves to the next row in key order and returns its key and value; `None` at the end of the
     /// range, and from then on. The first call starts at the range's beginning.
     ///
     /// # Errors
-    /// Damage or a failing medium; the cursor is at its end then.
+    /// Damage or a failing file system; the cursor is at its end then.
     #[allow(clippy::should_implement_trait)] // lends from itself, which Iterator cannot
     #[inline]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.walk.next()
+        self.mvcc_cursor.next()
     }
 
     /// Moves to the row before in key order and returns its key and value; `None` at the start of the
     /// range, and from then on. The first call starts at the range's end.
     ///
     /// # Errors
-    /// Damage or a failing medium; the cursor is at its end then.
+    /// Damage or a failing file system; the cursor is at its end then.
     #[inline]
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.walk.prev()
+        self.mvcc_cursor.prev()
     }
 }
 

@@ -13,7 +13,7 @@
 use std::ops::Bound;
 use terrane::codec::Decoder;
 use terrane::entry::Kind;
-use terrane::sorted::SortedMap;
+use terrane::vec_map::VecMap;
 use terrane::{Closed, Error, Keyspace, KeyspaceId, Range, Result, WriteBatch};
 
 /// Stands for the length of a missing value.
@@ -107,7 +107,7 @@ pub(crate) fn range(bytes: &[u8]) -> Result<Range> {
 }
 
 /// Decodes a batch, and replaces the caller's numbers of keyspaces by the engine's ids.
-pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &SortedMap<u32, Keyspace>) -> Result<WriteBatch> {
+pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result<WriteBatch> {
     let id = |number: KeyspaceId| {
         keyspaces.get(&number.0).map(Keyspace::id).ok_or(Error::Closed(Closed::Keyspace))
     };

@@ -2,7 +2,7 @@
 
 use crate::{to_js, to_json, volume};
 use std::sync::Arc;
-use terrane::db::{Check, Pending};
+use terrane::db::{Check, Waiter};
 use terrane::storage::File;
 use terrane::storage::volume::Volume;
 use terrane::{Db, Result};
@@ -33,10 +33,10 @@ impl Steps {
     }
 
     /// Runs background jobs until a flush or a compaction is complete.
-    pub(crate) fn pending(db: &Db, mut pending: Pending) -> Self {
+    pub(crate) fn waiter(db: &Db, mut waiter: Waiter) -> Self {
         let db = db.clone();
         Steps::new(move || {
-            let done = pending.is_done()?;
+            let done = waiter.is_done()?;
             if !done {
                 // If a job fails, the next step returns its error.
                 let _ = db.run_jobs(STEP);

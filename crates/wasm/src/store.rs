@@ -11,9 +11,9 @@ use crate::{invalid, json, to_js, volume};
 use js_sys::Function;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use terrane::db::Pending;
-use terrane::driver::SliceDriver;
-use terrane::sorted::SortedMap;
+use terrane::db::Waiter;
+use terrane::executor::SliceExecutor;
+use terrane::vec_map::VecMap;
 use terrane::{Closed, Db, Durability, Error, Keyspace, Lookup, Options, Result, Snapshot};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -27,8 +27,8 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 pub struct Store {
     number: u32,
     db: Db,
-    keyspaces: SortedMap<u32, Keyspace>,
-    snapshots: SortedMap<u32, Snapshot>,
+    keyspaces: VecMap<u32, Keyspace>,
+    snapshots: VecMap<u32, Snapshot>,
     /// The key of a get, and its value after its length: JavaScript writes the one and reads the
     /// other in place.
     key: Vec<u8>,
@@ -240,7 +240,7 @@ impl Store {
     /// # Errors
     /// An I/O error.
     pub fn drop_quarantined(&self) -> Result<f64, JsValue> {
-        to_js(self.db.drop_set_aside().map(|bytes| bytes as f64))
+        to_js(self.db.drop_quarantine().map(|bytes| bytes as f64))
     }
 
     /// Sets the function that is called with each event, as JSON.
@@ -261,7 +261,7 @@ impl Store {
     /// # Errors
     /// A closed store; an I/O error is returned by a step.
     pub fn flush(&self) -> Result<Steps, JsValue> {
-        to_js(self.db.begin_flush().map(|flush| self.pending(flush)))
+        to_js(self.db.begin_flush().map(|flush| self.waiter(flush)))
     }
 
     /// Runs about `bytes` bytes of background jobs; returns whether there is more to do.
@@ -323,8 +323,8 @@ impl Store {
     }
 
     /// Waits for a flush or a compaction, step by step.
-    pub(crate) fn pending(&self, pending: Pending) -> Steps {
-        Steps::pending(&self.db, pending)
+    pub(crate) fn waiter(&self, waiter: Waiter) -> Steps {
+        Steps::waiter(&self.db, waiter)
     }
 
     /// The snapshot with that number; none for 0.
@@ -385,7 +385,7 @@ fn open(
         options.policy = policy.clone();
     }
     let volume = Arc::new(volume::volume(handles)?);
-    let db = Db::open_storage(volume, options, Arc::new(SliceDriver::default()))?;
+    let db = Db::open_storage(volume, options, Arc::new(SliceExecutor::default()))?;
     let keyspace = db.default_keyspace();
     if let Some(policy) = policy.filter(|_| !keep_policy) {
         set_policy(&keyspace, &policy)?;
@@ -393,8 +393,8 @@ fn open(
     Ok(Store {
         number,
         db,
-        keyspaces: SortedMap::from_iter([(0, keyspace)]),
-        snapshots: SortedMap::default(),
+        keyspaces: VecMap::from_iter([(0, keyspace)]),
+        snapshots: VecMap::default(),
         key: Vec::new(),
         value: Vec::new(),
     })

@@ -5,14 +5,14 @@ use crate::steps::Steps;
 use crate::store::Store;
 use crate::{invalid, json, to_js};
 use terrane::{Keyspace, Result};
-use terrane_policy::{Misspelt, PolicyOptions};
+use terrane_policy::{ParseError, PolicyOptions};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Parses a policy's options.
 pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     let expected = "a policy that this release knows, with its parameters";
-    json.parse().map_err(|e: Misspelt| invalid("policy", expected, e.to_string()))
+    json.parse().map_err(|e: ParseError| invalid("policy", expected, e.to_string()))
 }
 
 /// Sets the policy of a keyspace, unless it is the same.
@@ -66,6 +66,6 @@ impl Store {
     pub fn compact_range(&self, keyspace: u32, within: &[u8]) -> Result<Steps, JsValue> {
         let started =
             self.keyspace_of(keyspace).and_then(|k| k.begin_compact_range(range(within)?));
-        to_js(started.map(|compaction| self.pending(compaction)))
+        to_js(started.map(|compaction| self.waiter(compaction)))
     }
 }

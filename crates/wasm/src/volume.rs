@@ -4,8 +4,8 @@ use crate::steps::Steps;
 use crate::to_js;
 use js_sys::Uint8Array;
 use std::sync::Arc;
-use terrane::driver::SliceDriver;
-use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::executor::SliceExecutor;
+use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::volume::{Volume, VolumeOptions};
 use terrane::storage::{File, StoreId, read_exact_at};
 use terrane::{Db, Error, Options, Result};
@@ -15,7 +15,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use web_sys::FileSystemSyncAccessHandle;
 
 /// The names of the backing files, for error messages.
-const BACKINGS: [&str; 3] = ["journal", "log", "data"];
+const BACKINGS: [&str; 3] = ["manifest", "log", "data"];
 
 /// Opens the volume on these handles, in the order of its backing files; without handles, in memory.
 pub(crate) fn volume(handles: Vec<FileSystemSyncAccessHandle>) -> Result<Volume> {
@@ -31,7 +31,7 @@ pub(crate) fn volume(handles: Vec<FileSystemSyncAccessHandle>) -> Result<Volume>
 }
 
 fn memory() -> Result<Arc<dyn File>> {
-    MemoryMedium::new().create("memory")
+    MemoryVfs::new().create("memory")
 }
 
 fn over(backings: Vec<Arc<dyn File>>) -> Result<Volume> {
@@ -85,7 +85,7 @@ pub fn import_file(
     to_js((|| {
         let options = Options { create: false, ..Options::small() };
         let storage = Arc::new(volume(vec![source])?);
-        let db = Db::open_storage(storage, options, Arc::new(SliceDriver::default()))?;
+        let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))?;
         Steps::copy(&db, volume(target)?, None)
     })())
 }

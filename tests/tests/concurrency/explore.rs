@@ -3,10 +3,10 @@
 use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler};
 use shuttle::{Config, Runner};
 use std::sync::Arc;
-use terrane::driver::ThreadDriver;
+use terrane::executor::ThreadExecutor;
 use terrane::{Db, Durability, Keyspace, Options};
+use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
-use terrane_tests::rig::{Kind, Rig, tiny};
 
 /// Runs `body` in `orders` orders: half of them switch threads anywhere, half at few places.
 ///
@@ -26,13 +26,13 @@ pub fn explore(orders: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
 /// A memtable of two or three of the entries that [`value`] makes; one may wait to be flushed, and
 /// two runs in level 0 to be merged.
 pub fn crowded() -> Options {
-    Options { memtable_bytes: 512, memtables_max: 1, level0_runs_max: 2, ..tiny() }
+    Options { memtable_bytes: 512, max_immutable_memtables: 1, l0_stop_trigger: 2, ..tiny() }
 }
 
 /// A store on `rig` whose jobs run on threads.
 pub fn open(rig: &Rig, options: Options) -> Db {
     let storage = rig.storage().expect("a sound place");
-    Db::open_storage(storage, options, Arc::new(ThreadDriver::new(2))).expect("a sound store")
+    Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(2))).expect("a sound store")
 }
 
 /// An empty place.

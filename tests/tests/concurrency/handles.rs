@@ -3,22 +3,22 @@
 use crate::explore::explore;
 use shuttle::thread;
 use std::sync::Arc;
-use terrane::storage::medium::{Medium, NativeMedium};
+use terrane::storage::vfs::{NativeVfs, Vfs};
 use terrane::storage::{read_exact_at, write_all_at};
 
-fn medium(dir: &tempfile::TempDir) -> Arc<NativeMedium> {
-    Arc::new(NativeMedium::open(dir.path(), true).expect("a directory").open_at_most(1))
+fn vfs(dir: &tempfile::TempDir) -> Arc<NativeVfs> {
+    Arc::new(NativeVfs::open(dir.path(), true).expect("a directory").open_at_most(1))
 }
 
 #[test]
 fn files_that_close_and_open_under_their_users_keep_their_bytes() {
     explore(100, || {
         let dir = tempfile::tempdir().expect("a directory");
-        let medium = medium(&dir);
+        let vfs = vfs(&dir);
         let users = ["a", "b", "c"].map(|name| {
-            let medium = medium.clone();
+            let vfs = vfs.clone();
             thread::spawn(move || {
-                let file = medium.create(name).expect("a new file");
+                let file = vfs.create(name).expect("a new file");
                 for n in 0..3u64 {
                     let bytes = name.repeat(8);
                     write_all_at(&*file, bytes.as_bytes(), n * 8).expect("room");
@@ -37,9 +37,9 @@ fn files_that_close_and_open_under_their_users_keep_their_bytes() {
 fn a_file_keeps_its_bytes_when_another_takes_its_name() {
     explore(200, || {
         let dir = tempfile::tempdir().expect("a directory");
-        let medium = medium(&dir);
+        let vfs = vfs(&dir);
         let write = |name: &str| {
-            let file = medium.create(name).expect("a new file");
+            let file = vfs.create(name).expect("a new file");
             write_all_at(&*file, name.as_bytes(), 0).expect("room");
             file.sync().expect("nothing fails");
             file
@@ -55,15 +55,15 @@ fn a_file_keeps_its_bytes_when_another_takes_its_name() {
         });
         // Each that is opened closes others.
         let user = thread::spawn({
-            let medium = medium.clone();
+            let vfs = vfs.clone();
             move || {
                 for _ in 0..3 {
-                    let file = medium.create("other").expect("a new file");
+                    let file = vfs.create("other").expect("a new file");
                     file.len().expect("a length");
                 }
             }
         });
-        medium.rename("new", "old").expect("nothing fails");
+        vfs.rename("new", "old").expect("nothing fails");
         reader.join().expect("no panic");
         user.join().expect("no panic");
     });

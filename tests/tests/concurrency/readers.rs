@@ -4,10 +4,10 @@ use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;
 use std::sync::Arc;
-use terrane::driver::SliceDriver;
-use terrane::storage::medium::Medium;
+use terrane::executor::SliceExecutor;
+use terrane::storage::vfs::Vfs;
 use terrane::{Db, Durability, WriteBatch};
-use terrane_tests::rig::tiny;
+use terrane_tests::fixtures::tiny;
 
 const LAST: u64 = 6;
 
@@ -129,8 +129,8 @@ fn a_scan_reads_tables_that_were_dropped_since_it_began() {
 fn a_snapshot_taken_while_a_merge_begins_finds_its_version() {
     explore(400, || {
         // Jobs run on the thread that asks for them: few steps, so that most orders differ in them.
-        let driver = Arc::new(SliceDriver::default());
-        let db = place().open_with(crowded(), driver).expect("a sound place");
+        let executor = Arc::new(SliceExecutor::default());
+        let db = place().open_with(crowded(), executor).expect("a sound place");
         let keyspace = db.default_keyspace();
         put(&keyspace, b"key", 0);
         db.flush().expect("nothing fails");
@@ -163,7 +163,7 @@ fn files_that_readers_held_are_removed_after_the_next_write() {
             keyspace.compact_range(..).expect("nothing fails");
             keyspace.scan(..).expect("nothing fails")
         });
-        db.settle().expect("nothing fails");
+        db.wait_until_idle().expect("nothing fails");
         drop(first);
         let reader = thread::spawn(move || {
             // At any moment of the search for work that the write beside it causes.
@@ -174,7 +174,7 @@ fn files_that_readers_held_are_removed_after_the_next_write() {
         reader.join().expect("no panic");
         put(&keyspace, b"key", 4);
         let tables = || {
-            let names = rig.medium.list().expect("nothing fails");
+            let names = rig.vfs.list().expect("nothing fails");
             names.iter().filter(|name| name.ends_with(".sst")).count()
         };
         let named = || keyspace.shape().expect("an open store").tables().count();

@@ -3,9 +3,9 @@
 use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::thread;
 use std::sync::Arc;
-use terrane::driver::SliceDriver;
+use terrane::executor::SliceExecutor;
 use terrane::{Durability, Keyspace};
-use terrane_tests::rig::tiny;
+use terrane_tests::fixtures::tiny;
 
 fn get(keyspace: &Keyspace, key: &[u8]) -> Option<u64> {
     keyspace.get(key).expect("nothing fails").as_deref().map(number)
@@ -71,7 +71,7 @@ fn flushes_asked_for_on_several_threads_all_end_with_everything_in_tables() {
                     shape.tables().any(|(_, _, t)| *t.smallest <= *key && *key <= *t.largest)
                 };
                 assert!(holds(&[writer]), "a flush ended before its entry was in a table");
-                db.settle().expect("nothing fails");
+                db.wait_until_idle().expect("nothing fails");
             })
         });
         threads.into_iter().for_each(|thread| thread.join().expect("an answer"));
@@ -82,8 +82,8 @@ fn flushes_asked_for_on_several_threads_all_end_with_everything_in_tables() {
 fn a_write_beside_a_flush_goes_into_a_memtable_that_is_still_to_be_flushed() {
     explore(400, || {
         // Jobs run on the thread that asks for them: few steps, so that most orders differ in them.
-        let driver = Arc::new(SliceDriver::default());
-        let db = place().open_with(tiny(), driver).expect("a sound place");
+        let executor = Arc::new(SliceExecutor::default());
+        let db = place().open_with(tiny(), executor).expect("a sound place");
         let keyspace = db.default_keyspace();
         put(&keyspace, b"first", 0);
         let writer = thread::spawn({
@@ -108,7 +108,7 @@ fn a_write_beside_a_flush_goes_into_a_memtable_that_is_still_to_be_flushed() {
 fn writers_a_timed_sync_flushes_and_a_range_compaction_go_on_at_once() {
     explore(60, || {
         let rig = place();
-        // The driver's timer syncs whenever chance will have it.
+        // The executor's timer syncs whenever chance will have it.
         let db = open(&rig, crowded());
         let keyspace = db.default_keyspace();
         (0..3).for_each(|n| put(&keyspace, &[9, n], n.into()));

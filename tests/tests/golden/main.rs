@@ -117,7 +117,7 @@ fn every_store_opens_shows_what_was_written_and_goes_on() {
         db.close().unwrap();
         let db = golden.open(copy.path());
         holds(&db, &content);
-        db.settle().unwrap();
+        db.wait_until_idle().unwrap();
         db.keyspaces().iter().for_each(|name| {
             db.keyspace(name).unwrap().compact_range(..).unwrap();
         });

@@ -3,7 +3,7 @@
 //!
 //! Every feature of the format is in each of its two stores:
 //!
-//! 1. Two keyspaces; batches over both; small logs that fill and serve again.
+//! 1. Two keyspaces; batches over both; small logs that fill and is recycled.
 //! 2. Overwritten and deleted while a snapshot looks, then merged: several versions of a key.
 //! 3. A compaction of several groups, stopped when the first is installed.
 //! 4. Batches that are only in the log, the last of them cut short.
@@ -13,23 +13,24 @@ use crate::format::{Place, Store};
 use crate::{VOLUME, golden, lacks};
 use std::sync::Arc;
 use terrane::compaction::Progress;
-use terrane::db::Wanted;
-use terrane::driver::SliceDriver;
-use terrane::storage::medium::{Medium, MemoryMedium};
+use terrane::db::JobFilter;
+use terrane::executor::SliceExecutor;
+use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, Storage, Volume};
 use terrane::table::TableOptions;
 use terrane::{Db, Durability, Options, WriteBatch};
 use terrane_policy::{Leveled, LeveledFull, Pick, PolicyOptions};
+use terrane_tests::fixtures::tiny;
 use terrane_tests::image::Image;
-use terrane_tests::rig::tiny;
 
 const BOTH: [&str; 2] = ["default", "other"];
 
 fn options() -> Options {
     let pick = Pick::RoundRobin;
-    let (size_ratio, base_bytes, table_bytes) = (3, 2 << 10, 2 << 10);
-    let leveled = Leveled { size_ratio, base_bytes, table_bytes, pick, ..Leveled::default() };
+    let (size_ratio, level_base_bytes, target_file_bytes) = (3, 2 << 10, 2 << 10);
+    let leveled =
+        Leveled { size_ratio, level_base_bytes, target_file_bytes, pick, ..Leveled::default() };
     Options {
         memtable_bytes: 8 << 10,
         table: TableOptions { block_bytes: 512, partition_bytes: 64, ..TableOptions::default() },
@@ -40,8 +41,9 @@ fn options() -> Options {
 
 /// The policy of `other`, whose compactions have several groups.
 fn whole_levels() -> PolicyOptions {
-    let (size_ratio, base_bytes, table_bytes) = (3, 2 << 10, 2 << 10);
-    let full = LeveledFull { size_ratio, base_bytes, table_bytes, ..LeveledFull::default() };
+    let (size_ratio, level_base_bytes, target_file_bytes) = (3, 2 << 10, 2 << 10);
+    let full =
+        LeveledFull { size_ratio, level_base_bytes, target_file_bytes, ..LeveledFull::default() };
     PolicyOptions::LeveledFull(full)
 }
 
@@ -80,35 +82,35 @@ impl Writing {
     }
 }
 
-/// Writes a store on `medium`, which `open` has in front of it, the last batches over keys below
-/// `end`; answers the rules of what it holds.
+/// Writes a store on `vfs`, which `open` has in front of it, the last batches over keys below
+/// `end`; returns the rules of what it holds.
 fn write(
     open: impl Fn() -> Arc<dyn Storage>,
     place: Place,
-    medium: &MemoryMedium,
+    vfs: &MemoryVfs,
     end: u64,
 ) -> (Image, String) {
     let open_db =
-        |storage| Db::open_storage(storage, options(), Arc::new(SliceDriver::default())).unwrap();
+        |storage| Db::open_storage(storage, options(), Arc::new(SliceExecutor::default())).unwrap();
     let db = open_db(open());
     db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
     let mut writing = Writing { db: db.clone(), rules: String::new() };
 
     writing.apply(&BOTH, 0, 340, 1, 1);
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     let snapshot = db.snapshot();
     writing.apply(&BOTH, 0, 200, 3, 2);
     writing.apply(&BOTH, 0, 340, 7, 0);
     db.keyspace("other").unwrap().compact_range(..).unwrap();
     for version in 3..9 {
         writing.apply(&["default"], version, 340, 5, version);
-        db.settle().unwrap();
+        db.wait_until_idle().unwrap();
     }
     drop(snapshot);
 
     // Two clusters of keys, far from each other, make two groups. What follows must leave one of them
     // to be done.
-    let remaining = || Store::read(&Image::of(medium).files, place).remaining > 0;
+    let remaining = || Store::read(&Image::of(vfs).files, place).remaining > 0;
     writing.db = db;
     for version in 9.. {
         assert!(version < 50, "no compaction of several groups is left half done");
@@ -117,7 +119,7 @@ fn write(
             writing.db.flush().unwrap();
         }
         while !remaining()
-            && let Some(mut job) = writing.db.engine().next_job(Wanted::Any)
+            && let Some(mut job) = writing.db.engine().next_job(JobFilter::Any)
         {
             while job.run_for(u64::MAX).unwrap() == Progress::More {}
         }
@@ -126,17 +128,17 @@ fn write(
         }
 
         // A volume that is mostly free moves its tables to the front and gives back the rest. What
-        // they leave is free when the store is opened again, and a journal that moves have filled
+        // they leave is free when the store is opened again, and a manifest that moves have filled
         // goes on with a commit.
         for _ in 0..4 {
             drop(writing.db);
             if place == Place::Volume {
-                let backing = medium.open(VOLUME).unwrap();
+                let backing = vfs.open(VOLUME).unwrap();
                 backing.set_len(4 * backing.len().unwrap()).unwrap();
             }
             let storage = open();
             writing.db = open_db(storage.clone());
-            while storage.tidy().unwrap() {}
+            while storage.vacuum().unwrap() {}
             writing.db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
         }
 
@@ -148,10 +150,10 @@ fn write(
         }
     }
 
-    let mut image = Image::of(medium);
+    let mut image = Image::of(vfs);
     let other = writing.db.keyspace("other").unwrap();
     other.put(b"lost", &[b'x'; 100], Durability::Sync).unwrap();
-    for (name, after) in Image::of(medium).files {
+    for (name, after) in Image::of(vfs).files {
         let torn = image.files.get_mut(&name).unwrap();
         let changed: Vec<_> = (0..after.len()).filter(|at| torn[*at] != after[*at]).collect();
         changed.iter().take(changed.len() / 2).for_each(|at| torn[*at] = after[*at]);
@@ -181,23 +183,23 @@ fn complete(place: Place, store: impl Fn(u64) -> (Image, String)) -> (Image, Str
 #[ignore = "writes a set of golden stores"]
 fn write_a_set() {
     let directory = |end| {
-        let medium = MemoryMedium::new();
+        let vfs = MemoryVfs::new();
         let open =
-            || -> Arc<dyn Storage> { Arc::new(Directory::open(Arc::new(medium.clone())).unwrap()) };
-        write(open, Place::Directory, &medium, end)
+            || -> Arc<dyn Storage> { Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap()) };
+        write(open, Place::Directory, &vfs, end)
     };
     save("directory", complete(Place::Directory, directory));
 
     let volume = |end| {
-        let medium = MemoryMedium::new();
-        drop(medium.create(VOLUME).unwrap());
+        let vfs = MemoryVfs::new();
+        drop(vfs.create(VOLUME).unwrap());
         let open = || -> Arc<dyn Storage> {
-            let new_id = medium.draw_id().unwrap();
+            let new_id = vfs.draw_id().unwrap();
             let options =
                 VolumeOptions { new_id, min_growth: 4096, max_growth: 4096, ..Default::default() };
-            Arc::new(Volume::open(vec![medium.open(VOLUME).unwrap()], options).unwrap())
+            Arc::new(Volume::open(vec![vfs.open(VOLUME).unwrap()], options).unwrap())
         };
-        write(open, Place::Volume, &medium, end)
+        write(open, Place::Volume, &vfs, end)
     };
     save("volume", complete(Place::Volume, volume));
 }

@@ -60,8 +60,8 @@ fn print(report: &CheckReport, json: bool) -> Result<(), Failure> {
             "left out {bytes} of writes that a crash cut short, as opening the store does"
         ))?;
     }
-    if report.set_aside_bytes > 0 {
-        let bytes = counted(report.set_aside_bytes, "byte", "bytes");
+    if report.quarantine_bytes > 0 {
+        let bytes = counted(report.quarantine_bytes, "byte", "bytes");
         out.line(&format!(
             "{bytes} of such writes are quarantined; `terrane quarantine` lists them"
         ))?;

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 use terrane::Range;
-use terrane::db::Pending;
+use terrane::db::Waiter;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +53,7 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<CompactArgs>) -> Result<(), Fail
     store::change(at, |opened| {
         compact(opened, args)?;
         // Files that are not needed any more go now, not when the store is opened next.
-        Ok(opened.db.settle()?)
+        Ok(opened.db.wait_until_idle()?)
     })
 }
 
@@ -86,7 +86,7 @@ fn bytes(opened: &Opened, range: &Range) -> Result<u64, Failure> {
 }
 
 /// Waits until a job is done, and shows how far each merge is.
-fn wait(mut job: Pending, opened: &Opened) -> Result<(), Failure> {
+fn wait(mut job: Waiter, opened: &Opened) -> Result<(), Failure> {
     let mut meter = Meter::new(Some(100));
     while !job.is_done()? {
         interrupt::check()?;

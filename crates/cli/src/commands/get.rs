@@ -106,7 +106,7 @@ fn step(step: &Step) -> Option<String> {
             let from = match origin {
                 Origin::Cache => "the cache",
                 Origin::ReadAhead => "the read-ahead buffer",
-                Origin::Medium => "the file",
+                Origin::Vfs => "the file",
             };
             format!("  index: block at {offset}, {bytes} bytes, from {from}")
         }

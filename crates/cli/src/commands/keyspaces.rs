@@ -57,7 +57,7 @@ pub fn keyspaces(place: &Path, db: &Db, args: &KeyspacesArgs) -> Result<(), Fail
             return Err(store::no_keyspace(db, place, name));
         }
         // Its files go now, not when the store is opened next.
-        return Ok(db.settle()?);
+        return Ok(db.wait_until_idle()?);
     }
     let stats = db.stats()?;
     let rows: Vec<_> = stats.keyspaces.iter().map(row).collect();

@@ -40,9 +40,9 @@ struct Entry<'a> {
 pub fn run(InStore { dir, args }: &InStore<QuarantineArgs>) -> Result<(), Failure> {
     if args.drop {
         let db = store::writing(dir)?;
-        let bytes = db.drop_set_aside()?;
+        let bytes = db.drop_quarantine()?;
         // Its files go now, not when the store is opened next.
-        db.settle()?;
+        db.wait_until_idle()?;
         db.close()?;
         output::note(&format!("dropped {}", counted(bytes, "byte", "bytes")));
         return Ok(());
@@ -62,9 +62,9 @@ fn print(db: &Db, json: bool) -> Result<u64, Failure> {
     }
     let mut out = Output::new();
     let mut bytes = 0;
-    for kept in db.set_aside() {
+    for kept in db.quarantine() {
         bytes += kept.bytes;
-        for (seq, batch) in db.read_set_aside(&kept)? {
+        for (seq, batch) in db.read_quarantine(&kept)? {
             // A damaged batch is read up to its damage.
             for (kind, id, key, value) in batch.iter().map_while(Result::ok) {
                 let keyspace = name(&names, id);

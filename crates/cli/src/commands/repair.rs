@@ -8,8 +8,8 @@ use crate::store;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use terrane::db::{Salvaged, SalvagedFile, repair};
-use terrane::storage::medium::{NativeMedium, open_shared};
 use terrane::storage::salvage::{self, Remains};
+use terrane::storage::vfs::{NativeVfs, open_shared};
 use terrane::table::LostBlock;
 use terrane::{Db, Error, Options};
 
@@ -62,13 +62,13 @@ fn read(place: &Path, done: impl FnOnce(Remains) -> Result<(), Failure>) -> Resu
         let remains = salvage::volume(&open_shared(place)?)?;
         return if remains.is_empty() { Err(nothing()) } else { done(remains) };
     }
-    let medium = NativeMedium::read_only(place)?;
-    let _lock = match medium.lock("terrane repair") {
+    let vfs = NativeVfs::read_only(place)?;
+    let _lock = match vfs.lock("terrane repair") {
         Err(e @ Error::Busy(_)) => return Err(e.into()),
         // A store that cannot be locked is read all the same.
         lock => lock.ok(),
     };
-    let remains = salvage::directory(&medium)?;
+    let remains = salvage::directory(&vfs)?;
     if remains.is_empty() {
         return Err(nothing());
     }

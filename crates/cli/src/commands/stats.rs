@@ -83,7 +83,7 @@ fn report(place: &Path, stats: &Stats) -> Vec<String> {
         format!("last sequence  {}", HumanCount(stats.last_sequence)),
         format!(
             "quarantine     {}; {} left out by this opening",
-            HumanBytes(stats.set_aside_bytes),
+            HumanBytes(stats.quarantine_bytes),
             HumanBytes(stats.discarded_bytes)
         ),
     ];

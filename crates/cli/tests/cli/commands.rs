@@ -283,7 +283,7 @@ fn a_key_or_value_over_its_limit_creates_no_store() {
     assert_eq!(place.run(&["scan", "db", "--keys-only"]).text(), "a\nb\n");
 }
 
-/// Raises the version that the journal says by one, in both copies of its first record, whose head
+/// Raises the version that the manifest says by one, in both copies of its first record, whose head
 /// is: checksum u64, payload length u32, 0 u32, generation u64, index u64, then the version u32,
 /// features, and from byte 44 on the store's id, which salts the checksum.
 fn later_release(manifest: &Path) {

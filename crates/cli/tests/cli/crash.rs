@@ -6,7 +6,7 @@ use std::fs;
 use terrane::{Db, Durability, Options};
 
 /// A store as a killed process leaves it, with three rows in its log. The second one is torn; nothing
-/// says that this row and the third were on the medium.
+/// says that this row and the third were on the file system.
 fn torn_store() -> Place {
     let place = Place::new();
     let options = Options { sync_interval_ms: u32::MAX, ..Options::default() };

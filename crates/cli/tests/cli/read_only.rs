@@ -179,7 +179,7 @@ fn a_store_on_a_full_disk_is_read_and_takes_deletes() {
 #[cfg(unix)]
 fn a_store_with_more_tables_than_open_files_works() {
     let place = Place::new();
-    let policy = r#"{"policy":"leveled","table-bytes":1024,"base-bytes":1024}"#;
+    let policy = r#"{"policy":"leveled","target-file-bytes":1024,"level-base-bytes":1024}"#;
     let load = ["load", "db", "--format", "tsv", "--policy", policy];
     for _ in 0..2 {
         place.run_with_input(&load, &rows(0..40_000)).ok();

@@ -216,7 +216,7 @@ fn a_single_file_is_repaired_without_superblocks_or_manifest() {
     change(&place.path("file"), |bytes| bytes[..8192].fill(0));
     place.run(&["repair", "file", "a"]);
     assert_eq!(rows(&place, "a", "default"), before);
-    // The first records of every journal.
+    // The first records of every manifest.
     change(&place.path("file"), |bytes| {
         for unit in bytes.chunks_mut(4096).skip(2) {
             let generation = u64::from_le_bytes(unit[16..24].try_into().unwrap());
@@ -297,7 +297,7 @@ fn what_opening_leaves_out_of_a_log_is_a_note() {
 #[test]
 fn records_of_a_recycled_log_survive_a_damaged_manifest() {
     let place = Place::new();
-    let options = || terrane::Options { log_bytes: 1 << 20, ..terrane::Options::default() };
+    let options = || terrane::Options { wal_file_bytes: 1 << 20, ..terrane::Options::default() };
     let db = terrane::Db::open(place.path("db"), options()).unwrap();
     let keyspace = db.keyspace("default").unwrap();
     for n in 0..ROWS {

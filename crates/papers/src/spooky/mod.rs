@@ -65,13 +65,13 @@ impl Store {
 
     /// Full, preemptive merges.
     fn full(self, size_ratio: u64) -> PolicyOptions {
-        let (base_bytes, table_bytes) = (self.base(), UNBOUNDED);
+        let (level_base_bytes, target_file_bytes) = (self.base(), UNBOUNDED);
         PolicyOptions::LeveledFull(LeveledFull {
             size_ratio,
-            base_bytes,
-            table_bytes,
-            level0_runs: 1,
-            adapt: true,
+            level_base_bytes,
+            target_file_bytes,
+            l0_compaction_trigger: 1,
+            dynamic_level_bytes: true,
         })
     }
 
@@ -82,13 +82,13 @@ impl Store {
 
     /// Partial merges of files of so many buffers.
     fn partial_of(self, size_ratio: u64, buffers: u64) -> PolicyOptions {
-        let (base_bytes, table_bytes) = (self.base(), buffers * self.buffer());
-        let level0_runs = 1;
+        let (level_base_bytes, target_file_bytes) = (self.base(), buffers * self.buffer());
+        let l0_compaction_trigger = 1;
         PolicyOptions::Leveled(Leveled {
             size_ratio,
-            base_bytes,
-            table_bytes,
-            level0_runs,
+            level_base_bytes,
+            target_file_bytes,
+            l0_compaction_trigger,
             ..Leveled::default()
         })
     }
@@ -98,12 +98,12 @@ impl Store {
     fn spooky(self, size_ratio: u64, levels_below: u64, leveled_levels: u64) -> PolicyOptions {
         PolicyOptions::Spooky(Spooky {
             size_ratio,
-            base_bytes: self.base(),
-            table_bytes: UNBOUNDED,
-            level0_runs: 1,
+            level_base_bytes: self.base(),
+            target_file_bytes: UNBOUNDED,
+            l0_compaction_trigger: 1,
             levels_below,
             leveled_levels,
-            moves: false,
+            trivial_moves: false,
         })
     }
 
@@ -111,7 +111,7 @@ impl Store {
     fn spooky_that_moves(self, size_ratio: u64) -> PolicyOptions {
         match self.spooky(size_ratio, 2, 64) {
             PolicyOptions::Spooky(spooky) => {
-                PolicyOptions::Spooky(Spooky { moves: true, ..spooky })
+                PolicyOptions::Spooky(Spooky { trivial_moves: true, ..spooky })
             }
             other => other,
         }
@@ -144,7 +144,7 @@ impl Store {
         }
     }
 
-    /// A store that comes to rest after each buffer, as the paper's equations have it.
+    /// A store that becomes idle after each buffer, as the paper's equations have it.
     fn at_rest(self, policy: PolicyOptions, workload: Workload) -> Config {
         Config { rate: 1e-3, log: false, ..self.config(policy, workload) }
     }

@@ -25,7 +25,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
                 hardly writes more; tiered policies write less than leveled ones.",
         setting: format!(
             "T = 5, {buffers} buffers of {buffer_entries} entries (the paper: 250 GB, about 3900 \
-             buffers), loaded, then {} times as many of uniform updates; the store comes to rest after \
+             buffers), loaded, then {} times as many of uniform updates; the store becomes idle after \
              each.",
             rounds(scale)
         ),

@@ -1,7 +1,7 @@
 //! Updates that favour some keys: what is written, and which files are left as they are.
 //!
 //! A file of the largest level is *left* by a partitioned merge into that level if it is there
-//! before and after. The store comes to rest after each buffer, so that a look at the tree between
+//! before and after. The store becomes idle after each buffer, so that a look at the tree between
 //! two buffers shows each such merge.
 
 use super::Store;
@@ -49,7 +49,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             "T = 5, {buffers} buffers of {buffer_entries} entries loaded, then {} times as many of \
              updates, Zipf with exponent 1, hot keys anywhere and other ones after each fifth; and, \
              after a load in order, inserts that go on in order beside four times as many updates \
-             that favour the greatest keys, exponent 1.5. The store comes to rest after each buffer; \
+             that favour the greatest keys, exponent 1.5. The store becomes idle after each buffer; \
              the write amp is that of merges after the load. Of Spooky the share of the largest \
              level's files that merges into it left as they were.",
             rounds(scale)

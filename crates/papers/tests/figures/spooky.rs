@@ -25,7 +25,7 @@ fn case(x: &str, at: u64, design: &str, phase: &str) -> String {
 }
 
 /// In each phase full merges write less than Spooky, and partial ones more; Spooky's peak is below
-/// that of full merges, and at most a tenth above its equation. Answers what Spooky writes beyond
+/// that of full merges, and at most a tenth above its equation. Returns what Spooky writes beyond
 /// full merges.
 fn check_point(figure: &Figure, x: &str, at: u64) -> [f64; 2] {
     growth::PHASES.map(|phase| {

@@ -7,8 +7,8 @@
 //!   groups that fit into one such file are joined.
 
 use super::tree::Tree;
-use crate::components::hull;
-use crate::groups::{Target, bring_cut, bytes};
+use crate::components::key_range;
+use crate::group_builder::{Target, build_groups_cut, bytes};
 use crate::plan::Group;
 use crate::shape::TableInfo;
 use crate::sort::sort_by;
@@ -19,20 +19,20 @@ impl<'a> Tree<'a> {
     /// level's other runs in, or as a new one.
     pub fn groups(&self, from: usize, level: usize) -> Vec<Group> {
         let mut coming = self.view.shape.between(from, level);
-        let moves = self.moves || level <= self.divided;
+        let trivial_moves = self.trivial_moves || level <= self.divided;
         let is_one_run = level == self.last && !self.holds(from, level);
         if !self.is_leveled(level) && !is_one_run {
-            let target = Target { moves, ..self.view.new_run(level) };
+            let target = Target { trivial_moves, ..self.view.new_run(level) };
             return self.cut_at_boundaries(coming, level, target);
         }
         coming.extend(self.view.older(level));
-        let mut target = Target { moves, ..self.view.leveled(level) };
+        let mut target = Target { trivial_moves, ..self.view.leveled(level) };
         if level < self.last {
             return self.cut_at_boundaries(coming, level, target);
         }
-        let most = self.view.capacity(self.divided).min(target.table_bytes);
-        target.table_bytes = most;
-        bring_cut(coming, target, most, &|part| parts(part, most))
+        let most = self.view.capacity(self.divided).min(target.target_file_bytes);
+        target.target_file_bytes = most;
+        build_groups_cut(coming, target, most, &|part| parts(part, most))
     }
 
     fn cut_at_boundaries(
@@ -42,8 +42,8 @@ impl<'a> Tree<'a> {
         target: Target<'a>,
     ) -> Vec<Group> {
         let boundaries = if level < self.divided { Vec::new() } else { self.boundaries() };
-        bring_cut(coming, target, 0, &|part| {
-            let (smallest, largest) = hull(part);
+        build_groups_cut(coming, target, 0, &|part| {
+            let (smallest, largest) = key_range(part);
             within(&boundaries, smallest, largest)
         })
     }

@@ -8,8 +8,8 @@
 //! step is undone by the next.
 
 use super::tree::Tree;
+use crate::format::size;
 use crate::plan::{LevelChange, Plan, Reshape};
-use crate::words::size;
 
 impl Tree<'_> {
     pub(super) fn change_levels(&self) -> Option<Plan> {

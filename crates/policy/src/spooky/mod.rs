@@ -32,9 +32,9 @@ mod partition;
 mod tree;
 mod upper;
 
-use crate::parameter::{Described, Tuned};
+use crate::context::PlanContext;
+use crate::parameter::{Described, ParameterRef};
 use crate::plan::Plan;
-use crate::planning::Planning;
 use crate::policy::Policy;
 use tree::Tree;
 
@@ -44,11 +44,11 @@ pub struct Spooky {
     /// T: the factor between capacities, and the runs of a tiered level.
     pub size_ratio: u64,
     /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
-    pub base_bytes: u64,
+    pub level_base_bytes: u64,
     /// The most bytes that any file has, also where the paper would have it larger.
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged.
-    pub level0_runs: u64,
+    pub l0_compaction_trigger: u64,
     /// L - X: how many levels lie below the one that dividing merges write. With none merges are
     /// full, with one this is the paper's two-level Spooky.
     pub levels_below: u64,
@@ -56,19 +56,19 @@ pub struct Spooky {
     pub leveled_levels: u64,
     /// Whether a partitioned merge moves a file that comes alone, to an empty level most often. The
     /// paper's equation has it rewritten there: that costs 1/T more, and nothing is gained.
-    pub moves: bool,
+    pub trivial_moves: bool,
 }
 
 impl Default for Spooky {
     fn default() -> Self {
         Spooky {
             size_ratio: 5,
-            base_bytes: 4 << 20,
-            table_bytes: 1 << 30,
-            level0_runs: 4,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 1 << 30,
+            l0_compaction_trigger: 4,
             levels_below: 2,
             leveled_levels: 64,
-            moves: true,
+            trivial_moves: true,
         }
     }
 }
@@ -82,12 +82,12 @@ impl Policy for Spooky {
         "spooky"
     }
 
-    fn plan(&self, planning: &Planning) -> Option<Plan> {
-        let tree = Tree::new(self, planning);
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let tree = Tree::new(self, context);
         (tree.change_levels())
             .or_else(|| tree.partition())
             .or_else(|| tree.admit())
-            .or_else(|| tree.gather())
+            .or_else(|| tree.merge_within_l0())
     }
 }
 
@@ -97,28 +97,28 @@ impl Described for Spooky {
          the writing of full merges at nearly the space of small ones."
     }
 
-    fn tuning(&mut self) -> Vec<Tuned<'_>> {
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         vec![
-            Tuned::size_ratio(&mut self.size_ratio),
-            Tuned::base_bytes(&mut self.base_bytes),
-            Tuned::table_bytes(&mut self.table_bytes),
-            Tuned::level0_runs(&mut self.level0_runs),
-            Tuned::number(
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
+            ParameterRef::number(
                 "levels-below",
                 "how many levels lie below the one that is cut at the files of the largest",
                 (0, 8),
                 &mut self.levels_below,
             ),
-            Tuned::number(
+            ParameterRef::number(
                 "leveled-levels",
                 "how many of the largest levels are leveled",
                 (0, 64),
                 &mut self.leveled_levels,
             ),
-            Tuned::switch(
-                "moves",
+            ParameterRef::switch(
+                "trivial-moves",
                 "whether a file that comes alone to a level below that one is moved, not rewritten",
-                &mut self.moves,
+                &mut self.trivial_moves,
             ),
         ]
     }

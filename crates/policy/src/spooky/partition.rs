@@ -1,7 +1,7 @@
 //! The partitioned merge: levels X to z, one group of overlapping files at a time.
 //!
 //! 1. It is due when X has its capacity, or T runs where it is tiered, and when a level below X is
-//!    to be mended that another policy left with too much, or with several runs.
+//!    to be repaired that another policy left with too much, or with several runs.
 //! 2. z is the smallest level below X that holds levels X to z, else L.
 //! 3. Files of levels above L that reach over a boundary of L, as another policy or a smaller L
 //!    left them, are cut there first, each in its place.
@@ -10,8 +10,8 @@
 
 use super::files::within;
 use super::tree::Tree;
+use crate::format::{count, size};
 use crate::plan::{Action, Compaction, Destination, Group, Order, Plan};
-use crate::words::{count, size};
 
 impl Tree<'_> {
     pub(super) fn partition(&self) -> Option<Plan> {
@@ -42,8 +42,8 @@ impl Tree<'_> {
                 for table in run.tables() {
                     let cuts = within(&boundaries, &table.smallest, &table.largest);
                     if !cuts.is_empty() {
-                        let table_bytes = self.view.rule.table_bytes;
-                        let action = Action::Merge { cuts, table_bytes, filter_bits: None };
+                        let target_file_bytes = self.view.rule.target_file_bytes;
+                        let action = Action::Merge { cuts, target_file_bytes, filter_bits: None };
                         groups.push(Group { inputs: vec![table.id], destination, action });
                     }
                 }

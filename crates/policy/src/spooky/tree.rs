@@ -1,8 +1,8 @@
 //! What one call of the planner sees: L, X, which levels are leveled, and what runs.
 
 use super::Spooky;
+use crate::context::PlanContext;
 use crate::plan::{Group, Plan, inputs_of};
-use crate::planning::Planning;
 use crate::shape::TableId;
 use crate::view::{Vertical, View};
 
@@ -16,25 +16,25 @@ pub(super) struct Tree<'a> {
     /// L-G+1, at least 1: from here down levels are leveled.
     first_leveled: usize,
     /// Whether a partitioned merge moves a file that comes alone.
-    pub moves: bool,
+    pub trivial_moves: bool,
 }
 
 impl<'a> Tree<'a> {
-    pub fn new(policy: &Spooky, planning: &Planning<'a>) -> Self {
+    pub fn new(policy: &Spooky, context: &PlanContext<'a>) -> Self {
         let rule = Vertical {
             size_ratio: policy.size_ratio,
-            base_bytes: policy.base_bytes,
-            table_bytes: policy.table_bytes,
-            level0_runs: policy.level0_runs,
-            adapt: true,
+            level_base_bytes: policy.level_base_bytes,
+            target_file_bytes: policy.target_file_bytes,
+            l0_compaction_trigger: policy.l0_compaction_trigger,
+            dynamic_level_bytes: true,
         };
-        let view = View::new(rule, planning);
+        let view = View::new(rule, context);
         let last = view.last();
         let above =
             |levels: u64| last.saturating_sub(usize::try_from(levels).unwrap_or(usize::MAX));
         let first_leveled = above(policy.leveled_levels) + 1;
         let divided = above(policy.levels_below).max(1);
-        Tree { view, last, divided, first_leveled, moves: policy.moves }
+        Tree { view, last, divided, first_leveled, trivial_moves: policy.trivial_moves }
     }
 
     pub fn runs(&self, level: usize) -> u64 {
@@ -85,7 +85,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Merges within level 0: runs of few bytes, or runs of like size that must wait for a merge.
-    pub fn gather(&self) -> Option<Plan> {
+    pub fn merge_within_l0(&self) -> Option<Plan> {
         if self.running().any(|g| g.destination.level == 0) {
             return None;
         }
@@ -93,7 +93,7 @@ impl<'a> Tree<'a> {
         if waits {
             self.view.merge_alike_in_level0("a merge below keeps them waiting")
         } else {
-            self.view.gather()
+            self.view.merge_within_l0()
         }
     }
 

@@ -1,11 +1,11 @@
 //! Admission: level 0 and all down to a level of 1 to X become part of that level.
 
 use super::tree::Tree;
+use crate::format::{count, size};
 use crate::plan::{Compaction, Plan};
-use crate::words::{count, size};
 
 impl Tree<'_> {
-    /// The full or dividing merge that is due: level 0 is, or a level of 1 to X is to be mended that
+    /// The full or dividing merge that is due: level 0 is, or a level of 1 to X is to be repaired that
     /// another policy, or a smaller L, left with too much.
     pub(super) fn admit(&self) -> Option<Plan> {
         if self.is_upper_busy() {

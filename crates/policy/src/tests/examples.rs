@@ -5,21 +5,25 @@ use super::*;
 
 const LEVELED_FULL: LeveledFull = LeveledFull {
     size_ratio: 3,
-    base_bytes: 12,
-    table_bytes: u64::MAX,
-    level0_runs: 1,
-    adapt: false,
+    level_base_bytes: 12,
+    target_file_bytes: u64::MAX,
+    l0_compaction_trigger: 1,
+    dynamic_level_bytes: false,
 };
 
-const TIERED_FULL: TieredFull =
-    TieredFull { size_ratio: 3, base_bytes: 12, table_bytes: u64::MAX, level0_runs: 1 };
+const TIERED_FULL: TieredFull = TieredFull {
+    size_ratio: 3,
+    level_base_bytes: 12,
+    target_file_bytes: u64::MAX,
+    l0_compaction_trigger: 1,
+};
 
 const LAZY: LazyLeveled = LazyLeveled {
     size_ratio: 3,
-    base_bytes: 12,
-    table_bytes: u64::MAX,
-    level0_runs: 1,
-    adapt: true,
+    level_base_bytes: 12,
+    target_file_bytes: u64::MAX,
+    l0_compaction_trigger: 1,
+    dynamic_level_bytes: true,
     leveled_levels: 1,
 };
 
@@ -123,14 +127,14 @@ fn with_fixed_capacities_a_full_last_level_sends_tables_down_and_else_it_goes_it
     }
     let adaptive = Leveled {
         size_ratio: 3,
-        base_bytes: 12,
-        table_bytes: 6,
-        level0_runs: 1,
-        adapt: true,
+        level_base_bytes: 12,
+        target_file_bytes: 6,
+        l0_compaction_trigger: 1,
+        dynamic_level_bytes: true,
         pick: Pick::LeastOverlap,
         seed: 0,
     };
     assert_eq!(after(&adaptive, &model), [vec![], vec![], vec![42]]);
-    let fixed = Leveled { adapt: false, ..adaptive };
+    let fixed = Leveled { dynamic_level_bytes: false, ..adaptive };
     assert_eq!(after(&fixed, &model), [vec![], vec![36], vec![6]]);
 }

@@ -41,7 +41,7 @@ fn ends(mut options: PolicyOptions) -> Vec<PolicyOptions> {
     for other in 0..=count {
         for highest in [false, true] {
             for (at, tuned) in options.tuning().into_iter().enumerate() {
-                if let crate::parameter::Slot::Number { least, most, value } = tuned.slot {
+                if let crate::parameter::ValueRef::Number { least, most, value } = tuned.slot {
                     *value = if highest == (at != other) { most } else { least };
                 }
             }

@@ -1,9 +1,9 @@
 //! The slow model that the planners are tested against: a tree with its actual keys and versions.
 
+mod adversarial;
 mod edits;
 mod examples;
 mod extremes;
-mod hostile;
 mod options;
 mod picks;
 mod policies;
@@ -124,7 +124,7 @@ impl Model {
         tables.filter_map(|id| Some((id, self.held(id).get(&key)?))).collect()
     }
 
-    /// Whether every read, at any snapshot, answers the version it should: going down the places,
+    /// Whether every read, at any snapshot, returns the version it should: going down the places,
     /// the versions of each key only get older.
     fn is_sound(&self) -> bool {
         let keys: BTreeSet<_> = self.data.values().flat_map(|v| v.keys()).copied().collect();
@@ -188,9 +188,11 @@ fn histogram<K: Key>(entries: impl Iterator<Item = (K, u64)>) -> Histogram {
 
 /// The tables that a merge makes of these entries, of a byte each.
 fn split<'e, K: Key, V>(action: &Action, entries: &'e [(K, V)]) -> Vec<&'e [(K, V)]> {
-    let Action::Merge { cuts, table_bytes, .. } = action else { panic!("a move cuts nothing") };
+    let Action::Merge { cuts, target_file_bytes, .. } = action else {
+        panic!("a move cuts nothing")
+    };
     let part = |(key, _): &(K, V)| cuts.partition_point(|cut| *cut <= key.bytes());
-    let size = usize::try_from(*table_bytes).unwrap();
+    let size = usize::try_from(*target_file_bytes).unwrap();
     entries.chunk_by(|a, b| part(a) == part(b)).flat_map(|entries| entries.chunks(size)).collect()
 }
 
@@ -270,8 +272,8 @@ fn propose(
     fresh: RunId,
 ) -> Option<Plan> {
     let observed = &Observed::default();
-    let level0_runs_max = LEVEL0_RUNS_MAX;
-    policy.plan(&Planning { shape, state, running, observed, level0_runs_max, fresh })
+    let l0_stop_trigger = LEVEL0_RUNS_MAX;
+    policy.plan(&PlanContext { shape, state, running, observed, l0_stop_trigger, fresh })
 }
 
 fn merge(inputs: &[TableId], level: usize, run: u64) -> Group {

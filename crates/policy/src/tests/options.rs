@@ -103,8 +103,11 @@ fn stored_options_that_are_not_known_leave_the_others_as_they_are() {
     for (wrong, named) in [
         (r#"{"policy": "leveled", "size-ratio": 7, "depth": 3}"#, "depth"),
         (r#"{"policy": "leveled", "size-ratio": 7, "depth": -3.5}"#, "depth"),
-        (r#"{"policy": "leveled", "size-ratio": 7, "table-bytes": 12}"#, "table-bytes"),
-        (r#"{"policy": "leveled", "size-ratio": 7, "table-bytes": "2 MiB"}"#, "table-bytes"),
+        (r#"{"policy": "leveled", "size-ratio": 7, "target-file-bytes": 12}"#, "target-file-bytes"),
+        (
+            r#"{"policy": "leveled", "size-ratio": 7, "target-file-bytes": "2 MiB"}"#,
+            "target-file-bytes",
+        ),
         (r#"{"policy": "leveled", "size-ratio": 7, "pick": "greatest"}"#, "pick"),
         (r#"{"policy": "leveled", "size-ratio": 7, "size-ratio": 8}"#, "size-ratio"),
     ] {

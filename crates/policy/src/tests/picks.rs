@@ -5,10 +5,10 @@ use crate::pick::Cursors;
 
 const LEVELED: Leveled = Leveled {
     size_ratio: 3,
-    base_bytes: 6,
-    table_bytes: 6,
-    level0_runs: 3,
-    adapt: true,
+    level_base_bytes: 6,
+    target_file_bytes: 6,
+    l0_compaction_trigger: 3,
+    dynamic_level_bytes: true,
     pick: Pick::RoundRobin,
     seed: 0,
 };

@@ -6,24 +6,33 @@ use proptest::prelude::*;
 
 pub(super) const LEVELED: Leveled = Leveled {
     size_ratio: 3,
-    base_bytes: 12,
-    table_bytes: 6,
-    level0_runs: 3,
-    adapt: true,
+    level_base_bytes: 12,
+    target_file_bytes: 6,
+    l0_compaction_trigger: 3,
+    dynamic_level_bytes: true,
     pick: Pick::LeastOverlap,
     seed: 7,
 };
-const LEVELED_FULL: LeveledFull =
-    LeveledFull { size_ratio: 3, base_bytes: 12, table_bytes: 6, level0_runs: 1, adapt: true };
-const TIERED: Tiered = Tiered { size_ratio: 3, base_bytes: 12, table_bytes: 6 };
-const TIERED_FULL: TieredFull =
-    TieredFull { size_ratio: 3, base_bytes: 12, table_bytes: 6, level0_runs: 1 };
+const LEVELED_FULL: LeveledFull = LeveledFull {
+    size_ratio: 3,
+    level_base_bytes: 12,
+    target_file_bytes: 6,
+    l0_compaction_trigger: 1,
+    dynamic_level_bytes: true,
+};
+const TIERED: Tiered = Tiered { size_ratio: 3, level_base_bytes: 12, target_file_bytes: 6 };
+const TIERED_FULL: TieredFull = TieredFull {
+    size_ratio: 3,
+    level_base_bytes: 12,
+    target_file_bytes: 6,
+    l0_compaction_trigger: 1,
+};
 const LAZY: LazyLeveled = LazyLeveled {
     size_ratio: 3,
-    base_bytes: 12,
-    table_bytes: 6,
-    level0_runs: 3,
-    adapt: true,
+    level_base_bytes: 12,
+    target_file_bytes: 6,
+    l0_compaction_trigger: 3,
+    dynamic_level_bytes: true,
     leveled_levels: 1,
 };
 const UNIVERSAL: Universal = Universal {
@@ -32,30 +41,30 @@ const UNIVERSAL: Universal = Universal {
     min_merge_width: 2,
     max_merge_width: 64,
     space_percent: 200,
-    table_bytes: 6,
+    target_file_bytes: 6,
 };
 const SPOOKY: Spooky = Spooky {
     size_ratio: 3,
-    base_bytes: 12,
-    table_bytes: u64::MAX,
-    level0_runs: 1,
+    level_base_bytes: 12,
+    target_file_bytes: u64::MAX,
+    l0_compaction_trigger: 1,
     levels_below: 1,
     leveled_levels: ALL as u64,
-    moves: true,
+    trivial_moves: true,
 };
 const KEYS: u16 = 300;
 
 /// Plans and commits in an order that the dice choose.
-struct Driver<'a, 'd> {
+struct Executor<'a, 'd> {
     model: Model,
     running: Running,
     state: Vec<u8>,
     dice: &'a mut Dice<'d>,
 }
 
-impl<'a, 'd> Driver<'a, 'd> {
+impl<'a, 'd> Executor<'a, 'd> {
     fn new(model: Model, dice: &'a mut Dice<'d>) -> Self {
-        Driver { model, running: Running::default(), state: Vec::new(), dice }
+        Executor { model, running: Running::default(), state: Vec::new(), dice }
     }
 
     /// Begins what the policy proposes; false when it proposes nothing.
@@ -135,7 +144,7 @@ impl<'a, 'd> Driver<'a, 'd> {
 }
 
 /// Levels of capacities by T = 3 and B = 12: within them, and each of the last `leveled` one run.
-fn check_vertical(shape: &Shape, leveled: usize, adapt: bool) {
+fn check_vertical(shape: &Shape, leveled: usize, dynamic_level_bytes: bool) {
     let bytes: Vec<_> = shape.levels().iter().map(Level::bytes).collect();
     let Some((&last_bytes, above)) = bytes.split_last() else { return };
     let last = above.len();
@@ -144,7 +153,7 @@ fn check_vertical(shape: &Shape, leveled: usize, adapt: bool) {
         let most = if depth + leveled > last { 1 } else { 2 };
         assert!(level.runs.len() <= most, "level {depth}: {shape:?}");
         let capacity = match (last - depth) as u32 {
-            above if adapt && above > 0 => 12.max(last_bytes / 3u64.pow(above)),
+            above if dynamic_level_bytes && above > 0 => 12.max(last_bytes / 3u64.pow(above)),
             _ => 12 * 3u64.pow(depth as u32),
         };
         assert!(level.bytes() <= capacity, "level {depth}: {shape:?}");
@@ -206,27 +215,29 @@ type Case = (&'static dyn Policy, fn(&Shape));
 /// Every policy in its forms, and what must hold when it has nothing left to do.
 const POLICIES: [Case; 20] = [
     (&LEVELED, |shape| check_vertical(shape, ALL, true)),
-    (&Leveled { adapt: false, ..LEVELED }, |shape| check_vertical(shape, ALL, false)),
+    (&Leveled { dynamic_level_bytes: false, ..LEVELED }, |shape| check_vertical(shape, ALL, false)),
     (&Leveled { pick: Pick::Oldest, ..LEVELED }, |shape| check_vertical(shape, ALL, true)),
     (&Leveled { pick: Pick::RoundRobin, ..LEVELED }, |shape| {
         check_vertical(shape, ALL, true);
     }),
     (&Leveled { pick: Pick::Random, ..LEVELED }, |shape| check_vertical(shape, ALL, true)),
     (&LEVELED_FULL, |shape| check_vertical(shape, ALL, true)),
-    (&LeveledFull { adapt: false, ..LEVELED_FULL }, |shape| {
+    (&LeveledFull { dynamic_level_bytes: false, ..LEVELED_FULL }, |shape| {
         check_vertical(shape, ALL, false);
     }),
     (&LAZY, |shape| check_vertical(shape, 1, true)),
     (&LazyLeveled { leveled_levels: 2, ..LAZY }, |shape| check_vertical(shape, 2, true)),
-    (&LazyLeveled { adapt: false, ..LAZY }, |shape| check_vertical(shape, 1, false)),
+    (&LazyLeveled { dynamic_level_bytes: false, ..LAZY }, |shape| check_vertical(shape, 1, false)),
     (&TIERED, check_tiered),
     (&TIERED_FULL, check_tiered_full),
     (&UNIVERSAL, check_universal),
     (&SPOOKY, |shape| check_spooky(shape, 1, ALL)),
     (&Spooky { levels_below: 0, ..SPOOKY }, |shape| check_spooky(shape, 0, ALL)),
     (&Spooky { levels_below: 2, ..SPOOKY }, |shape| check_spooky(shape, 2, ALL)),
-    (&Spooky { levels_below: 2, moves: false, ..SPOOKY }, |shape| check_spooky(shape, 2, ALL)),
-    (&Spooky { levels_below: 3, table_bytes: 10, ..SPOOKY }, |shape| {
+    (&Spooky { levels_below: 2, trivial_moves: false, ..SPOOKY }, |shape| {
+        check_spooky(shape, 2, ALL)
+    }),
+    (&Spooky { levels_below: 3, target_file_bytes: 10, ..SPOOKY }, |shape| {
         check_spooky(shape, 3, ALL);
     }),
     (&Spooky { leveled_levels: 1, ..SPOOKY }, |shape| check_spooky(shape, 1, 1)),
@@ -245,11 +256,11 @@ proptest! {
     ) {
         let mut dice = Dice(bytes.iter());
         let model = dice.tree(5, 5, 120, true);
-        let mut driver = Driver::new(model, &mut dice);
+        let mut executor = Executor::new(model, &mut dice);
         for (policy, check) in order.into_iter().map(|i| POLICIES[i]) {
-            driver.state = policy.adopt(&driver.model.shape);
-            driver.rest(policy);
-            check(&driver.model.shape);
+            executor.state = policy.adopt(&executor.model.shape);
+            executor.rest(policy);
+            check(&executor.model.shape);
         }
     }
 
@@ -260,15 +271,15 @@ proptest! {
     ) {
         let (policy, check) = POLICIES[which];
         let mut dice = Dice(bytes.iter());
-        let mut driver = Driver::new(Model::default(), &mut dice);
+        let mut executor = Executor::new(Model::default(), &mut dice);
         for _ in 0..60 {
-            driver.flush();
-            for _ in 0..driver.dice.below(6) {
-                driver.step(policy);
+            executor.flush();
+            for _ in 0..executor.dice.below(6) {
+                executor.step(policy);
             }
         }
-        driver.rest(policy);
-        check(&driver.model.shape);
+        executor.rest(policy);
+        check(&executor.model.shape);
     }
 
     #[test]
@@ -277,29 +288,29 @@ proptest! {
     ) {
         let mut dice = Dice(bytes.iter());
         let model = dice.tree(3, 4, 10, true);
-        let hostile = dice.compaction(&model);
-        let mut driver = Driver::new(model, &mut dice);
-        if validate(&driver.model.shape, &driver.running, &hostile).is_ok() {
-            driver.running.compactions.push(hostile);
+        let adversarial = dice.compaction(&model);
+        let mut executor = Executor::new(model, &mut dice);
+        if validate(&executor.model.shape, &executor.running, &adversarial).is_ok() {
+            executor.running.compactions.push(adversarial);
         }
         loop {
-            let fresh = driver.model.fresh(&driver.running);
-            match fallback(&driver.model.shape, &driver.running, fresh) {
+            let fresh = executor.model.fresh(&executor.running);
+            match fallback(&executor.model.shape, &executor.running, fresh) {
                 Some(Plan::Reshape(plan)) => panic!("{plan:?}"),
                 Some(Plan::Compact(plan)) => {
-                    let mut groups: Vec<_> = driver.running.groups().cloned().collect();
+                    let mut groups: Vec<_> = executor.running.groups().cloned().collect();
                     groups.extend(plan.groups.clone());
-                    prop_assert!(driver.model.all_sound(&groups));
+                    prop_assert!(executor.model.all_sound(&groups));
                     let runs = |shape: &Shape| shape.levels().iter().map(|l| l.runs.len()).sum::<usize>();
-                    let before = runs(&driver.model.shape);
-                    driver.model = driver.model.commit(&plan.groups[0], true).unwrap();
-                    prop_assert!(runs(&driver.model.shape) < before);
+                    let before = runs(&executor.model.shape);
+                    executor.model = executor.model.commit(&plan.groups[0], true).unwrap();
+                    prop_assert!(runs(&executor.model.shape) < before);
                 }
-                None if driver.commit(&LEVELED) => {}
+                None if executor.commit(&LEVELED) => {}
                 None => break,
             }
         }
-        let runs = driver.model.shape.levels().iter().map(|l| l.runs.len()).sum::<usize>();
+        let runs = executor.model.shape.levels().iter().map(|l| l.runs.len()).sum::<usize>();
         prop_assert!(runs <= 1);
     }
 }
@@ -343,19 +354,19 @@ proptest! {
     ) {
         let policy = Spooky { levels_below, ..SPOOKY };
         let mut dice = Dice(bytes.iter());
-        let mut driver = Driver::new(Model::default(), &mut dice);
+        let mut executor = Executor::new(Model::default(), &mut dice);
         // The first input names a compaction's group; the kinds of those that run, by group.
         let mut kinds: BTreeMap<TableId, Kind> = BTreeMap::new();
         for _ in 0..80 {
-            driver.flush();
-            for _ in 0..driver.dice.below(6) {
-                let last = driver.model.shape.deepest().max(1);
+            executor.flush();
+            for _ in 0..executor.dice.below(6) {
+                let last = executor.model.shape.deepest().max(1);
                 let divided = last.saturating_sub(levels_below as usize).max(1);
-                driver.step(&policy);
-                let going: BTreeSet<_> = driver.running.groups().map(|g| g.inputs[0]).collect();
+                executor.step(&policy);
+                let going: BTreeSet<_> = executor.running.groups().map(|g| g.inputs[0]).collect();
                 kinds.retain(|input, _| going.contains(input));
                 let mut running = Vec::new();
-                for compaction in &driver.running.compactions {
+                for compaction in &executor.running.compactions {
                     let kind = |g: &Group| match g.destination.level {
                         _ if compaction.order == Order::Sequential => Kind::Partitioned,
                         0 => Kind::WithinLevel0,

@@ -142,35 +142,40 @@ fn uniform(policy: &dyn Policy, flushes: u64, keys: u64) -> Simulation {
 
 const LEVELED: Leveled = Leveled {
     size_ratio: 5,
-    base_bytes: FLUSH,
-    table_bytes: FLUSH / 2,
-    level0_runs: 1,
-    adapt: true,
+    level_base_bytes: FLUSH,
+    target_file_bytes: FLUSH / 2,
+    l0_compaction_trigger: 1,
+    dynamic_level_bytes: true,
     pick: Pick::LeastOverlap,
     seed: 1,
 };
 
 const LEVELED_FULL: LeveledFull = LeveledFull {
     size_ratio: 5,
-    base_bytes: FLUSH,
-    table_bytes: FLUSH / 2,
-    level0_runs: 1,
-    adapt: true,
+    level_base_bytes: FLUSH,
+    target_file_bytes: FLUSH / 2,
+    l0_compaction_trigger: 1,
+    dynamic_level_bytes: true,
 };
 
 const LAZY: LazyLeveled = LazyLeveled {
     size_ratio: 5,
-    base_bytes: FLUSH,
-    table_bytes: FLUSH / 2,
-    level0_runs: 1,
-    adapt: true,
+    level_base_bytes: FLUSH,
+    target_file_bytes: FLUSH / 2,
+    l0_compaction_trigger: 1,
+    dynamic_level_bytes: true,
     leveled_levels: 1,
 };
 
-const TIERED: Tiered = Tiered { size_ratio: 5, base_bytes: FLUSH, table_bytes: FLUSH / 2 };
+const TIERED: Tiered =
+    Tiered { size_ratio: 5, level_base_bytes: FLUSH, target_file_bytes: FLUSH / 2 };
 
-const TIERED_FULL: TieredFull =
-    TieredFull { size_ratio: 5, base_bytes: FLUSH, table_bytes: FLUSH / 2, level0_runs: 1 };
+const TIERED_FULL: TieredFull = TieredFull {
+    size_ratio: 5,
+    level_base_bytes: FLUSH,
+    target_file_bytes: FLUSH / 2,
+    l0_compaction_trigger: 1,
+};
 
 const UNIVERSAL: Universal = Universal {
     run_trigger: 4,
@@ -178,7 +183,7 @@ const UNIVERSAL: Universal = Universal {
     min_merge_width: 2,
     max_merge_width: 64,
     space_percent: 200,
-    table_bytes: FLUSH / 2,
+    target_file_bytes: FLUSH / 2,
 };
 
 #[test]
@@ -211,7 +216,7 @@ fn capacities_that_adapt_bound_what_stands_above_the_deepest_level() {
     for policy in [&LEVELED as &dyn Policy, &LEVELED_FULL, &LAZY] {
         assert!(above(policy) <= 0.25, "{}", policy.name());
     }
-    assert!(above(&Leveled { adapt: false, ..LEVELED }) > 0.25);
+    assert!(above(&Leveled { dynamic_level_bytes: false, ..LEVELED }) > 0.25);
 }
 
 #[test]
@@ -245,12 +250,12 @@ fn a_stack_merges_tiny_flushes_with_their_like() {
 
 const SPOOKY: Spooky = Spooky {
     size_ratio: 5,
-    base_bytes: FLUSH,
-    table_bytes: u64::MAX,
-    level0_runs: 1,
+    level_base_bytes: FLUSH,
+    target_file_bytes: u64::MAX,
+    l0_compaction_trigger: 1,
     levels_below: 2,
     leveled_levels: 64,
-    moves: true,
+    trivial_moves: true,
 };
 
 /// The paper's order: full merges write least, Spooky about one time more, small merges most; and

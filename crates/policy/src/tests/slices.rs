@@ -36,7 +36,7 @@ fn compact(mut model: Model, from: u16, to: u16) -> (Model, Vec<u64>, Vec<u64>) 
                 before,
                 end: end.as_deref(),
                 slice_bytes: 80,
-                table_bytes: 10,
+                target_file_bytes: 10,
             },
         );
         let (compaction, read) = match next {

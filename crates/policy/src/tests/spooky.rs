@@ -5,12 +5,12 @@ use super::*;
 
 const SPOOKY: Spooky = Spooky {
     size_ratio: 3,
-    base_bytes: 12,
-    table_bytes: u64::MAX,
-    level0_runs: 1,
+    level_base_bytes: 12,
+    target_file_bytes: u64::MAX,
+    l0_compaction_trigger: 1,
     levels_below: 1,
     leveled_levels: 64,
-    moves: true,
+    trivial_moves: true,
 };
 
 fn plan_beside(policy: &Spooky, model: &Model, running: &Running) -> Option<Plan> {
@@ -105,12 +105,12 @@ fn a_dividing_merge_cuts_at_the_largest_levels_files_and_a_full_one_makes_one_fi
     }
     model.write(2, 2, [5, 45, 95]);
     model.write(0, 3, (0..100).step_by(8));
-    let policy = Spooky { base_bytes: 10, ..SPOOKY };
+    let policy = Spooky { level_base_bytes: 10, ..SPOOKY };
     // Level 1 may have max(B, 82 / 9) bytes, which is less than there is; level 2 has 27.
     let divided = model.follow(&next(&policy, &model).unwrap());
     assert_eq!(files(&divided, 2), [(0, 48), (56, 72), (80, 88), (95, 96)]);
 
-    let wide = Spooky { base_bytes: 13, ..policy };
+    let wide = Spooky { level_base_bytes: 13, ..policy };
     let full = model.follow(&next(&wide, &model).unwrap());
     assert_eq!((files(&full, 1), files(&full, 2)), (vec![(0, 96)], vec![(5, 95)]));
 }
@@ -147,8 +147,8 @@ fn files_that_reach_an_empty_level_are_moved_or_written_once_more_as_the_paper_c
         model.write(3, 1, from..from + 100);
         model.write(1, 3, from..from + 11);
     }
-    let groups = |moves| {
-        let policy = Spooky { levels_below: 2, moves, ..SPOOKY };
+    let groups = |trivial_moves| {
+        let policy = Spooky { levels_below: 2, trivial_moves, ..SPOOKY };
         let groups = groups(&policy, &model, Order::Sequential);
         assert!(groups.iter().all(|g| g.destination.level == 2));
         groups.iter().map(|g| (g.inputs.len(), g.action == Action::Move)).collect::<Vec<_>>()
@@ -163,7 +163,7 @@ fn a_file_over_which_nothing_newer_lies_is_left_as_it_is() {
     let hot = model.write(1, 2, 26..=38);
     model.write(1, 2, 40..=50);
     model.write(1, 2, [13, 14, 15, 16, 17, 18, 19, 20, 21, 22]);
-    let policy = Spooky { base_bytes: 34, ..SPOOKY };
+    let policy = Spooky { level_base_bytes: 34, ..SPOOKY };
     let groups = groups(&policy, &model, Order::Sequential);
     assert_eq!(groups.iter().map(|g| g.inputs.len()).collect::<Vec<_>>(), [2; 3]);
     assert!(groups.iter().any(|g| g.inputs.contains(&hot)));
@@ -261,7 +261,7 @@ fn tiered_levels_take_new_runs_cut_at_the_oldest_run_of_the_largest() {
     let merges = groups(&lazy, &model, Order::Sequential);
     assert!(merges.iter().all(|g| g.inputs.len() % 4 == 0), "one file of each run");
 
-    let tiered = Spooky { leveled_levels: 0, base_bytes: 16, ..SPOOKY };
+    let tiered = Spooky { leveled_levels: 0, level_base_bytes: 16, ..SPOOKY };
     let merges = groups(&tiered, &model, Order::Sequential);
     assert!(merges.iter().all(|g| g.inputs.len() == 3 && g.destination.run != RunId(1)));
     let after = merges.iter().fold(model, |m, g| m.commit(g, false).unwrap());

@@ -6,31 +6,56 @@ const B: u64 = 16;
 
 /// The policies, with level 0 due at two runs or soon after.
 fn policies() -> [Box<dyn Policy>; 7] {
-    let (size_ratio, base_bytes, table_bytes, level0_runs, adapt) = (4, B, B, 2, true);
+    let (
+        size_ratio,
+        level_base_bytes,
+        target_file_bytes,
+        l0_compaction_trigger,
+        dynamic_level_bytes,
+    ) = (4, B, B, 2, true);
     let (pick, seed, leveled_levels, levels_below) = (Pick::LeastOverlap, 0, 2, 1);
-    let (universal, moves) = (Universal::default(), true);
+    let (universal, trivial_moves) = (Universal::default(), true);
     [
-        Box::new(Leveled { size_ratio, base_bytes, table_bytes, level0_runs, adapt, pick, seed }),
-        Box::new(LeveledFull { size_ratio, base_bytes, table_bytes, level0_runs, adapt }),
-        Box::new(Tiered { size_ratio, base_bytes, table_bytes }),
-        Box::new(TieredFull { size_ratio, base_bytes, table_bytes, level0_runs }),
+        Box::new(Leveled {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            l0_compaction_trigger,
+            dynamic_level_bytes,
+            pick,
+            seed,
+        }),
+        Box::new(LeveledFull {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            l0_compaction_trigger,
+            dynamic_level_bytes,
+        }),
+        Box::new(Tiered { size_ratio, level_base_bytes, target_file_bytes }),
+        Box::new(TieredFull {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            l0_compaction_trigger,
+        }),
         Box::new(LazyLeveled {
             size_ratio,
-            base_bytes,
-            table_bytes,
-            level0_runs,
-            adapt,
+            level_base_bytes,
+            target_file_bytes,
+            l0_compaction_trigger,
+            dynamic_level_bytes,
             leveled_levels,
         }),
-        Box::new(Universal { table_bytes, ..universal }),
+        Box::new(Universal { target_file_bytes, ..universal }),
         Box::new(Spooky {
             size_ratio,
-            base_bytes,
-            table_bytes: 1 << 30,
-            level0_runs,
+            level_base_bytes,
+            target_file_bytes: 1 << 30,
+            l0_compaction_trigger,
             levels_below,
             leveled_levels: 64,
-            moves,
+            trivial_moves,
         }),
     ]
 }

@@ -8,7 +8,7 @@ const UNIVERSAL: Universal = Universal {
     min_merge_width: 2,
     max_merge_width: 64,
     space_percent: 200,
-    table_bytes: u64::MAX,
+    target_file_bytes: u64::MAX,
 };
 
 /// A stack of one table a run, newest first: the first `flushed` in level 0, the others in level 1.
@@ -104,7 +104,7 @@ fn tables_that_overlap_nothing_move_within_a_merge() {
     for run in 3..=4 {
         model.write(0, run, [90, 95]);
     }
-    let policy = Universal { table_bytes: 2, ..UNIVERSAL };
+    let policy = Universal { target_file_bytes: 2, ..UNIVERSAL };
     let plan = propose(&policy, &model.shape, &[], &Running::default(), RunId(9));
     let Some(Plan::Compact(plan)) = plan else { panic!("four runs rest") };
     let inputs: Vec<_> = plan.groups.iter().map(|g| (g.inputs.clone(), &g.action)).collect();

@@ -11,7 +11,7 @@ fn slow(policy_json: &str, entries: u64) -> Config {
     config.buffer_bytes = 1000;
     config.device.write_speed = 1000.0;
     config.device.write_micros = 1.0;
-    config.memtables_max = 1;
+    config.max_immutable_memtables = 1;
     config
 }
 
@@ -20,7 +20,7 @@ fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-4, "{found}, expected {expected}");
 }
 
-const NEVER: &str = r#"{"policy": "tiered", "size-ratio": 64, "base-bytes": 1024}"#;
+const NEVER: &str = r#"{"policy": "tiered", "size-ratio": 64, "level-base-bytes": 1024}"#;
 
 #[test]
 fn a_write_waits_for_the_flush_before_it_and_no_longer() {
@@ -31,7 +31,7 @@ fn a_write_waits_for_the_flush_before_it_and_no_longer() {
     close(report.stall_seconds.level0, 0.0);
     assert_eq!((report.flushes, report.runs_max, report.merge_read_bytes), (8, 8, 0));
     // With room for two, the first wait is for one of two.
-    let report = run(Config { memtables_max: 2, ..slow(NEVER, 80) }).report().whole;
+    let report = run(Config { max_immutable_memtables: 2, ..slow(NEVER, 80) }).report().whole;
     close(report.stall_seconds.memtables, 6.0);
 }
 
@@ -39,10 +39,10 @@ fn a_write_waits_for_the_flush_before_it_and_no_longer() {
 fn a_write_waits_for_a_merge_where_level_0_is_full_and_the_worker_is_busy_meanwhile() {
     // Two runs of 1000 bytes are read and merged at a millisecond a byte; what else there is takes
     // no time. The third buffer fills at once, and waits.
-    let mut config = slow(r#"{"policy": "tiered", "size-ratio": 2, "base-bytes": 1024}"#, 30);
+    let mut config = slow(r#"{"policy": "tiered", "size-ratio": 2, "level-base-bytes": 1024}"#, 30);
     config.device.write_speed = 1e15;
     config.device.merge_nanos_per_byte = 1e6;
-    config.level0_runs_max = 2;
+    config.l0_stop_trigger = 2;
     config.workers = 1;
     // Flushes take a second, of 1000 bytes; merges two, of the 2000 that they read.
     let report = run(config.clone()).report();
@@ -74,7 +74,8 @@ fn jobs_share_the_device_and_its_bytes_take_their_time() {
 fn parallel_groups_end_sooner_on_more_workers() {
     let ends = |workers| {
         let workload = updates(3000, 3000, Choice::Uniform);
-        let leveled = r#"{"policy": "leveled", "base-bytes": 6000, "table-bytes": 1500}"#;
+        let leveled =
+            r#"{"policy": "leveled", "level-base-bytes": 6000, "target-file-bytes": 1500}"#;
         let mut config = small(policy(leveled), workload);
         config.device.merge_nanos_per_byte = 1e4;
         config.workers = workers;
@@ -93,7 +94,7 @@ fn a_full_flash_device_is_named() {
         page_bytes: 100,
         unit_pages: 64,
     };
-    let full = policy(r#"{"policy": "leveled-full", "base-bytes": 6000}"#);
+    let full = policy(r#"{"policy": "leveled-full", "level-base-bytes": 6000}"#);
     let config = Config { flash: Some(flash), ..small(full.clone(), workload) };
     let error = Simulation::new(config.clone()).unwrap().run().unwrap_err();
     assert!(matches!(error, SimulationError::FlashFull { store_bytes: 500_000.., .. }), "{error}");

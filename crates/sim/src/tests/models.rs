@@ -6,19 +6,19 @@ use crate::entry::Entry;
 use std::collections::BTreeMap;
 
 /// Writes that wait for everything before them.
-fn settled(policy_json: &str, flushes: u64) -> Figures {
+fn idle(policy_json: &str, flushes: u64) -> Figures {
     let workload = Workload { load: 64 * flushes, ..Workload::default() };
-    run(Config { level0_runs_max: 64, ..small(policy(policy_json), workload) }).report().whole
+    run(Config { l0_stop_trigger: 64, ..small(policy(policy_json), workload) }).report().whole
 }
 
 #[test]
 fn tiering_writes_an_entry_once_a_level() {
     for (ratio, levels) in [(2, 5), (3, 3), (4, 3)] {
         let json = format!(
-            r#"{{"policy": "tiered", "size-ratio": {ratio}, "base-bytes": 6400,
-                 "table-bytes": 1000000}}"#
+            r#"{{"policy": "tiered", "size-ratio": {ratio}, "level-base-bytes": 6400,
+                 "target-file-bytes": 1000000}}"#
         );
-        let figures = settled(&json, u64::pow(ratio, levels));
+        let figures = idle(&json, u64::pow(ratio, levels));
         // With T^k flushes all entries have gone down k levels.
         assert_eq!(figures.write_amp, Some(1.0 + f64::from(levels)), "T = {ratio}");
     }
@@ -53,10 +53,10 @@ fn full_merges(ratio: u64, flushes: u64) -> u64 {
 fn full_leveling_writes_what_its_rule_counts() {
     for (ratio, flushes) in [(2, 40), (3, 60), (5, 120)] {
         let json = format!(
-            r#"{{"policy": "leveled-full", "size-ratio": {ratio}, "base-bytes": 6400,
-                 "adapt": false, "table-bytes": 1000000}}"#
+            r#"{{"policy": "leveled-full", "size-ratio": {ratio}, "level-base-bytes": 6400,
+                 "dynamic-level-bytes": false, "target-file-bytes": 1000000}}"#
         );
-        let figures = settled(&json, flushes);
+        let figures = idle(&json, flushes);
         assert_eq!(figures.merge_written_bytes, 6400 * full_merges(ratio, flushes), "T = {ratio}");
         assert_eq!(figures.flushes, flushes);
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 fn mixed(read: Mix, bits: f64, cache_bytes: u64) -> Figures {
     let workload = Workload { load: 6000, operations: 3000, mix: read, ..Workload::default() };
-    let tiered = r#"{"policy": "tiered", "base-bytes": 6000, "table-bytes": 3000}"#;
+    let tiered = r#"{"policy": "tiered", "level-base-bytes": 6000, "target-file-bytes": 3000}"#;
     let config = small(policy(tiered), workload);
     let report = run(Config { filter_bits_per_key: bits, cache_bytes, ..config }).report();
     report.phases.into_iter().find(|phase| phase.name == "operations").unwrap().figures

@@ -20,7 +20,7 @@ pub struct ReadCounts {
     pub blocks: u64,
     /// Those of them that the block cache had.
     pub blocks_cached: u64,
-    /// Bytes read from the medium.
+    /// Bytes read from the file system.
     pub bytes_read: u64,
 }
 

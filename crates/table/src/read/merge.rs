@@ -214,7 +214,7 @@ impl Cursor for MergeCursor {
 mod tests {
     use super::*;
     use crate::memtable::Memtable;
-    use crate::read::Observer;
+    use crate::read::ReadTracer;
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -222,7 +222,7 @@ mod tests {
     fn listed(entries: &[(Vec<u8>, Tag)]) -> Source {
         let memtable = Arc::new(Memtable::default());
         entries.iter().for_each(|(key, tag)| memtable.insert(key, *tag, b"").unwrap());
-        Source::Memtable(memtable.cursor(), Observer::default())
+        Source::Memtable(memtable.cursor(), ReadTracer::default())
     }
 
     fn here(cursor: &impl Cursor) -> Option<(Vec<u8>, Tag)> {

@@ -1,6 +1,6 @@
 //! The two kinds of sorted sequence that a read merges, without a virtual call.
 
-use super::{Cursor, Observer};
+use super::{Cursor, ReadTracer};
 use crate::entry::Tag;
 use crate::error::Result;
 use crate::memtable::MemtableCursor;
@@ -9,25 +9,25 @@ use crate::table::RunCursor;
 /// A memtable or a sorted run.
 pub enum Source {
     /// Entries in memory, and who is told what is done with them.
-    Memtable(MemtableCursor, Observer),
+    Memtable(MemtableCursor, ReadTracer),
     /// Entries in tables. Boxed: it carries block state.
     Run(Box<RunCursor>),
 }
 
 impl Source {
     /// Who is told what the cursor does; nobody where a run has no table.
-    pub fn into_observer(self) -> Option<Observer> {
+    pub fn into_tracer(self) -> Option<ReadTracer> {
         match self {
-            Source::Memtable(_, observer) => Some(observer),
-            Source::Run(cursor) => cursor.into_observer(),
+            Source::Memtable(_, tracer) => Some(tracer),
+            Source::Run(cursor) => cursor.into_tracer(),
         }
     }
 
     /// Tells where a search came to.
     fn stands(&mut self) {
         match self {
-            Source::Memtable(cursor, observer) => {
-                observer.stands(cursor.valid().then(|| cursor.key()));
+            Source::Memtable(cursor, tracer) => {
+                tracer.stands(cursor.valid().then(|| cursor.key()));
             }
             Source::Run(cursor) => cursor.stands(),
         }

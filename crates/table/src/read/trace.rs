@@ -5,7 +5,7 @@
 //!
 //! `memtable` and `run` begin a part; the steps up to the next of them say what was found there.
 
-use super::{Observer, Origin, ReadCounts};
+use super::{Origin, ReadCounts, ReadTracer};
 use crate::entry::Seq;
 use terrane_policy::{RunId, TableId};
 
@@ -46,7 +46,7 @@ pub enum Step {
         bytes: u64,
         /// Where it came from.
         origin: Origin,
-        /// Bytes read from the medium for it and, where a scan reads ahead, for those behind it.
+        /// Bytes read from the file system for it and, where a scan reads ahead, for those behind it.
         read: u64,
     },
     /// The newest version that the reader may see is a value.
@@ -101,7 +101,7 @@ impl Trace {
     }
 
     /// Appends what a part of the read did.
-    pub fn append(&mut self, mut part: Observer) {
+    pub fn append(&mut self, mut part: ReadTracer) {
         self.steps.extend(part.take_steps());
         self.counts = self.counts.plus(part.counts());
     }

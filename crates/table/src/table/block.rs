@@ -13,7 +13,7 @@
 //!    below the target, what they have in common with it tells how the next compares.
 
 use super::Malformed;
-use super::heads::Heads;
+use super::key_prefixes::KeyPrefixes;
 use crate::codec::Decoder;
 use crate::entry::Tag;
 use std::cmp::Ordering;
@@ -25,7 +25,7 @@ pub struct Block {
     /// Length of the entries; the restart points follow.
     entries: usize,
     /// Of a block that is searched often.
-    heads: Option<Heads>,
+    key_prefixes: Option<KeyPrefixes>,
 }
 
 /// One entry as it is stored.
@@ -91,7 +91,7 @@ impl Block {
                 format_args!("{count} in {} bytes", body.len()),
             ));
         };
-        let block = Block { bytes, entries, heads: None };
+        let block = Block { bytes, entries, key_prefixes: None };
         let mut least = 0;
         for (i, point) in block.restarts().iter().enumerate() {
             let at = offset(point);
@@ -109,17 +109,19 @@ impl Block {
         Ok(block)
     }
 
-    /// Makes searches quick, for some memory: see [`Heads`].
+    /// Makes searches quick, for some memory: see [`KeyPrefixes`].
     #[must_use]
-    pub(super) fn with_heads(mut self) -> Self {
-        self.heads = Heads::of(&self);
+    pub(super) fn with_key_prefixes(mut self) -> Self {
+        self.key_prefixes = KeyPrefixes::of(&self);
         self
     }
 
     /// Bytes held in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.bytes.capacity() + self.heads.as_ref().map_or(0, Heads::memory)
+        size_of::<Self>()
+            + self.bytes.capacity()
+            + self.key_prefixes.as_ref().map_or(0, KeyPrefixes::memory)
     }
 
     /// Gives the memory back, to be filled again.
@@ -201,8 +203,8 @@ impl Block {
     /// How many restart points lead to entries before (`key`, `tag`).
     pub(super) fn restarts_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
         let points = self.restarts();
-        let (mut low, mut high) = match &self.heads {
-            Some(heads) => heads.narrow(key),
+        let (mut low, mut high) = match &self.key_prefixes {
+            Some(key_prefixes) => key_prefixes.narrow(key),
             None => (0, points.len()),
         };
         while low < high {

@@ -67,7 +67,7 @@ impl BlockWriter {
         &self.bytes
     }
 
-    /// Starts anew in the same memory.
+    /// Starts again in the same memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.restarts.clear();

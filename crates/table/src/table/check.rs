@@ -1,8 +1,8 @@
 //! Verifying a whole table against itself.
 //!
-//! 1. What an open table keeps is read anew. If it is damaged, the check goes on with the copy in
+//! 1. What an open table keeps is read again. If it is damaged, the check goes on with the copy in
 //!    memory, if there is one: it was sound when the table was opened.
-//! 2. The partitions fill their section without a gap, and each is read anew. Its index must tile
+//! 2. The partitions fill their section without a gap, and each is read again. Its index must tile
 //!    the data with blocks, from partition to partition too, have a restart point at every entry, and
 //!    end with the separator that the top level says.
 //! 3. Each block is read and its checksum verified. Its entries must ascend, from block to block
@@ -79,7 +79,7 @@ impl Bound {
 }
 
 impl TableCheck {
-    /// Reads what an open table keeps anew.
+    /// Reads what an open table keeps again.
     #[must_use]
     pub fn begin(table: Arc<Table>) -> Self {
         let mut check = TableCheck {
@@ -268,7 +268,7 @@ impl TableCheck {
         separator_tag: Tag,
     ) -> Result<()> {
         let (stored, _) = self.ahead.stored(opened, handle, Direction::Forward, AHEAD_BYTES_MAX)?;
-        let block = opened.unseal_block(stored, handle.offset, Vec::new())?;
+        let block = opened.decode_block(stored, handle.offset, Vec::new())?;
         let mut cursor = BlockCursor::new(Arc::new(block));
         let result =
             self.check_entries(&mut cursor, opened, handle, filter, separator, separator_tag);

@@ -8,7 +8,7 @@ use super::opened::{Opened, Partition};
 use super::reader::Table;
 use crate::entry::Tag;
 use crate::error::Result;
-use crate::read::{Cursor, Observer};
+use crate::read::{Cursor, ReadTracer};
 use std::sync::Arc;
 
 /// A position in a table.
@@ -28,7 +28,7 @@ pub struct TableCursor {
 }
 
 impl TableCursor {
-    pub(super) fn new(table: Arc<Table>, access: Access, observer: Observer) -> Self {
+    pub(super) fn new(table: Arc<Table>, access: Access, tracer: ReadTracer) -> Self {
         TableCursor {
             table,
             opened: None,
@@ -37,14 +37,14 @@ impl TableCursor {
             entered: false,
             data: BlockCursor::new(Arc::default()),
             loaded: None,
-            fetch: Fetch::new(access, observer),
+            fetch: Fetch::new(access, tracer),
         }
     }
 
     /// Goes over to another table, not positioned in it.
     pub(super) fn go_over(&mut self, table: &Arc<Table>) {
         self.leave();
-        self.fetch.observer.table(table.info().id);
+        self.fetch.tracer.table(table.info().id);
         if Arc::ptr_eq(&self.table, table) {
             return;
         }
@@ -62,12 +62,12 @@ impl TableCursor {
 
     /// Tells that a search came here.
     pub(super) fn stands(&mut self) {
-        self.fetch.observer.stands(self.data.valid().then(|| self.data.key()));
+        self.fetch.tracer.stands(self.data.valid().then(|| self.data.key()));
     }
 
-    /// What the observer holds.
-    pub(super) fn into_observer(self) -> Observer {
-        self.fetch.into_observer()
+    /// What the read tracer holds.
+    pub(super) fn into_tracer(self) -> ReadTracer {
+        self.fetch.into_tracer()
     }
 
     /// What is kept of the table: it is opened at the first search.
@@ -95,8 +95,8 @@ impl TableCursor {
         };
         if !self.entered || self.partition != n {
             self.entered = false;
-            let Fetch { access, observer, .. } = &mut self.fetch;
-            let index = self.table.index(opened, partition, *access, observer)?;
+            let Fetch { access, tracer, .. } = &mut self.fetch;
+            let index = self.table.index(opened, partition, *access, tracer)?;
             self.index.replace(index);
             (self.partition, self.entered) = (n, true);
         }

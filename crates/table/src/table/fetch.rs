@@ -15,7 +15,7 @@ use super::opened::Opened;
 use super::reader::Table;
 use crate::error::Result;
 use crate::file::read_exact_at;
-use crate::read::{Observer, Origin};
+use crate::read::{Origin, ReadTracer};
 use std::sync::Arc;
 
 /// How a cursor reads blocks.
@@ -44,7 +44,7 @@ pub(super) enum Direction {
 /// Gets blocks for one cursor.
 pub(super) struct Fetch {
     pub access: Access,
-    pub observer: Observer,
+    pub tracer: ReadTracer,
     ahead: ReadAhead,
     /// The bounds of the last block, in the file.
     last: Option<(u64, u64)>,
@@ -62,14 +62,14 @@ pub(super) struct ReadAhead {
 }
 
 impl Fetch {
-    pub fn new(access: Access, observer: Observer) -> Self {
+    pub fn new(access: Access, tracer: ReadTracer) -> Self {
         let ahead = ReadAhead::default();
-        Fetch { access, observer, ahead, last: None, walked: 0, reach: AHEAD_BYTES_MIN }
+        Fetch { access, tracer, ahead, last: None, walked: 0, reach: AHEAD_BYTES_MIN }
     }
 
-    /// What the observer holds.
-    pub fn into_observer(self) -> Observer {
-        self.observer
+    /// What the read tracer holds.
+    pub fn into_tracer(self) -> ReadTracer {
+        self.tracer
     }
 
     /// Forgets what was read: offsets are those of another table from here on.
@@ -90,7 +90,7 @@ impl Fetch {
         self.follow(handle, direction);
         let mut beside = matches!(self.access, Access::Scan(_));
         if !beside && let Some(block) = table.cached(handle) {
-            self.observer.block(handle.offset, handle.len, Origin::Cache, 0);
+            self.tracer.block(handle.offset, handle.len, Origin::Cache, 0);
             cursor.replace(block);
             return Ok(());
         }
@@ -104,14 +104,14 @@ impl Fetch {
         if read > 0 && reach > 0 {
             self.reach = (reach * 2).min(AHEAD_BYTES_MAX);
         }
-        let origin = if read > 0 { Origin::Medium } else { Origin::ReadAhead };
-        self.observer.block(handle.offset, handle.len, origin, read);
+        let origin = if read > 0 { Origin::Vfs } else { Origin::ReadAhead };
+        self.tracer.block(handle.offset, handle.len, origin, read);
         let buffer = match beside {
-            // The memory of the block left serves again, unless the cache has it.
+            // The memory of the block left is recycled, unless the cache has it.
             true => Arc::into_inner(cursor.replace(Arc::default())).map(Block::into_bytes),
             false => None,
         };
-        let block = opened.unseal_block(stored, handle.offset, buffer.unwrap_or_default())?;
+        let block = opened.decode_block(stored, handle.offset, buffer.unwrap_or_default())?;
         let block = Arc::new(block);
         if !beside {
             table.cache(handle, &block);

@@ -16,7 +16,7 @@
 //! Number and salt seed the checksums of all other parts, so a table can be verified alone.
 
 use super::Malformed;
-use super::stored::{TRAILER_BYTES, seed};
+use super::block_codec::{TRAILER_BYTES, seed};
 use crate::codec::{Decoder, checksum, put_varint};
 use crate::error::{Corruption, Error, Result};
 use std::fmt::Display;

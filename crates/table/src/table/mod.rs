@@ -25,6 +25,7 @@
 //! * Salvage: [`Salvage`] reads what a damaged table still holds.
 
 pub mod block;
+pub mod block_codec;
 mod block_cursor;
 mod block_writer;
 mod cache;
@@ -33,8 +34,8 @@ mod cursor;
 mod fetch;
 pub mod filter;
 pub mod footer;
-mod heads;
 mod index;
+mod key_prefixes;
 mod opened;
 mod partitions;
 pub mod properties;
@@ -42,11 +43,11 @@ mod reader;
 mod run;
 mod salvage;
 mod slot;
-pub mod stored;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub use block_codec::Compression;
 pub use block_cursor::BlockCursor;
 pub use cache::BlockCache;
 pub use check::TableCheck;
@@ -57,7 +58,6 @@ pub use properties::Properties;
 pub use reader::{Table, TableFiles};
 pub use run::RunCursor;
 pub use salvage::{LostBlock, Salvage};
-pub use stored::Compression;
 pub use writer::TableWriter;
 
 use crate::error::Corruption;

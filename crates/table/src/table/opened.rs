@@ -8,12 +8,12 @@
 
 use super::Malformed;
 use super::block::{Block, offset};
+use super::block_codec::{TRAILER_BYTES, decode, decode_into};
 use super::filter::Filter;
 use super::footer::{FOOTER_BYTES, Footer, Section, decode_directory, kind};
 use super::index::{Handle, PartitionHandle};
 use super::properties::Properties;
 use super::slot::Slot;
-use super::stored::{TRAILER_BYTES, unseal, unseal_into};
 use crate::entry::Tag;
 use crate::error::{Corruption, Error, Result};
 use crate::file::{File, read_exact_at};
@@ -68,7 +68,7 @@ impl End<'_> {
             None => read(self.file, offset, len)?,
         };
         let name = self.file.name();
-        unseal(stored, self.seed, offset).map_err(|e| e.within(name, offset).into())
+        decode(stored, self.seed, offset).map_err(|e| e.within(name, offset).into())
     }
 }
 
@@ -127,7 +127,7 @@ impl Opened {
             file: Arc::clone(&file),
             seed: footer.seed(),
             data_len: footer.data_len,
-            top: if handles.len() > 1 { top.with_heads() } else { top },
+            top: if handles.len() > 1 { top.with_key_prefixes() } else { top },
             top_offset: index.offset,
             partitions: handles.into_iter().map(partition).collect(),
             properties,
@@ -165,20 +165,20 @@ impl Opened {
         Ok(self.top.nth(n)?.map(|entry| (entry.delta, entry.tag)))
     }
 
-    /// The properties, read anew.
+    /// The properties, read again.
     pub fn read_properties(&self) -> Result<Properties> {
         let Section { offset, len, .. } = self.properties;
-        let bytes = unseal(read(&*self.file, offset, len)?, self.seed, offset);
+        let bytes = decode(read(&*self.file, offset, len)?, self.seed, offset);
         bytes.and_then(|bytes| Properties::decode(&bytes)).map_err(|e| self.damage(e, offset))
     }
 
-    /// The filter of a partition that has one, and how much memory it takes, read anew.
+    /// The filter of a partition that has one, and how much memory it takes, read again.
     pub fn read_filter(&self, partition: &Partition) -> Result<(Filter, usize)> {
         let PartitionHandle { offset, filter_len, .. } = partition.handle;
         self.decode_filter(partition, read(&*self.file, offset, filter_len)?)
     }
 
-    /// The index of a partition, and how much memory it takes, read anew.
+    /// The index of a partition, and how much memory it takes, read again.
     pub fn read_index(&self, partition: &Partition) -> Result<(Block, usize)> {
         let offset = partition.handle.index_offset();
         self.decode_index(partition, read(&*self.file, offset, partition.handle.index_len)?)
@@ -186,7 +186,7 @@ impl Opened {
 
     pub fn decode_filter(&self, partition: &Partition, stored: Vec<u8>) -> Result<(Filter, usize)> {
         let offset = partition.handle.offset;
-        let filter = unseal(stored, self.seed, offset).and_then(|bytes| Filter::decode(&bytes));
+        let filter = decode(stored, self.seed, offset).and_then(|bytes| Filter::decode(&bytes));
         let filter = filter.map_err(|e| self.damage(e, offset))?;
         let weight = filter.memory();
         Ok((filter, weight))
@@ -194,8 +194,8 @@ impl Opened {
 
     pub fn decode_index(&self, partition: &Partition, stored: Vec<u8>) -> Result<(Block, usize)> {
         let offset = partition.handle.index_offset();
-        let index = unseal(stored, self.seed, offset).and_then(Block::decode);
-        let index = index.map_err(|e| self.damage(e, offset))?.with_heads();
+        let index = decode(stored, self.seed, offset).and_then(Block::decode);
+        let index = index.map_err(|e| self.damage(e, offset))?.with_key_prefixes();
         let weight = index.memory();
         Ok((index, weight))
     }
@@ -214,16 +214,16 @@ impl Opened {
         })
     }
 
-    /// A block, read anew.
+    /// A block, read again.
     pub fn read_block(&self, handle: Handle) -> Result<Block> {
         let stored = read(&*self.file, handle.offset, handle.len)?;
-        let block = unseal(stored, self.seed, handle.offset).and_then(Block::decode);
+        let block = decode(stored, self.seed, handle.offset).and_then(Block::decode);
         block.map_err(|e| self.damage(e, handle.offset))
     }
 
     /// The block stored as `stored`, in the memory of `buffer`.
-    pub fn unseal_block(&self, stored: &[u8], offset: u64, mut buffer: Vec<u8>) -> Result<Block> {
-        unseal_into(stored, self.seed, offset, &mut buffer)
+    pub fn decode_block(&self, stored: &[u8], offset: u64, mut buffer: Vec<u8>) -> Result<Block> {
+        decode_into(stored, self.seed, offset, &mut buffer)
             .and_then(|()| Block::decode(buffer))
             .map_err(|e| self.damage(e, offset))
     }

@@ -4,10 +4,10 @@
 //!    partition is closed, always between blocks.
 //! 2. Where partitions will lie is known when all data is written, so they wait in memory.
 
+use super::block_codec::{Sealer, TRAILER_BYTES};
 use super::block_writer::BlockWriter;
 use super::filter::{Filter, encoded_len};
 use super::index::{Handle, PartitionHandle};
-use super::stored::{Sealer, TRAILER_BYTES};
 use crate::entry::Tag;
 
 /// Both levels of the index are only searched: a restart point at every entry.

@@ -18,7 +18,7 @@ use super::slot::Slot;
 use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::{Corruption, Result};
 use crate::file::File;
-use crate::read::{Observer, Origin};
+use crate::read::{Origin, ReadTracer};
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
 
@@ -52,7 +52,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::error::Error::Corrupt) where the file is not that table or is damaged, [`Error::NewerFormat`](crate::error::Error::NewerFormat)
-    /// where a later release wrote it, and a failing medium.
+    /// where a later release wrote it, and a failing file system.
     pub fn open(&self) -> Result<()> {
         self.with_opened(|_| Ok(()))
     }
@@ -158,11 +158,11 @@ impl Table {
     /// The newest version of `key` at or below sequence `at`: its tag and value.
     ///
     /// # Errors
-    /// Damage or a failing medium.
+    /// Damage or a failing file system.
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
         let mut value = Vec::new();
-        let observer = &mut Observer::default();
-        let found = self.find(key, key_hash(key), at, &mut value, observer, || ())?;
+        let tracer = &mut ReadTracer::default();
+        let found = self.find(key, key_hash(key), at, &mut value, tracer, || ())?;
         Ok(found.map(|tag| (tag, value)))
     }
 
@@ -178,30 +178,30 @@ impl Table {
         hash: u64,
         at: Seq,
         out: &mut Vec<u8>,
-        observer: &mut Observer,
+        tracer: &mut ReadTracer,
         passed: impl FnOnce(),
     ) -> Result<Option<Tag>> {
         self.with_opened(|opened| {
             let partition = opened.partition_for(key, Tag::at(at))?;
             let Some(partition) = opened.partitions.get(partition) else {
                 passed();
-                return self.absent(opened, key, at, false, observer);
+                return self.absent(opened, key, at, false, tracer);
             };
             let filtered = partition.handle.filter_len > 0;
             if filtered {
-                let passes = self.may_contain(opened, partition, hash, observer)?;
-                observer.filter(passes);
+                let passes = self.may_contain(opened, partition, hash, tracer)?;
+                tracer.filter(passes);
                 if !passes {
                     return Ok(None);
                 }
             }
             passed();
             let before = out.len();
-            let found = self.search(opened, partition, key, at, out, observer)?;
+            let found = self.search(opened, partition, key, at, out, tracer)?;
             let Some(tag) = found else {
-                return self.absent(opened, key, at, filtered, observer);
+                return self.absent(opened, key, at, filtered, tracer);
             };
-            observer.found(tag, out.len() - before);
+            tracer.found(tag, out.len() - before);
             Ok(Some(tag))
         })
     }
@@ -212,11 +212,11 @@ impl Table {
         opened: &Opened,
         partition: &Partition,
         hash: u64,
-        observer: &mut Observer,
+        tracer: &mut ReadTracer,
     ) -> Result<bool> {
         let load = || {
             self.bring_filter(partition, || {
-                observer.read(partition.handle.filter_len);
+                tracer.read(partition.handle.filter_len);
                 opened.read_filter(partition)
             })
         };
@@ -230,10 +230,10 @@ impl Table {
         key: &[u8],
         at: Seq,
         filtered: bool,
-        observer: &mut Observer,
+        tracer: &mut ReadTracer,
     ) -> Result<Option<Tag>> {
-        observer.absent(filtered, || {
-            let newer = &mut Observer::default();
+        tracer.absent(filtered, || {
+            let newer = &mut ReadTracer::default();
             let partition = opened.partition_for(key, Tag::at(MAX_SEQ))?;
             let Some(partition) = opened.partitions.get(partition) else { return Ok(false) };
             let mut value = Vec::new();
@@ -252,12 +252,12 @@ impl Table {
         key: &[u8],
         at: Seq,
         out: &mut Vec<u8>,
-        observer: &mut Observer,
+        tracer: &mut ReadTracer,
     ) -> Result<Option<Tag>> {
         let target = Tag::at(at);
         let load = || {
             self.bring_index(partition, || {
-                observer.read(partition.handle.index_len);
+                tracer.read(partition.handle.index_len);
                 opened.read_index(partition)
             })
         };
@@ -267,7 +267,7 @@ impl Table {
             place.map(|entry| opened.handle(entry.value, partition)).transpose()
         })?;
         let Some(handle) = handle else { return Ok(None) };
-        let block = self.block(opened, handle, observer)?;
+        let block = self.block(opened, handle, tracer)?;
         let found = block.lower_bound(key, target).map_err(|e| opened.damage(e, handle.offset))?;
         Ok(match found {
             Some(Located { entry, same_key: true, .. }) => {
@@ -284,13 +284,13 @@ impl Table {
         opened: &Opened,
         partition: &Partition,
         access: Access,
-        observer: &mut Observer,
+        tracer: &mut ReadTracer,
     ) -> Result<Arc<Block>> {
         if let Some(index) = partition.index.get() {
             return Ok(index);
         }
         let mut read = || {
-            observer.read(partition.handle.index_len);
+            tracer.read(partition.handle.index_len);
             opened.read_index(partition)
         };
         match access {
@@ -302,12 +302,12 @@ impl Table {
     /// A cursor over the table.
     #[must_use]
     pub fn cursor(self: &Arc<Self>, access: Access) -> TableCursor {
-        self.observed(access, Observer::default())
+        self.observed(access, ReadTracer::default())
     }
 
-    /// A cursor that tells an observer what it does.
-    pub(super) fn observed(self: &Arc<Self>, access: Access, observer: Observer) -> TableCursor {
-        TableCursor::new(Arc::clone(self), access, observer)
+    /// A cursor that tells an read tracer what it does.
+    pub(super) fn observed(self: &Arc<Self>, access: Access, tracer: ReadTracer) -> TableCursor {
+        TableCursor::new(Arc::clone(self), access, tracer)
     }
 
     /// Every damage there is: each byte of the file is read again and checked against every other
@@ -326,14 +326,14 @@ impl Table {
         &self,
         opened: &Opened,
         handle: Handle,
-        observer: &mut Observer,
+        tracer: &mut ReadTracer,
     ) -> Result<Arc<Block>> {
         if let Some(block) = self.cached(handle) {
-            observer.block(handle.offset, handle.len, Origin::Cache, 0);
+            tracer.block(handle.offset, handle.len, Origin::Cache, 0);
             return Ok(block);
         }
         let block = opened.read_block(handle)?;
-        observer.block(handle.offset, handle.len, Origin::Medium, handle.len);
+        tracer.block(handle.offset, handle.len, Origin::Vfs, handle.len);
         let block = Arc::new(block);
         self.cache(handle, &block);
         Ok(block)

@@ -8,7 +8,7 @@ use super::fetch::Access;
 use super::reader::Table;
 use crate::entry::Tag;
 use crate::error::Result;
-use crate::read::{Cursor, Observer};
+use crate::read::{Cursor, ReadTracer};
 use std::sync::Arc;
 use terrane_policy::{Place, Sequence};
 
@@ -25,12 +25,12 @@ impl RunCursor {
     /// A cursor over `tables`, which are disjoint and in key order.
     #[must_use]
     pub fn new(tables: Sequence<Arc<Table>>, access: Access) -> Self {
-        RunCursor::observed(tables, access, Observer::default())
+        RunCursor::observed(tables, access, ReadTracer::default())
     }
 
-    /// As [`RunCursor::new`]; tells an observer what it does.
-    pub fn observed(tables: Sequence<Arc<Table>>, access: Access, observer: Observer) -> Self {
-        let cursor = tables.first().map(|table| table.observed(access, observer));
+    /// As [`RunCursor::new`]; tells an read tracer what it does.
+    pub fn observed(tables: Sequence<Arc<Table>>, access: Access, tracer: ReadTracer) -> Self {
+        let cursor = tables.first().map(|table| table.observed(access, tracer));
         RunCursor { tables, place: Place::default(), cursor }
     }
 
@@ -39,9 +39,9 @@ impl RunCursor {
         self.cursor.iter_mut().for_each(TableCursor::stands);
     }
 
-    /// What the observer holds; nothing if there is no table.
-    pub fn into_observer(self) -> Option<Observer> {
-        self.cursor.map(TableCursor::into_observer)
+    /// What the read tracer holds; nothing if there is no table.
+    pub fn into_tracer(self) -> Option<ReadTracer> {
+        self.cursor.map(TableCursor::into_tracer)
     }
 
     /// The cursor, in the table at `place`; none outside the run.

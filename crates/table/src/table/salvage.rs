@@ -7,11 +7,11 @@
 //!    so is a block that cannot be read.
 
 use super::block::Block;
+use super::block_codec::decode;
 use super::block_cursor::BlockCursor;
 use super::footer::{FOOTER_BYTES, Footer, decode_directory, kind};
 use super::index::{Handle, PartitionHandle};
 use super::properties::Properties;
-use super::stored::unseal;
 use crate::entry::Tag;
 use crate::error::{Corruption, Error, Result};
 use crate::file::{File, read_exact_at};
@@ -60,7 +60,7 @@ impl Salvage {
     ///
     /// # Errors
     /// [`Error::Corrupt`] where footer, directory or index are damaged, [`Error::NewerFormat`],
-    /// and a failing medium.
+    /// and a failing file system.
     pub fn open(file: Arc<dyn File>) -> Result<Salvage> {
         let len = file.len()?;
         let short = || Corruption::new(file.name(), 0, "a table", format_args!("{len} bytes"));
@@ -198,7 +198,7 @@ impl Salvage {
         })?;
         let mut stored = vec![0; len];
         read_exact_at(&*self.file, &mut stored, offset)?;
-        unseal(stored, self.footer.seed(), offset).map_err(|e| e.within(name, offset).into())
+        decode(stored, self.footer.seed(), offset).map_err(|e| e.within(name, offset).into())
     }
 
     /// What an index leads to, the first one last: its separator, and where it lies.

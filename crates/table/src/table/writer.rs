@@ -9,6 +9,7 @@
 
 use super::TableOptions;
 use super::block::{Block, common_prefix};
+use super::block_codec::{Sealer, seed};
 use super::block_writer::BlockWriter;
 use super::cache::BlockCache;
 use super::filter::key_hash;
@@ -16,7 +17,6 @@ use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
 use super::index::{Handle, separator};
 use super::partitions::Partitions;
 use super::properties::{HistogramBuilder, Properties};
-use super::stored::{Sealer, seed};
 use crate::entry::{Tag, check_limits};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};
@@ -115,7 +115,7 @@ impl TableWriter {
     /// descending).
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an entry out of order or over the limits; a failing medium.
+    /// [`Error::InvalidArgument`] for an entry out of order or over the limits; a failing file system.
     pub fn add(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
         let common = common_prefix(&self.last_key, key);
@@ -181,7 +181,7 @@ impl TableWriter {
     /// Completes the table. Its bytes are given to the file and not synced.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a table without entries; a failing medium.
+    /// [`Error::InvalidArgument`] for a table without entries; a failing file system.
     pub fn finish(mut self) -> Result<TableInfo> {
         if self.properties.entries == 0 {
             return Err(Error::invalid("table", "one entry or more", "none"));
@@ -252,7 +252,7 @@ impl TableWriter {
     fn close_block(&mut self) -> Result<()> {
         let (offset, entries) = (self.position(), self.block.entries());
         let block = self.block.finish();
-        self.sealer.seal_compressed(block, offset, &mut self.pending);
+        self.sealer.encode_compressed(block, offset, &mut self.pending);
         if let Some(cache) = self.cache.as_ref().filter(|cache| cache.has_room(block.len()))
             && let Ok(block) = Block::decode(block.to_vec())
         {

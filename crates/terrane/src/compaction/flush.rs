@@ -4,7 +4,7 @@
 //! 2. Version by version is written, but for those that no reader can see.
 //! 3. The tables are durable before one edit names them.
 
-use super::{Outputs, Progress, Retention};
+use super::{DropRule, Progress, TableSetWriter};
 use crate::db::Engine;
 use crate::entry::Seq;
 use crate::error::Result;
@@ -26,8 +26,8 @@ pub(crate) struct Flush {
 struct Writing {
     plan: FlushPlan,
     cursor: MemtableCursor,
-    retention: Retention,
-    outputs: Outputs,
+    drop_rule: DropRule,
+    outputs: TableSetWriter,
 }
 
 impl Flush {
@@ -36,23 +36,23 @@ impl Flush {
     }
 
     pub fn step(&mut self, engine: &Engine, bytes: u64) -> Result<Progress> {
-        let Writing { plan, cursor, retention, outputs } = match &mut self.writing {
+        let Writing { plan, cursor, drop_rule, outputs } = match &mut self.writing {
             Some(writing) => writing,
             None => {
                 let plan = engine.plan_flush(self.keyspace, &self.memtable);
                 let outputs =
-                    Outputs::new(engine, self.keyspace, plan.cuts.clone(), u64::MAX, None);
-                let retention = Retention::new(engine.snapshot_list());
+                    TableSetWriter::new(engine, self.keyspace, plan.cuts.clone(), u64::MAX, None);
+                let drop_rule = DropRule::new(engine.snapshot_list());
                 let mut cursor = self.memtable.cursor();
                 cursor.seek_first()?;
-                self.writing.insert(Writing { plan, cursor, retention, outputs })
+                self.writing.insert(Writing { plan, cursor, drop_rule, outputs })
             }
         };
         let mut left = bytes;
         while cursor.valid() {
             let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
             // Level 0 is the newest: whatever a tombstone hides lies below it.
-            if retention.keeps(key, tag, |_| true) {
+            if drop_rule.keeps(key, tag, |_| true) {
                 outputs.add(engine, key, tag, value)?;
             }
             left = left.saturating_sub((key.len() + value.len() + 16) as u64);

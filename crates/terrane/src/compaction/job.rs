@@ -1,10 +1,10 @@
-//! A piece of background work, run in slices by a driver.
+//! A piece of background work, run in slices by a executor.
 
 use super::{Flush, Merge};
 use crate::db::Engine;
 use crate::error::Result;
 use crate::keyspace::KeyspaceId;
-use crate::version::Grave;
+use crate::version::ObsoleteFile;
 use std::sync::Arc;
 use terrane_policy::Group;
 
@@ -30,9 +30,9 @@ pub(crate) enum Work {
     /// Adds or drops a level.
     Reshape { keyspace: KeyspaceId },
     /// Gives a file's room back.
-    Remove(Grave),
+    Remove(ObsoleteFile),
     /// Does housekeeping of the storage.
-    Tidy,
+    Vacuum,
     /// Nothing is left to do.
     Ended,
 }
@@ -63,7 +63,7 @@ impl Job {
     /// Works for about `bytes` bytes read or written. At its end the result takes effect.
     ///
     /// # Errors
-    /// Damage or a failing medium. The job is over then: what it wrote is removed, and the engine
+    /// Damage or a failing file system. The job is over then: what it wrote is removed, and the engine
     /// rests until background work is asked for again.
     pub fn run_for(&mut self, bytes: u64) -> Result<Progress> {
         let done = self.step(bytes);
@@ -74,7 +74,7 @@ impl Job {
                 // Housekeeping that fails holds nothing up: recovery sweeps what it left.
                 // A write that needs a log meets the reason itself.
                 let housekeeping =
-                    matches!(self.work, Work::Remove(_) | Work::Tidy | Work::SpareLog);
+                    matches!(self.work, Work::Remove(_) | Work::Vacuum | Work::SpareLog);
                 self.engine.job_failed(e, !housekeeping);
                 self.end(true);
             }
@@ -97,10 +97,12 @@ impl Job {
             Work::Reshape { keyspace } => {
                 engine.install_reshape(*keyspace).map(|()| Progress::Done)
             }
-            Work::Remove(grave) => {
-                engine.remove_file(grave.clear(engine.cache())).map(|()| Progress::Done)
+            Work::Remove(obsolete_file) => {
+                engine.remove_file(obsolete_file.clear(engine.cache())).map(|()| Progress::Done)
             }
-            Work::Tidy => Ok(if engine.tidy_storage()? { Progress::More } else { Progress::Done }),
+            Work::Vacuum => {
+                Ok(if engine.vacuum_storage()? { Progress::More } else { Progress::Done })
+            }
             Work::Ended => Ok(Progress::Done),
         }
     }
@@ -122,7 +124,7 @@ impl Job {
             | Work::Reshape { .. }
             | Work::Remove(_)
             | Work::SpareLog
-            | Work::Tidy
+            | Work::Vacuum
             | Work::Ended => {}
         }
     }

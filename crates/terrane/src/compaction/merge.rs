@@ -1,12 +1,12 @@
 //! Merge: a group's inputs become new tables of its destination run.
 //!
 //! 1. The inputs are read in order, run by run merged, in large chunks past the cache.
-//! 2. [`Retention`] drops the versions and tombstones that no reader needs.
+//! 2. [`DropRule`] drops the versions and tombstones that no reader needs.
 //! 3. Outputs are cut at the plan's keys and sizes, always between user keys: all versions of a key
 //!    lie in one table.
 //! 4. The outputs are durable before one edit replaces the inputs by them.
 
-use super::{Outputs, Progress, Retention};
+use super::{DropRule, Progress, TableSetWriter};
 use crate::db::{Engine, Reservation};
 use crate::error::Result;
 use crate::event::Event;
@@ -25,9 +25,9 @@ pub(crate) struct Merge {
     cursor: Option<MergeCursor>,
     /// The memory of the cursor.
     buffers: Option<Reservation>,
-    retention: Retention,
+    drop_rule: DropRule,
     tombstones: TombstoneRule,
-    outputs: Outputs,
+    outputs: TableSetWriter,
     read_entries: u64,
     total_entries: u64,
     total_bytes: u64,
@@ -37,12 +37,12 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub fn new(
-        outputs: Outputs,
+        outputs: TableSetWriter,
         compaction: u64,
         keyspace: KeyspaceId,
         group: Group,
         tree: Arc<Tree>,
-        retention: Retention,
+        drop_rule: DropRule,
         tombstones: TombstoneRule,
     ) -> Self {
         let inputs = group.inputs.iter().filter_map(|id| tree.table(*id));
@@ -55,7 +55,7 @@ impl Merge {
             group,
             cursor: None,
             buffers: None,
-            retention,
+            drop_rule,
             tombstones,
             outputs,
             read_entries: 0,
@@ -125,7 +125,7 @@ impl Merge {
     fn take(&mut self, engine: &Engine, cursor: &MergeCursor) -> Result<()> {
         let (key, tag) = (cursor.key(), cursor.tag());
         known_kind(tag)?;
-        if !self.retention.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
+        if !self.drop_rule.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }
         self.outputs.add(engine, key, tag, cursor.value())

@@ -1,12 +1,12 @@
 //! `check`: reads every byte that the store relies on and names every damage, also while the store
 //! is in use.
 //!
-//! 1. The storage's own structures: journal, superblocks, extent map. The tables that there are then
+//! 1. The storage's own structures: manifest, superblocks, extent map. The tables that there are then
 //!    are kept.
-//! 2. Every table, some blocks a step: order, counts, filter, against what the catalog says of it.
+//! 2. Every table, some blocks a step: order, counts, filter, against what the version set says of it.
 //! 3. The logs that are live by then, record by record: a step for each that is sealed, one for the
 //!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
-//!    Until the end no log file serves again.
+//!    Until the end no log file is recycled.
 
 use super::logs::{HeldLog, HeldLogs};
 use super::state::SpareLog;
@@ -27,17 +27,17 @@ pub struct CheckReport {
     pub entries: u64,
     /// Log records read.
     pub log_records: u64,
-    /// Bytes at the ends of logs and journal that hold what is left of writes which a crash cut
+    /// Bytes at the ends of logs and manifest that hold what is left of writes which a crash cut
     /// short: opening the store discards them, or did so.
     pub discarded_bytes: u64,
-    /// Bytes of such writes that are set aside, by this and earlier openings.
-    pub set_aside_bytes: u64,
+    /// Bytes of such writes that are quarantined, by this and earlier openings.
+    pub quarantine_bytes: u64,
     /// Files with names of the store's that no commit names. They are no damage.
     pub orphans: Vec<Orphan>,
     /// Every damage found; empty for a sound store.
     pub damage: Vec<Corruption>,
     /// One of two copies that are not both valid, as damage or a crash leaves them, and bytes in room
-    /// of the journal that was never written to. Opening the
+    /// of the manifest that was never written to. Opening the
     /// store makes them good, so only the check of a store that is closed, was opened read-only, or
     /// had no room when it was opened finds any.
     pub repairable: Vec<Corruption>,
@@ -64,20 +64,20 @@ struct LogsCheck {
 }
 
 impl Db {
-    /// Begins to verify everything on the medium.
+    /// Begins to verify everything on the file system.
     ///
     /// # Errors
-    /// A failing medium, a closed store.
+    /// A failing file system, a closed store.
     pub fn begin_check(&self) -> Result<Check> {
         let engine = self.engine();
         drop(engine.open_state()?);
         let state = lock(&engine.state);
-        let (repairable, set_aside_bytes) =
-            (state.repairable.clone(), state.catalog.set_aside_bytes());
+        let (repairable, quarantine_bytes) =
+            (state.repairable.clone(), state.version_set.quarantine_bytes());
         drop(state);
         let mut report = CheckReport {
             discarded_bytes: engine.discarded_bytes(),
-            set_aside_bytes,
+            quarantine_bytes,
             ..CheckReport::default()
         };
         report.take_storage(&*engine.storage, &repairable)?;
@@ -86,10 +86,10 @@ impl Db {
         Ok(Check { db: self.clone(), tables, table: None, logs: None, report })
     }
 
-    /// Verifies everything on the medium.
+    /// Verifies everything on the file system.
     ///
     /// # Errors
-    /// A failing medium; damage is part of the report.
+    /// A failing file system; damage is part of the report.
     pub fn check(&self) -> Result<CheckReport> {
         let mut check = self.begin_check()?;
         loop {
@@ -124,7 +124,7 @@ impl Check {
     /// Reads about `bytes` bytes of a table, or a log; at the end answers what was found.
     ///
     /// # Errors
-    /// A failing medium, a closed store; damage is not an error but part of the report.
+    /// A failing file system, a closed store; damage is not an error but part of the report.
     pub fn step(&mut self, bytes: u64) -> Result<Option<CheckReport>> {
         if self.table.is_none()
             && let Some(live) = self.tables.pop()
@@ -176,10 +176,10 @@ impl Engine {
 
     /// Holds the live logs, to read them.
     fn begin_logs(&self) -> Result<LogsCheck> {
-        let manifest = self.manifest()?;
+        let edits = self.lock_edits()?;
         let writer = lock(&self.writer);
         let state = lock(&self.state);
-        let mut held = self.hold_logs(&manifest, &writer, &state);
+        let mut held = self.hold_logs(&edits, &writer, &state);
         let sealed = held.logs.len().saturating_sub(1);
         for SpareLog { number, file, .. } in &state.spare_logs {
             // They may be appended to while the check lasts.
@@ -187,7 +187,7 @@ impl Engine {
             held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });
         }
         // Every record was written whole, synced or not, so all of them must be readable.
-        let replay = Replay::new(state.catalog.log_start, writer.last());
+        let replay = Replay::new(state.version_set.log_start, writer.last());
         Ok(LogsCheck { held, sealed, read: 0, replay })
     }
 }

@@ -2,8 +2,8 @@
 //! its directory for a single-file volume, and comes back.
 //!
 //! 1. Sync the logs. Then, while no edit and no write is under way, note how far the logs go and what
-//!    the catalog says, and pin every table. This is the moment that the checkpoint shows. From here
-//!    on no log file serves again as long as the checkpoint may read it.
+//!    the version set says, and pin every table. This is the moment that the checkpoint shows. From here
+//!    on no log file is recycled as long as the checkpoint may read it.
 //! 2. Step by step, without locks: verify what the logs held, and copy it; then verify each table
 //!    and bring it over, by a hard link where both storages can, else by copying. So damage ends the
 //!    checkpoint, and is not copied.
@@ -46,7 +46,7 @@ impl Db {
     /// Begins to put the store, as it is at this moment, into `target`, which holds none yet.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the target holds a store, a closed store, a failing medium.
+    /// [`Error::InvalidArgument`] if the target holds a store, a closed store, a failing file system.
     pub fn begin_checkpoint(&self, target: &dyn Storage) -> Result<Checkpoint> {
         if target.recover()?.is_some() {
             return Err(Error::invalid(
@@ -57,31 +57,31 @@ impl Db {
         }
         let engine = self.engine();
         engine.sync()?;
-        let manifest = engine.manifest()?;
+        let edits = engine.lock_edits()?;
         let writer = lock(&engine.writer);
         let state = lock(&engine.state);
         let tables = engine.live_tables();
-        let logs = engine.hold_logs(&manifest, &writer, &state);
-        let mut catalog = state.catalog.clone();
-        catalog.logs.clear();
-        catalog.set_aside.clear();
+        let logs = engine.hold_logs(&edits, &writer, &state);
+        let mut version_set = state.version_set.clone();
+        version_set.logs.clear();
+        version_set.quarantine.clear();
         let mut added = Vec::new();
         for HeldLog { id: LogId { number, salt }, .. } in &logs.logs {
             let (number, salt) = (*number, *salt);
-            catalog.logs.push(LogRecord { number, file: number, salt, through: None });
+            version_set.logs.push(LogRecord { number, file: number, salt, through: None });
             added.push(FileId::log(number));
         }
         added.extend(tables.iter().map(|live| FileId::table(live.table().info().id.0)));
         Ok(Checkpoint {
             db: self.clone(),
-            replay: Some(Replay::new(catalog.log_start, writer.last())),
+            replay: Some(Replay::new(version_set.log_start, writer.last())),
             logs: Some(logs),
             verified: 0,
             tables,
             table: None,
             transfer: None,
             added,
-            edit: Some(catalog.snapshot().encode()),
+            edit: Some(version_set.snapshot().encode()),
             failed: None,
         })
     }
@@ -105,7 +105,7 @@ impl Checkpoint {
     /// the one that it began with.
     ///
     /// # Errors
-    /// Damage, a full or failing medium, a closed store. Every later step returns the same, and the
+    /// Damage, a full or failing file system, a closed store. Every later step returns the same, and the
     /// target gets no store.
     pub fn step(&mut self, target: &dyn Storage) -> Result<bool> {
         if let Some(error) = &self.failed {
@@ -127,7 +127,7 @@ impl Checkpoint {
         if self.advance_logs(target)? || self.advance_tables(target)? {
             return Ok(true);
         }
-        let Some(edit) = self.edit.take() else { return target.tidy() };
+        let Some(edit) = self.edit.take() else { return target.vacuum() };
         target.commit(&Commit {
             edit: &edit,
             added: &self.added,

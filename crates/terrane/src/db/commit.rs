@@ -24,7 +24,7 @@ use crate::options::Durability;
 use crate::storage::File;
 use crate::sync::MutexGuard;
 use crate::sync::atomic::Ordering;
-use crate::wal::{LogWriter, log_bytes, payload_bytes};
+use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
 
 /// Everything under the writer lock.
@@ -115,7 +115,7 @@ impl Engine {
     /// has its own, in their order; one that is empty gets none.
     ///
     /// # Errors
-    /// [`Error::Stalled`] if jobs must run first (nothing was written; try again), a failing medium
+    /// [`Error::Stalled`] if jobs must run first (nothing was written; try again), a failing file system
     /// (nothing is acknowledged; the log is poisoned), or a bad argument.
     pub fn commit(&self, batches: &[&WriteBatch], durability: Durability) -> Result<Seq> {
         self.writable()?;
@@ -140,7 +140,9 @@ impl Engine {
         let synced = self.log_sync.synced();
         let appended = self.waits().time(Wait::Append, || log.append(first, synced, &parts));
         appended.inspect_err(|e| self.log_sync.poison(e))?;
-        if before <= self.options.log_bytes / 2 && log.bytes() > self.options.log_bytes / 2 {
+        if before <= self.options.wal_file_bytes / 2
+            && log.bytes() > self.options.wal_file_bytes / 2
+        {
             self.want_spare_log();
         }
         let log_end = log.bytes();
@@ -178,7 +180,7 @@ impl Engine {
     /// Makes every earlier write durable.
     ///
     /// # Errors
-    /// A failing medium; the log is poisoned then.
+    /// A failing file system; the log is poisoned then.
     pub fn sync(&self) -> Result<()> {
         self.log_sync.usable()?;
         let appended = lock(&self.writer).appended(self.log_sync.synced());
@@ -200,12 +202,12 @@ impl Engine {
             let keyspaces = self.keyspaces.load_full();
             self.admit(&keyspaces, batches)?;
             let fits = writer.log.as_ref().is_some_and(|log| log.fits(bytes));
-            if fits || self.rotate_log(&mut writer, log_bytes(bytes))? {
+            if fits || self.rotate_log(&mut writer, log_file_bytes(bytes))? {
                 return Ok((writer, keyspaces));
             }
             drop(writer);
             self.emit(|| Event::Stalled { reason: Stall::Log });
-            self.waits().time(Wait::Log, || self.add_spare_log(log_bytes(bytes)))?;
+            self.waits().time(Wait::Log, || self.add_spare_log(log_file_bytes(bytes)))?;
         }
     }
 
@@ -219,11 +221,11 @@ impl Engine {
         }
         for id in batches.iter().flat_map(|b| b.keyspaces()) {
             let keyspace = keyspaces.get(id).ok_or(Error::Closed(Closed::Keyspace))?;
-            let view = keyspace.view.load();
-            if view.sealed.len() >= self.options.memtables_max {
+            let super_version = keyspace.super_version.load();
+            if super_version.sealed.len() >= self.options.max_immutable_memtables {
                 return Err(self.stalled(Stall::Memtables));
             }
-            if view.tree.level0_runs() >= self.options.level0_runs_max {
+            if super_version.tree.level0_runs() >= self.options.l0_stop_trigger {
                 return Err(self.stalled(Stall::Level0));
             }
         }
@@ -259,7 +261,7 @@ impl Engine {
                 return Err(e);
             }
         };
-        let reusable = next.capacity == self.options.log_bytes;
+        let reusable = next.capacity == self.options.wal_file_bytes;
         let Some(full) = writer.log.replace(log) else { return Ok(true) };
         let last = writer.last();
         let synced = self.log_sync.synced();
@@ -293,7 +295,7 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
             Some((held, memtable)) if *held == id => memtable,
             _ => {
                 let keyspace = keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
-                &current.insert((id, keyspace.view.load().active.clone())).1
+                &current.insert((id, keyspace.super_version.load().active.clone())).1
             }
         };
         let before = memtable.bytes();

@@ -10,12 +10,12 @@
 use super::waits::Wait;
 use super::{Engine, lock};
 use crate::batch::WriteBatch;
-use crate::driver::Driver;
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
+use crate::executor::Executor;
 use crate::options::Durability;
-use crate::sorted::SortedMap;
 use crate::sync::{Condvar, Mutex};
+use crate::vec_map::VecMap;
 use std::sync::{Arc, PoisonError};
 
 /// Bytes of batches beyond which a group takes no more.
@@ -24,7 +24,7 @@ const GROUP_BYTES_MAX: usize = 1 << 20;
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Ticket>,
-    results: SortedMap<u64, Result<Seq>>,
+    results: VecMap<u64, Result<Seq>>,
     next_ticket: u64,
     led: bool,
 }
@@ -47,7 +47,7 @@ impl GroupCommit {
     pub fn write(
         &self,
         engine: &Arc<Engine>,
-        driver: &dyn Driver,
+        executor: &dyn Executor,
         batch: WriteBatch,
         durability: Durability,
     ) -> Result<Seq> {
@@ -67,7 +67,7 @@ impl GroupCommit {
             queue.led = true;
             let mut lead = Lead { group: take_group(&mut queue.waiting), results: None, on: self };
             drop(queue);
-            lead.results = Some(commit_group(engine, driver, &lead.group));
+            lead.results = Some(commit_group(engine, executor, &lead.group));
             drop(lead);
             queue = lock(&self.queue);
         }
@@ -111,8 +111,12 @@ fn take_group(waiting: &mut Vec<Ticket>) -> Vec<Ticket> {
 }
 
 /// Commits a group. A batch that cannot be taken must not fail its neighbours: they go alone then.
-fn commit_group(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Vec<Result<Seq>> {
-    match commit(engine, driver, group) {
+fn commit_group(
+    engine: &Arc<Engine>,
+    executor: &dyn Executor,
+    group: &[Ticket],
+) -> Vec<Result<Seq>> {
+    match commit(engine, executor, group) {
         Ok(last) => {
             let gets_one = |t: &Ticket| u64::from(!t.batch.is_empty());
             let mut seq = last - group.iter().map(gets_one).sum::<u64>();
@@ -123,14 +127,14 @@ fn commit_group(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> 
             sequences.collect()
         }
         Err(Error::Closed(_) | Error::InvalidArgument(_)) if group.len() > 1 => {
-            group.iter().map(|t| commit(engine, driver, std::slice::from_ref(t))).collect()
+            group.iter().map(|t| commit(engine, executor, std::slice::from_ref(t))).collect()
         }
         Err(e) => vec![Err(e); group.len()],
     }
 }
 
-/// Commits batches as one, letting the driver catch up as often as it must.
-fn commit(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Result<Seq> {
+/// Commits batches as one, letting the executor catch up as often as it must.
+fn commit(engine: &Arc<Engine>, executor: &dyn Executor, group: &[Ticket]) -> Result<Seq> {
     let batches: Vec<&WriteBatch> = group.iter().map(|t| &t.batch).collect();
     let sync = group.iter().any(|t| t.durability == Durability::Sync);
     let durability = if sync { Durability::Sync } else { Durability::Buffered };
@@ -138,13 +142,14 @@ fn commit(engine: &Arc<Engine>, driver: &dyn Driver, group: &[Ticket]) -> Result
     loop {
         match engine.commit(&batches, durability) {
             Ok(last) => {
-                driver.wake(engine);
+                executor.wake(engine);
                 return Ok(last);
             }
             Err(Error::Stalled(reason)) if relieved.is_ok() => {
-                relieved = engine.waits().time(reason.into(), || driver.relieve(engine));
+                relieved =
+                    engine.waits().time(reason.into(), || executor.wait_for_progress(engine));
             }
-            // The job that ended the stall may have ended just before the driver looked for one,
+            // The job that ended the stall may have ended just before the executor looked for one,
             // so only a second stall without a job in between is final.
             Err(stall @ Error::Stalled(_)) => return relieved.and(Err(stall)),
             Err(e) => return Err(e),

@@ -1,4 +1,4 @@
-//! The store in a caller's hands: an engine joined with the driver that runs its jobs.
+//! The store in a caller's hands: an engine joined with the executor that runs its jobs.
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::CheckReport;
@@ -7,11 +7,11 @@ use super::lock;
 use super::snapshot::Snapshot;
 use super::{Engine, Lookup, Stats};
 use crate::batch::WriteBatch;
-use crate::driver::Driver;
 use crate::entry::Seq;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::error::Error;
 use crate::error::Result;
+use crate::executor::Executor;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
 use crate::read::{Range, Trace};
@@ -20,7 +20,7 @@ use crate::storage::Storage;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::storage::{
     Directory, Volume,
-    medium::{Medium, NativeMedium, StoreLock},
+    vfs::{NativeVfs, StoreLock, Vfs},
 };
 use crate::sync::Mutex;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub struct Db {
 
 pub(super) struct Inner {
     pub engine: Arc<Engine>,
-    pub driver: Arc<dyn Driver>,
+    pub executor: Arc<dyn Executor>,
     group: GroupCommit,
     /// What keeps others out, such as a lock file; let go of last.
     guard: Mutex<Option<Box<dyn Send + Sync>>>,
@@ -70,7 +70,7 @@ pub(super) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.driver.stop(&self.engine);
+        self.executor.stop(&self.engine);
         // Nobody is left to tell: a sync that fails here was not promised.
         let _ = self.engine.close();
     }
@@ -121,13 +121,13 @@ impl Db {
         super::inspect(&hold_file(path.as_ref(), false, true)?)
     }
 
-    /// Opens or creates the store in `storage`; jobs are run by `driver`.
+    /// Opens or creates the store in `storage`; jobs are run by `executor`.
     ///
     /// ```
     /// # fn main() -> terrane::Result<()> {
     /// use std::sync::Arc;
-    /// use terrane::driver::SliceDriver;
-    /// use terrane::storage::{Directory, medium::MemoryMedium};
+    /// use terrane::executor::SliceDriver;
+    /// use terrane::storage::{Directory, file system::MemoryMedium};
     /// use terrane::{Db, Durability, Options};
     ///
     /// // In memory, with no thread but this one.
@@ -144,22 +144,22 @@ impl Db {
     pub fn open_storage(
         storage: Arc<dyn Storage>,
         options: Options,
-        driver: Arc<dyn Driver>,
+        executor: Arc<dyn Executor>,
     ) -> Result<Db> {
-        Ok(Db::join(Engine::open(storage, options)?, driver, None))
+        Ok(Db::join(Engine::open(storage, options)?, executor, None))
     }
 
     fn join(
         engine: Arc<Engine>,
-        driver: Arc<dyn Driver>,
+        executor: Arc<dyn Executor>,
         guard: Option<Box<dyn Send + Sync>>,
     ) -> Db {
-        driver.start(&engine);
-        driver.wake(&engine);
+        executor.start(&engine);
+        executor.wake(&engine);
         Db {
             inner: Arc::new(Inner {
                 engine,
-                driver,
+                executor,
                 group: GroupCommit::default(),
                 guard: Mutex::new(guard),
             }),
@@ -181,7 +181,7 @@ impl Db {
     /// The keyspace of this name, created if there is none.
     ///
     /// # Errors
-    /// A failing medium, or a closed store.
+    /// A failing file system, or a closed store.
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         let id = self.inner.engine.create_keyspace(name)?;
         Ok(Keyspace { db: self.clone(), id, name: name.into() })
@@ -197,11 +197,11 @@ impl Db {
     /// batches that name it, are refused from then on; scans under way end undisturbed.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for the default keyspace, or a failing medium.
+    /// [`crate::Error::InvalidArgument`] for the default keyspace, or a failing file system.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
-        let Inner { engine, driver, .. } = &*self.inner;
+        let Inner { engine, executor, .. } = &*self.inner;
         let dropped = engine.drop_keyspace(name)?;
-        driver.wake(engine);
+        executor.wake(engine);
         Ok(dropped)
     }
 
@@ -216,16 +216,16 @@ impl Db {
     /// [`Durability::Sync`] what was written before is durable then.
     ///
     /// # Errors
-    /// A failing medium, a full disk, a closed store; nothing was acknowledged then.
+    /// A failing file system, a full disk, a closed store; nothing was acknowledged then.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
-        let Inner { engine, driver, group, .. } = &*self.inner;
-        group.write(engine, &**driver, batch, durability)
+        let Inner { engine, executor, group, .. } = &*self.inner;
+        group.write(engine, &**executor, batch, durability)
     }
 
     /// Makes every earlier write durable.
     ///
     /// # Errors
-    /// A failing medium.
+    /// A failing file system.
     pub fn sync(&self) -> Result<()> {
         self.inner.engine.sync()
     }
@@ -233,26 +233,26 @@ impl Db {
     /// Runs every job that is ready, and those that follow from them, until the tree is at rest.
     ///
     /// # Errors
-    /// A failing medium or a full disk.
-    pub fn settle(&self) -> Result<()> {
-        let Inner { engine, driver, .. } = &*self.inner;
+    /// A failing file system or a full disk.
+    pub fn wait_until_idle(&self) -> Result<()> {
+        let Inner { engine, executor, .. } = &*self.inner;
         engine.retry();
-        driver.settle(engine, &|_| false)
+        executor.wait_until_idle(engine, &|_| false)
     }
 
-    /// Runs background work for about `bytes` bytes on this thread, if the driver leaves that to
+    /// Runs background work for about `bytes` bytes on this thread, if the executor leaves that to
     /// its owner; returns whether more waits.
     ///
     /// # Errors
-    /// Damage or a failing medium.
+    /// Damage or a failing file system.
     pub fn run_jobs(&self, bytes: u64) -> Result<bool> {
-        self.inner.driver.run(&self.inner.engine, bytes)
+        self.inner.executor.run(&self.inner.engine, bytes)
     }
 
     /// The store's figures.
     ///
     /// # Errors
-    /// A failing medium.
+    /// A failing file system.
     pub fn stats(&self) -> Result<Stats> {
         self.inner.engine.stats()
     }
@@ -260,9 +260,9 @@ impl Db {
     /// Makes every write durable and closes the store, for every clone.
     ///
     /// # Errors
-    /// A failing medium. The store is closed all the same.
+    /// A failing file system. The store is closed all the same.
     pub fn close(self) -> Result<()> {
-        self.inner.driver.stop(&self.inner.engine);
+        self.inner.executor.stop(&self.inner.engine);
         let closed = self.inner.engine.close();
         // Nothing is written from here on, so another may have the store, whoever still holds a
         // clone of this one.
@@ -271,10 +271,10 @@ impl Db {
     }
 }
 
-/// The driver of a native store.
+/// The executor of a native store.
 #[cfg(not(target_arch = "wasm32"))]
-fn threads() -> Arc<dyn Driver> {
-    Arc::new(crate::driver::ThreadDriver::new(crate::driver::workers()))
+fn threads() -> Arc<dyn Executor> {
+    Arc::new(crate::executor::ThreadExecutor::new(crate::executor::workers()))
 }
 
 /// The message for a place where the creation of a store never ended.
@@ -288,24 +288,23 @@ const UNFINISHED: &str = "it is an unfinished copy, or a creation that was inter
 fn hold(path: &std::path::Path, options: &Options) -> Result<(Directory, StoreLock)> {
     let read_only = options.read_only;
     let create = options.create && !read_only;
-    let medium =
-        if read_only { NativeMedium::read_only(path)? } else { NativeMedium::open(path, create)? };
-    let medium = medium.open_at_most(options.max_open_files);
+    let vfs = if read_only { NativeVfs::read_only(path)? } else { NativeVfs::open(path, create)? };
+    let vfs = vfs.open_at_most(options.max_open_files);
     let refuse = |why: String| Error::no_store(path.display().to_string(), why);
-    if !create && Directory::is_unfinished(&medium)? {
+    if !create && Directory::is_unfinished(&vfs)? {
         return Err(refuse(UNFINISHED.to_owned()));
     }
-    if !Directory::is_there(&medium)? {
-        let names = medium.list()?;
+    if !Directory::is_there(&vfs)? {
+        let names = vfs.list()?;
         match names.iter().find(|name| !Directory::is_name(name)) {
             Some(other) => return Err(refuse(format!("it has no file of one, but {other}"))),
             None if !create => return Err(refuse("it is empty".to_owned())),
             None => {}
         }
     }
-    let lock = medium.lock(&program())?;
+    let lock = vfs.lock(&program())?;
     let open = if read_only { Directory::read_only } else { Directory::open };
-    Ok((open(Arc::new(medium))?, lock))
+    Ok((open(Arc::new(vfs))?, lock))
 }
 
 /// The storage in the single file `path`, held for this process.
@@ -379,7 +378,7 @@ impl Keyspace {
     /// The value of a key.
     ///
     /// # Errors
-    /// Damage, or a failing medium.
+    /// Damage, or a failing file system.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.db.inner.engine.get(self.id, key.as_ref(), None)
     }
@@ -395,7 +394,7 @@ impl Keyspace {
     /// The values of several keys at one moment, in the order of the keys.
     ///
     /// # Errors
-    /// Damage, or a failing medium.
+    /// Damage, or a failing file system.
     pub fn get_many(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>> {
         self.db.inner.engine.get_many(self.id, keys, None)
     }
@@ -412,7 +411,7 @@ impl Keyspace {
     /// count.
     ///
     /// # Errors
-    /// A keyspace that was dropped; damage or a failing medium, since tables that the range cuts are
+    /// A keyspace that was dropped; damage or a failing file system, since tables that the range cuts are
     /// read.
     pub fn approximate_size(&self, range: impl Into<Range>) -> Result<u64> {
         self.db.inner.engine.approximate_size(self.id, &range.into())
@@ -438,11 +437,11 @@ impl Keyspace {
     /// toward the new shape.
     ///
     /// # Errors
-    /// A parameter outside its range, or a failing medium.
+    /// A parameter outside its range, or a failing file system.
     pub fn set_policy(&self, policy: &PolicyOptions) -> Result<()> {
-        let Inner { engine, driver, .. } = &*self.db.inner;
+        let Inner { engine, executor, .. } = &*self.db.inner;
         engine.set_policy(self.id, policy)?;
-        driver.wake(engine);
+        executor.wake(engine);
         Ok(())
     }
 
@@ -490,7 +489,7 @@ impl Keyspace {
     /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
     ///
     /// # Errors
-    /// Damage, or a failing medium.
+    /// Damage, or a failing file system.
     pub fn trace_seek(&self, range: impl Into<Range>, reverse: bool) -> Result<Trace> {
         self.db.inner.engine.trace_seek(self.id, range.into(), reverse, None)
     }

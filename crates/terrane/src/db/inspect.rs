@@ -1,15 +1,15 @@
 //! Checking a store that is closed. Damage that keeps a store from being opened is found like any
 //! other, and nothing is replayed into tables, flushed or compacted.
 //!
-//! 1. The journal, as opening reads it. Where it is lost there is nothing more to go by.
-//! 2. The storage's own structures, then every table that the journal names.
-//! 3. The logs, as recovery would read them, after what they say of the journal.
+//! 1. The manifest, as opening reads it. Where it is lost there is nothing more to go by.
+//! 2. The storage's own structures, then every table that the manifest names.
+//! 3. The logs, as recovery would read them, after what they say of the manifest.
 
 use super::{CheckReport, witness};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::{File, FileId, Storage};
 use crate::table::{BlockCache, Table, TableFiles};
-use crate::version::Catalog;
+use crate::version::VersionSet;
 use crate::wal::Replay;
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
@@ -17,12 +17,12 @@ use terrane_policy::{TableId, TableInfo};
 /// Verifies everything in a storage that no engine has open.
 ///
 /// # Errors
-/// [`Error::NoStore`] if there is none, [`Error::NewerFormat`], a failing medium; damage is not an
+/// [`Error::NoStore`] if there is none, [`Error::NewerFormat`], a failing file system; damage is not an
 /// error but part of the report.
 pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
     let mut report = CheckReport::default();
-    let catalog = match read_catalog(storage, &mut report) {
-        Ok(catalog) => catalog,
+    let version_set = match read_version_set(storage, &mut report) {
+        Ok(version_set) => version_set,
         Err(e) => {
             report.take(e)?;
             return Ok(report);
@@ -31,22 +31,22 @@ pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
     let repairable = report.repairable.clone();
     report.take_storage(storage, &repairable)?;
     let cache = Arc::new(BlockCache::new(0));
-    for info in catalog.tables() {
+    for info in version_set.tables() {
         let found = inspect_table(storage, info, &cache, &mut report);
         found.or_else(|e| report.take(e))?;
     }
-    witness::check_log_numbers(storage, &catalog).or_else(|e| report.take(e))?;
-    let found = inspect_logs(storage, &catalog, &mut report);
+    witness::check_log_numbers(storage, &version_set).or_else(|e| report.take(e))?;
+    let found = inspect_logs(storage, &version_set, &mut report);
     found.or_else(|e| report.take(e))?;
     Ok(report)
 }
 
-fn read_catalog(storage: &dyn Storage, report: &mut CheckReport) -> Result<Catalog> {
+fn read_version_set(storage: &dyn Storage, report: &mut CheckReport) -> Result<VersionSet> {
     let recovered =
         storage.recover()?.ok_or_else(|| Error::no_store(storage.name(), "it is empty"))?;
     report.repairable = recovered.repaired;
     report.discarded_bytes = recovered.discarded_bytes;
-    Catalog::replay(&recovered.edits)
+    VersionSet::replay(&recovered.edits)
 }
 
 fn inspect_table(
@@ -72,14 +72,18 @@ impl TableFiles for OneFile {
     }
 }
 
-fn inspect_logs(storage: &dyn Storage, catalog: &Catalog, report: &mut CheckReport) -> Result<()> {
-    let mut replay = Replay::new(catalog.log_start, catalog.flushed_max());
-    for log in &catalog.logs {
+fn inspect_logs(
+    storage: &dyn Storage,
+    version_set: &VersionSet,
+    report: &mut CheckReport,
+) -> Result<()> {
+    let mut replay = Replay::new(version_set.log_start, version_set.flushed_max());
+    for log in &version_set.logs {
         let file = storage.open(FileId::log(log.file))?;
         replay.log(log.id(), &file, log.through, &mut |_, _| Ok(()))?;
     }
     let replayed = replay.end()?;
-    report.set_aside_bytes += catalog.set_aside_bytes();
+    report.quarantine_bytes += version_set.quarantine_bytes();
     report.log_records += replayed.records;
     report.discarded_bytes += replayed.discarded_bytes;
     Ok(())
@@ -100,20 +104,20 @@ impl CheckReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::ThreadDriver;
+    use crate::executor::ThreadExecutor;
     use crate::storage::Directory;
-    use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
+    use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
     use crate::{Db, Durability, Options};
 
-    fn storage(medium: &FaultMedium) -> Arc<Directory> {
-        Arc::new(Directory::open(Arc::new(medium.clone())).unwrap())
+    fn storage(vfs: &FaultVfs) -> Arc<Directory> {
+        Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap())
     }
 
     /// A store of three tables in level 0, and a log that was not full yet: it has all 3001 rows.
-    fn store() -> FaultMedium {
-        let medium = FaultMedium::new(Arc::new(MemoryMedium::default())).unwrap();
-        let driver = Arc::new(ThreadDriver::new(1));
-        let db = Db::open_storage(storage(&medium), Options::default(), driver).unwrap();
+    fn store() -> FaultVfs {
+        let vfs = FaultVfs::new(Arc::new(MemoryVfs::default())).unwrap();
+        let executor = Arc::new(ThreadExecutor::new(1));
+        let db = Db::open_storage(storage(&vfs), Options::default(), executor).unwrap();
         let rows = db.default_keyspace();
         for table in 0..3 {
             for n in 0..1000u32 {
@@ -123,90 +127,90 @@ mod tests {
         }
         rows.put(b"last", b"in the log", Durability::Sync).unwrap();
         db.close().unwrap();
-        medium
+        vfs
     }
 
-    fn tables(medium: &FaultMedium) -> Vec<String> {
-        medium.list().unwrap().into_iter().filter(|name| name.ends_with(".sst")).collect()
+    fn tables(vfs: &FaultVfs) -> Vec<String> {
+        vfs.list().unwrap().into_iter().filter(|name| name.ends_with(".sst")).collect()
     }
 
     #[test]
     fn a_sound_store_is_read_whole_and_left_as_it_is() {
-        let medium = store();
-        let report = inspect(&*storage(&medium)).unwrap();
+        let vfs = store();
+        let report = inspect(&*storage(&vfs)).unwrap();
         assert_eq!((report.tables, report.entries, report.log_records), (3, 3000, 3001));
         assert_eq!((report.damage, report.repairable), (vec![], vec![]));
-        let again = inspect(&*storage(&medium)).unwrap();
+        let again = inspect(&*storage(&vfs)).unwrap();
         assert_eq!(again.log_records, 3001, "the log was not replayed into a table");
     }
 
     #[test]
     fn damage_that_keeps_the_store_closed_does_not_hide_other_damage() {
-        let medium = store();
-        let tables = tables(&medium);
-        let len = medium.open(&tables[0]).unwrap().len().unwrap();
-        medium.flip(&tables[0], (len - 1) * 8).unwrap();
-        medium.flip(&tables[1], 100 * 8).unwrap();
-        medium.remove(&tables[2]).unwrap();
-        let driver = Arc::new(ThreadDriver::new(1));
+        let vfs = store();
+        let tables = tables(&vfs);
+        let len = vfs.open(&tables[0]).unwrap().len().unwrap();
+        vfs.flip(&tables[0], (len - 1) * 8).unwrap();
+        vfs.flip(&tables[1], 100 * 8).unwrap();
+        vfs.remove(&tables[2]).unwrap();
+        let executor = Arc::new(ThreadExecutor::new(1));
         let options = Options::default();
-        assert!(Db::open_storage(storage(&medium), options, driver).is_err());
+        assert!(Db::open_storage(storage(&vfs), options, executor).is_err());
 
-        let damage = inspect(&*storage(&medium)).unwrap().damage;
+        let damage = inspect(&*storage(&vfs)).unwrap().damage;
         let named: Vec<_> = damage.iter().map(|d| d.file.as_str()).collect();
         assert_eq!(named.len(), 3, "{damage:?}");
         assert!(tables.iter().all(|table| named.contains(&table.as_str())), "{named:?}");
     }
 
-    fn open(medium: &FaultMedium) -> crate::error::Result<Db> {
-        Db::open_storage(storage(medium), Options::default(), Arc::new(ThreadDriver::new(1)))
+    fn open(vfs: &FaultVfs) -> crate::error::Result<Db> {
+        Db::open_storage(storage(vfs), Options::default(), Arc::new(ThreadExecutor::new(1)))
     }
 
     #[test]
     fn damage_to_buffered_writes_of_a_closed_store_is_no_crash() {
         let written = || {
-            let medium = FaultMedium::new(Arc::new(MemoryMedium::default())).unwrap();
-            let db = open(&medium).unwrap();
+            let vfs = FaultVfs::new(Arc::new(MemoryVfs::default())).unwrap();
+            let db = open(&vfs).unwrap();
             for n in 0..100u32 {
                 let rows = db.default_keyspace();
                 rows.put(&n.to_be_bytes(), b"acknowledged", Durability::Buffered).unwrap();
             }
-            (medium, db)
+            (vfs, db)
         };
-        let log = |medium: &FaultMedium| {
-            medium.list().unwrap().into_iter().find(|name| name.ends_with(".log")).unwrap()
+        let log = |vfs: &FaultVfs| {
+            vfs.list().unwrap().into_iter().find(|name| name.ends_with(".log")).unwrap()
         };
-        let (medium, db) = written();
+        let (vfs, db) = written();
         db.close().unwrap();
-        medium.flip(&log(&medium), 40 * 8).unwrap();
-        let report = inspect(&*storage(&medium)).unwrap();
+        vfs.flip(&log(&vfs), 40 * 8).unwrap();
+        let report = inspect(&*storage(&vfs)).unwrap();
         assert_eq!(report.damage.len(), 1, "{report:?}");
-        assert!(matches!(open(&medium), Err(Error::Corrupt(_))));
+        assert!(matches!(open(&vfs), Err(Error::Corrupt(_))));
 
         // A sync leaves its claim, too.
-        let (medium, db) = written();
+        let (vfs, db) = written();
         db.sync().unwrap();
-        medium.flip(&log(&medium), 40 * 8).unwrap();
+        vfs.flip(&log(&vfs), 40 * 8).unwrap();
         assert_eq!(db.check().unwrap().damage.len(), 1);
-        assert_eq!(inspect(&*storage(&medium)).unwrap().damage.len(), 1);
+        assert_eq!(inspect(&*storage(&vfs)).unwrap().damage.len(), 1);
     }
 
     #[test]
     fn what_opening_discards_is_told_by_a_check_before_and_after() {
-        let medium = FaultMedium::new(Arc::new(MemoryMedium::default())).unwrap();
-        let db = open(&medium).unwrap();
+        let vfs = FaultVfs::new(Arc::new(MemoryVfs::default())).unwrap();
+        let db = open(&vfs).unwrap();
         db.default_keyspace().put(b"k", b"v", Durability::Buffered).unwrap();
-        let name = medium.list().unwrap().into_iter().find(|name| name.ends_with(".log")).unwrap();
-        let log = medium.open(&name).unwrap();
+        let name = vfs.list().unwrap().into_iter().find(|name| name.ends_with(".log")).unwrap();
+        let log = vfs.open(&name).unwrap();
         let mut record = [0; 64];
         log.read_at(&mut record, 0).unwrap();
         db.close().unwrap();
         // As a crash may leave it: no claim, and of the record not all.
         log.write_at(&[0; 64], 0).unwrap();
         log.write_at(&record[..33], 0).unwrap();
-        let report = inspect(&*storage(&medium)).unwrap();
+        let report = inspect(&*storage(&vfs)).unwrap();
         assert_eq!((report.damage, report.discarded_bytes), (vec![], 40));
-        let db = open(&medium).unwrap();
+        let db = open(&vfs).unwrap();
         assert_eq!(db.default_keyspace().get(b"k").unwrap(), None);
         assert_eq!(db.check().unwrap().discarded_bytes, 40);
         assert_eq!(db.stats().unwrap().discarded_bytes, 40);
@@ -217,32 +221,32 @@ mod tests {
         let names = store().list().unwrap();
         for name in &names {
             for left in [None, Some(0), Some(1)] {
-                let medium = store();
+                let vfs = store();
                 match left {
-                    None => medium.remove(name).unwrap(),
+                    None => vfs.remove(name).unwrap(),
                     Some(cut) => {
-                        let file = medium.open(name).unwrap();
+                        let file = vfs.open(name).unwrap();
                         file.set_len(cut * (file.len().unwrap() - 1)).unwrap();
                     }
                 }
-                let damaged = inspect(&*storage(&medium)).map_or(true, |r| !r.damage.is_empty());
-                assert_eq!(open(&medium).is_err(), damaged, "{name} {left:?}");
+                let damaged = inspect(&*storage(&vfs)).map_or(true, |r| !r.damage.is_empty());
+                assert_eq!(open(&vfs).is_err(), damaged, "{name} {left:?}");
             }
         }
     }
 
     #[test]
     fn one_damaged_copy_of_the_manifest_is_no_damage_as_opening_repairs_it() {
-        let medium = store();
-        medium.flip("MANIFEST-000001", 40 * 8).unwrap();
-        let report = inspect(&*storage(&medium)).unwrap();
+        let vfs = store();
+        vfs.flip("MANIFEST-000001", 40 * 8).unwrap();
+        let report = inspect(&*storage(&vfs)).unwrap();
         assert_eq!((report.damage.len(), report.repairable.len()), (0, 1));
-        open(&medium).unwrap();
+        open(&vfs).unwrap();
     }
 
     #[test]
     fn an_empty_place_is_no_store() {
-        let medium = FaultMedium::new(Arc::new(MemoryMedium::default())).unwrap();
-        assert!(matches!(inspect(&*storage(&medium)), Err(Error::NoStore(_))));
+        let vfs = FaultVfs::new(Arc::new(MemoryVfs::default())).unwrap();
+        assert!(matches!(inspect(&*storage(&vfs)), Err(Error::NoStore(_))));
     }
 }

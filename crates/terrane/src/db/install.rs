@@ -6,11 +6,11 @@
 //! validator has seen to it that every order is sound. A change of levels installs when nothing
 //! writes into what it shifts.
 //!
-//! Each decides under the state's lock what changes, commits without it (`manifest`), and takes
+//! Each decides under the state's lock what changes, commits without it (`edits`), and takes
 //! effect under it again, in one step.
 
-use super::manifest::Manifest;
-use super::state::{FlushStatus, KeyspaceInner, PendingReshape, State, View};
+use super::edit_lock::EditLock;
+use super::state::{FlushStatus, KeyspaceInner, PendingReshape, State, SuperVersion};
 use super::{Engine, lock};
 use crate::entry::Seq;
 use crate::error::Result;
@@ -20,7 +20,7 @@ use crate::memtable::Memtable;
 use crate::rules::Rule;
 use crate::storage::FileId;
 use crate::sync::atomic::Ordering;
-use crate::version::{Catalog, Change, KeyspaceRecord, LiveTable, Tree};
+use crate::version::{Change, KeyspaceRecord, LiveTable, Tree, VersionSet};
 use crate::wal::erase;
 use std::sync::Arc;
 use terrane_policy::{
@@ -42,19 +42,19 @@ impl Engine {
         if Rule::LogBeforeInstall.holds() && self.log_sync.synced() < through {
             self.sync()?;
         }
-        let manifest = self.manifest()?;
+        let edits = self.lock_edits()?;
         let mut state = lock(&self.state);
         let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
         if let Some(sealed) = queue.iter_mut().find(|s| s.through == through) {
             sealed.status = FlushStatus::Written { plan: plan.clone(), tables };
         }
         drop(state);
-        while self.install_flush(&manifest, id)? {}
+        while self.install_flush(&edits, id)? {}
         Ok(true)
     }
 
     /// Installs the oldest flush of a keyspace if its tables are written.
-    fn install_flush(&self, manifest: &Manifest<'_>, id: KeyspaceId) -> Result<bool> {
+    fn install_flush(&self, edits: &EditLock<'_>, id: KeyspaceId) -> Result<bool> {
         let mut state = lock(&self.state);
         let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
         let written = |s: &super::state::Sealed| matches!(s.status, FlushStatus::Written { .. });
@@ -75,7 +75,7 @@ impl Engine {
         let run = RunId(state.fresh_id());
         let mut changes = vec![Change::Flushed { keyspace: id, through }];
         let retired = self.retire_logs(&mut state, &memtable, &mut changes);
-        let catalog = state.catalog.clone();
+        let version_set = state.version_set.clone();
         drop(state);
         let tables: Vec<_> = opened.iter().map(|t| TableInfo::clone(t.table().info())).collect();
         let added: Vec<_> = tables.iter().map(|info| FileId::table(info.id.0)).collect();
@@ -86,12 +86,12 @@ impl Engine {
             info,
         }));
         let step = Step::Flush { plan: &plan, tables: &tables };
-        changes.extend(remembered(&catalog, &keyspace, step));
-        let prepared = self.prepare(manifest, changes)?;
-        let tree = next_tree(&prepared.catalog, &keyspace, &opened);
+        changes.extend(remembered(&version_set, &keyspace, step));
+        let prepared = self.prepare(edits, changes)?;
+        let tree = next_tree(&prepared.version_set, &keyspace, &opened);
         // Between here and the end the memtable is still the queue's: only seals touch the queue,
         // and they add to its end.
-        let mut state = self.commit_prepared(manifest, prepared, &added, &retired.dropped)?;
+        let mut state = self.commit_prepared(edits, prepared, &added, &retired.dropped)?;
         state.sealed.update(id, |queue| drop(queue.remove(at)));
         state.sealed_logs.drain(..retired.logs);
         show(&state, &keyspace, tree, Some(&memtable));
@@ -109,7 +109,7 @@ impl Engine {
         // Where this fails, the next recovery says that it discards a header, and no more.
         retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
         lock(&self.state).spare_logs.extend(retired.spares);
-        retired.dropped.into_iter().for_each(|file| self.bury(file));
+        retired.dropped.into_iter().for_each(|file| self.mark_obsolete(file));
         Ok(true)
     }
 
@@ -122,11 +122,11 @@ impl Engine {
         group: &Group,
         outputs: &[Arc<LiveTable>],
     ) -> Result<bool> {
-        let manifest = self.manifest()?;
+        let edits = self.lock_edits()?;
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(false) };
         let moved = group.action == Action::Move;
-        let view = keyspace.view.load_full();
-        let inputs = group.inputs.iter().filter_map(|t| view.tree.table(*t));
+        let super_version = keyspace.super_version.load_full();
+        let inputs = group.inputs.iter().filter_map(|t| super_version.tree.table(*t));
         let arriving: Vec<_> = if moved { inputs.collect() } else { outputs.iter().collect() };
         let infos: Vec<_> =
             arriving.into_iter().map(|t| TableInfo::clone(t.table().info())).collect();
@@ -144,22 +144,22 @@ impl Engine {
         let planned = state.compactions.iter().find(|c| c.number == number);
         let planner = planned.and_then(|c| c.planner.clone());
         let ends = planned.is_some_and(|c| c.open.iter().all(|open| open == group));
-        let catalog = state.catalog.clone();
+        let version_set = state.version_set.clone();
         drop(state);
         let own = planner.is_some_and(|p| Arc::ptr_eq(&p, &keyspace.policy.load_full()));
         changes.extend(if own {
-            remembered(&catalog, &keyspace, Step::Group { group, outputs: &infos, ends })
+            remembered(&version_set, &keyspace, Step::Group { group, outputs: &infos, ends })
         } else {
-            not_its_own(&catalog, &keyspace, group, &infos)
+            not_its_own(&version_set, &keyspace, group, &infos)
         });
         let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
-        let prepared = self.prepare(&manifest, changes)?;
-        let tree = next_tree(&prepared.catalog, &keyspace, outputs);
-        let mut state = self.commit_prepared(&manifest, prepared, &added, &dropped)?;
+        let prepared = self.prepare(&edits, changes)?;
+        let tree = next_tree(&prepared.version_set, &keyspace, outputs);
+        let mut state = self.commit_prepared(&edits, prepared, &added, &dropped)?;
 
-        gone.iter().filter_map(|t| view.tree.table(*t)).for_each(|t| t.mark_dropped());
+        gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
         show(&state, &keyspace, tree, None);
         // In the same step as the edit: planners see the outputs in the shape from now on.
         let ended = state.end_group(number, group);
@@ -183,15 +183,15 @@ impl Engine {
     /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
     /// asked for otherwise may have begun since.
     pub(crate) fn install_reshape(&self, id: KeyspaceId) -> Result<()> {
-        let manifest = self.manifest()?;
+        let edits = self.lock_edits()?;
         let state = lock(&self.state);
         // It stays where it is until it is made: its planner is not asked meanwhile.
-        let Some(pending) = state.reshapes.get(&id).cloned() else { return Ok(()) };
-        let (running, catalog) = (state.running(id), state.catalog.clone());
+        let Some(waiter) = state.reshapes.get(&id).cloned() else { return Ok(()) };
+        let (running, version_set) = (state.running(id), state.version_set.clone());
         drop(state);
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(()) };
-        let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = pending;
-        let shape = keyspace.view.load().tree.shape().clone();
+        let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = waiter;
+        let shape = keyspace.super_version.load().tree.shape().clone();
         if let Err(refusal) = validate_reshape(&shape, &running, change) {
             self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
             self.reshape_abandoned(id);
@@ -199,14 +199,14 @@ impl Engine {
         }
         let mut changes = vec![Change::Levels { keyspace: id, change }];
         changes.extend(if Arc::ptr_eq(&planner, &keyspace.policy.load_full()) {
-            remembered(&catalog, &keyspace, Step::Reshape(change))
+            remembered(&version_set, &keyspace, Step::Reshape(change))
         } else {
             let next = terrane_policy::reshape(&shape, change).ok();
-            next.and_then(|next| adopted(&catalog, &keyspace, &next))
+            next.and_then(|next| adopted(&version_set, &keyspace, &next))
         });
-        let prepared = self.prepare(&manifest, changes)?;
-        let tree = next_tree(&prepared.catalog, &keyspace, &[]);
-        let mut state = self.commit_prepared(&manifest, prepared, &[], &[])?;
+        let prepared = self.prepare(&edits, changes)?;
+        let tree = next_tree(&prepared.version_set, &keyspace, &[]);
+        let mut state = self.commit_prepared(&edits, prepared, &[], &[])?;
         show(&state, &keyspace, tree, None);
         state.reshapes.remove(&id);
         state.unplanned.insert(id);
@@ -219,12 +219,12 @@ impl Engine {
 
 /// The keyspace's tree as an edit leaves it.
 pub(super) fn next_tree(
-    catalog: &Catalog,
+    version_set: &VersionSet,
     keyspace: &KeyspaceInner,
     opened: &[Arc<LiveTable>],
 ) -> Option<Arc<Tree>> {
-    let record = catalog.keyspaces.get(&keyspace.id)?;
-    Some(Arc::new(keyspace.view.load().tree.next(record.shape.clone(), opened)))
+    let record = version_set.keyspaces.get(&keyspace.id)?;
+    Some(Arc::new(keyspace.super_version.load().tree.next(record.shape.clone(), opened)))
 }
 
 /// Gives readers the keyspace's new tree, without `flushed`.
@@ -235,16 +235,20 @@ pub(super) fn show(
     flushed: Option<&Arc<Memtable>>,
 ) {
     let Some(tree) = tree else { return };
-    let view = keyspace.view.load_full();
+    let super_version = keyspace.super_version.load_full();
     let stays = |m: &&Arc<Memtable>| flushed.is_none_or(|f| !Arc::ptr_eq(f, m));
-    let sealed = view.sealed.iter().filter(stays).cloned().collect();
-    keyspace.view.store(Arc::new(View { active: view.active.clone(), sealed, tree }));
+    let sealed = super_version.sealed.iter().filter(stays).cloned().collect();
+    keyspace.super_version.store(Arc::new(SuperVersion {
+        active: super_version.active.clone(),
+        sealed,
+        tree,
+    }));
 }
 
 /// What the keyspace's policy remembers once a group is installed that it did not plan, if that
 /// changes. Its memory may be at odds with the shape then, so it starts from the shape alone.
 fn not_its_own(
-    catalog: &Catalog,
+    version_set: &VersionSet,
     keyspace: &KeyspaceInner,
     group: &Group,
     outputs: &[TableInfo],
@@ -252,21 +256,21 @@ fn not_its_own(
     let run = group.destination.run;
     let added = outputs.iter().map(|t| (group.destination.level, run, Arc::new(t.clone())));
     let edit = ShapeEdit { added: added.collect(), dropped: group.inputs.clone() };
-    let before = &catalog.keyspaces.get(&keyspace.id)?.shape;
-    adopted(catalog, keyspace, &terrane_policy::apply(before, &edit).ok()?)
+    let before = &version_set.keyspaces.get(&keyspace.id)?.shape;
+    adopted(version_set, keyspace, &terrane_policy::apply(before, &edit).ok()?)
 }
 
 /// What the keyspace's policy remembers after this step, if that changes.
-fn remembered(catalog: &Catalog, keyspace: &KeyspaceInner, step: Step) -> Option<Change> {
-    let record = catalog.keyspaces.get(&keyspace.id)?;
+fn remembered(version_set: &VersionSet, keyspace: &KeyspaceInner, step: Step) -> Option<Change> {
+    let record = version_set.keyspaces.get(&keyspace.id)?;
     let installed = Installed { before: &record.shape, step };
     let next = keyspace.policy.load().apply(&record.policy_state, &installed);
     memory(record, keyspace.id, next)
 }
 
 /// What the keyspace's policy remembers of a shape that it did not plan, if that changes.
-fn adopted(catalog: &Catalog, keyspace: &KeyspaceInner, shape: &Shape) -> Option<Change> {
-    let record = catalog.keyspaces.get(&keyspace.id)?;
+fn adopted(version_set: &VersionSet, keyspace: &KeyspaceInner, shape: &Shape) -> Option<Change> {
+    let record = version_set.keyspaces.get(&keyspace.id)?;
     memory(record, keyspace.id, keyspace.policy.load().adopt(shape))
 }
 

@@ -90,9 +90,9 @@ impl Drop for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::SliceDriver;
+    use crate::executor::SliceExecutor;
     use crate::storage::Directory;
-    use crate::storage::medium::MemoryMedium;
+    use crate::storage::vfs::MemoryVfs;
     use crate::{Db, Durability};
     use terrane_policy::{PolicyOptions, Tiered};
 
@@ -129,13 +129,13 @@ mod tests {
             memtable_bytes: 64 << 10,
             memory_bytes: 8 << 20,
             cache_bytes: 8 << 20,
-            level0_runs_max: 1000,
+            l0_stop_trigger: 1000,
             policy: PolicyOptions::Tiered(Tiered::default()),
             ..Options::default()
         };
-        let storage = Arc::new(Directory::open(Arc::new(MemoryMedium::new())).unwrap());
-        let driver = Arc::new(SliceDriver::default());
-        let db = Db::open_storage(storage, options.clone(), driver).unwrap();
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let executor = Arc::new(SliceExecutor::default());
+        let db = Db::open_storage(storage, options.clone(), executor).unwrap();
         let rows = db.default_keyspace();
         for n in 0..20_000u32 {
             let value = [n.wrapping_mul(0x9e37_79b9).to_be_bytes(); 25].concat();

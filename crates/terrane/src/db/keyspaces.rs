@@ -16,9 +16,9 @@ impl Engine {
     /// The keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
     ///
     /// # Errors
-    /// A name out of bounds, a failing medium, or a closed store.
+    /// A name out of bounds, a failing file system, or a closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
-        if let Some(id) = self.open_state()?.catalog.find(name) {
+        if let Some(id) = self.open_state()?.version_set.find(name) {
             return Ok(id);
         }
         if name.is_empty() || name.len() > MAX_KEYSPACE_NAME_BYTES {
@@ -28,9 +28,9 @@ impl Engine {
                 format_args!("{} bytes", name.len()),
             ));
         }
-        let manifest = self.manifest()?;
+        let edits = self.lock_edits()?;
         let mut state = lock(&self.state);
-        if let Some(id) = state.catalog.find(name) {
+        if let Some(id) = state.version_set.find(name) {
             return Ok(id);
         }
         let fresh = state.fresh_id();
@@ -40,7 +40,7 @@ impl Engine {
         let policy = policy_json(&self.options.policy);
         let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
         drop(state);
-        let state = self.commit_edit(&manifest, vec![create], &[], &[])?;
+        let state = self.commit_edit(&edits, vec![create], &[], &[])?;
         self.adopt_keyspaces(&state)?;
         Ok(id)
     }
@@ -59,7 +59,7 @@ impl Engine {
     /// Removes a keyspace with all it holds; returns whether there was one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for the default keyspace, or a failing medium.
+    /// [`Error::InvalidArgument`] for the default keyspace, or a failing file system.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         if name == DEFAULT_KEYSPACE {
             return Err(Error::invalid(
@@ -68,13 +68,13 @@ impl Engine {
                 name.to_owned(),
             ));
         }
-        let manifest = self.manifest()?;
-        let Some(id) = lock(&self.state).catalog.find(name) else { return Ok(false) };
+        let edits = self.lock_edits()?;
+        let Some(id) = lock(&self.state).version_set.find(name) else { return Ok(false) };
         let keyspaces = self.keyspaces.load_full();
         let Some(keyspace) = keyspaces.get(&id) else { return Ok(false) };
-        let tree = keyspace.view.load().tree.clone();
+        let tree = keyspace.super_version.load().tree.clone();
         let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
-        drop(self.commit_edit(&manifest, vec![Change::DropKeyspace { id }], &[], &files)?);
+        drop(self.commit_edit(&edits, vec![Change::DropKeyspace { id }], &[], &files)?);
         // No write is under way, whose entries would be added to the memory in use after they were
         // subtracted with their memtable.
         let writer = lock(&self.writer);
@@ -83,10 +83,10 @@ impl Engine {
         let mut left = Keyspaces::clone(&keyspaces);
         left.remove(&id);
         self.keyspaces.store(Arc::new(left));
-        let view = keyspace.view.load_full();
-        let sealed: u64 = view.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
+        let super_version = keyspace.super_version.load_full();
+        let sealed: u64 = super_version.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
         self.sealed_bytes.fetch_sub(sealed, Ordering::Relaxed);
-        let bytes = sealed + view.active.bytes() as u64;
+        let bytes = sealed + super_version.active.bytes() as u64;
         self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
         // No edit will name what their flushes have written.
         for sealed in state.sealed.remove(&id).into_iter().flatten() {
@@ -112,7 +112,7 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn policy(&self, id: KeyspaceId) -> Result<PolicyOptions> {
         let state = lock(&self.state);
-        let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
+        let record = state.version_set.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
         Ok(PolicyOptions::stored(&record.policy).0)
     }
 
@@ -120,20 +120,20 @@ impl Engine {
     /// new policy's plans from disturbing them.
     ///
     /// # Errors
-    /// A parameter outside its range, a keyspace that was dropped, or a failing medium.
+    /// A parameter outside its range, a keyspace that was dropped, or a failing file system.
     pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
         let json = policy_json(policy);
         let built = build_policy(policy)?;
-        let manifest = self.manifest()?;
+        let edits = self.lock_edits()?;
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let keyspace = keyspace.ok_or(Error::Closed(Closed::Keyspace))?;
-        let shape = keyspace.view.load().tree.shape().clone();
+        let shape = keyspace.super_version.load().tree.shape().clone();
         let changes = vec![
             Change::SetPolicy { keyspace: id, policy: json },
             Change::PolicyState { keyspace: id, state: built.adopt(&shape) },
         ];
-        let mut state = self.commit_edit(&manifest, changes, &[], &[])?;
-        keyspace.operations.watch_for(&*built);
+        let mut state = self.commit_edit(&edits, changes, &[], &[])?;
+        keyspace.access_stats.watch_for(&*built);
         keyspace.policy.store(Arc::new(built));
         state.refused.remove(&id);
         state.unplanned.insert(id);

@@ -2,13 +2,13 @@
 //!
 //! A log file is preallocated and serves many logs, one after the other. When the tables hold all
 //! that a log says, the edit that retires it gives its file the next number at once: so a full log
-//! is followed without waiting for the journal. Where there is no spare, a job makes one when the log
+//! is followed without waiting for the manifest. Where there is no spare, a job makes one when the log
 //! is half full. A spare's number is greater than that of every log
 //! in use, and spares are used in order, so that logs are in the order of their numbers. While a
 //! checkpoint or a check reads logs, those that retire are removed instead.
 
 use super::commit::Writer;
-use super::manifest::Manifest;
+use super::edit_lock::EditLock;
 use super::state::{Sealed, SealedLog, SpareLog, State};
 use super::{Engine, lock};
 use crate::entry::Seq;
@@ -33,7 +33,7 @@ pub(super) struct Retired {
     pub dropped: Vec<FileId>,
 }
 
-/// Logs that are read over a while: until this is dropped, none that retires serves again.
+/// Logs that are read over a while: until this is dropped, none that retires is recycled.
 pub(super) struct HeldLogs {
     /// By number.
     pub logs: Vec<HeldLog>,
@@ -82,8 +82,8 @@ impl File for HeldLog {
 
 impl Engine {
     /// Holds the live logs; the last is the one that is appended to. No edit is under way, which
-    /// might have chosen some of them to serve again.
-    pub(super) fn hold_logs(&self, _: &Manifest<'_>, writer: &Writer, state: &State) -> HeldLogs {
+    /// might have chosen some of them to is recycled.
+    pub(super) fn hold_logs(&self, _: &EditLock<'_>, writer: &Writer, state: &State) -> HeldLogs {
         let mut logs = Vec::new();
         for SealedLog { id, file, bytes, last, .. } in &state.sealed_logs {
             let (file, through) = (file.clone(), Some(*last));
@@ -107,12 +107,12 @@ impl Engine {
 
     /// Makes a spare log with room for a record of so many bytes, unless there is one.
     pub(crate) fn add_spare_log(&self, bytes: u64) -> Result<()> {
-        let manifest = self.manifest()?;
+        let edits = self.lock_edits()?;
         let mut state = lock(&self.state);
         if state.spare_logs.first().is_some_and(|spare| spare.capacity >= bytes) {
             return Ok(());
         }
-        let capacity = bytes.max(self.options.log_bytes);
+        let capacity = bytes.max(self.options.wal_file_bytes);
         let number = state.fresh_id();
         // A log of unusual size overtakes the spares: they get new numbers behind it. Meanwhile no
         // writer finds them.
@@ -131,7 +131,7 @@ impl Engine {
         }
         let open = |log: &SpareLog| self.opened(log.number, log.file_number);
         let changes = logs.iter().map(open).collect();
-        let mut state = self.commit_edit(&manifest, changes, &[FileId::log(number)], &[])?;
+        let mut state = self.commit_edit(&edits, changes, &[FileId::log(number)], &[])?;
         // A writer may have given one back meanwhile, which it had before.
         logs.splice(0..0, std::mem::take(&mut state.spare_logs));
         state.spare_logs = logs;
@@ -144,7 +144,7 @@ impl Engine {
         let sealed =
             state.sealed.values().filter_map(|q| q.iter().find(waits)?.memtable.first_seq());
         let keyspaces = self.keyspaces.load();
-        let active = keyspaces.values().filter_map(|k| k.view.load().active.first_seq());
+        let active = keyspaces.values().filter_map(|k| k.super_version.load().active.first_seq());
         sealed.chain(active).min().unwrap_or(Seq::MAX)
     }
 
@@ -173,7 +173,7 @@ impl Engine {
                 state.next_id += 1;
                 changes.push(self.opened(number, log.file_number));
                 let file = log.file.clone();
-                let (file_number, capacity) = (log.file_number, self.options.log_bytes);
+                let (file_number, capacity) = (log.file_number, self.options.wal_file_bytes);
                 retired.spares.push(SpareLog { number, file_number, file, capacity });
             } else {
                 retired.dropped.push(FileId::log(log.file_number));

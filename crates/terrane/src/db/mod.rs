@@ -1,41 +1,44 @@
 //! The engine: one store, opened.
 //!
 //! The engine spawns nothing, reads no clock and draws no random number. Its calls do their work on
-//! the caller's thread; everything else is a *job* that a [driver](crate::driver) runs.
+//! the caller's thread; everything else is a *job* that a [executor](crate::executor) runs.
 //!
-//! * `open` - a store is created, or taken up; `recover` - its logs become memtables again;
-//!   `set_aside` - what a crash left of the records that it took.
+//! * `open` - a store is created, or resumed; `recover` - its logs become memtables again;
+//!   `quarantine` - what a crash left of the records that it took.
 //! * `commit` - a group of batches: one log record, then the memtables, then it is visible.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire; `log_sync` - what of them is
 //!   durable.
-//! * `manifest` - edits are committed, one at a time.
+//! * `edits` - edits are committed, one at a time.
 //! * `install` - flushes and compactions take effect: one edit each.
 //! * `job_memory` - the buffers of jobs, within the memory budget.
 //! * `schedule` - which job is next; `planning` - what planners are told, and what becomes of their
-//!   answers; `operations` - what is asked of a keyspace, counted for them; `pressure` - how near
+//!   answers; `access_stats` - what is asked of a keyspace, counted for them; `backpressure` - how near
 //!   writes are to a stall.
 //! * `reading` - gets, scans and the snapshots they may be held to; `snapshot` is the handle.
 //! * `keyspaces` - they come, go and change their policy.
-//! * `ranges` - compactions and sizes of a range, on demand; `pending` - waiting for these and for
+//! * `ranges` - compactions and sizes of a range, on demand; `waiter` - waiting for these and for
 //!   flushes, or looking in on them.
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened; `waits` - what writes wait for.
-//! * `witness` - what logs say of a journal that has lost its end.
+//! * `witness` - what logs say of a manifest that has lost its end.
 //! * `repair` - what a store that cannot be opened still holds, as a new one.
-//! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a driver.
+//! * `handle` - [`Db`] and [`Keyspace`], which join an engine and a executor.
 //!
-//! **Locks**, in the order in which they are taken: `manifest` (the right to commit an edit, held
-//! over the storage's commit), `writer` (the log and the order of writes), then `state` (the catalog,
+//! **Locks**, in the order in which they are taken: `edits` (the right to commit an edit, held
+//! over the storage's commit), `writer` (the log and the order of writes), then `state` (the version set,
 //! queues, and every change of a view) or the turn of a log's sync. A write takes `writer` and, for
 //! moments, `state`: nobody holds these over a sync (other than a synced write, over its own), an
 //! edit's commit, the removal of a file, or planning. Readers take none: a view is an immutable value
 //! behind an atomic pointer.
 
+mod access_stats;
+mod backpressure;
 mod check;
 mod checkpoint;
 mod commit;
+mod edit_lock;
 mod group;
 mod handle;
 mod inspect;
@@ -44,12 +47,9 @@ mod job_memory;
 mod keyspaces;
 mod log_sync;
 mod logs;
-mod manifest;
 mod open;
-mod operations;
-mod pending;
 mod planning;
-mod pressure;
+mod quarantine;
 mod ranges;
 mod reading;
 mod recover;
@@ -57,45 +57,45 @@ mod recover;
 mod repair;
 mod schedule;
 mod seal;
-mod set_aside;
 mod snapshot;
 mod state;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod waiter;
 mod waits;
 mod witness;
 
+pub use backpressure::Backpressure;
 pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;
 pub use handle::{Db, Keyspace};
 pub use inspect::inspect;
-pub use pending::Pending;
-pub use pressure::Pressure;
 pub use reading::Lookup;
 #[cfg(not(target_arch = "wasm32"))]
 pub use repair::{Salvaged, SalvagedFile, repair};
-pub use schedule::Wanted;
+pub use schedule::JobFilter;
 pub use snapshot::Snapshot;
 pub use stats::{KeyspaceStats, LevelStats, Stats};
+pub use waiter::Waiter;
 pub use waits::{WaitStats, WriteWaits};
 
 pub(crate) use job_memory::{JobMemory, Reservation};
 pub(crate) use open::build_policy;
-pub(crate) use state::View;
+pub(crate) use state::SuperVersion;
 
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
 use crate::options::Options;
-use crate::sorted::SortedMap;
 use crate::storage::{FileId, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
 use crate::table::{BlockCache, Table, TableFiles};
-use crate::version::{Graveyard, LiveTable};
+use crate::vec_map::VecMap;
+use crate::version::{LiveTable, ObsoleteFiles};
 use commit::Writer;
 use log_sync::LogSync;
 use state::{Keyspaces, State};
@@ -103,14 +103,14 @@ use stats::Counters;
 use std::sync::Arc;
 use terrane_policy::TableInfo;
 
-/// One open store. Shared by its callers and its driver.
+/// One open store. Shared by its callers and its executor.
 pub struct Engine {
     options: Options,
     storage: Arc<dyn Storage>,
     files: Arc<dyn TableFiles>,
     cache: Arc<BlockCache>,
     job_memory: Arc<JobMemory>,
-    manifest: Mutex<()>,
+    edit_lock: Mutex<()>,
     writer: Mutex<Writer>,
     log_sync: LogSync,
     state: Mutex<State>,
@@ -118,8 +118,8 @@ pub struct Engine {
     /// Every entry up to here is in a memtable or a table.
     visible: AtomicU64,
     /// The sequences that snapshots hold, with how many hold each.
-    snapshots: Mutex<SortedMap<Seq, usize>>,
-    graveyard: Arc<Graveyard>,
+    snapshots: Mutex<VecMap<Seq, usize>>,
+    obsolete_files: Arc<ObsoleteFiles>,
     counters: Counters,
     /// Memory that all memtables take.
     memtable_bytes: AtomicU64,
@@ -159,25 +159,25 @@ impl Engine {
         Table::new(info, self.files.clone(), self.cache.clone())
     }
 
-    pub(crate) fn graveyard(&self) -> &Arc<Graveyard> {
-        &self.graveyard
+    pub(crate) fn obsolete_files(&self) -> &Arc<ObsoleteFiles> {
+        &self.obsolete_files
     }
 
     /// The tables of all keyspaces, held.
     fn live_tables(&self) -> Vec<Arc<LiveTable>> {
         let mut tables = Vec::new();
         for keyspace in self.keyspaces.load().values() {
-            tables.extend(keyspace.view.load().tree.tables().cloned());
+            tables.extend(keyspace.super_version.load().tree.tables().cloned());
         }
         tables
     }
 
     /// Has a file removed that nothing needs any more.
-    pub(crate) fn bury(&self, file: FileId) {
-        self.graveyard.bury(file);
+    pub(crate) fn mark_obsolete(&self, file: FileId) {
+        self.obsolete_files.mark_obsolete(file);
     }
 
-    /// Whether a commit to the journal failed, so that nobody knows what it holds.
+    /// Whether a commit to the manifest failed, so that nobody knows what it holds.
     pub(crate) fn in_doubt(&self) -> bool {
         lock(&self.state).in_doubt.is_some()
     }
@@ -189,8 +189,8 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn tidy_storage(&self) -> Result<bool> {
-        self.storage.tidy()
+    pub(crate) fn vacuum_storage(&self) -> Result<bool> {
+        self.storage.vacuum()
     }
 
     /// Tells the listener, if there is one; the event is built for it alone.
@@ -203,11 +203,11 @@ impl Engine {
     /// Makes every write durable and takes no more.
     ///
     /// # Errors
-    /// A failing medium, or one that failed before, so that writes which were acknowledged are not
+    /// A failing file system, or one that failed before, so that writes which were acknowledged are not
     /// known to be on it. The store is closed all the same.
     pub fn close(&self) -> Result<()> {
         // An edit that is under way ends first: another may open the store when this returns.
-        let _manifest = lock(&self.manifest);
+        let _edits = lock(&self.edit_lock);
         let mut writer = lock(&self.writer);
         lock(&self.state).closed = true;
         let synced = self.log_sync.sync(&writer.appended(self.log_sync.synced()));

@@ -1,9 +1,9 @@
 //! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
 
+use super::access_stats::AccessStats;
 use super::commit::Writer;
 use super::log_sync::LogSync;
-use super::operations::Operations;
-use super::state::{KeyspaceInner, Keyspaces, SpareLog, State, View};
+use super::state::{KeyspaceInner, Keyspaces, SpareLog, State, SuperVersion};
 use super::stats::Counters;
 use super::witness::check_log_numbers;
 use super::{Engine, JobMemory, lock};
@@ -17,7 +17,7 @@ use crate::sync::ArcSwap;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::table::{BlockCache, Table, TableFiles};
-use crate::version::{Catalog, Change, Graveyard, KeyspaceRecord, LiveTable, Tree};
+use crate::version::{Change, KeyspaceRecord, LiveTable, ObsoleteFiles, Tree, VersionSet};
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, TableId, TableInfo};
 
@@ -30,7 +30,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NoStore`] if there is none and `create` is off; [`Error::InvalidArgument`] if there is
     /// one and `error_if_exists` is on, or for an option out of bounds; [`Error::Corrupt`] for damage;
-    /// [`Error::NewerFormat`]; a failing medium.
+    /// [`Error::NewerFormat`]; a failing file system.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
         options.validate()?;
         let recovered = storage.recover()?;
@@ -50,10 +50,10 @@ impl Engine {
         if let Some(damage) = storage.check_files()?.into_iter().next() {
             return Err(damage.into());
         }
-        let catalog = Catalog::replay(&recovered.edits)?;
-        check_log_numbers(&*storage, &catalog)?;
+        let version_set = VersionSet::replay(&recovered.edits)?;
+        check_log_numbers(&*storage, &version_set)?;
         storage.resume()?;
-        let engine = Engine::assemble(storage, options, catalog)?;
+        let engine = Engine::assemble(storage, options, version_set)?;
         if fresh {
             engine.create()?;
         } else {
@@ -62,30 +62,34 @@ impl Engine {
         Ok(Arc::new(engine))
     }
 
-    /// An engine over `catalog`, with no log yet.
-    fn assemble(storage: Arc<dyn Storage>, options: Options, catalog: Catalog) -> Result<Engine> {
+    /// An engine over `version_set`, with no log yet.
+    fn assemble(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        version_set: VersionSet,
+    ) -> Result<Engine> {
         let cache = Arc::new(BlockCache::new(options.cache_share(0)));
         let files: Arc<dyn TableFiles> = Arc::new(Files(storage.clone()));
         let work = Arc::new(AtomicBool::new(true));
-        let graveyard = Arc::new(Graveyard::new(work.clone()));
+        let obsolete_files = Arc::new(ObsoleteFiles::new(work.clone()));
         let mut keyspaces = Keyspaces::default();
-        for (&id, record) in catalog.keyspaces.iter() {
+        for (&id, record) in version_set.keyspaces.iter() {
             let live = |info: &Arc<TableInfo>| {
                 let table = Table::new(info.clone(), files.clone(), cache.clone());
-                LiveTable::new(table, graveyard.clone())
+                LiveTable::new(table, obsolete_files.clone())
             };
             let tables: Vec<_> = record.shape.tables().map(|(.., info)| live(info)).collect();
             let tree = Tree::default().next(record.shape.clone(), &tables);
             keyspaces.insert(id, Arc::new(keyspace(id, record, tree, options.memtable())?));
         }
         let state = State {
-            next_id: catalog.next_id,
+            next_id: version_set.next_id,
             unplanned: keyspaces.keys().copied().collect(),
-            catalog,
+            version_set,
             ..State::default()
         };
         Ok(Engine {
-            manifest: Mutex::default(),
+            edit_lock: Mutex::default(),
             writer: Mutex::new(Writer::idle()),
             log_sync: LogSync::new(),
             state: Mutex::new(state),
@@ -96,7 +100,7 @@ impl Engine {
             memtable_bytes: AtomicU64::new(0),
             sealed_bytes: AtomicU64::new(0),
             work,
-            graveyard,
+            obsolete_files,
             job_memory: JobMemory::new(&options, cache.clone()),
             files,
             cache,
@@ -111,7 +115,7 @@ impl Engine {
         let mut state = lock(&self.state);
         state.next_id = 1;
         let number = state.fresh_id();
-        let file = self.storage.create(FileId::log(number), self.options.log_bytes)?;
+        let file = self.storage.create(FileId::log(number), self.options.wal_file_bytes)?;
         let name = DEFAULT_KEYSPACE.to_owned();
         let changes = vec![
             Change::CreateKeyspace { id: DEFAULT_ID, name, policy },
@@ -119,17 +123,17 @@ impl Engine {
             self.opened(number, number),
         ];
         drop(state);
-        let state = self.commit_edit(&self.manifest()?, changes, &[FileId::log(number)], &[])?;
+        let state = self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
         self.adopt_keyspaces(&state)?;
         drop(state);
-        let capacity = self.options.log_bytes;
+        let capacity = self.options.wal_file_bytes;
         self.begin_log(SpareLog { number, file_number: number, file, capacity }, 1, 0)
     }
 
-    /// Makes the keyspaces that the catalog has and the engine has not.
+    /// Makes the keyspaces that the version set has and the engine has not.
     pub(super) fn adopt_keyspaces(&self, state: &State) -> Result<()> {
         let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
-        for (&id, record) in &state.catalog.keyspaces {
+        for (&id, record) in &state.version_set.keyspaces {
             if !keyspaces.contains_key(&id) {
                 let active = self.options.memtable();
                 let keyspace = keyspace(id, record, Tree::default(), active)?;
@@ -164,21 +168,22 @@ fn keyspace(
     active: Memtable,
 ) -> Result<KeyspaceInner> {
     let active = Arc::new(active);
-    let view = View { active, sealed: Vec::new(), tree: Arc::new(tree) };
+    let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };
     let policy = build_policy(&PolicyOptions::stored(&record.policy).0)?;
-    let operations = Operations::of(&*policy);
-    let (policy, view) = (ArcSwap::from_pointee(policy), ArcSwap::from_pointee(view));
+    let access_stats = AccessStats::of(&*policy);
+    let (policy, super_version) =
+        (ArcSwap::from_pointee(policy), ArcSwap::from_pointee(super_version));
     Ok(KeyspaceInner {
         id,
         name: record.name.clone(),
         policy,
-        view,
-        operations,
+        super_version,
+        access_stats,
         histograms: Mutex::default(),
     })
 }
 
-/// The options of a policy as the catalog keeps them.
+/// The options of a policy as the version set keeps them.
 pub(super) fn policy_json(policy: &PolicyOptions) -> String {
     serde_json::to_string(policy).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 //!
 //! 1. A planner is told the shape, what it remembers, what runs and what was asked of the keyspace, as
 //!    all of it is at one moment. It is asked with no lock held, one planner at a time.
-//! 2. Its answer is admitted, refused or replaced as `terrane_policy::asking` says. If the tree has
+//! 2. Its answer is admitted, refused or replaced as `terrane_policy::request` says. If the tree has
 //!    changed meanwhile the validator is asked once more; where the plan fits no more it is dropped
 //!    and the planner asked again.
 //! 3. The groups of a compaction wait for jobs. A change of levels is one job, and until that is
@@ -18,12 +18,12 @@ use crate::memtable::Memtable;
 use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{
-    Answer, Compaction, Destination, FlushPlan, KeySample, Observed, Plan, Planning, Policy, RunId,
-    Running, Sequence, TableInfo, ask, validate_flush, validate_plan,
+    Compaction, Destination, FlushPlan, KeySample, Observed, Plan, PlanContext, Policy, Proposal,
+    RunId, Running, Sequence, TableInfo, propose, validate_flush, validate_plan,
 };
 
 /// A keyspace's planner, about to be asked: what it is told, as it was at one moment.
-pub(super) struct Asking {
+pub(super) struct PlanRequest {
     keyspace: Arc<KeyspaceInner>,
     policy: Arc<Box<dyn Policy>>,
     tree: Arc<Tree>,
@@ -77,7 +77,7 @@ impl Histograms {
 
 impl Engine {
     /// Takes the turn to ask the next planner, if one is to be asked and no other is.
-    pub(super) fn next_asking(&self, state: &mut State) -> Option<Asking> {
+    pub(super) fn next_plan_request(&self, state: &mut State) -> Option<PlanRequest> {
         while !state.planning {
             // In turn, so that one whose planner always has a plan puts no other off.
             let mut ids: Vec<_> = state.unplanned.iter().copied().collect();
@@ -91,13 +91,13 @@ impl Engine {
                 continue;
             }
             state.planning = true;
-            let tree = keyspace.view.load().tree.clone();
-            let record = state.catalog.keyspaces.get(&id);
-            return Some(Asking {
+            let tree = keyspace.super_version.load().tree.clone();
+            let record = state.version_set.keyspaces.get(&id);
+            return Some(PlanRequest {
                 policy: keyspace.policy.load_full(),
                 remembered: record.map_or_else(Vec::new, |record| record.policy_state.clone()),
                 running: state.running(id),
-                observed: keyspace.operations.observed(&tree),
+                observed: keyspace.access_stats.observed(&tree),
                 fresh: RunId(state.next_id),
                 refused: state.refused.get(&id).copied().unwrap_or(0),
                 begun: state.begun,
@@ -108,25 +108,25 @@ impl Engine {
         None
     }
 
-    /// Asks a planner once, with no lock held, and acts on what it says; answers a job that is to
+    /// Asks a planner once, with no lock held, and acts on what it says; returns a job that is to
     /// be done at once.
-    pub(super) fn ask(&self, asking: Asking) -> Option<Work> {
+    pub(super) fn propose(&self, request: PlanRequest) -> Option<Work> {
         let turn = Turn(self);
-        let Asking { keyspace, policy, tree, running, observed, fresh, .. } = &asking;
+        let PlanRequest { keyspace, policy, tree, running, observed, fresh, .. } = &request;
         let (id, fresh) = (keyspace.id, *fresh);
-        let mut refused = asking.refused;
+        let mut refused = request.refused;
         if policy.reads_histograms() {
             lock(&keyspace.histograms).learn(tree);
         }
-        let planning = Planning {
+        let planning = PlanContext {
             shape: tree.shape(),
-            state: &asking.remembered,
+            state: &request.remembered,
             running,
             observed,
-            level0_runs_max: self.options.level0_runs_max,
+            l0_stop_trigger: self.options.l0_stop_trigger,
             fresh,
         };
-        let answer = ask(&***policy, &planning, &mut refused);
+        let answer = propose(&***policy, &planning, &mut refused);
         drop(turn);
         let mut state = lock(&self.state);
         if refused == 0 {
@@ -136,23 +136,23 @@ impl Engine {
         }
         state.planner_asked(id);
         let (mut plan, own) = match answer {
-            Answer::Nothing => return None,
-            Answer::Refused(refusal) => {
+            Proposal::Nothing => return None,
+            Proposal::Refused(refusal) => {
                 state.unplanned.insert(id);
                 self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
                 return None;
             }
-            Answer::Plan { plan, own } => (plan, own),
+            Proposal::Plan { plan, own } => (plan, own),
         };
         state.unplanned.insert(id);
         if let Plan::Compact(compaction) = &mut plan {
             rename(compaction, fresh, RunId(state.next_id));
         }
-        if !self.still_fits(&state, &asking, &plan) {
+        if !self.still_fits(&state, &request, &plan) {
             return None;
         }
-        let Asking { keyspace, policy, tree, observed, .. } = asking;
-        keyspace.operations.told(&observed, &tree);
+        let PlanRequest { keyspace, policy, tree, observed, .. } = request;
+        keyspace.access_stats.told(&observed, &tree);
         match plan {
             Plan::Compact(compaction) => {
                 self.begin(&mut state, id, compaction, own.then_some(policy), observed);
@@ -167,18 +167,18 @@ impl Engine {
 
     /// Whether a plan fits what the store is by now. While its planner was asked flushes and groups
     /// may have been installed and other compactions begun.
-    fn still_fits(&self, state: &State, asking: &Asking, plan: &Plan) -> bool {
-        let id = asking.keyspace.id;
+    fn still_fits(&self, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
+        let id = request.keyspace.id;
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return false };
-        if !Arc::ptr_eq(&keyspace.policy.load_full(), &asking.policy) {
+        if !Arc::ptr_eq(&keyspace.policy.load_full(), &request.policy) {
             return false;
         }
-        let tree = keyspace.view.load().tree.clone();
-        (Arc::ptr_eq(&tree, &asking.tree) && state.begun == asking.begun)
+        let tree = keyspace.super_version.load().tree.clone();
+        (Arc::ptr_eq(&tree, &request.tree) && state.begun == request.begun)
             || validate_plan(tree.shape(), &state.running(id), plan).is_ok()
     }
 
-    /// Makes a plan that was admitted ready for jobs; answers its number. `planner` made it, or
+    /// Makes a plan that was admitted ready for jobs; returns its number. `planner` made it, or
     /// nobody who remembers.
     pub(super) fn begin(
         &self,
@@ -227,17 +227,17 @@ impl Engine {
         let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
         let sealed = KeySample { entries, bytes, keys: memtable.sample() };
         let state = lock(&self.state);
-        let Some(record) = state.catalog.keyspaces.get(&id).cloned() else {
+        let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
             return FlushPlan::default();
         };
         let (running, fresh) = (state.running(id), RunId(state.next_id));
         drop(state);
-        let planning = Planning {
+        let planning = PlanContext {
             shape: &record.shape,
             state: &record.policy_state,
             running: &running,
-            observed: &keyspace.operations.observed(&keyspace.view.load().tree),
-            level0_runs_max: self.options.level0_runs_max,
+            observed: &keyspace.access_stats.observed(&keyspace.super_version.load().tree),
+            l0_stop_trigger: self.options.l0_stop_trigger,
             fresh,
         };
         let plan = policy.flush(&planning, &sealed);

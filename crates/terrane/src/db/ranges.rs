@@ -33,7 +33,7 @@ pub(super) struct Seeking {
     through: Seq,
     before: TableId,
     end: Option<Vec<u8>>,
-    table_bytes: u64,
+    target_file_bytes: u64,
     tree: Arc<Tree>,
 }
 
@@ -41,24 +41,24 @@ impl Engine {
     /// About how many bytes of tables hold the keys of a range.
     ///
     /// # Errors
-    /// A keyspace that was dropped; damage or a failing medium, as tables are asked how their bytes
+    /// A keyspace that was dropped; damage or a failing file system, as tables are asked how their bytes
     /// spread.
     pub fn approximate_size(&self, keyspace: KeyspaceId, range: &Range) -> Result<u64> {
         let keyspaces = self.keyspaces.load();
         let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
-        let tree = keyspace.view.load().tree.clone();
+        let tree = keyspace.super_version.load().tree.clone();
         tree.approximate_size(range)
     }
 
-    /// Has a range made compact, with what was written through that sequence; answers the number of
+    /// Has a range made compact, with what was written through that sequence; returns the number of
     /// the request.
     pub(super) fn request_range(&self, id: KeyspaceId, range: Range, through: Seq) -> Result<u64> {
         let mut state = self.open_state()?;
         state.failed = None;
-        let record = state.catalog.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
-        let table_bytes = PolicyOptions::stored(&record.policy).0.table_bytes();
-        let table_bytes =
-            table_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
+        let record = state.version_set.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
+        let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
+        let target_file_bytes =
+            target_file_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
         let number = state.fresh_id();
         state.ranges.push(RangeRequest {
             number,
@@ -67,7 +67,7 @@ impl Engine {
             through,
             before: TableId(number),
             end: None,
-            table_bytes,
+            target_file_bytes,
             stage: Stage::Waits,
         });
         drop(state);
@@ -107,7 +107,7 @@ impl Engine {
             };
             may && !reshapes.contains_key(&request.keyspace)
         })?;
-        let tree = self.keyspaces.load().get(&request.keyspace)?.view.load().tree.clone();
+        let tree = self.keyspaces.load().get(&request.keyspace)?.super_version.load().tree.clone();
         request.stage = Stage::Sought;
         Some(Seeking {
             number: request.number,
@@ -116,14 +116,14 @@ impl Engine {
             through: request.through,
             before: request.before,
             end: request.end.clone(),
-            table_bytes: request.table_bytes,
+            target_file_bytes: request.target_file_bytes,
             tree,
         })
     }
 
     /// Finds the next slice of a range, with no lock held, and begins its compaction.
     pub(super) fn slice(&self, seeking: Seeking) {
-        let Seeking { number, keyspace: id, range, tree, table_bytes, .. } = seeking;
+        let Seeking { number, keyspace: id, range, tree, target_file_bytes, .. } = seeking;
         let next = next_slice(
             tree.shape(),
             &Slicing {
@@ -132,8 +132,8 @@ impl Engine {
                 through: seeking.through,
                 before: seeking.before,
                 end: seeking.end.as_deref(),
-                slice_bytes: table_bytes.saturating_mul(SLICE_TABLES),
-                table_bytes,
+                slice_bytes: target_file_bytes.saturating_mul(SLICE_TABLES),
+                target_file_bytes,
             },
         );
         let mut state = lock(&self.state);
@@ -149,7 +149,7 @@ impl Engine {
             Slice::Merge(compaction) => (compaction, None),
         };
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return };
-        let now = keyspace.view.load().tree.clone();
+        let now = keyspace.super_version.load().tree.clone();
         let running = state.running(id);
         let (stage, end) = match validate(now.shape(), &running, &compaction) {
             Ok(()) => {

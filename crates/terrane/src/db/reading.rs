@@ -1,11 +1,11 @@
 //! Reading: gets, scans, their traces, and the snapshots that merges must respect.
 
-use super::state::{KeyspaceInner, View};
+use super::state::{KeyspaceInner, SuperVersion};
 use super::{Engine, lock};
 use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
 use crate::error::{Closed, Error, Result};
 use crate::keyspace::KeyspaceId;
-use crate::read::{Observer, Range, ReadCounters, Source, Trace, Walk, known_kind};
+use crate::read::{MvccCursor, Range, ReadCounters, ReadTracer, Source, Trace, known_kind};
 use crate::scan::Cursor;
 use crate::sync::atomic::Ordering;
 use crate::table::{Access, key_hash};
@@ -25,15 +25,15 @@ impl Engine {
     ///
     /// The view comes first: it pins everything that is visible by then, so no merge can take a
     /// version away between the two.
-    fn view(&self, keyspace: &KeyspaceInner, at: Option<Seq>) -> (Arc<View>, Seq) {
-        let view = keyspace.view.load_full();
-        (view, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire)))
+    fn super_version(&self, keyspace: &KeyspaceInner, at: Option<Seq>) -> (Arc<SuperVersion>, Seq) {
+        let super_version = keyspace.super_version.load_full();
+        (super_version, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire)))
     }
 
     /// The value of a key, now or at a snapshot's sequence.
     ///
     /// # Errors
-    /// Damage, a failing medium, or a keyspace that was dropped.
+    /// Damage, a failing file system, or a keyspace that was dropped.
     pub fn get(
         &self,
         keyspace: KeyspaceId,
@@ -53,12 +53,12 @@ impl Engine {
         key: &[u8],
         at: Option<Seq>,
     ) -> Result<(Option<Vec<u8>>, Trace)> {
-        let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
-        let mut observer = Observer::tracing();
+        let (super_version, seq) = self.super_version(&*self.keyspace(keyspace)?, at);
+        let mut tracer = ReadTracer::tracing();
         let mut value = Vec::new();
-        let found = search(&view, key, seq, false, &mut value, &mut observer)?;
+        let found = search(&super_version, key, seq, false, &mut value, &mut tracer)?;
         let mut trace = Trace::at(seq);
-        trace.append(observer);
+        trace.append(tracer);
         Ok((found.then_some(value), trace))
     }
 
@@ -82,12 +82,18 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn lookup(&self, keyspace: KeyspaceId, keys: usize, at: Option<Seq>) -> Result<Lookup<'_>> {
         let keyspace = self.keyspace(keyspace)?;
-        if keyspace.operations.looked_up(keys) {
+        if keyspace.access_stats.looked_up(keys) {
             self.work_came();
         }
-        let watched = keyspace.operations.watched();
-        let (view, seq) = self.view(&keyspace, at);
-        Ok(Lookup { view, seq, watched, observer: Observer::default(), sums: &self.counters.gets })
+        let watched = keyspace.access_stats.watched();
+        let (super_version, seq) = self.super_version(&keyspace, at);
+        Ok(Lookup {
+            super_version,
+            seq,
+            watched,
+            tracer: ReadTracer::default(),
+            sums: &self.counters.gets,
+        })
     }
 
     /// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
@@ -96,17 +102,17 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn cursor(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Cursor> {
         let keyspace = self.keyspace(keyspace)?;
-        keyspace.operations.scanned();
-        let (view, seq) = self.view(&keyspace, at);
-        let counting = || Observer::adding_to(self.counters.scans.clone());
-        Ok(Cursor::new(walk(&view, range, seq, counting), view))
+        keyspace.access_stats.scanned();
+        let (super_version, seq) = self.super_version(&keyspace, at);
+        let counting = || ReadTracer::adding_to(self.counters.scans.clone());
+        Ok(Cursor::new(mvcc_cursor(&super_version, range, seq, counting), super_version))
     }
 
     /// What a scan does to show its first row, or its last where `reverse`: where each memtable and
     /// run comes to stand, and the blocks that are read for it.
     ///
     /// # Errors
-    /// Damage, a failing medium, or a keyspace that was dropped.
+    /// Damage, a failing file system, or a keyspace that was dropped.
     pub fn trace_seek(
         &self,
         keyspace: KeyspaceId,
@@ -114,14 +120,14 @@ impl Engine {
         reverse: bool,
         at: Option<Seq>,
     ) -> Result<Trace> {
-        let (view, seq) = self.view(&*self.keyspace(keyspace)?, at);
-        let mut walk = walk(&view, range, seq, Observer::tracing);
+        let (super_version, seq) = self.super_version(&*self.keyspace(keyspace)?, at);
+        let mut mvcc_cursor = mvcc_cursor(&super_version, range, seq, ReadTracer::tracing);
         if reverse {
-            walk.prev()?
+            mvcc_cursor.prev()?
         } else {
-            walk.next()?
+            mvcc_cursor.next()?
         };
-        let mut parts = walk.into_observers();
+        let mut parts = mvcc_cursor.into_tracers();
         let row = parts.next();
         let mut trace = Trace::at(seq);
         parts.chain(row).for_each(|part| trace.append(part));
@@ -164,10 +170,10 @@ impl Engine {
 /// Looks up keys of one keyspace, all at one moment. It keeps what it may read from being removed:
 /// let it go soon.
 pub struct Lookup<'a> {
-    view: Arc<View>,
+    super_version: Arc<SuperVersion>,
     seq: Seq,
     watched: bool,
-    observer: Observer,
+    tracer: ReadTracer,
     /// Where what was counted is added at the end.
     sums: &'a ReadCounters,
 }
@@ -176,7 +182,7 @@ impl Lookup<'_> {
     /// The value of a key.
     ///
     /// # Errors
-    /// Damage, or a failing medium.
+    /// Damage, or a failing file system.
     pub fn get(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let mut value = Vec::new();
         Ok(self.get_into(key.as_ref(), &mut value)?.then_some(value))
@@ -186,10 +192,10 @@ impl Lookup<'_> {
     /// there is one.
     ///
     /// # Errors
-    /// Damage, or a failing medium; `out` is as it was then.
+    /// Damage, or a failing file system; `out` is as it was then.
     pub fn get_into(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let before = out.len();
-        let found = search(&self.view, key, self.seq, self.watched, out, &mut self.observer);
+        let found = search(&self.super_version, key, self.seq, self.watched, out, &mut self.tracer);
         if !matches!(found, Ok(true)) {
             // An entry that is no put may have bytes all the same.
             out.truncate(before);
@@ -200,34 +206,34 @@ impl Lookup<'_> {
 
 impl Drop for Lookup<'_> {
     fn drop(&mut self) {
-        self.sums.add(self.observer.counts());
+        self.sums.add(self.tracer.counts());
     }
 }
 
 /// Appends the value of a key in a view to `out`, that of the newest version at or below `seq`;
 /// returns whether there is one.
 fn search(
-    view: &View,
+    super_version: &SuperVersion,
     key: &[u8],
     seq: Seq,
     watched: bool,
     out: &mut Vec<u8>,
-    observer: &mut Observer,
+    tracer: &mut ReadTracer,
 ) -> Result<bool> {
     let hash = key_hash(key);
-    for (place, memtable) in view.memtables().enumerate() {
-        observer.memtable(place);
+    for (place, memtable) in super_version.memtables().enumerate() {
+        tracer.memtable(place);
         if memtable.may_contain(hash)
             && let Some((tag, value)) = memtable.get(key, seq)
         {
-            observer.found(tag, value.len());
+            tracer.found(tag, value.len());
             out.extend_from_slice(value);
             return is_put(tag);
         }
-        observer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
+        tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
-    observer.tables();
-    match view.tree.get(key, hash, seq, watched, out, observer)? {
+    tracer.tables();
+    match super_version.tree.get(key, hash, seq, watched, out, tracer)? {
         Some(tag) => is_put(tag),
         None => Ok(false),
     }
@@ -237,15 +243,20 @@ fn is_put(tag: Tag) -> Result<bool> {
     Ok(known_kind(tag)? == Kind::Put)
 }
 
-/// A walk over a view, with an observer for each part.
-fn walk(view: &View, range: Range, seq: Seq, observer: impl Fn() -> Observer) -> Walk {
-    let memtables = view.memtables().enumerate().map(|(place, memtable)| {
-        let mut observer = observer();
-        observer.memtable(place);
-        Source::Memtable(memtable.cursor(), observer)
+/// A walk over a view, with an read tracer for each part.
+fn mvcc_cursor(
+    super_version: &SuperVersion,
+    range: Range,
+    seq: Seq,
+    tracer: impl Fn() -> ReadTracer,
+) -> MvccCursor {
+    let memtables = super_version.memtables().enumerate().map(|(place, memtable)| {
+        let mut tracer = tracer();
+        tracer.memtable(place);
+        Source::Memtable(memtable.cursor(), tracer)
     });
-    let runs = view.tree.cursors(Access::Random, &observer);
+    let runs = super_version.tree.cursors(Access::Random, &tracer);
     let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
-    let whole = observer();
-    Walk::new(sources, range, seq, whole)
+    let whole = tracer();
+    MvccCursor::new(sources, range, seq, whole)
 }

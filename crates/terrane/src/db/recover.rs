@@ -1,6 +1,6 @@
 //! Recovery: what was promised is there again, and writes go on where they ended.
 //!
-//! 1. Read the journal into the catalog. Every table that it names must be there with its length; it
+//! 1. Read the manifest into the version set. Every table that it names must be there with its length; it
 //!    is opened, and so verified, when it is first used.
 //! 2. Replay the live logs into memtables, leaving out what tables hold already. The last of each
 //!    keyspace takes writes again, older ones wait for their flush.
@@ -10,13 +10,13 @@
 //!    in the midst of recovery is repaired by recovering again, and a full disk is no hindrance.
 //! 5. If the crash took something from that log, it is *sealed* like the full ones before it: writes
 //!    go on in a spare one, or a new one. What is left of the records that are lost is copied first
-//!    ([`set_aside`](super::set_aside)), since the file will serve again.
+//!    ([`quarantine`](super::set_aside)), since the file will is recycled.
 //! 6. Where there is no room for that, the store opens all the same, to be read: the memtables are
 //!    shown, the logs stay as they are, and no write is taken until it is opened again with room. A
 //!    read-only store stops before step 3.
 
 use super::commit::Writer;
-use super::state::{SealedLog, SpareLog, View};
+use super::state::{SealedLog, SpareLog, SuperVersion};
 use super::{Engine, lock};
 use crate::batch;
 use crate::entry::{Seq, Tag};
@@ -24,16 +24,16 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
-use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::{File, FileId, Recovered};
 use crate::sync::atomic::Ordering;
-use crate::version::{Catalog, LogRecord};
+use crate::vec_map::{VecMap, VecSet};
+use crate::version::{LogRecord, VersionSet};
 use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
 use std::sync::Arc;
 use terrane_policy::PolicyOptions;
 
 /// What the logs held: of each keyspace memtables, the oldest first. The last is being filled.
-type Memtables = SortedMap<KeyspaceId, Vec<Arc<Memtable>>>;
+type Memtables = VecMap<KeyspaceId, Vec<Arc<Memtable>>>;
 
 /// A live log that was replayed.
 #[derive(Clone)]
@@ -75,21 +75,21 @@ impl Engine {
         let mut state = lock(&self.state);
         let forgotten = state.resume_compactions(&self.keyspaces.load());
         state.repairable.clone_from(&recovered.repaired);
-        let catalog = state.catalog.clone();
+        let version_set = state.version_set.clone();
         drop(state);
-        for (&keyspace, record) in &catalog.keyspaces {
+        for (&keyspace, record) in &version_set.keyspaces {
             let (policy, problems) = PolicyOptions::stored(&record.policy);
             if !problems.is_empty() {
                 self.emit(|| Event::PolicyAdjusted { keyspace, policy, problems });
             }
         }
         let mut memtables = Memtables::default();
-        let mut replay = Replay::new(catalog.log_start, catalog.flushed_max());
+        let mut replay = Replay::new(version_set.log_start, version_set.flushed_max());
         let mut logs = Vec::new();
-        for &record in &catalog.logs {
+        for &record in &version_set.logs {
             let file = self.storage.open(FileId::log(record.file))?;
             let found = replay.log(record.id(), &file, record.through, &mut |seq, batch| {
-                self.replay_batch(&catalog, &mut memtables, seq, batch)
+                self.replay_batch(&version_set, &mut memtables, seq, batch)
             })?;
             logs.push(LiveLog { record, len: file.len()?, file, found });
         }
@@ -110,11 +110,11 @@ impl Engine {
             self.log_sync.advance(done.next - 1);
             return Ok(());
         }
-        // A journal with damage or a torn end is begun anew by the next commit.
+        // A manifest with damage or a torn end is begun again by the next commit.
         let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
         let tidied = if irregular || !forgotten.is_empty() {
-            let manifest = self.manifest();
-            manifest.and_then(|m| {
+            let edits = self.lock_edits();
+            edits.and_then(|m| {
                 self.commit_edit(&m, forgotten, &[], &[]).map(|mut state| state.repairable.clear())
             })
         } else {
@@ -143,7 +143,7 @@ impl Engine {
     /// Brings one batch's entries back, those that no table holds.
     fn replay_batch(
         &self,
-        catalog: &Catalog,
+        version_set: &VersionSet,
         memtables: &mut Memtables,
         seq: Seq,
         batch: &[u8],
@@ -152,7 +152,7 @@ impl Engine {
         for entry in batch::decode(batch) {
             let (kind, id, key, value) = entry.map_err(|damage| damage.within("log", 0))?;
             // A keyspace that was dropped has no record, and its entries go with it.
-            let Some(record) = catalog.keyspaces.get(&id) else { continue };
+            let Some(record) = version_set.keyspaces.get(&id) else { continue };
             if seq <= record.flushed {
                 continue;
             }
@@ -186,10 +186,10 @@ impl Engine {
         for (id, keyspace) in self.keyspaces.load().iter() {
             let list = memtables.get(id).map_or(&[][..], Vec::as_slice);
             for (n, memtable) in list.iter().enumerate() {
-                let view = keyspace.view.load_full();
-                let (sealed, tree) = (view.sealed.clone(), view.tree.clone());
+                let super_version = keyspace.super_version.load_full();
+                let (sealed, tree) = (super_version.sealed.clone(), super_version.tree.clone());
                 let active = memtable.clone();
-                keyspace.view.store(Arc::new(View { active, sealed, tree }));
+                keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
                 self.memtable_bytes.fetch_add(memtable.bytes() as u64, Ordering::Relaxed);
                 if n + 1 < list.len()
                     && let Some(through) = memtable.last_seq()
@@ -206,13 +206,13 @@ impl Engine {
             write_again(log.record.id(), &*log.file, log.found, claim)?;
         }
 
-        // Logs of an unusual size, or those of the store that this is a copy of, do not serve again.
-        let (salt, usual_bytes) = (self.storage.id().salt(), self.options.log_bytes);
+        // Logs of an unusual size, or those of the store that this is a copy of, do not is recycled.
+        let (salt, usual_bytes) = (self.storage.id().salt(), self.options.wal_file_bytes);
         let is_usual = |log: &LiveLog| log.record.salt == salt && log.len == usual_bytes;
         let used = logs.iter().rposition(|log| log.is_used() || !is_usual(log));
         let spares = logs.split_off(used.map_or(0, |last| last + 1));
         let resumed = logs.pop_if(|log| log.record.salt == salt && log.is_open());
-        self.set_aside(&logs)?;
+        self.quarantine(&logs)?;
         let sealed = logs.into_iter().map(|log| {
             let reusable = is_usual(&log);
             log.sealed(reusable)
@@ -249,7 +249,7 @@ impl Engine {
     /// Makes `log`, an empty one, the one that takes the next record.
     pub(super) fn begin_log(&self, log: SpareLog, next: Seq, claim: Seq) -> Result<()> {
         let id = self.log_id(log.number);
-        let reusable = log.capacity == self.options.log_bytes;
+        let reusable = log.capacity == self.options.wal_file_bytes;
         let writing = LogWriter::begin(log.file, id, log.capacity)?;
         self.start_log(Writer::appending(writing, log.file_number, reusable, next, claim));
         Ok(())
@@ -263,11 +263,11 @@ impl Engine {
     /// Removes the files of a beginning that had no room: those that no edit names, but for the orphans
     /// that the storage keeps. What was left over before, it has removed.
     fn remove_strays(&self) -> Result<()> {
-        let catalog = lock(&self.state).catalog.clone();
-        let mut named: SortedSet<FileId> = SortedSet::default();
-        named.extend(catalog.tables().iter().map(|info| FileId::table(info.id.0)));
-        named.extend(catalog.logs.iter().map(|log| FileId::log(log.file)));
-        named.extend(catalog.set_aside.iter().map(|kept| FileId::log(kept.file)));
+        let version_set = lock(&self.state).version_set.clone();
+        let mut named: VecSet<FileId> = VecSet::default();
+        named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
+        named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
+        named.extend(version_set.quarantine.iter().map(|kept| FileId::log(kept.file)));
         let orphans = self.storage.orphans()?;
         named.extend(orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)));
         for file in self.storage.files()? {
@@ -275,7 +275,7 @@ impl Engine {
                 self.storage.remove(file)?;
             }
         }
-        while self.graveyard.take().is_some() {}
+        while self.obsolete_files.take().is_some() {}
         Ok(())
     }
 }

@@ -25,7 +25,7 @@ use crate::read::Cursor;
 use crate::storage::salvage::Remains;
 use crate::storage::{FileId, FileKind};
 use crate::table::{LostBlock, Properties, Salvage};
-use crate::version::{Catalog, Edit};
+use crate::version::{Edit, VersionSet};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub struct Salvaged {
 
 /// What is known of the damaged store.
 struct Known {
-    catalog: Option<Catalog>,
+    version_set: Option<VersionSet>,
     /// Whether what the manifest does not name is dead.
     whole: bool,
     /// Names of keyspaces that tables or logs speak of.
@@ -95,7 +95,7 @@ pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
     let mut sources: BTreeMap<u32, Sources> = BTreeMap::new();
     let strays = read_tables(&remains, &mut known, &mut sources, &mut report);
     logs::read(&remains, &known, &mut sources, &mut report);
-    for (id, keyspace) in known.catalog.iter().flat_map(|c| &c.keyspaces) {
+    for (id, keyspace) in known.version_set.iter().flat_map(|c| &c.keyspaces) {
         sources.entry(id.0).or_default();
         known.names.insert(id.0, keyspace.name.clone());
     }
@@ -123,23 +123,24 @@ fn unnamed(id: u32) -> String {
 
 impl Known {
     fn of(remains: &Remains, report: &mut Salvaged) -> Known {
-        let mut catalog = Catalog::default();
+        let mut version_set = VersionSet::default();
         let mut whole = remains.whole;
         for (record, bytes) in remains.edits.iter().enumerate() {
-            let applied = Edit::decode(bytes, record as u64).and_then(|edit| catalog.apply(&edit));
+            let applied =
+                Edit::decode(bytes, record as u64).and_then(|edit| version_set.apply(&edit));
             if let Err(e) = applied {
                 report.notes.push(format!("the manifest is read to record {record}: {e}"));
                 whole = false;
                 break;
             }
         }
-        let catalog = (!remains.edits.is_empty()).then_some(catalog);
-        Known { whole: whole && catalog.is_some(), catalog, names: BTreeMap::new() }
+        let version_set = (!remains.edits.is_empty()).then_some(version_set);
+        Known { whole: whole && version_set.is_some(), version_set, names: BTreeMap::new() }
     }
 
     /// The keyspace of a table, if it counts.
     fn keyspace_of(&self, number: u64) -> Option<u32> {
-        let keyspaces = self.catalog.as_ref().map(|catalog| &catalog.keyspaces);
+        let keyspaces = self.version_set.as_ref().map(|version_set| &version_set.keyspaces);
         let named = keyspaces
             .into_iter()
             .flatten()
@@ -156,7 +157,7 @@ impl Known {
         report: &mut Salvaged,
     ) -> Result<Keyspace> {
         let keyspace = target.keyspace(name)?;
-        let record = self.catalog.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(id)));
+        let record = self.version_set.as_ref().and_then(|c| c.keyspaces.get(&KeyspaceId(id)));
         if let Some(record) = record {
             let policy = record.policy.parse().map_err(|e| format!("{e}"));
             let set = policy.and_then(|p| keyspace.set_policy(&p).map_err(|e| e.to_string()));
@@ -197,7 +198,7 @@ fn read_tables(
         }
         report.files.push(salvaged);
     }
-    for info in known.catalog.iter().flat_map(Catalog::tables) {
+    for info in known.version_set.iter().flat_map(VersionSet::tables) {
         if !present.contains(&info.id.0) {
             let entries = info.entries;
             missing(FileId::table(info.id.0), &format!(", {entries} entries"), known, report);
@@ -229,8 +230,8 @@ fn missing(id: FileId, what: &str, known: &Known, report: &mut Salvaged) {
 
 impl Known {
     fn name(&self, keyspace: u32) -> String {
-        let catalog = self.catalog.as_ref();
-        let record = catalog.and_then(|c| c.keyspaces.get(&KeyspaceId(keyspace)));
+        let version_set = self.version_set.as_ref();
+        let record = version_set.and_then(|c| c.keyspaces.get(&KeyspaceId(keyspace)));
         let name = record.map(|record| record.name.clone());
         name.or_else(|| self.names.get(&keyspace).cloned()).unwrap_or_else(|| unnamed(keyspace))
     }
@@ -245,7 +246,8 @@ impl Known {
             self.names.extend(said.keyspace_name.clone().map(|name| (id, name)));
             return id;
         }
-        let keyspaces = self.catalog.iter().flat_map(|catalog| catalog.keyspaces.keys());
+        let keyspaces =
+            self.version_set.iter().flat_map(|version_set| version_set.keyspaces.keys());
         let mut ids = keyspaces.map(|id| id.0);
         match (ids.next(), ids.next()) {
             (None, _) => 0,

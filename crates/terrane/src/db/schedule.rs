@@ -9,7 +9,7 @@
 
 use super::state::{FlushStatus, State};
 use super::{Engine, lock};
-use crate::compaction::{Flush, Job, Merge, Outputs, Retention, Work};
+use crate::compaction::{DropRule, Flush, Job, Merge, TableSetWriter, Work};
 use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
@@ -19,9 +19,9 @@ use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
 
-/// Which jobs a driver has room for.
+/// Which jobs a executor has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum JobFilter {
     /// Any; flushes come first.
     Any,
     /// A flush only.
@@ -35,8 +35,8 @@ pub enum Wanted {
 impl Engine {
     /// The next job of the kind that is wanted, if any is ready. Whoever takes it must run it to
     /// its end or drop it, which abandons it.
-    pub fn next_job(self: &Arc<Self>, wanted: Wanted) -> Option<Job> {
-        if wanted == Wanted::Any {
+    pub fn next_job(self: &Arc<Self>, filter: JobFilter) -> Option<Job> {
+        if filter == JobFilter::Any {
             self.search_begins();
         }
         self.writable().ok()?;
@@ -44,16 +44,16 @@ impl Engine {
         if !state.jobs_may_begin() {
             return None;
         }
-        let wants = |kind| [Wanted::Any, kind].contains(&wanted);
+        let wants = |kind| [JobFilter::Any, kind].contains(&filter);
         let mut work = None;
-        if wants(Wanted::Removal) {
+        if wants(JobFilter::Removal) {
             work = self.next_removal(&mut state);
         }
-        if work.is_none() && wants(Wanted::Flush) {
+        if work.is_none() && wants(JobFilter::Flush) {
             work = self.next_flush(&mut state);
         }
         drop(state);
-        if work.is_none() && wants(Wanted::Other) {
+        if work.is_none() && wants(JobFilter::Other) {
             work = self.next_other();
         }
         if work.is_some() {
@@ -68,7 +68,7 @@ impl Engine {
         self.work.store(false, Ordering::Release);
     }
 
-    /// Whether a job may be ready. Cheap; a driver asks after every write.
+    /// Whether a job may be ready. Cheap; a executor asks after every write.
     #[must_use]
     pub fn work_waits(&self) -> bool {
         self.work.load(Ordering::Acquire)
@@ -92,9 +92,9 @@ impl Engine {
     }
 
     fn next_removal(&self, state: &mut State) -> Option<Work> {
-        let grave = self.graveyard.take()?;
-        state.untidy = true;
-        Some(Work::Remove(grave))
+        let obsolete_file = self.obsolete_files.take()?;
+        state.vacuum_due = true;
+        Some(Work::Remove(obsolete_file))
     }
 
     /// A log that is wanted, a group, a change of levels, or else housekeeping. A range that is to be
@@ -109,14 +109,15 @@ impl Engine {
                 return Some(Work::SpareLog);
             }
             let keyspaces = self.keyspaces.load();
-            let due = keyspaces.values().filter(|keyspace| keyspace.operations.take_due());
+            let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
             state.unplanned.extend(due.map(|keyspace| keyspace.id));
             let begun = (state.compactions.iter_mut())
                 .find_map(|c| c.next_group().map(|group| (c.number, c.keyspace, group)));
             if let Some((number, id, group)) = begun {
                 if let Some(keyspace) = keyspaces.get(&id) {
                     // In one moment: what a tombstone hides is in the tree or promised by a group.
-                    let (tree, running) = (keyspace.view.load().tree.clone(), state.running(id));
+                    let (tree, running) =
+                        (keyspace.super_version.load().tree.clone(), state.running(id));
                     drop(state);
                     return Some(self.group_work(number, id, group, tree, &running));
                 }
@@ -130,11 +131,11 @@ impl Engine {
                 self.slice(seeking);
                 continue;
             }
-            let Some(asking) = self.next_asking(&mut state) else {
-                return std::mem::take(&mut state.untidy).then_some(Work::Tidy);
+            let Some(request) = self.next_plan_request(&mut state) else {
+                return std::mem::take(&mut state.vacuum_due).then_some(Work::Vacuum);
             };
             drop(state);
-            let reshape = self.ask(asking);
+            let reshape = self.propose(request);
             if reshape.is_some() {
                 return reshape;
             }
@@ -150,13 +151,14 @@ impl Engine {
         tree: Arc<Tree>,
         running: &Running,
     ) -> Work {
-        let Action::Merge { cuts, table_bytes, filter_bits } = &group.action else {
+        let Action::Merge { cuts, target_file_bytes, filter_bits } = &group.action else {
             return Work::Move { compaction, keyspace, group };
         };
-        let outputs = Outputs::new(self, keyspace, cuts.clone(), *table_bytes, *filter_bits);
+        let outputs =
+            TableSetWriter::new(self, keyspace, cuts.clone(), *target_file_bytes, *filter_bits);
         let rule = TombstoneRule::new(tree.shape(), running, &group);
-        let retention = Retention::new(self.snapshot_list());
-        let merge = Merge::new(outputs, compaction, keyspace, group, tree, retention, rule);
+        let drop_rule = DropRule::new(self.snapshot_list());
+        let merge = Merge::new(outputs, compaction, keyspace, group, tree, drop_rule, rule);
         Work::Merge(Box::new(merge))
     }
 

@@ -11,7 +11,7 @@
 //! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
 
 use super::commit::Writer;
-use super::state::{FlushStatus, Keyspaces, Sealed, State, View};
+use super::state::{FlushStatus, Keyspaces, Sealed, State, SuperVersion};
 use super::{Engine, lock};
 use crate::entry::Seq;
 use crate::error::Result;
@@ -31,12 +31,12 @@ impl Engine {
     ) -> Result<()> {
         let through = writer.last();
         for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
-            if keyspace.view.load().active.bytes() as u64 >= self.options.memtable_bytes {
+            if keyspace.super_version.load().active.bytes() as u64 >= self.options.memtable_bytes {
                 self.seal(&mut *self.open_state()?, keyspace.id, through);
             }
         }
         while self.active_bytes() > self.options.memtables_share() / 4 * 3 {
-            let active = keyspaces.values().map(|k| (k.view.load().active.bytes(), k.id));
+            let active = keyspaces.values().map(|k| (k.super_version.load().active.bytes(), k.id));
             let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
             self.seal(&mut *self.open_state()?, id, through);
         }
@@ -60,17 +60,18 @@ impl Engine {
     /// Seals memtables while the logs that their oldest entries keep take too much room.
     fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
         let sealed = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
-        if sealed + current <= self.options.logs_bytes_max {
+        if sealed + current <= self.options.max_total_wal_bytes {
             return;
         }
         loop {
             let active = keyspaces.values();
-            let first = active.filter_map(|k| Some((k.view.load().active.first_seq()?, k.id)));
+            let first =
+                active.filter_map(|k| Some((k.super_version.load().active.first_seq()?, k.id)));
             let Some((first, id)) = first.min() else { return };
             // Older logs retire when what is sealed is flushed.
             let kept = state.sealed_logs.iter().filter(|log| log.last >= first);
             let kept = kept.map(|log| log.bytes).sum::<u64>();
-            if kept == 0 || kept + current <= self.options.logs_bytes_max {
+            if kept == 0 || kept + current <= self.options.max_total_wal_bytes {
                 return;
             }
             self.seal(state, id, through);
@@ -96,17 +97,17 @@ impl Engine {
     pub(super) fn seal(&self, state: &mut State, id: KeyspaceId, through: Seq) {
         let keyspaces = self.keyspaces.load();
         let Some(keyspace) = keyspaces.get(&id) else { return };
-        let view = keyspace.view.load_full();
-        if view.active.is_empty() {
+        let super_version = keyspace.super_version.load_full();
+        if super_version.active.is_empty() {
             return;
         }
-        let mut sealed = vec![view.active.clone()];
-        sealed.extend(view.sealed.iter().cloned());
-        let tree = view.tree.clone();
+        let mut sealed = vec![super_version.active.clone()];
+        sealed.extend(super_version.sealed.iter().cloned());
+        let tree = super_version.tree.clone();
         let active = Arc::new(self.options.memtable());
-        keyspace.view.store(Arc::new(View { active, sealed, tree }));
-        let memtable = view.active.clone();
-        keyspace.operations.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
+        keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
+        let memtable = super_version.active.clone();
+        keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
         let bytes = memtable.bytes() as u64;
         self.sealed_bytes.fetch_add(bytes, Ordering::Relaxed);
         let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };

@@ -47,7 +47,7 @@ impl Snapshot {
     /// The value that a key had.
     ///
     /// # Errors
-    /// Damage, a failing medium, or a keyspace that was dropped since.
+    /// Damage, a failing file system, or a keyspace that was dropped since.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.db.engine().get(keyspace.id(), key.as_ref(), Some(self.seq))
     }
@@ -103,7 +103,7 @@ impl Snapshot {
     /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
     ///
     /// # Errors
-    /// Damage, a failing medium, or a keyspace that was dropped since.
+    /// Damage, a failing file system, or a keyspace that was dropped since.
     pub fn trace_seek(
         &self,
         keyspace: &Keyspace,

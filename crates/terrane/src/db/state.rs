@@ -1,17 +1,17 @@
-//! What the engine keeps beside the durable catalog: queues, running plans and views.
+//! What the engine keeps beside the durable version set: queues, running plans and views.
 
-use super::operations::Operations;
+use super::access_stats::AccessStats;
 use super::planning::Histograms;
 use crate::entry::Seq;
 use crate::error::{Corruption, Error};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::read::Range;
-use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::File;
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
-use crate::version::{Catalog, Change, LiveTable, Tree};
+use crate::vec_map::{VecMap, VecSet};
+use crate::version::{Change, LiveTable, Tree, VersionSet};
 use crate::wal::LogId;
 use std::sync::Arc;
 use terrane_policy::{
@@ -20,7 +20,7 @@ use terrane_policy::{
 
 /// What a reader of one keyspace holds: memtables and the tree, immutable but for the active
 /// memtable, which only grows.
-pub(crate) struct View {
+pub(crate) struct SuperVersion {
     /// Takes the writes.
     pub active: Arc<Memtable>,
     /// Waiting for their flush, newest first.
@@ -29,7 +29,7 @@ pub(crate) struct View {
     pub tree: Arc<Tree>,
 }
 
-impl View {
+impl SuperVersion {
     /// The memtables, newest first.
     pub fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         std::iter::once(&self.active).chain(&self.sealed)
@@ -41,14 +41,14 @@ pub(crate) struct KeyspaceInner {
     pub id: KeyspaceId,
     pub name: String,
     pub policy: ArcSwap<Box<dyn Policy>>,
-    pub view: ArcSwap<View>,
-    pub operations: Operations,
+    pub super_version: ArcSwap<SuperVersion>,
+    pub access_stats: AccessStats,
     /// What its planner knows of tables, where it reads histograms.
     pub histograms: Mutex<Histograms>,
 }
 
 /// The live keyspaces.
-pub(crate) type Keyspaces = SortedMap<KeyspaceId, Arc<KeyspaceInner>>;
+pub(crate) type Keyspaces = VecMap<KeyspaceId, Arc<KeyspaceInner>>;
 
 /// How far a sealed memtable is on its way to level 0.
 pub(crate) enum FlushStatus {
@@ -82,7 +82,7 @@ pub(crate) struct SealedLog {
     pub last: Seq,
     /// Where its records end.
     pub bytes: u64,
-    /// Whether its file has the usual size, so that it can serve again.
+    /// Whether its file has the usual size, so that it can is recycled.
     pub reusable: bool,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct RunningCompaction {
     pub reason: String,
     /// The policy that made the plan; `None` for one that was asked for otherwise.
     pub planner: Option<Arc<Box<dyn Policy>>>,
-    /// Whether it began with more groups than one, so that the journal records what is left of it.
+    /// Whether it began with more groups than one, so that the manifest records what is left of it.
     pub several: bool,
     /// Groups that no job has taken.
     pub waiting: Vec<Group>,
@@ -144,7 +144,7 @@ pub(crate) struct RangeRequest {
     pub before: TableId,
     /// Where the next slice ends, if tables were cut for it.
     pub end: Option<Vec<u8>>,
-    pub table_bytes: u64,
+    pub target_file_bytes: u64,
     pub stage: Stage,
 }
 
@@ -167,23 +167,23 @@ pub(crate) enum Stage {
 /// Everything under the state lock.
 #[derive(Default)]
 pub(crate) struct State {
-    pub catalog: Catalog,
+    pub version_set: VersionSet,
     pub next_id: u64,
-    pub sealed: SortedMap<KeyspaceId, Vec<Sealed>>,
+    pub sealed: VecMap<KeyspaceId, Vec<Sealed>>,
     pub compactions: Vec<RunningCompaction>,
-    pub reshapes: SortedMap<KeyspaceId, PendingReshape>,
+    pub reshapes: VecMap<KeyspaceId, PendingReshape>,
     /// In the order in which they were asked for.
     pub ranges: Vec<RangeRequest>,
     pub sealed_logs: Vec<SealedLog>,
     pub spare_logs: Vec<SpareLog>,
     /// Whether a job is to make a spare log.
     pub spare_wanted: bool,
-    /// Cloned by those who read logs over a while: what retires meanwhile does not serve again.
+    /// Cloned by those who read logs over a while: what retires meanwhile does not is recycled.
     pub logs_held: Arc<()>,
     /// Plans refused in a row, by keyspace; at two the planner falls back.
-    pub refused: SortedMap<KeyspaceId, u32>,
+    pub refused: VecMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their planner last said that nothing is to do.
-    pub unplanned: SortedSet<KeyspaceId>,
+    pub unplanned: VecSet<KeyspaceId>,
     /// Whether a planner is being asked; one is at a time.
     pub planning: bool,
     /// The keyspace whose planner was asked last.
@@ -192,11 +192,11 @@ pub(crate) struct State {
     pub begun: u64,
     /// What opening found in need of repair and left as it is, for want of room or of leave to write.
     pub repairable: Vec<Corruption>,
-    /// Whether room was given back since the storage was last tidied.
-    pub untidy: bool,
+    /// Whether room was given back since the storage was last vacuumed.
+    pub vacuum_due: bool,
     /// Why background work stopped; cleared when it is tried again.
     pub failed: Option<Error>,
-    /// A commit to the journal failed: nobody knows whether it is there.
+    /// A commit to the manifest failed: nobody knows whether it is there.
     pub in_doubt: Option<Error>,
     pub closed: bool,
 }
@@ -207,7 +207,7 @@ impl State {
         !self.closed && self.failed.is_none() && self.in_doubt.is_none()
     }
 
-    /// What the journal records of a compaction when this group of it is installed.
+    /// What the manifest records of a compaction when this group of it is installed.
     pub fn remaining_after(&self, number: u64, group: &Group) -> Option<Change> {
         let compaction = self.compactions.iter().find(|c| c.number == number && c.several)?;
         let left = compaction.open.iter().filter(|open| *open != group).cloned().collect();
@@ -216,12 +216,12 @@ impl State {
     }
 
     /// Takes up the compactions that a restart interrupted. Returns the changes that remove from the
-    /// journal those that no longer fit the shape, since a group of theirs was abandoned.
+    /// manifest those that no longer fit the shape, since a group of theirs was abandoned.
     pub fn resume_compactions(&mut self, keyspaces: &Keyspaces) -> Vec<Change> {
         let mut forgotten = Vec::new();
-        for (number, (keyspace, plan)) in self.catalog.remaining.clone() {
+        for (number, (keyspace, plan)) in self.version_set.remaining.clone() {
             let running = self.running(keyspace);
-            let shape = self.catalog.keyspaces.get(&keyspace).map(|record| &record.shape);
+            let shape = self.version_set.keyspaces.get(&keyspace).map(|record| &record.shape);
             let plan = Compaction::clone(&plan);
             if shape.is_some_and(|shape| validate(shape, &running, &plan).is_ok()) {
                 self.compactions.push(RunningCompaction {

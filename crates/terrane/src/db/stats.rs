@@ -17,7 +17,7 @@ use terrane_policy::{PolicyOptions, Shape};
 pub(crate) struct Counters {
     pub user_bytes: AtomicU64,
     pub entries: AtomicU64,
-    pub log_bytes: AtomicU64,
+    pub wal_file_bytes: AtomicU64,
     /// Bytes of records in the log that is appended to.
     pub log_end: AtomicU64,
     pub flushed_bytes: AtomicU64,
@@ -35,7 +35,7 @@ pub(crate) struct Counters {
 impl Counters {
     /// A group of `bytes` became a record, which takes these of its log.
     pub fn logged(&self, bytes: u64, entries: u64, record: std::ops::Range<u64>) {
-        self.log_bytes.fetch_add(record.end - record.start, Ordering::Relaxed);
+        self.wal_file_bytes.fetch_add(record.end - record.start, Ordering::Relaxed);
         self.log_end.store(record.end, Ordering::Relaxed);
         self.user_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.entries.fetch_add(entries, Ordering::Relaxed);
@@ -87,22 +87,22 @@ pub struct Stats {
     pub keyspaces: Vec<KeyspaceStats>,
     /// The last sequence that is visible.
     pub last_sequence: Seq,
-    /// Room taken on the medium, and needed.
+    /// Room taken on the file system, and needed.
     pub space: Space,
     /// Log files that are live, spares included.
     pub logs: usize,
-    /// Bytes of unfinished writes that opening discarded, in logs and journal.
+    /// Bytes of unfinished writes that opening discarded, in logs and manifest.
     pub discarded_bytes: u64,
-    /// Bytes of such writes that are set aside, by this and earlier openings.
-    pub set_aside_bytes: u64,
+    /// Bytes of such writes that are quarantined, by this and earlier openings.
+    pub quarantine_bytes: u64,
     /// Bytes of batches written to the log.
     pub user_bytes: u64,
     /// Entries written.
     pub entries: u64,
     /// Bytes of records written to the log.
-    pub log_bytes: u64,
-    /// Bytes written to the journal.
-    pub journal_bytes: u64,
+    pub wal_file_bytes: u64,
+    /// Bytes written to the manifest.
+    pub manifest_bytes: u64,
     /// Bytes of tables written by flushes.
     pub flushed_bytes: u64,
     /// Bytes of tables read by merges.
@@ -120,7 +120,7 @@ pub struct Stats {
 }
 
 impl Engine {
-    /// Bytes that hold what is left of writes which a crash cut short, in logs and journal, as
+    /// Bytes that hold what is left of writes which a crash cut short, in logs and manifest, as
     /// opening the store found and discarded them. What was promised is never among these.
     #[must_use]
     pub fn discarded_bytes(&self) -> u64 {
@@ -130,19 +130,19 @@ impl Engine {
     /// The store's figures.
     ///
     /// # Errors
-    /// A failing medium.
+    /// A failing file system.
     pub fn stats(&self) -> Result<Stats> {
         let keyspaces = self.keyspaces.load();
         let state = lock(&self.state);
-        let catalog = state.catalog.clone();
+        let version_set = state.version_set.clone();
         let sealed: u64 = state.sealed_logs.iter().map(|log| log.bytes).sum();
         drop(state);
         let mut space = self.storage.space()?;
         let needed = space.live + sealed + self.counters.log_end.load(Ordering::Relaxed);
-        // The journal's region may not be allocated to its end.
+        // The manifest's region may not be allocated to its end.
         space.live = needed.min(space.taken);
         let problems = |id| {
-            let record = catalog.keyspaces.get(&id);
+            let record = version_set.keyspaces.get(&id);
             record.map_or_else(Vec::new, |record| PolicyOptions::stored(&record.policy).1)
         };
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -150,27 +150,36 @@ impl Engine {
             keyspaces: keyspaces
                 .values()
                 .map(|keyspace| {
-                    let view = keyspace.view.load();
+                    let super_version = keyspace.super_version.load();
                     KeyspaceStats {
                         name: keyspace.name.clone(),
                         policy: keyspace.policy.load().name().to_owned(),
                         policy_problems: problems(keyspace.id),
-                        levels: view.tree.shape().levels().iter().map(level_stats).collect(),
-                        memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
-                        memtable_entries: view.memtables().map(|m| m.entries() as u64).sum(),
-                        memtables_sealed: view.sealed.len(),
+                        levels: super_version
+                            .tree
+                            .shape()
+                            .levels()
+                            .iter()
+                            .map(level_stats)
+                            .collect(),
+                        memtable_bytes: super_version.memtables().map(|m| m.bytes() as u64).sum(),
+                        memtable_entries: super_version
+                            .memtables()
+                            .map(|m| m.entries() as u64)
+                            .sum(),
+                        memtables_sealed: super_version.sealed.len(),
                     }
                 })
                 .collect(),
             last_sequence: self.visible.load(Ordering::Acquire),
             space,
-            logs: catalog.logs.len(),
+            logs: version_set.logs.len(),
             discarded_bytes: self.discarded_bytes(),
-            set_aside_bytes: catalog.set_aside_bytes(),
+            quarantine_bytes: version_set.quarantine_bytes(),
             user_bytes: count(&self.counters.user_bytes),
             entries: count(&self.counters.entries),
-            log_bytes: count(&self.counters.log_bytes),
-            journal_bytes: self.storage.journal_bytes(),
+            wal_file_bytes: count(&self.counters.wal_file_bytes),
+            manifest_bytes: self.storage.manifest_bytes(),
             flushed_bytes: count(&self.counters.flushed_bytes),
             merge_read_bytes: count(&self.counters.merge_read_bytes),
             merge_written_bytes: count(&self.counters.merge_written_bytes),
@@ -188,7 +197,7 @@ impl Engine {
     pub fn shape(&self, keyspace: KeyspaceId) -> Result<Arc<Shape>> {
         let keyspaces = self.keyspaces.load();
         let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
-        Ok(keyspace.view.load().tree.shape().clone())
+        Ok(keyspace.super_version.load().tree.shape().clone())
     }
 
     /// Counts a merge.

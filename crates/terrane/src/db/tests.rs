@@ -11,12 +11,12 @@ mod recovery;
 #[cfg(not(target_arch = "wasm32"))]
 mod waits;
 
-use super::{CheckReport, Checkpoint, Pending, Wanted};
+use super::{CheckReport, Checkpoint, JobFilter, Waiter};
 use crate::compaction::Progress;
-use crate::driver::{Driver, SliceDriver, ThreadDriver};
 use crate::event::{Event, Listener};
-use crate::storage::medium::fault::{Fault, Survivors};
-use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
+use crate::executor::{Executor, SliceExecutor, ThreadExecutor};
+use crate::storage::vfs::fault::{Fault, Survivors};
+use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::volume::VolumeOptions;
 use crate::storage::{Directory, File, Storage, StoreId, Volume};
 use crate::version::Change;
@@ -27,8 +27,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Tiered};
 
-fn directory(medium: &FaultMedium) -> Arc<dyn Storage> {
-    Arc::new(Directory::open(Arc::new(medium.clone())).unwrap())
+fn directory(vfs: &FaultVfs) -> Arc<dyn Storage> {
+    Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap())
 }
 
 fn volume(file: &Arc<dyn File>) -> Volume {
@@ -36,18 +36,19 @@ fn volume(file: &Arc<dyn File>) -> Volume {
     Volume::open(vec![file.clone()], VolumeOptions { new_id, ..VolumeOptions::default() }).unwrap()
 }
 
-fn faulty() -> FaultMedium {
-    FaultMedium::new(Arc::new(MemoryMedium::default())).unwrap()
+fn faulty() -> FaultVfs {
+    FaultVfs::new(Arc::new(MemoryVfs::default())).unwrap()
 }
 
 /// A store with small memtables and smaller logs.
-fn open(storage: Arc<dyn Storage>, driver: Arc<dyn Driver>) -> Result<Db> {
-    let options = Options { memtable_bytes: 64 << 10, log_bytes: 16 << 10, ..Options::small() };
-    Db::open_storage(storage, options, driver)
+fn open(storage: Arc<dyn Storage>, executor: Arc<dyn Executor>) -> Result<Db> {
+    let options =
+        Options { memtable_bytes: 64 << 10, wal_file_bytes: 16 << 10, ..Options::small() };
+    Db::open_storage(storage, options, executor)
 }
 
-fn slices() -> Arc<dyn Driver> {
-    Arc::new(SliceDriver::default())
+fn slices() -> Arc<dyn Executor> {
+    Arc::new(SliceExecutor::default())
 }
 
 /// Gives so many keys values that no compression shrinks, drawn from `seed`.
@@ -70,8 +71,8 @@ fn entries(db: &Db) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 #[test]
 fn a_table_says_for_which_keyspace_it_was_written() {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     let put = |db: &Db, name: &str, key: &[u8]| {
         db.keyspace(name).unwrap().put(key, b"value", Buffered).unwrap();
     };
@@ -79,7 +80,8 @@ fn a_table_says_for_which_keyspace_it_was_written() {
         let (mut found, names) = (0, db.keyspaces());
         for name in &names {
             let keyspace = db.keyspace(name).unwrap();
-            let tree = db.engine().keyspaces.load().get(&keyspace.id()).unwrap().view.load_full();
+            let tree =
+                db.engine().keyspaces.load().get(&keyspace.id()).unwrap().super_version.load_full();
             for table in tree.tree.shape().tables().map(|(.., info)| info.id) {
                 let said = tree.tree.table(table).unwrap().table().properties().unwrap();
                 assert_eq!(said.keyspace_id, Some(keyspace.id().0));
@@ -101,7 +103,7 @@ fn a_table_says_for_which_keyspace_it_was_written() {
     put(&db, "other", b"c");
     db.close().unwrap();
     // What was replayed, too.
-    let db = open(directory(&medium), slices()).unwrap();
+    let db = open(directory(&vfs), slices()).unwrap();
     db.flush().unwrap();
     all_say(&db, 4);
 }
@@ -114,10 +116,10 @@ fn runs_of(keyspace: &Keyspace) -> usize {
     keyspace.shape().unwrap().levels().iter().map(|level| level.runs.len()).sum()
 }
 
-/// Runs jobs in small slices until it is done; answers how often it was not.
-fn finish(db: &Db, mut pending: Pending, mut between: impl FnMut(usize)) -> Result<usize> {
+/// Runs jobs in small slices until it is done; returns how often it was not.
+fn finish(db: &Db, mut waiter: Waiter, mut between: impl FnMut(usize)) -> Result<usize> {
     let mut steps = 0;
-    while !pending.is_done()? {
+    while !waiter.is_done()? {
         between(steps);
         // What failed, the next look tells.
         let _ = db.run_jobs(4 << 10);
@@ -150,7 +152,7 @@ fn compactions_of_ranges_end_one_after_the_other_while_others_write() {
     }
     let expected = entries(&db);
     let first = db.default_keyspace().begin_compact_range(..).unwrap();
-    let mut second: Option<Pending> = None;
+    let mut second: Option<Waiter> = None;
     let steps = finish(&db, first, |step| {
         db.default_keyspace().put(&[step as u8; 5], b"later", Buffered).unwrap();
         match &mut second {
@@ -173,15 +175,15 @@ fn compactions_of_ranges_end_one_after_the_other_while_others_write() {
 #[test]
 fn what_keeps_jobs_from_their_end_and_a_close_are_told() {
     for native in [false, true] {
-        let medium = faulty();
-        let driver = if native { Arc::new(ThreadDriver::new(1)) } else { slices() };
-        let db = open(directory(&medium), driver).unwrap();
+        let vfs = faulty();
+        let executor = if native { Arc::new(ThreadExecutor::new(1)) } else { slices() };
+        let db = open(directory(&vfs), executor).unwrap();
         let keyspace = db.default_keyspace();
         fill(&db, 100, 1);
         db.flush().unwrap();
         fill(&db, 100, 2);
         db.flush().unwrap();
-        medium.fail_from(medium.operations(), Fault::Io);
+        vfs.fail_from(vfs.operations(), Fault::Io);
         if native {
             assert!(keyspace.compact_range(..).is_err());
             continue;
@@ -195,22 +197,22 @@ fn what_keeps_jobs_from_their_end_and_a_close_are_told() {
             let _ = db.run_jobs(4 << 10);
         }
         db.engine().retry();
-        medium.heal();
+        vfs.heal();
         finish(&db, again, |_| ()).unwrap();
         assert_eq!(runs(&db), 1);
 
         fill(&db, 100, 3);
-        let mut pending = db.begin_flush().unwrap();
+        let mut waiter = db.begin_flush().unwrap();
         let mut check = db.begin_check().unwrap();
         let mut copy = db.begin_checkpoint(&*directory(&faulty())).unwrap();
         db.close().unwrap();
-        assert!(matches!(pending.is_done(), Err(Error::Closed(_))));
+        assert!(matches!(waiter.is_done(), Err(Error::Closed(_))));
         assert!(matches!(check.step(1), Err(Error::Closed(_))));
         assert!(matches!(copy.step(&*directory(&faulty())), Err(Error::Closed(_))));
     }
 }
 
-/// A check in steps of a byte; answers how many it took, too.
+/// A check in steps of a byte; returns how many it took, too.
 fn check(db: &Db, mut between: impl FnMut(usize)) -> (CheckReport, usize) {
     let mut check = db.begin_check().unwrap();
     for step in 0.. {
@@ -224,8 +226,8 @@ fn check(db: &Db, mut between: impl FnMut(usize)) -> (CheckReport, usize) {
 
 #[test]
 fn a_check_in_steps_finds_what_a_check_at_once_finds() {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     for round in 0..3 {
         fill(&db, 200, round);
         db.flush().unwrap();
@@ -234,10 +236,10 @@ fn a_check_in_steps_finds_what_a_check_at_once_finds() {
     let sound = db.check().unwrap();
     assert_eq!((sound.tables, sound.entries, sound.damage.len()), (3, 600, 0));
     assert!(sound.log_records > 200);
-    let tables = medium.list().unwrap().into_iter().filter(|name| name.ends_with(".sst"));
+    let tables = vfs.list().unwrap().into_iter().filter(|name| name.ends_with(".sst"));
     for (n, table) in (0..).zip(tables) {
         // In the first, the second, the third block or so.
-        medium.flip(&table, (100 + n * 5000) * 8).unwrap();
+        vfs.flip(&table, (100 + n * 5000) * 8).unwrap();
     }
     let at_once = db.check().unwrap();
     assert_eq!(at_once.damage.len(), 3);
@@ -253,9 +255,9 @@ fn a_check_finds_no_damage_in_what_goes_away_meanwhile() {
         // In several logs.
         fill(&db, 200, 1);
         let (report, _) = check(&db, |step| {
-            // Tables are merged, and logs retire and serve again, before they are read.
+            // Tables are merged, and logs retire and is recycled, before they are read.
             db.default_keyspace().compact_range(..).unwrap();
-            db.settle().unwrap();
+            db.wait_until_idle().unwrap();
             fill(&db, 200, step as u64);
         });
         assert_eq!(report.damage, []);
@@ -264,7 +266,7 @@ fn a_check_finds_no_damage_in_what_goes_away_meanwhile() {
     }
 }
 
-/// Does the steps of a checkpoint, and other things between them; answers how many there were.
+/// Does the steps of a checkpoint, and other things between them; returns how many there were.
 fn copy(mut copy: Checkpoint, target: &dyn Storage, mut between: impl FnMut(usize)) -> usize {
     for step in 0.. {
         if !copy.step(target).unwrap() {
@@ -277,8 +279,8 @@ fn copy(mut copy: Checkpoint, target: &dyn Storage, mut between: impl FnMut(usiz
 
 #[test]
 fn a_checkpoint_shows_the_moment_of_its_beginning_though_its_files_go_meanwhile() {
-    let medium = MemoryMedium::new();
-    let (from, to) = (medium.create("from").unwrap(), medium.create("to").unwrap());
+    let vfs = MemoryVfs::new();
+    let (from, to) = (vfs.create("from").unwrap(), vfs.create("to").unwrap());
     let db = open(Arc::new(volume(&from)), slices()).unwrap();
     fill(&db, 2000, 1);
     db.default_keyspace().compact_range(..).unwrap();
@@ -292,7 +294,7 @@ fn a_checkpoint_shows_the_moment_of_its_beginning_though_its_files_go_meanwhile(
         if step < 3 {
             fill(&db, 2000, 3 + step as u64);
             db.default_keyspace().compact_range(..).unwrap();
-            db.settle().unwrap();
+            db.wait_until_idle().unwrap();
         }
     });
     assert!(steps > 3, "{steps} steps");
@@ -305,8 +307,8 @@ fn a_checkpoint_shows_the_moment_of_its_beginning_though_its_files_go_meanwhile(
 
 #[test]
 fn a_checkpoint_that_is_not_completed_leaves_no_store() {
-    let medium = MemoryMedium::new();
-    let (from, to) = (medium.create("from").unwrap(), medium.create("to").unwrap());
+    let vfs = MemoryVfs::new();
+    let (from, to) = (vfs.create("from").unwrap(), vfs.create("to").unwrap());
     let db = open(Arc::new(volume(&from)), slices()).unwrap();
     fill(&db, 1000, 1);
     let target = volume(&to);
@@ -320,26 +322,26 @@ fn a_checkpoint_that_is_not_completed_leaves_no_store() {
     assert!(entries(&open(Arc::new(volume(&to)), slices()).unwrap()) == entries(&db));
 }
 
-fn tables(medium: &FaultMedium) -> usize {
-    medium.list().unwrap().iter().filter(|name| name.ends_with(".sst")).count()
+fn tables(vfs: &FaultVfs) -> usize {
+    vfs.list().unwrap().iter().filter(|name| name.ends_with(".sst")).count()
 }
 
 #[test]
 fn a_dropped_keyspace_leaves_no_table_of_a_flush_that_was_not_installed() {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     let other = db.keyspace("other").unwrap();
-    let pending = [b"a", b"b"].map(|key| {
+    let waiter = [b"a", b"b"].map(|key| {
         other.put(key, b"value", Buffered).unwrap();
         db.begin_flush().unwrap()
     });
-    let [older, mut newer] = [(); 2].map(|()| db.engine().next_job(Wanted::Flush));
+    let [older, mut newer] = [(); 2].map(|()| db.engine().next_job(JobFilter::Flush));
     while newer.as_mut().unwrap().run_for(u64::MAX).unwrap() == Progress::More {}
-    assert_eq!((tables(&medium), runs_of(&other)), (1, 0), "it waits for the older flush");
+    assert_eq!((tables(&vfs), runs_of(&other)), (1, 0), "it waits for the older flush");
     assert!(db.drop_keyspace("other").unwrap());
-    drop((older, newer, pending));
-    db.settle().unwrap();
-    assert_eq!(tables(&medium), 0);
+    drop((older, newer, waiter));
+    db.wait_until_idle().unwrap();
+    assert_eq!(tables(&vfs), 0);
 }
 
 #[test]
@@ -354,24 +356,24 @@ fn an_empty_batch_is_refused_where_others_are() {
 
 #[test]
 fn an_empty_batch_that_is_to_be_durable_makes_earlier_writes_durable() {
-    let inner = Arc::new(MemoryMedium::default());
-    let medium = FaultMedium::new(inner.clone()).unwrap();
-    let db = open(directory(&medium), slices()).unwrap();
+    let inner = Arc::new(MemoryVfs::default());
+    let vfs = FaultVfs::new(inner.clone()).unwrap();
+    let db = open(directory(&vfs), slices()).unwrap();
     let last = db.default_keyspace().put(b"k", b"v", Buffered).unwrap();
     assert_eq!(db.write(WriteBatch::new(), Durability::Sync).unwrap(), last);
-    medium.crash(Survivors::Synced).unwrap();
-    let db = open(directory(&FaultMedium::new(inner).unwrap()), slices()).unwrap();
+    vfs.crash(Survivors::Synced).unwrap();
+    let db = open(directory(&FaultVfs::new(inner).unwrap()), slices()).unwrap();
     assert_eq!(db.default_keyspace().get(b"k").unwrap(), Some(b"v".to_vec()));
 }
 
 #[test]
 fn a_log_too_small_for_any_record_is_refused() {
-    let open = |log_bytes| {
-        let options = Options { log_bytes, ..Options::small() };
+    let open = |wal_file_bytes| {
+        let options = Options { wal_file_bytes, ..Options::small() };
         Db::open_storage(directory(&faulty()), options, slices())
     };
-    for log_bytes in [0, 1, 7, 71] {
-        assert!(matches!(open(log_bytes), Err(Error::InvalidArgument(_))), "{log_bytes}");
+    for wal_file_bytes in [0, 1, 7, 71] {
+        assert!(matches!(open(wal_file_bytes), Err(Error::InvalidArgument(_))), "{wal_file_bytes}");
     }
     let db = open(72).unwrap();
     for key in 0..20 {
@@ -440,13 +442,13 @@ fn the_size_of_a_range_is_that_of_its_tables_and_its_part_of_those_at_its_bounds
 /// A store of a later release, as far as this one can tell.
 #[test]
 fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     db.default_keyspace().put(b"key", b"value", Buffered).unwrap();
     let (id, policy) = (db.keyspace("other").unwrap().id(), r#"{"policy":"tiered","depth":3}"#);
     let engine = db.engine();
     let change = Change::SetPolicy { keyspace: id, policy: policy.to_owned() };
-    drop(engine.commit_edit(&engine.manifest().unwrap(), vec![change], &[], &[]).unwrap());
+    drop(engine.commit_edit(&engine.lock_edits().unwrap(), vec![change], &[], &[]).unwrap());
     db.close().unwrap();
 
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -457,7 +459,7 @@ fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
         }
     });
     let options = Options { listener: Some(listener), ..Options::small() };
-    let db = Db::open_storage(directory(&medium), options, slices()).unwrap();
+    let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
     let (other, problem) = (db.keyspace("other").unwrap(), "no parameter is `depth`");
     let told = told.lock().unwrap();
     assert!(
@@ -477,5 +479,5 @@ fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
     assert!(other.set_policy(&wrong).is_err());
     drop((other, db));
     let options = Options { policy: wrong, ..Options::small() };
-    assert!(Db::open_storage(directory(&medium), options, slices()).is_err());
+    assert!(Db::open_storage(directory(&vfs), options, slices()).is_err());
 }

@@ -1,6 +1,6 @@
-//! Waits of writes: how often for what, and how long where the driver has a clock.
+//! Waits of writes: how often for what, and how long where the executor has a clock.
 //!
-//! The engine reads no clock itself: a driver that has one gives it with [`Engine::set_clock`].
+//! The engine reads no clock itself: a executor that has one gives it with [`Engine::set_clock`].
 
 use super::{Engine, lock};
 use crate::error::Stall;
@@ -43,7 +43,7 @@ impl From<Stall> for Wait {
 pub struct WaitStats {
     /// How many there were.
     pub count: u64,
-    /// How long they took in all, in microseconds; 0 where the driver has no clock.
+    /// How long they took in all, in microseconds; 0 where the executor has no clock.
     pub micros: u64,
     /// How long the longest took, in microseconds.
     pub micros_max: u64,
@@ -64,10 +64,10 @@ pub struct WriteWaits {
     pub group: WaitStats,
     /// A flush that was asked for, a check, a checkpoint or the like held the writer's lock.
     pub lock: WaitStats,
-    /// A synced write waited for the medium, and for a sync that was under way.
+    /// A synced write waited for the file system, and for a sync that was under way.
     pub sync: WaitStats,
     /// The system held up an append to the log for a millisecond or more, as it may while it syncs
-    /// the file or writes back what is dirty. Counted only where the driver has a clock.
+    /// the file or writes back what is dirty. Counted only where the executor has a clock.
     pub append: WaitStats,
 }
 
@@ -193,32 +193,32 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::compaction::Progress;
-    use crate::db::Wanted;
-    use crate::driver::{Driver, SliceDriver};
+    use crate::db::JobFilter;
+    use crate::executor::{Executor, SliceExecutor};
     use crate::storage::Directory;
-    use crate::storage::medium::MemoryMedium;
+    use crate::storage::vfs::MemoryVfs;
     use crate::{Db, Durability, Options, Result};
     use std::sync::Arc;
 
     /// Does nothing before a writer waits.
     struct Late;
 
-    impl Driver for Late {
+    impl Executor for Late {
         fn wake(&self, _: &Arc<Engine>) {}
-        fn relieve(&self, engine: &Arc<Engine>) -> Result<()> {
-            let mut job = engine.next_job(Wanted::Flush).unwrap();
+        fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
+            let mut job = engine.next_job(JobFilter::Flush).unwrap();
             while job.run_for(u64::MAX)? == Progress::More {}
             Ok(())
         }
-        fn settle(&self, _: &Arc<Engine>, _: &dyn Fn(&Engine) -> bool) -> Result<()> {
+        fn wait_until_idle(&self, _: &Arc<Engine>, _: &dyn Fn(&Engine) -> bool) -> Result<()> {
             Ok(())
         }
         fn stop(&self, _: &Arc<Engine>) {}
     }
 
-    fn open(options: Options, driver: Arc<dyn Driver>) -> Db {
-        let medium = Arc::new(MemoryMedium::default());
-        Db::open_storage(Arc::new(Directory::open(medium).unwrap()), options, driver).unwrap()
+    fn open(options: Options, executor: Arc<dyn Executor>) -> Db {
+        let vfs = Arc::new(MemoryVfs::default());
+        Db::open_storage(Arc::new(Directory::open(vfs).unwrap()), options, executor).unwrap()
     }
 
     /// A clock that goes on by so much whenever it is read.
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn waits_for_syncs_and_slow_appends_are_timed() {
-        let db = open(Options::small(), Arc::new(SliceDriver::default()));
+        let db = open(Options::small(), Arc::new(SliceExecutor::default()));
         set_clock(&db, APPEND_MICROS);
         for n in 0..3 {
             let durability = if n == 0 { Durability::Buffered } else { Durability::Sync };
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn fast_appends_are_no_waits_and_without_a_clock_waits_count() {
-        let db = open(Options::small(), Arc::new(SliceDriver::default()));
+        let db = open(Options::small(), Arc::new(SliceExecutor::default()));
         let rows = db.default_keyspace();
         rows.put(b"untimed", b"", Durability::Sync).unwrap();
         set_clock(&db, APPEND_MICROS - 1);
@@ -254,7 +254,8 @@ mod tests {
 
     #[test]
     fn each_stall_is_a_wait_of_its_reason() {
-        let bounds = Options { memtable_bytes: 64 << 10, memtables_max: 1, ..Options::small() };
+        let bounds =
+            Options { memtable_bytes: 64 << 10, max_immutable_memtables: 1, ..Options::small() };
         let db = open(bounds, Arc::new(Late));
         set_clock(&db, 1);
         let rows = db.default_keyspace();

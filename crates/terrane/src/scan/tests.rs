@@ -1,7 +1,7 @@
 use crate::db::Keyspace;
-use crate::driver::SliceDriver;
+use crate::executor::SliceExecutor;
 use crate::storage::Directory;
-use crate::storage::medium::MemoryMedium;
+use crate::storage::vfs::MemoryVfs;
 use crate::{Db, Durability::Buffered, Options, Range};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -28,9 +28,9 @@ fn operations() -> impl Strategy<Value = Vec<(Vec<u8>, u8)>> {
 }
 
 fn filled(operations: &[(Vec<u8>, u8)]) -> (Keyspace, Map) {
-    let storage = Directory::open(Arc::new(MemoryMedium::default())).unwrap();
-    let driver = Arc::new(SliceDriver::default());
-    let db = Db::open_storage(Arc::new(storage), Options::default(), driver).unwrap();
+    let storage = Directory::open(Arc::new(MemoryVfs::default())).unwrap();
+    let executor = Arc::new(SliceExecutor::default());
+    let db = Db::open_storage(Arc::new(storage), Options::default(), executor).unwrap();
     let (keyspace, mut map) = (db.default_keyspace(), Map::new());
     for (at, (key, what)) in operations.iter().enumerate() {
         match what {

@@ -1,8 +1,8 @@
 //! A raw file for each table and log, in one directory.
 //!
-//! 1. `CURRENT` names a generation; `MANIFEST-<generation>` is its journal. Everything else is
-//!    named by the journal, or is a leftover.
-//! 2. A commit makes new names durable, then appends one record. Where the journal is full, or an
+//! 1. `CURRENT` names a generation; `MANIFEST-<generation>` is its manifest. Everything else is
+//!    named by the manifest, or is a leftover.
+//! 2. A commit makes new names durable, then appends one record. Where the manifest is full, or an
 //!    earlier commit failed or was irregular, it begins a new one instead: the next manifest is
 //!    written and synced with a snapshot, `CURRENT` is replaced by a renamed file, and the manifest
 //!    before is removed.
@@ -11,18 +11,18 @@
 //! 4. Opening removes what no record names: files of commits that never ended, dropped files that
 //!    were not removed, old manifests. Files of other names are left alone.
 //! 5. After a commit that failed, it is not known whether its record is durable: files that
-//!    it may name are removed only when a later commit, in a new journal, has settled it.
+//!    it may name are removed only when a later commit, in a new manifest, has settled it.
 
 use crate::error::{Corruption, Error, Result};
-use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::journal::{Inherited, Journal, JournalId, next_generation};
-use crate::storage::medium::{LOCK, Listed, Medium};
+use crate::storage::manifest::{Inherited, Manifest, ManifestId, next_generation};
 use crate::storage::record::{Placement, Record};
+use crate::storage::vfs::{LOCK, Listed, Vfs};
 use crate::storage::{Commit, File, FileId, FileKind, Orphan, Recovered, Space, Storage, StoreId};
 use crate::storage::{lock, write_all_at};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::footer::{FOOTER_BYTES, Footer};
+use crate::vec_map::{VecMap, VecSet};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ const MANIFEST: &str = "MANIFEST-";
 
 /// A store in a directory.
 pub struct Directory {
-    medium: Arc<dyn Medium>,
+    vfs: Arc<dyn Vfs>,
     read_only: bool,
     id: Mutex<StoreId>,
     commits: AtomicU64,
@@ -57,19 +57,19 @@ pub struct Directory {
     started: AtomicBool,
 }
 
-/// The journal's end, and what a failed commit left open.
+/// The manifest's end, and what a failed commit left open.
 #[derive(Default)]
 struct Head {
-    journal: Option<Journal>,
-    /// Bytes written to journals.
-    journal_bytes: u64,
+    manifest: Option<Manifest>,
+    /// Bytes written to manifests.
+    manifest_bytes: u64,
     /// The greatest generation that was ever begun, whether it came to be named or not.
     last_generation: u64,
-    /// The journal takes no more records; the next commit begins a new one.
+    /// The manifest takes no more records; the next commit begins a new one.
     begin_anew: bool,
     /// Files that a failed commit may have named, and which of them were to be removed.
-    in_doubt: SortedSet<FileId>,
-    removed_in_doubt: SortedSet<FileId>,
+    in_doubt: VecSet<FileId>,
+    removed_in_doubt: VecSet<FileId>,
 }
 
 fn manifest(generation: u64) -> String {
@@ -82,28 +82,28 @@ fn manifest_generation(name: &str) -> Option<u64> {
 }
 
 impl Directory {
-    /// The store in `medium`, or the place for one.
+    /// The store in `vfs`, or the place for one.
     ///
     /// # Errors
-    /// None but for the medium's source of ids: [`Storage::recover`] looks at the medium.
-    pub fn open(medium: Arc<dyn Medium>) -> Result<Directory> {
-        Self::with(medium, false)
+    /// None but for the file system's source of ids: [`Storage::recover`] looks at the file system.
+    pub fn open(vfs: Arc<dyn Vfs>) -> Result<Directory> {
+        Self::with(vfs, false)
     }
 
-    /// The store in `medium`, to be read and left as it is, to the byte: nothing is repaired or
+    /// The store in `vfs`, to be read and left as it is, to the byte: nothing is repaired or
     /// cleared up, and every change is refused.
     ///
     /// # Errors
     /// As for [`Directory::open`].
-    pub fn read_only(medium: Arc<dyn Medium>) -> Result<Directory> {
-        Self::with(medium, true)
+    pub fn read_only(vfs: Arc<dyn Vfs>) -> Result<Directory> {
+        Self::with(vfs, true)
     }
 
-    fn with(medium: Arc<dyn Medium>, read_only: bool) -> Result<Directory> {
+    fn with(vfs: Arc<dyn Vfs>, read_only: bool) -> Result<Directory> {
         Ok(Directory {
-            id: Mutex::new(medium.draw_id()?),
+            id: Mutex::new(vfs.draw_id()?),
             commits: AtomicU64::new(0),
-            medium,
+            vfs,
             read_only,
             head: Mutex::default(),
             files: Mutex::default(),
@@ -113,27 +113,27 @@ impl Directory {
     }
 
     fn refuse_if_read_only(&self, action: &'static str) -> Result<()> {
-        if self.read_only { Err(Error::read_only(action, &self.medium.place())) } else { Ok(()) }
+        if self.read_only { Err(Error::read_only(action, &self.vfs.place())) } else { Ok(()) }
     }
 
-    /// Whether `medium` has any file of a store, sound or not. Nothing is changed there.
+    /// Whether `vfs` has any file of a store, sound or not. Nothing is changed there.
     ///
     /// # Errors
-    /// A failing medium.
-    pub fn is_there(medium: &dyn Medium) -> Result<bool> {
-        Ok(medium
+    /// A failing file system.
+    pub fn is_there(vfs: &dyn Vfs) -> Result<bool> {
+        Ok(vfs
             .list()?
             .iter()
             .any(|name| ![LOCK, CURRENT_TEMP].contains(&name.as_str()) && Directory::is_name(name)))
     }
 
-    /// Whether a store, or a copy of one, was begun in `medium` and never became whole: it holds
+    /// Whether a store, or a copy of one, was begun in `vfs` and never became whole: it holds
     /// none then. Nothing is changed there.
     ///
     /// # Errors
-    /// A failing medium.
-    pub fn is_unfinished(medium: &dyn Medium) -> Result<bool> {
-        let names = medium.list()?;
+    /// A failing file system.
+    pub fn is_unfinished(vfs: &dyn Vfs) -> Result<bool> {
+        let names = vfs.list()?;
         let has = |name: &str| names.iter().any(|n| n == name);
         Ok(has(CREATING) && !has(CURRENT))
     }
@@ -155,8 +155,8 @@ impl Directory {
     /// head, so that it happens once.
     fn start(&self, _: &mut Head) -> Result<()> {
         if !self.started.load(Ordering::Acquire) {
-            self.medium.create(CREATING)?;
-            self.medium.sync_names()?;
+            self.vfs.create(CREATING)?;
+            self.vfs.sync_names()?;
             self.started.store(true, Ordering::Release);
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Directory {
 
     fn sync_names(&self) -> Result<()> {
         if self.names_changed.swap(false, Ordering::AcqRel) {
-            self.medium.sync_names().inspect_err(|_| {
+            self.vfs.sync_names().inspect_err(|_| {
                 self.names_changed.store(true, Ordering::Release);
             })?;
         }
@@ -173,7 +173,7 @@ impl Directory {
 
     /// Publishes the number of commits.
     fn publish_commits(&self, head: &Head) {
-        let commits = head.journal.as_ref().map_or(0, Journal::commits);
+        let commits = head.manifest.as_ref().map_or(0, Manifest::commits);
         self.commits.store(commits, Ordering::Release);
     }
 
@@ -182,17 +182,17 @@ impl Directory {
         self.start(head)?;
         self.sync_names()?;
         if !head.begin_anew
-            && let Some(journal) = &mut head.journal
+            && let Some(manifest) = &mut head.manifest
         {
-            let before = journal.appended_bytes();
-            if journal.append(record)? {
-                head.journal_bytes += journal.appended_bytes() - before;
+            let before = manifest.appended_bytes();
+            if manifest.append(record)? {
+                head.manifest_bytes += manifest.appended_bytes() - before;
                 return Ok(());
             }
         }
         let edit = (commit.snapshot)();
         let mut live = lock(&self.files).live.clone();
-        let dropped: SortedSet<_> = record.dropped.iter().copied().collect();
+        let dropped: VecSet<_> = record.dropped.iter().copied().collect();
         live.retain(|id, _| !dropped.contains(id));
         let live = live.into_iter();
         let mut placed: Vec<_> = live.map(|(id, size)| (id, placement(size.len))).collect();
@@ -205,25 +205,25 @@ impl Directory {
         head.begin_anew = true;
         let generation = next_generation(head.last_generation)?;
         head.last_generation = generation;
-        let id = JournalId { store: self.id(), generation };
-        let inherited = head.journal.as_ref().map_or(Inherited::NONE, Journal::passes_on);
-        let file = self.medium.create(&manifest(generation))?;
-        let journal =
-            Journal::begin(file, (0, Journal::capacity_for(snapshot)), id, inherited, snapshot)?;
-        let current = self.medium.create(CURRENT_TEMP)?;
+        let id = ManifestId { store: self.id(), generation };
+        let inherited = head.manifest.as_ref().map_or(Inherited::NONE, Manifest::passes_on);
+        let file = self.vfs.create(&manifest(generation))?;
+        let manifest =
+            Manifest::begin(file, (0, Manifest::capacity_for(snapshot)), id, inherited, snapshot)?;
+        let current = self.vfs.create(CURRENT_TEMP)?;
         write_all_at(&*current, &encode_current(self.id(), generation), 0)?;
         current.sync()?;
-        self.medium.sync_names()?;
-        self.medium.rename(CURRENT_TEMP, CURRENT)?;
-        self.medium.sync_names()?;
-        head.journal_bytes += journal.region().1;
-        head.journal = Some(journal);
+        self.vfs.sync_names()?;
+        self.vfs.rename(CURRENT_TEMP, CURRENT)?;
+        self.vfs.sync_names()?;
+        head.manifest_bytes += manifest.region().1;
+        head.manifest = Some(manifest);
         head.begin_anew = false;
         lock(&self.files).generation = generation;
         // The commit is durable: what cannot be removed now, the next recovery removes.
-        for name in self.medium.list().unwrap_or_default() {
+        for name in self.vfs.list().unwrap_or_default() {
             if name == CREATING || manifest_generation(&name).is_some_and(|n| n < generation) {
-                let _ = self.medium.remove(&name);
+                let _ = self.vfs.remove(&name);
             }
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Directory {
     fn record<'a>(&self, commit: &Commit<'a>) -> Result<(Record<'a>, Vec<Size>)> {
         let (mut placed, mut sizes) = (Vec::new(), Vec::new());
         for id in commit.added {
-            let file = self.medium.open(&id.to_string())?;
+            let file = self.vfs.open(&id.to_string())?;
             let size = Size { len: file.len()?, taken: file.allocated()? };
             placed.push((*id, placement(size.len)));
             sizes.push(size);
@@ -247,7 +247,7 @@ impl Directory {
     }
 
     /// Does what follows from a commit that is durable.
-    fn settle(&self, head: &mut Head, record: &Record<'_>, sizes: Vec<Size>) {
+    fn wait_until_idle(&self, head: &mut Head, record: &Record<'_>, sizes: Vec<Size>) {
         self.publish_commits(head);
         let mut files = lock(&self.files);
         for ((id, _), size) in record.placed.iter().zip(sizes) {
@@ -261,7 +261,7 @@ impl Directory {
         for id in std::mem::take(&mut head.removed_in_doubt).iter() {
             if !files.live.contains_key(id) {
                 // Left where it is, the next recovery removes it.
-                let _ = self.medium.remove(&id.to_string());
+                let _ = self.vfs.remove(&id.to_string());
                 files.unnamed.remove(id);
             }
         }
@@ -269,13 +269,13 @@ impl Directory {
 
     /// Learns what the files take from one list of them.
     fn measure(&self) -> Result<Vec<Listed>> {
-        let listed = self.medium.sizes()?;
+        let listed = self.vfs.sizes()?;
         lock(&self.files).measure(&listed);
         Ok(listed)
     }
 }
 
-/// What is wrong where a file that the journal names is not there.
+/// What is wrong where a file that the manifest names is not there.
 fn missing_file(name: &str, len: u64) -> Corruption {
     Corruption::new(name, 0, format_args!("{len} bytes"), "no such file")
 }
@@ -292,7 +292,7 @@ fn placement(len: u64) -> Placement {
 
 impl Storage for Directory {
     fn name(&self) -> String {
-        self.medium.place()
+        self.vfs.place()
     }
 
     fn read_only(&self) -> bool {
@@ -309,7 +309,7 @@ impl Storage for Directory {
 
     fn recover(&self) -> Result<Option<Recovered>> {
         let mut head = lock(&self.head);
-        let names = self.medium.list()?;
+        let names = self.vfs.list()?;
         if !names.iter().any(|n| n == CURRENT) {
             return self.without_current(&names);
         }
@@ -318,18 +318,18 @@ impl Storage for Directory {
         *lock(&self.id) = id;
         let name = manifest(generation);
         if !names.contains(&name) {
-            return Err(Corruption::new(name, 0, "the journal", "no such file").into());
+            return Err(Corruption::new(name, 0, "the manifest", "no such file").into());
         }
-        let file = self.medium.open(&name)?;
+        let file = self.vfs.open(&name)?;
         let capacity = file.len()?;
-        let opened = Journal::open(file, 0, capacity, JournalId { store: id, generation })?;
+        let opened = Manifest::open(file, 0, capacity, ManifestId { store: id, generation })?;
         repaired.extend(opened.repaired);
         head.begin_anew = !repaired.is_empty() || opened.discarded_bytes > 0;
         head.last_generation = generation;
-        head.journal = Some(opened.journal);
+        head.manifest = Some(opened.manifest);
         let live = opened.replayed.live.into_iter();
         let size = |placement: Placement| Size { len: placement.len, taken: 0 };
-        let live: SortedMap<_, _> = live.map(|(id, placement)| (id, size(placement))).collect();
+        let live: VecMap<_, _> = live.map(|(id, placement)| (id, size(placement))).collect();
         let ids = names.iter().filter_map(|name| FileId::parse(name));
         let unnamed = ids.filter(|id| !live.contains_key(id)).collect();
         *lock(&self.files) = Files { live, unnamed, generation, ..Files::default() };
@@ -346,10 +346,10 @@ impl Storage for Directory {
         if self.read_only {
             return Ok(());
         }
-        if let Some(journal) = &mut lock(&self.head).journal {
-            journal.confirm()?;
+        if let Some(manifest) = &mut lock(&self.head).manifest {
+            manifest.confirm()?;
         }
-        self.medium.sync_names()?;
+        self.vfs.sync_names()?;
         self.sweep()
     }
 
@@ -361,8 +361,8 @@ impl Storage for Directory {
     }
 
     fn close(&self) {
-        if let Some(journal) = &mut lock(&self.head).journal {
-            journal.end();
+        if let Some(manifest) = &mut lock(&self.head).manifest {
+            manifest.end();
         }
     }
 
@@ -374,12 +374,12 @@ impl Storage for Directory {
         if lock(&self.files).live.contains_key(&id) {
             return Err(Error::invalid("file to create", "a number never used", id));
         }
-        let file = self.medium.create(&id.to_string())?;
+        let file = self.vfs.create(&id.to_string())?;
         self.names_changed.store(true, Ordering::Release);
         if id.kind == FileKind::Log {
             // On failure nobody learns of the file.
             file.allocate(capacity).and_then(|()| file.sync()).inspect_err(|_| {
-                let _ = self.medium.remove(&id.to_string());
+                let _ = self.vfs.remove(&id.to_string());
             })?;
         }
         let mut files = lock(&self.files);
@@ -395,7 +395,7 @@ impl Storage for Directory {
         if !self.started.load(Ordering::Acquire) {
             self.start(&mut lock(&self.head))?;
         }
-        let linked = self.medium.link(&path, &id.to_string())?;
+        let linked = self.vfs.link(&path, &id.to_string())?;
         if linked {
             lock(&self.files).unnamed.insert(id);
         }
@@ -404,20 +404,20 @@ impl Storage for Directory {
     }
 
     fn path_of(&self, id: FileId) -> Option<PathBuf> {
-        self.medium.path_of(&id.to_string())
+        self.vfs.path_of(&id.to_string())
     }
 
     fn open(&self, id: FileId) -> Result<Arc<dyn File>> {
         let name = id.to_string();
         let named = lock(&self.files).live.get(&id).copied();
-        let opened = self.medium.open(&name);
+        let opened = self.vfs.open(&name);
         let Some(Size { len, .. }) = named else { return opened };
         match opened {
             Ok(file) => match missing_end(&name, len, file.len()?) {
                 Some(damage) => Err(damage.into()),
                 None => Ok(file),
             },
-            Err(e) if self.medium.list()?.contains(&name) => Err(e),
+            Err(e) if self.vfs.list()?.contains(&name) => Err(e),
             Err(_) => Err(missing_file(&name, len).into()),
         }
     }
@@ -428,7 +428,7 @@ impl Storage for Directory {
         let (record, sizes) = self.record(commit)?;
         match self.put(&mut head, commit, &record) {
             Ok(()) => {
-                self.settle(&mut head, &record, sizes);
+                self.wait_until_idle(&mut head, &record, sizes);
                 Ok(())
             }
             Err(e) => {
@@ -455,7 +455,7 @@ impl Storage for Directory {
         }
         // A large file takes its time to go, and commits go on meanwhile: none names this one.
         drop(head);
-        match self.medium.remove(&id.to_string()) {
+        match self.vfs.remove(&id.to_string()) {
             // Done already, perhaps by a call that returned an error.
             Err(Error::Io(refused)) if refused.source.kind() == ErrorKind::NotFound => {}
             other => other?,
@@ -466,7 +466,7 @@ impl Storage for Directory {
 
     fn files(&self) -> Result<Vec<FileId>> {
         let mut ids: Vec<_> =
-            self.medium.list()?.iter().filter_map(|name| FileId::parse(name)).collect();
+            self.vfs.list()?.iter().filter_map(|name| FileId::parse(name)).collect();
         ids.sort();
         Ok(ids)
     }
@@ -479,41 +479,41 @@ impl Storage for Directory {
         let mut space = files.tables;
         let logs = files.live.below(&FileId::table(0)).iter().map(|(id, _)| id);
         let few: Vec<_> = logs.chain(files.unnamed.iter()).map(FileId::to_string).collect();
-        let journal = manifest(files.generation);
+        let manifest = manifest(files.generation);
         drop(files);
         for name in few {
             // A file that is removed meanwhile takes no room.
-            let Ok(file) = self.medium.open(&name) else { continue };
+            let Ok(file) = self.vfs.open(&name) else { continue };
             space.taken += file.allocated().unwrap_or(0);
         }
-        if let Ok(file) = self.medium.open(&journal) {
+        if let Ok(file) = self.vfs.open(&manifest) {
             space.taken += file.allocated().unwrap_or(0);
             space.live += file.len().unwrap_or(0);
         }
         Ok(space)
     }
 
-    fn journal_bytes(&self) -> u64 {
-        lock(&self.head).journal_bytes
+    fn manifest_bytes(&self) -> u64 {
+        lock(&self.head).manifest_bytes
     }
 
-    /// The journal, `CURRENT`, and that each named file is there with its length.
+    /// The manifest, `CURRENT`, and that each named file is there with its length.
     fn check(&self) -> Result<Vec<Corruption>> {
         let head = lock(&self.head);
-        let Some(journal) = &head.journal else { return Ok(Vec::new()) };
+        let Some(manifest) = &head.manifest else { return Ok(Vec::new()) };
         let mut damage = Vec::new();
         match self.read_current(&mut damage) {
             Ok((id, found))
-                if id == self.id() && (found == journal.generation() || head.begin_anew) => {}
+                if id == self.id() && (found == manifest.generation() || head.begin_anew) => {}
             Ok((id, found)) => {
                 let name = |id, generation| format!("generation {generation} of store {id}");
-                let expected = name(self.id(), journal.generation());
+                let expected = name(self.id(), manifest.generation());
                 damage.push(Corruption::new(CURRENT, 0, expected, name(id, found)));
             }
             Err(Error::Corrupt(c)) => damage.push(*c),
             Err(e) => return Err(e),
         }
-        damage.extend(journal.check()?);
+        damage.extend(manifest.check()?);
         damage.extend(self.check_files()?);
         Ok(damage)
     }

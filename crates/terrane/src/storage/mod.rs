@@ -2,17 +2,17 @@
 //!
 //! Two layers:
 //!
-//! 1. A [`Medium`](medium::Medium) is a flat set of named raw files: native files, memory, or any of
+//! 1. A [`Vfs`](file system::File system) is a flat set of named raw files: native files, memory, or any of
 //!    them behind the fault wrapper. OPFS gives ready [`File`]s.
-//! 2. A [`Storage`] is what the engine sees: numbered files (tables and logs) and one *journal* of
+//! 2. A [`Storage`] is what the engine sees: numbered files (tables and logs) and one *manifest* of
 //!    edits. Kinds: [`Directory`], a raw file each; and
 //!    [`Volume`], many logical files inside a few large backing files.
 //!
 //! ```
 //! # fn main() -> terrane::Result<()> {
 //! use std::sync::Arc;
-//! use terrane::driver::{ThreadDriver, workers};
-//! use terrane::storage::medium::{Medium, MemoryMedium};
+//! use terrane::executor::{ThreadDriver, workers};
+//! use terrane::storage::file system::{File system, MemoryMedium};
 //! use terrane::storage::{StoreId, Volume, volume::VolumeOptions};
 //! use terrane::{Db, Options};
 //!
@@ -20,22 +20,22 @@
 //! let backing = MemoryMedium::new().create("store")?;
 //! let options = VolumeOptions { new_id: StoreId::random()?, ..VolumeOptions::default() };
 //! let volume = Arc::new(Volume::open(vec![backing], options)?);
-//! let driver = Arc::new(ThreadDriver::new(workers()));
-//! let db = Db::open_storage(volume, Options::default(), driver)?;
+//! let executor = Arc::new(ThreadDriver::new(workers()));
+//! let db = Db::open_storage(volume, Options::default(), executor)?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The journal is the only place that names files. A commit appends one record, carrying the
-//! engine's edit and, in a volume, the extents of the files it adds: one journal, not two.
+//! The manifest is the only place that names files. A commit appends one record, carrying the
+//! engine's edit and, in a volume, the extents of the files it adds: one manifest, not two.
 
 pub mod directory;
 mod format;
 mod id;
-mod journal;
-pub mod medium;
+mod manifest;
 mod record;
 pub mod salvage;
+pub mod vfs;
 pub mod volume;
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests;
 #[cfg(feature = "testing")]
 pub mod fuzz {
     pub use super::directory::decode_current;
-    pub use super::journal::{JournalId, Scan, scan};
+    pub use super::manifest::{ManifestId, Scan, scan};
     pub use super::record::{Placement, Record, decode as decode_record};
     pub use super::volume::extents::Extent;
     pub use super::volume::superblock::{Slot, Superblock, decode as decode_superblock};
@@ -120,7 +120,7 @@ impl fmt::Display for FileId {
     }
 }
 
-/// One record of the journal, as the engine gives it.
+/// One record of the manifest, as the engine gives it.
 pub struct Commit<'a> {
     /// The engine's edit, opaque to the storage.
     pub edit: &'a [u8],
@@ -129,16 +129,16 @@ pub struct Commit<'a> {
     /// Files that this edit drops. Each stays readable until [`Storage::remove`].
     pub dropped: &'a [FileId],
     /// The engine's whole state after this edit, asked for when the storage chooses to begin its
-    /// journal anew instead of appending.
+    /// manifest again instead of appending.
     pub snapshot: &'a dyn Fn() -> Vec<u8>,
 }
 
-/// What the journal held when the storage was opened.
+/// What the manifest held when the storage was opened.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// A snapshot, then the edits after it, in order.
     pub edits: Vec<Vec<u8>>,
-    /// Damage that the journal's second copies made good.
+    /// Damage that the manifest's second copies made good.
     pub repaired: Vec<Corruption>,
     /// Bytes of a last commit that never ended.
     pub discarded_bytes: u64,
@@ -156,14 +156,14 @@ pub struct Orphan {
 /// How much room a storage takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Space {
-    /// Bytes taken on the medium, by all files: obsolete ones, and logs that wait to be written, too.
+    /// Bytes taken on the file system, by all files: obsolete ones, and logs that wait to be written, too.
     pub taken: u64,
-    /// Bytes that are needed: those of live tables, of the journal and, which the engine adds, of
+    /// Bytes that are needed: those of live tables, of the manifest and, which the engine adds, of
     /// the records of live logs.
     pub live: u64,
 }
 
-/// Numbered files and one journal of edits: all that the engine knows of the world.
+/// Numbered files and one manifest of edits: all that the engine knows of the world.
 ///
 /// **Rules a storage keeps.** A commit is durable when `commit` returns. A file that is
 /// dropped keeps its bytes until the edit that dropped it is durable *and* `remove` was
@@ -181,7 +181,7 @@ pub trait Storage: Send + Sync {
     fn id(&self) -> StoreId;
     /// How many commits the store has made, as far as is known here.
     fn commits(&self) -> u64;
-    /// Reads the journal, and changes nothing; `None` if there is no store here yet. Called once,
+    /// Reads the manifest, and changes nothing; `None` if there is no store here yet. Called once,
     /// before anything else.
     fn recover(&self) -> Result<Option<Recovered>>;
     /// Takes up the store that was recovered, before anything is built on it: makes durable what was
@@ -208,7 +208,7 @@ pub trait Storage: Send + Sync {
     }
     /// Opens a file that a commit named.
     fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
-    /// Appends one record to the journal, durably.
+    /// Appends one record to the manifest, durably.
     fn commit(&self, commit: &Commit<'_>) -> Result<()>;
     /// Gives a file's room back: one that a commit dropped, or that none ever named. One that is
     /// not there is done.
@@ -218,13 +218,13 @@ pub trait Storage: Send + Sync {
     /// Room taken and needed; the records of logs, which the engine knows, are not part of what is
     /// needed.
     fn space(&self) -> Result<Space>;
-    /// Bytes written to the journal since the storage was opened.
-    fn journal_bytes(&self) -> u64 {
+    /// Bytes written to the manifest since the storage was opened.
+    fn manifest_bytes(&self) -> u64 {
         0
     }
     /// Does a bounded piece of housekeeping (a volume moves extents down and cuts its end off);
     /// returns whether more is left.
-    fn tidy(&self) -> Result<bool> {
+    fn vacuum(&self) -> Result<bool> {
         Ok(false)
     }
     /// What is wrong with the files that commits named, as far as names and lengths tell. It is
@@ -232,7 +232,7 @@ pub trait Storage: Send + Sync {
     fn check_files(&self) -> Result<Vec<Corruption>> {
         Ok(Vec::new())
     }
-    /// Verifies the storage's own structures on the medium (journal, superblocks, extent map);
+    /// Verifies the storage's own structures on the file system (manifest, superblocks, extent map);
     /// returns every damage found.
     fn check(&self) -> Result<Vec<Corruption>>;
 }

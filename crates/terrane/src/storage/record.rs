@@ -1,4 +1,4 @@
-//! What one journal record says: where files lie that it names, which it drops, the engine's edit.
+//! What one manifest record says: where files lie that it names, which it drops, the engine's edit.
 //!
 //! ```text
 //! varint n, n x placement     kind u8, number, length, backing u8, n x (offset, length) of extents
@@ -10,9 +10,9 @@
 
 use crate::codec::{Decoder, put_varint};
 use crate::error::{Corruption, Error, Result};
-use crate::sorted::SortedMap;
 use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::{FileId, FileKind};
+use crate::vec_map::VecMap;
 
 /// A file's length and, in a volume, where it lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,14 +25,14 @@ pub struct Placement {
     pub extents: Vec<Extent>,
 }
 
-/// One record. A file that is placed anew while it lives has moved.
+/// One record. A file that is placed again while it lives has moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<'a> {
     /// Files and where they lie.
     pub placed: Vec<(FileId, Placement)>,
     /// Files that this record drops.
     pub dropped: Vec<FileId>,
-    /// The engine's edit, or its snapshot in a journal's first record.
+    /// The engine's edit, or its snapshot in a manifest's first record.
     pub edit: Option<&'a [u8]>,
 }
 
@@ -123,11 +123,11 @@ fn take_id(d: &mut Decoder<'_>, unknown: &mut Option<u8>) -> Option<FileId> {
     Some(FileId { kind, number: d.varint()? })
 }
 
-/// What a journal's records amount to.
+/// What a manifest's records amount to.
 #[derive(Debug, Default)]
 pub(crate) struct Replayed {
     /// The files that live after the last record.
-    pub(crate) live: SortedMap<FileId, Placement>,
+    pub(crate) live: VecMap<FileId, Placement>,
     /// How many lived after the first.
     pub(crate) live_at_first: usize,
     /// The engine's snapshot and edits.

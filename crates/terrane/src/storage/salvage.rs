@@ -10,9 +10,9 @@
 
 use crate::error::Result;
 use crate::storage::directory::footer;
-use crate::storage::journal::{self, Records};
-use crate::storage::medium::Medium;
+use crate::storage::manifest::{self, Records};
 use crate::storage::record::{Placement, replay};
+use crate::storage::vfs::Vfs;
 use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot};
 use crate::storage::{Directory, File, FileId, FileKind, read_exact_at};
@@ -45,12 +45,12 @@ pub struct Remains {
 /// What is left of a store in a directory.
 ///
 /// # Errors
-/// A failing medium.
-pub fn directory(medium: &dyn Medium) -> Result<Remains> {
+/// A failing file system.
+pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
     let mut remains = Remains::default();
-    let current = Directory::current(medium);
+    let current = Directory::current(vfs);
     remains.salts.extend(current.map(|(salt, _)| salt));
-    let names = medium.list()?;
+    let names = vfs.list()?;
     remains.is_store = current.is_some();
     let mut manifests: Vec<_> =
         names.iter().filter_map(|n| Some((Directory::manifest_generation(n)?, n))).collect();
@@ -59,9 +59,9 @@ pub fn directory(medium: &dyn Medium) -> Result<Remains> {
     let mut manifest = None;
     for (generation, name) in manifests.into_iter().rev() {
         remains.is_store = true;
-        let read = medium.open(name).and_then(|file| {
+        let read = vfs.open(name).and_then(|file| {
             let len = file.len()?;
-            journal::salvage(&*file, 0, len, generation)
+            manifest::salvage(&*file, 0, len, generation)
         });
         match read {
             Ok(records) if !records.payloads.is_empty() => {
@@ -81,7 +81,7 @@ pub fn directory(medium: &dyn Medium) -> Result<Remains> {
     }
     for name in &names {
         if let Some(id) = FileId::parse(name) {
-            match medium.open(name) {
+            match vfs.open(name) {
                 Ok(file) => remains.add(id, file),
                 Err(e) => remains.notes.push(e.to_string()),
             }
@@ -97,7 +97,7 @@ pub fn directory(medium: &dyn Medium) -> Result<Remains> {
 /// What is left of a store in a volume of one backing file.
 ///
 /// # Errors
-/// A failing medium.
+/// A failing file system.
 pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
     let mut remains = Remains::default();
     let mut newest = None;
@@ -106,7 +106,7 @@ pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
         let n = backing.read_at(&mut bytes, offset)?;
         match superblock::decode(bytes.get(..n).unwrap_or_default()) {
             Slot::Valid(slot) => {
-                let region = (slot.generation, slot.journal_offset, slot.journal_len);
+                let region = (slot.generation, slot.manifest_offset, slot.manifest_len);
                 newest = newest.max(Some(region));
                 remains.is_store = true;
                 remains.add_salt(slot.id.salt());
@@ -117,10 +117,10 @@ pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
     let len = backing.len()?;
     let region = match newest {
         Some(region) => Some(region),
-        None => find_journal(&**backing, len)?,
+        None => find_manifest(&**backing, len)?,
     };
     if let Some((generation, offset, len)) = region {
-        match journal::salvage(&**backing, offset, len, generation) {
+        match manifest::salvage(&**backing, offset, len, generation) {
             Ok(records) => {
                 for (id, placement) in remains.take(backing.name(), &records)? {
                     let file = Placed { name: id.to_string(), backing: backing.clone(), placement };
@@ -206,7 +206,7 @@ impl Remains {
 }
 
 /// The region of the newest generation whose first record lies at the front of a unit.
-fn find_journal(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>> {
+fn find_manifest(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>> {
     let mut found = None;
     let mut offset = RESERVED;
     loop {
@@ -215,7 +215,7 @@ fn find_journal(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>>
         if offset >= len {
             break;
         }
-        if let Some((generation, capacity)) = journal::begins_at(backing, offset)? {
+        if let Some((generation, capacity)) = manifest::begins_at(backing, offset)? {
             found = found.max(Some((generation, offset, capacity)));
         }
         offset += UNIT;

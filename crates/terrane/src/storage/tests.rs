@@ -2,8 +2,8 @@
 //! files; power is cut, or something fails, at every operation in turn; then the store is opened
 //! again, must hold what it promised, and runs on.
 
-use super::medium::fault::{Fault, Random, SECTORS, Survivors};
-use super::medium::{FaultMedium, Medium, MemoryMedium};
+use super::vfs::fault::{Fault, Random, SECTORS, Survivors};
+use super::vfs::{FaultVfs, MemoryVfs, Vfs};
 use super::volume::VolumeOptions;
 use super::*;
 use crate::error::Error;
@@ -17,21 +17,21 @@ enum Kind {
 
 const KINDS: [Kind; 3] = [Kind::Directory, Kind::Volume(1), Kind::Volume(4)];
 
-/// The medium of a store that does not exist yet.
-fn place(kind: Kind) -> MemoryMedium {
-    let medium = MemoryMedium::new();
+/// The file system of a store that does not exist yet.
+fn place(kind: Kind) -> MemoryVfs {
+    let vfs = MemoryVfs::new();
     if let Kind::Volume(n) = kind {
-        (0..n).for_each(|n| drop(medium.create(&format!("backing.{n}")).unwrap()));
+        (0..n).for_each(|n| drop(vfs.create(&format!("backing.{n}")).unwrap()));
     }
-    medium
+    vfs
 }
 
-fn open(kind: Kind, medium: &FaultMedium) -> Box<dyn Storage> {
+fn open(kind: Kind, vfs: &FaultVfs) -> Box<dyn Storage> {
     match kind {
-        Kind::Directory => Box::new(Directory::open(Arc::new(medium.clone())).unwrap()),
+        Kind::Directory => Box::new(Directory::open(Arc::new(vfs.clone())).unwrap()),
         Kind::Volume(n) => {
-            let backings = (0..n).map(|n| medium.open(&format!("backing.{n}")).unwrap()).collect();
-            let new_id = medium.draw_id().unwrap();
+            let backings = (0..n).map(|n| vfs.open(&format!("backing.{n}")).unwrap()).collect();
+            let new_id = vfs.draw_id().unwrap();
             let options = VolumeOptions { new_id, min_growth: 4 << 10, ..VolumeOptions::default() };
             Box::new(Volume::open(backings, options).unwrap())
         }
@@ -103,7 +103,7 @@ struct Program {
     readers: Vec<(Content, Arc<dyn File>)>,
     next_number: u64,
     moves: u64,
-    /// A write was cut short, perhaps the journal's witness: without it a table that no record names
+    /// A write was cut short, perhaps the manifest's witness: without it a table that no record names
     /// may have been named by one that is lost, and is left.
     cut_short: bool,
 }
@@ -137,7 +137,7 @@ impl Program {
             }
             8 => {
                 for _ in 0..4 {
-                    self.moves += u64::from(self.storage.tidy()?);
+                    self.moves += u64::from(self.storage.vacuum()?);
                 }
                 Ok(())
             }
@@ -272,8 +272,8 @@ impl Program {
 }
 
 /// Starts a program on a new store.
-fn start(kind: Kind, medium: &FaultMedium, seed: u64) -> Program {
-    let storage = open(kind, medium);
+fn start(kind: Kind, vfs: &FaultVfs, seed: u64) -> Program {
+    let storage = open(kind, vfs);
     assert!(storage.recover().unwrap().is_none());
     Program::new(storage, seed)
 }
@@ -283,35 +283,35 @@ const STEPS: usize = 36;
 /// Cuts power at one operation, leaves what `survivors` says, and goes on from there.
 fn crash_at(kind: Kind, seed: u64, cut: u64, survivors: Survivors) -> Result<(), Failure> {
     let memory = place(kind);
-    let medium = FaultMedium::new(Arc::new(memory.clone()))?;
-    medium.set_sector(SECTORS[((seed + cut) % 3) as usize]);
-    medium.cut_at(cut);
-    let mut program = start(kind, &medium, seed);
+    let vfs = FaultVfs::new(Arc::new(memory.clone()))?;
+    vfs.set_sector(SECTORS[((seed + cut) % 3) as usize]);
+    vfs.cut_at(cut);
+    let mut program = start(kind, &vfs, seed);
     for _ in 0..STEPS {
         match program.step() {
-            Err(Failure::Storage(_)) if medium.operations() > cut => break,
+            Err(Failure::Storage(_)) if vfs.operations() > cut => break,
             other => other?,
         }
     }
-    medium.crash(survivors)?;
-    let medium = FaultMedium::new(Arc::new(memory.clone()))?;
-    program.reopen(open(kind, &medium))?;
+    vfs.crash(survivors)?;
+    let vfs = FaultVfs::new(Arc::new(memory.clone()))?;
+    program.reopen(open(kind, &vfs))?;
     for _ in 0..STEPS / 3 {
         program.step()?;
     }
     program.commit()?;
     let damage = program.storage.check()?;
     promise(damage.is_empty(), || format!("{damage:?}"))?;
-    medium.crash(Survivors::Synced)?;
-    program.reopen(open(kind, &FaultMedium::new(Arc::new(memory))?))
+    vfs.crash(Survivors::Synced)?;
+    program.reopen(open(kind, &FaultVfs::new(Arc::new(memory))?))
 }
 
-/// Runs to the end without a fault: how many operations there are, and how much tidying.
+/// Runs to the end without a fault: how many operations there are, and how much vacuuming.
 fn operations(kind: Kind, seed: u64) -> Result<(u64, u64), Failure> {
-    let medium = FaultMedium::new(Arc::new(place(kind)))?;
-    let mut program = start(kind, &medium, seed);
+    let vfs = FaultVfs::new(Arc::new(place(kind)))?;
+    let mut program = start(kind, &vfs, seed);
     (0..STEPS).try_for_each(|_| program.step())?;
-    Ok((medium.operations(), program.moves))
+    Ok((vfs.operations(), program.moves))
 }
 
 /// What fails first, and where: the seed, the operation and what survived.
@@ -357,14 +357,14 @@ fn what_a_restarted_process_recovered_outlives_a_loss_of_power() {
         for at in 0..operations(kind, 2).unwrap().0 {
             let run = || -> Result<(), Failure> {
                 let memory = place(kind);
-                let medium = FaultMedium::new(Arc::new(memory.clone()))?;
-                medium.fail_from(at, Fault::Killed);
-                let mut program = start(kind, &medium, 2);
+                let vfs = FaultVfs::new(Arc::new(memory.clone()))?;
+                vfs.fail_from(at, Fault::Killed);
+                let mut program = start(kind, &vfs, 2);
                 while program.step().is_ok() {}
-                medium.heal();
-                program.reopen(open(kind, &medium))?;
-                medium.crash(Survivors::Synced)?;
-                program.reopen(open(kind, &FaultMedium::new(Arc::new(memory))?))
+                vfs.heal();
+                program.reopen(open(kind, &vfs))?;
+                vfs.crash(Survivors::Synced)?;
+                program.reopen(open(kind, &FaultVfs::new(Arc::new(memory))?))
             };
             if let Err(e) = run() {
                 panic!("{kind:?}, ended at {at}: {e:?}");
@@ -387,16 +387,16 @@ fn room_reused_before_the_dropping_edit_is_synced_would_be_noticed() {
 }
 
 /// Lets one operation fail, and goes on; with `stop`, the next crash comes while it is in doubt
-/// whether a failed commit is on the medium.
+/// whether a failed commit is on the file system.
 fn fail_at(kind: Kind, at: u64, fault: Fault, stop: bool, end: Survivors) -> Result<(), Failure> {
     let memory = place(kind);
-    let medium = FaultMedium::new(Arc::new(memory.clone()))?;
-    medium.fail_at(at, fault);
-    let mut program = start(kind, &medium, 5);
+    let vfs = FaultVfs::new(Arc::new(memory.clone()))?;
+    vfs.fail_at(at, fault);
+    let mut program = start(kind, &vfs, 5);
     program.cut_short = fault == Fault::Short;
     for _ in 0..STEPS {
         match program.step() {
-            Err(Failure::Storage(_)) if medium.operations() > at => {}
+            Err(Failure::Storage(_)) if vfs.operations() > at => {}
             other => other?,
         }
         if stop && !program.in_doubt.is_empty() {
@@ -405,8 +405,8 @@ fn fail_at(kind: Kind, at: u64, fault: Fault, stop: bool, end: Survivors) -> Res
             break;
         }
     }
-    medium.crash(end)?;
-    program.reopen(open(kind, &FaultMedium::new(Arc::new(memory))?))?;
+    vfs.crash(end)?;
+    program.reopen(open(kind, &FaultVfs::new(Arc::new(memory))?))?;
     program.commit()
 }
 
@@ -429,30 +429,30 @@ fn a_failed_operation_is_an_error_and_loses_nothing_promised() {
 }
 
 #[test]
-fn a_full_medium_refuses_and_the_store_goes_on_when_there_is_room_again() {
+fn a_full_vfs_refuses_and_the_store_goes_on_when_there_is_room_again() {
     for kind in KINDS {
         for fault in [Fault::NoSpace, Fault::Short] {
             for kib in [0, 16, 64, 1040, 1100] {
                 let memory = place(kind);
-                let medium = FaultMedium::new(Arc::new(memory.clone())).unwrap();
-                medium.set_capacity(kib << 10, fault);
-                let mut program = start(kind, &medium, 11);
+                let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();
+                vfs.set_capacity(kib << 10, fault);
+                let mut program = start(kind, &vfs, 11);
                 let results: Vec<_> = (0..STEPS).map(|_| program.step()).collect();
                 assert!(results.iter().any(Result::is_err), "{kind:?} {kib} KiB");
-                medium.heal();
+                vfs.heal();
                 program.commit().unwrap();
-                medium.crash(Survivors::Synced).unwrap();
-                let medium = FaultMedium::new(Arc::new(memory)).unwrap();
-                program.reopen(open(kind, &medium)).unwrap();
+                vfs.crash(Survivors::Synced).unwrap();
+                let vfs = FaultVfs::new(Arc::new(memory)).unwrap();
+                program.reopen(open(kind, &vfs)).unwrap();
             }
         }
     }
 }
 
-/// A medium that can only be read.
-struct ReadOnly(MemoryMedium);
+/// A file system that can only be read.
+struct ReadOnly(MemoryVfs);
 
-impl Medium for ReadOnly {
+impl Vfs for ReadOnly {
     fn place(&self) -> String {
         self.0.place()
     }
@@ -503,18 +503,18 @@ impl File for ReadOnlyFile {
 }
 
 #[test]
-fn a_store_on_a_read_only_medium_is_read_and_refuses_changes() {
+fn a_store_on_a_read_only_vfs_is_read_and_refuses_changes() {
     for kind in KINDS {
         for cut in 20..operations(kind, 7).unwrap().0 {
             // A store as a crash left it: with torn ends, stale copies and files that nobody names.
             let memory = place(kind);
-            let medium = FaultMedium::new(Arc::new(memory.clone())).unwrap();
-            medium.cut_at(cut);
-            let mut program = start(kind, &medium, 7);
-            while medium.operations() <= cut {
+            let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();
+            vfs.cut_at(cut);
+            let mut program = start(kind, &vfs, 7);
+            while vfs.operations() <= cut {
                 let _ = program.step();
             }
-            medium.crash(Survivors::Random(cut)).unwrap();
+            vfs.crash(Survivors::Random(cut)).unwrap();
             let storage: Box<dyn Storage> = match kind {
                 Kind::Directory => {
                     Box::new(Directory::read_only(Arc::new(ReadOnly(memory.clone()))).unwrap())
@@ -527,7 +527,7 @@ fn a_store_on_a_read_only_medium_is_read_and_refuses_changes() {
             };
             assert!(storage.read_only());
             let Some(found) = storage.recover().unwrap() else { continue };
-            let writable = FaultMedium::new(Arc::new(memory)).unwrap();
+            let writable = FaultVfs::new(Arc::new(memory)).unwrap();
             let expected = open(kind, &writable).recover().unwrap().unwrap();
             assert_eq!(found.edits, expected.edits, "{kind:?}, cut at {cut}");
             let commit =
@@ -539,7 +539,7 @@ fn a_store_on_a_read_only_medium_is_read_and_refuses_changes() {
             assert!(refused(storage.commit(&commit)));
             assert!(refused(storage.create(FileId::log(999), 100).map(drop)));
             assert!(refused(storage.remove(FileId::log(999))));
-            assert!(!storage.tidy().unwrap());
+            assert!(!storage.vacuum().unwrap());
             storage.check().unwrap();
         }
     }

@@ -9,7 +9,7 @@ use shuttle::rand::{Rng, thread_rng};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// A thread for each job: the driver bounds how many there are.
+/// A thread for each job: the executor bounds how many there are.
 pub(crate) struct Pool;
 
 impl Pool {

@@ -3,7 +3,7 @@
 //! Each number that a store draws is one more than another, so none that it writes comes near these
 //! bounds in any time there is. One that does was not written by it, and is damage.
 
-use super::{Change, SetAside};
+use super::{Change, Quarantine};
 use crate::entry::{MAX_SEQ, Seq};
 use crate::error::{Corruption, Result};
 
@@ -19,7 +19,7 @@ pub(super) fn check(change: &Change) -> Result<()> {
         Change::OpenLog { number, file, .. } => (&[*number, *file], 0),
         Change::RetireLogs { below, next } => (&[*below], *next),
         Change::EndLog { number, through } => (&[*number], *through),
-        Change::SetAside(SetAside { file, log, .. }) => (&[*file, log.number], 0),
+        Change::Quarantine(Quarantine { file, log, .. }) => (&[*file, log.number], 0),
         Change::Remaining { number, plan, .. } => {
             let runs = plan.groups.iter().map(|group| group.destination.run.0);
             (&[*number, runs.max().unwrap_or(0)], 0)
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::keyspace::KeyspaceId;
-    use crate::version::{Catalog, Edit};
+    use crate::version::{Edit, VersionSet};
 
     #[test]
     fn numbers_from_which_none_can_follow_are_damage() {
@@ -57,14 +57,15 @@ mod tests {
                 Change::RetireLogs { below: 0, next: near },
                 Change::Flushed { keyspace, through: near },
             ] {
-                let mut catalog = Catalog::default();
+                let mut version_set = VersionSet::default();
                 let edit = Edit { changes: vec![change] };
-                let read = Edit::decode(&edit.encode(), 0).and_then(|edit| catalog.apply(&edit));
+                let read =
+                    Edit::decode(&edit.encode(), 0).and_then(|edit| version_set.apply(&edit));
                 assert!(matches!(read, Err(Error::Corrupt(_))), "{edit:?}: {read:?}");
             }
         }
         let sound =
             vec![Change::NextId(NUMBERS_MAX), Change::RetireLogs { below: 1, next: MAX_SEQ }];
-        Catalog::default().apply(&Edit { changes: sound }).unwrap();
+        VersionSet::default().apply(&Edit { changes: sound }).unwrap();
     }
 }

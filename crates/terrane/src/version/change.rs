@@ -1,6 +1,6 @@
 //! The changes that an edit is made of.
 
-use super::catalog::SetAside;
+use super::version_set::Quarantine;
 use crate::entry::Seq;
 use crate::keyspace::KeyspaceId;
 use terrane_policy::{Compaction, LevelChange, RunId, TableId, TableInfo};
@@ -106,15 +106,15 @@ pub enum Change {
     /// The store has these features from now on, besides those that it has.
     Features(Features),
     /// What is left of discarded records is kept.
-    SetAside(SetAside),
+    Quarantine(Quarantine),
     /// What was kept there goes.
-    DropSetAside {
+    DropQuarantine {
         /// The number of the log file that holds it.
         file: u64,
     },
 }
 
-/// Features of a store, a bit each. They add to those in the header of its journal, which cannot
+/// Features of a store, a bit each. They add to those in the header of its manifest, which cannot
 /// change within a generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {

@@ -1,4 +1,4 @@
-//! Edits as journal records.
+//! Edits as manifest records.
 //!
 //! An edit is a list of changes, each `tag u8, length varint, body`. A reader skips an unknown
 //! change whose tag is 128 or above (optional) and refuses one below (required). A [`Body`] may end
@@ -6,9 +6,9 @@
 
 use super::body::Body;
 use super::body::Unread::{self, Malformed};
-use super::catalog::SetAside;
 use super::change::{Change, Features};
 use super::plan;
+use super::version_set::Quarantine;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::KNOWN_REQUIRED;
@@ -36,8 +36,8 @@ const POLICY_STATE: u8 = 11;
 const LEVELS: u8 = 12;
 const END_LOG: u8 = 13;
 const FEATURES: u8 = 14;
-const SET_ASIDE: u8 = 15;
-const DROP_SET_ASIDE: u8 = 16;
+const QUARANTINE: u8 = 15;
+const DROP_QUARANTINE: u8 = 16;
 /// Changes with this tag or a greater one may be skipped by a reader that does not know them.
 const OPTIONAL: u8 = 128;
 
@@ -56,7 +56,7 @@ impl Edit {
         out
     }
 
-    /// Reads an edit. `record` is its index in the journal, for messages.
+    /// Reads an edit. `record` is its index in the manifest, for messages.
     ///
     /// # Errors
     /// [`Error::Corrupt`] where the bytes are malformed, [`Error::NewerFormat`] for a required
@@ -69,7 +69,7 @@ impl Edit {
             Corruption::new(
                 "manifest",
                 at as u64,
-                format_args!("a well-formed edit in journal record {record}"),
+                format_args!("a well-formed edit in manifest record {record}"),
                 found,
             )
         };
@@ -85,7 +85,7 @@ impl Edit {
                 Err(_) if tag >= OPTIONAL => {}
                 Err(Unread::Change) => {
                     let found = format_args!("a change of kind {tag}");
-                    let known = format_args!("kinds up to {DROP_SET_ASIDE}");
+                    let known = format_args!("kinds up to {DROP_QUARANTINE}");
                     return Err(Error::newer_format("manifest", found, known));
                 }
                 Err(Unread::Part(what, number)) => {
@@ -175,16 +175,16 @@ fn encode_change(change: &Change, out: &mut Vec<u8>) -> u8 {
             put_varint(out, *optional);
             FEATURES
         }
-        Change::SetAside(SetAside { file, log, offset, bytes }) => {
+        Change::Quarantine(Quarantine { file, log, offset, bytes }) => {
             for n in [*file, log.number, *offset, *bytes] {
                 put_varint(out, n);
             }
             out.extend_from_slice(&log.salt.to_le_bytes());
-            SET_ASIDE
+            QUARANTINE
         }
-        Change::DropSetAside { file } => {
+        Change::DropQuarantine { file } => {
             put_varint(out, *file);
-            DROP_SET_ASIDE
+            DROP_QUARANTINE
         }
     }
 }
@@ -218,8 +218,8 @@ fn decode_change(tag: u8, d: &mut Body<'_>) -> Result<Change, Unread> {
         RETIRE_LOGS => Change::RetireLogs { below: d.varint()?, next: d.varint()? },
         END_LOG => Change::EndLog { number: d.varint()?, through: d.varint()? },
         FEATURES => Change::Features(features(d)?),
-        SET_ASIDE => Change::SetAside(set_aside(d)?),
-        DROP_SET_ASIDE => Change::DropSetAside { file: d.varint()? },
+        QUARANTINE => Change::Quarantine(quarantine(d)?),
+        DROP_QUARANTINE => Change::DropQuarantine { file: d.varint()? },
         _ => return Err(Unread::Change),
     })
 }
@@ -241,9 +241,9 @@ fn features(d: &mut Body<'_>) -> Result<Features, Unread> {
     }
 }
 
-fn set_aside(d: &mut Body<'_>) -> Result<SetAside, Unread> {
+fn quarantine(d: &mut Body<'_>) -> Result<Quarantine, Unread> {
     let (file, number, offset, bytes) = (d.varint()?, d.varint()?, d.varint()?, d.varint()?);
-    Ok(SetAside { file, log: LogId { number, salt: d.u64()? }, offset, bytes })
+    Ok(Quarantine { file, log: LogId { number, salt: d.u64()? }, offset, bytes })
 }
 
 fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {

@@ -19,9 +19,9 @@ pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
         put_varint(out, group.destination.run.0);
         match &group.action {
             Action::Move => out.push(MOVE),
-            Action::Merge { cuts, table_bytes, filter_bits } => {
+            Action::Merge { cuts, target_file_bytes, filter_bits } => {
                 out.push(MERGE);
-                put_varint(out, *table_bytes);
+                put_varint(out, *target_file_bytes);
                 put_varint(out, filter_bits.map_or(0, |bits| u64::from(bits) + 1));
                 put_varint(out, cuts.len() as u64);
                 cuts.iter().for_each(|cut| put_bytes(out, cut));
@@ -44,7 +44,7 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
         let action = match d.u8()? {
             MOVE => Action::Move,
             MERGE => Action::Merge {
-                table_bytes: d.varint()?,
+                target_file_bytes: d.varint()?,
                 filter_bits: match d.varint()? {
                     0 => None,
                     bits => Some(u32::try_from(bits - 1).map_err(|_| Unread::Malformed)?),

@@ -2,29 +2,29 @@
 //!
 //! A tree is immutable; an edit makes the next one, which shares every table that stays. A table's
 //! file dies when the edit that dropped it is durable and no tree holds it any more: the
-//! last holder lays it in the [`Graveyard`], from which the engine makes removal jobs.
+//! last holder lays it in the [`ObsoleteFiles`], from which the engine makes removal jobs.
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
-use crate::read::{Observer, Range};
-use crate::sorted::SortedMap;
+use crate::read::{Range, ReadTracer};
 use crate::storage::FileId;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::table::{Access, BlockCache, RunCursor, Table};
+use crate::vec_map::VecMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{Destination, Place, Placed, RunId, Sequence, Shape, TableId, TableInfo};
 
 /// A file that nothing holds any more.
-pub struct Grave {
+pub struct ObsoleteFile {
     file: FileId,
     /// The table in it, if there was one that has not left the cache, and others like it.
     tables: Vec<Arc<Table>>,
 }
 
-impl Grave {
+impl ObsoleteFile {
     /// The file, which is to be removed; blocks of it leave the cache, and its handle is closed.
     pub fn clear(&mut self, cache: &BlockCache) -> FileId {
         cache.remove(self.tables.iter().map(|table| table.info().id).collect());
@@ -35,37 +35,37 @@ impl Grave {
 
 /// Files that nothing holds any more, waiting to be removed.
 #[derive(Default)]
-pub struct Graveyard {
-    files: Mutex<Vec<Grave>>,
+pub struct ObsoleteFiles {
+    files: Mutex<Vec<ObsoleteFile>>,
     /// Says that there is work for a job; shared with the engine.
     work: Arc<AtomicBool>,
 }
 
-impl Graveyard {
-    /// A graveyard that raises `work` for each file.
+impl ObsoleteFiles {
+    /// A list of obsolete files that raises `work` for each file.
     pub fn new(work: Arc<AtomicBool>) -> Self {
-        Graveyard { files: Mutex::default(), work }
+        ObsoleteFiles { files: Mutex::default(), work }
     }
 
     /// Lays a file down.
-    pub fn bury(&self, file: FileId) {
-        self.lay_down(Grave { file, tables: Vec::new() });
+    pub fn mark_obsolete(&self, file: FileId) {
+        self.lay_down(ObsoleteFile { file, tables: Vec::new() });
     }
 
-    fn lay_down(&self, grave: Grave) {
-        lock(&self.files).push(grave);
+    fn lay_down(&self, obsolete_file: ObsoleteFile) {
+        lock(&self.files).push(obsolete_file);
         self.work.store(true, Ordering::Release);
     }
 
     /// Takes one file out, to remove it. With it all tables leave the cache that lie here: an edit
     /// drops many at once, and the cache is walked once for them.
-    pub fn take(&self) -> Option<Grave> {
+    pub fn take(&self) -> Option<ObsoleteFile> {
         let mut files = lock(&self.files);
-        let mut grave = files.pop()?;
-        if !grave.tables.is_empty() {
-            grave.tables.extend(files.iter_mut().flat_map(|other| other.tables.drain(..)));
+        let mut obsolete_file = files.pop()?;
+        if !obsolete_file.tables.is_empty() {
+            obsolete_file.tables.extend(files.iter_mut().flat_map(|other| other.tables.drain(..)));
         }
-        Some(grave)
+        Some(obsolete_file)
     }
 }
 
@@ -75,14 +75,14 @@ pub struct LiveTable {
     /// Lookups that its filter let pass, while they are watched, less those a planner was told of.
     reads: AtomicU64,
     dropped: AtomicBool,
-    graveyard: Arc<Graveyard>,
+    obsolete_files: Arc<ObsoleteFiles>,
 }
 
 impl LiveTable {
     /// Takes charge of a table.
-    pub fn new(table: Table, graveyard: Arc<Graveyard>) -> Arc<Self> {
+    pub fn new(table: Table, obsolete_files: Arc<ObsoleteFiles>) -> Arc<Self> {
         let (reads, dropped) = (AtomicU64::new(0), AtomicBool::new(false));
-        Arc::new(LiveTable { table: Arc::new(table), reads, dropped, graveyard })
+        Arc::new(LiveTable { table: Arc::new(table), reads, dropped, obsolete_files })
     }
 
     /// Says that an edit has dropped the table, and is durable.
@@ -105,7 +105,8 @@ impl Drop for LiveTable {
     fn drop(&mut self) {
         if self.dropped.load(Ordering::Acquire) {
             let file = FileId::table(self.table.info().id.0);
-            self.graveyard.lay_down(Grave { file, tables: vec![Arc::clone(&self.table)] });
+            self.obsolete_files
+                .lay_down(ObsoleteFile { file, tables: vec![Arc::clone(&self.table)] });
         }
     }
 }
@@ -142,7 +143,7 @@ impl Tree {
     /// not share.
     #[must_use]
     pub fn next(&self, shape: Arc<Shape>, opened: &[Arc<LiveTable>]) -> Tree {
-        let opened: SortedMap<TableId, &Arc<LiveTable>> =
+        let opened: VecMap<TableId, &Arc<LiveTable>> =
             opened.iter().map(|t| (t.table.info().id, t)).collect();
         let find = |info: &Arc<TableInfo>| {
             opened.get(&info.id).copied().or_else(|| self.table(info.id)).cloned()
@@ -192,7 +193,7 @@ impl Tree {
     /// are `watched`, each table counts those that its filter lets pass.
     ///
     /// # Errors
-    /// Damage or a failing medium.
+    /// Damage or a failing file system.
     pub fn get(
         &self,
         key: &[u8],
@@ -200,18 +201,18 @@ impl Tree {
         seq: Seq,
         watched: bool,
         out: &mut Vec<u8>,
-        observer: &mut Observer,
+        tracer: &mut ReadTracer,
     ) -> Result<Option<Tag>> {
         for run in &self.runs {
             let live = run.table_for(key);
-            observer.run(run.level, run.id, live.map(|live| live.table.info().id));
+            tracer.run(run.level, run.id, live.map(|live| live.table.info().id));
             let Some(live) = live else { continue };
             let passed = || {
                 if watched {
                     live.reads.fetch_add(1, Ordering::Relaxed);
                 }
             };
-            if let Some(tag) = live.table.find(key, hash, seq, out, observer, passed)? {
+            if let Some(tag) = live.table.find(key, hash, seq, out, tracer, passed)? {
                 return Ok(Some(tag));
             }
         }
@@ -222,7 +223,7 @@ impl Tree {
     /// are searched for, and these alone are asked how their bytes spread.
     ///
     /// # Errors
-    /// Damage or a failing medium.
+    /// Damage or a failing file system.
     pub fn approximate_size(&self, range: &Range) -> Result<u64> {
         let mut sum = 0;
         for (live, (_, run)) in self.runs.iter().zip(self.shape.runs()) {
@@ -249,16 +250,16 @@ impl Tree {
         Ok(sum)
     }
 
-    /// A cursor for each run, newest first, with an observer of its own.
+    /// A cursor for each run, newest first, with an read tracer of its own.
     pub(crate) fn cursors(
         &self,
         access: Access,
-        observer: impl Fn() -> Observer,
+        tracer: impl Fn() -> ReadTracer,
     ) -> impl Iterator<Item = RunCursor> {
         self.runs.iter().map(move |run| {
-            let mut observer = observer();
-            observer.run(run.level, run.id, None);
-            RunCursor::observed(run.tables.clone(), access, observer)
+            let mut tracer = tracer();
+            tracer.run(run.level, run.id, None);
+            RunCursor::observed(run.tables.clone(), access, tracer)
         })
     }
 }

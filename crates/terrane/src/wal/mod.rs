@@ -15,7 +15,7 @@ mod tests;
 mod window;
 mod writer;
 
-pub use record::{batches, log_bytes, payload_bytes, record_bytes, scan};
+pub use record::{batches, log_file_bytes, payload_bytes, record_bytes, scan};
 pub use recovery::{Apply, Replay, Replayed, ReplayedLog, write_again};
 pub use writer::{LogWriter, erase};
 

@@ -109,7 +109,7 @@ impl<'a> Iterator for Batches<'a> {
 
 /// Bytes that a log needs for a record with this much payload, and a claim behind it.
 #[must_use]
-pub fn log_bytes(payload: usize) -> u64 {
+pub fn log_file_bytes(payload: usize) -> u64 {
     record_bytes(payload).saturating_add(HEADER_BYTES as u64)
 }
 

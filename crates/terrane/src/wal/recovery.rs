@@ -20,7 +20,7 @@
 //!   applied is the history up to a point. A group of batches is one record, under one checksum.
 //! * *No synced batch is lost.* The records through the last sync are durable and follow
 //!   one another, so step 2 accepts them all. Only damage stops it earlier.
-//! * *A crash is not taken for damage.* Unsynced writes may reach the medium in any order, with gaps.
+//! * *A crash is not taken for damage.* Unsynced writes may reach the file system in any order, with gaps.
 //!   But a record never claims more than was synced when it was written, all of that is accepted, so
 //!   the claim is less than the sequence expected at the end, whatever survives of the rest.
 //! * *Damage is not taken for a crash*, as far as anything that is left knows better: if step 2 stops
@@ -108,7 +108,7 @@ impl Replay {
     /// that sequence, which is known to be durable: nothing after it counts.
     ///
     /// # Errors
-    /// Damage, a failing medium, and the errors of `apply`.
+    /// Damage, a failing file system, and the errors of `apply`.
     pub fn log(
         &mut self,
         id: LogId,
@@ -142,7 +142,7 @@ impl Replay {
 /// batches after `claim`, and claims behind the others.
 ///
 /// # Errors
-/// A failing medium.
+/// A failing file system.
 pub fn write_again(id: LogId, file: &dyn File, found: ReplayedLog, claim: Seq) -> Result<()> {
     let ReplayedLog { end, last, .. } = found;
     let mut log = Window::over(file)?;

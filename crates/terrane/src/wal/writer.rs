@@ -2,7 +2,7 @@
 
 use super::LogId;
 use super::record::{
-    END, HEADER_BYTES, Header, MAX_PAYLOAD_BYTES, log_bytes, payload_bytes, push_batch,
+    END, HEADER_BYTES, Header, MAX_PAYLOAD_BYTES, log_file_bytes, payload_bytes, push_batch,
     record_bytes,
 };
 use crate::entry::Seq;
@@ -37,7 +37,7 @@ impl LogWriter {
     /// Begins log `id`, one that no log had before, in `file`, with room for `capacity` bytes.
     ///
     /// # Errors
-    /// A failing medium.
+    /// A failing file system.
     pub fn begin(file: Arc<dyn File>, id: LogId, capacity: u64) -> Result<Self> {
         erase(&*file)?;
         Ok(LogWriter { file, id, capacity, end: 0, record: Vec::new(), failed: None })
@@ -68,10 +68,10 @@ impl LogWriter {
     }
 
     /// Whether a record with this much payload can be appended: the log has the room for it and for a
-    /// claim behind it ([`log_bytes`]), and it is at most [`MAX_PAYLOAD_BYTES`].
+    /// claim behind it ([`log_file_bytes`]), and it is at most [`MAX_PAYLOAD_BYTES`].
     #[must_use]
     pub fn fits(&self, payload: usize) -> bool {
-        payload <= MAX_PAYLOAD_BYTES && log_bytes(payload) <= self.capacity - self.end
+        payload <= MAX_PAYLOAD_BYTES && log_file_bytes(payload) <= self.capacity - self.end
     }
 
     /// Appends one record of these batches ([`WriteBatch::bytes`](crate::batch::WriteBatch::bytes)),
@@ -110,7 +110,7 @@ impl LogWriter {
     /// that the one of all batches can be.
     ///
     /// # Errors
-    /// A failing medium.
+    /// A failing file system.
     pub fn claim(&mut self, next: Seq, synced: Seq) -> Result<()> {
         self.usable()?;
         let seed = self.id.seed();

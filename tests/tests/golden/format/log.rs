@@ -4,7 +4,7 @@ use super::bytes::{Reader, checksum, u32_at, u64_at};
 use super::{Entry, Store};
 use std::collections::BTreeSet;
 
-/// The kind of a log's file in the journal.
+/// The kind of a log's file in the manifest.
 pub const KIND: u8 = 0;
 
 const HEADER: usize = 32;

@@ -2,20 +2,20 @@
 //! that the page says of what it meets, and panics where that is not so.
 //!
 //! 1. `bytes` - numbers, checksums, LZ4.
-//! 2. `journal` - from `CURRENT` or a superblock to records, their files and their edits.
-//! 3. `log` and `table` - what the files that the journal names hold.
+//! 2. `manifest` - from `CURRENT` or a superblock to records, their files and their edits.
+//! 3. `log` and `table` - what the files that the manifest names hold.
 //! 4. [`Store::read`] puts it together: of each key the version with the greatest sequence.
 
 mod bytes;
-mod journal;
 mod log;
+mod manifest;
 mod table;
 
 use crate::content::Entries;
-use journal::Journal;
+use manifest::Manifest;
 use std::collections::BTreeMap;
 
-/// How the store lies on its medium.
+/// How the store lies on its file system.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Place {
     Directory,
@@ -66,13 +66,13 @@ pub struct Store {
 impl Store {
     /// Reads everything.
     pub fn read(files: &Files, place: Place) -> Store {
-        let journal = Journal::read(files, place);
-        let mut store = Store { remaining: journal.remaining(), ..Store::default() };
+        let manifest = Manifest::read(files, place);
+        let mut store = Store { remaining: manifest.remaining(), ..Store::default() };
         let mut versions = Vec::new();
-        for (id, keyspace) in &journal.keyspaces {
+        for (id, keyspace) in &manifest.keyspaces {
             store.policy_states += usize::from(!keyspace.policy_state.is_empty());
             for (number, info) in &keyspace.tables {
-                let bytes = journal.file(files, table::KIND, *number);
+                let bytes = manifest.file(files, table::KIND, *number);
                 versions.extend(table::read(
                     &mut store,
                     &bytes,
@@ -82,11 +82,11 @@ impl Store {
                 ));
             }
         }
-        let mut next = journal.log_start;
-        for (number, (file, salt)) in &journal.logs {
-            let bytes = journal.file(files, log::KIND, *file);
+        let mut next = manifest.log_start;
+        for (number, (file, salt)) in &manifest.logs {
+            let bytes = manifest.file(files, log::KIND, *file);
             for entry in log::read(&mut store, &bytes, [*salt, *number], &mut next) {
-                let flushed = journal.keyspaces.get(&entry.keyspace).map(|k| k.flushed);
+                let flushed = manifest.keyspaces.get(&entry.keyspace).map(|k| k.flushed);
                 // What a table holds is not taken again; a keyspace that is gone takes nothing.
                 if flushed.is_some_and(|flushed| entry.sequence > flushed) {
                     versions.push(entry);
@@ -94,10 +94,10 @@ impl Store {
             }
         }
         store.keyspaces =
-            journal.keyspaces.values().map(|k| (k.name.clone(), Entries::new())).collect();
+            manifest.keyspaces.values().map(|k| (k.name.clone(), Entries::new())).collect();
         versions.sort_by_key(|entry| entry.sequence);
         for entry in versions {
-            let name = &journal.keyspaces[&entry.keyspace].name;
+            let name = &manifest.keyspaces[&entry.keyspace].name;
             let entries = store.keyspaces.get_mut(name).expect("listed above");
             match entry.value {
                 Some(value) => entries.insert(entry.key, value),

@@ -1,11 +1,11 @@
 //! Tables ("Tables" of FORMAT.md).
 
 use super::bytes::{Reader, checksum, lz4, u32_at, u64_at};
-use super::journal::Info;
+use super::manifest::Info;
 use super::{Entry, Store};
 use std::collections::BTreeMap;
 
-/// The kind of a table's file in the journal.
+/// The kind of a table's file in the manifest.
 pub const KIND: u8 = 1;
 
 const FOOTER: usize = 80;
@@ -168,7 +168,7 @@ fn passes(filter: &[u8], key: &[u8]) -> bool {
     })
 }
 
-/// Holds the properties against the entries, and these against what the journal says. The id and
+/// Holds the properties against the entries, and these against what the manifest says. The id and
 /// name of the keyspace, if they are there.
 fn properties<'a>(
     section: &'a [u8],

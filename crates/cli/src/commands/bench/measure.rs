@@ -51,7 +51,7 @@ pub struct Report {
     pub reads: Option<ReadCounts>,
     /// Sorted runs after it, memtables counted: the most that a read may have to look at.
     pub runs: usize,
-    /// Bytes taken on the medium, logs counted, after it and at most.
+    /// Bytes taken on the file system, logs counted, after it and at most.
     pub taken_bytes: u64,
     pub taken_bytes_peak: u64,
     /// These for each byte of live rows, where the store's rows are known.
@@ -112,7 +112,7 @@ impl Bench<'_> {
         let waiting = Instant::now();
         let waits = writes && !self.args.no_wait_until_idle;
         if waits {
-            self.db.settle()?;
+            self.db.wait_until_idle()?;
         }
         let idle_seconds = waits.then(|| waiting.elapsed().as_secs_f64());
         let after = self.db.stats()?;
@@ -123,7 +123,7 @@ impl Bench<'_> {
         let amplified = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
         let seconds = tally.busy.as_secs_f64().max(1e-9);
         let tables = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
-        let all = |s: &Stats| tables(s) + s.log_bytes + s.journal_bytes;
+        let all = |s: &Stats| tables(s) + s.wal_file_bytes + s.manifest_bytes;
         let for_rows = |written: &dyn Fn(&Stats) -> u64| match writes {
             true => amplified(written(&after) - written(&before), tally.bytes),
             false => None,

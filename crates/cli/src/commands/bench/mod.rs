@@ -158,7 +158,7 @@ impl<'a> Place<'a> {
         let options = Options {
             create,
             memtable_bytes,
-            logs_bytes_max: defaults.logs_bytes_max.max(4 * memtable_bytes),
+            max_total_wal_bytes: defaults.max_total_wal_bytes.max(4 * memtable_bytes),
             memory_bytes: args.memory_mib << 20,
             cache_bytes: args.cache_mib << 20,
             ..defaults

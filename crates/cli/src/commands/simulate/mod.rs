@@ -133,10 +133,11 @@ fn workload(args: &SimulateArgs, configured: Workload) -> Workload {
 /// have. B is a sixteenth below the buffer, so that a flush that lost some overwritten entries is
 /// still one of about B.
 fn with_buffer(options: &PolicyOptions, buffer_bytes: u64) -> PolicyOptions {
-    const BASE_BYTES: u64 = 4 << 20;
-    let table_bytes = u128::from(options.table_bytes()) * u128::from(buffer_bytes);
-    let table_bytes = u64::try_from(table_bytes / u128::from(BASE_BYTES)).unwrap_or(u64::MAX);
-    options.clone().sized(buffer_bytes - buffer_bytes / 16, table_bytes)
+    const LEVEL_BASE_BYTES: u64 = 4 << 20;
+    let target_file_bytes = u128::from(options.target_file_bytes()) * u128::from(buffer_bytes);
+    let target_file_bytes =
+        u64::try_from(target_file_bytes / u128::from(LEVEL_BASE_BYTES)).unwrap_or(u64::MAX);
+    options.clone().sized(buffer_bytes - buffer_bytes / 16, target_file_bytes)
 }
 
 /// Where events go.

@@ -1,11 +1,11 @@
 //! What a walk reads of the file, and when.
 
 use super::*;
-use crate::read::{Observer, Origin, Step};
+use crate::read::{Origin, ReadTracer, Step};
 
 /// The reads of a walk over a whole table, each with the bytes it took: first, then block by block.
 fn reads(table: &Arc<Table>, access: Access, backward: bool) -> Vec<u64> {
-    let mut cursor = table.observed(access, Observer::tracing());
+    let mut cursor = table.observed(access, ReadTracer::tracing());
     if backward { cursor.seek_last() } else { cursor.seek_first() }.unwrap();
     let mut entries = 0;
     while cursor.valid() {
@@ -15,12 +15,12 @@ fn reads(table: &Arc<Table>, access: Access, backward: bool) -> Vec<u64> {
     assert_eq!(entries, table.info().entries);
     let read = |step: Step| match step {
         Step::Block { origin, read, .. } => {
-            assert_eq!(origin == Origin::Medium, read > 0);
+            assert_eq!(origin == Origin::Vfs, read > 0);
             Some(read)
         }
         _ => None,
     };
-    cursor.into_observer().take_steps().into_iter().filter_map(read).collect()
+    cursor.into_tracer().take_steps().into_iter().filter_map(read).collect()
 }
 
 #[test]

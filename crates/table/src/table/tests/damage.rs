@@ -3,12 +3,12 @@
 use super::*;
 use crate::codec::put_varint;
 use crate::read::known_kind;
+use crate::table::block_codec::Sealer;
+use crate::table::block_codec::seed;
 use crate::table::block_writer::BlockWriter;
 use crate::table::filter::Filter;
 use crate::table::footer::{Footer, Section, encode_directory, kind};
 use crate::table::index::{Handle, PartitionHandle};
-use crate::table::stored::Sealer;
-use crate::table::stored::seed;
 use terrane_policy::{Histogram, HistogramPoint};
 
 /// A table of several blocks, some compressed, with versions of one key across blocks.

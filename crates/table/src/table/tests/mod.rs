@@ -349,7 +349,7 @@ proptest! {
     fn sections_of_any_bytes_are_decoded_or_refused(bytes in vec(any::<u8>(), 0..300)) {
         let _ = Properties::decode(&bytes);
         let _ = filter::Filter::decode(&bytes).map(|f| f.may_contain(1));
-        let _ = stored::unseal(bytes.clone(), 1, 2);
+        let _ = block_codec::decode(bytes.clone(), 1, 2);
         let end = footer::Footer {
             table: 1,
             salt: 0,
@@ -364,7 +364,7 @@ proptest! {
         lz4.push(1);
         let sum = crate::codec::checksum(&lz4, 0);
         lz4.extend(sum.to_le_bytes());
-        let _ = stored::unseal(lz4, 0, 0);
+        let _ = block_codec::decode(lz4, 0, 0);
     }
 }
 

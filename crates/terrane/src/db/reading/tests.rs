@@ -1,21 +1,21 @@
 //! Traces and counts against what was done to a small store.
 
 use crate::db::{Db, Keyspace};
-use crate::driver::SliceDriver;
+use crate::executor::SliceExecutor;
 use crate::options::{Durability::Buffered, Options};
 use crate::read::{Origin, Range, ReadCounts, Step, Trace};
-use crate::storage::{Directory, medium::MemoryMedium};
+use crate::storage::{Directory, vfs::MemoryVfs};
 use crate::table::TableOptions;
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// A store in memory whose filters have so many bits a key.
 fn store(filter_bits_per_key: f32, cache_bytes: u64) -> (Db, Keyspace) {
-    let storage = Directory::open(Arc::new(MemoryMedium::new())).unwrap();
+    let storage = Directory::open(Arc::new(MemoryVfs::new())).unwrap();
     let table = TableOptions { filter_bits_per_key, ..TableOptions::default() };
     let options = Options { table, cache_bytes, ..Options::default() };
     let db =
-        Db::open_storage(Arc::new(storage), options, Arc::new(SliceDriver::default())).unwrap();
+        Db::open_storage(Arc::new(storage), options, Arc::new(SliceExecutor::default())).unwrap();
     let keyspace = db.default_keyspace();
     (db, keyspace)
 }
@@ -73,7 +73,7 @@ fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
     cache.resize(0);
     cache.resize(1 << 20);
     let first = steps(&keyspace, "a");
-    let [.., Step::Block { offset: 0, bytes, origin: Origin::Medium, read }, value] = &first[..]
+    let [.., Step::Block { offset: 0, bytes, origin: Origin::Vfs, read }, value] = &first[..]
     else {
         panic!("{first:?}")
     };
@@ -108,7 +108,7 @@ fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
     assert!(db.engine().cache().bytes() > 0);
     keyspace.compact_range(..).unwrap();
     assert_eq!(keyspace.shape().unwrap().tables().count(), 0);
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     assert_eq!(db.engine().cache().bytes(), 0);
 }
 

@@ -7,7 +7,7 @@
 
 use super::{Known, Salvaged, SalvagedFile, Sources, missing};
 use crate::batch;
-use crate::db::set_aside::MARK;
+use crate::db::quarantine::MARK;
 use crate::db::witness::later_log;
 use crate::entry::{Seq, Tag};
 use crate::error::{Error, Result};
@@ -26,9 +26,9 @@ const NUMBERS_BEYOND: u64 = 1000;
 /// What a log says against a manifest that seems whole: it has a number that the manifest has not given
 /// yet, so the commit that opened it is lost ([`witness`](crate::db::witness)).
 pub(super) fn lost_commit(remains: &Remains, known: &Known) -> Option<String> {
-    let catalog = known.catalog.as_ref().filter(|_| known.whole)?;
+    let version_set = known.version_set.as_ref().filter(|_| known.whole)?;
     remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log).find_map(|(id, file)| {
-        let log = later_log(&**file, id.number, &remains.salts, catalog).ok().flatten()?;
+        let log = later_log(&**file, id.number, &remains.salts, version_set).ok().flatten()?;
         Some(format!("{id} holds log {}: the commit that opened it is lost", log.number))
     })
 }
@@ -41,9 +41,9 @@ pub(super) fn read(
     report: &mut Salvaged,
 ) {
     let greatest = remains.files.iter().map(|(id, _)| id.number).max().unwrap_or(0);
-    let next = known.catalog.as_ref().map_or(0, |catalog| catalog.next_id);
+    let next = known.version_set.as_ref().map_or(0, |version_set| version_set.next_id);
     let last = greatest.max(next).saturating_add(NUMBERS_BEYOND);
-    let named: Vec<_> = known.catalog.iter().flat_map(|c| &c.logs).collect();
+    let named: Vec<_> = known.version_set.iter().flat_map(|c| &c.logs).collect();
     let mut salts = remains.salts.clone();
     salts.extend(named.iter().map(|log| log.salt));
     let (sound, damage) = match judge(remains, known) {
@@ -88,10 +88,12 @@ pub(super) fn read(
 /// which file is damaged, and how. None where that is not known: the manifest is not whole, or a log
 /// is not there.
 fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (String, String)> {
-    let Some(catalog) = known.catalog.as_ref().filter(|_| known.whole) else { return Ok(None) };
-    let mut replay = wal::Replay::new(catalog.log_start, catalog.flushed_max());
+    let Some(version_set) = known.version_set.as_ref().filter(|_| known.whole) else {
+        return Ok(None);
+    };
+    let mut replay = wal::Replay::new(version_set.log_start, version_set.flushed_max());
     let mut notes = Vec::new();
-    for log in &catalog.logs {
+    for log in &version_set.logs {
         let id = FileId::log(log.file);
         let file = remains.files.iter().find(|(other, _)| *other == id);
         let Some((_, file)) = file else { return Ok(None) };
@@ -215,7 +217,7 @@ impl Log<'_> {
                     break;
                 }
             };
-            let record = known.catalog.as_ref().and_then(|c| c.keyspaces.get(&keyspace));
+            let record = known.version_set.as_ref().and_then(|c| c.keyspaces.get(&keyspace));
             let dropped = known.whole && record.is_none();
             if dropped || record.is_some_and(|record| seq <= record.flushed) {
                 continue;

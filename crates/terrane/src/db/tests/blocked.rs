@@ -2,15 +2,15 @@
 //! removal of a file, a planner. Each is held at a gate, and the writes end while it is.
 
 use super::fill;
-use crate::driver::ThreadDriver;
-use crate::storage::medium::{Medium, MemoryMedium};
+use crate::executor::ThreadExecutor;
+use crate::storage::vfs::{MemoryVfs, Vfs};
 use crate::storage::{Directory, File, StoreId};
 use crate::{Db, Durability, Keyspace, Options, Result};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
-use terrane_policy::{Plan, Planning, Policy};
+use terrane_policy::{Plan, PlanContext, Policy};
 
 /// Holds threads that do what it is closed for.
 #[derive(Clone, Default)]
@@ -67,10 +67,10 @@ impl Gate {
     }
 }
 
-/// A medium in memory, with the gate before each sync and removal.
+/// A file system in memory, with the gate before each sync and removal.
 #[derive(Default)]
 struct Gated {
-    medium: MemoryMedium,
+    vfs: MemoryVfs,
     gate: Gate,
 }
 
@@ -85,31 +85,31 @@ impl Gated {
     }
 }
 
-impl Medium for Gated {
+impl Vfs for Gated {
     fn place(&self) -> String {
-        self.medium.place()
+        self.vfs.place()
     }
     fn draw_id(&self) -> Result<StoreId> {
-        self.medium.draw_id()
+        self.vfs.draw_id()
     }
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {
-        Ok(self.file(self.medium.create(name)?))
+        Ok(self.file(self.vfs.create(name)?))
     }
     fn open(&self, name: &str) -> Result<Arc<dyn File>> {
-        Ok(self.file(self.medium.open(name)?))
+        Ok(self.file(self.vfs.open(name)?))
     }
     fn remove(&self, name: &str) -> Result<()> {
         self.gate.pass(&format!("remove {name}"));
-        self.medium.remove(name)
+        self.vfs.remove(name)
     }
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.medium.rename(from, to)
+        self.vfs.rename(from, to)
     }
     fn list(&self) -> Result<Vec<String>> {
-        self.medium.list()
+        self.vfs.list()
     }
     fn sync_names(&self) -> Result<()> {
-        self.medium.sync_names()
+        self.vfs.sync_names()
     }
 }
 
@@ -135,16 +135,16 @@ impl File for GatedFile {
     }
 }
 
-/// A store whose medium has the gate.
+/// A store whose file system has the gate.
 fn store(options: Options) -> (Gate, Db) {
-    let medium = Gated::default();
-    let gate = medium.gate.clone();
-    let storage = Arc::new(Directory::open(Arc::new(medium)).unwrap());
-    (gate, Db::open_storage(storage, options, Arc::new(ThreadDriver::new(2))).unwrap())
+    let vfs = Gated::default();
+    let gate = vfs.gate.clone();
+    let storage = Arc::new(Directory::open(Arc::new(vfs)).unwrap());
+    (gate, Db::open_storage(storage, options, Arc::new(ThreadExecutor::new(2))).unwrap())
 }
 
 fn small() -> Options {
-    Options { memtable_bytes: 64 << 10, log_bytes: 256 << 10, ..Options::small() }
+    Options { memtable_bytes: 64 << 10, wal_file_bytes: 256 << 10, ..Options::small() }
 }
 
 fn put(keyspace: &Keyspace, key: &[u8], durability: Durability) {
@@ -185,10 +185,10 @@ fn writes_go_on_while_an_edit_is_committed() {
 
 #[test]
 fn a_full_log_is_followed_while_an_edit_is_committed() {
-    let (gate, db) = store(Options { log_bytes: 64 << 10, ..small() });
+    let (gate, db) = store(Options { wal_file_bytes: 64 << 10, ..small() });
     // More than half of the log, so that a job makes the next.
     fill(&db, 200, 1);
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     gate.close("sync MANIFEST");
     thread::scope(|threads| {
         let other = threads.spawn(|| db.keyspace("other"));
@@ -255,7 +255,7 @@ impl Policy for Slow {
     fn name(&self) -> &'static str {
         "slow"
     }
-    fn plan(&self, _: &Planning) -> Option<Plan> {
+    fn plan(&self, _: &PlanContext) -> Option<Plan> {
         self.0.pass("plan");
         None
     }
@@ -264,7 +264,7 @@ impl Policy for Slow {
 #[test]
 fn writes_and_flushes_go_on_while_a_planner_is_asked() {
     let (gate, db) = store(small());
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     let keyspaces = db.engine().keyspaces.load();
     keyspaces.values().for_each(|k| k.policy.store(Arc::new(Box::new(Slow(gate.clone())))));
     gate.close("plan");
@@ -277,5 +277,5 @@ fn writes_and_flushes_go_on_while_a_planner_is_asked() {
         db.flush().unwrap();
         db.keyspace("other").unwrap();
     });
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
 }

@@ -1,8 +1,8 @@
 //! Memory and log bounds over several keyspaces: what is sealed is worth a run.
 
-use crate::driver::{Driver, SliceDriver, ThreadDriver};
+use crate::executor::{Executor, SliceExecutor, ThreadExecutor};
 use crate::storage::Directory;
-use crate::storage::medium::MemoryMedium;
+use crate::storage::vfs::MemoryVfs;
 use crate::{Db, Durability, Event, Options, WriteBatch};
 use std::sync::{Arc, Mutex};
 use terrane_policy::{PolicyOptions, Tiered};
@@ -15,7 +15,7 @@ struct Seen {
 }
 
 /// Writes entries to eight keyspaces in turn, nearly 4 MiB, and shows what became of them.
-fn write_to_eight(options: Options, driver: Arc<dyn Driver>) -> Seen {
+fn write_to_eight(options: Options, executor: Arc<dyn Executor>) -> Seen {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let listener = {
         let seen = seen.clone();
@@ -31,12 +31,12 @@ fn write_to_eight(options: Options, driver: Arc<dyn Driver>) -> Seen {
     let options = Options {
         listener: Some(Arc::new(listener)),
         // So that runs stay as they were flushed.
-        level0_runs_max: 1000,
+        l0_stop_trigger: 1000,
         policy: PolicyOptions::Tiered(Tiered::default()),
         ..options
     };
-    let storage = Arc::new(Directory::open(Arc::new(MemoryMedium::new())).unwrap());
-    let db = Db::open_storage(storage, options, driver).unwrap();
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let db = Db::open_storage(storage, options, executor).unwrap();
     let keyspaces: Vec<_> = (0..8).map(|n| db.keyspace(&format!("{n}")).unwrap()).collect();
     for n in 0..20_000u32 {
         let mut batch = WriteBatch::new();
@@ -53,10 +53,10 @@ fn memory_pressure_seals_no_small_memtables() {
     // A share of 1 MiB for all memtables: a sealed one has its part of three quarters of that.
     let options = Options { memtable_bytes: 512 << 10, memory_bytes: 0, ..Options::small() };
     let least = (768 << 10) / 8 / 2;
-    let drivers: [Arc<dyn Driver>; 2] =
-        [Arc::new(SliceDriver::default()), Arc::new(ThreadDriver::new(1))];
-    for driver in drivers {
-        let Seen { sealed, runs } = write_to_eight(options.clone(), driver);
+    let executors: [Arc<dyn Executor>; 2] =
+        [Arc::new(SliceExecutor::default()), Arc::new(ThreadExecutor::new(1))];
+    for executor in executors {
+        let Seen { sealed, runs } = write_to_eight(options.clone(), executor);
         assert!(sealed.len() > 10, "{sealed:?}");
         assert!(sealed.iter().all(|bytes| *bytes > least), "{sealed:?}");
         assert!(runs.iter().all(|entries| *entries > 300), "{runs:?}");
@@ -65,8 +65,9 @@ fn memory_pressure_seals_no_small_memtables() {
 
 #[test]
 fn logs_that_flushes_are_about_to_give_back_seal_nothing() {
-    let logs = Options { log_bytes: 64 << 10, logs_bytes_max: 512 << 10, ..Options::small() };
-    let Seen { sealed, runs } = write_to_eight(logs, Arc::new(SliceDriver::default()));
+    let logs =
+        Options { wal_file_bytes: 64 << 10, max_total_wal_bytes: 512 << 10, ..Options::small() };
+    let Seen { sealed, runs } = write_to_eight(logs, Arc::new(SliceExecutor::default()));
     assert!(sealed.len() > 10, "{sealed:?}");
     // Each has its part of the logs, less the one that fills.
     assert!(sealed.iter().all(|bytes| *bytes > 32 << 10), "{sealed:?}");

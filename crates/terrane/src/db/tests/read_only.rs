@@ -3,7 +3,7 @@
 
 use super::{directory, entries, faulty, fill, open, slices};
 use crate::storage::Directory;
-use crate::storage::medium::Medium;
+use crate::storage::vfs::Vfs;
 use crate::{Db, Durability, Error, Options, Result};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ fn refused<T>(change: Result<T>) {
 
 #[test]
 fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     for round in 0..6 {
         // Runs that are to be compacted, and logs that hold more than a memtable.
         fill(&db, 1000, round);
@@ -33,8 +33,8 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
     let expected = entries(&db);
     db.close().unwrap();
 
-    let before = medium.operations();
-    let storage = Directory::read_only(Arc::new(medium.clone())).unwrap();
+    let before = vfs.operations();
+    let storage = Directory::read_only(Arc::new(vfs.clone())).unwrap();
     let options = Options { read_only: true, memtable_bytes: 64 << 10, ..Options::small() };
     let db = Db::open_storage(Arc::new(storage), options, slices()).unwrap();
     let rows = db.default_keyspace();
@@ -46,24 +46,24 @@ fn a_store_that_is_only_read_refuses_changes_and_does_no_work() {
     refused(db.drop_keyspace("other"));
     refused(rows.set_policy(&PolicyOptions::preset("tiered").unwrap()));
     db.sync().unwrap();
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     assert!(!db.run_jobs(u64::MAX).unwrap());
     assert!(entries(&db) == expected);
     db.close().unwrap();
-    assert_eq!(medium.operations(), before, "nothing was changed");
+    assert_eq!(vfs.operations(), before, "nothing was changed");
 }
 
 #[test]
 fn a_check_of_a_store_that_is_only_read_calls_one_torn_copy_repairable() {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     fill(&db, 10, 1);
     db.close().unwrap();
     // The second copy of the last commit.
-    let manifest = medium.list().unwrap().into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
-    let half = medium.open(&manifest).unwrap().len().unwrap() / 2;
-    medium.flip(&manifest, (half + 40) * 8).unwrap();
-    let storage = || Arc::new(Directory::read_only(Arc::new(medium.clone())).unwrap());
+    let edits = vfs.list().unwrap().into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
+    let half = vfs.open(&edits).unwrap().len().unwrap() / 2;
+    vfs.flip(&edits, (half + 40) * 8).unwrap();
+    let storage = || Arc::new(Directory::read_only(Arc::new(vfs.clone())).unwrap());
     let inspected = crate::db::inspect(&*storage()).unwrap();
     let options = Options { read_only: true, ..Options::small() };
     let db = Db::open_storage(storage(), options, slices()).unwrap();
@@ -71,23 +71,23 @@ fn a_check_of_a_store_that_is_only_read_calls_one_torn_copy_repairable() {
     assert_eq!((checked.damage.len(), checked.repairable.len()), (0, 1), "{checked:?}");
     assert_eq!(checked.repairable, inspected.repairable);
     // What came after it was opened is damage.
-    medium.flip("CURRENT", 10 * 8).unwrap();
+    vfs.flip("CURRENT", 10 * 8).unwrap();
     let checked = db.check().unwrap();
     assert_eq!((checked.damage.len(), checked.repairable.len()), (1, 1), "{checked:?}");
     drop(db);
-    let db = open(directory(&medium), slices()).unwrap();
+    let db = open(directory(&vfs), slices()).unwrap();
     let checked = db.check().unwrap();
     assert_eq!((checked.damage.len(), checked.repairable.len()), (0, 0), "{checked:?}");
 }
 
 #[test]
 fn a_checkpoint_of_a_store_that_is_only_read_has_what_its_logs_hold() {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     fill(&db, 1000, 1);
     let expected = entries(&db);
     db.close().unwrap();
-    let storage = Directory::read_only(Arc::new(medium)).unwrap();
+    let storage = Directory::read_only(Arc::new(vfs)).unwrap();
     let options = Options { read_only: true, ..Options::small() };
     let db = Db::open_storage(Arc::new(storage), options, slices()).unwrap();
     let report = db.check().unwrap();

@@ -1,8 +1,8 @@
 //! What opening does with the logs that it finds.
 
 use super::{directory, entries, faulty, open, slices, volume};
-use crate::storage::medium::fault::Fault;
-use crate::storage::medium::{Medium, MemoryMedium};
+use crate::storage::vfs::fault::Fault;
+use crate::storage::vfs::{MemoryVfs, Vfs};
 use crate::storage::{read_exact_at, write_all_at};
 use crate::{Db, Durability, Durability::Buffered, Error, Options};
 use std::sync::Arc;
@@ -17,14 +17,14 @@ fn keys(db: &Db) -> Vec<u8> {
 
 #[test]
 fn a_store_that_is_opened_again_goes_on_in_its_log_and_writes_no_edit() {
-    let medium = faulty();
+    let vfs = faulty();
     for session in 0..20 {
-        let db = open(directory(&medium), slices()).unwrap();
+        let db = open(directory(&vfs), slices()).unwrap();
         assert_eq!(keys(&db), (0..session).collect::<Vec<_>>());
         put(&db, session);
         let stats = db.stats().unwrap();
         assert_eq!((stats.logs, stats.discarded_bytes), (1, 0));
-        assert!(session == 0 || stats.journal_bytes == 0, "{stats:?}");
+        assert!(session == 0 || stats.manifest_bytes == 0, "{stats:?}");
         // Every other session ends as a process that is killed does.
         match session % 2 {
             0 => db.close().unwrap(),
@@ -35,9 +35,10 @@ fn a_store_that_is_opened_again_goes_on_in_its_log_and_writes_no_edit() {
 
 #[test]
 fn logs_that_were_replayed_retire_once_their_entries_are_in_tables() {
-    let medium = faulty();
-    let options = || Options { memtable_bytes: 1 << 20, log_bytes: 16 << 10, ..Options::small() };
-    let reopen = || Db::open_storage(directory(&medium), options(), slices()).unwrap();
+    let vfs = faulty();
+    let options =
+        || Options { memtable_bytes: 1 << 20, wal_file_bytes: 16 << 10, ..Options::small() };
+    let reopen = || Db::open_storage(directory(&vfs), options(), slices()).unwrap();
     let db = reopen();
     super::fill(&db, 300, 7);
     let (before, logs) = (entries(&db), db.stats().unwrap().logs);
@@ -46,83 +47,83 @@ fn logs_that_were_replayed_retire_once_their_entries_are_in_tables() {
     let db = reopen();
     assert_eq!(db.stats().unwrap().logs, logs);
     db.flush().unwrap();
-    db.settle().unwrap();
+    db.wait_until_idle().unwrap();
     assert!(db.stats().unwrap().logs <= 3, "a log, and spares");
     db.close().unwrap();
     assert!(entries(&reopen()) == before);
 }
 
 /// A log of three records, of which the last is damaged and no claim is behind it.
-fn torn() -> crate::storage::medium::FaultMedium {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+fn torn() -> crate::storage::vfs::FaultVfs {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     (0..3).for_each(|key| put(&db, key));
     // As a process that is killed: a close would leave a claim.
     std::mem::forget(db);
-    let name = medium.list().unwrap().into_iter().find(|n| n.ends_with(".log")).unwrap();
-    let log = medium.open(&name).unwrap();
+    let name = vfs.list().unwrap().into_iter().find(|n| n.ends_with(".log")).unwrap();
+    let log = vfs.open(&name).unwrap();
     let mut bytes = vec![0; 1024];
     read_exact_at(&*log, &mut bytes, 0).unwrap();
     // The value of the second record.
     let at = bytes.windows(40).position(|value| value == [1; 40]).unwrap();
     write_all_at(&*log, &[9], at as u64).unwrap();
-    medium
+    vfs
 }
 
 #[test]
 fn discarded_records_are_told_once_and_kept_until_the_owner_has_them_removed() {
-    let medium = torn();
-    let db = open(directory(&medium), slices()).unwrap();
+    let vfs = torn();
+    let db = open(directory(&vfs), slices()).unwrap();
     assert_eq!(keys(&db), [0]);
     let told = db.stats().unwrap();
     assert!(told.discarded_bytes > 80, "{told:?}");
-    assert_eq!(told.set_aside_bytes, told.discarded_bytes);
+    assert_eq!(told.quarantine_bytes, told.discarded_bytes);
     put(&db, 50);
     drop(db);
 
-    let db = open(directory(&medium), slices()).unwrap();
+    let db = open(directory(&vfs), slices()).unwrap();
     assert_eq!(keys(&db), [0, 50]);
     let again = db.stats().unwrap();
-    assert_eq!((again.discarded_bytes, again.set_aside_bytes), (0, told.discarded_bytes));
+    assert_eq!((again.discarded_bytes, again.quarantine_bytes), (0, told.discarded_bytes));
     let report = db.check().unwrap();
-    assert_eq!((report.damage, report.set_aside_bytes), (vec![], told.discarded_bytes));
+    assert_eq!((report.damage, report.quarantine_bytes), (vec![], told.discarded_bytes));
 
     // The third record is sound, and can still be read.
-    let kept = db.set_aside();
-    let batches = db.read_set_aside(&kept[0]).unwrap();
+    let kept = db.quarantine();
+    let batches = db.read_quarantine(&kept[0]).unwrap();
     let [(3, batch)] = &batches[..] else { panic!("{batches:?}") };
     let (.., key, value) = batch.iter().next().unwrap().unwrap();
     assert_eq!((key, value), (&[2][..], &[2; 40][..]));
 
     // A copy has none of it, and this store none when the owner says so.
-    let to = MemoryMedium::new().create("to").unwrap();
+    let to = MemoryVfs::new().create("to").unwrap();
     db.checkpoint(&volume(&to)).unwrap();
     let copy = open(Arc::new(volume(&to)), slices()).unwrap();
-    assert_eq!((copy.set_aside(), keys(&copy)), (vec![], vec![0, 50]));
-    let files = || medium.list().unwrap().len();
+    assert_eq!((copy.quarantine(), keys(&copy)), (vec![], vec![0, 50]));
+    let files = || vfs.list().unwrap().len();
     let before = files();
-    assert_eq!(db.drop_set_aside().unwrap(), told.discarded_bytes);
-    db.settle().unwrap();
+    assert_eq!(db.drop_quarantine().unwrap(), told.discarded_bytes);
+    db.wait_until_idle().unwrap();
     assert!(files() < before);
     db.close().unwrap();
-    let db = open(directory(&medium), slices()).unwrap();
-    assert_eq!((db.set_aside(), keys(&db)), (vec![], vec![0, 50]));
+    let db = open(directory(&vfs), slices()).unwrap();
+    assert_eq!((db.quarantine(), keys(&db)), (vec![], vec![0, 50]));
 }
 
 #[test]
-fn records_that_were_discarded_never_come_back_though_their_medium_recovers() {
-    let medium = torn();
-    let db = open(directory(&medium), slices()).unwrap();
+fn records_that_were_discarded_never_come_back_though_their_vfs_recovers() {
+    let vfs = torn();
+    let db = open(directory(&vfs), slices()).unwrap();
     db.default_keyspace().put(&[60], &[60; 40], Durability::Sync).unwrap();
     drop(db);
     // The damage was one of the reading: the record is sound again.
-    let name = medium.list().unwrap().into_iter().find(|n| n.ends_with(".log")).unwrap();
-    let log = medium.open(&name).unwrap();
+    let name = vfs.list().unwrap().into_iter().find(|n| n.ends_with(".log")).unwrap();
+    let log = vfs.open(&name).unwrap();
     let mut bytes = vec![0; 1024];
     read_exact_at(&*log, &mut bytes, 0).unwrap();
     let at = bytes.windows(40).position(|value| value[0] == 9 && value[1..] == [1; 39]).unwrap();
     write_all_at(&*log, &[1], at as u64).unwrap();
-    let db = open(directory(&medium), slices()).unwrap();
+    let db = open(directory(&vfs), slices()).unwrap();
     assert_eq!(keys(&db), [0, 60]);
     assert_eq!(db.check().unwrap().damage, []);
 }
@@ -132,9 +133,9 @@ fn a_store_without_room_for_discarded_records_keeps_its_logs_though_room_comes()
     // Of the operations that opening takes one finds no room.
     let mut refused = 0;
     for operation in 0..20 {
-        let medium = torn();
-        medium.fail_at(medium.operations() + operation, Fault::NoSpace);
-        let Ok(db) = open(directory(&medium), slices()) else { continue };
+        let vfs = torn();
+        vfs.fail_at(vfs.operations() + operation, Fault::NoSpace);
+        let Ok(db) = open(directory(&vfs), slices()) else { continue };
         assert_eq!(keys(&db), [0]);
         if db.default_keyspace().put(&[50], &[50], Buffered).is_ok() {
             continue;
@@ -145,9 +146,9 @@ fn a_store_without_room_for_discarded_records_keeps_its_logs_though_room_comes()
         assert!(db.flush().is_err(), "operation {operation}");
         assert_eq!(keys(&db), [0]);
         drop(db);
-        let db = open(directory(&medium), slices()).unwrap();
+        let db = open(directory(&vfs), slices()).unwrap();
         assert_eq!(keys(&db), [0]);
-        assert!(db.stats().unwrap().set_aside_bytes > 80, "operation {operation}");
+        assert!(db.stats().unwrap().quarantine_bytes > 80, "operation {operation}");
         put(&db, 51);
         db.flush().unwrap();
         assert_eq!(db.check().unwrap().damage, []);
@@ -156,24 +157,24 @@ fn a_store_without_room_for_discarded_records_keeps_its_logs_though_room_comes()
 }
 
 #[test]
-fn a_store_whose_journal_is_to_be_begun_anew_is_shown_where_there_is_no_room_for_it() {
-    let medium = faulty();
-    let db = open(directory(&medium), slices()).unwrap();
+fn a_store_whose_manifest_is_to_be_begun_anew_is_shown_where_there_is_no_room_for_it() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
     db.keyspace("other").unwrap();
     (0..3).for_each(|key| put(&db, key));
     db.close().unwrap();
-    // One copy of the journal's first record is lost.
-    let name = medium.list().unwrap().into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
-    write_all_at(&*medium.open(&name).unwrap(), &[0; 4096], 16 << 10).unwrap();
-    medium.set_capacity(0, Fault::NoSpace);
-    let db = open(directory(&medium), slices()).unwrap();
+    // One copy of the manifest's first record is lost.
+    let name = vfs.list().unwrap().into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
+    write_all_at(&*vfs.open(&name).unwrap(), &[0; 4096], 16 << 10).unwrap();
+    vfs.set_capacity(0, Fault::NoSpace);
+    let db = open(directory(&vfs), slices()).unwrap();
     assert_eq!(keys(&db), [0, 1, 2]);
     let refused = db.default_keyspace().put(&[9], b"", Buffered).unwrap_err();
     assert!(matches!(&refused, Error::Poisoned(cause) if matches!(**cause, Error::NoSpace(_))));
     assert!(db.flush().is_err());
     drop(db);
-    medium.heal();
-    let db = open(directory(&medium), slices()).unwrap();
+    vfs.heal();
+    let db = open(directory(&vfs), slices()).unwrap();
     put(&db, 3);
     db.flush().unwrap();
     assert_eq!(keys(&db), [0, 1, 2, 3]);

@@ -47,7 +47,7 @@ fn waits_for_the_writers_lock_and_for_another_group_are_counted() {
 
 #[test]
 fn a_wait_for_each_log_that_is_not_ready_is_counted() {
-    let db = open(Options { log_bytes: 16 << 10, ..Options::small() });
+    let db = open(Options { wal_file_bytes: 16 << 10, ..Options::small() });
     let rows = db.default_keyspace();
     let waits: Vec<_> = (0..3u8)
         .map(|n| {

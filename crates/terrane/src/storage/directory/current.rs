@@ -1,4 +1,4 @@
-//! `CURRENT`: which journal counts, and what names without it mean.
+//! `CURRENT`: which manifest counts, and what names without it mean.
 //!
 //! ```text
 //! magic 8 bytes | store id 16 bytes | generation u64 | checksum u64 | zeros to 16 KiB, and all of it
@@ -8,8 +8,8 @@
 use super::{CREATING, CURRENT, CURRENT_TEMP, Directory, manifest_generation};
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
-use crate::storage::journal::SLOT;
-use crate::storage::medium::{LOCK, Medium};
+use crate::storage::manifest::SLOT;
+use crate::storage::vfs::{LOCK, Vfs};
 use crate::storage::{FileId, Recovered, StoreId};
 
 const MAGIC: &[u8; 8] = b"TRNCUR\r\n";
@@ -45,9 +45,9 @@ pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
 
 impl Directory {
     /// The salt of the store and the generation that `CURRENT` names, if it can be read.
-    pub(in crate::storage) fn current(medium: &dyn Medium) -> Option<(u64, u64)> {
+    pub(in crate::storage) fn current(vfs: &dyn Vfs) -> Option<(u64, u64)> {
         let mut bytes = vec![0; 2 * COPY];
-        let n = medium.open(CURRENT).and_then(|file| file.read_at(&mut bytes, 0)).ok()?;
+        let n = vfs.open(CURRENT).and_then(|file| file.read_at(&mut bytes, 0)).ok()?;
         decode_current(bytes.get(..n)?).map(|(id, generation, _)| (id.salt(), generation))
     }
 
@@ -59,19 +59,19 @@ impl Directory {
         if creating {
             // CREATING itself stays for the creation that may follow.
             if !self.read_only {
-                left.into_iter().try_for_each(|name| self.medium.remove(name))?;
+                left.into_iter().try_for_each(|name| self.vfs.remove(name))?;
             }
             return Ok(None);
         }
         if let Some(name) = left.first() {
-            let expected = "the name of the journal, as there are files of a store";
+            let expected = "the name of the manifest, as there are files of a store";
             let found = format!("no such file beside {name}");
             return Err(Corruption::new(CURRENT, 0, expected, found).into());
         }
         match names.iter().find(|n| ![LOCK, CURRENT_TEMP].contains(&n.as_str())) {
             None => Ok(None),
             Some(other) => Err(Error::no_store(
-                self.medium.place(),
+                self.vfs.place(),
                 format!("it has no file {CURRENT}, but {other}"),
             )),
         }
@@ -80,16 +80,16 @@ impl Directory {
     /// The store and the generation that `CURRENT` names; damage to one of its copies goes to
     /// `repaired`.
     pub(super) fn read_current(&self, repaired: &mut Vec<Corruption>) -> Result<(StoreId, u64)> {
-        let file = self.medium.open(CURRENT)?;
+        let file = self.vfs.open(CURRENT)?;
         let mut bytes = vec![0; 2 * COPY];
         let n = file.read_at(&mut bytes, 0)?;
         let (id, generation, bad) =
             decode_current(bytes.get(..n).unwrap_or_default()).ok_or_else(|| {
                 let found = format!("{n} bytes without a valid copy");
-                Corruption::new(CURRENT, 0, "the journal's generation", found)
+                Corruption::new(CURRENT, 0, "the manifest's generation", found)
             })?;
         repaired.extend(bad.into_iter().map(|copy| {
-            let expected = format!("copy {} of the journal's generation", copy + 1);
+            let expected = format!("copy {} of the manifest's generation", copy + 1);
             let offset = (copy * COPY) as u64;
             Corruption::new(CURRENT, offset, expected, "bytes that fail their checksum")
         }));

@@ -1,23 +1,23 @@
 //! The files of a directory, and what they take.
 
-use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::medium::Listed;
+use crate::storage::vfs::Listed;
 use crate::storage::{FileId, FileKind, Orphan, Space};
+use crate::vec_map::{VecMap, VecSet};
 
 /// The files there are, and what they take, so that figures need no look at each.
 #[derive(Default)]
 pub(super) struct Files {
     /// Those that commits named.
-    pub(super) live: SortedMap<FileId, Size>,
+    pub(super) live: VecMap<FileId, Size>,
     /// Sums over the tables among them. Logs are few, and take more as they are written.
     pub(super) tables: Space,
     /// Whether it is known what those take that were there when the store was opened.
     pub(super) measured: bool,
     /// Those that no commit names: being written, or dropped and not removed yet.
-    pub(super) unnamed: SortedSet<FileId>,
+    pub(super) unnamed: VecSet<FileId>,
     /// What was found at opening that no commit names, and has not been removed.
     pub(super) orphans: Vec<Orphan>,
-    /// The journal's.
+    /// The manifest's.
     pub(super) generation: u64,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Files {
 pub(super) struct Size {
     /// Its length, in bytes.
     pub(super) len: u64,
-    /// Bytes that it takes on the medium.
+    /// Bytes that it takes on the file system.
     pub(super) taken: u64,
 }
 

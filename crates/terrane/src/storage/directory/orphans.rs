@@ -1,8 +1,8 @@
-//! Files of a directory that no commit names: what they say of the journal, and what becomes of them.
+//! Files of a directory that no commit names: what they say of the manifest, and what becomes of them.
 //!
-//! 1. A table that was begun after more commits than the journal has says that it lost some: the
+//! 1. A table that was begun after more commits than the manifest has says that it lost some: the
 //!    store is refused, and nothing changes. Of logs the engine asks, as it knows their numbers.
-//! 2. Opening removes them. Tables stay where the journal's witness is missing or old: a commit that
+//! 2. Opening removes them. Tables stay where the manifest's witness is missing or old: a commit that
 //!    was lost may have named them.
 
 use super::{CREATING, CURRENT_TEMP, Directory, FOOTER_BYTES, Footer, manifest_generation};
@@ -26,19 +26,19 @@ impl Directory {
         names.iter().filter_map(orphan).collect()
     }
 
-    /// Refuses a journal that has lost its end, where one of these tables was begun after a commit
+    /// Refuses a manifest that has lost its end, where one of these tables was begun after a commit
     /// that it does not have.
-    pub(super) fn check_unnamed_tables(&self, orphans: &[Orphan], journal: &str) -> Result<()> {
+    pub(super) fn check_unnamed_tables(&self, orphans: &[Orphan], manifest: &str) -> Result<()> {
         let (salt, commits) = (self.id().salt(), self.commits());
         for Orphan { file: name, .. } in orphans {
             if FileId::parse(name).is_none_or(|id| id.kind != FileKind::Table) {
                 continue;
             }
-            let Some(footer) = footer(&*self.medium.open(name)?)? else { continue };
+            let Some(footer) = footer(&*self.vfs.open(name)?)? else { continue };
             if footer.salt == salt && footer.commits > commits {
                 let expected = format!("the {} commits before table {name}", footer.commits);
                 let found = format!("{commits}, and what was committed after them is lost");
-                return Err(Corruption::new(journal, 0, expected, found).into());
+                return Err(Corruption::new(manifest, 0, expected, found).into());
             }
         }
         Ok(())
@@ -51,7 +51,7 @@ impl Directory {
         files.orphans = kept;
         let dead: Vec<Orphan> = dead;
         for Orphan { file, .. } in dead {
-            self.medium.remove(&file)?;
+            self.vfs.remove(&file)?;
             if let Some(id) = FileId::parse(&file) {
                 files.unnamed.remove(&id);
             }

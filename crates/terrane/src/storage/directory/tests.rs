@@ -1,20 +1,20 @@
 use super::current::COPY;
 use super::*;
 use crate::storage::format::Format;
-use crate::storage::medium::MemoryMedium;
+use crate::storage::vfs::MemoryVfs;
 
 /// Commits `edit` with a snapshot that says the same.
 fn commit(store: &Directory, edit: &[u8], added: &[FileId], dropped: &[FileId]) -> Result<()> {
     store.commit(&Commit { edit, added, dropped, snapshot: &|| edit.to_vec() })
 }
 
-fn open(medium: &MemoryMedium) -> Directory {
-    Directory::open(Arc::new(medium.clone())).unwrap()
+fn open(vfs: &MemoryVfs) -> Directory {
+    Directory::open(Arc::new(vfs.clone())).unwrap()
 }
 
 /// A store of one table and one log.
-fn store(medium: &MemoryMedium) -> Directory {
-    let store = open(medium);
+fn store(vfs: &MemoryVfs) -> Directory {
+    let store = open(vfs);
     assert!(store.recover().unwrap().is_none());
     let table = store.create(FileId::table(1), 0).unwrap();
     table.write_at(b"table", 0).unwrap();
@@ -26,46 +26,46 @@ fn store(medium: &MemoryMedium) -> Directory {
 
 #[test]
 fn a_place_without_a_store_says_what_it_is() {
-    let medium = MemoryMedium::new();
-    medium.create(LOCK).unwrap();
-    assert!(open(&medium).recover().unwrap().is_none());
-    medium.create("letter.txt").unwrap();
-    assert!(matches!(open(&medium).recover(), Err(Error::NoStore(_))));
-    medium.create(&FileId::table(3).to_string()).unwrap();
-    assert!(matches!(open(&medium).recover(), Err(Error::Corrupt(_))), "files without a journal");
-    medium.create(CREATING).unwrap();
-    assert!(open(&medium).recover().unwrap().is_none(), "a creation that never ended");
-    assert_eq!(medium.list().unwrap(), [CREATING, LOCK, "letter.txt"]);
+    let vfs = MemoryVfs::new();
+    vfs.create(LOCK).unwrap();
+    assert!(open(&vfs).recover().unwrap().is_none());
+    vfs.create("letter.txt").unwrap();
+    assert!(matches!(open(&vfs).recover(), Err(Error::NoStore(_))));
+    vfs.create(&FileId::table(3).to_string()).unwrap();
+    assert!(matches!(open(&vfs).recover(), Err(Error::Corrupt(_))), "files without a manifest");
+    vfs.create(CREATING).unwrap();
+    assert!(open(&vfs).recover().unwrap().is_none(), "a creation that never ended");
+    assert_eq!(vfs.list().unwrap(), [CREATING, LOCK, "letter.txt"]);
 }
 
 #[test]
 fn a_store_comes_back_without_leftovers_and_leaves_the_files_of_others_alone() {
-    let medium = MemoryMedium::new();
-    let first = store(&medium);
+    let vfs = MemoryVfs::new();
+    let first = store(&vfs);
     first.create(FileId::table(3), 0).unwrap();
     commit(&first, b"two", &[], &[FileId::table(1)]).unwrap();
     assert_eq!(first.files().unwrap().len(), 3, "dropped is not removed");
     for name in ["MANIFEST-000009", "MANIFEST-1", CURRENT_TEMP, CREATING, "3.sst", "00000003.blob"]
     {
-        medium.create(name).unwrap();
+        vfs.create(name).unwrap();
     }
-    let before = medium.list().unwrap();
-    let second = open(&medium);
+    let before = vfs.list().unwrap();
+    let second = open(&vfs);
     let found = second.recover().unwrap().unwrap();
     assert_eq!(found.edits, [b"one", b"two"]);
-    assert_eq!(medium.list().unwrap(), before, "nothing has changed yet");
+    assert_eq!(vfs.list().unwrap(), before, "nothing has changed yet");
     second.resume().unwrap();
     assert_eq!(second.files().unwrap(), [FileId::log(2)]);
     let names =
         ["00000002.log", "00000003.blob", "3.sst", CURRENT, "MANIFEST-000001", "MANIFEST-1"];
-    assert_eq!(medium.list().unwrap(), names);
+    assert_eq!(vfs.list().unwrap(), names);
     assert!(second.check().unwrap().is_empty());
 }
 
 #[test]
 fn a_file_that_lives_is_neither_removed_nor_created_nor_dropped_twice() {
-    let medium = MemoryMedium::new();
-    let store = store(&medium);
+    let vfs = MemoryVfs::new();
+    let store = store(&vfs);
     let id = FileId::table(1);
     assert!(matches!(store.remove(id), Err(Error::InvalidArgument(_))));
     assert!(matches!(store.create(id, 0), Err(Error::InvalidArgument(_))));
@@ -81,44 +81,44 @@ fn a_file_that_lives_is_neither_removed_nor_created_nor_dropped_twice() {
 
 #[test]
 fn optional_features_that_are_not_known_outlive_a_generation() {
-    let medium = MemoryMedium::new();
-    let first = store(&medium);
+    let vfs = MemoryVfs::new();
+    let first = store(&vfs);
     let later = Format { optional: 8, ..Format::CURRENT };
     let mut head = lock(&first.head);
-    head.journal.as_mut().unwrap().add_features(later);
+    head.manifest.as_mut().unwrap().add_features(later);
     head.begin_anew = true;
     drop(head);
     commit(&first, b"by a later release", &[], &[]).unwrap();
-    let second = open(&medium);
+    let second = open(&vfs);
     second.recover().unwrap();
     lock(&second.head).begin_anew = true;
     commit(&second, b"by this one", &[], &[]).unwrap();
-    let third = open(&medium);
+    let third = open(&vfs);
     third.recover().unwrap();
-    let journal = lock(&third.head).journal.as_ref().unwrap().passes_on();
-    assert_eq!((journal.format, third.files().unwrap().len()), (later, 2));
+    let manifest = lock(&third.head).manifest.as_ref().unwrap().passes_on();
+    assert_eq!((manifest.format, third.files().unwrap().len()), (later, 2));
 }
 
 #[test]
-fn a_journal_that_grew_begins_anew_with_the_snapshot() {
-    let medium = MemoryMedium::new();
-    let first = store(&medium);
+fn a_manifest_that_grew_begins_anew_with_the_snapshot() {
+    let vfs = MemoryVfs::new();
+    let first = store(&vfs);
     for n in 0..100u8 {
         commit(&first, &[n; 900], &[], &[]).unwrap();
     }
     let manifests: Vec<_> =
-        medium.list().unwrap().into_iter().filter(|n| n.starts_with(MANIFEST)).collect();
+        vfs.list().unwrap().into_iter().filter(|n| n.starts_with(MANIFEST)).collect();
     assert_eq!(manifests.len(), 1);
     assert_ne!(manifests[0], manifest(1));
-    let edits = open(&medium).recover().unwrap().unwrap().edits;
+    let edits = open(&vfs).recover().unwrap().unwrap().edits;
     assert!(edits.len() < 60);
     assert!(edits.iter().rev().zip((0..100).rev()).all(|(e, n)| *e == [n; 900]));
     assert_eq!(first.space().unwrap().live, (1 << 20) + 5);
 }
 
 /// What the files of a store take, as each tells it.
-fn summed(medium: &MemoryMedium) -> u64 {
-    let sizes = medium.sizes().unwrap().into_iter();
+fn summed(vfs: &MemoryVfs) -> u64 {
+    let sizes = vfs.sizes().unwrap().into_iter();
     sizes
         .filter(|file| Directory::is_name(&file.name) && file.name != CURRENT)
         .map(|f| f.taken)
@@ -127,11 +127,11 @@ fn summed(medium: &MemoryMedium) -> u64 {
 
 #[test]
 fn room_is_what_the_files_take_at_every_step() {
-    let medium = MemoryMedium::new();
-    let first = store(&medium);
+    let vfs = MemoryVfs::new();
+    let first = store(&vfs);
     let check = |store: &Directory, tables: u64, what: &str| {
         let space = store.space().unwrap();
-        assert_eq!((space.taken, space.live), (summed(&medium), (1 << 20) + tables), "{what}");
+        assert_eq!((space.taken, space.live), (summed(&vfs), (1 << 20) + tables), "{what}");
     };
     check(&first, 5, "a table and a log");
     first.create(FileId::table(3), 0).unwrap().write_at(b"other table", 0).unwrap();
@@ -140,55 +140,55 @@ fn room_is_what_the_files_take_at_every_step() {
     check(&first, 11, "one that was dropped and is there");
     first.remove(FileId::table(1)).unwrap();
     check(&first, 11, "and is removed");
-    let second = open(&medium);
+    let second = open(&vfs);
     second.recover().unwrap();
     commit(&second, b"three", &[], &[FileId::table(3)]).unwrap();
     check(&second, 0, "a drop before anything was measured");
-    let third = Directory::read_only(Arc::new(medium.clone())).unwrap();
+    let third = Directory::read_only(Arc::new(vfs.clone())).unwrap();
     third.recover().unwrap();
     check(&third, 0, "a leftover that may not be removed");
 }
 
 #[test]
 fn room_is_told_without_a_look_at_each_table() {
-    let medium = MemoryMedium::new();
-    store(&medium);
-    let store = open(&medium);
+    let vfs = MemoryVfs::new();
+    store(&vfs);
+    let store = open(&vfs);
     store.recover().unwrap();
     assert!(store.check_files().unwrap().is_empty());
     let before = store.space().unwrap();
-    medium.remove(&FileId::table(1).to_string()).unwrap();
+    vfs.remove(&FileId::table(1).to_string()).unwrap();
     assert_eq!(store.space().unwrap(), before);
 }
 
 #[test]
 fn one_damaged_copy_is_reported_and_the_next_commit_makes_it_good() {
     for (name, offset) in [("MANIFEST-000001", 40), (CURRENT, 9), (CURRENT, COPY as u64 + 9)] {
-        let medium = MemoryMedium::new();
-        let first = store(&medium);
-        medium.open(name).unwrap().write_at(&[0xff], offset).unwrap();
+        let vfs = MemoryVfs::new();
+        let first = store(&vfs);
+        vfs.open(name).unwrap().write_at(&[0xff], offset).unwrap();
         assert_eq!(first.check().unwrap().len(), 1, "{name}");
-        let second = open(&medium);
+        let second = open(&vfs);
         let found = second.recover().unwrap().unwrap();
         assert_eq!((found.edits.len(), found.repaired.len()), (1, 1), "{name}");
         commit(&second, b"two", &[], &[]).unwrap();
         assert!(second.check().unwrap().is_empty());
-        assert_eq!(open(&medium).recover().unwrap().unwrap().edits, [b"two"]);
+        assert_eq!(open(&vfs).recover().unwrap().unwrap().edits, [b"two"]);
     }
 }
 
 #[test]
 fn any_one_lost_sector_of_current_and_manifest_is_repaired() {
-    let medium = MemoryMedium::new();
-    store(&medium);
+    let vfs = MemoryVfs::new();
+    store(&vfs);
     for name in ["MANIFEST-000001", CURRENT] {
-        let file = medium.open(name).unwrap();
+        let file = vfs.open(name).unwrap();
         let mut sound = vec![0; file.len().unwrap() as usize];
         file.read_at(&mut sound, 0).unwrap();
-        for size in crate::storage::medium::fault::SECTORS {
+        for size in crate::storage::vfs::fault::SECTORS {
             for sector in (0..sound.len() as u64).step_by(size as usize) {
                 file.write_at(&vec![0xee; size as usize], sector).unwrap();
-                let found = open(&medium).recover().unwrap().unwrap();
+                let found = open(&vfs).recover().unwrap().unwrap();
                 assert_eq!(found.edits, [b"one"], "{name}, {size} at {sector}");
                 file.write_at(&sound, 0).unwrap();
             }
@@ -198,49 +198,49 @@ fn any_one_lost_sector_of_current_and_manifest_is_repaired() {
 
 #[test]
 fn a_log_that_cannot_be_allocated_is_not_created() {
-    use crate::storage::medium::FaultMedium;
-    use crate::storage::medium::fault::Fault;
-    let memory = MemoryMedium::new();
+    use crate::storage::vfs::FaultVfs;
+    use crate::storage::vfs::fault::Fault;
+    let memory = MemoryVfs::new();
     store(&memory);
-    let medium = FaultMedium::new(Arc::new(memory)).unwrap();
-    let store = Directory::open(Arc::new(medium.clone())).unwrap();
+    let vfs = FaultVfs::new(Arc::new(memory)).unwrap();
+    let store = Directory::open(Arc::new(vfs.clone())).unwrap();
     store.recover().unwrap();
-    medium.set_capacity(store.space().unwrap().taken + 200_000, Fault::NoSpace);
+    vfs.set_capacity(store.space().unwrap().taken + 200_000, Fault::NoSpace);
     assert!(matches!(store.create(FileId::log(5), 300_000), Err(Error::NoSpace(_))));
     assert_eq!(store.files().unwrap(), [FileId::log(2), FileId::table(1)]);
     let log = store.create(FileId::log(6), 100_000).unwrap();
-    medium.set_capacity(0, Fault::NoSpace);
+    vfs.set_capacity(0, Fault::NoSpace);
     write_all_at(&*log, &[1; 100_000], 0).expect("its room was allocated");
 }
 
 #[test]
 fn a_missing_or_short_file_is_damage_that_is_named() {
-    let medium = MemoryMedium::new();
-    let store = store(&medium);
+    let vfs = MemoryVfs::new();
+    let store = store(&vfs);
     let table = FileId::table(1);
-    medium.open(&table.to_string()).unwrap().set_len(4).unwrap();
+    vfs.open(&table.to_string()).unwrap().set_len(4).unwrap();
     assert_eq!(store.check().unwrap()[0].file, table.to_string());
-    medium.remove(&table.to_string()).unwrap();
+    vfs.remove(&table.to_string()).unwrap();
     assert_eq!(store.check().unwrap()[0].found, "no such file");
     assert!(matches!(store.open(table), Err(Error::Corrupt(_))));
-    medium.remove("MANIFEST-000001").unwrap();
-    assert!(matches!(open(&medium).recover(), Err(Error::Corrupt(_))));
-    medium.open(CURRENT).unwrap().write_at(&[0; 2 * COPY], 0).unwrap();
-    assert!(matches!(open(&medium).recover(), Err(Error::Corrupt(_))));
+    vfs.remove("MANIFEST-000001").unwrap();
+    assert!(matches!(open(&vfs).recover(), Err(Error::Corrupt(_))));
+    vfs.open(CURRENT).unwrap().write_at(&[0; 2 * COPY], 0).unwrap();
+    assert!(matches!(open(&vfs).recover(), Err(Error::Corrupt(_))));
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn a_store_lives_in_native_files() {
-    use crate::storage::medium::NativeMedium;
+    use crate::storage::vfs::NativeVfs;
     let place = tempfile::tempdir().unwrap();
-    let medium = || Arc::new(NativeMedium::open(place.path(), true).unwrap());
-    let _lock = medium().lock("test").unwrap();
-    let first = Directory::open(medium()).unwrap();
+    let vfs = || Arc::new(NativeVfs::open(place.path(), true).unwrap());
+    let _lock = vfs().lock("test").unwrap();
+    let first = Directory::open(vfs()).unwrap();
     assert!(first.recover().unwrap().is_none());
     first.create(FileId::table(1), 0).unwrap().write_at(b"x", 0).unwrap();
     commit(&first, b"one", &[FileId::table(1)], &[]).unwrap();
-    let second = Directory::open(medium()).unwrap();
+    let second = Directory::open(vfs()).unwrap();
     assert_eq!(second.recover().unwrap().unwrap().edits, [b"one"]);
     assert_eq!(second.open(FileId::table(1)).unwrap().len().unwrap(), 1);
     assert!(second.check().unwrap().is_empty());

@@ -1,16 +1,16 @@
 //! One backing file, and what a failed sync of it means.
 //!
 //! A sync that fails may have lost any write before it, also those of others in the same file, and
-//! a later sync that succeeds does not bring them back. So each writer (a file, the journal, a
-//! superblock) has a [`Channel`] of its own:
+//! a later sync that succeeds does not bring them back. So each writer (a file, the manifest, a
+//! superblock) has a [`SyncTracker`] of its own:
 //!
 //! 1. It notes how many syncs had failed when it began to write.
 //! 2. Its sync succeeds only if none failed since. If one did, the channel never syncs again: what
-//!    it wrote has to be written anew, elsewhere.
+//!    it wrote has to be written again, elsewhere.
 
-use crate::error::{Error, Result, Said};
+use crate::error::{Error, Message, Result};
 use crate::storage::volume::extents::Free;
-use crate::storage::volume::room::Room;
+use crate::storage::volume::space_allocator::SpaceAllocator;
 use crate::storage::{File, lock};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
@@ -85,30 +85,30 @@ impl Backing {
 const CLEAN: u64 = u64::MAX;
 
 /// One writer's way to a backing file.
-pub(super) struct Channel {
-    room: Arc<Room>,
+pub(super) struct SyncTracker {
+    space: Arc<SpaceAllocator>,
     number: u8,
     name: String,
     /// How many syncs of the backing had failed before the first write since the last sync.
     unsynced: AtomicU64,
 }
 
-impl Channel {
+impl SyncTracker {
     /// A channel to backing `number`.
     ///
     /// # Errors
     /// There is no such backing.
-    pub(super) fn new(room: Arc<Room>, number: u8) -> Result<Self> {
-        let name = room.backing(number)?.file.name().to_owned();
-        Ok(Channel { room, number, name, unsynced: AtomicU64::new(CLEAN) })
+    pub(super) fn new(space: Arc<SpaceAllocator>, number: u8) -> Result<Self> {
+        let name = space.backing(number)?.file.name().to_owned();
+        Ok(SyncTracker { space, number, name, unsynced: AtomicU64::new(CLEAN) })
     }
 
     fn backing(&self) -> Result<&Backing> {
-        self.room.backing(self.number)
+        self.space.backing(self.number)
     }
 }
 
-impl File for Channel {
+impl File for SyncTracker {
     fn name(&self) -> &str {
         &self.name
     }
@@ -134,7 +134,7 @@ impl File for Channel {
             if since == CLEAN || since == backing.failed_syncs.load(Ordering::Acquire) {
                 return Ok(());
             }
-            let lost = Said("an earlier sync failed, and what it lost is unknown".to_owned());
+            let lost = Message("an earlier sync failed, and what it lost is unknown".to_owned());
             Err(Error::io("sync", &self.name, 0, io::Error::other(lost)))
         });
         if synced.is_err() {
@@ -159,50 +159,50 @@ impl File for Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::medium::fault::{Fault, Survivors};
-    use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
+    use crate::storage::vfs::fault::{Fault, Survivors};
+    use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
     use crate::storage::volume::VolumeOptions;
     use std::sync::mpsc;
     use std::time::Duration;
 
-    fn room(medium: &FaultMedium) -> Arc<Room> {
-        let file = medium.create("backing").unwrap();
-        medium.sync_names().unwrap();
-        Arc::new(Room::new(vec![file], &VolumeOptions::default()))
+    fn space(vfs: &FaultVfs) -> Arc<SpaceAllocator> {
+        let file = vfs.create("backing").unwrap();
+        vfs.sync_names().unwrap();
+        Arc::new(SpaceAllocator::new(vec![file], &VolumeOptions::default()))
     }
 
     #[test]
     fn a_failed_sync_is_told_to_everyone_whose_writes_it_may_have_lost() {
-        let medium = FaultMedium::new(Arc::new(MemoryMedium::new())).unwrap();
-        let room = room(&medium);
-        let channel = || Channel::new(room.clone(), 0).unwrap();
-        let (one, other) = (channel(), channel());
+        let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
+        let space = space(&vfs);
+        let sync_tracker = || SyncTracker::new(space.clone(), 0).unwrap();
+        let (one, other) = (sync_tracker(), sync_tracker());
         one.write_at(b"one", 0).unwrap();
         other.write_at(b"other", 10).unwrap();
-        medium.fail_at(medium.operations(), Fault::Io);
+        vfs.fail_at(vfs.operations(), Fault::Io);
         assert!(one.sync().is_err());
         assert!(other.sync().is_err(), "its write may be lost, too");
         other.write_at(b"more", 10).unwrap();
         assert!(other.sync().is_err(), "nothing brings the first write back");
-        let fresh = channel();
-        fresh.write_at(b"anew", 10).unwrap();
+        let fresh = sync_tracker();
+        fresh.write_at(b"again", 10).unwrap();
         fresh.sync().unwrap();
     }
 
     #[test]
     fn a_write_beside_a_sync_is_not_covered_by_it() {
-        let inner = MemoryMedium::new().create("backing").unwrap();
+        let inner = MemoryVfs::new().create("backing").unwrap();
         let (later, synced) = (Mutex::default(), AtomicBool::new(false));
         let file = Arc::new(FailsOnce { inner, meanwhile: later, synced, fails: false });
-        let room = Arc::new(Room::new(vec![file.clone()], &VolumeOptions::default()));
-        let channel = Arc::new(Channel::new(room.clone(), 0).unwrap());
-        channel.write_at(b"one", 0).unwrap();
-        let beside = channel.clone();
+        let space = Arc::new(SpaceAllocator::new(vec![file.clone()], &VolumeOptions::default()));
+        let sync_tracker = Arc::new(SyncTracker::new(space.clone(), 0).unwrap());
+        sync_tracker.write_at(b"one", 0).unwrap();
+        let beside = sync_tracker.clone();
         *lock(&file.meanwhile) = Some(Box::new(move || drop(beside.write_at(b"other", 10))));
-        channel.sync().unwrap();
+        sync_tracker.sync().unwrap();
         // Another's sync fails, and may have lost the second write.
-        room.backing(0).unwrap().failed_syncs.fetch_add(1, Ordering::AcqRel);
-        assert!(channel.sync().is_err());
+        space.backing(0).unwrap().failed_syncs.fetch_add(1, Ordering::AcqRel);
+        assert!(sync_tracker.sync().is_err());
     }
 
     /// A file whose first sync fails, if so wished, a moment after it lets `meanwhile` run on a thread of its own.
@@ -250,46 +250,46 @@ mod tests {
 
     /// Lets a sync of a backing fail while `meanwhile` runs; returns what that returns.
     fn beside_a_failing_sync<T: Send + 'static>(
-        meanwhile: impl FnOnce(&Room, &Channel, &FailsOnce) -> T + Send + 'static,
+        meanwhile: impl FnOnce(&SpaceAllocator, &SyncTracker, &FailsOnce) -> T + Send + 'static,
     ) -> T {
-        let inner = MemoryMedium::new().create("backing").unwrap();
+        let inner = MemoryVfs::new().create("backing").unwrap();
         let (later, synced) = (Mutex::default(), AtomicBool::new(false));
         let file = Arc::new(FailsOnce { inner, meanwhile: later, synced, fails: true });
-        let room = Arc::new(Room::new(vec![file.clone()], &VolumeOptions::default()));
-        room.allocate(0, 4096, 4096).unwrap();
-        let other = Channel::new(room.clone(), 0).unwrap();
+        let space = Arc::new(SpaceAllocator::new(vec![file.clone()], &VolumeOptions::default()));
+        space.allocate(0, 4096, 4096).unwrap();
+        let other = SyncTracker::new(space.clone(), 0).unwrap();
         other.write_at(b"other", 10).unwrap();
         let (answer, answered) = mpsc::channel();
-        let beside = (room.clone(), file.clone());
+        let beside = (space.clone(), file.clone());
         let run = move || answer.send(meanwhile(&beside.0, &other, &beside.1)).unwrap();
         *lock(&file.meanwhile) = Some(Box::new(run));
-        assert!(room.backing(0).unwrap().sync().is_err());
+        assert!(space.backing(0).unwrap().sync().is_err());
         answered.recv().unwrap()
     }
 
     #[test]
     fn a_sync_that_succeeds_beside_one_that_fails_does_not_hide_it() {
-        assert!(beside_a_failing_sync(|_, channel, _| channel.sync()).is_err());
+        assert!(beside_a_failing_sync(|_, sync_tracker, _| sync_tracker.sync()).is_err());
     }
 
     #[test]
     fn a_length_counts_as_synced_only_when_its_sync_has_ended_well() {
-        let synced = beside_a_failing_sync(|room, _, file| {
-            room.sync_grown().map(|()| file.synced.load(Ordering::Acquire))
+        let synced = beside_a_failing_sync(|space, _, file| {
+            space.sync_grown().map(|()| file.synced.load(Ordering::Acquire))
         });
         assert!(synced.unwrap(), "nothing was left to the sync that fails");
     }
 
     #[test]
     fn a_length_that_a_failed_sync_may_have_lost_is_set_again() {
-        let inner = Arc::new(MemoryMedium::new());
-        let medium = FaultMedium::new(inner.clone()).unwrap();
-        let room = room(&medium);
-        room.allocate(0, 4096, 4096).unwrap();
-        medium.fail_at(medium.operations() + 1, Fault::Io);
-        assert!(room.sync_grown().is_err());
-        room.sync_grown().unwrap();
-        medium.crash(Survivors::Synced).unwrap();
+        let inner = Arc::new(MemoryVfs::new());
+        let vfs = FaultVfs::new(inner.clone()).unwrap();
+        let space = space(&vfs);
+        space.allocate(0, 4096, 4096).unwrap();
+        vfs.fail_at(vfs.operations() + 1, Fault::Io);
+        assert!(space.sync_grown().is_err());
+        space.sync_grown().unwrap();
+        vfs.crash(Survivors::Synced).unwrap();
         assert_eq!(inner.open("backing").unwrap().len().unwrap(), 1 << 20);
     }
 }

@@ -1,4 +1,4 @@
-//! Verifies a volume on the medium, also while it is open.
+//! Verifies a volume on the file system, also while it is open.
 
 use crate::error::{Corruption, Result};
 use crate::storage::lock;
@@ -10,27 +10,27 @@ use terrane_policy::sort_by;
 
 impl Volume {
     /// 1. Both superblock slots are what they should be.
-    /// 2. Every copy of every journal record is.
-    /// 3. Extents of live files and the journal lie inside their backing and share no byte.
+    /// 2. Every copy of every manifest record is.
+    /// 3. Extents of live files and the manifest lie inside their backing and share no byte.
     pub(super) fn check_all(&self) -> Result<Vec<Corruption>> {
         let head = lock(&self.head);
-        let Some(journal) = &head.journal else { return Ok(Vec::new()) };
-        let (offset, len) = journal.region();
+        let Some(manifest) = &head.manifest else { return Ok(Vec::new()) };
+        let (offset, len) = manifest.region();
         let region = Extent { offset, len };
         let name = self.backing0()?.name().to_owned();
         let mut damage = Vec::new();
         for (n, slot) in self.read_slots()?.iter().enumerate() {
             let sound = matches!(slot, Slot::Valid(found)
-                if *found == self.superblock(found.format, journal.generation(), region));
+                if *found == self.superblock(found.format, manifest.generation(), region));
             // After a switch that failed, a slot may be ahead; the next commit settles it.
             if !sound && head.regions_in_doubt.is_empty() {
-                damage.push(damaged_slot(&name, n, journal.generation()));
+                damage.push(damaged_slot(&name, n, manifest.generation()));
             }
         }
-        damage.extend(journal.check()?);
+        damage.extend(manifest.check()?);
         let mut extents = vec![
             (0, Extent { offset: 0, len: RESERVED }, "the superblocks".to_owned()),
-            (0, region, "the journal".to_owned()),
+            (0, region, "the manifest".to_owned()),
         ];
         for (id, file) in lock(&self.files).all_live() {
             let placement = file.placement();
@@ -38,7 +38,7 @@ impl Volume {
             extents.extend(of_file.map(|e| (placement.backing, *e, id.to_string())));
         }
         sort_by(&mut extents, Ord::cmp);
-        for (number, backing) in self.room.backings().iter().enumerate() {
+        for (number, backing) in self.space.backings().iter().enumerate() {
             let (len, mut end, mut before) = (backing.file.len()?, 0, "nothing".to_owned());
             for (_, extent, what) in extents.iter().filter(|(b, ..)| usize::from(*b) == number) {
                 let mut bad = |expected: String, found: String| {

@@ -1,6 +1,6 @@
 //! Free room of one backing file: a map of free extents, first fit, neighbours joined.
 
-use crate::sorted::SortedMap;
+use crate::vec_map::VecMap;
 
 /// What extents are counted in, in bytes.
 pub const UNIT: u64 = 4096;
@@ -34,7 +34,7 @@ impl Extent {
 #[derive(Debug, Default)]
 pub(super) struct Free {
     /// Lengths by offset. No two touch.
-    extents: SortedMap<u64, u64>,
+    extents: VecMap<u64, u64>,
     /// The sum of their lengths.
     total: u64,
     end: u64,

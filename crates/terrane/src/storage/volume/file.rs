@@ -9,9 +9,9 @@
 
 use crate::error::{Error, Result};
 use crate::storage::record::Placement;
-use crate::storage::volume::backing::Channel;
+use crate::storage::volume::backing::SyncTracker;
 use crate::storage::volume::extents::{Extent, UNIT};
-use crate::storage::volume::room::Room;
+use crate::storage::volume::space_allocator::SpaceAllocator;
 use crate::storage::{File, lock, write_all_at};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -26,9 +26,9 @@ const LEAST_EXTENT: u64 = 64 << 10;
 /// A file and the room it takes.
 pub(super) struct VolumeFile {
     name: String,
-    room: Arc<Room>,
+    space: Arc<SpaceAllocator>,
     backing: u8,
-    channel: Channel,
+    sync_tracker: SyncTracker,
     growing: Mutex<Body>,
     sealed: OnceLock<Body>,
     /// The extents went back before the last handle did (only with the rule against it broken).
@@ -49,27 +49,41 @@ impl Body {
 
 impl VolumeFile {
     /// A table that can grow, with `capacity` bytes to begin with.
-    pub(super) fn table(name: String, room: Arc<Room>, backing: u8, capacity: u64) -> Result<Self> {
-        let extents = room.allocate(backing, capacity, LEAST_EXTENT)?;
+    pub(super) fn table(
+        name: String,
+        space: Arc<SpaceAllocator>,
+        backing: u8,
+        capacity: u64,
+    ) -> Result<Self> {
+        let extents = space.allocate(backing, capacity, LEAST_EXTENT)?;
         let growing = Mutex::new(Body { extents, len: 0 });
         let (sealed, released) = (OnceLock::new(), AtomicBool::new(false));
-        let channel = Channel::new(room.clone(), backing)?;
-        Ok(VolumeFile { name, room, backing, channel, growing, sealed, released })
+        let sync_tracker = SyncTracker::new(space.clone(), backing)?;
+        Ok(VolumeFile { name, space, backing, sync_tracker, growing, sealed, released })
     }
 
     /// A log of `capacity` bytes.
-    pub(super) fn log(name: String, room: Arc<Room>, backing: u8, capacity: u64) -> Result<Self> {
-        let extents = room.allocate(backing, capacity, LEAST_EXTENT)?;
-        Self::placed(name, room, Placement { len: capacity, backing, extents })
+    pub(super) fn log(
+        name: String,
+        space: Arc<SpaceAllocator>,
+        backing: u8,
+        capacity: u64,
+    ) -> Result<Self> {
+        let extents = space.allocate(backing, capacity, LEAST_EXTENT)?;
+        Self::placed(name, space, Placement { len: capacity, backing, extents })
     }
 
     /// A sealed file where `placement` says. Its extents are taken already.
-    pub(super) fn placed(name: String, room: Arc<Room>, placement: Placement) -> Result<Self> {
+    pub(super) fn placed(
+        name: String,
+        space: Arc<SpaceAllocator>,
+        placement: Placement,
+    ) -> Result<Self> {
         let Placement { len, backing, extents } = placement;
         let sealed = OnceLock::from(Body { extents, len });
         let (growing, released) = (Mutex::default(), AtomicBool::new(false));
-        let channel = Channel::new(room.clone(), backing)?;
-        Ok(VolumeFile { name, room, backing, channel, growing, sealed, released })
+        let sync_tracker = SyncTracker::new(space.clone(), backing)?;
+        Ok(VolumeFile { name, space, backing, sync_tracker, growing, sealed, released })
     }
 
     /// Gives back what the file does not use and fixes its extents and length; returns them.
@@ -96,7 +110,7 @@ impl VolumeFile {
             extent.len = kept;
             kept > 0
         });
-        self.room.give(self.backing, &unused);
+        self.space.give(self.backing, &unused);
     }
 
     /// Which backing holds it.
@@ -124,7 +138,7 @@ impl VolumeFile {
     /// Gives the extents back while handles still read them: what the rule forbids.
     pub(super) fn release_early(&self) {
         if !self.released.swap(true, Ordering::AcqRel) {
-            self.room.give(self.backing, &self.placement().extents);
+            self.space.give(self.backing, &self.placement().extents);
         }
     }
 
@@ -154,7 +168,7 @@ impl VolumeFile {
     }
 
     fn read(&self, body: &Body, buf: &mut [u8], offset: u64) -> Result<usize> {
-        let file = &self.channel;
+        let file = &self.sync_tracker;
         let present = usize::try_from(body.len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let len = buf.len().min(present);
         let mut rest = buf;
@@ -167,7 +181,7 @@ impl VolumeFile {
     }
 
     fn write(&self, extents: &[Extent], buf: &[u8], offset: u64) -> Result<usize> {
-        let file = &self.channel;
+        let file = &self.sync_tracker;
         let mut rest = buf;
         Self::pieces(extents, offset, buf.len(), |at, n| {
             let (head, tail) = rest.split_at_checked(n).unwrap_or_default();
@@ -176,13 +190,13 @@ impl VolumeFile {
         })
     }
 
-    /// Makes room up to `end`: by a step, or where the medium has not that much, just what is needed.
+    /// Makes room up to `end`: by a step, or where the file system has not that much, just what is needed.
     fn reach(&self, body: &mut Body, end: u64) -> Result<()> {
         let capacity = body.capacity();
         let needed = end.saturating_sub(capacity);
         if needed > 0 {
             let step = capacity.clamp(UNIT, LAST_STEP);
-            let allocate = |total| self.room.allocate(self.backing, total, LEAST_EXTENT);
+            let allocate = |total| self.space.allocate(self.backing, total, LEAST_EXTENT);
             let more = match allocate(needed.max(step)) {
                 Err(Error::NoSpace(_)) if needed < step => allocate(needed)?,
                 other => other?,
@@ -262,7 +276,7 @@ impl File for VolumeFile {
             self.give_unused_back(&mut growing);
         }
         drop(growing);
-        self.channel.sync()
+        self.sync_tracker.sync()
     }
 
     /// A sealed file keeps its length: any other is refused.
@@ -295,7 +309,7 @@ impl Drop for VolumeFile {
         if !*self.released.get_mut() {
             let growing = lock(&self.growing);
             let body = self.sealed.get().unwrap_or(&growing);
-            self.room.give(self.backing, &body.extents);
+            self.space.give(self.backing, &body.extents);
         }
     }
 }

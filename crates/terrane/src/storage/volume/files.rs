@@ -1,21 +1,21 @@
 //! The files of a volume, by how far each has come.
 
 use super::file::VolumeFile;
-use crate::sorted::{SortedMap, SortedSet};
 use crate::storage::{FileId, FileKind};
+use crate::vec_map::{VecMap, VecSet};
 use std::sync::Arc;
 
 /// Every file of a volume.
 #[derive(Default)]
 pub(super) struct Files {
     /// Created, and not named by a commit.
-    fresh: SortedMap<FileId, Arc<VolumeFile>>,
+    fresh: VecMap<FileId, Arc<VolumeFile>>,
     /// Named.
-    live: SortedMap<FileId, Arc<VolumeFile>>,
+    live: VecMap<FileId, Arc<VolumeFile>>,
     /// Dropped by a commit, and not removed.
-    dropped: SortedMap<FileId, Arc<VolumeFile>>,
+    dropped: VecMap<FileId, Arc<VolumeFile>>,
     /// What the tables among the live ones take, in bytes, so that nobody has to look at each.
-    table_bytes: u64,
+    target_file_bytes: u64,
 }
 
 impl Files {
@@ -39,7 +39,7 @@ impl Files {
     }
 
     /// All that commits named.
-    pub(super) fn all_live(&self) -> &SortedMap<FileId, Arc<VolumeFile>> {
+    pub(super) fn all_live(&self) -> &VecMap<FileId, Arc<VolumeFile>> {
         &self.live
     }
 
@@ -49,8 +49,8 @@ impl Files {
     }
 
     /// What live tables take, in bytes.
-    pub(super) fn table_bytes(&self) -> u64 {
-        self.table_bytes
+    pub(super) fn target_file_bytes(&self) -> u64 {
+        self.target_file_bytes
     }
 
     /// A commit named `id`, which was created here.
@@ -63,16 +63,16 @@ impl Files {
     /// Makes `file` the live one of this number.
     pub(super) fn place(&mut self, id: FileId, file: Arc<VolumeFile>) {
         let taken = |file: &Arc<VolumeFile>| if is_table(id) { file.taken() } else { 0 };
-        self.table_bytes += taken(&file);
+        self.target_file_bytes += taken(&file);
         let before = self.live.insert(id, file);
-        self.table_bytes -= before.as_ref().map_or(0, taken);
+        self.target_file_bytes -= before.as_ref().map_or(0, taken);
     }
 
     /// A commit dropped `id`.
     pub(super) fn forget(&mut self, id: FileId) {
         if let Some(file) = self.live.remove(&id) {
             if is_table(id) {
-                self.table_bytes -= file.taken();
+                self.target_file_bytes -= file.taken();
             }
             self.dropped.insert(id, file);
         }
@@ -85,7 +85,7 @@ impl Files {
     }
 
     /// The numbers of all.
-    pub(super) fn ids(&self) -> SortedSet<FileId> {
+    pub(super) fn ids(&self) -> VecSet<FileId> {
         let all = [&self.fresh, &self.live, &self.dropped];
         all.iter().flat_map(|files| files.keys().copied()).collect()
     }

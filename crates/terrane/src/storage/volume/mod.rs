@@ -1,11 +1,11 @@
-//! Many logical files inside a few large backing files, and one journal that says where each lies.
+//! Many logical files inside a few large backing files, and one manifest that says where each lies.
 //!
-//! 1. Backing 0 begins with two superblock slots, which name the journal's region in it. With
+//! 1. Backing 0 begins with two superblock slots, which name the manifest's region in it. With
 //!    several backings logs lie in the second and tables in those after it, so that syncing a log
 //!    does not flush table data.
-//! 2. A commit syncs what grew, then appends one journal record: the extents of the files it names
+//! 2. A commit syncs what grew, then appends one manifest record: the extents of the files it names
 //!    for the first time, the files it drops, and the engine's edit.
-//! 3. Where the journal is full, or an earlier commit failed or was irregular, the commit begins a
+//! 3. Where the manifest is full, or an earlier commit failed or was irregular, the commit begins a
 //!    new region instead: first record a snapshot of all live files, region synced, superblocks
 //!    switched, old region given back.
 //! 4. Room is reused only when the commit that dropped a file is durable, *and* the file was
@@ -21,35 +21,35 @@ mod check;
 pub(crate) mod extents;
 mod file;
 mod files;
-mod room;
 mod slots;
+mod space_allocator;
 pub(crate) mod superblock;
-mod tidy;
+mod vacuum;
 
 use crate::error::{Corruption, Error, Result};
 use crate::rules::Rule;
-use crate::sorted::{SortedMap, SortedSet};
-use crate::storage::journal::{
-    Inherited, Journal, JournalId, LEAST_CAPACITY, SLOT, next_generation,
-};
 use crate::storage::lock;
+use crate::storage::manifest::{
+    Inherited, LEAST_CAPACITY, Manifest, ManifestId, SLOT, next_generation,
+};
 use crate::storage::record::{Placement, Record};
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use backing::Channel;
+use crate::vec_map::{VecMap, VecSet};
+use backing::SyncTracker;
 use extents::{Extent, Free, UNIT};
 use file::VolumeFile;
 use files::Files;
-use room::Room;
+use space_allocator::SpaceAllocator;
 use std::sync::Arc;
 use superblock::RESERVED;
-use tidy::Move;
+use vacuum::Move;
 
 /// The most backing files of a volume.
 pub const MAX_BACKINGS: usize = 8;
 
-/// The journal begins a smaller region when this many times as many files were named at its beginning
+/// The manifest begins a smaller region when this many times as many files were named at its beginning
 /// as there are now.
 const OVERSIZED: usize = 4;
 
@@ -88,7 +88,7 @@ pub struct Volume {
     read_only: bool,
     id: Mutex<StoreId>,
     commits: AtomicU64,
-    room: Arc<Room>,
+    space: Arc<SpaceAllocator>,
     /// Locked before `files`, and that before any backing's free extents.
     head: Mutex<Head>,
     /// There is a store, or the superblock that says "creation has begun" is durable.
@@ -97,23 +97,23 @@ pub struct Volume {
     moving: Mutex<Option<Move>>,
 }
 
-/// The journal's end, and what a failed commit left open.
+/// The manifest's end, and what a failed commit left open.
 #[derive(Default)]
 struct Head {
-    journal: Option<Journal>,
-    /// Bytes written to journals.
-    journal_bytes: u64,
+    manifest: Option<Manifest>,
+    /// Bytes written to manifests.
+    manifest_bytes: u64,
     /// The greatest generation that was ever begun, whether it came to be named or not.
     last_generation: u64,
-    /// The journal takes no more records; the next commit begins a new one.
+    /// The manifest takes no more records; the next commit begins a new one.
     begin_anew: bool,
-    /// How many files the journal's first record names, after which its region was measured.
+    /// How many files the manifest's first record names, after which its region was measured.
     files_at_first: usize,
     /// Regions that a failed switch may have named.
     regions_in_doubt: Vec<Extent>,
     /// Files that a failed commit may have named, and which of them were to be removed.
-    in_doubt: SortedSet<FileId>,
-    removed_in_doubt: SortedSet<FileId>,
+    in_doubt: VecSet<FileId>,
+    removed_in_doubt: VecSet<FileId>,
     /// Extents that a failed relocation may have named.
     moves_in_doubt: Vec<Arc<VolumeFile>>,
 }
@@ -132,7 +132,7 @@ impl Volume {
             ));
         }
         Ok(Volume {
-            room: Arc::new(Room::new(backings, &options)),
+            space: Arc::new(SpaceAllocator::new(backings, &options)),
             name: options.name,
             read_only: options.read_only,
             id: Mutex::new(options.new_id),
@@ -148,10 +148,10 @@ impl Volume {
     /// created if it is missing and `create` says so.
     ///
     /// # Errors
-    /// As for [`open_locked`](crate::storage::medium::open_locked).
+    /// As for [`open_locked`](crate::storage::file system::open_locked).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: &std::path::Path, create: bool) -> Result<Volume> {
-        let backing = crate::storage::medium::open_locked(path, create)?;
+        let backing = crate::storage::vfs::open_locked(path, create)?;
         let name = path.display().to_string();
         let new_id = StoreId::random()?;
         Volume::open(vec![backing], VolumeOptions { name, new_id, ..VolumeOptions::default() })
@@ -161,10 +161,10 @@ impl Volume {
     /// do so.
     ///
     /// # Errors
-    /// As for [`open_shared`](crate::storage::medium::open_shared).
+    /// As for [`open_shared`](crate::storage::file system::open_shared).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read_file(path: &std::path::Path) -> Result<Volume> {
-        let backing = crate::storage::medium::open_shared(path)?;
+        let backing = crate::storage::vfs::open_shared(path)?;
         let name = path.display().to_string();
         let options = VolumeOptions { name, read_only: true, ..VolumeOptions::default() };
         Volume::open(vec![backing], options)
@@ -175,13 +175,13 @@ impl Volume {
     }
 
     fn backing0(&self) -> Result<&Arc<dyn File>> {
-        Ok(&self.room.backing(0)?.file)
+        Ok(&self.space.backing(0)?.file)
     }
 
     /// Which backing holds a file: logs in the second, tables from the third on; fewer backings
     /// share.
     fn backing_for(&self, id: FileId) -> u8 {
-        let n = self.room.backings().len() as u64;
+        let n = self.space.backings().len() as u64;
         let number = match id.kind {
             FileKind::Log => 1 % n,
             FileKind::Table if n > 2 => 2 + id.number % (n - 2),
@@ -192,7 +192,7 @@ impl Volume {
 
     /// Marks all room free but that of the superblocks.
     fn free_all_but_superblocks(&self) -> Result<()> {
-        for (n, backing) in self.room.backings().iter().enumerate() {
+        for (n, backing) in self.space.backings().iter().enumerate() {
             let mut free = Free::new(backing.file.len()?);
             if n == 0 {
                 free.reserve(Extent { offset: 0, len: RESERVED });
@@ -202,9 +202,9 @@ impl Volume {
         Ok(())
     }
 
-    /// Takes an extent that the medium names; one that is not free is damage.
+    /// Takes an extent that the file system names; one that is not free is damage.
     fn claim(&self, number: u8, extent: Extent, what: &str) -> Result<()> {
-        let Ok(backing) = self.room.backing(number) else {
+        let Ok(backing) = self.space.backing(number) else {
             let name = self.backing0()?.name();
             let found = format!("backing {number}");
             return Err(Corruption::new(
@@ -228,16 +228,16 @@ impl Volume {
         Err(Corruption::new(backing.file.name(), extent.offset, expected, found).into())
     }
 
-    /// Takes the extents of a file that the journal names.
+    /// Takes the extents of a file that the manifest names.
     fn claim_file(&self, id: FileId, placement: &Placement) -> Result<()> {
         let what = id.to_string();
         for extent in &placement.extents {
             self.claim(placement.backing, *extent, &what)?;
         }
-        let room = placement.extents.iter().fold(0, |room: u64, e| room.saturating_add(e.len));
-        if room < placement.len {
+        let space = placement.extents.iter().fold(0, |space: u64, e| space.saturating_add(e.len));
+        if space < placement.len {
             let expected = format!("extents for {} bytes", placement.len);
-            return Err(Corruption::new(what, 0, expected, format_args!("for {room}")).into());
+            return Err(Corruption::new(what, 0, expected, format_args!("for {space}")).into());
         }
         Ok(())
     }
@@ -266,19 +266,19 @@ impl Volume {
     /// Makes `record`, that of `commit`, durable.
     fn put(&self, head: &mut Head, commit: &Commit<'_>, record: &Record<'_>) -> Result<()> {
         self.start(head)?;
-        self.room.sync_grown()?;
+        self.space.sync_grown()?;
         if !head.begin_anew
             && !self.is_oversized(head)
-            && let Some(journal) = &mut head.journal
+            && let Some(manifest) = &mut head.manifest
         {
-            let before = journal.appended_bytes();
-            if journal.append(record)? {
-                head.journal_bytes += journal.appended_bytes() - before;
+            let before = manifest.appended_bytes();
+            if manifest.append(record)? {
+                head.manifest_bytes += manifest.appended_bytes() - before;
                 return Ok(());
             }
         }
         let edit = (commit.snapshot)();
-        let mut placed: SortedMap<_, _> =
+        let mut placed: VecMap<_, _> =
             lock(&self.files).all_live().iter().map(|(id, f)| (*id, f.placement())).collect();
         record.dropped.iter().for_each(|id| drop(placed.remove(id)));
         placed.extend(record.placed.iter().cloned());
@@ -287,57 +287,57 @@ impl Volume {
         self.begin_generation(head, &snapshot)
     }
 
-    /// Whether the journal's region was made for far more files than there are now.
+    /// Whether the manifest's region was made for far more files than there are now.
     fn is_oversized(&self, head: &Head) -> bool {
-        let capacity = head.journal.as_ref().map_or(0, |journal| journal.region().1);
+        let capacity = head.manifest.as_ref().map_or(0, |manifest| manifest.region().1);
         let files = lock(&self.files).all_live().len();
         capacity > LEAST_CAPACITY && files < head.files_at_first / OVERSIZED
     }
 
-    /// Begins a new journal region and switches the superblocks to it.
+    /// Begins a new manifest region and switches the superblocks to it.
     fn begin_generation(&self, head: &mut Head, snapshot: &Record<'_>) -> Result<()> {
         head.begin_anew = true;
         let generation = next_generation(head.last_generation)?;
         head.last_generation = generation;
-        let capacity = Journal::capacity_for(snapshot);
-        let region = self.room.allocate_aligned(0, capacity, SLOT)?;
-        let file = Arc::new(Channel::new(self.room.clone(), 0)?);
-        let id = JournalId { store: self.id(), generation };
-        let inherited = head.journal.as_ref().map_or(Inherited::NONE, Journal::passes_on);
-        let begun = Journal::begin(file, (region.offset, capacity), id, inherited, snapshot);
-        let journal = begun.inspect_err(|_| self.room.give(0, &[region]))?;
-        self.switch(head, journal)?;
+        let capacity = Manifest::capacity_for(snapshot);
+        let region = self.space.allocate_aligned(0, capacity, SLOT)?;
+        let file = Arc::new(SyncTracker::new(self.space.clone(), 0)?);
+        let id = ManifestId { store: self.id(), generation };
+        let inherited = head.manifest.as_ref().map_or(Inherited::NONE, Manifest::passes_on);
+        let begun = Manifest::begin(file, (region.offset, capacity), id, inherited, snapshot);
+        let manifest = begun.inspect_err(|_| self.space.give(0, &[region]))?;
+        self.switch(head, manifest)?;
         head.files_at_first = snapshot.placed.len();
         Ok(())
     }
 
-    /// Makes `journal`, which is durable, the current one.
-    fn switch(&self, head: &mut Head, journal: Journal) -> Result<()> {
-        let (offset, len) = journal.region();
+    /// Makes `manifest`, which is durable, the current one.
+    fn switch(&self, head: &mut Head, manifest: Manifest) -> Result<()> {
+        let (offset, len) = manifest.region();
         let region = Extent { offset, len };
-        let generation = journal.generation();
+        let generation = manifest.generation();
         head.regions_in_doubt.push(region);
-        head.journal_bytes += len;
-        let superblock = self.superblock(journal.passes_on().format, generation, region);
+        head.manifest_bytes += len;
+        let superblock = self.superblock(manifest.passes_on().format, generation, region);
         self.write_slot(0, &superblock)?;
         self.write_slot(1, &superblock)?;
-        let old = head.journal.replace(journal).map(|old| old.region());
+        let old = head.manifest.replace(manifest).map(|old| old.region());
         let old = old.map(|(offset, len)| Extent { offset, len });
         head.regions_in_doubt.retain(|e| *e != region);
-        self.room.give(0, &std::mem::take(&mut head.regions_in_doubt));
-        self.room.give(0, old.as_slice());
+        self.space.give(0, &std::mem::take(&mut head.regions_in_doubt));
+        self.space.give(0, old.as_slice());
         head.begin_anew = false;
         Ok(())
     }
 
     /// Publishes the number of commits.
     fn publish_commits(&self, head: &Head) {
-        let commits = head.journal.as_ref().map_or(0, Journal::commits);
+        let commits = head.manifest.as_ref().map_or(0, Manifest::commits);
         self.commits.store(commits, Ordering::Release);
     }
 
     /// Does what follows from a commit that is durable.
-    fn settle(&self, head: &mut Head, commit: &Commit<'_>) {
+    fn wait_until_idle(&self, head: &mut Head, commit: &Commit<'_>) {
         self.publish_commits(head);
         let mut files = lock(&self.files);
         commit.added.iter().for_each(|id| files.name(*id));
@@ -376,37 +376,37 @@ impl Storage for Volume {
         *lock(&self.id) = superblock.id;
         self.free_all_but_superblocks()?;
         let name = self.backing0()?.name().to_owned();
-        let (offset, len) = (superblock.journal_offset, superblock.journal_len);
+        let (offset, len) = (superblock.manifest_offset, superblock.manifest_len);
         let region = Extent::of_units(offset / UNIT, len / UNIT)
             .filter(|e| e.offset == offset && e.len == len && offset.is_multiple_of(SLOT))
             .ok_or_else(|| {
                 let found = format!("{len} bytes from {offset}");
-                let expected = format!("a journal region at a multiple of {SLOT} bytes");
+                let expected = format!("a manifest region at a multiple of {SLOT} bytes");
                 Corruption::new(name, 0, expected, found)
             })?;
-        self.claim(0, region, "the journal")?;
-        let file = Arc::new(Channel::new(self.room.clone(), 0)?);
-        let id = JournalId { store: superblock.id, generation: superblock.generation };
-        let mut opened = Journal::open(file, offset, len, id)?;
-        let (_, capacity) = opened.journal.region();
+        self.claim(0, region, "the manifest")?;
+        let file = Arc::new(SyncTracker::new(self.space.clone(), 0)?);
+        let id = ManifestId { store: superblock.id, generation: superblock.generation };
+        let mut opened = Manifest::open(file, offset, len, id)?;
+        let (_, capacity) = opened.manifest.region();
         if capacity != len {
             // It would be written beyond its region, or its second copies looked for elsewhere.
             let (expected, found) =
-                (format!("a journal of {len} bytes"), format!("one of {capacity}"));
+                (format!("a manifest of {len} bytes"), format!("one of {capacity}"));
             return Err(Corruption::new(self.backing0()?.name(), offset, expected, found).into());
         }
-        opened.journal.add_features(superblock.format);
+        opened.manifest.add_features(superblock.format);
         let mut files = lock(&self.files);
         for (id, placement) in opened.replayed.live {
             self.claim_file(id, &placement)?;
-            let file = VolumeFile::placed(id.to_string(), self.room.clone(), placement)?;
+            let file = VolumeFile::placed(id.to_string(), self.space.clone(), placement)?;
             files.place(id, Arc::new(file));
         }
         head.begin_anew = !opened.repaired.is_empty() || opened.discarded_bytes > 0;
         head.last_generation = superblock.generation;
         head.files_at_first = opened.replayed.live_at_first;
         self.started.store(true, Ordering::Release);
-        head.journal = Some(opened.journal);
+        head.manifest = Some(opened.manifest);
         self.publish_commits(&head);
         repaired.extend(opened.repaired);
         let discarded_bytes = opened.discarded_bytes;
@@ -414,15 +414,15 @@ impl Storage for Volume {
     }
 
     fn resume(&self) -> Result<()> {
-        match &mut lock(&self.head).journal {
-            Some(journal) if !self.read_only => journal.confirm(),
+        match &mut lock(&self.head).manifest {
+            Some(manifest) if !self.read_only => manifest.confirm(),
             _ => Ok(()),
         }
     }
 
     fn close(&self) {
-        if let Some(journal) = &mut lock(&self.head).journal {
-            journal.end();
+        if let Some(manifest) = &mut lock(&self.head).manifest {
+            manifest.end();
         }
     }
 
@@ -431,10 +431,10 @@ impl Storage for Volume {
         if !self.started.load(Ordering::Acquire) {
             self.start(&mut lock(&self.head))?;
         }
-        let (name, room, backing) = (id.to_string(), self.room.clone(), self.backing_for(id));
+        let (name, space, backing) = (id.to_string(), self.space.clone(), self.backing_for(id));
         let file = Arc::new(match id.kind {
-            FileKind::Log => VolumeFile::log(name, room, backing, capacity)?,
-            FileKind::Table => VolumeFile::table(name, room, backing, capacity)?,
+            FileKind::Log => VolumeFile::log(name, space, backing, capacity)?,
+            FileKind::Table => VolumeFile::table(name, space, backing, capacity)?,
         });
         if !lock(&self.files).create(id, file.clone()) {
             return Err(Error::invalid("file to create", "a number never used", id));
@@ -458,7 +458,7 @@ impl Storage for Volume {
         let record = self.record(commit)?;
         match self.put(&mut head, commit, &record) {
             Ok(()) => {
-                self.settle(&mut head, commit);
+                self.wait_until_idle(&mut head, commit);
                 Ok(())
             }
             Err(e) => {
@@ -494,21 +494,21 @@ impl Storage for Volume {
 
     fn space(&self) -> Result<Space> {
         let head = lock(&self.head);
-        let journal = head.journal.as_ref().map_or(0, |j| j.region().1);
-        let live = RESERVED + journal + lock(&self.files).table_bytes();
+        let manifest = head.manifest.as_ref().map_or(0, |j| j.region().1);
+        let live = RESERVED + manifest + lock(&self.files).target_file_bytes();
         let mut space = Space { taken: 0, live };
-        for backing in self.room.backings() {
+        for backing in self.space.backings() {
             space.taken += backing.file.allocated()?;
         }
         Ok(space)
     }
 
-    fn journal_bytes(&self) -> u64 {
-        lock(&self.head).journal_bytes
+    fn manifest_bytes(&self) -> u64 {
+        lock(&self.head).manifest_bytes
     }
 
-    fn tidy(&self) -> Result<bool> {
-        if self.read_only { Ok(false) } else { self.tidy_step() }
+    fn vacuum(&self) -> Result<bool> {
+        if self.read_only { Ok(false) } else { self.vacuum_step() }
     }
 
     fn check(&self) -> Result<Vec<Corruption>> {

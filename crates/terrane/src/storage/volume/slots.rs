@@ -1,6 +1,6 @@
 //! Which superblock counts, how it is replaced, and what a file without one is.
 
-use super::backing::Channel;
+use super::backing::SyncTracker;
 use crate::error::{Corruption, Error, Result};
 use crate::storage::format::Format;
 use crate::storage::volume::extents::Extent;
@@ -25,28 +25,28 @@ impl Volume {
 
     /// Writes slot 0 or 1 and syncs.
     pub(super) fn write_slot(&self, slot: usize, superblock: &Superblock) -> Result<()> {
-        let file = Channel::new(self.room.clone(), 0)?;
+        let file = SyncTracker::new(self.space.clone(), 0)?;
         let offset = SLOTS.get(slot).copied().unwrap_or_default();
         write_all_at(&file, &superblock.encode(), offset)?;
         file.sync()
     }
 
-    /// The superblock that names this journal region.
+    /// The superblock that names this manifest region.
     pub(super) fn superblock(&self, format: Format, generation: u64, region: Extent) -> Superblock {
         Superblock {
             format,
-            backings: self.room.backings().len() as u32,
+            backings: self.space.backings().len() as u32,
             id: self.id(),
             generation,
-            journal_offset: region.offset,
-            journal_len: region.len,
+            manifest_offset: region.offset,
+            manifest_len: region.len,
         }
     }
 
     /// Whether all backings are as nobody ever wrote to them, or a creation did not get to its
     /// first slot.
     pub(super) fn untouched(&self) -> Result<bool> {
-        for (n, backing) in self.room.backings().iter().enumerate() {
+        for (n, backing) in self.space.backings().iter().enumerate() {
             let len = backing.file.len()?;
             if len > if n == 0 { RESERVED } else { 0 } {
                 return Ok(false);
@@ -61,7 +61,7 @@ impl Volume {
     /// Nothing is changed.
     ///
     /// # Errors
-    /// A failing medium.
+    /// A failing file system.
     pub fn is_unfinished(&self) -> Result<bool> {
         let generations = self.read_slots()?.map(|slot| match slot {
             Slot::Valid(superblock) => Some(superblock.generation),
@@ -95,11 +95,11 @@ impl Volume {
         if newest.generation == 0 {
             return Ok(None);
         }
-        if newest.backings as usize != self.room.backings().len() {
+        if newest.backings as usize != self.space.backings().len() {
             return Err(Error::invalid(
                 "backing files of a volume",
                 newest.backings,
-                self.room.backings().len(),
+                self.space.backings().len(),
             ));
         }
         for (n, slot) in slots.iter().enumerate() {

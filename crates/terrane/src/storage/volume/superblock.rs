@@ -1,4 +1,4 @@
-//! The superblock: which journal region is the current one.
+//! The superblock: which manifest region is the current one.
 //!
 //! Two slots of 512 bytes, 16 KiB apart so that no sector holds both, at the start of backing 0. A new
 //! generation is written to the first slot and synced, then to the second and synced; only then is
@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! magic 8 bytes | version u32 | required u32 | optional u32 | backings u32 |
-//! store id 16 bytes | generation u64 | journal offset u64 | journal length u64 | checksum u64 | zeros
+//! store id 16 bytes | generation u64 | manifest offset u64 | manifest length u64 | checksum u64 | zeros
 //! ```
 //!
 //! Generation 0 marks a volume whose creation has not ended: it holds nothing yet.
@@ -36,12 +36,12 @@ pub struct Superblock {
     pub backings: u32,
     /// The store's id.
     pub id: StoreId,
-    /// The journal's generation; 0 while the volume is being created.
+    /// The manifest's generation; 0 while the volume is being created.
     pub generation: u64,
-    /// Where the journal's region begins in backing 0, in bytes.
-    pub journal_offset: u64,
+    /// Where the manifest's region begins in backing 0, in bytes.
+    pub manifest_offset: u64,
     /// The region's length, in bytes.
-    pub journal_len: u64,
+    pub manifest_len: u64,
 }
 
 /// What was found in a slot.
@@ -64,7 +64,7 @@ impl Superblock {
         self.format.encode(&mut out);
         out.extend_from_slice(&self.backings.to_le_bytes());
         out.extend_from_slice(&self.id.bytes());
-        for word in [self.generation, self.journal_offset, self.journal_len] {
+        for word in [self.generation, self.manifest_offset, self.manifest_len] {
             out.extend_from_slice(&word.to_le_bytes());
         }
         out.extend_from_slice(&checksum(&out, 0).to_le_bytes());
@@ -95,8 +95,8 @@ pub fn decode(bytes: &[u8]) -> Slot {
             backings: d.u32()?,
             id: StoreId::decode(&mut d)?,
             generation: d.u64()?,
-            journal_offset: d.u64()?,
-            journal_len: d.u64()?,
+            manifest_offset: d.u64()?,
+            manifest_len: d.u64()?,
         })
     };
     read(&mut d).map_or(Slot::Damaged, Slot::Valid)
@@ -113,8 +113,8 @@ mod tests {
             backings: 4,
             id: StoreId::new([7; 16]),
             generation: 5,
-            journal_offset: 8192,
-            journal_len: 65536,
+            manifest_offset: 8192,
+            manifest_len: 65536,
         };
         let mut bytes = superblock.encode();
         assert_eq!(decode(&bytes), Slot::Valid(superblock));

@@ -1,8 +1,8 @@
 use super::superblock::{SLOTS, Slot, Superblock};
 use super::*;
 use crate::storage::format::Format;
-use crate::storage::medium::fault::{Fault, SECTORS, Survivors};
-use crate::storage::medium::{FaultMedium, Medium, MemoryMedium};
+use crate::storage::vfs::fault::{Fault, SECTORS, Survivors};
+use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::{read_exact_at, write_all_at};
 
 const STEP: u64 = 64 << 10;
@@ -11,19 +11,19 @@ fn commit(volume: &Volume, edit: &[u8], added: &[FileId], dropped: &[FileId]) ->
     volume.commit(&Commit { edit, added, dropped, snapshot: &|| edit.to_vec() })
 }
 
-fn backings(medium: &dyn Medium, n: usize) -> Vec<Arc<dyn File>> {
+fn backings(vfs: &dyn Vfs, n: usize) -> Vec<Arc<dyn File>> {
     let name = |n| format!("backing.{n}");
-    (0..n).map(|n| medium.open(&name(n)).or_else(|_| medium.create(&name(n))).unwrap()).collect()
+    (0..n).map(|n| vfs.open(&name(n)).or_else(|_| vfs.create(&name(n))).unwrap()).collect()
 }
 
-fn open(medium: &dyn Medium, n: usize) -> Volume {
-    let new_id = medium.draw_id().unwrap();
+fn open(vfs: &dyn Vfs, n: usize) -> Volume {
+    let new_id = vfs.draw_id().unwrap();
     let options = VolumeOptions { new_id, min_growth: STEP, ..VolumeOptions::default() };
-    Volume::open(backings(medium, n), options).unwrap()
+    Volume::open(backings(vfs, n), options).unwrap()
 }
 
-fn new(medium: &dyn Medium, n: usize) -> Volume {
-    let volume = open(medium, n);
+fn new(vfs: &dyn Vfs, n: usize) -> Volume {
+    let volume = open(vfs, n);
     assert!(volume.recover().unwrap().is_none());
     volume
 }
@@ -49,8 +49,8 @@ fn extents(volume: &Volume, id: FileId) -> Placement {
 
 #[test]
 fn files_of_every_length_come_back() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     let lens = [0, 1, 4095, 4096, 4097, 300_000, 1_500_000];
     for (n, len) in lens.into_iter().enumerate() {
         table(&volume, n as u64, len, n as u8 + 1);
@@ -61,7 +61,7 @@ fn files_of_every_length_come_back() {
     gap.write_at(&[2], 5000).unwrap();
     gap.sync().unwrap();
     commit(&volume, b"gap", &[FileId::table(50)], &[]).unwrap();
-    let again = open(&medium, 1);
+    let again = open(&vfs, 1);
     assert_eq!(again.recover().unwrap().unwrap().edits.len(), lens.len() + 1);
     for (n, len) in lens.into_iter().enumerate() {
         let file = again.open(FileId::table(n as u64)).unwrap();
@@ -75,7 +75,7 @@ fn files_of_every_length_come_back() {
 
 #[test]
 fn logs_and_tables_lie_in_backings_of_their_own() {
-    let volume = new(&MemoryMedium::new(), 4);
+    let volume = new(&MemoryVfs::new(), 4);
     let log = FileId::log(9);
     let file = volume.create(log, 10_000).unwrap();
     assert_eq!(file.len().unwrap(), 10_000);
@@ -88,14 +88,14 @@ fn logs_and_tables_lie_in_backings_of_their_own() {
 }
 
 #[test]
-fn a_table_grows_into_the_last_bytes_of_a_full_medium() {
-    let medium = FaultMedium::new(Arc::new(MemoryMedium::new())).unwrap();
-    let volume = new(&medium, 1);
+fn a_table_grows_into_the_last_bytes_of_a_full_vfs() {
+    let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
+    let volume = new(&vfs, 1);
     table(&volume, 1, 100_000, 1);
     let file = volume.create(FileId::table(2), 0).unwrap();
-    let left = lock(&volume.room.backings()[0].free).total();
+    let left = lock(&volume.space.backings()[0].free).total();
     let taken = volume.space().unwrap().taken;
-    medium.set_capacity(taken + 20_480, Fault::NoSpace);
+    vfs.set_capacity(taken + 20_480, Fault::NoSpace);
     let whole = (left + 20_480) as usize;
     for at in (0..whole).step_by(4096) {
         write_all_at(&*file, &[2; 4096], at as u64).unwrap();
@@ -106,9 +106,9 @@ fn a_table_grows_into_the_last_bytes_of_a_full_medium() {
 
 #[test]
 fn tables_that_are_synced_take_no_more_than_they_hold_and_may_grow_further() {
-    let volume = new(&MemoryMedium::new(), 1);
+    let volume = new(&MemoryVfs::new(), 1);
     table(&volume, 0, 10, 1);
-    let end = lock(&volume.room.backings()[0].free).end();
+    let end = lock(&volume.space.backings()[0].free).end();
     let files: Vec<_> = (1..101).map(|n| volume.create(FileId::table(n), 0).unwrap()).collect();
     for file in &files {
         for at in [0, 5000, 10_000] {
@@ -116,8 +116,8 @@ fn tables_that_are_synced_take_no_more_than_they_hold_and_may_grow_further() {
             file.sync().unwrap();
         }
     }
-    let grown = lock(&volume.room.backings()[0].free).end() - end;
-    assert!(grown <= 100 * 16_384 + volume.room.step(end), "{grown} bytes");
+    let grown = lock(&volume.space.backings()[0].free).end() - end;
+    assert!(grown <= 100 * 16_384 + volume.space.step(end), "{grown} bytes");
     let ids: Vec<_> = (1..101).map(FileId::table).collect();
     commit(&volume, b"all", &ids, &[]).unwrap();
     assert!(files.iter().all(|file| holds(&**file, 15_000, 2)));
@@ -126,7 +126,7 @@ fn tables_that_are_synced_take_no_more_than_they_hold_and_may_grow_further() {
 
 #[test]
 fn a_large_table_has_few_extents_though_its_writes_are_small() {
-    let volume = new(&MemoryMedium::new(), 1);
+    let volume = new(&MemoryVfs::new(), 1);
     let (one, other) = (FileId::table(1), FileId::table(2));
     let files = [one, other].map(|id| volume.create(id, 0).unwrap());
     for at in (0..4 << 20).step_by(4096) {
@@ -140,8 +140,8 @@ fn a_large_table_has_few_extents_though_its_writes_are_small() {
 }
 
 #[test]
-fn room_is_not_reused_while_a_handle_or_the_journal_needs_it() {
-    let volume = new(&MemoryMedium::new(), 1);
+fn room_is_not_reused_while_a_handle_or_the_manifest_needs_it() {
+    let volume = new(&MemoryVfs::new(), 1);
     let dropped = table(&volume, 1, 100_000, 1);
     let place = extents(&volume, dropped);
     let taken =
@@ -158,9 +158,9 @@ fn room_is_not_reused_while_a_handle_or_the_journal_needs_it() {
 
 #[test]
 fn a_file_that_was_never_named_gives_its_room_back_at_once() {
-    let volume = new(&MemoryMedium::new(), 1);
+    let volume = new(&MemoryVfs::new(), 1);
     table(&volume, 1, 10, 1);
-    let free = || lock(&volume.room.backings()[0].free).total();
+    let free = || lock(&volume.space.backings()[0].free).total();
     let file = volume.create(FileId::table(2), 50_000).unwrap();
     file.write_at(&[0; 50_000], 0).unwrap();
     let before = free();
@@ -171,71 +171,71 @@ fn a_file_that_was_never_named_gives_its_room_back_at_once() {
 }
 
 #[test]
-fn tidy_moves_tables_down_and_shrinks_while_a_reader_keeps_the_old_place() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+fn vacuum_moves_tables_down_and_shrinks_while_a_reader_keeps_the_old_place() {
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     let big: Vec<_> = (0..6).map(|n| table(&volume, n, 500_000, n as u8)).collect();
     let last = table(&volume, 9, 300_000, 9);
     let reader = volume.open(last).unwrap();
     commit(&volume, b"drop", &[], &big).unwrap();
     big.iter().for_each(|id| volume.remove(*id).unwrap());
     let (before, place) = (volume.space().unwrap(), extents(&volume, last));
-    let edits = open(&medium, 1).recover().unwrap().unwrap().edits;
-    while volume.tidy().unwrap() {}
+    let edits = open(&vfs, 1).recover().unwrap().unwrap().edits;
+    while volume.vacuum().unwrap() {}
     assert!(extents(&volume, last).extents[0].offset < place.extents[0].offset);
     assert!(holds(&*reader, 300_000, 9) && holds(&*volume.open(last).unwrap(), 300_000, 9));
     assert!(volume.space().unwrap().taken >= place.extents[0].end(), "the reader pins the end");
     drop(reader);
-    while volume.tidy().unwrap() {}
+    while volume.vacuum().unwrap() {}
     let after = volume.space().unwrap();
     assert_eq!(after.live, before.live);
     assert!(after.taken < before.taken / 2 && after.taken <= 2 * after.live, "{after:?}");
     assert!(volume.check().unwrap().is_empty());
-    let again = open(&medium, 1);
+    let again = open(&vfs, 1);
     assert_eq!(again.recover().unwrap().unwrap().edits, edits);
     assert_eq!(extents(&again, last), extents(&volume, last));
     assert!(holds(&*again.open(last).unwrap(), 300_000, 9));
 }
 
-/// A volume that is mostly free, with its journal behind the free room; and the journal's edits.
-fn journal_at_the_end() -> (MemoryMedium, Vec<Vec<u8>>) {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+/// A volume that is mostly free, with its manifest behind the free room; and the manifest's edits.
+fn manifest_at_the_end() -> (MemoryVfs, Vec<Vec<u8>>) {
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     let file = volume.create(FileId::table(1), 0).unwrap();
     write_all_at(&*file, &vec![1; 3 << 20], 0).unwrap();
     table(&volume, 2, 1000, 2);
     commit(&volume, b"one", &[FileId::table(1)], &[]).unwrap();
     commit(&volume, b"two", &[], &[FileId::table(1)]).unwrap();
-    let edits = open(&medium, 1).recover().unwrap().unwrap().edits;
-    (medium, edits)
+    let edits = open(&vfs, 1).recover().unwrap().unwrap().edits;
+    (vfs, edits)
 }
 
 fn region(volume: &Volume) -> (u64, u64) {
-    lock(&volume.head).journal.as_ref().unwrap().region()
+    lock(&volume.head).manifest.as_ref().unwrap().region()
 }
 
 #[test]
-fn the_journal_moves_down_and_the_end_is_given_back() {
-    let (medium, edits) = journal_at_the_end();
-    let volume = open(&medium, 1);
+fn the_manifest_moves_down_and_the_end_is_given_back() {
+    let (vfs, edits) = manifest_at_the_end();
+    let volume = open(&vfs, 1);
     volume.recover().unwrap();
     let before = (region(&volume), volume.space().unwrap());
     assert!(before.0.0 > 3 << 20);
-    while volume.tidy().unwrap() {}
+    while volume.vacuum().unwrap() {}
     assert_eq!(region(&volume), (RESERVED, before.0.1));
     assert!(volume.space().unwrap().taken < before.1.taken / 2);
     assert!(volume.check().unwrap().is_empty());
     commit(&volume, b"more", &[], &[]).unwrap();
-    let again = open(&medium, 1);
+    let again = open(&vfs, 1);
     let found = again.recover().unwrap().unwrap().edits;
     assert!(found.iter().eq(edits.iter().chain([&b"more".to_vec()])));
     assert!(holds(&*again.open(FileId::table(2)).unwrap(), 1000, 2));
 }
 
 #[test]
-fn a_journal_that_says_it_is_longer_than_its_region_is_damage() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+fn a_manifest_that_says_it_is_longer_than_its_region_is_damage() {
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     table(&volume, 1, 100, 1);
     let (offset, len) = region(&volume);
     let shorter = Extent { offset, len: len - 2 * SLOT };
@@ -243,13 +243,13 @@ fn a_journal_that_says_it_is_longer_than_its_region_is_damage() {
         let superblock = volume.superblock(Format::CURRENT, 1, shorter);
         volume.write_slot(slot, &superblock).unwrap();
     }
-    assert!(matches!(open(&medium, 1).recover(), Err(Error::Corrupt(_))));
+    assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
 }
 
 #[test]
-fn a_journal_that_served_many_more_files_gets_a_smaller_region() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+fn a_manifest_that_served_many_more_files_gets_a_smaller_region() {
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     let ids: Vec<_> = (1..41).map(|n| table(&volume, n, 10, 1)).collect();
     let large = vec![7; 400_000];
     lock(&volume.head).begin_anew = true;
@@ -257,24 +257,24 @@ fn a_journal_that_served_many_more_files_gets_a_smaller_region() {
     assert!(region(&volume).1 > 3 << 20);
     commit(&volume, b"one", &[], &ids[..20]).unwrap();
     assert!(region(&volume).1 > 3 << 20, "half of the files are there");
-    let volume = open(&medium, 1);
+    let volume = open(&vfs, 1);
     volume.recover().unwrap();
     volume.resume().unwrap();
     commit(&volume, b"two", &[], &ids[20..35]).unwrap();
     commit(&volume, b"three", &[], &[]).unwrap();
     assert_eq!(region(&volume).1, LEAST_CAPACITY);
-    let edits = open(&medium, 1).recover().unwrap().unwrap().edits;
+    let edits = open(&vfs, 1).recover().unwrap().unwrap().edits;
     assert_eq!(edits, [b"three".to_vec()]);
 }
 
 #[test]
-fn power_may_be_cut_while_the_journal_moves() {
-    let (image, edits) = journal_at_the_end();
+fn power_may_be_cut_while_the_manifest_moves() {
+    let (image, edits) = manifest_at_the_end();
     let copy = || {
         let file = image.open("backing.0").unwrap();
         let mut bytes = vec![0; file.len().unwrap() as usize];
         file.read_at(&mut bytes, 0).unwrap();
-        let copy = MemoryMedium::new();
+        let copy = MemoryVfs::new();
         copy.create("backing.0").unwrap().write_at(&bytes, 0).unwrap();
         copy
     };
@@ -282,14 +282,14 @@ fn power_may_be_cut_while_the_journal_moves() {
         let mut ended = false;
         for outcome in 0..6 {
             let memory = copy();
-            let medium = FaultMedium::new(Arc::new(memory.clone())).unwrap();
-            medium.set_sector(SECTORS[outcome as usize % 3]);
-            medium.cut_at(cut);
+            let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();
+            vfs.set_sector(SECTORS[outcome as usize % 3]);
+            vfs.cut_at(cut);
             let moved = (|| {
-                let volume = open(&medium, 1);
+                let volume = open(&vfs, 1);
                 volume.recover()?;
                 volume.resume()?;
-                while volume.tidy()? {}
+                while volume.vacuum()? {}
                 Ok::<_, Error>(())
             })();
             ended = moved.is_ok();
@@ -298,7 +298,7 @@ fn power_may_be_cut_while_the_journal_moves() {
                 1 => Survivors::All,
                 _ => Survivors::Random(outcome),
             };
-            medium.crash(survivors).unwrap();
+            vfs.crash(survivors).unwrap();
             let again = open(&memory, 1);
             assert_eq!(again.recover().unwrap().unwrap().edits, edits, "{cut}, {survivors:?}");
             assert!(holds(&*again.open(FileId::table(2)).unwrap(), 1000, 2));
@@ -313,19 +313,19 @@ fn power_may_be_cut_while_the_journal_moves() {
 }
 
 #[test]
-fn any_one_lost_sector_of_superblocks_and_journal_is_repaired() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+fn any_one_lost_sector_of_superblocks_and_manifest_is_repaired() {
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     table(&volume, 1, 100, 1);
     let (base, len) = region(&volume);
-    let file = backings(&medium, 1).remove(0);
+    let file = backings(&vfs, 1).remove(0);
     let mut sound = vec![0; (base + len) as usize];
     file.read_at(&mut sound, 0).unwrap();
-    let edits = open(&medium, 1).recover().unwrap().unwrap().edits;
+    let edits = open(&vfs, 1).recover().unwrap().unwrap().edits;
     for size in SECTORS {
         for sector in (0..RESERVED).chain(base..base + len).step_by(size as usize) {
             file.write_at(&vec![0xee; size as usize], sector).unwrap();
-            let again = open(&medium, 1);
+            let again = open(&vfs, 1);
             assert_eq!(again.recover().unwrap().unwrap().edits, edits, "{size} at {sector}");
             file.write_at(&sound, 0).unwrap();
         }
@@ -335,72 +335,72 @@ fn any_one_lost_sector_of_superblocks_and_journal_is_repaired() {
 #[test]
 fn one_damaged_superblock_is_reported_and_made_good_and_two_are_damage() {
     for slot in SLOTS {
-        let medium = MemoryMedium::new();
-        let volume = new(&medium, 1);
+        let vfs = MemoryVfs::new();
+        let volume = new(&vfs, 1);
         table(&volume, 1, 100, 1);
-        let file = backings(&medium, 1).remove(0);
+        let file = backings(&vfs, 1).remove(0);
         file.write_at(&[0xff], slot + 20).unwrap();
         assert_eq!(volume.check().unwrap().len(), 1);
-        let again = open(&medium, 1);
+        let again = open(&vfs, 1);
         assert_eq!(again.recover().unwrap().unwrap().repaired.len(), 1);
         assert!(again.check().unwrap().is_empty());
         assert!(SLOTS.iter().all(|slot| file.write_at(&[0xff], slot + 20).is_ok()));
-        assert!(matches!(open(&medium, 1).recover(), Err(Error::Corrupt(_))));
+        assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
     }
 }
 
 #[test]
 fn a_slot_that_a_crash_left_behind_is_repairable_where_the_volume_is_only_read() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     table(&volume, 1, 100, 1);
-    let file = backings(&medium, 1).remove(0);
+    let file = backings(&vfs, 1).remove(0);
     let mut before = vec![0; 512];
     file.read_at(&mut before, SLOTS[1]).unwrap();
     // After damage the next commit begins a generation.
     file.write_at(&[0xff], region(&volume).0 + 40).unwrap();
-    let again = open(&medium, 1);
+    let again = open(&vfs, 1);
     again.recover().unwrap().unwrap();
     table(&again, 2, 100, 1);
     file.write_at(&before, SLOTS[1]).unwrap();
     let options = VolumeOptions { read_only: true, ..VolumeOptions::default() };
-    let read = Volume::open(backings(&medium, 1), options).unwrap();
+    let read = Volume::open(backings(&vfs, 1), options).unwrap();
     let repaired = read.recover().unwrap().unwrap().repaired;
     assert_eq!((repaired.len(), read.check().unwrap()), (1, repaired));
 }
 
 #[test]
 fn what_is_no_volume_or_not_all_of_it_is_refused() {
-    let medium = MemoryMedium::new();
-    let file = medium.create("backing.0").unwrap();
+    let vfs = MemoryVfs::new();
+    let file = vfs.create("backing.0").unwrap();
     for content in [&b"a letter"[..], &[0; 33_000]] {
         file.write_at(content, 0).unwrap();
-        assert!(matches!(open(&medium, 1).recover(), Err(Error::NoStore(_))));
+        assert!(matches!(open(&vfs, 1).recover(), Err(Error::NoStore(_))));
         file.set_len(0).unwrap();
     }
     assert!(Volume::open(Vec::new(), VolumeOptions::default()).is_err());
-    let volume = new(&medium, 2);
+    let volume = new(&vfs, 2);
     table(&volume, 1, 100_000, 1);
-    assert!(matches!(open(&medium, 1).recover(), Err(Error::InvalidArgument(_))));
+    assert!(matches!(open(&vfs, 1).recover(), Err(Error::InvalidArgument(_))));
     let newer = Superblock {
         format: Format { required: 4, ..Format::CURRENT },
         ..volume.superblock(Format::CURRENT, 99, Extent { offset: 0, len: 0 })
     };
     volume.write_slot(0, &newer).unwrap();
-    assert!(matches!(open(&medium, 2).recover(), Err(Error::NewerFormat(_))));
+    assert!(matches!(open(&vfs, 2).recover(), Err(Error::NewerFormat(_))));
 }
 
 #[test]
 fn optional_features_that_are_not_known_outlive_a_generation() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     table(&volume, 1, 10, 1);
     let later = Format { optional: 8, ..Format::CURRENT };
     for (n, slot) in volume.read_slots().unwrap().into_iter().enumerate() {
         let Slot::Valid(superblock) = slot else { panic!("{slot:?}") };
         volume.write_slot(n, &Superblock { format: later, ..superblock }).unwrap();
     }
-    let volume = open(&medium, 1);
+    let volume = open(&vfs, 1);
     volume.recover().unwrap();
     assert!(volume.check().unwrap().is_empty());
     lock(&volume.head).begin_anew = true;
@@ -409,21 +409,21 @@ fn optional_features_that_are_not_known_outlive_a_generation() {
     for slot in volume.read_slots().unwrap() {
         assert!(matches!(slot, Slot::Valid(s) if (s.generation, s.format) == (2, later)));
     }
-    let volume = open(&medium, 1);
+    let volume = open(&vfs, 1);
     volume.recover().unwrap();
-    assert_eq!(lock(&volume.head).journal.as_ref().unwrap().passes_on().format, later);
+    assert_eq!(lock(&volume.head).manifest.as_ref().unwrap().passes_on().format, later);
 }
 
 #[test]
 fn a_backing_cut_short_is_damage() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     table(&volume, 0, 10, 0);
     let id = table(&volume, 1, 500_000, 1);
     let end = extents(&volume, id).extents.last().unwrap().end();
-    backings(&medium, 1)[0].set_len(end - 4096).unwrap();
+    backings(&vfs, 1)[0].set_len(end - 4096).unwrap();
     assert_eq!(volume.check().unwrap().len(), 1);
-    assert!(matches!(open(&medium, 1).recover(), Err(Error::Corrupt(_))));
+    assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
     let mut buf = vec![0; 500_000];
     assert!(matches!(
         read_exact_at(&*volume.open(id).unwrap(), &mut buf, 0),
@@ -433,11 +433,11 @@ fn a_backing_cut_short_is_damage() {
 
 #[test]
 fn extents_that_two_files_claim_are_damage() {
-    let medium = MemoryMedium::new();
-    let volume = new(&medium, 1);
+    let vfs = MemoryVfs::new();
+    let volume = new(&vfs, 1);
     let id = table(&volume, 1, 5000, 1);
     let twice = (FileId::table(2), extents(&volume, id));
     let record = Record { placed: vec![twice], edit: Some(b"x"), ..Record::default() };
-    assert!(lock(&volume.head).journal.as_mut().unwrap().append(&record).unwrap());
-    assert!(matches!(open(&medium, 1).recover(), Err(Error::Corrupt(_))));
+    assert!(lock(&volume.head).manifest.as_mut().unwrap().append(&record).unwrap());
+    assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
 }

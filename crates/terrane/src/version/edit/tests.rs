@@ -20,7 +20,7 @@ fn sample() -> Edit {
     };
     let destination = Destination { level: 2, run: RunId(8) };
     let cuts = vec![vec![], b"m".to_vec()];
-    let merge = Action::Merge { cuts, table_bytes: 1 << 20, filter_bits: Some(9) };
+    let merge = Action::Merge { cuts, target_file_bytes: 1 << 20, filter_bits: Some(9) };
     let groups = [Action::Move, merge].map(|action| Group {
         inputs: vec![TableId(2), TableId(300)],
         destination,
@@ -50,13 +50,13 @@ fn sample() -> Edit {
             Change::RetireLogs { below: 12, next: 15 },
             Change::EndLog { number: 12, through: 20 },
             Change::Features(Features { required: 0, optional: 6 }),
-            Change::SetAside(SetAside {
+            Change::Quarantine(Quarantine {
                 file: 14,
                 log: LogId { number: 12, salt: 5 },
                 offset: 1 << 20,
                 bytes: 300,
             }),
-            Change::DropSetAside { file: 14 },
+            Change::DropQuarantine { file: 14 },
             Change::DropKeyspace { id: keyspace },
         ],
     }
@@ -125,13 +125,13 @@ fn features_add_up_and_a_required_one_that_is_not_known_is_refused_by_name() {
     let features = |required, optional| Edit {
         changes: vec![Change::Features(Features { required, optional })],
     };
-    let mut catalog = crate::version::Catalog::default();
+    let mut version_set = crate::version::VersionSet::default();
     for optional in [1, 1 << 63] {
         let edit = Edit::decode(&features(0, optional).encode(), 0).unwrap();
-        catalog.apply(&edit).unwrap();
+        version_set.apply(&edit).unwrap();
     }
-    let mut again = crate::version::Catalog::default();
-    again.apply(&catalog.snapshot()).unwrap();
+    let mut again = crate::version::VersionSet::default();
+    again.apply(&version_set.snapshot()).unwrap();
     assert_eq!(again.features, Features { required: 0, optional: 1 << 63 | 1 });
     let later = features(1 << 40, 0).encode();
     assert_eq!(refused(&later), "required feature bit 40 in a change of kind 14");

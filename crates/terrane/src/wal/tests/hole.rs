@@ -5,7 +5,7 @@ struct Sparse {
     front: Vec<u8>,
     end: Vec<u8>,
     len: u64,
-    /// Where the medium says that the end begins; it does not say where the front ends.
+    /// Where the file system says that the end begins; it does not say where the front ends.
     tells: bool,
     reads: Mutex<u64>,
 }

@@ -1,0 +1,119 @@
+//! Groups that bring tables into one run: each goes alone, as cheaply as it can.
+//!
+//! 1. Tables that overlap form connected components, in key order.
+//! 2. A component that lies in the destination already stays as it is, and parts its neighbours.
+//! 3. Neighbours that fit into one table together are joined.
+//! 4. A part of one table moves (see [`crate::trivial_move`]), all such in one group; any other is merged,
+//!    in a group of its own.
+//!
+//! The hulls of the groups are disjoint, so they commit in any order.
+
+use crate::plan::{Action, Destination, Group};
+use crate::sequence::Place;
+use crate::shape::{Run, TableInfo};
+use crate::sort::sort_by;
+use crate::trivial_move::move_or_merge;
+use std::sync::Arc;
+
+/// The run that tables are brought into.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// Where it stands, or will.
+    pub(crate) destination: Destination,
+    /// The tables that are there, or those that may overlap what comes.
+    pub(crate) there: Option<&'a Run>,
+    /// Whether nothing older lies below.
+    pub(crate) bottom: bool,
+    /// Size at which a table is closed, in bytes.
+    pub(crate) target_file_bytes: u64,
+    /// Whether a table that comes alone is moved, not rewritten.
+    pub(crate) trivial_moves: bool,
+}
+
+/// The keys at which a merge of these tables is cut.
+pub(crate) type Cuts<'c> = &'c dyn Fn(&[&Arc<TableInfo>]) -> Vec<Vec<u8>>;
+
+/// The groups that bring the tables of `coming` into the target.
+pub(crate) fn build_groups<'a>(coming: Vec<&'a Arc<TableInfo>>, target: Target<'a>) -> Vec<Group> {
+    build_groups_cut(coming, target, target.target_file_bytes, &|_| Vec::new())
+}
+
+/// As [`build_groups`], but neighbours are joined up to `join_bytes`, and a part is cut where `cuts` says: a
+/// table alone moves only if it needs no cut.
+pub(crate) fn build_groups_cut<'a>(
+    coming: Vec<&'a Arc<TableInfo>>,
+    target: Target<'a>,
+    join_bytes: u64,
+    cuts: Cuts,
+) -> Vec<Group> {
+    let Target { destination, there, bottom, target_file_bytes, trivial_moves: may_move } = target;
+    let mut moves = Vec::new();
+    let mut merges = Vec::new();
+    for part in parts(coming, there, join_bytes) {
+        let inputs: Vec<_> = part.iter().map(|t| t.id).collect();
+        let cuts = cuts(&part);
+        let action = match part.as_slice() {
+            [alone] if cuts.is_empty() && may_move => {
+                move_or_merge(alone.entries, alone.tombstones, bottom, target_file_bytes)
+            }
+            _ => Action::Merge { cuts, target_file_bytes, filter_bits: None },
+        };
+        match action {
+            Action::Move => moves.extend(inputs),
+            Action::Merge { .. } => merges.push(Group { inputs, destination, action }),
+        }
+    }
+    if !moves.is_empty() {
+        merges.push(Group { inputs: moves, destination, action: Action::Move });
+    }
+    merges
+}
+
+/// Steps 1 to 3. Of what is there, only the tables that belong to a part are looked at.
+fn parts<'a>(
+    mut coming: Vec<&'a Arc<TableInfo>>,
+    there: Option<&'a Run>,
+    join_bytes: u64,
+) -> Vec<Vec<&'a Arc<TableInfo>>> {
+    sort_by(&mut coming, |a, b| a.smallest.cmp(&b.smallest));
+    let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
+    let mut coming = coming.into_iter().peekable();
+    // What is there comes behind the last part from here on.
+    let mut behind = Place::default();
+    while let Some(first) = coming.next() {
+        let mut end = &first.largest;
+        let from = there.map_or(behind, |run| run.first_from(&first.smallest));
+        let (mut part, mut met, mut next) = (vec![first], Vec::new(), from);
+        loop {
+            if let Some(table) = there.and_then(|run| run.tables().get(next))
+                && table.smallest <= *end
+            {
+                met.push(table);
+                end = end.max(&table.largest);
+                next = there.map_or(next, |run| run.tables().after(next));
+            } else if let Some(table) = coming.next_if(|table| table.smallest <= *end) {
+                part.push(table);
+                end = end.max(&table.largest);
+            } else {
+                break;
+            }
+        }
+        part.extend(met);
+        sort_by(&mut part, |a, b| a.smallest.cmp(&b.smallest));
+        match parts.last_mut() {
+            Some(last)
+                if behind == from && bytes(last).saturating_add(bytes(&part)) <= join_bytes =>
+            {
+                last.extend(part);
+            }
+            _ => parts.push(part),
+        }
+        behind = next;
+    }
+    parts
+}
+
+/// Bytes of all the tables.
+pub(crate) fn bytes(tables: &[&Arc<TableInfo>]) -> u64 {
+    tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,245 @@
+//! How options are spelt: one map, as JSON or whatever serde writes and reads.
+//!
+//! ```json
+//! {"policy": "leveled", "size-ratio": 10}
+//! ```
+//!
+//! 1. The name chooses a policy with its defaults; it may stand anywhere in the map.
+//! 2. Each other entry is looked up among its parameters and laid into its slot. Names that no
+//!    parameter has, and values of another kind, are refused; ranges are looked at when the policy
+//!    is built.
+//!
+//! Reading goes by the parameters' own description, and the engine reads text without serde: that
+//! code is many times as large, and a browser has to load it.
+
+use crate::options::{PolicyOptions, defaults};
+use crate::parameter::{Value, ValueRef};
+use crate::pick::Pick;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// The entry that names the policy.
+const POLICY: &str = "policy";
+
+impl Serialize for PolicyOptions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(POLICY, self.name())?;
+        for parameter in self.parameters() {
+            match parameter.value {
+                Value::Number { value, .. } => map.serialize_entry(parameter.name, &value)?,
+                Value::Switch { value } => map.serialize_entry(parameter.name, &value)?,
+                Value::Choice { value, .. } => map.serialize_entry(parameter.name, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// Why a text spells no policy's options.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ParseError(String);
+
+/// From JSON without escapes.
+impl FromStr for PolicyOptions {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::spelt(text, |preset| preset)
+    }
+}
+
+const NO_MAP: &str = "not a map of numbers and words";
+
+impl PolicyOptions {
+    /// From JSON without escapes; `scale` makes of the policy's preset what it is where nothing is
+    /// given.
+    pub fn spelt(text: &str, scale: fn(Self) -> Self) -> Result<Self, ParseError> {
+        let entries = entries(text).ok_or_else(|| NO_MAP.to_owned());
+        entries.and_then(|entries| read(&entries, scale, &mut Err)).map_err(ParseError)
+    }
+
+    /// The options that a store keeps, which another release may have written: what this one does
+    /// not know, or would not set, is at its default. Returns what that is, in words.
+    #[must_use]
+    pub fn stored(text: &str) -> (Self, Vec<String>) {
+        let mut problems = Vec::new();
+        let mut note = |problem| {
+            problems.push(problem);
+            Ok(())
+        };
+        let mut options = match entries(text) {
+            Some(entries) => read(&entries, |preset| preset, &mut note).unwrap_or_default(),
+            None => {
+                problems.push(NO_MAP.to_owned());
+                PolicyOptions::default()
+            }
+        };
+        while let Err(bad) = options.build() {
+            problems.push(bad.to_string());
+            if !options.reset(bad.parameter) {
+                return (PolicyOptions::default(), problems);
+            }
+        }
+        (options, problems)
+    }
+
+    /// Gives a number its default again; returns whether that was another.
+    fn reset(&mut self, parameter: &str) -> bool {
+        let named = PolicyOptions::named(self.name()).map_or_else(Vec::new, |p| p.parameters());
+        let default = named.into_iter().find(|p| p.name == parameter).map(|p| p.value);
+        let slot = self.tuning().into_iter().find(|tuned| tuned.name == parameter);
+        match (slot.map(|tuned| tuned.slot), default) {
+            (Some(ValueRef::Number { value, .. }), Some(Value::Number { value: default, .. })) => {
+                std::mem::replace(value, default) != default
+            }
+            _ => false,
+        }
+    }
+}
+
+fn entries(text: &str) -> Option<Vec<(String, Given)>> {
+    let word = |text: &[u8]| {
+        let word = text.trim_ascii().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        let plain = !word.contains(&b'"') && !word.contains(&b'\\');
+        String::from_utf8(word.to_vec()).ok().filter(|_| plain)
+    };
+    let map = text.as_bytes().trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;
+    let mut entries = Vec::new();
+    for entry in map.split(|byte| *byte == b',') {
+        let (name, value) = entry.split_at(entry.iter().position(|byte| *byte == b':')?);
+        let given = match value.get(1..)?.trim_ascii() {
+            b"true" => Given::Switch(true),
+            b"false" => Given::Switch(false),
+            value @ [b'"', ..] => Given::Word(word(value)?),
+            value => str::from_utf8(value).ok()?.parse().map_or(Given::Other, Given::Number),
+        };
+        entries.push((word(name)?, given));
+    }
+    Some(entries)
+}
+
+impl<'de> Deserialize<'de> for PolicyOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries = deserializer.deserialize_map(Entries)?;
+        read(&entries, |preset| preset, &mut Err).map_err(D::Error::custom)
+    }
+}
+
+/// Steps 1 and 2; `wrong` says whether what is wrong is refused, or left out.
+fn read(
+    entries: &[(String, Given)],
+    scale: fn(PolicyOptions) -> PolicyOptions,
+    wrong: &mut dyn FnMut(String) -> Result<(), String>,
+) -> Result<PolicyOptions, String> {
+    let name = entries.iter().find_map(|(name, given)| match given {
+        Given::Word(word) if name == POLICY => Some(word),
+        _ => None,
+    });
+    let Some(mut options) = name.and_then(|name| PolicyOptions::named(name)).map(scale) else {
+        wrong(name.map_or("expected a map with the name of a policy".to_owned(), |name| {
+            unknown("policy", name, &defaults().map(|options| options.name()))
+        }))?;
+        return Ok(PolicyOptions::default());
+    };
+    let mut tuning = options.tuning();
+    for (at, (name, given)) in entries.iter().enumerate() {
+        if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
+            wrong(format!("{name} is given twice"))?;
+            continue;
+        }
+        if name == POLICY {
+            continue;
+        }
+        let Some(tuned) = tuning.iter_mut().find(|tuned| tuned.name == name) else {
+            let known: Vec<_> = tuning.iter().map(|tuned| tuned.name).collect();
+            wrong(unknown("parameter", name, &known))?;
+            continue;
+        };
+        if !take(&mut tuned.slot, given) {
+            let expected = match &tuned.slot {
+                ValueRef::Number { least, most, .. } => format!("{least} to {most}"),
+                ValueRef::Switch(_) => "true or false".to_owned(),
+                ValueRef::Pick(_) => Pick::NAMES.join(", "),
+            };
+            wrong(format!("{name}: expected {expected}"))?;
+        }
+    }
+    Ok(options)
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    format!("no {what} is `{name}`, expected {}", known.join(", "))
+}
+
+/// Lays a value into its slot, if it is of the right kind.
+fn take(slot: &mut ValueRef<'_>, given: &Given) -> bool {
+    match (slot, given) {
+        (ValueRef::Number { value, .. }, Given::Number(number)) => **value = *number,
+        (ValueRef::Switch(value), Given::Switch(switch)) => **value = *switch,
+        (ValueRef::Pick(value), Given::Word(word)) => match Pick::named(word) {
+            Some(pick) => **value = pick,
+            None => return false,
+        },
+        _ => return false,
+    }
+    true
+}
+
+/// A value as it was read.
+enum Given {
+    Number(u64),
+    Switch(bool),
+    Word(String),
+    /// What no parameter is.
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Given {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneGiven)
+    }
+}
+
+struct OneGiven;
+
+impl Visitor<'_> for OneGiven {
+    type Value = Given;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number, true or false, or a word")
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Given, E> {
+        Ok(Given::Number(value))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Given, E> {
+        Ok(Given::Switch(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Given, E> {
+        Ok(Given::Word(value.to_owned()))
+    }
+}
+
+struct Entries;
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Vec<(String, Given)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a policy and its parameters")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+}

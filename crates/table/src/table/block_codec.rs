@@ -1,0 +1,238 @@
+//! How a part of a table (a block or a section) lies in the file.
+//!
+//! ```text
+//! payload   compression: u8   checksum: u64
+//! payload = the bytes themselves (0), or: length before compression: u32, LZ4 block (1)
+//! ```
+//!
+//! The checksum covers payload and compression and is seeded with the salt of the store that wrote
+//! the table, the table's number and the offset.
+
+use super::Malformed;
+use crate::codec::checksum;
+use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
+
+/// How data blocks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// LZ4, where it saves an eighth or more.
+    Lz4,
+}
+
+/// Bytes that follow every payload.
+pub const TRAILER_BYTES: usize = 1 + 8;
+
+const RAW: u8 = 0;
+const LZ4: u8 = 1;
+/// LZ4 expands a byte to at most this many.
+const LZ4_MAX_RATIO: usize = 255;
+
+/// What seeds the checksums of table `table` of the store with this salt.
+#[inline]
+#[must_use]
+pub fn seed(salt: u64, table: u64) -> u64 {
+    salt ^ table.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The seed of the checksum of the part at `offset` of the table with this seed.
+#[inline]
+fn place(seed: u64, offset: u64) -> u64 {
+    seed ^ offset.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+}
+
+/// Stores parts; keeps its tables and buffer from one to the next.
+pub(super) struct Sealer {
+    seed: u64,
+    compression: Compression,
+    dictionary: CompressTable,
+    compressed: Vec<u8>,
+}
+
+impl Sealer {
+    /// For the parts of the table with this [`seed`].
+    pub fn new(seed: u64, compression: Compression) -> Self {
+        let dictionary = CompressTable::default();
+        Sealer { seed, compression, dictionary, compressed: Vec::new() }
+    }
+
+    /// From now on, for the parts of the table with this [`seed`].
+    pub fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    /// Appends `bytes` to `out`, to lie at `offset` of the file, compressed where that pays.
+    pub fn encode_compressed(&mut self, bytes: &[u8], offset: u64, out: &mut Vec<u8>) {
+        if let Some(compressed) = self.compress(bytes) {
+            let start = out.len();
+            out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+            out.extend_from_slice(compressed);
+            out.push(LZ4);
+            finish(self.seed, offset, start, out);
+        } else {
+            self.seal(bytes, offset, out);
+        }
+    }
+
+    /// Appends `bytes` to `out`, to lie at `offset` of the file, as they are.
+    pub fn seal(&self, bytes: &[u8], offset: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(bytes);
+        out.push(RAW);
+        finish(self.seed, offset, start, out);
+    }
+
+    fn compress(&mut self, bytes: &[u8]) -> Option<&[u8]> {
+        if self.compression == Compression::None {
+            return None;
+        }
+        let room = get_maximum_output_size(bytes.len());
+        if self.compressed.len() < room {
+            self.compressed.resize(room, 0);
+        }
+        let len =
+            compress_into_with_table(bytes, &mut self.compressed, &mut self.dictionary).ok()?;
+        let pays = len + 4 <= bytes.len() - bytes.len() / 8;
+        self.compressed.get(..len).filter(|_| pays)
+    }
+}
+
+/// Appends the checksum of what lies in `out` from `start`.
+fn finish(seed: u64, offset: u64, start: usize, out: &mut Vec<u8>) {
+    let sum = checksum(out.get(start..).unwrap_or_default(), place(seed, offset));
+    out.extend_from_slice(&sum.to_le_bytes());
+}
+
+/// Makes the checksum of a part right, whatever else it holds.
+#[cfg(feature = "testing")]
+pub fn fix_checksum(part: &mut [u8], seed: u64, offset: u64) {
+    if let Some((covered, sum)) = part.split_last_chunk_mut::<8>() {
+        *sum = checksum(covered, place(seed, offset)).to_le_bytes();
+    }
+}
+
+/// Verifies the checksum of the part at `offset` of the table with this seed; returns the payload and
+/// its compression byte.
+#[inline]
+fn verify(stored: &[u8], seed: u64, offset: u64) -> Result<(&[u8], u8), Malformed> {
+    let parts = stored.split_last_chunk::<8>();
+    let Some((covered, sum, (&compression, payload))) =
+        parts.and_then(|(covered, sum)| Some((covered, sum, covered.split_last()?)))
+    else {
+        return Err(Malformed::new(
+            0,
+            format_args!("{TRAILER_BYTES} bytes or more"),
+            format_args!("{}", stored.len()),
+        ));
+    };
+    let (expected, found) = (u64::from_le_bytes(*sum), checksum(covered, place(seed, offset)));
+    if expected != found {
+        return Err(Malformed::new(
+            0,
+            format_args!("checksum {expected:016x}"),
+            format_args!("{found:016x}"),
+        ));
+    }
+    Ok((payload, compression))
+}
+
+/// The contents of the part stored at `offset` of the table with this seed, in the memory of `stored`
+/// where they are not compressed.
+pub fn decode(mut stored: Vec<u8>, seed: u64, offset: u64) -> Result<Vec<u8>, Malformed> {
+    let (payload, compression) = verify(&stored, seed, offset)?;
+    if compression == RAW {
+        stored.truncate(payload.len());
+        return Ok(stored);
+    }
+    let mut out = Vec::new();
+    decompress(payload, compression, &mut out)?;
+    Ok(out)
+}
+
+/// As [`decode`], into `out`, whose memory is used again.
+pub fn decode_into(
+    stored: &[u8],
+    seed: u64,
+    offset: u64,
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
+    let (payload, compression) = verify(stored, seed, offset)?;
+    if compression == RAW {
+        out.clear();
+        out.extend_from_slice(payload);
+        return Ok(());
+    }
+    decompress(payload, compression, out)
+}
+
+fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), Malformed> {
+    if compression != LZ4 {
+        return Err(Malformed::new(
+            payload.len(),
+            format_args!("compression {RAW} or {LZ4}"),
+            compression,
+        ));
+    }
+    let Some((len, packed)) = payload.split_first_chunk::<4>() else {
+        return Err(Malformed::new(0, "a length before compression", "too few bytes"));
+    };
+    let len = u32::from_le_bytes(*len) as usize;
+    let most = packed.len().saturating_mul(LZ4_MAX_RATIO);
+    if len > most {
+        return Err(Malformed::new(0, format_args!("at most {most} bytes"), len));
+    }
+    out.resize(len, 0);
+    match lz4_flex::block::decompress_into(packed, out) {
+        Ok(found) if found == len => Ok(()),
+        Ok(found) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), found)),
+        Err(e) => Err(Malformed::new(4, format_args!("{len} bytes in LZ4"), e)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 1024 bytes the first `noise` cannot be compressed, the others can.
+    fn part(noise: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut draw = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        (0..1024).map(|at| if at < noise { draw() } else { 0 }).collect()
+    }
+
+    #[test]
+    fn a_part_is_compressed_where_that_saves_an_eighth() {
+        let mut sealer = Sealer::new(7, Compression::Lz4);
+        let (mut largest_packed, mut least_raw) = (0, usize::MAX);
+        for noise in 0..=1024 {
+            let bytes = part(noise);
+            let packed = 4 + lz4_flex::block::compress(&bytes).len();
+            let mut stored = Vec::new();
+            sealer.encode_compressed(&bytes, 0, &mut stored);
+            let (payload, compression) = (stored.len() - TRAILER_BYTES, stored[stored.len() - 9]);
+            if packed <= 896 {
+                assert_eq!((payload, compression), (packed, LZ4), "{noise} bytes of noise");
+                largest_packed = largest_packed.max(packed);
+            } else {
+                assert_eq!((payload, compression), (1024, RAW), "{noise} bytes of noise");
+                least_raw = least_raw.min(packed);
+            }
+            let mut found = Vec::new();
+            decode_into(&stored, 7, 0, &mut found).unwrap();
+            assert_eq!(found, bytes);
+        }
+        // Both sides of the bound were met.
+        assert_eq!((largest_packed, least_raw), (896, 897));
+    }
+
+    #[test]
+    fn nothing_is_compressed_where_the_options_say_so() {
+        let mut stored = Vec::new();
+        Sealer::new(7, Compression::None).encode_compressed(&part(0), 0, &mut stored);
+        assert_eq!((stored.len() - TRAILER_BYTES, stored[1024]), (1024, RAW));
+    }
+}

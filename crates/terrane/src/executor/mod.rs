@@ -1,0 +1,113 @@
+//! Executors run the engine's jobs: flushes, merges, removals and housekeeping.
+//!
+//! * [`ThreadExecutor`]: native worker threads; a flush never waits behind a merge.
+//! * [`SliceExecutor`]: one thread, job slices between the owner's own work (a browser worker).
+//! * [`SeededExecutor`]: one thread, jobs interleaved in an order that a seed decides (tests).
+//!
+//! A executor of your own implements [`Executor`]. It takes jobs from [`Engine::next_job`] and calls
+//! [`Job::run_for`] until each is done:
+//!
+//! ```
+//! # fn main() -> terrane::Result<()> {
+//! use std::sync::Arc;
+//! use terrane::executor::{Executor, Progress, Wanted};
+//! use terrane::storage::{Directory, file system::MemoryMedium};
+//! use terrane::{Db, Durability, Engine, Error, Options, Result};
+//!
+//! /// Runs every job at once, on the thread that wrote.
+//! struct Inline;
+//!
+//! impl Inline {
+//!     fn run_one(engine: &Arc<Engine>) -> Result<bool> {
+//!         let Some(mut job) = engine.next_job(Wanted::Any) else { return Ok(false) };
+//!         while job.run_for(1 << 20)? == Progress::More {}
+//!         Ok(true)
+//!     }
+//! }
+//!
+//! impl Executor for Inline {
+//!     fn wake(&self, engine: &Arc<Engine>) {
+//!         // A job that fails is kept by the engine: the next write that waits reports it.
+//!         while Inline::run_one(engine).unwrap_or(false) {}
+//!     }
+//!
+//!     fn relieve(&self, engine: &Arc<Engine>) -> Result<()> {
+//!         match Inline::run_one(engine)? {
+//!             true => Ok(()),
+//!             false => Err(Error::Stalled(terrane::Stall::Level0)),
+//!         }
+//!     }
+//!
+//!     fn settle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
+//!         while !done(engine) && Inline::run_one(engine)? {}
+//!         Ok(())
+//!     }
+//!
+//!     fn stop(&self, _engine: &Arc<Engine>) {}
+//! }
+//!
+//! let storage = Arc::new(Directory::open(Arc::new(MemoryMedium::new()))?);
+//! let db = Db::open_storage(storage, Options::default(), Arc::new(Inline))?;
+//! db.default_keyspace().put("key", "value", Durability::Sync)?;
+//! db.flush()?;
+//! assert_eq!(db.stats()?.keyspaces[0].memtable_entries, 0);
+//! # Ok(())
+//! # }
+//! ```
+
+mod seeded;
+mod slices;
+#[cfg(not(target_arch = "wasm32"))]
+mod threads;
+mod throttle;
+
+#[doc(inline)]
+pub use crate::compaction::{Job, Progress};
+#[doc(inline)]
+pub use crate::db::JobFilter;
+pub use seeded::SeededExecutor;
+pub use slices::SliceExecutor;
+#[cfg(not(target_arch = "wasm32"))]
+pub use threads::{ThreadExecutor, workers};
+
+use crate::db::Engine;
+use crate::error::{Error, Result};
+use std::sync::Arc;
+
+/// Runs jobs. One executor serves one engine.
+pub trait Executor: Send + Sync {
+    /// Called once, when the store is open.
+    fn start(&self, _engine: &Arc<Engine>) {}
+
+    /// Called after each write: jobs may be ready.
+    fn wake(&self, engine: &Arc<Engine>);
+
+    /// Called by a writer that must wait: returns when jobs have made progress.
+    ///
+    /// # Errors
+    /// What made the jobs fail, or [`Error::Stalled`] where none is left to run.
+    fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()>;
+
+    /// Runs jobs, or waits for them, until `done` or nothing is left to do.
+    ///
+    /// # Errors
+    /// What made a job fail.
+    fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()>;
+
+    /// Runs about `bytes` of work on this thread, where the executor leaves that to its owner;
+    /// returns whether more waits.
+    ///
+    /// # Errors
+    /// What made a job fail.
+    fn run(&self, _engine: &Arc<Engine>, _bytes: u64) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Abandons all jobs. Nothing that was promised depends on them.
+    fn stop(&self, engine: &Arc<Engine>);
+}
+
+/// What a writer is told that waits while no job can help.
+fn no_relief(engine: &Engine) -> Error {
+    engine.failure().unwrap_or(Error::Stalled(crate::error::Stall::Level0))
+}

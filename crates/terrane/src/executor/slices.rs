@@ -1,0 +1,87 @@
+//! One thread: jobs run in slices, when the owner of the thread says so.
+
+use super::throttle::Throttle;
+use super::{Executor, no_relief};
+use crate::compaction::{Job, Progress};
+use crate::db::{Engine, JobFilter};
+use crate::error::Result;
+use crate::sync::lock;
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
+
+/// Bytes of a slice that a waiting writer has run.
+const SLICE_BYTES: u64 = 1 << 20;
+/// Jobs without bytes that a slice takes along.
+const LIGHT_MAX: usize = 8;
+
+/// Runs jobs on the caller's thread, in slices, flushes before merges. A write runs slices, too, in
+/// proportion to its bytes and the more the nearer it is to having to wait.
+#[derive(Default)]
+pub struct SliceExecutor {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Jobs begun; the last is run first.
+    jobs: Vec<Job>,
+    throttle: Throttle,
+}
+
+impl State {
+    /// Runs one slice, and before it what takes no bytes; returns whether there was anything to run.
+    fn slice(&mut self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
+        for light in 0.. {
+            let jobs = &mut self.jobs;
+            if !jobs.last().is_some_and(Job::is_flush) {
+                let wanted = if jobs.is_empty() { JobFilter::Any } else { JobFilter::Flush };
+                if let Some(job) = engine.next_job(wanted) {
+                    jobs.push(job);
+                }
+            }
+            let Some(mut job) = jobs.pop() else { return Ok(light > 0) };
+            let whole = !job.is_light() || light == LIGHT_MAX;
+            if job.run_for(bytes)? == Progress::More {
+                jobs.push(job);
+            }
+            if whole {
+                break;
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl SliceExecutor {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+impl Executor for SliceExecutor {
+    fn wake(&self, engine: &Arc<Engine>) {
+        let mut state = self.state();
+        let due = state.throttle.due(engine);
+        if due > 0 {
+            // A failure is kept by the engine, and the next write that waits hears of it.
+            let _ = state.slice(engine, due);
+        }
+    }
+
+    fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
+        if self.state().slice(engine, SLICE_BYTES)? { Ok(()) } else { Err(no_relief(engine)) }
+    }
+
+    fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
+        while !done(engine) && self.state().slice(engine, SLICE_BYTES)? {}
+        engine.failure().map_or(Ok(()), Err)
+    }
+
+    fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
+        self.state().slice(engine, bytes)
+    }
+
+    fn stop(&self, _engine: &Arc<Engine>) {
+        self.state().jobs.clear();
+    }
+}

@@ -1,0 +1,274 @@
+//! Native worker threads: a rayon pool runs the jobs, and a timer syncs what is buffered.
+//!
+//! 1. Whoever leaves work behind has a worker look for it: planners are asked by workers alone, and
+//!    no writer waits for that.
+//! 2. A worker that finds a job has another look for the next, and runs its own; then it looks again.
+//! 3. A search takes a place for what it may find before it begins, and the lock of the places only
+//!    for that. Flushes and removals have a place each, and the pool a thread for each beside those of
+//!    merges: a flush never waits behind a merge, or behind a planner, who takes the place of a merge,
+//!    and no merge behind the removal of a large file.
+//! 4. The last worker to go has seen that no work came since a search began that had every place.
+
+use super::{Executor, no_relief};
+use crate::compaction::{Job, Progress};
+use crate::db::{Engine, JobFilter};
+use crate::error::{Closed, Error, Result};
+use crate::sync::{Condvar, Mutex, MutexGuard, Pool, lock, spawn, wait_at_most};
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Bytes of a slice, between which a job looks whether it must stop.
+const SLICE_BYTES: u64 = 4 << 20;
+
+/// Runs jobs on threads of its own.
+pub struct ThreadExecutor {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pool: Option<Pool>,
+    merges_max: usize,
+    state: Mutex<State>,
+    /// A job ended, a worker went, or all must stop.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    flushes: Places,
+    removals: Places,
+    /// Those of other jobs.
+    merges: Places,
+    /// Workers, those in the pool's queue included.
+    workers: usize,
+    /// A worker is in the pool's queue.
+    queued: bool,
+    /// Jobs that have ended.
+    ended: u64,
+    stopping: bool,
+}
+
+/// The places for jobs of one kind.
+#[derive(Default)]
+struct Places {
+    /// Jobs under way, and searches for them.
+    taken: usize,
+    /// Whether a search found all places taken: when one is free, the kind is searched again.
+    missed: bool,
+}
+
+/// What there are places for, in the order in which it is searched for.
+const KINDS: [JobFilter; 3] = [JobFilter::Flush, JobFilter::Removal, JobFilter::Other];
+
+impl State {
+    /// The places for jobs of a kind.
+    fn places(&mut self, kind: JobFilter) -> &mut Places {
+        match kind {
+            JobFilter::Flush => &mut self.flushes,
+            JobFilter::Removal => &mut self.removals,
+            JobFilter::Other | JobFilter::Any => &mut self.merges,
+        }
+    }
+
+    /// The kinds that have a place left. One flush at a time is as fast as the file system takes it.
+    fn free(&mut self, merges_max: usize) -> [bool; 3] {
+        KINDS.map(|kind| {
+            let most = if kind == JobFilter::Other { merges_max } else { 1 };
+            let places = self.places(kind);
+            places.missed |= places.taken >= most;
+            places.taken < most
+        })
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a worker look for jobs, from now on.
+    fn pump(self: &Arc<Self>, engine: &Arc<Engine>) {
+        let mut state = self.state();
+        if state.stopping || state.queued {
+            return;
+        }
+        state.queued = true;
+        state.workers += 1;
+        drop(state);
+        let (shared, engine) = (self.clone(), engine.clone());
+        match &self.pool {
+            Some(pool) => pool.spawn(move || shared.work(&engine)),
+            None => shared.work(&engine),
+        }
+    }
+
+    /// Runs jobs for as long as there are any.
+    fn work(self: &Arc<Self>, engine: &Arc<Engine>) {
+        self.state().queued = false;
+        loop {
+            while let Some((kind, job)) = self.next_job(engine) {
+                if self.pool.is_some() {
+                    self.pump(engine);
+                }
+                self.run(kind, job);
+            }
+            let mut state = self.state();
+            if engine.work_waits() && !state.stopping {
+                continue;
+            }
+            state.workers -= 1;
+            drop(state);
+            self.changed.notify_all();
+            return;
+        }
+    }
+
+    /// Takes the next job within the bounds, and a place for it.
+    fn next_job(&self, engine: &Arc<Engine>) -> Option<(JobFilter, Job)> {
+        let mut state = self.state();
+        if state.stopping {
+            return None;
+        }
+        let free = state.free(self.merges_max);
+        let kinds = || KINDS.into_iter().zip(free).filter_map(|(kind, free)| free.then_some(kind));
+        kinds().for_each(|kind| state.places(kind).taken += 1);
+        drop(state);
+        engine.search_begins();
+        let mut found = None;
+        for kind in kinds() {
+            while found.is_none() {
+                found = engine.next_job(kind).map(|job| (kind, job));
+                if found.is_none() && self.release_unless_missed(kind) {
+                    break;
+                }
+            }
+            if found.as_ref().is_some_and(|(of, _)| *of != kind) {
+                self.state().places(kind).taken -= 1;
+            }
+        }
+        found
+    }
+
+    /// Gives the place of a search back that found nothing, unless another was made meanwhile, for
+    /// which there was no place.
+    fn release_unless_missed(&self, kind: JobFilter) -> bool {
+        let mut state = self.state();
+        let places = state.places(kind);
+        let missed = std::mem::take(&mut places.missed);
+        if !missed {
+            places.taken -= 1;
+        }
+        !missed
+    }
+
+    /// Runs a job to its end.
+    fn run(&self, kind: JobFilter, mut job: Job) {
+        // A failure is kept by the engine, and the next write that waits hears of it.
+        while !self.state().stopping && matches!(job.run_for(SLICE_BYTES), Ok(Progress::More)) {}
+        drop(job);
+        let mut state = self.state();
+        state.places(kind).taken -= 1;
+        state.ended += 1;
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+/// The processors that background work may use: all but one, at least one, at most eight.
+#[must_use]
+pub fn workers() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    cores.saturating_sub(1).clamp(1, 8)
+}
+
+impl ThreadExecutor {
+    /// A executor that runs up to `merges_max` merges at once, and beside them a flush and a removal.
+    ///
+    /// If the system gives no threads, jobs run on the threads of those who wait for them.
+    #[must_use]
+    pub fn new(merges_max: usize) -> Self {
+        let merges_max = merges_max.max(1);
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        let pool = Pool::new(merges_max + 2);
+        ThreadExecutor { shared: Arc::new(Shared { pool, merges_max, state, changed }) }
+    }
+}
+
+/// Syncs what is buffered, every so often, until the store is gone.
+fn sync_timer(shared: &Shared, engine: &Weak<Engine>, interval: Duration) {
+    loop {
+        let state = shared.state();
+        if state.stopping {
+            return;
+        }
+        let state = wait_at_most(&shared.changed, state, interval, |s| !s.stopping);
+        if state.stopping {
+            return;
+        }
+        drop(state);
+        let Some(engine) = engine.upgrade() else { return };
+        // A failed sync poisons the log, and the next write says so.
+        let _ = engine.sync();
+    }
+}
+
+impl Executor for ThreadExecutor {
+    fn start(&self, engine: &Arc<Engine>) {
+        let began = Instant::now();
+        engine.set_clock(move || began.elapsed().as_micros().try_into().unwrap_or(u64::MAX));
+        let interval = Duration::from_millis(engine.options().sync_interval_ms.max(1).into());
+        let (shared, engine) = (self.shared.clone(), Arc::downgrade(engine));
+        // Without the thread, buffered writes are synced when the log fills or the store closes.
+        spawn("terrane-sync", move || sync_timer(&shared, &engine, interval));
+    }
+
+    fn wake(&self, engine: &Arc<Engine>) {
+        if engine.work_waits() {
+            self.shared.pump(engine);
+        }
+    }
+
+    fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
+        let ended = self.shared.state().ended;
+        self.shared.pump(engine);
+        let mut state = self.shared.state();
+        while state.ended == ended {
+            if state.stopping {
+                return Err(Error::Closed(Closed::Store));
+            }
+            if state.workers == 0 {
+                return Err(no_relief(engine));
+            }
+            state = self.shared.wait(state);
+        }
+        Ok(())
+    }
+
+    fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
+        while !done(engine) {
+            let ended = self.shared.state().ended;
+            self.shared.pump(engine);
+            let mut state = self.shared.state();
+            while state.ended == ended && state.workers > 0 {
+                state = self.shared.wait(state);
+            }
+            if state.ended == ended {
+                return engine.failure().map_or(Ok(()), Err);
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&self, _engine: &Arc<Engine>) {
+        let mut state = self.shared.state();
+        state.stopping = true;
+        self.shared.changed.notify_all();
+        while state.workers > 0 {
+            state = self.shared.wait(state);
+        }
+    }
+}

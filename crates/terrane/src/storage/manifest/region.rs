@@ -1,0 +1,377 @@
+//! The bytes of a manifest's region: frames, the witness, and what can be read of them.
+
+use super::{Inherited, ManifestId, SLOT};
+use crate::codec::{Decoder, checksum};
+use crate::error::{Corruption, Error, Result};
+use crate::storage::format::Format;
+use crate::storage::{File, StoreId, read_exact_at};
+
+/// Frames are filled up to multiples of this, in bytes, so that most file systems write whole sectors.
+const PAGE: usize = 4096;
+pub(super) const FRAME_HEADER: usize = 32;
+/// What precedes the snapshot in the first record.
+pub(super) const REGION_HEADER: usize = 44;
+/// The bytes of a witness. It has a slot of its own, at the end of the region.
+const WITNESS: usize = 16;
+/// Grows `bytes` with zeros to `len`, if memory can be had.
+fn fill(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
+    let full = || Error::no_space(file, len);
+    let len = usize::try_from(len).map_err(|_| full())?;
+    bytes.try_reserve_exact(len.saturating_sub(bytes.len())).map_err(|_| full())?;
+    bytes.resize(len, 0);
+    Ok(())
+}
+
+/// The region's bytes, as far as the file goes.
+pub(super) fn read_region(file: &dyn File, base: u64, capacity: u64) -> Result<Vec<u8>> {
+    let len = file.len()?.saturating_sub(base).min(capacity);
+    let mut bytes = Vec::new();
+    fill(&mut bytes, len, file.name())?;
+    read_exact_at(file, &mut bytes, base)?;
+    Ok(bytes)
+}
+
+/// The bytes that are written of a frame.
+pub(super) fn frame_size(payload: usize) -> usize {
+    (FRAME_HEADER + payload).next_multiple_of(PAGE)
+}
+
+/// The bytes of a mirror that a frame of `size` bytes takes.
+pub(super) fn slots(size: usize) -> u64 {
+    (size as u64).next_multiple_of(SLOT)
+}
+
+pub(super) fn encode_witness(id: ManifestId, records: u64) -> Vec<u8> {
+    let count = records.to_le_bytes();
+    let sum = checksum(&count, id.seed(u64::MAX)).to_le_bytes();
+    [sum, count].concat()
+}
+
+/// How many records the witness in a region of `capacity` bytes counts; 0 where it is not valid.
+fn decode_witness(bytes: &[u8], capacity: usize, id: ManifestId) -> u64 {
+    let at = capacity.saturating_sub(SLOT as usize);
+    let stored = bytes.get(at..).and_then(|rest| rest.get(..WITNESS));
+    let records = stored.and_then(|stored| {
+        let records = Decoder::new(stored.get(8..)?).u64()?;
+        (encode_witness(id, records) == stored).then_some(records)
+    });
+    records.unwrap_or(0)
+}
+
+/// A frame.
+pub(super) fn encode(payload: &[u8], id: ManifestId, index: u64) -> Result<Vec<u8>> {
+    let len = u32::try_from(payload.len()).map_err(|_| {
+        Error::invalid(
+            "manifest record",
+            format_args!("at most {} bytes", u32::MAX),
+            format_args!("{} bytes", payload.len()),
+        )
+    })?;
+    let size = frame_size(payload.len());
+    let mut out = Vec::with_capacity(size);
+    out.extend_from_slice(&[0; 8]);
+    out.extend_from_slice(&len.to_le_bytes());
+    out.extend_from_slice(&0u32.to_le_bytes());
+    out.extend_from_slice(&id.generation.to_le_bytes());
+    out.extend_from_slice(&index.to_le_bytes());
+    out.extend_from_slice(payload);
+    if let Some((sum, body)) = out.split_first_chunk_mut() {
+        *sum = checksum(body, id.seed(index)).to_le_bytes();
+    }
+    out.resize(size, 0);
+    Ok(out)
+}
+
+/// A region of `capacity` bytes that holds `records`, the first of them the snapshot, and where in
+/// each mirror the next goes.
+pub(super) fn lay_out<'a>(
+    records: impl IntoIterator<Item = &'a [u8]>,
+    capacity: u64,
+    id: ManifestId,
+    inherited: Inherited,
+    file: &str,
+) -> Result<(Vec<u8>, u64)> {
+    let mut bytes = Vec::new();
+    fill(&mut bytes, capacity, file)?;
+    let half = bytes.len() / 2;
+    let (first, second) = bytes.split_at_mut(half);
+    let mut at = 0;
+    for (index, record) in (0..).zip(records) {
+        let mut payload = Vec::new();
+        if index == 0 {
+            inherited.format.encode(&mut payload);
+            payload.extend_from_slice(&id.store.bytes());
+            payload.extend_from_slice(&inherited.commits.to_le_bytes());
+            payload.extend_from_slice(&capacity.to_le_bytes());
+        }
+        payload.extend_from_slice(record);
+        let frame = encode(&payload, id, index)?;
+        for mirror in [&mut *first, &mut *second] {
+            let place = mirror.get_mut(at..).and_then(|rest| rest.get_mut(..frame.len()));
+            let full = || Error::no_space(file, frame.len() as u64);
+            place.ok_or_else(full)?.copy_from_slice(&frame);
+        }
+        at += frame.len().next_multiple_of(SLOT as usize);
+    }
+    Ok((bytes, at as u64))
+}
+
+/// A valid frame.
+struct Frame<'a> {
+    index: u64,
+    payload: &'a [u8],
+}
+
+/// The frame of manifest `id` at `at`, if there is a valid one.
+fn frame(bytes: &[u8], at: usize, id: ManifestId) -> Option<Frame<'_>> {
+    let mut d = Decoder::new(bytes.get(at..)?);
+    let sum = d.u64()?;
+    let body = d.rest();
+    let (len, zero) = (usize::try_from(d.u32()?).ok()?, d.u32()?);
+    let (found, index) = (d.u64()?, d.u64()?);
+    if zero != 0 || found != id.generation {
+        return None;
+    }
+    let payload = d.take(len)?;
+    let body = body.get(..FRAME_HEADER - 8 + len)?;
+    (checksum(body, id.seed(index)) == sum).then_some(Frame { index, payload })
+}
+
+/// What a region's bytes hold.
+#[derive(Debug)]
+pub struct Scan<'a> {
+    /// The records, each with its offset in the file, that of its first copy; the first without its
+    /// region header.
+    pub records: Vec<(u64, &'a [u8])>,
+    /// Copies that are not valid, where the other one is, and bytes in room that was never written to.
+    pub repaired: Vec<Corruption>,
+    /// Where in each mirror the next record would go, in bytes.
+    pub end: u64,
+    /// Bytes from there, in the mirror that has more of them, that are not zeros: a commit that
+    /// never ended.
+    pub discarded_bytes: u64,
+    /// The region's length, in bytes; the second mirror begins at half of it.
+    pub capacity: u64,
+    /// The record there is lost, though later ones are not.
+    lost: Option<Corruption>,
+    /// What the first record says of the store before it.
+    pub inherited: Inherited,
+    /// How many records the witness counts, at most as many as there are.
+    pub witness: u64,
+}
+
+/// Reads the records of manifest `id` in the region `bytes`, which lies at `base` of `file`.
+///
+/// # Errors
+/// [`Error::Corrupt`] where a committed record is lost, [`Error::NewerFormat`] where a later release
+/// wrote the region.
+pub fn scan<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
+    let found = prefix(bytes, id, file, base)?;
+    found.lost.clone().map_or(Ok(found), |lost| Err(lost.into()))
+}
+
+/// As [`scan`], up to a record that is lost.
+fn prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
+    let generation = id.generation;
+    let (capacity, inherited) = region_header(bytes, id, file, base)?;
+    let witness = decode_witness(bytes, capacity, id);
+    let half = capacity / 2;
+    let end = bytes.len().min(2 * half);
+    let mirrors = [bytes.get(..half), bytes.get(half..end)].map(Option::unwrap_or_default);
+    let capacity = capacity as u64;
+    let mut out = Scan {
+        records: Vec::new(),
+        repaired: Vec::new(),
+        end: 0,
+        discarded_bytes: 0,
+        capacity,
+        inherited,
+        witness,
+        lost: None,
+    };
+    let found = bytes.len() as u64;
+    if found < capacity {
+        let expected = format!("a manifest of {capacity} bytes");
+        out.repaired.push(Corruption::new(file, base + found, expected, format!("{found} bytes")));
+    }
+    let mut at = 0;
+    loop {
+        let index = out.records.len() as u64;
+        let place = base + at as u64;
+        let copies = mirrors.map(|m| frame(m, at, id).filter(|f| f.index == index));
+        let Some(record) = copies.iter().flatten().next() else {
+            if let Some((other, found)) = later(mirrors, at, index, id) {
+                let expected = format!("record {index} of generation {generation}");
+                let other = base + other as u64;
+                let found = format!("no valid copy of it, but record {found} at byte {other}");
+                out.lost = Some(Corruption::new(file, place, expected, found));
+            }
+            break;
+        };
+        for (n, _) in copies.iter().enumerate().filter(|(_, copy)| copy.is_none()) {
+            let expected = format!("copy {} of record {index}, generation {generation}", n + 1);
+            let offset = place + (n * half) as u64;
+            let found = "bytes that fail their checksum";
+            out.repaired.push(Corruption::new(file, offset, expected, found));
+        }
+        let header = if index == 0 { REGION_HEADER } else { 0 };
+        out.records.push((place, record.payload.get(header..).unwrap_or_default()));
+        at += frame_size(record.payload.len()).next_multiple_of(SLOT as usize);
+    }
+    let (place, found) = (base + at as u64, out.records.len() as u64);
+    if witness > found && out.lost.is_none() {
+        let expected = format!("{witness} records of generation {generation} that were committed");
+        let found = format!("only {found}, and what was committed after them is lost");
+        out.lost = Some(Corruption::new(file, place, expected, found));
+    }
+    out.end = at as u64;
+    let records = half.saturating_sub(SLOT as usize);
+    let tails = mirrors.map(|m| m.get(at..m.len().min(records)).unwrap_or_default());
+    let torn = torn_bytes(tails, found, id);
+    let taken = |tail: &[u8]| tail.iter().take(torn).rposition(|b| *b != 0);
+    out.discarded_bytes =
+        tails.into_iter().filter_map(taken).max().map_or(0, |last| last as u64 + 1);
+    for (n, tail) in tails.into_iter().enumerate() {
+        if let Some(behind) = tail.iter().skip(torn).position(|b| *b != 0) {
+            let offset = place + (n * half + torn + behind) as u64;
+            let expected = "zeros where nothing was written";
+            out.repaired.push(Corruption::new(file, offset, expected, "other bytes"));
+        }
+    }
+    Ok(out)
+}
+
+/// How many bytes behind the records a commit that never ended may have written: as many as either
+/// copy of its header says or, where both are lost, up to the first slot that is zeros in both
+/// mirrors.
+fn torn_bytes(tails: [&[u8]; 2], index: u64, id: ManifestId) -> usize {
+    let says = |tail: &[u8]| {
+        let mut d = Decoder::new(tail);
+        let (_sum, len, zero) = (d.u64()?, d.u32()?, d.u32()?);
+        let its_own = zero == 0 && d.u64()? == id.generation && d.u64()? == index;
+        its_own.then(|| frame_size(len as usize))
+    };
+    tails.into_iter().filter_map(says).max().unwrap_or_else(|| {
+        let slots = tails.map(|tail| tail.chunks(SLOT as usize));
+        let zeros = |slot: Option<&[u8]>| slot.is_none_or(|slot| slot.iter().all(|b| *b == 0));
+        let [first, mut second] = slots;
+        first.take_while(|slot| !zeros(Some(slot)) | !zeros(second.next())).map(<[u8]>::len).sum()
+    })
+}
+
+/// A valid record after `index`, which is not at `at`: where it is, and its index.
+fn later(mirrors: [&[u8]; 2], at: usize, index: u64, id: ManifestId) -> Option<(usize, u64)> {
+    let [first, second] = mirrors;
+    [(0, first), (first.len(), second)].into_iter().find_map(|(start, mirror)| {
+        (at..mirror.len()).step_by(SLOT as usize).skip(1).find_map(|at| {
+            let found = frame(mirror, at, id).filter(|f| f.index > index)?;
+            Some((start + at, found.index))
+        })
+    })
+}
+
+/// Whether the witness is as new as a crash may leave it. The last record's may not be durable, a
+/// record behind it that was never synced may be there, and a witness may have been refused.
+pub(super) fn is_witnessed(scan: &Scan<'_>) -> bool {
+    scan.witness.saturating_add(3) >= scan.records.len() as u64
+}
+
+/// What can be read of a damaged manifest.
+pub(in crate::storage) struct Records {
+    /// The records from the first up to one that cannot be read, without the region header.
+    pub payloads: Vec<Vec<u8>>,
+    /// Whether these are all, as far as anything there knows.
+    pub whole: bool,
+    /// The salt of the store.
+    pub salt: u64,
+    /// How many commits the store has made, through the last of them.
+    pub commits: u64,
+    /// Bytes behind them of a commit that never ended.
+    pub discarded_bytes: u64,
+}
+
+/// Reads what a damaged region still holds.
+pub(in crate::storage) fn salvage(
+    file: &dyn File,
+    base: u64,
+    capacity: u64,
+    generation: u64,
+) -> Result<Records> {
+    let mut bytes = read_region(file, base, capacity)?;
+    let copies = [0, bytes.len() / 2].into_iter().find_map(|at| first_at(&bytes, at));
+    let (id, capacity) = copies.filter(|(id, _)| id.generation == generation).ok_or_else(|| {
+        let expected = format!("the first record of generation {generation}");
+        Corruption::new(file.name(), base, expected, "no valid copy of it")
+    })?;
+    let there = bytes.len() as u64;
+    // The second mirror may be gone, or a part of it; a length beyond that is refused below.
+    if there < capacity && capacity / 2 <= there {
+        fill(&mut bytes, capacity, file.name())?;
+    }
+    let found = prefix(&bytes, id, file.name(), base)?;
+    let records = found.records.len() as u64;
+    let whole = found.lost.is_none() && there == capacity && is_witnessed(&found);
+    let payloads = found.records.iter().map(|(_, payload)| payload.to_vec()).collect();
+    Ok(Records {
+        payloads,
+        whole,
+        salt: id.store.salt(),
+        commits: found.inherited.commits.saturating_add(records),
+        discarded_bytes: found.discarded_bytes,
+    })
+}
+
+/// The generation of the region whose first record lies at `base`, if one does, and its bytes.
+pub(in crate::storage) fn begins_at(file: &dyn File, base: u64) -> Result<Option<(u64, u64)>> {
+    let mut header = [0; FRAME_HEADER];
+    if file.read_at(&mut header, base)? < FRAME_HEADER {
+        return Ok(None);
+    }
+    let mut d = Decoder::new(&header);
+    let fields = (d.u64(), d.u32(), d.u32(), d.u64(), d.u64());
+    let (Some(_), Some(len), Some(0), Some(_), Some(0)) = fields else { return Ok(None) };
+    let bytes = read_region(file, base, FRAME_HEADER as u64 + u64::from(len))?;
+    Ok(first_at(&bytes, 0).map(|(id, capacity)| (id.generation, capacity)))
+}
+
+/// The manifest whose first record lies at `at`, as it says itself, and the region's length.
+fn first_at(bytes: &[u8], at: usize) -> Option<(ManifestId, u64)> {
+    let mut header = Decoder::new(bytes.get(at..)?);
+    header.take(16)?;
+    let generation = header.u64()?;
+    header.take(8)?;
+    Format::decode(&mut header)?;
+    let id = ManifestId { store: StoreId::decode(&mut header)?, generation };
+    let _before = header.u64()?;
+    let capacity = header.u64()?;
+    frame(bytes, at, id).filter(|first| first.index == 0).map(|_| (id, capacity))
+}
+
+/// The region's length, and what it took over, as its first record says. Where its first copy is
+/// lost, the second is in the middle of a region that is there whole. The first mirror must be.
+fn region_header(
+    bytes: &[u8],
+    id: ManifestId,
+    file: &str,
+    base: u64,
+) -> Result<(usize, Inherited)> {
+    let copy = |at| frame(bytes, at, id).filter(|f| f.index == 0);
+    let first = copy(0).or_else(|| copy(bytes.len() / 2)).ok_or_else(|| {
+        let expected = format!("the first record of generation {}", id.generation);
+        Corruption::new(file, base, expected, "no valid copy of it")
+    })?;
+    let mut d = Decoder::new(first.payload);
+    let malformed = || Corruption::new(file, base, "a region header", "fewer bytes");
+    let format = Format::decode(&mut d).ok_or_else(malformed)?;
+    format.check(file)?;
+    let _store = StoreId::decode(&mut d).ok_or_else(malformed)?;
+    let commits = d.u64().ok_or_else(malformed)?;
+    let capacity = d.u64().ok_or_else(malformed)?;
+    let sound = |c: &usize| *c > 0 && (*c as u64).is_multiple_of(2 * SLOT) && *c / 2 <= bytes.len();
+    let sound = usize::try_from(capacity).ok().filter(sound);
+    sound.map(|capacity| (capacity, Inherited { format, commits })).ok_or_else(|| {
+        let expected = format!("a manifest of {capacity} bytes, in two halves");
+        let found = format!("{} bytes", bytes.len());
+        Corruption::new(file, base, expected, found).into()
+    })
+}

@@ -1,0 +1,105 @@
+//! One process at a time: locks that the operating system lets go when their holder ends.
+//!
+//! 1. The directory itself is locked, where the system can: removing or replacing the lock file lets
+//!    nobody in. (Not on Windows, where instead a lock file that is open cannot be removed, nor a
+//!    directory with open files be renamed; nor on some network file systems.)
+//! 2. The file `LOCK` is locked, too. It says who holds the store, where there is room for that.
+//! 3. Those who only read share both locks, and create nothing.
+
+use crate::error::{Error, Result};
+use crate::storage::vfs::LOCK;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+/// A store held for this process; dropped, it is free.
+#[derive(Debug)]
+pub struct StoreLock {
+    /// None where a store is only read and has no lock file.
+    file: Option<File>,
+    exclusive: bool,
+    _directory: Option<File>,
+}
+
+impl StoreLock {
+    /// Locks `dir`, creating its lock file if needed, and writes into that who holds it.
+    pub(super) fn acquire(dir: &Path, who: &str) -> Result<Self> {
+        let directory = lock_directory(dir, File::try_lock)?;
+        let path = dir.join(LOCK);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(windows)]
+        {
+            // Readers and writers, but nobody who would delete it.
+            use std::os::windows::fs::OpenOptionsExt;
+            options.share_mode(3);
+        }
+        let refuse = |action| {
+            let name = path.display().to_string();
+            move |e| Error::io(action, &name, 0, e)
+        };
+        let mut file = options.open(&path).map_err(refuse("open"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::Error(e)) => return Err(refuse("lock")(e)),
+            Err(TryLockError::WouldBlock) => return Err(busy(dir)),
+        }
+        // A full disk has no room for the name; the lock holds without.
+        let _ = file.set_len(0);
+        let _ = write!(file, "process {} ({who})", std::process::id());
+        Ok(StoreLock { file: Some(file), exclusive: true, _directory: directory })
+    }
+
+    /// Locks `dir` together with others who only read it. Nothing there is changed.
+    pub(super) fn share(dir: &Path) -> Result<Self> {
+        let directory = lock_directory(dir, File::try_lock_shared)?;
+        let path = dir.join(LOCK);
+        let refuse = |e| Error::io("lock", &path.display().to_string(), 0, e);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Ok(StoreLock { file: None, exclusive: false, _directory: directory });
+            }
+            Err(e) => return Err(refuse(e)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(StoreLock { file: Some(file), exclusive: false, _directory: directory }),
+            Err(TryLockError::WouldBlock) => Err(busy(dir)),
+            Err(TryLockError::Error(e)) => Err(refuse(e)),
+        }
+    }
+}
+
+impl Drop for StoreLock {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.as_ref().filter(|_| self.exclusive) {
+            // Those who share the store from now on say nothing of themselves.
+            let _ = file.set_len(0);
+        }
+    }
+}
+
+/// Locks the directory itself; none where the system cannot.
+fn lock_directory(
+    dir: &Path,
+    lock: impl Fn(&File) -> Result<(), TryLockError>,
+) -> Result<Option<File>> {
+    let Ok(directory) = File::open(dir) else { return Ok(None) };
+    match lock(&directory) {
+        Ok(()) => Ok(Some(directory)),
+        Err(TryLockError::WouldBlock) => Err(busy(dir)),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// What the holder wrote; where the system does not let others read a locked file, no more than
+/// that there is one.
+fn busy(dir: &Path) -> Error {
+    let mut words = Vec::new();
+    let read = File::open(dir.join(LOCK)).and_then(|file| file.take(256).read_to_end(&mut words));
+    let holder = match read {
+        Ok(n) if n > 0 => String::from_utf8_lossy(&words).into_owned(),
+        _ => "another process".to_owned(),
+    };
+    Error::busy(dir.display().to_string(), holder)
+}

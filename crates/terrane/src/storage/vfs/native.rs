@@ -1,0 +1,402 @@
+//! Files of the operating system: one directory.
+
+use crate::error::{Error, Result};
+use crate::storage::vfs::allocate::allocate;
+use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
+use crate::storage::vfs::system::{FileExt, descriptors, next_data, rename, sync_directory};
+use crate::storage::vfs::{Listed, StoreLock, Vfs};
+use crate::storage::{File, StoreId};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// About how many files are open at once where nobody says otherwise.
+const MOST_OPEN: usize = 256;
+
+/// One directory of the file system.
+pub struct NativeVfs {
+    dir: PathBuf,
+    descriptors: Arc<DescriptorTable>,
+    read_only: bool,
+}
+
+impl NativeVfs {
+    /// The directory `dir`, created if it is missing and `create` says so. About 256 of its files
+    /// are open at once, as [`open_at_most`](Self::open_at_most) bounds them; others are opened when
+    /// they are used.
+    ///
+    /// # Errors
+    /// [`Error::NoStore`] where the directory is missing and not to be created, or is a file.
+    pub fn open(dir: impl Into<PathBuf>, create: bool) -> Result<Self> {
+        let dir = dir.into();
+        let place = dir.display().to_string();
+        if create {
+            create_directory(&dir, &sync_directory)
+                .map_err(|e| Error::io("create", &place, 0, e))?;
+        }
+        match fs::metadata(&dir) {
+            Ok(found) if found.is_dir() => {
+                // Files are opened later, too, when the process may be in another directory.
+                let dir = std::path::absolute(dir).map_err(|e| Error::io("open", &place, 0, e))?;
+                let descriptors = Arc::new(DescriptorTable::new(bounded(MOST_OPEN)));
+                Ok(NativeVfs { dir, descriptors, read_only: false })
+            }
+            Ok(_) => Err(Error::no_store(place, "it is not a directory")),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                Err(Error::no_store(place, "there is no such directory"))
+            }
+            Err(e) => Err(Error::io("open", &place, 0, e)),
+        }
+    }
+
+    /// The directory `dir`, where nothing is changed: files are opened for reading, and every other
+    /// call is refused.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn read_only(dir: impl Into<PathBuf>) -> Result<Self> {
+        let vfs = Self::open(dir, false)?;
+        Ok(NativeVfs { read_only: true, ..vfs }.open_at_most(MOST_OPEN))
+    }
+
+    /// The same directory with about `most` of its files open at once, though never more than half
+    /// of what the process may open: the rest is for others. Files opened before do not count.
+    #[must_use]
+    pub fn open_at_most(self, most: usize) -> Self {
+        let descriptors =
+            if self.read_only { DescriptorTable::read_only } else { DescriptorTable::new };
+        NativeVfs { descriptors: Arc::new(descriptors(bounded(most))), ..self }
+    }
+
+    /// Refuses a change where there is to be none.
+    fn refuse_if_read_only(&self, action: &'static str, name: &str) -> Result<()> {
+        if self.read_only {
+            return Err(Error::read_only(action, name));
+        }
+        Ok(())
+    }
+
+    /// Locks the directory for this process until the lock is dropped; one that may only be read,
+    /// together with others who read it. `who` names the program to those who find the store in use.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] with the holder's own words where it is held.
+    pub fn lock(&self, who: &str) -> Result<StoreLock> {
+        if self.read_only {
+            StoreLock::share(&self.dir)
+        } else {
+            StoreLock::acquire(&self.dir, who)
+        }
+    }
+
+    fn file(
+        &self,
+        action: &'static str,
+        name: &str,
+        options: &fs::OpenOptions,
+    ) -> Result<Arc<dyn File>> {
+        let path = self.dir.join(name);
+        let name = path.display().to_string();
+        let handle =
+            self.descriptors.open(path, options).map_err(|e| Error::io(action, &name, 0, e))?;
+        Ok(Arc::new(NativeFile { name, handle, descriptors: self.descriptors.clone() }))
+    }
+}
+
+/// `most`, or half of the files that the process may open.
+fn bounded(most: usize) -> usize {
+    descriptors().map_or(most, |all| most.min(all / 2)).max(1)
+}
+
+/// Opens the file `path`, which is locked for this process until the last handle of it goes; it is
+/// created if it is missing and `create` says so.
+///
+/// # Errors
+/// [`Error::NoStore`] where it is missing and not to be created, [`Error::Busy`] where another
+/// process holds it.
+pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
+    let name = path.display().to_string();
+    // A pool of its own, which never closes the file: the lock goes with the handle.
+    let descriptors = Arc::new(DescriptorTable::new(usize::MAX));
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true);
+    let handle = match descriptors.open(path.to_owned(), &options) {
+        Err(e) if e.kind() == ErrorKind::NotFound && create => {
+            let refuse = |e| Error::io("create", &name, 0, e);
+            let created = descriptors.open(path.to_owned(), options.create_new(true));
+            let handle = created.map_err(refuse)?;
+            let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+            sync_directory(parent.unwrap_or(Path::new("."))).map_err(refuse)?;
+            handle
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let why = "there is no such file".to_owned();
+            return Err(Error::no_store(name, why));
+        }
+        opened => opened.map_err(|e| Error::io("open", &name, 0, e))?,
+    };
+    locked(name, handle, descriptors, fs::File::try_lock)
+}
+
+/// Opens the file `path` for reading, together with others who do.
+///
+/// # Errors
+/// [`Error::NoStore`] where it is missing, [`Error::Busy`] where another process holds it.
+pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
+    let name = path.display().to_string();
+    let descriptors = Arc::new(DescriptorTable::read_only(usize::MAX));
+    match descriptors.open(path.to_owned(), fs::OpenOptions::new().read(true)) {
+        Ok(handle) => locked(name, handle, descriptors, fs::File::try_lock_shared),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            Err(Error::no_store(name, "there is no such file"))
+        }
+        Err(e) => Err(Error::io("open", &name, 0, e)),
+    }
+}
+
+/// The file of a handle, when it is locked.
+fn locked(
+    name: String,
+    handle: Arc<Descriptor>,
+    descriptors: Arc<DescriptorTable>,
+    lock: impl Fn(&fs::File) -> Result<(), fs::TryLockError>,
+) -> Result<Arc<dyn File>> {
+    match descriptors.with(&handle, |file| Ok(lock(file))) {
+        Ok(Ok(())) => Ok(Arc::new(NativeFile { name, handle, descriptors })),
+        // There is no room in the file for its holder's name.
+        Ok(Err(fs::TryLockError::WouldBlock)) => {
+            Err(Error::busy(name, "another process".to_owned()))
+        }
+        Ok(Err(fs::TryLockError::Error(e))) | Err(e) => Err(Error::io("lock", &name, 0, e)),
+    }
+}
+
+impl Vfs for NativeVfs {
+    fn place(&self) -> String {
+        self.dir.display().to_string()
+    }
+
+    fn draw_id(&self) -> Result<StoreId> {
+        StoreId::random()
+    }
+
+    fn create(&self, name: &str) -> Result<Arc<dyn File>> {
+        self.refuse_if_read_only("create", name)?;
+        // A fresh file, not the old one cut off: a reader of the old one keeps its bytes.
+        let path = self.dir.join(name);
+        let removed = self.descriptors.repoint(&[&path], || match fs::remove_file(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            other => other,
+        });
+        removed.map_err(|e| Error::io("replace", name, 0, e))?;
+        self.file("create", name, fs::OpenOptions::new().read(true).write(true).create_new(true))
+    }
+
+    fn path_of(&self, name: &str) -> Option<PathBuf> {
+        Some(self.dir.join(name))
+    }
+
+    fn link(&self, from: &Path, name: &str) -> Result<bool> {
+        self.refuse_if_read_only("link", name)?;
+        match fs::hard_link(from, self.dir.join(name)) {
+            Ok(()) => Ok(true),
+            // Another file system, one without links, or a file of another user: it is copied
+            // instead.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::CrossesDevices
+                        | ErrorKind::Unsupported
+                        | ErrorKind::TooManyLinks
+                        | ErrorKind::PermissionDenied
+                ) =>
+            {
+                Ok(false)
+            }
+            Err(e) => Err(Error::io("link", name, 0, e)),
+        }
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn File>> {
+        self.file("open", name, fs::OpenOptions::new().read(true).write(!self.read_only))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.refuse_if_read_only("remove", name)?;
+        let path = self.dir.join(name);
+        // While it is open its room is not given back, which takes a while: that is when this is closed,
+        // and no file waits to be opened.
+        let kept = fs::File::open(&path);
+        let removed = self.descriptors.repoint(&[&path], || fs::remove_file(&path));
+        drop(kept);
+        removed.map_err(|e| Error::io("remove", name, 0, e))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.refuse_if_read_only("rename", from)?;
+        let paths = [from, to].map(|name| self.dir.join(name));
+        let [old, new] = &paths;
+        let renamed = self.descriptors.repoint(&[old, new], || rename(old, new));
+        renamed.map_err(|e| Error::io("rename", from, 0, e))
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        let place = self.place();
+        let refuse = |e| Error::io("list", &place, 0, e);
+        let mut names = Vec::new();
+        for entry in self.descriptors.retry(|| fs::read_dir(&self.dir)).map_err(refuse)? {
+            names.push(entry.map_err(refuse)?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn sizes(&self) -> Result<Vec<Listed>> {
+        let place = self.place();
+        let refuse = |e| Error::io("list", &place, 0, e);
+        let mut listed = Vec::new();
+        for entry in self.descriptors.retry(|| fs::read_dir(&self.dir)).map_err(refuse)? {
+            let entry = entry.map_err(refuse)?;
+            match entry.metadata() {
+                Ok(found) => {
+                    let name = entry.file_name().to_string_lossy().into_owned();
+                    listed.push(Listed { name, len: found.len(), taken: taken(&found) });
+                }
+                // Removed meanwhile.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(refuse(e)),
+            }
+        }
+        listed.sort();
+        Ok(listed)
+    }
+
+    fn sync_names(&self) -> Result<()> {
+        self.refuse_if_read_only("sync", &self.place())?;
+        let synced = self.descriptors.retry(|| sync_directory(&self.dir));
+        synced.map_err(|e| Error::io("sync", &self.place(), 0, e))
+    }
+}
+
+/// Creates a directory, and its parents first. The name of each is durable, by `sync` of its parent,
+/// before anything is put into it: so one that is not empty needs no sync.
+fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let Some(parent) = dir.parent() else { return Ok(()) };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let is_empty = fs::read_dir(dir).map(|mut names| names.next().is_none());
+    match is_empty {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            create_directory(parent, sync)?;
+            match fs::create_dir(dir) {
+                Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
+                _ => sync(parent),
+            }
+        }
+        // An earlier call may have ended before its sync. Where the parent may not be read,
+        // the directory was made by someone else.
+        Ok(true) => match sync(parent) {
+            Err(e) if e.kind() != ErrorKind::PermissionDenied => Err(e),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+struct NativeFile {
+    name: String,
+    handle: Arc<Descriptor>,
+    descriptors: Arc<DescriptorTable>,
+}
+
+impl NativeFile {
+    fn error(&self, action: &'static str, wanted: u64, e: io::Error) -> Error {
+        Error::io(action, &self.name, wanted, e)
+    }
+}
+
+/// Calls `step` with the bytes moved so far until it moves nothing more or `len` are moved; the
+/// system may move fewer bytes at once, or be interrupted, without being at an end.
+fn repeat(len: usize, mut step: impl FnMut(usize) -> io::Result<usize>) -> io::Result<usize> {
+    let mut moved = 0;
+    while moved < len {
+        match step(moved) {
+            Ok(0) => break,
+            Ok(n) => moved += n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(moved)
+}
+
+impl File for NativeFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let read = self.descriptors.with(&self.handle, |file| {
+            repeat(buf.len(), |done| {
+                let rest = buf.get_mut(done..).unwrap_or_default();
+                file.read_at(rest, offset + done as u64)
+            })
+        });
+        read.map_err(|e| self.error("read", 0, e))
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
+        let written = self.descriptors.write(&self.handle, |file| {
+            repeat(buf.len(), |done| {
+                file.write_at(buf.get(done..).unwrap_or_default(), offset + done as u64)
+            })
+        });
+        written.map_err(|e| self.error("write", buf.len() as u64, e))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.descriptors.sync(&self.handle).map_err(|e| self.error("sync", 0, e))
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        let resized = self.descriptors.write(&self.handle, |file| file.set_len(len));
+        resized.map_err(|e| self.error("resize", len, e))
+    }
+
+    fn allocate(&self, len: u64) -> Result<()> {
+        let allocated = self.descriptors.write(&self.handle, |file| allocate(file, len));
+        allocated.map_err(|e| self.error("allocate", len, e))
+    }
+
+    fn len(&self) -> Result<u64> {
+        let found = self.descriptors.with(&self.handle, fs::File::metadata);
+        Ok(found.map_err(|e| self.error("measure", 0, e))?.len())
+    }
+
+    fn next_data(&self, offset: u64) -> Result<u64> {
+        let found = self.descriptors.with(&self.handle, |file| next_data(file, offset));
+        found.map_err(|e| self.error("seek", 0, e))
+    }
+
+    fn allocated(&self) -> Result<u64> {
+        let found = self.descriptors.with(&self.handle, fs::File::metadata);
+        Ok(taken(&found.map_err(|e| self.error("measure", 0, e))?))
+    }
+}
+
+/// The room that a file takes, in bytes; its length where the system does not tell.
+fn taken(file: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::blocks(file) * 512;
+    #[cfg(not(unix))]
+    file.len()
+}
+
+impl Drop for NativeFile {
+    fn drop(&mut self) {
+        self.descriptors.forget(&self.handle);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,329 @@
+use super::*;
+use std::cell::{Cell, RefCell};
+
+#[test]
+fn a_hole_of_a_terabyte_in_a_log_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let vfs = NativeVfs::open(dir.path(), true).unwrap();
+    let file = vfs.create("log").unwrap();
+    file.write_at(&[1; 5000], 0).unwrap();
+    // Some file systems have no files of this length, or tell of no holes.
+    if file.set_len(1 << 40).is_err() || file.next_data(1 << 30).unwrap() == 1 << 30 {
+        return;
+    }
+    assert_eq!(file.next_data(10).unwrap(), 10);
+    assert_eq!(file.next_data(1 << 30).unwrap(), 1 << 40);
+    file.write_at(&[1], 1 << 35).unwrap();
+    let next = file.next_data(1 << 30).unwrap();
+    assert!(next <= 1 << 35 && next > (1 << 35) - (1 << 20), "{next}");
+    let id = crate::wal::LogId { number: 1, salt: 2 };
+    let mut replay = crate::wal::Replay::new(1, 0);
+    let log = replay.log(id, &file, None, &mut |_, _| Ok(())).unwrap();
+    assert_eq!(log.end, 0);
+}
+
+#[test]
+fn a_directory_holds_named_files_and_says_why_it_cannot() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = place.path().join("store");
+    assert!(matches!(NativeVfs::open(&dir, false), Err(Error::NoStore(_))));
+    let vfs = NativeVfs::open(&dir, true).unwrap();
+    let file = vfs.create("a").unwrap();
+    assert_eq!(file.write_at(b"hello", 2).unwrap(), 5);
+    file.sync().unwrap();
+    vfs.rename("a", "b").unwrap();
+    vfs.create("c").unwrap();
+    vfs.sync_names().unwrap();
+    assert_eq!(vfs.list().unwrap(), ["b", "c"]);
+    let mut buf = [0; 10];
+    assert_eq!(vfs.open("b").unwrap().read_at(&mut buf, 3).unwrap(), 4);
+    assert_eq!(&buf[..4], b"ello");
+    vfs.create("b").unwrap();
+    assert_eq!(file.len().unwrap(), 7, "the old file lives on behind its handle");
+    assert!(matches!(vfs.open("a"), Err(Error::Io(io)) if io.action == "open"));
+    assert!(matches!(NativeVfs::open(dir.join("b"), false), Err(Error::NoStore(_))));
+}
+
+/// The descriptors of this process that lead into `dir`.
+#[cfg(target_os = "linux")]
+fn open_in(dir: &Path) -> usize {
+    let all = fs::read_dir("/proc/self/fd").unwrap();
+    let links = all.filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+    links.filter(|path| path.starts_with(dir)).count()
+}
+
+/// A file system with two open files at most, and its directory.
+fn two_at_once() -> (tempfile::TempDir, NativeVfs) {
+    let place = tempfile::tempdir().unwrap();
+    let vfs = NativeVfs::open(place.path(), true).unwrap().open_at_most(2);
+    (place, vfs)
+}
+
+fn holds(file: &dyn File, content: &[u8]) -> bool {
+    let mut found = [0; 16];
+    let n = file.read_at(&mut found, 0).unwrap();
+    &found[..n] == content
+}
+
+/// Uses so many other files that all that may be closed are.
+fn close_others(vfs: &NativeVfs) {
+    for n in 0..4 {
+        vfs.create(&format!("other {n}")).unwrap().len().unwrap();
+    }
+    let others: Vec<_> = (0..4).map(|n| vfs.open(&format!("other {n}")).unwrap()).collect();
+    others.iter().for_each(|other| assert_eq!(other.len().unwrap(), 0));
+}
+
+#[test]
+fn more_files_are_held_than_are_open() {
+    let (place, vfs) = two_at_once();
+    let names: Vec<_> = (0..2000).map(|n| format!("{n}")).collect();
+    let mut files = Vec::new();
+    for name in &names {
+        fs::write(place.path().join(name), name).unwrap();
+        files.push(vfs.open(name).unwrap());
+    }
+    std::thread::scope(|scope| {
+        for skip in 0..4 {
+            let mut used = files.iter().zip(&names).cycle().skip(skip * 100).step_by(7).take(500);
+            scope.spawn(move || assert!(used.all(|(f, n)| holds(&**f, n.as_bytes()))));
+        }
+    });
+    for (file, name) in files.iter().zip(&names).step_by(100) {
+        file.write_at(b"!", name.len() as u64).unwrap();
+        file.sync().unwrap();
+    }
+    #[cfg(target_os = "linux")]
+    assert_eq!(open_in(&place.path().canonicalize().unwrap()), 2);
+    for (n, (file, name)) in files.iter().zip(&names).enumerate() {
+        let content = if n % 100 == 0 { format!("{name}!") } else { name.clone() };
+        assert!(holds(&**file, content.as_bytes()));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_stays_open_until_its_writes_are_synced() {
+    let (place, vfs) = two_at_once();
+    let dir = place.path().canonicalize().unwrap();
+    let written = ["a", "b", "c"].map(|name| vfs.create(name).unwrap());
+    written.iter().for_each(|file| assert_eq!(file.write_at(b"x", 0).unwrap(), 1));
+    close_others(&vfs);
+    assert_eq!(open_in(&dir), 3);
+    written.iter().for_each(|file| file.sync().unwrap());
+    close_others(&vfs);
+    assert!(open_in(&dir) <= 2);
+    drop(written);
+    assert_eq!(open_in(&dir), 0);
+}
+
+#[test]
+fn a_file_that_is_removed_replaced_or_renamed_lives_on_behind_a_handle_that_was_closed() {
+    let (_place, vfs) = two_at_once();
+    let names = ["removed", "replaced", "renamed", "renamed over"];
+    let held = names.map(|name| {
+        let file = vfs.create(name).unwrap();
+        file.write_at(name.as_bytes(), 0).unwrap();
+        file.sync().unwrap();
+        file
+    });
+    close_others(&vfs);
+    vfs.remove("removed").unwrap();
+    vfs.create("replaced").unwrap().write_at(b"new", 0).unwrap();
+    vfs.rename("renamed", "renamed over").unwrap();
+    vfs.create("renamed").unwrap();
+    close_others(&vfs);
+    for (file, name) in held.iter().zip(names) {
+        assert!(holds(&**file, name.as_bytes()), "{name}");
+    }
+    assert!(holds(&*vfs.open("replaced").unwrap(), b"new"));
+    assert!(holds(&*vfs.open("renamed over").unwrap(), b"renamed"));
+}
+
+#[test]
+fn every_directory_that_is_created_is_on_the_vfs_before_it_holds_anything() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path();
+    let dir = root.join("a/b/store");
+    let synced = RefCell::new(Vec::new());
+    let failing = Cell::new(true);
+    let sync = |parent: &Path| {
+        let children = fs::read_dir(parent).unwrap().map(|child| child.unwrap().path());
+        for child in children.filter(|child| child.is_dir()) {
+            assert_eq!(fs::read_dir(child).unwrap().count(), 0);
+        }
+        synced.borrow_mut().push(parent.strip_prefix(root).unwrap().to_owned());
+        if failing.take() { Err(io::Error::other("no power")) } else { Ok(()) }
+    };
+
+    fs::write(root.join("file"), b"").unwrap();
+    assert!(create_directory(&dir, &sync).is_err());
+    assert_eq!(synced.take(), [Path::new("")]);
+    assert!(!root.join("a/b").exists(), "a may be lost");
+    create_directory(&dir, &sync).unwrap();
+    assert_eq!(synced.take(), ["", "a", "a/b"].map(Path::new));
+    create_directory(&dir, &sync).unwrap();
+    assert_eq!(synced.take(), [Path::new("a/b")], "an earlier sync may have failed");
+    fs::write(dir.join("file"), b"").unwrap();
+    create_directory(&dir, &sync).unwrap();
+    assert!(synced.take().is_empty());
+    assert!(matches!(NativeVfs::open(dir.join("file"), true), Err(Error::NoStore(_))));
+}
+
+#[test]
+fn a_second_opener_is_told_who_holds_the_store() {
+    let place = tempfile::tempdir().unwrap();
+    let vfs = NativeVfs::open(place.path(), true).unwrap();
+    let held = vfs.lock("terrane load").unwrap();
+    match vfs.lock("terrane get") {
+        Err(Error::Busy(busy)) => {
+            assert_eq!(busy.holder, format!("process {} (terrane load)", std::process::id()));
+        }
+        _ => panic!("a lock that is held must refuse"),
+    }
+    drop(held);
+    vfs.lock("terrane get").unwrap();
+}
+
+#[test]
+fn a_single_file_is_held_by_one_opener_at_a_time() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store.terrane");
+    assert!(matches!(open_locked(&path, false), Err(Error::NoStore(_))));
+    let held = open_locked(&path, true).unwrap();
+    held.write_at(b"bytes", 0).unwrap();
+    assert!(matches!(open_locked(&path, true), Err(Error::Busy(_))));
+    drop(held);
+    assert_eq!(open_locked(&path, true).unwrap().len().unwrap(), 5);
+}
+
+/// Whether an error says that somebody else replaced or removed a file.
+#[cfg(unix)]
+fn replaced(synced: Result<()>) -> bool {
+    matches!(synced, Err(e) if e.to_string().contains("leads to another file"))
+}
+
+#[test]
+#[cfg(unix)]
+fn a_directory_is_held_though_its_lock_file_is_deleted() {
+    let place = tempfile::tempdir().unwrap();
+    let vfs = NativeVfs::open(place.path(), true).unwrap();
+    let held = vfs.lock("one").unwrap();
+    fs::remove_file(place.path().join("LOCK")).unwrap();
+    assert!(matches!(vfs.lock("two"), Err(Error::Busy(_))));
+    fs::write(place.path().join("LOCK"), "another").unwrap();
+    assert!(matches!(vfs.lock("two"), Err(Error::Busy(_))));
+    drop(held);
+    vfs.lock("two").unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_sync_notices_that_its_file_was_replaced_by_somebody_else() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = place.path().join("store");
+    let vfs = NativeVfs::open(&dir, true).unwrap();
+    let [one, two, three, four] = ["1", "2", "3", "4"].map(|name| vfs.create(name).unwrap());
+    for file in [&one, &two, &three, &four] {
+        file.write_at(b"x", 0).unwrap();
+    }
+    fs::remove_file(dir.join("1")).unwrap();
+    fs::rename(dir.join("2"), dir.join("3")).unwrap();
+    assert!(replaced(one.sync()) && replaced(two.sync()) && replaced(three.sync()));
+    four.sync().unwrap();
+    vfs.rename("4", "5").unwrap();
+    four.sync().expect("the store renamed it itself");
+    vfs.remove("5").unwrap();
+    four.sync().expect("the store removed it itself");
+    let six = vfs.create("6").unwrap();
+    fs::rename(&dir, place.path().join("elsewhere")).unwrap();
+    fs::create_dir(&dir).unwrap();
+    assert!(replaced(six.sync()));
+}
+
+#[test]
+fn a_directory_to_be_read_is_shared_and_not_changed() {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("a"), b"hello").unwrap();
+    let vfs = NativeVfs::read_only(place.path()).unwrap();
+    let held = [vfs.lock("one").unwrap(), vfs.lock("two").unwrap()];
+    let writer = NativeVfs::open(place.path(), false).unwrap();
+    #[cfg(unix)]
+    assert!(matches!(writer.lock("three"), Err(Error::Busy(_))), "it is read");
+    assert!(holds(&*vfs.open("a").unwrap(), b"hello"));
+    assert!(vfs.open("a").unwrap().write_at(b"x", 0).is_err());
+    assert!(vfs.create("b").is_err() && vfs.remove("a").is_err());
+    assert!(vfs.rename("a", "b").is_err() && vfs.sync_names().is_err());
+    #[cfg(unix)]
+    assert_eq!(vfs.list().unwrap(), ["a"], "not so much as a lock file");
+    drop(held);
+    let held = writer.lock("three").unwrap();
+    assert!(matches!(vfs.lock("one"), Err(Error::Busy(b)) if b.holder.contains("three")));
+    drop(held);
+    let path = place.path().join("a");
+    let shared = [open_shared(&path).unwrap(), open_shared(&path).unwrap()];
+    assert!(matches!(open_locked(&path, false), Err(Error::Busy(_))));
+    drop(shared);
+    let held = open_locked(&path, false).unwrap();
+    assert!(matches!(open_shared(&path), Err(Error::Busy(_))));
+    drop(held);
+}
+
+/// A store of many more tables than it may have files open is written, read, compacted and closed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_has_as_many_files_open_as_its_options_say() {
+    use crate::table::{Compression, TableOptions};
+    use crate::{Db, Durability::Buffered, Options, WriteBatch};
+    use terrane_policy::{Leveled, PolicyOptions};
+
+    const MOST: usize = 8;
+    let place = tempfile::tempdir().unwrap();
+    let sizes =
+        Leveled { target_file_bytes: 1 << 10, level_base_bytes: 4 << 10, ..Leveled::default() };
+    let options = Options {
+        max_open_files: MOST,
+        memtable_bytes: 64 << 10,
+        // Each read opens its table.
+        cache_bytes: 0,
+        policy: PolicyOptions::Leveled(sizes),
+        table: TableOptions {
+            block_bytes: 512,
+            compression: Compression::None,
+            ..TableOptions::default()
+        },
+        ..Options::small()
+    };
+    let value = |n: u32| n.wrapping_mul(0x9e37_79b9).to_be_bytes().repeat(25);
+    // Beside those in the queue: one that was just opened by each thread, the log, the lock.
+    let few = |when| {
+        let open = open_in(place.path());
+        assert!(open <= MOST + 16, "{open} files are open {when}");
+    };
+    let db = Db::open(place.path(), options.clone()).unwrap();
+    // Not in order, or tables would only move.
+    for n in (0..4000u32).map(|i| i * 1237 % 4000) {
+        let mut batch = WriteBatch::new();
+        batch.put(db.default_keyspace().id(), &n.to_be_bytes(), &value(n)).unwrap();
+        db.write(batch, Buffered).unwrap();
+    }
+    db.wait_until_idle().unwrap();
+    few("after the load");
+    let tables = fs::read_dir(place.path()).unwrap().count();
+    assert!(tables > 200, "{tables} files");
+    db.close().unwrap();
+
+    let db = Db::open(place.path(), options).unwrap();
+    for n in 0..4000u32 {
+        assert_eq!(db.default_keyspace().get(&n.to_be_bytes()).unwrap(), Some(value(n)));
+    }
+    few("after gets");
+    let mut scan = db.default_keyspace().scan(..).unwrap();
+    for n in 0..4000u32 {
+        assert_eq!(scan.next().unwrap().unwrap(), (n.to_be_bytes().to_vec(), value(n).to_vec()));
+    }
+    drop(scan);
+    few("after a scan");
+    db.close().unwrap();
+    assert_eq!(open_in(place.path()), 0);
+}

@@ -1,0 +1,144 @@
+//! What operating systems do in different ways: reads and writes at an offset, names that are
+//! durable, and whether a path still leads to a file.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+#[cfg(unix)]
+pub(super) use std::os::unix::fs::FileExt;
+
+#[cfg(windows)]
+pub(super) trait FileExt {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize>;
+}
+
+#[cfg(windows)]
+impl FileExt for fs::File {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(self, buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_write(self, buf, offset)
+    }
+}
+
+/// How many files this process may have open at once, where that is bounded.
+pub(super) fn descriptors() -> Option<usize> {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        getrlimit(Resource::Nofile).current.and_then(|most| usize::try_from(most).ok())
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// Whether a file was not opened because the process, or the system, has too many open.
+pub(super) fn lacks_descriptors(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+    }
+    #[cfg(not(unix))]
+    {
+        const TOO_MANY_OPEN_FILES: i32 = 4;
+        cfg!(windows) && error.raw_os_error() == Some(TOO_MANY_OPEN_FILES)
+    }
+}
+
+/// Whether `path` leads to `file`.
+#[cfg(unix)]
+pub(super) fn leads_to(path: &Path, file: &fs::File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let id = |found: fs::Metadata| (found.dev(), found.ino());
+    match fs::metadata(path) {
+        Ok(there) => Ok(id(there) == id(file.metadata()?)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// The lock file and the directory keep their names while they are open, so the files do.
+#[cfg(not(unix))]
+pub(super) fn leads_to(_: &Path, _: &fs::File) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// Where the next bytes lie that are stored, from `offset` on; the end of the file stands for none. It
+/// is `offset` where the file system does not tell.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "macos", target_os = "freebsd"))]
+pub(super) fn next_data(file: &fs::File, offset: u64) -> io::Result<u64> {
+    use rustix::fs::{SeekFrom, seek};
+    use rustix::io::Errno;
+    // Reads and writes give their own offsets, so nobody minds where this leaves the file's.
+    match seek(file, SeekFrom::Data(offset)) {
+        Ok(data) => Ok(data),
+        Err(Errno::NXIO) => Ok(file.metadata()?.len()),
+        Err(Errno::INVAL | Errno::NOTSUP) => Ok(offset),
+        Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(not(any(
+    target_os = "linux",
+    target_os = "android",
+    target_os = "macos",
+    target_os = "freebsd"
+)))]
+pub(super) fn next_data(_: &fs::File, offset: u64) -> io::Result<u64> {
+    Ok(offset)
+}
+
+/// Renames a file, replacing `to`. Durable after [`sync_directory`].
+#[cfg(not(windows))]
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+/// Renames a file, replacing `to`. Durable when it returns.
+#[cfg(windows)]
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    use std::os::windows::ffi::OsStrExt;
+    use windows_sys::Win32::Storage::FileSystem::{
+        MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW,
+    };
+    let wide = |path: &Path| path.as_os_str().encode_wide().chain([0]).collect::<Vec<u16>>();
+    let (from, to) = (wide(from), wide(to));
+    let flags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
+    // SAFETY: both paths end in a zero and outlive the call, which keeps neither.
+    match unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), flags) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Makes creations, removals and renames in a directory durable.
+#[cfg(unix)]
+pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
+    fs::File::open(dir)?.sync_all()
+}
+
+/// NTFS writes names through its own manifest, in order, and flushes that with any handle that may
+/// write, a directory's, too. Where a directory cannot be opened so, the next sync of a file does
+/// it: a name is in the manifest before that file's own changes.
+#[cfg(windows)]
+pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
+    use std::os::windows::fs::OpenOptionsExt;
+    use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_BACKUP_SEMANTICS;
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
+    match options.open(dir).and_then(|dir| dir.sync_all()) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        done => done,
+    }
+}
+
+/// Other systems give no way to.
+#[cfg(not(any(unix, windows)))]
+pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}

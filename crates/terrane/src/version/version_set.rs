@@ -1,0 +1,352 @@
+//! The version set: every edit applied. It is all durable state, tables and logs apart.
+
+use super::bounds;
+use super::change::{Change, Features};
+use super::edit::Edit;
+use crate::entry::Seq;
+use crate::error::{Corruption, Result};
+use crate::keyspace::KeyspaceId;
+use crate::vec_map::VecMap;
+use crate::wal::LogId;
+use std::sync::Arc;
+use terrane_policy::{Compaction, Shape, ShapeEdit, TableInfo};
+
+/// A live log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogRecord {
+    /// The log's number, part of its checksums.
+    pub number: u64,
+    /// The number of the file it lies in.
+    pub file: u64,
+    /// The salt of the store that writes it, part of its checksums.
+    pub salt: u64,
+    /// The last sequence that counts in it, where recovery has discarded what follows.
+    pub through: Option<Seq>,
+}
+
+impl LogRecord {
+    /// What names it.
+    #[must_use]
+    pub fn id(&self) -> LogId {
+        LogId { number: self.number, salt: self.salt }
+    }
+}
+
+/// What is left of records that recovery discarded, kept until the owner has it removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quarantine {
+    /// The number of the log file that holds it.
+    pub file: u64,
+    /// The log it was in.
+    pub log: LogId,
+    /// Where in that log it began, in bytes.
+    pub offset: u64,
+    /// Its length, in bytes.
+    pub bytes: u64,
+}
+
+/// One keyspace's durable state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyspaceRecord {
+    /// Its name.
+    pub name: String,
+    /// Its policy options, as JSON.
+    pub policy: String,
+    /// What the policy remembers, in its own encoding.
+    pub policy_state: Vec<u8>,
+    /// Every entry up to this sequence is in tables.
+    pub flushed: Seq,
+    /// The tree.
+    pub shape: Arc<Shape>,
+}
+
+/// Everything the manifest says. A clone shares all that does not change after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionSet {
+    /// The next number for files, runs, logs and keyspaces.
+    pub next_id: u64,
+    /// The keyspaces.
+    pub keyspaces: VecMap<KeyspaceId, Arc<KeyspaceRecord>>,
+    /// Compactions of which some groups are installed: what is left of each, by its number.
+    pub remaining: VecMap<u64, (KeyspaceId, Arc<Compaction>)>,
+    /// The live logs, oldest first.
+    pub logs: Vec<LogRecord>,
+    /// The sequence with which the oldest live log begins.
+    pub log_start: Seq,
+    /// The features that edits gave the store.
+    pub features: Features,
+    /// What recovery has discarded, the oldest first.
+    pub quarantine: Vec<Quarantine>,
+}
+
+impl VersionSet {
+    /// The version set that a manifest's edits make, decoded.
+    ///
+    /// # Errors
+    /// As for [`VersionSet::apply`].
+    pub fn replay(edits: &[Vec<u8>]) -> Result<Self> {
+        let mut version_set = VersionSet::default();
+        for (record, edit) in edits.iter().enumerate() {
+            version_set.change(Edit::decode(edit, record as u64)?)?;
+        }
+        Ok(version_set)
+    }
+
+    /// Applies one edit; an edit that does not fit leaves the version set as it was.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corrupt`] where the edit contradicts what came before.
+    pub fn apply(&mut self, edit: &Edit) -> Result<()> {
+        let before = self.clone();
+        self.change(edit.clone()).inspect_err(|_| *self = before)
+    }
+
+    /// Applies one edit in place; one that does not fit is applied in part.
+    fn change(&mut self, edit: Edit) -> Result<()> {
+        let mut shapes = VecMap::default();
+        for change in edit.changes {
+            self.apply_change(change, &mut shapes)?;
+        }
+        for (id, shape_edit) in shapes {
+            let shape = &mut self.record(id)?.shape;
+            terrane_policy::change(Arc::make_mut(shape), &shape_edit)
+                .map_err(|why| misfit("tables that fit the shape", &why.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// The record of a keyspace, to change it.
+    fn record(&mut self, id: KeyspaceId) -> Result<&mut KeyspaceRecord> {
+        self.keyspaces.get_mut(&id).map(Arc::make_mut).ok_or_else(|| unknown(id))
+    }
+
+    fn apply_change(
+        &mut self,
+        change: Change,
+        shapes: &mut VecMap<KeyspaceId, ShapeEdit>,
+    ) -> Result<()> {
+        bounds::check(&change)?;
+        match change {
+            Change::NextId(n) => self.next_id = self.next_id.max(n),
+            Change::CreateKeyspace { id, name, policy } => {
+                let record = KeyspaceRecord {
+                    name,
+                    policy,
+                    policy_state: Vec::new(),
+                    flushed: 0,
+                    shape: Arc::default(),
+                };
+                if self.keyspaces.insert(id, Arc::new(record)).is_some() {
+                    return Err(misfit("a new keyspace", &format!("keyspace {} again", id.0)));
+                }
+            }
+            Change::DropKeyspace { id } => {
+                self.keyspaces.remove(&id).ok_or_else(|| unknown(id))?;
+                shapes.remove(&id);
+                self.remaining.retain(|_, (keyspace, _)| *keyspace != id);
+            }
+            Change::Remaining { number, plan, .. } if plan.groups.is_empty() => {
+                self.remaining.remove(&number);
+            }
+            Change::Remaining { keyspace, number, plan } => {
+                self.remaining.insert(number, (keyspace, Arc::new(plan)));
+            }
+            Change::PolicyState { keyspace, state } => {
+                self.record(keyspace)?.policy_state = state;
+            }
+            Change::SetPolicy { keyspace, policy } => {
+                self.record(keyspace)?.policy = policy;
+            }
+            Change::Levels { keyspace, change } => {
+                let record = self.record(keyspace)?;
+                let shape = terrane_policy::reshape(&record.shape, change)
+                    .map_err(|why| misfit("levels that fit the shape", &why.to_string()))?;
+                record.shape = Arc::new(shape);
+            }
+            Change::AddTable { keyspace, level, run, info } => {
+                let added = (level, run, Arc::new(info));
+                shapes.update(keyspace, |edit: &mut ShapeEdit| edit.added.push(added));
+            }
+            Change::DropTable { keyspace, table } => {
+                shapes.update(keyspace, |edit: &mut ShapeEdit| edit.dropped.push(table));
+            }
+            Change::Flushed { keyspace, through } => {
+                let record = self.record(keyspace)?;
+                record.flushed = record.flushed.max(through);
+            }
+            Change::OpenLog { number, file, salt } => {
+                if self.logs.last().is_some_and(|last| last.number >= number) {
+                    return Err(misfit("logs in order", &format!("log {number} again")));
+                }
+                // A file serves one log at a time.
+                self.logs.retain(|log| log.file != file);
+                self.logs.push(LogRecord { number, file, salt, through: None });
+            }
+            Change::EndLog { number, through } => {
+                let log = self.logs.iter_mut().find(|log| log.number == number);
+                let unknown = || misfit("a live log", &format!("log {number}"));
+                log.ok_or_else(unknown)?.through = Some(through);
+            }
+            Change::Quarantine(remains) => self.quarantine.push(remains),
+            Change::DropQuarantine { file } => self.quarantine.retain(|kept| kept.file != file),
+            Change::RetireLogs { below, next } => {
+                self.logs.retain(|log| log.number >= below);
+                self.log_start = next;
+            }
+            Change::Features(Features { required, optional }) => {
+                self.features.required |= required;
+                self.features.optional |= optional;
+            }
+        }
+        Ok(())
+    }
+
+    /// One edit that rebuilds this version set from nothing.
+    #[must_use]
+    pub fn snapshot(&self) -> Edit {
+        let mut changes = vec![Change::NextId(self.next_id)];
+        if self.features != Features::default() {
+            changes.push(Change::Features(self.features));
+        }
+        for (&keyspace, record) in &self.keyspaces {
+            changes.push(Change::CreateKeyspace {
+                id: keyspace,
+                name: record.name.clone(),
+                policy: record.policy.clone(),
+            });
+            let state = record.policy_state.clone();
+            changes.push(Change::PolicyState { keyspace, state });
+            changes.push(Change::Flushed { keyspace, through: record.flushed });
+            changes.extend(record.shape.tables().map(|(level, run, info)| Change::AddTable {
+                keyspace,
+                level,
+                run,
+                info: TableInfo::clone(info),
+            }));
+        }
+        changes.extend(self.remaining.iter().map(|(&number, (keyspace, plan))| {
+            Change::Remaining { keyspace: *keyspace, number, plan: Compaction::clone(plan) }
+        }));
+        changes.push(Change::RetireLogs { below: 0, next: self.log_start });
+        for &LogRecord { number, file, salt, through } in &self.logs {
+            changes.push(Change::OpenLog { number, file, salt });
+            changes.extend(through.map(|through| Change::EndLog { number, through }));
+        }
+        changes.extend(self.quarantine.iter().map(|remains| Change::Quarantine(*remains)));
+        Edit { changes }
+    }
+
+    /// Bytes of what is quarantined.
+    #[must_use]
+    pub fn quarantine_bytes(&self) -> u64 {
+        self.quarantine.iter().fold(0, |sum, kept| kept.bytes.saturating_add(sum))
+    }
+
+    /// Every table of every keyspace.
+    #[must_use]
+    pub fn tables(&self) -> Vec<&Arc<TableInfo>> {
+        let mut tables = Vec::new();
+        for record in self.keyspaces.values() {
+            tables.extend(record.shape.between(0, record.shape.levels().len()));
+        }
+        tables
+    }
+
+    /// The greatest sequence that tables hold: the log was synced through it before.
+    #[must_use]
+    pub fn flushed_max(&self) -> Seq {
+        self.keyspaces.values().map(|k| k.flushed).max().unwrap_or(0)
+    }
+
+    /// The keyspace of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<KeyspaceId> {
+        self.keyspaces.iter().find(|(_, k)| k.name == name).map(|(id, _)| *id)
+    }
+}
+
+fn misfit(expected: &str, found: &str) -> crate::Error {
+    Corruption::new("manifest", 0, expected, found).into()
+}
+
+fn unknown(id: KeyspaceId) -> crate::Error {
+    misfit("a keyspace that exists", &format!("keyspace {}", id.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use terrane_policy::{Histogram, RunId, TableId};
+
+    fn table(id: u64, smallest: &str, largest: &str) -> TableInfo {
+        TableInfo {
+            id: TableId(id),
+            bytes: 100,
+            entries: 2,
+            tombstones: 0,
+            smallest: smallest.into(),
+            largest: largest.into(),
+            first_seq: id * 10,
+            last_seq: id * 10 + 1,
+            salt: 5,
+            histogram: Histogram::default(),
+        }
+    }
+
+    fn remains(file: u64) -> Quarantine {
+        Quarantine { file, log: LogId { number: 6, salt: 9 }, offset: 64, bytes: 100 }
+    }
+
+    fn built() -> VersionSet {
+        let keyspace = KeyspaceId(0);
+        let mut version_set = VersionSet::default();
+        let add = |level, run, info| Change::AddTable { keyspace, level, run: RunId(run), info };
+        for changes in [
+            vec![
+                Change::CreateKeyspace {
+                    id: keyspace,
+                    name: "default".into(),
+                    policy: "{}".into(),
+                },
+                Change::OpenLog { number: 1, file: 1, salt: 9 },
+                Change::NextId(2),
+            ],
+            vec![add(0, 3, table(2, "a", "m")), Change::Flushed { keyspace, through: 21 }],
+            vec![add(0, 5, table(4, "c", "z")), Change::OpenLog { number: 6, file: 6, salt: 9 }],
+            vec![Change::RetireLogs { below: 6, next: 42 }, Change::NextId(9)],
+            vec![
+                Change::EndLog { number: 6, through: 50 },
+                Change::Quarantine(remains(7)),
+                Change::Quarantine(remains(8)),
+            ],
+            vec![Change::DropQuarantine { file: 7 }],
+        ] {
+            version_set.apply(&Edit { changes }).unwrap();
+        }
+        version_set
+    }
+
+    #[test]
+    fn a_snapshot_rebuilds_the_version_set() {
+        let version_set = built();
+        let mut again = VersionSet::default();
+        again.apply(&version_set.snapshot()).unwrap();
+        assert_eq!(again, version_set);
+        let log = LogRecord { number: 6, file: 6, salt: 9, through: Some(50) };
+        assert_eq!(version_set.logs, [log]);
+        assert_eq!(version_set.quarantine, [remains(8)]);
+        assert_eq!(version_set.log_start, 42);
+    }
+
+    #[test]
+    fn an_edit_that_does_not_fit_changes_nothing() {
+        let mut version_set = built();
+        let before = version_set.clone();
+        let keyspace = KeyspaceId(0);
+        let bad = Edit {
+            changes: vec![Change::NextId(99), Change::DropTable { keyspace, table: TableId(77) }],
+        };
+        assert!(version_set.apply(&bad).is_err());
+        assert_eq!(version_set, before);
+    }
+}

@@ -1,0 +1,225 @@
+//! The four kinds of storage, each over a file system that loses power, fails, fills up and rots.
+
+use crate::random::Random;
+use std::sync::Arc;
+use terrane::executor::{Executor, SeededExecutor};
+use terrane::storage::vfs::{FaultVfs, MemoryVfs, NativeVfs, Vfs};
+use terrane::storage::volume::VolumeOptions;
+use terrane::storage::{Directory, File, Storage, Volume};
+use terrane::table::{Compression, TableOptions};
+use terrane::{Db, Options, Result};
+use terrane_policy::adversarial::Adversarial;
+use terrane_policy::{
+    LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered, TieredFull, Universal,
+};
+
+/// A kind of storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file for each table, in memory.
+    MemoryDirectory,
+    /// A file for each table, in a directory of the file system.
+    NativeDirectory,
+    /// Three backing files in memory, as on OPFS.
+    MemoryVolume,
+    /// One backing file in the file system.
+    NativeVolume,
+}
+
+/// Every kind.
+pub const KINDS: [Kind; 4] =
+    [Kind::MemoryDirectory, Kind::NativeDirectory, Kind::MemoryVolume, Kind::NativeVolume];
+
+impl Kind {
+    /// The names of a volume's backing files; none for a directory.
+    #[must_use]
+    pub fn backings(self) -> &'static [&'static str] {
+        match self {
+            Kind::MemoryDirectory | Kind::NativeDirectory => &[],
+            Kind::MemoryVolume => &["manifest", "log", "data"],
+            Kind::NativeVolume => &["volume"],
+        }
+    }
+}
+
+/// One place for a store, and the file system in front of it.
+pub struct Rig {
+    /// The kind of storage.
+    pub kind: Kind,
+    /// What is on the file system.
+    pub inner: Arc<dyn Vfs>,
+    /// The file system that the store sees.
+    pub vfs: FaultVfs,
+    _dir: Option<tempfile::TempDir>,
+}
+
+impl Rig {
+    /// An empty place.
+    #[must_use]
+    pub fn new(kind: Kind) -> Rig {
+        let native = matches!(kind, Kind::NativeDirectory | Kind::NativeVolume);
+        let dir = native.then(|| tempfile::tempdir().expect("a temporary directory"));
+        let inner: Arc<dyn Vfs> = match &dir {
+            // Few open files, so that some are closed and opened again.
+            Some(dir) => {
+                let vfs = NativeVfs::open(dir.path(), true).expect("a directory");
+                Arc::new(vfs.open_at_most(8))
+            }
+            None => Arc::new(MemoryVfs::new()),
+        };
+        Rig { _dir: dir, ..Rig::over(kind, inner) }
+    }
+
+    /// A place with whatever `inner` holds.
+    ///
+    /// # Panics
+    /// If it cannot be read.
+    #[must_use]
+    pub fn over(kind: Kind, inner: Arc<dyn Vfs>) -> Rig {
+        let vfs = FaultVfs::new(inner.clone()).expect("a readable file system");
+        Rig { kind, inner, vfs, _dir: None }
+    }
+
+    /// Power is back: the store sees what is on the file system.
+    pub fn restore_power(&mut self) {
+        self.vfs = FaultVfs::new(self.inner.clone()).expect("a readable file system");
+    }
+
+    /// The storage over the file system.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn storage(&self) -> Result<Arc<dyn Storage>> {
+        let vfs: Arc<dyn Vfs> = Arc::new(self.vfs.clone());
+        if self.kind.backings().is_empty() {
+            return Ok(Arc::new(Directory::open(vfs)?));
+        }
+        let present = vfs.list()?;
+        let backings = self.kind.backings().iter().map(|name| {
+            if present.iter().any(|p| p == name) { vfs.open(name) } else { vfs.create(name) }
+        });
+        let backings: Vec<Arc<dyn File>> = backings.collect::<Result<_>>()?;
+        vfs.sync_names()?;
+        // Small steps, so that a small store grows and shrinks often.
+        let new_id = vfs.draw_id()?;
+        let options = VolumeOptions { new_id, min_growth: 64 << 10, ..VolumeOptions::default() };
+        Ok(Arc::new(Volume::open(backings, options)?))
+    }
+
+    /// Opens the store with jobs interleaved as `seed` decides.
+    ///
+    /// # Errors
+    /// What opening says.
+    pub fn open(&self, options: Options, seed: u64) -> Result<Db> {
+        self.open_with(options, Arc::new(SeededExecutor::new(seed)))
+    }
+
+    /// Opens the store with a executor of choice.
+    ///
+    /// # Errors
+    /// What opening says.
+    pub fn open_with(&self, options: Options, executor: Arc<dyn Executor>) -> Result<Db> {
+        Db::open_storage(self.storage()?, options, executor)
+    }
+}
+
+/// Options so small that a few hundred entries rotate logs, flush, stall and compact, and that tables
+/// have several blocks and partitions.
+#[must_use]
+pub fn tiny() -> Options {
+    Options {
+        memtable_bytes: 2 << 10,
+        wal_file_bytes: 4 << 10,
+        max_total_wal_bytes: 12 << 10,
+        l0_stop_trigger: 6,
+        cache_bytes: 16 << 10,
+        table: TableOptions { block_bytes: 256, partition_bytes: 64, ..TableOptions::default() },
+        policy: small_policies()[0].clone(),
+        ..Options::default()
+    }
+}
+
+/// As [`tiny`], with the small policy that `choice` falls on.
+#[must_use]
+pub fn tiny_with(choice: u64) -> Options {
+    let policies = small_policies();
+    let policy = policies[(choice % policies.len() as u64) as usize].clone();
+    Options { policy, ..tiny() }
+}
+
+/// As [`tiny`], with the small policy that `seed` falls on and whatever else it draws: a table is one
+/// block or dozens, in one partition or one each, cached or not.
+#[must_use]
+pub fn drawn(seed: u64) -> Options {
+    let mut random = Random(seed ^ 0x0971_0425);
+    let mut among = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
+    let table = TableOptions {
+        block_bytes: among(&[1, 64, 200, 500, 4096]) as usize,
+        partition_bytes: among(&[1, 32, 100, 400, 16384]) as usize,
+        filter_bits_per_key: among(&[0, 2, 10, 10]) as f32,
+        compression: if among(&[0, 1]) == 0 { Compression::None } else { Compression::Lz4 },
+    };
+    let (level_base_bytes, target_file_bytes) =
+        (among(&[1 << 10, 2 << 10, 8 << 10]), among(&[1 << 10, 1500, 6 << 10]));
+    let policies = sized_policies(level_base_bytes, target_file_bytes);
+    Options {
+        memtable_bytes: among(&[1 << 10, 2 << 10, 6 << 10]),
+        cache_bytes: among(&[0, 3 << 10, 16 << 10, 1 << 20]),
+        policy: policies[(seed % policies.len() as u64) as usize].clone(),
+        table,
+        ..tiny()
+    }
+}
+
+/// A policy that proposes whatever comes to its mind, for ever: a tree under it is never at rest.
+#[must_use]
+pub fn adversarial(seed: u64) -> PolicyOptions {
+    PolicyOptions::Adversarial(Adversarial { seed })
+}
+
+/// Every policy, so small that a few hundred entries fill several levels.
+#[must_use]
+pub fn small_policies() -> [PolicyOptions; 7] {
+    sized_policies(2 << 10, 1 << 10)
+}
+
+/// Every policy, with a first level and tables of these sizes.
+#[must_use]
+pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> [PolicyOptions; 7] {
+    let size_ratio = 3;
+    [
+        PolicyOptions::Tiered(Tiered { size_ratio: 2, level_base_bytes, target_file_bytes }),
+        PolicyOptions::Leveled(Leveled {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            ..Leveled::default()
+        }),
+        PolicyOptions::Universal(Universal { target_file_bytes, ..Universal::default() }),
+        PolicyOptions::LeveledFull(LeveledFull {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            ..LeveledFull::default()
+        }),
+        PolicyOptions::TieredFull(TieredFull {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            ..TieredFull::default()
+        }),
+        PolicyOptions::LazyLeveled(LazyLeveled {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            ..LazyLeveled::default()
+        }),
+        PolicyOptions::Spooky(Spooky {
+            size_ratio,
+            level_base_bytes,
+            l0_compaction_trigger: 1,
+            levels_below: 1,
+            ..Spooky::default()
+        }),
+    ]
+}
