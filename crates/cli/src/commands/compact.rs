@@ -92,8 +92,9 @@ fn wait(mut job: Waiter, opened: &Opened) -> Result<(), Failure> {
         interrupt::check()?;
         let read = opened.merge.read_bytes.load(Ordering::Relaxed);
         let total = opened.merge.total_bytes.load(Ordering::Relaxed);
-        meter.show(read.saturating_mul(100) / total.max(1), || {
-            format!("merged {} of {}", DecimalBytes(read), DecimalBytes(total))
+        meter.show(read.saturating_mul(100) / total.max(1), || match total {
+            0 => "flushing".to_owned(),
+            _ => format!("merged {} of {}", DecimalBytes(read), DecimalBytes(total)),
         });
         thread::sleep(POLL);
     }

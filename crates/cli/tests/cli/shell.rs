@@ -51,7 +51,7 @@ fn the_first_error_ends_a_script_with_its_exit_code() {
     place.shell(&["--create"], "put a 1\nget b\nput c 3\n").fails(1, &["line 2", "no key \"b\""]);
     let usage = place.shell(&[], "count\nfrobnicate\n");
     assert_eq!((usage.code, &usage.out[..]), (Some(2), &b"1\n"[..]));
-    assert!(usage.err.contains("line 2: unrecognized subcommand"), "{}", usage.err);
+    usage.fails(2, &["line 2: unrecognized subcommand 'frobnicate'", "`help`"]);
     place.shell(&[], "put a 'x").fails(2, &["line 1", "quotes", "put key 'two words'"]);
     place.shell(&[], "put a -").fails(2, &["line 1", "put --hex KEY 2d"]);
     place.shell(&["--read-only"], "put a 2").fails(7, &["line 1", "read"]);

@@ -6,6 +6,7 @@ use crate::commands::{
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::store::{self, Opened};
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 /// A line: a command of `terrane`, without DIR.
@@ -13,7 +14,7 @@ use clap::{Parser, Subcommand};
 #[command(
     multicall = true,
     help_template = "{subcommands}{after-help}",
-    after_help = "\nA value with spaces is quoted: put key 'two words'. `help COMMAND` lists options."
+    after_help = "A value with spaces is quoted: put key 'two words'. `help COMMAND` lists options."
 )]
 pub struct Line {
     #[command(subcommand)]
@@ -64,6 +65,12 @@ pub fn execute(opened: &mut Opened, line: &str) -> Result<Next, Failure> {
     }
     match Line::try_parse_from(words) {
         Ok(line) => line.command.run(opened),
+        Err(error) if error.kind() == ErrorKind::InvalidSubcommand => {
+            let error = error.to_string();
+            let sentence = error.lines().next().and_then(|line| line.strip_prefix("error: "));
+            let sentence = sentence.unwrap_or("unrecognized command");
+            Err(Failure::new(Exit::Usage, format!("{sentence}; `help` lists the commands")))
+        }
         Err(error) if error.use_stderr() => {
             let error = error.to_string();
             let sentence = error.strip_prefix("error: ").unwrap_or(&error).trim_end();
