@@ -1,6 +1,8 @@
 /**
- * A browser for each test, with a profile on disk: a context without one keeps its private files in
- * memory, where a sync does nothing.
+ * A browser with a profile on disk: a context without one keeps its private files in memory, where a
+ * sync does nothing. Each test in Chromium has a browser of its own. Firefox takes seconds to start,
+ * longer than most tests, so all tests share one. There it is the origin that each test has to itself,
+ * and with it storage, locks and channels that no other test sees.
  */
 
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -61,9 +63,11 @@ const launches = {
 export const full = Boolean(process.env["TERRANE_FULL"]);
 
 interface Fixtures {
-  /** The folder of the profile, which outlives the browser. */
+  /** An origin on which nothing is stored yet. */
+  origin: string;
+  /** The folder of the test's own profile, which outlives its browser. */
   profile: string;
-  /** Starts the browser on that profile. */
+  /** Starts a browser on that profile. */
   launch: () => Promise<BrowserContext>;
   context: BrowserContext;
   /** Opens the page that has the package as `window.terrane`. */
@@ -71,6 +75,26 @@ interface Fixtures {
   /** Chromium's debugging protocol, of a page; a test that asks for it is skipped elsewhere. */
   protocol: (page: Page) => Promise<CDPSession>;
 }
+
+interface WorkerFixtures {
+  port: number;
+  /** The browser that tests share. */
+  shared: () => Promise<BrowserContext>;
+}
+
+async function withProfile(use: (profile: string) => Promise<void>): Promise<void> {
+  const profile = mkdtempSync(join(tmpdir(), "terrane-profile-"));
+  await use(profile);
+  rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
+}
+
+function launch(browserName: string, profile: string): Promise<BrowserContext> {
+  if (browserName !== "chromium" && browserName !== "firefox") throw new Error(browserName);
+  const { type, options } = launches[browserName];
+  return type.launchPersistentContext(profile, options);
+}
+
+let origins = 0;
 
 /** A new tab with the package as `window.terrane`. */
 export async function openStorePage(context: BrowserContext, origin: string): Promise<Page> {
@@ -80,33 +104,50 @@ export async function openStorePage(context: BrowserContext, origin: string): Pr
   return page;
 }
 
-export const test = base.extend<Fixtures, { origin: string }>({
-  origin: [
+export const test = base.extend<Fixtures, WorkerFixtures>({
+  port: [
     async ({}, use) => {
-      const { server, origin } = await serve();
-      await use(origin);
+      const { server, port } = await serve();
+      await use(port);
       server.closeAllConnections();
       server.close();
     },
     { scope: "worker" },
   ],
 
-  profile: async ({}, use) => {
-    const profile = mkdtempSync(join(tmpdir(), "terrane-profile-"));
-    await use(profile);
-    rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
+  shared: [
+    ({ browserName }, use) =>
+      withProfile(async (profile) => {
+        let context: Promise<BrowserContext> | undefined;
+        await use(() => (context ??= launch(browserName, profile)));
+        await (await context)?.close();
+      }),
+    { scope: "worker" },
+  ],
+
+  // Browsers resolve every name below localhost to this machine, and trust it.
+  origin: async ({ port }, use) => {
+    origins += 1;
+    await use(`http://test${origins}.localhost:${port}`);
   },
 
-  launch: async ({ browserName, profile }, use) => {
-    if (browserName === "webkit") throw new Error("no WebKit is driven here");
-    const { type, options } = launches[browserName];
-    await use(() => type.launchPersistentContext(profile, options));
-  },
+  profile: ({}, use) => withProfile(use),
 
-  context: async ({ launch }, use) => {
-    const context = await launch();
+  launch: ({ browserName, profile }, use) => use(() => launch(browserName, profile)),
+
+  context: async ({ browserName, launch, shared }, use) => {
+    if (browserName !== "firefox") {
+      const context = await launch();
+      await use(context);
+      await context.close();
+      return;
+    }
+    const context = await shared();
+    const before = new Set(context.pages());
     await use(context);
-    await context.close();
+    await context.unrouteAll();
+    const opened = context.pages().filter((page) => !before.has(page));
+    await Promise.all(opened.map((page) => page.close()));
   },
 
   storePage: async ({ context, origin }, use) => {

@@ -260,7 +260,7 @@ test.describe(() => {
 
 test("a package on another origin starts its worker", async ({ storePage, origin }) => {
   const page = await storePage();
-  const cdn = origin.replace("localhost", "127.0.0.1");
+  const cdn = origin.replace(/[^/]*localhost/, "127.0.0.1");
   const value = await page.evaluate(async (cdn) => {
     const terrane = (await import(`${cdn}/terrane/dist/index.js`)) as typeof window.terrane;
     const db = await terrane.open("cdn");

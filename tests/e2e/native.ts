@@ -6,10 +6,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const program = join(root, "target/debug/terrane");
+const { TERRANE } = process.env;
+const program = TERRANE ?? join(root, "target/debug/terrane");
 
-/** Builds it. */
+/** Builds it, unless `cargo xtask` did and says where. */
 export function buildNative(): void {
+  if (TERRANE !== undefined) return;
   execFileSync("cargo", ["build", "--quiet", "-p", "terrane-cli"], { cwd: root });
 }
 

@@ -3,8 +3,7 @@ import { defineConfig } from "@playwright/test";
 /** Those that use the packed package. */
 const packages = ["packages.spec.ts", "data-set.spec.ts"];
 
-// Every test has a browser of its own with a profile on disk. One at a time: they share a disk, and
-// a store that must wait for it is slow, not wrong.
+// One at a time: they share a disk, and a store that must wait for it is slow, not wrong.
 export default defineConfig({
   projects: [
     { name: "chromium", testMatch: "*.spec.ts", testIgnore: packages },

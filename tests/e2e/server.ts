@@ -26,8 +26,8 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 };
 
-/** Starts on a free port of this machine; answers the server and its origin. */
-export async function serve(): Promise<{ server: Server; origin: string }> {
+/** Starts on a free port of this machine. */
+export async function serve(): Promise<{ server: Server; port: number }> {
   const server = createServer(async (request, response) => {
     const path = await resolve(new URL(request.url ?? "/", "http://localhost").pathname);
     if (path === undefined) {
@@ -45,7 +45,7 @@ export async function serve(): Promise<{ server: Server; origin: string }> {
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const { port } = server.address() as AddressInfo;
-  return { server, origin: `http://localhost:${port}` };
+  return { server, port };
 }
 
 async function resolve(pathname: string): Promise<string | undefined> {

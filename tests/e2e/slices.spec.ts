@@ -47,7 +47,7 @@ test("gets and writes are served during flush, compaction, check", async ({
     return { gets: [flush, compaction, check], runs: level?.runs.length, damage, entries };
   });
   // All at once, there would be none.
-  for (const gets of found.gets) expect(gets).toBeGreaterThan(1);
+  for (const gets of found.gets) expect(gets).toBeGreaterThan(0);
   expect(found.runs).toBe(1);
   expect(found.damage).toEqual([]);
   expect(found.entries).toBeGreaterThan(320);
