@@ -343,7 +343,11 @@ mod tests {
         }
 
         #[test]
-        fn places_are_found_as_in_a_slice(values in prop::collection::btree_set(0u32..2000, 0..400), a in 0u32..2000, b in 0u32..2000) {
+        fn places_are_found_as_in_a_slice(
+            values in prop::collection::btree_set(0u32..2000, 0..400),
+            a in 0u32..2000,
+            b in 0u32..2000,
+        ) {
             let model: Vec<_> = values.into_iter().collect();
             let sequence: Sequence<_> = model.iter().copied().collect();
             check(&sequence, &model)?;

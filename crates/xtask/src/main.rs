@@ -15,6 +15,7 @@ mod rust;
 mod serve;
 mod setup;
 mod test;
+mod tidy;
 mod wasm;
 mod workspace;
 
@@ -50,6 +51,9 @@ enum Command {
         /// Exhaustive and long runs as well (sets TERRANE_FULL=1)
         #[arg(long)]
         full: bool,
+        /// The short round for daily work: lints, unit tests, the model and crash suites, npm's tests
+        #[arg(long, conflicts_with = "full")]
+        quick: bool,
         /// One part alone
         #[arg(long, value_enum)]
         only: Option<test::Part>,
@@ -99,7 +103,14 @@ fn run(command: Command) -> Result<ExitCode> {
     let workspace = Workspace::find();
     match command {
         Command::Demo { port, no_open } => demo::run(&workspace, port, !no_open)?,
-        Command::Test { full, only } => return test::run(&workspace, full, only),
+        Command::Test { full, quick, only } => {
+            let extent = match (full, quick) {
+                (true, _) => test::Extent::Full,
+                (_, true) => test::Extent::Quick,
+                _ => test::Extent::Every,
+            };
+            return test::run(&workspace, extent, only);
+        }
         Command::Wasm { release: _, dev } => {
             let profile = if dev { wasm::Profile::Dev } else { wasm::Profile::Release };
             wasm::build(&workspace, profile)?;

@@ -7,12 +7,13 @@
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
 use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, COMPARISON, E2E, Packages};
 use crate::progress::{self, seconds};
-use crate::rust::{CLIPPY, RUSTFMT, WasmTarget};
+use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup::{self, Need};
 use crate::workspace::Workspace;
-use crate::{demo, wasm};
+use crate::{demo, tidy, wasm};
 use anyhow::Result;
 use clap::ValueEnum;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -27,34 +28,55 @@ pub enum Part {
     Lint,
 }
 
+/// How much is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// What tells of most mistakes in a few minutes
+    Quick,
+    /// Every step
+    Every,
+    /// Every step, with the exhaustive and long tests
+    Full,
+}
+
 struct Step {
     name: &'static str,
     part: Part,
     /// The step without which this one makes no sense.
     after: Option<&'static str>,
-    /// Answers the output in which tests are counted.
+    /// Whether it belongs to the short round of daily work.
+    quick: bool,
+    /// Returns the output in which tests are counted.
     run: fn(&Run) -> Result<String>,
 }
 
 const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -> Step {
-    Step { name, part, after: None, run }
+    Step { name, part, after: None, quick: false, run }
 }
 
-const STEPS: [Step; 14] = [
-    step("format", Part::Lint, format),
-    step("clippy", Part::Lint, clippy),
+const fn quick(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -> Step {
+    Step { quick: true, ..step(name, part, run) }
+}
+
+const STEPS: [Step; 18] = [
+    quick("tidy", Part::Lint, tidy),
+    quick("format", Part::Lint, format),
+    quick("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
-    step("Rust tests", Part::Rust, rust_tests),
+    quick("Rust tests", Part::Rust, rust_tests),
     step("interleavings", Part::Rust, interleavings),
-    step(BUILD, Part::Browser, wasm_build),
+    quick(BUILD, Part::Browser, wasm_build),
     step("simulator", Part::Browser, simulator_tests),
-    Step { after: Some(BUILD), ..step("npm package", Part::Browser, package_tests) },
+    Step { after: Some(BUILD), ..quick("npm package", Part::Browser, package_tests) },
     Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
     Step { after: Some(BUILD), ..step("packed package", Part::Browser, packed_package) },
     Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, chromium_tests) },
     Step { after: Some(DEMO), ..step("tests in Firefox", Part::Browser, firefox_tests) },
     Step { after: Some(BUILD), ..step("browser comparison", Part::Browser, comparison_build) },
+    Step { after: Some(BUILD), ..step("publishing", Part::Browser, publishing) },
     step("documentation", Part::Lint, documentation),
+    step("dependencies", Part::Lint, dependencies),
+    step("oldest compiler", Part::Lint, oldest_compiler),
 ];
 const BUILD: &str = "browser build";
 const DEMO: &str = "demo build";
@@ -62,10 +84,14 @@ const DEMO: &str = "demo build";
 /// The features under which tests can inject faults.
 const TESTING: [&str; 2] = ["--features", "terrane/testing"];
 
+/// The tests of the crates themselves, and of those that cross crates the ones that find most.
+const QUICK_TESTS: [&str; 8] =
+    ["--lib", "--bins", "--test", "model", "--test", "crash", "--test", "rules"];
+
 /// What the steps share.
 struct Run<'a> {
     workspace: &'a Workspace,
-    full: bool,
+    extent: Extent,
 }
 
 #[derive(PartialEq)]
@@ -79,10 +105,12 @@ enum Outcome {
 ///
 /// # Errors
 /// None at present: a step that fails is counted and shown.
-pub fn run(workspace: &Workspace, full: bool, only: Option<Part>) -> Result<ExitCode> {
-    let run = Run { workspace, full };
-    let steps: Vec<&Step> =
-        STEPS.iter().filter(|step| only.is_none_or(|part| part == step.part)).collect();
+pub fn run(workspace: &Workspace, extent: Extent, only: Option<Part>) -> Result<ExitCode> {
+    let run = Run { workspace, extent };
+    let wanted = |step: &&Step| {
+        only.is_none_or(|part| part == step.part) && (step.quick || extent != Extent::Quick)
+    };
+    let steps: Vec<&Step> = STEPS.iter().filter(wanted).collect();
     let mut results: Vec<(&str, Outcome, Duration)> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("[{}/{}] {}", index + 1, steps.len(), step.name);
@@ -150,10 +178,14 @@ impl Run<'_> {
     /// Installs `needs`, then runs one command.
     fn with(&self, needs: &[&dyn Need], label: &str, mut command: Command) -> Result<String> {
         setup::ensure(self.workspace, needs)?;
-        if self.full {
+        if self.extent == Extent::Full {
             command.env("TERRANE_FULL", "1");
         }
         progress::run(label, command)
+    }
+
+    fn is_quick(&self) -> bool {
+        self.extent == Extent::Quick
     }
 
     fn npm(&self, package: Packages, arguments: &[&str]) -> Result<String> {
@@ -161,6 +193,11 @@ impl Run<'_> {
         let command = self.workspace.npm(package.folder, arguments);
         self.with(&[&node::Node, &node::Npm, &package], &label, command)
     }
+}
+
+fn tidy(run: &Run) -> Result<String> {
+    println!("  {} files", tidy::check(run.workspace)?);
+    Ok(String::new())
 }
 
 fn format(run: &Run) -> Result<String> {
@@ -172,7 +209,10 @@ fn format(run: &Run) -> Result<String> {
 fn clippy(run: &Run) -> Result<String> {
     let mut tested = run.workspace.cargo(&["clippy", "--workspace", "--all-targets"]);
     tested.args(TESTING).args(["--", "-D", "warnings"]);
-    run.with(&[&CLIPPY], "cargo clippy --workspace --all-targets", tested)?;
+    let output = run.with(&[&CLIPPY], "cargo clippy --workspace --all-targets", tested)?;
+    if run.is_quick() {
+        return Ok(output);
+    }
     let product = ["clippy", "-p", "terrane", "-p", "terrane-cli", "--", "-D", "warnings"];
     run.with(&[&CLIPPY], "cargo clippy, product features", run.workspace.cargo(&product))
 }
@@ -190,10 +230,35 @@ fn documentation(run: &Run) -> Result<String> {
     run.with(&[], "cargo doc --workspace --no-deps", command)
 }
 
+/// Licences, sources and banned crates, as `deny.toml` says.
+fn dependencies(run: &Run) -> Result<String> {
+    let mut command = run.workspace.command("cargo-deny");
+    command.args(["--all-features", "--locked", "check", "licenses", "bans", "sources"]);
+    run.with(&[&CargoDeny], "cargo deny check", command)
+}
+
+/// The build with the oldest compiler that the manifests allow. Where that is the one in use, all
+/// other steps are this check.
+fn oldest_compiler(run: &Run) -> Result<String> {
+    const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
+    let version = run.workspace.version("rustc", &[]).unwrap_or_default();
+    if version.starts_with(&format!("{OLDEST}.")) {
+        println!("  all steps ran with it: {version}");
+        return Ok(String::new());
+    }
+    let toolchain = format!("+{OLDEST}");
+    let mut command = run.workspace.cargo(&[&toolchain, "check", "--workspace", "--locked"]);
+    command.env("CARGO_TARGET_DIR", run.workspace.path("target/oldest"));
+    run.with(&[&Toolchain(OLDEST)], &format!("cargo {toolchain} check --workspace"), command)
+}
+
 fn rust_tests(run: &Run) -> Result<String> {
     // One failing crate must not hide the others.
     let mut command = run.workspace.cargo(&["test", "--workspace", "--no-fail-fast"]);
     command.args(TESTING);
+    if run.is_quick() {
+        command.args(QUICK_TESTS);
+    }
     run.with(&[], "cargo test --workspace", command)
 }
 
@@ -213,19 +278,27 @@ fn interleavings(run: &Run) -> Result<String> {
 }
 
 fn wasm_build(run: &Run) -> Result<String> {
-    wasm::build(run.workspace, wasm::Profile::Release)?;
+    let profile = if run.is_quick() { wasm::Profile::Dev } else { wasm::Profile::Release };
+    wasm::build(run.workspace, profile)?;
     Ok(String::new())
 }
 
 /// The simulator's module against the command.
 fn simulator_tests(run: &Run) -> Result<String> {
     let module = wasm::simulator(run.workspace, wasm::Profile::Release)?;
-    let cli = run.workspace.cargo(&["build", "--package", "terrane-cli"]);
-    run.with(&[], "cargo build -p terrane-cli", cli)?;
     let mut command = run.workspace.command("node");
     command.args(["--test", "crates/sim-wasm/test/agreement.test.js"]);
-    command.env("MODULE", module).env("TERRANE", run.workspace.path("target/debug/terrane"));
+    command.env("MODULE", module).env("TERRANE", command_line(run)?);
     run.with(&[], "node --test in crates/sim-wasm", command)
+}
+
+/// The command, of the same build as for the Rust tests: another choice of packages would be another
+/// choice of features, and so another build of the engine.
+fn command_line(run: &Run) -> Result<PathBuf> {
+    let mut command = run.workspace.cargo(&["build", "--workspace", "--bin", "terrane"]);
+    command.args(["--profile", "test"]).args(TESTING);
+    run.with(&[], "cargo build --bin terrane", command)?;
+    Ok(run.workspace.path("target/debug/terrane"))
 }
 
 fn package_tests(run: &Run) -> Result<String> {
@@ -241,6 +314,13 @@ fn demo_build(run: &Run) -> Result<String> {
 fn comparison_build(run: &Run) -> Result<String> {
     run.npm(COMPARISON, &["run", "check"])?;
     run.npm(COMPARISON, &["run", "build"])
+}
+
+/// What the registries would be sent, and whether they would take it.
+fn publishing(run: &Run) -> Result<String> {
+    let arguments = ["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"];
+    run.with(&[], "cargo publish --dry-run", run.workspace.cargo(&arguments))?;
+    run.npm(BINDINGS, &["publish", "--dry-run"])
 }
 
 /// The tarball in projects of its users.
@@ -264,12 +344,13 @@ fn browser_tests(run: &Run, browser: &Browser, script: &str) -> Result<String> {
     setup::ensure(run.workspace, &[&node::Node, &node::Npm, &E2E, browser])?;
     let mut command = run.workspace.npm(E2E.folder, &["run", script]);
     command.env(browser.variable, browser.executable(run.workspace)?);
+    command.env("TERRANE", command_line(run)?);
     run.with(&[], &format!("npm run {script} in tests/e2e"), command)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Outcome, Part, Run, STEPS, Step, step, tests_in};
+    use super::{Duration, Extent, Outcome, Part, Run, STEPS, Step, step, tests_in};
     use crate::workspace::Workspace;
 
     #[test]
@@ -284,7 +365,7 @@ mod tests {
     #[test]
     fn a_step_whose_ground_failed_is_not_run() {
         let workspace = Workspace::find();
-        let run = Run { workspace: &workspace, full: false };
+        let run = Run { workspace: &workspace, extent: Extent::Every };
         let dependent = Step {
             after: Some("ground"),
             ..step("dependent", Part::Lint, |_| Ok("# pass 2".to_owned()))

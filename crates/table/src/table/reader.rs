@@ -51,7 +51,8 @@ impl Table {
     /// verified as they are read.
     ///
     /// # Errors
-    /// [`Error::Corrupt`](crate::error::Error::Corrupt) where the file is not that table or is damaged, [`Error::NewerFormat`](crate::error::Error::NewerFormat)
+    /// [`Error::Corrupt`](crate::error::Error::Corrupt) where the file is not that table or is
+    /// damaged, [`Error::NewerFormat`](crate::error::Error::NewerFormat)
     /// where a later release wrote it, and a failing file system.
     pub fn open(&self) -> Result<()> {
         self.with_opened(|_| Ok(()))

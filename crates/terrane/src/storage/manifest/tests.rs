@@ -293,7 +293,10 @@ fn a_full_region_refuses_the_record_and_check_finds_a_lost_last_one() {
 #[test]
 fn scanning_noise_never_panics() {
     use proptest::prelude::*;
-    proptest!(|(noise in prop::collection::vec(any::<u8>(), 0..3000), flips in prop::collection::vec((0usize..4096, any::<u8>()), 0..9))| {
+    proptest!(|(
+        noise in prop::collection::vec(any::<u8>(), 0..3000),
+        flips in prop::collection::vec((0usize..4096, any::<u8>()), 0..9),
+    )| {
         let (mut bytes, at) = lay_out([&[0; 60][..]], 4 * SLOT, ID, FIFTH, "noise").unwrap();
         bytes[at as usize..][..noise.len()].copy_from_slice(&noise);
         for (at, to) in flips {
