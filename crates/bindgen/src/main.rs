@@ -23,6 +23,7 @@ fn main() -> Result<()> {
         .typescript(true)
         .debug(dev)
         .demangle(dev)
+        .omit_default_module_path(false)
         .web(true)?;
     bindgen.generate(folder)
 }

@@ -263,14 +263,17 @@ fn rust_tests(run: &Run) -> Result<String> {
 }
 
 /// The tests that try interleavings, each over a model of threads that takes the place of the real
-/// ones in the whole build. Not optimised: the builds take longer than the tests.
+/// ones in the whole build. Not optimised: the builds take longer than the tests. With the target
+/// named, macros and build scripts are not built again for each model.
 fn interleavings(run: &Run) -> Result<String> {
+    let mut rustc = run.workspace.command("rustc");
+    let host = rustc.args(["--print", "host-tuple"]).output()?.stdout;
+    let host = String::from_utf8(host)?;
     let mut output = String::new();
     for (model, test) in [("loom", "concurrency_memtable"), ("shuttle", "concurrency")] {
         let mut command =
             run.workspace.cargo(&["test", "--package", "terrane-tests", "--test", test]);
-        command.env("RUSTFLAGS", format!("--cfg {model}"));
-        command.env("CARGO_TARGET_DIR", run.workspace.path("target").join(model));
+        command.args(["--target", host.trim()]).env("RUSTFLAGS", format!("--cfg {model}"));
         command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0").env("CARGO_PROFILE_TEST_DEBUG", "false");
         output += &run.with(&[], &format!("cargo test --test {test} under {model}"), command)?;
     }

@@ -147,8 +147,8 @@ pub fn simulator(workspace: &Workspace, profile: Profile) -> Result<PathBuf> {
 impl Module {
     fn bring_up_to_date(&self, workspace: &Workspace, profile: Profile) -> Result<()> {
         let (package, name) = (self.package, self.profile(profile));
-        let mut build = cargo(workspace, &["build", "--package", package, "--lib", "--profile"]);
-        build.arg(name);
+        let arguments = ["build", "--package", package, "--lib", "--profile", name];
+        let build = cargo(workspace, &arguments);
         progress::run(&format!("cargo build -p {package} ({name})"), build)?;
 
         let folder = if name == "dev" { "debug" } else { name };
