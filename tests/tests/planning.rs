@@ -111,7 +111,12 @@ fn a_level_that_was_added_is_there_after_a_restart() {
     fill(&db, 0, 1000);
     db.flush().unwrap();
     db.wait_until_idle().unwrap();
-    let added = |event: &Event| matches!(event, Event::LevelChanged { change: LevelChange::Add(level), .. } if *level > 0);
+    let added = |event: &Event| {
+        let Event::LevelChanged { change: LevelChange::Add(level), .. } = event else {
+            return false;
+        };
+        *level > 0
+    };
     assert!(events.lock().unwrap().iter().any(added));
     let bytes = |db: &Db| {
         let stats = db.stats().unwrap().keyspaces.remove(0);
