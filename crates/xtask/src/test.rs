@@ -264,7 +264,7 @@ fn rust_tests(run: &Run) -> Result<String> {
 
 /// The tests that try interleavings, each over a model of threads that takes the place of the real
 /// ones in the whole build. Not optimised: the builds take longer than the tests. With the target
-/// named, macros and build scripts are not built again for each model.
+/// named, macros and build scripts are built once for both.
 fn interleavings(run: &Run) -> Result<String> {
     let mut rustc = run.workspace.command("rustc");
     let host = rustc.args(["--print", "host-tuple"]).output()?.stdout;
@@ -274,7 +274,7 @@ fn interleavings(run: &Run) -> Result<String> {
         let mut command =
             run.workspace.cargo(&["test", "--package", "terrane-tests", "--test", test]);
         command.args(["--target", host.trim()]).env("RUSTFLAGS", format!("--cfg {model}"));
-        command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0").env("CARGO_PROFILE_TEST_DEBUG", "false");
+        command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0");
         output += &run.with(&[], &format!("cargo test --test {test} under {model}"), command)?;
     }
     Ok(output)
@@ -295,12 +295,12 @@ fn simulator_tests(run: &Run) -> Result<String> {
     run.with(&[], "node --test in crates/sim-wasm", command)
 }
 
-/// The command, of the same build as for the Rust tests: another choice of packages would be another
-/// choice of features, and so another build of the engine.
+/// The command, as the Rust tests built it for its own tests: built by itself, it would have other
+/// features of its dependencies, and so need another build of the engine.
 fn command_line(run: &Run) -> Result<PathBuf> {
-    let mut command = run.workspace.cargo(&["build", "--workspace", "--bin", "terrane"]);
-    command.args(["--profile", "test"]).args(TESTING);
-    run.with(&[], "cargo build --bin terrane", command)?;
+    let mut command = run.workspace.cargo(&["test", "--workspace", "--no-run", "--test", "cli"]);
+    command.args(TESTING);
+    run.with(&[], "cargo test --no-run --test cli", command)?;
     Ok(run.workspace.path("target/debug/terrane"))
 }
 
