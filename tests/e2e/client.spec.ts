@@ -3,13 +3,11 @@
 import type { Event } from "../../bindings-js/dist/client/index.js";
 import { expect, test } from "./fixtures.ts";
 
-test("a batch over keyspaces survives a reload, as do their policies", async ({
-  storePage,
-}) => {
+test("a batch over keyspaces survives a reload, as do their policies", async ({ storePage }) => {
   const page = await storePage();
   await page.evaluate(async () => {
     const db = await window.terrane.open("spaces", { policy: "tiered" });
-    const users = db.keyspace("users", { policy: { policy: "universal", "run-trigger": 6 } });
+    const users = db.keyspace("users", { policy: { policy: "universal", runTrigger: 6 } });
     await db.batch([
       { type: "put", key: "k", value: "default" },
       { type: "put", key: "k", value: "user", keyspace: users },
@@ -52,7 +50,7 @@ test("a batch over keyspaces survives a reload, as do their policies", async ({
   expect(found.keys).toEqual(["k"]);
   expect(found.policies).toEqual([
     "tiered",
-    expect.objectContaining({ policy: "universal", "run-trigger": 6 }),
+    expect.objectContaining({ policy: "universal", runTrigger: 6 }),
     "leveled",
   ]);
   expect(found.names).toEqual(["default", "users"]);
@@ -65,9 +63,7 @@ test("a batch over keyspaces survives a reload, as do their policies", async ({
   expect(found.again).toBeUndefined();
 });
 
-test("a snapshot shows all keyspaces despite later writes", async ({
-  storePage,
-}) => {
+test("a snapshot shows all keyspaces despite later writes", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const db = await window.terrane.open("pictures");
@@ -110,9 +106,7 @@ test("a forgotten snapshot is reported and released", async ({ protocol, storePa
   expect(await page.evaluate("found")).toBe("snapshot-forgotten");
 });
 
-test("suspension keeps keyspaces and listeners, not snapshots", async ({
-  storePage,
-}) => {
+test("suspension keeps keyspaces and listeners, not snapshots", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const db = await window.terrane.open("aside");
@@ -135,9 +129,7 @@ test("suspension keeps keyspaces and listeners, not snapshots", async ({
   expect(found.lost?.code).toBe("closed");
 });
 
-test("events report the engine's work, and levels show it", async ({
-  storePage,
-}) => {
+test("events report the engine's work, and levels show it", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const policy = { policy: "leveled", baseBytes: 65536, tableBytes: 65536 } as const;

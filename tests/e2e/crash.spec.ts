@@ -74,10 +74,7 @@ async function startLoad(page: Page, next: number): Promise<void> {
   );
 }
 
-test("interrupted loads leave a prefix of whole batches", async ({
-  context,
-  storePage,
-}) => {
+test("interrupted loads leave a prefix of whole batches", async ({ context, storePage }) => {
   let synced = -1;
   await context.exposeFunction("synced", (batch: number) => {
     synced = Math.max(synced, batch);

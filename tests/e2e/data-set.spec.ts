@@ -115,10 +115,7 @@ async function openPage(page: Page, origin: string, store: string): Promise<void
 
 const equal = { forward: names.length, backward: 0, wrong: 0 };
 
-test("data survives a round trip through native programs", async ({
-  context,
-  origin,
-}) => {
+test("data survives a round trip through native programs", async ({ context, origin }) => {
   const page = await context.newPage();
   await openPage(page, origin, "names");
   await test.step("load", () => page.evaluate(() => tools.load(0)));
@@ -173,10 +170,7 @@ async function kill(context: BrowserContext, page: Page): Promise<void> {
   await page.close();
 }
 
-test("killed tabs leave a prefix of whole batches", async ({
-  context,
-  origin,
-}) => {
+test("killed tabs leave a prefix of whole batches", async ({ context, origin }) => {
   let loaded = 0;
   for (const part of [0.02, 0.25, 0.45, 0.7, 0.95]) {
     await test.step(`kill at ${100 * part} %`, async () => {

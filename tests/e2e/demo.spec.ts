@@ -91,10 +91,7 @@ test("300,000 package names are found, also after a reload", async ({
   expect(mismatch).toBeUndefined();
 });
 
-test("a reload interrupts a load, which can be repeated", async ({
-  context,
-  origin,
-}) => {
+test("a reload interrupts a load, which can be repeated", async ({ context, origin }) => {
   const names = packageNames(200_000);
   const path = file("cut.txt", names.join("\n"));
   const page = await context.newPage();
@@ -179,10 +176,7 @@ test("the tree shows every table, during a load and after a reload", async ({
   expect(drawn).toEqual(tables.sort());
 });
 
-test("a read's trace is described and shown in the tree", async ({
-  context,
-  origin,
-}) => {
+test("a read's trace is described and shown in the tree", async ({ context, origin }) => {
   const page = await context.newPage();
   await openDemo(page, origin);
   await loadWeather(page);
@@ -207,10 +201,7 @@ test("a read's trace is described and shown in the tree", async ({
   await expect(page.locator("#tree [data-visit=found]")).toHaveCount(1);
 });
 
-test("a changed policy and its parameters survive a reload", async ({
-  context,
-  origin,
-}) => {
+test("a changed policy and its parameters survive a reload", async ({ context, origin }) => {
   const page = await context.newPage();
   await openDemo(page, origin);
   const now = page.locator("#policy-now");
@@ -232,10 +223,7 @@ test("a changed policy and its parameters survive a reload", async ({
   await expect(page.getByLabel("size ratio")).toHaveValue("3");
 });
 
-test("tables work by keyboard, and small screens do not overflow", async ({
-  context,
-  origin,
-}) => {
+test("tables work by keyboard, and small screens do not overflow", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 320, height: 640 });
   await openDemo(page, origin);
@@ -312,10 +300,7 @@ test("a file that is not text is rejected, and the page continues", async ({ con
   await expect(page.locator("#keys")).toHaveText("2");
 });
 
-test("a second tab says who has the store and can take over", async ({
-  context,
-  origin,
-}) => {
+test("a second tab says who has the store and can take over", async ({ context, origin }) => {
   const first = await context.newPage();
   await openDemo(first, origin);
   const second = await context.newPage();

@@ -129,9 +129,7 @@ test("a check reports damage, and no read returns it", async ({ storePage }) => 
   expect(result.read).toBeLessThan(20_000);
 });
 
-test("a module that cannot be loaded fails the opening", async ({
-  storePage,
-}) => {
+test("a module that cannot be loaded fails the opening", async ({ storePage }) => {
   const page = await storePage();
   const failures = await page.evaluate(async () => {
     const { open } = window.terrane;
@@ -184,9 +182,7 @@ async function meet(page: Page, name: string, fault: string) {
   );
 }
 
-test("a trap fails every call and releases the store", async ({
-  storePage,
-}) => {
+test("a trap fails every call and releases the store", async ({ storePage }) => {
   const found = await meet(
     await storePage(),
     "trap",
@@ -223,9 +219,7 @@ for (const [what, answer, code] of [
   });
 }
 
-test("without OPFS opening fails; there is no fallback", async ({
-  storePage,
-}) => {
+test("without OPFS opening fails; there is no fallback", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const worker = () => {

@@ -105,9 +105,7 @@ async function fill(page: Page): Promise<void> {
   });
 }
 
-test("suspension syncs, aborts an export, and leaves nothing", async ({
-  storePage,
-}) => {
+test("suspension syncs, aborts an export, and leaves nothing", async ({ storePage }) => {
   const [first, second] = [await storePage(), await storePage()];
   await fill(first);
   await first.evaluate(() => {

@@ -19,9 +19,7 @@ async function fill(page: Page, name: string): Promise<void> {
   }, name);
 }
 
-test("gets and writes are served during flush, compaction, check", async ({
-  storePage,
-}) => {
+test("gets and writes are served during flush, compaction, check", async ({ storePage }) => {
   const page = await storePage();
   await fill(page, "busy");
   const found = await page.evaluate(async () => {
@@ -53,9 +51,7 @@ test("gets and writes are served during flush, compaction, check", async ({
   expect(found.entries).toBeGreaterThan(320);
 });
 
-test("a close waits for earlier calls; a signal stops no work", async ({
-  storePage,
-}) => {
+test("a close waits for earlier calls; a signal stops no work", async ({ storePage }) => {
   const page = await storePage();
   await fill(page, "closing");
   const found = await page.evaluate(async () => {
@@ -79,9 +75,7 @@ test("a close waits for earlier calls; a signal stops no work", async ({
   expect([found.value, found.damage]).toEqual(["w", []]);
 });
 
-test("a trap between steps fails the call, releases the store", async ({
-  storePage,
-}) => {
+test("a trap between steps fails the call, releases the store", async ({ storePage }) => {
   const page = await storePage();
   await fill(page, "trap");
   const found = await page.evaluate(async () => {
@@ -129,9 +123,7 @@ async function exported(page: Page): Promise<void> {
   });
 }
 
-test("an import aborted at its end leaves nothing", async ({
-  storePage,
-}) => {
+test("an import aborted at its end leaves nothing", async ({ storePage }) => {
   const page = await storePage();
   await exported(page);
   const found = await page.evaluate(async () => {

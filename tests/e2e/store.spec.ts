@@ -95,10 +95,7 @@ test("an iteration shows the store as it was at its call", async ({ storePage })
   expect(keys).toEqual(Array.from({ length: 3000 }, (_, i) => `${i}`.padStart(5, "0")));
 });
 
-test("a second tab learns who holds the store, then gets it", async ({
-  storePage,
-  origin,
-}) => {
+test("a second tab learns who holds the store, then gets it", async ({ storePage, origin }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(() => window.terrane.open("single"));
   const refused = await second.evaluate(() =>
@@ -115,9 +112,7 @@ test("a second tab learns who holds the store, then gets it", async ({
   expect(then).toBeUndefined();
 });
 
-test("a suspended page releases its store and reopens it", async ({
-  storePage,
-}) => {
+test("a suspended page releases its store and reopens it", async ({ storePage }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(async () => {
     const db = await window.terrane.open("aside");
@@ -147,11 +142,7 @@ test("a suspended page releases its store and reopens it", async ({
   expect(all).toEqual(["1", "2", "3"]);
 });
 
-test("a store works after navigating away and back", async ({
-  browserName,
-  storePage,
-  origin,
-}) => {
+test("a store works after navigating away and back", async ({ browserName, storePage, origin }) => {
   test.skip(browserName === "firefox", "it puts no page with a lock in its back/forward cache");
   const page = await storePage();
   await page.evaluate(async () => {
@@ -191,9 +182,7 @@ test("only a closed store can be destroyed", async ({ storePage }) => {
   expect(result.value).toBeUndefined();
 });
 
-test("invalid arguments are named, and the call has no effect", async ({
-  storePage,
-}) => {
+test("invalid arguments are named, and the call has no effect", async ({ storePage }) => {
   const page = await storePage();
   const result = await page.evaluate(async () => {
     const { destroy, open, MAX_KEY_BYTES, MAX_VALUE_BYTES } = window.terrane;

@@ -30,9 +30,7 @@ async function inWorker<T>(
   }, body.toString()) as Promise<T>;
 }
 
-test("a page reads a worker's synced writes after it ended", async ({
-  storePage,
-}) => {
+test("a page reads a worker's synced writes after it ended", async ({ storePage }) => {
   const page = await storePage();
   await inWorker(page, async ({ open }) => {
     const db = await open("sync");
@@ -102,9 +100,7 @@ test("a worker exports, imports, copies and destroys stores", async ({ storePage
   });
 });
 
-test("a trap in your own worker fails every call; others work", async ({
-  storePage,
-}) => {
+test("a trap in your own worker fails every call; others work", async ({ storePage }) => {
   const page = await storePage();
   const found = await inWorker(page, async ({ open }) => {
     const { Instance } = WebAssembly;
@@ -136,11 +132,7 @@ test("a trap in your own worker fails every call; others work", async ({
   expect(value).toBe("v");
 });
 
-test("a store closes when its storage was cleared", async ({
-  origin,
-  protocol,
-  storePage,
-}) => {
+test("a store closes when its storage was cleared", async ({ origin, protocol, storePage }) => {
   const page = await storePage();
   const opened = page.waitForEvent("console", (message) => message.text() === "opened");
   const running = inWorker(page, async ({ open }) => {
