@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeEach, test } from "node:test";
-import { locks, mute, settle, sound, Stub, workers } from "./page.js";
+import { locks, mute, settle, emptyStore, Stub, workers } from "./page.js";
 const { importStore, open } = await import("../dist/index.js");
 
 setFlagsFromString("--expose-gc");
@@ -29,7 +29,7 @@ test("a worker that cannot be started fails with a typed error", async () => {
 
 test("an invalid module is rejected before a worker starts", async () => {
   for (const wasm of [7, null, {}, () => undefined, "http://"]) {
-    const { started, worker } = workers(sound);
+    const { started, worker } = workers(emptyStore);
     await assert.rejects(open("no-module", { worker, wasm }), { code: "invalid-argument" });
     assert.equal(started.length, 0);
   }
@@ -37,14 +37,14 @@ test("an invalid module is rejected before a worker starts", async () => {
 
 test("arguments that cannot be cloned fail only their call", async () => {
   const { started, worker } = workers(({ op }) =>
-    op === "endImport" ? { value: null } : sound({ op }),
+    op === "endImport" ? { value: null } : emptyStore({ op }),
   );
   const view = new Uint8Array([1]);
   structuredClone(view.buffer, { transfer: [view.buffer] });
   const source = new ReadableStream({
     start: (controller) => controller.enqueue(view),
   });
-  class Refusing extends Stub {
+  class Failing extends Stub {
     postMessage(requests, transfer) {
       if (requests.some(({ op }) => op === "importBytes"))
         throw new DOMException("no", "DataCloneError");
@@ -52,7 +52,7 @@ test("arguments that cannot be cloned fail only their call", async () => {
     }
   }
   const failing = () => {
-    const stub = new Refusing(worker().reply);
+    const stub = new Failing(worker().reply);
     started.push(stub);
     return stub;
   };
@@ -64,7 +64,7 @@ test("arguments that cannot be cloned fail only their call", async () => {
 
 test("a store opens in a browser that cannot query its locks", async () => {
   locks.query = () => Promise.reject(new DOMException("not now", "InvalidStateError"));
-  const { worker } = workers(sound);
+  const { worker } = workers(emptyStore);
   const db = await open("no-query", { worker });
   await settle();
   assert.equal(await db.get("k"), undefined);
@@ -72,7 +72,7 @@ test("a store opens in a browser that cannot query its locks", async () => {
 });
 
 test("bytes and blobs of another realm are accepted", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("realms", { worker });
   const bytes = runInNewContext("new Uint8Array([1, 2])");
   await db.put(bytes, bytes);
@@ -84,7 +84,7 @@ test("bytes and blobs of another realm are accepted", async () => {
 });
 
 test("an iteration starts at its call and ends at an early return", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("moment", { worker });
   const walk = db.entries();
   void db.put("k", "v");
@@ -98,7 +98,7 @@ test("an iteration starts at its call and ends at an early return", async () => 
 });
 
 test("a forgotten iteration ends", { timeout: 20_000 }, async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("forgotten", { worker });
   db.values();
   const collect = setInterval(gc, 10);
@@ -108,7 +108,7 @@ test("a forgotten iteration ends", { timeout: 20_000 }, async () => {
 });
 
 test("a slow listener learns how many events it missed", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("slow", { worker });
   const events = db.events();
   await settle();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { busy, die, document, dispatch, locks, mute, settle, sound, workers } from "./page.js";
+import { busy, die, document, dispatch, locks, mute, settle, emptyStore, workers } from "./page.js";
 const { BusyError, ClosedError, EngineError, open } = await import("../dist/index.js");
 
 beforeEach(() => {
@@ -23,7 +23,7 @@ async function fate(promise) {
 }
 
 test("suspended while opening, a page opens again on resume", async () => {
-  const { started, worker } = workers(mute, sound);
+  const { started, worker } = workers(mute, emptyStore);
   const opening = open("hidden-opening", { worker });
   await settle();
   dispatch("pagehide");
@@ -36,7 +36,7 @@ test("suspended while opening, a page opens again on resume", async () => {
 });
 
 test("suspended while reopening, a page releases again", async () => {
-  const { started, worker } = workers(sound, mute, sound);
+  const { started, worker } = workers(emptyStore, mute, emptyStore);
   const db = await open("hidden-twice", { worker });
   dispatch("pagehide");
   await settle();
@@ -52,7 +52,7 @@ test("suspended while reopening, a page releases again", async () => {
 });
 
 test("a frozen page releases the store until it resumes", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("frozen", { worker });
   void db.put("k", "v");
   dispatch("freeze", document);
@@ -68,7 +68,7 @@ test("a frozen page releases the store until it resumes", async () => {
 });
 
 test("a store in memory survives suspending the page", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("memory", { storage: "memory", worker });
   dispatch("pagehide");
   dispatch("pageshow");
@@ -78,8 +78,8 @@ test("a store in memory survives suspending the page", async () => {
 });
 
 test("a worker that died during suspension fails only its calls", async () => {
-  const dying = (request) => (request.op === "open" ? sound(request) : undefined);
-  const { started, worker } = workers(dying, sound);
+  const dying = (request) => (request.op === "open" ? emptyStore(request) : undefined);
+  const { started, worker } = workers(dying, emptyStore);
   const db = await open("died", { worker });
   const lost = db.put("k", "v");
   lost.catch(() => undefined);
@@ -92,7 +92,7 @@ test("a worker that died during suspension fails only its calls", async () => {
 });
 
 test("a store that another page took is busy until released", async () => {
-  const { started, worker } = workers(sound, busy, busy, sound);
+  const { started, worker } = workers(emptyStore, busy, busy, emptyStore);
   const db = await open("taken", { worker });
   const events = db.events();
   dispatch("pagehide");
@@ -108,7 +108,7 @@ test("a store that another page took is busy until released", async () => {
 });
 
 test("a store that cannot be reopened can be closed", async () => {
-  const { worker } = workers(sound, busy);
+  const { worker } = workers(emptyStore, busy);
   const db = await open("closed-aside", { worker });
   dispatch("pagehide");
   await settle();
@@ -119,7 +119,7 @@ test("a store that cannot be reopened can be closed", async () => {
 });
 
 test("reopening ignores the first opening's creation options", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const options = { worker, errorIfExists: true, policy: "tiered" };
   const db = await open("as-it-is", options);
   dispatch("pagehide");
@@ -137,7 +137,7 @@ test("reopening ignores the first opening's creation options", async () => {
 });
 
 test("a keyspace is restored by id, not by name", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("ids", { worker });
   await db.keyspace("users").get("k");
   dispatch("pagehide");
@@ -153,7 +153,7 @@ test("a keyspace is restored by id, not by name", async () => {
 });
 
 test("hiding the page syncs a store that is open", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const opening = open("concealed", { worker });
   document.visibilityState = "hidden";
   dispatch("visibilitychange", document);
@@ -166,7 +166,7 @@ test("hiding the page syncs a store that is open", async () => {
 });
 
 test("concurrent closes succeed, and one during pagehide", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("closes", { worker });
   assert.deepEqual(await Promise.all([db.close(), db.close()]), [undefined, undefined]);
   assert.deepEqual(started[0].operations, ["open", "close"]);
@@ -177,7 +177,7 @@ test("concurrent closes succeed, and one during pagehide", async () => {
 });
 
 test("openings of one page share a worker until the last close", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const [one, two] = await Promise.all([open("shared", { worker }), open("shared", { worker })]);
   assert.equal(started.length, 1);
   const snapshot = one.snapshot();
@@ -202,7 +202,7 @@ test("openings of one page share a worker until the last close", async () => {
 });
 
 test("a second opening applies its own policy", async () => {
-  const { started, worker } = workers(sound);
+  const { started, worker } = workers(emptyStore);
   const db = await open("second", { worker });
   await assert.rejects(open("second", { worker, errorIfExists: true }), {
     code: "invalid-argument",
@@ -223,13 +223,13 @@ test("aborting one opening keeps the worker of the other", async () => {
   await assert.rejects(given, { code: "aborted" });
   assert.ok(!started[0].terminated);
   started[0].send({ id: 1, value: null });
-  started[0].reply = sound;
+  started[0].reply = emptyStore;
   await (await kept).close();
 });
 
 test("a failed opening fails only its own caller", async () => {
   const missing = () => ({ error: { code: "not-found", message: "there is no store" } });
-  const { started, worker } = workers(missing, sound);
+  const { started, worker } = workers(missing, emptyStore);
   const first = open("own-failure", { worker, create: false });
   const second = open("own-failure", { worker });
   await assert.rejects(first, { code: "not-found" });
@@ -241,9 +241,9 @@ test("a failed opening fails only its own caller", async () => {
 });
 
 test("a worker's death fails pending calls, also in memory", async () => {
-  const dying = (request) => (request.op === "open" ? sound(request) : undefined);
+  const dying = (request) => (request.op === "open" ? emptyStore(request) : undefined);
   for (const storage of ["opfs", "memory"]) {
-    const { worker } = workers(dying, sound);
+    const { worker } = workers(dying, emptyStore);
     const db = await open("dies", { storage, worker });
     await settle();
     const waiting = db.get("k");

@@ -103,7 +103,7 @@ export function workers(...replies) {
 }
 
 /** Replies as an empty store does. */
-export function sound({ op, method }) {
+export function emptyStore({ op, method }) {
   if (op === "open") {
     locks.held.add("alive");
     return { value: "alive" };
@@ -121,6 +121,6 @@ export const mute = () => undefined;
 
 /** Fails to open the store, which another page holds. */
 export function busy(request) {
-  if (request.op !== "open") return sound(request);
+  if (request.op !== "open") return emptyStore(request);
   return { error: { code: "busy", message: "the store is open in another tab" } };
 }

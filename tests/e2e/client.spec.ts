@@ -187,7 +187,7 @@ test("a signal aborts a call, and the store continues", async ({ storePage }) =>
         signal: opening.signal,
         worker: () => {
           setTimeout(() => opening.abort(), 50);
-          // A worker that never answers.
+          // A worker that never replies.
           return new Worker(URL.createObjectURL(new Blob([""])));
         },
       }),
@@ -330,10 +330,10 @@ test("errorIfExists rejects an existing store", async ({ storePage }) => {
     const db = await open("new", { errorIfExists: true });
     await db.put("k", "v");
     await db.close();
-    const refused = await window.failure(() => open("new", { errorIfExists: true }));
+    const rejected = await window.failure(() => open("new", { errorIfExists: true }));
     const again = await open("new");
-    return { refused, value: await again.get("k") };
+    return { rejected, value: await again.get("k") };
   });
-  expect(found.refused?.code).toBe("invalid-argument");
+  expect(found.rejected?.code).toBe("invalid-argument");
   expect(found.value).toBe("v");
 });

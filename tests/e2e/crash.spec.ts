@@ -29,7 +29,7 @@ async function survey(page: Page) {
   }, BATCH);
 }
 
-/** Expects a prefix of whole batches, not shorter than it was; answers how many there are. */
+/** Expects a prefix of whole batches, not shorter than it was; returns how many there are. */
 function intact(found: Awaited<ReturnType<typeof survey>>, synced: number, before: number): number {
   const { batches, torn, damage } = found;
   expect(damage).toEqual([]);
@@ -40,7 +40,7 @@ function intact(found: Awaited<ReturnType<typeof survey>>, synced: number, befor
   return batches.length;
 }
 
-/** Begins to load batches from `next` on, and tells each that was acknowledged with a sync. */
+/** Starts to load batches from `next` on, and reports each that was acknowledged with a sync. */
 async function startLoad(page: Page, next: number): Promise<void> {
   await page.evaluate(
     async ([next, size]) => {

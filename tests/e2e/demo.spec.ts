@@ -159,7 +159,7 @@ test("the tree shows every table, during a load and after a reload", async ({
   await expect(log.filter({ hasText: "Flushed" })).not.toHaveCount(0);
   await expect(log.filter({ hasText: /^Merged \d+ tables? into/ })).not.toHaveCount(0);
   await expect(log.filter({ hasText: /level 0 has .* runs/ })).not.toHaveCount(0);
-  // The last writes reach a table when the store is opened anew.
+  // The last writes reach a table when the store is opened again.
   await page.reload();
   await expect(page.locator("#state")).toContainText("All keys read");
   const drawn = await drawnTables(page);
@@ -191,7 +191,7 @@ test("a read's trace is described and shown in the tree", async ({ context, orig
   await expect(page.locator("#tree .key[data-shown]")).toHaveCount(1);
   await lookUp(page, "zagreb/none");
   await expect(page.locator("#tree [data-visit=found]")).toHaveCount(0);
-  await expect(page.locator("#get-trace li").last()).toContainText(/says no|not there|spans/);
+  await expect(page.locator("#get-trace li").last()).toContainText(/says no|not there|covers/);
 
   await page.getByLabel("From").fill("oslo/2026-05-17");
   await page.getByRole("button", { name: "Scan" }).click();

@@ -195,18 +195,18 @@ test("a trap fails every call and releases the store", async ({ storePage }) => 
   expect(found.value).toBe("v");
 });
 
-for (const [what, answer, code] of [
+for (const [what, returned, code] of [
   ["wrapped error code", "0xfffffff8", "quota"],
   ["short count", "bytes.length - 1", "io"],
   ["negative count", "-1", "io"],
 ] as const) {
-  test(`a write that answers a ${what} is never taken for done`, async ({ storePage }) => {
+  test(`a write that returns a ${what} fails`, async ({ storePage }) => {
     const found = await meet(
       await storePage(),
       "count",
       `const files = FileSystemSyncAccessHandle.prototype;
        const { write: writeFile } = files;
-       files.write = (bytes) => ${answer};
+       files.write = (bytes) => ${returned};
        try { return write(...args); }
        finally { files.write = writeFile; }`,
     );
@@ -223,7 +223,7 @@ test("without OPFS opening fails; there is no fallback", async ({ storePage }) =
   const page = await storePage();
   const found = await page.evaluate(async () => {
     const worker = () => {
-      // A worker in which the browser refuses, as in a private window.
+      // A worker in which the browser denies access, as in a private window.
       const script = `
         import "${location.origin}/terrane/dist/worker.js";
         navigator.storage.getDirectory = () =>

@@ -57,8 +57,8 @@ test("a store that another page took is busy until released", async ({ storePage
     window.db = await window.terrane.open("taken");
   });
   await happen(first, "pageshow");
-  const refused = await first.evaluate(() => window.failure(() => window.db.get("k")));
-  expect(refused?.code).toBe("busy");
+  const rejected = await first.evaluate(() => window.failure(() => window.db.get("k")));
+  expect(rejected?.code).toBe("busy");
   await second.evaluate(() => window.db.close());
   expect(await first.evaluate(() => window.db.get("k"))).toBe("v");
 });
@@ -242,17 +242,17 @@ test.describe(() => {
         postMessage("closed");`;
       const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
       const worker = new Worker(url, { type: "module" });
-      const told: unknown[] = [];
+      const received: unknown[] = [];
       await new Promise<void>((resolve, reject) => {
         worker.onerror = (event) => reject(new Error(event.message));
         worker.onmessage = ({ data }) => {
-          if (told.push(data) === 2) resolve();
+          if (received.push(data) === 2) resolve();
         };
       });
       const db = await window.terrane.open("nested", { timeout: 0 });
-      return { told, value: await db.get("k") };
+      return { received, value: await db.get("k") };
     });
-    expect(found).toEqual({ told: ["v", "closed"], value: "v" });
+    expect(found).toEqual({ received: ["v", "closed"], value: "v" });
   });
 });
 

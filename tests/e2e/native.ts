@@ -15,7 +15,7 @@ export function buildNative(): void {
   execFileSync("cargo", ["build", "--quiet", "-p", "terrane-cli"], { cwd: root });
 }
 
-/** Runs it and answers its output. */
+/** Runs it and returns its output. */
 export function terrane(...args: string[]): string {
   return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }

@@ -48,7 +48,7 @@ test("a page without a bundler keeps a store, under a sub-path", async ({ contex
   await keepsAStore(await context.newPage(), `${origin}/some/sub/path/plain/`);
 });
 
-/** Runs Vite in the project; answers the page's address, and how to end it. */
+/** Runs Vite in the project; returns the page's URL, and how to end it. */
 async function vite(folder: string, ...args: string[]): Promise<{ url: string; end: () => void }> {
   const server = spawn("node_modules/.bin/vite", args, {
     cwd: folder,

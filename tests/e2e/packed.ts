@@ -33,7 +33,7 @@ export function npm(folder: string, ...args: string[]): string {
   return run(folder, "npm", ...args);
 }
 
-/** Runs a program to its end and answers its output. */
+/** Runs a program to its end and returns its output. */
 export function run(folder: string, program: string, ...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: "utf8" });
   if (status !== 0) throw new Error(`${program} ${args.join(" ")}: ${status}\n${stdout}${stderr}`);

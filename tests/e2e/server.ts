@@ -26,7 +26,7 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 };
 
-/** Starts on a free port of this machine. */
+/** Starts on a free port. */
 export async function serve(): Promise<{ server: Server; port: number }> {
   const server = createServer(async (request, response) => {
     const path = await resolve(new URL(request.url ?? "/", "http://localhost").pathname);

@@ -24,8 +24,8 @@ test("gets and writes are served during flush, compaction, check", async ({ stor
   await fill(page, "busy");
   const found = await page.evaluate(async () => {
     const { db } = window;
-    /** How many gets are answered before the call is, one after the other. */
-    const answered = async (calling: Promise<unknown>) => {
+    /** How many consecutive gets are served before the call returns. */
+    const served = async (calling: Promise<unknown>) => {
       let [gets, isDone] = [0, false];
       const done = () => (isDone = true);
       calling.then(done, done);
@@ -37,10 +37,10 @@ test("gets and writes are served during flush, compaction, check", async ({ stor
       await calling;
       return gets;
     };
-    const flush = await answered(db.flush());
-    const compaction = await answered(db.compactRange());
+    const flush = await served(db.flush());
+    const compaction = await served(db.compactRange());
     const [level] = (await db.levels()).filter((level) => level.runs.length > 0).slice(-1);
-    const check = await answered(db.check());
+    const check = await served(db.check());
     const { damage, entries } = await db.check();
     return { gets: [flush, compaction, check], runs: level?.runs.length, damage, entries };
   });
@@ -219,8 +219,8 @@ test("an import that ended with its page can be repeated", async ({ storePage })
     };
     while (!(await begun().catch(() => false))) await new Promise((next) => setTimeout(next));
     worker?.terminate();
-    const refused = await window.failure(() => open("cut", { create: false }));
-    if (refused?.code !== "not-found") throw new Error(JSON.stringify(refused));
+    const rejected = await window.failure(() => open("cut", { create: false }));
+    if (rejected?.code !== "not-found") throw new Error(JSON.stringify(rejected));
     await importStore("cut", whole);
     return (await open("cut", { create: false })).count();
   });

@@ -1,4 +1,4 @@
-/** The package in a page: reads, writes, order, and what is refused. */
+/** The package in a page: reads, writes, order and errors. */
 
 import { expect, test } from "./fixtures.ts";
 
@@ -98,11 +98,11 @@ test("an iteration shows the store as it was at its call", async ({ storePage })
 test("a second tab learns who holds the store, then gets it", async ({ storePage, origin }) => {
   const [first, second] = [await storePage(), await storePage()];
   await first.evaluate(() => window.terrane.open("single"));
-  const refused = await second.evaluate(() =>
+  const rejected = await second.evaluate(() =>
     window.failure(() => window.terrane.open("single", { timeout: 300 })),
   );
-  expect(refused).toMatchObject({ name: "BusyError", code: "busy" });
-  expect(refused?.message).toContain(`open in another tab, ${origin}/pages/store.html, since 20`);
+  expect(rejected).toMatchObject({ name: "BusyError", code: "busy" });
+  expect(rejected?.message).toContain(`open in another tab, ${origin}/pages/store.html, since 20`);
   const own = await first.evaluate(() =>
     window.failure(() => window.terrane.destroy("single", { timeout: 300 })),
   );
@@ -169,15 +169,15 @@ test("only a closed store can be destroyed", async ({ storePage }) => {
     const { open, destroy } = window.terrane;
     const db = await open("doomed");
     await db.put("k", "v");
-    const refused = await window.failure(() => destroy("doomed", { timeout: 200 }));
+    const rejected = await window.failure(() => destroy("doomed", { timeout: 200 }));
     await db.close();
     await destroy("doomed");
     await destroy("doomed");
     const missing = await window.failure(() => open("doomed", { create: false }));
     const fresh = await open("doomed");
-    return { refused, missing, value: await fresh.get("k") };
+    return { rejected, missing, value: await fresh.get("k") };
   });
-  expect(result.refused?.code).toBe("busy");
+  expect(result.rejected?.code).toBe("busy");
   expect(result.missing?.code).toBe("not-found");
   expect(result.value).toBeUndefined();
 });
@@ -274,7 +274,7 @@ test("a closed store rejects calls and can be reopened", async ({ storePage }) =
     await db.close();
     await last;
     const users = db.keyspace("users");
-    const refused = [
+    const rejected = [
       await window.failure(() => db.get("k")),
       await window.failure(() => db.put("k", "w")),
       await window.failure(() => db.entries().next()),
@@ -285,9 +285,9 @@ test("a closed store rejects calls and can be reopened", async ({ storePage }) =
     ];
     const { done } = await db.events().next();
     const again = await window.terrane.open("closed");
-    return { refused, done, value: await again.get("k") };
+    return { rejected, done, value: await again.get("k") };
   });
-  for (const [n, failure] of result.refused.entries()) {
+  for (const [n, failure] of result.rejected.entries()) {
     expect(failure, `failure ${n}`).toMatchObject({ name: "ClosedError", code: "closed" });
   }
   expect(result.done).toBe(true);

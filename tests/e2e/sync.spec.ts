@@ -2,7 +2,7 @@
 
 import { expect, type Page, test } from "./fixtures.ts";
 
-/** Runs the text of a function of the module in a new worker, and answers what it answers. */
+/** Runs the text of a function of the module in a new worker, and returns its result. */
 async function inWorker<T>(
   page: Page,
   body: (terrane: typeof import("../../bindings-js/dist/sync/index.js")) => Promise<T>,
@@ -20,13 +20,13 @@ async function inWorker<T>(
       );`;
     const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const worker = new Worker(url, { type: "module" });
-    const answer = await new Promise<{ value: unknown; error?: string }>((resolve, reject) => {
+    const reply = await new Promise<{ value: unknown; error?: string }>((resolve, reject) => {
       worker.onmessage = ({ data }) => resolve(data);
       worker.onerror = (event) => reject(new Error(event.message));
     });
     worker.terminate();
-    if (answer.error !== undefined) throw new Error(answer.error);
-    return answer.value;
+    if (reply.error !== undefined) throw new Error(reply.error);
+    return reply.value;
   }, body.toString()) as Promise<T>;
 }
 
@@ -123,9 +123,9 @@ test("a trap in your own worker fails every call; others work", async ({ storePa
       return undefined;
     };
     const codes = [code(() => db.flush()), code(() => db.get("k")), code(() => db.close())];
-    const told = await listening.catch((error) => error.code);
+    const ended = await listening.catch((error) => error.code);
     const again = await open("trap").catch((error) => error.code);
-    return [...codes, told, again];
+    return [...codes, ended, again];
   });
   expect(found).toEqual(["engine", "engine", "engine", "engine", "engine"]);
   const value = await inWorker(page, async ({ open }) => (await open("trap")).get("k"));

@@ -1,25 +1,25 @@
-/** What every contender can do. A synchronous one answers at once, and nothing waits for it. */
+/** The interface of all contenders. A synchronous one returns its results without promises. */
 
 /** A key and its value. */
 export type Entry = readonly [key: Uint8Array, value: Uint8Array];
 
-/** The cache of those that can be told: SQLite's default, of the size of all that is stored. */
+/** The cache size where it can be set: SQLite's default, which holds all that is stored. */
 export const CACHE_BYTES = 16 << 20;
 
-type Answer<T> = T | Promise<T>;
+type Result<T> = T | Promise<T>;
 
 /** An open store. */
 export interface Store {
-  /** Writes all of them as one transaction; what it returns is only waited for. */
-  batch(entries: readonly Entry[]): Answer<unknown>;
-  /** Writes one, as a transaction of its own; what it returns is only waited for. */
-  put(entry: Entry): Answer<unknown>;
-  get(key: Uint8Array): Answer<Uint8Array | undefined>;
+  /** Writes all entries as one transaction; the result is only awaited. */
+  batch(entries: readonly Entry[]): Result<unknown>;
+  /** Writes one entry in its own transaction; the result is only awaited. */
+  put(entry: Entry): Result<unknown>;
+  get(key: Uint8Array): Result<Uint8Array | undefined>;
   /** The values of many keys, in their order. */
-  getMany(keys: readonly Uint8Array[]): Answer<(Uint8Array | undefined)[]>;
+  getMany(keys: readonly Uint8Array[]): Result<(Uint8Array | undefined)[]>;
   /** The first `count` entries from a key on, in key order. */
-  scan(from: Uint8Array, count: number): Answer<Entry[]>;
-  close(): Answer<void>;
+  scan(from: Uint8Array, count: number): Result<Entry[]>;
+  close(): Result<void>;
 }
 
 /** A way to store things. */

@@ -39,7 +39,7 @@ export function makeKeys(count: number): Uint8Array[] {
   return [...keys].sort().map((key) => encoder.encode(key));
 }
 
-/** A value, in a buffer of its own. */
+/** A value in its own buffer. */
 export function makeValue(random: Random): Uint8Array {
   const value = new Uint8Array(VALUE_BYTES);
   const words = new DataView(value.buffer);

@@ -62,7 +62,7 @@ export function askStore(port: Worker): Store {
 }
 
 /** The worker's end: carries out what the page asks of `store`, which is synchronous. */
-export function answerFor(store: Store, port: DedicatedWorkerGlobalScope): void {
+export function serve(store: Store, port: DedicatedWorkerGlobalScope): void {
   port.onmessage = ({ data: calls }: MessageEvent<Call[]>) => {
     const replies = calls.map(({ id, ...call }): Reply => {
       try {

@@ -14,7 +14,7 @@ export type Place = "page" | "worker";
 const sqlite: Contender = {
   async open() {
     const worker = startWorker();
-    await ask(worker, { what: "answer", name: "sqlite" });
+    await ask(worker, { what: "serve", name: "sqlite" });
     const store = askStore(worker);
     return {
       ...store,

@@ -1,15 +1,15 @@
-/** A worker with one contender: runs the workloads on it, or answers the page for it. */
+/** A worker with one contender: runs the workloads on it, or serves the page with it. */
 
 /// <reference lib="webworker" />
 import type { Contender, Name } from "./contender.ts";
 import { indexedDb } from "./contenders/indexeddb.ts";
-import { answerFor } from "./line.ts";
+import { serve } from "./line.ts";
 import { run, type Scale } from "./workloads.ts";
 
 declare const self: DedicatedWorkerGlobalScope;
 
 /** What the page asks for. */
-export type Task = { name: Name } & ({ what: "run"; scale: Scale } | { what: "answer" });
+export type Task = { name: Name } & ({ what: "run"; scale: Scale } | { what: "serve" });
 
 /** How it went. */
 export type Outcome = { value: unknown } | { error: string };
@@ -27,7 +27,7 @@ self.onmessage = async ({ data: task }: MessageEvent<Task>) => {
 async function perform(task: Task): Promise<unknown> {
   const contender = await load(task.name);
   const store = await contender.open();
-  if (task.what === "answer") return answerFor(store, self);
+  if (task.what === "serve") return serve(store, self);
   const speeds = await run(store, task.scale);
   await store.close();
   return speeds;

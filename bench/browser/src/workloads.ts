@@ -133,47 +133,47 @@ export async function run(store: Store, scale: Scale): Promise<Speeds> {
 }
 
 /**
- * Does every operation, at most so many at a time. Answers how many a second, of all but the
+ * Does every operation, at most so many at a time. Returns how many per second, of all but the
  * warm-up. The clock stands still between parts, while what came back is compared.
  */
 async function time<T, R>(
   operations: readonly T[],
   outstanding: number,
   perform: (operation: T) => R | Promise<R>,
-  check: (operation: T, answer: R) => void = () => undefined,
+  check: (operation: T, result: R) => void = () => undefined,
 ): Promise<number> {
   let milliseconds = 0;
   let timed = 0;
   for (const [at, part] of chunks(operations, Math.ceil(operations.length / PARTS)).entries()) {
     const began = performance.now();
-    const answers = await runLanes(part, outstanding, perform);
+    const results = await runLanes(part, outstanding, perform);
     const took = performance.now() - began;
     if (at >= WARM_UP_PARTS) {
       milliseconds += took;
       timed += part.length;
     }
-    part.forEach((operation, i) => check(operation, answers[i]!));
+    part.forEach((operation, i) => check(operation, results[i]!));
   }
   return (1000 * timed) / milliseconds;
 }
 
-/** So many lanes, each of which takes the next operation when its last one is answered. */
+/** So many lanes, each of which takes the next operation when its last one is done. */
 async function runLanes<T, R>(
   operations: readonly T[],
   lanes: number,
   perform: (operation: T) => R | Promise<R>,
 ): Promise<R[]> {
-  const answers: R[] = [];
+  const results: R[] = [];
   let next = 0;
   const lane = async () => {
     while (next < operations.length) {
       const at = next++;
-      const answer = perform(operations[at]!);
-      answers[at] = answer instanceof Promise ? await answer : answer;
+      const result = perform(operations[at]!);
+      results[at] = result instanceof Promise ? await result : result;
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
-  return answers;
+  return results;
 }
 
 /** Parts of `size` items; the last may have fewer. */

@@ -73,7 +73,7 @@ export class NewerFormatError extends TerraneError {
   readonly code = "newer-format";
 }
 
-/** The browser refused a file operation. */
+/** A file operation failed in the browser. */
 export class IoError extends TerraneError {
   override readonly name = "IoError";
   readonly code = "io";

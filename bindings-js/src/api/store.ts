@@ -215,7 +215,7 @@ export interface DbOf<
 
   /**
    * Yields what the engine does from this call on: flushes, compactions and their reasons, write
-   * stalls. Ends when the store is closed. A listener that falls 10,000 events behind is told how
+   * stalls. Ends when the store is closed. A listener that falls 10,000 events behind learns how
    * many it missed. Events are collected only while someone listens.
    */
   events(options?: WaitOptions): AsyncGenerator<Event, void, undefined>;

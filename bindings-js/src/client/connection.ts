@@ -1,7 +1,7 @@
 /**
  * A page's connection to a store's worker, which outlives the worker when the page is suspended.
  *
- * 1. When the page is suspended, the worker is told to sync, to abort long calls and to release the
+ * 1. When the page is suspended, the worker is asked to sync, to abort long calls and to release the
  *    store; a worker that is still opening it is ended. Later calls wait. When the page resumes, it
  *    starts a new worker, and the calls are sent once that has opened the store.
  * 2. If the store cannot be opened again, for example because another page has it now, the waiting
@@ -27,7 +27,7 @@ export interface OpenedKeyspace {
   opened: Promise<unknown>;
 }
 
-/** A worker that was told to release the store; `released` resolves once it has. */
+/** A worker that was asked to release the store; `released` resolves once it has. */
 interface Releasing {
   line: Line;
   released: Promise<unknown>;

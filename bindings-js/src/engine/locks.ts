@@ -29,7 +29,7 @@ export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): P
       if (isDomException(cause, "TimeoutError")) {
         throw new BusyError(await describeHolder(name, client), { cause });
       }
-      throw new UnavailableError(`the browser refused a lock: ${cause}`, { cause });
+      throw new UnavailableError(`the browser denied a lock: ${cause}`, { cause });
     });
   const holder = holderLock({ name, page, client, since: new Date().toISOString() });
   try {
@@ -43,7 +43,7 @@ export async function acquireLocks(store: StoreRequest, signal?: AbortSignal): P
     };
   } catch (cause) {
     release();
-    throw new UnavailableError(`the browser refused a lock: ${cause}`, { cause });
+    throw new UnavailableError(`the browser denied a lock: ${cause}`, { cause });
   }
 }
 

@@ -129,7 +129,7 @@ fn translate(
     let mut translated = WriteBatch::new();
     for entry in &batch {
         let (kind, keyspace, key, value) =
-            entry.map_err(|e| malformed("a sound batch", e.to_string()))?;
+            entry.map_err(|e| malformed("a valid batch", e.to_string()))?;
         match kind {
             Kind::Put => translated.put(id(keyspace)?, key, value)?,
             Kind::Delete => translated.delete(id(keyspace)?, key)?,

@@ -15,10 +15,10 @@ interface Records {
 
 export const indexedDb: Contender = {
   async open() {
-    await answer(indexedDB.deleteDatabase(NAME));
+    await resultOf(indexedDB.deleteDatabase(NAME));
     const opening = indexedDB.open(NAME);
     opening.onupgradeneeded = () => opening.result.createObjectStore(OBJECTS);
-    return store(await answer(opening));
+    return store(await resultOf(opening));
   },
 };
 
@@ -27,7 +27,7 @@ function store(database: IDBDatabase): Store {
   return {
     batch: (entries) => write(database, entries),
     put: (entry) => write(database, [entry]),
-    get: (key) => answer(read().get(key as IDBValidKey)),
+    get: (key) => resultOf(read().get(key as IDBValidKey)),
     getMany: (keys) => {
       const objects = read();
       return all(keys.map((key) => objects.get(key as IDBValidKey)));
@@ -36,12 +36,12 @@ function store(database: IDBDatabase): Store {
       const range = IDBKeyRange.lowerBound(from);
       const objects = read() as IDBObjectStore & Records;
       if (objects.getAllRecords !== undefined) {
-        const records = await answer(objects.getAllRecords({ query: range, count }));
+        const records = await resultOf(objects.getAllRecords({ query: range, count }));
         return records.map(({ key, value }): Entry => [new Uint8Array(key), value]);
       }
       const [keys, values] = await Promise.all([
-        answer(objects.getAllKeys(range, count) as IDBRequest<ArrayBuffer[]>),
-        answer(objects.getAll(range, count) as IDBRequest<Uint8Array[]>),
+        resultOf(objects.getAllKeys(range, count) as IDBRequest<ArrayBuffer[]>),
+        resultOf(objects.getAll(range, count) as IDBRequest<Uint8Array[]>),
       ]);
       return keys.map((key, at): Entry => [new Uint8Array(key), values[at]!]);
     },
@@ -60,14 +60,14 @@ function write(database: IDBDatabase, entries: readonly Entry[]): Promise<void> 
   });
 }
 
-function answer<T>(request: IDBRequest<T>): Promise<T> {
+function resultOf<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
 }
 
-/** The answers of requests of one transaction, which come in the order of the requests. */
+/** The results of the requests of one transaction, which arrive in their order. */
 function all<T>(requests: IDBRequest<T>[]): Promise<T[]> {
   return new Promise((resolve, reject) => {
     for (const request of requests) request.onerror = () => reject(request.error);

@@ -67,7 +67,7 @@ function store(files: SAHPoolUtil): Store {
     close() {
       for (const statement of [begin, commit, replace, select, range]) statement.finalize();
       db.close();
-      // Lets go of the files, for the worker that has the next turn.
+      // Releases the files for the next worker.
       files.pauseVfs();
     },
   };
