@@ -154,7 +154,7 @@ test("the tree shows every table, during a load and after a reload", async ({
   await expect(page.locator("#loaded")).toContainText("Loaded 300,000 rows", { timeout: 110_000 });
   await expect(page.locator("#keys")).toHaveText("300,000");
   await expect(page.locator("#amplification")).toHaveText(/^\d+\.\d×$/);
-  await expect(page.locator("#usage")).toContainText("MiB for this site");
+  await expect(page.locator("#usage")).toContainText("MiB of its quota");
   const log = page.locator("#log li");
   await expect(log.filter({ hasText: "Flushed" })).not.toHaveCount(0);
   await expect(log.filter({ hasText: /^Merged \d+ tables? into/ })).not.toHaveCount(0);
