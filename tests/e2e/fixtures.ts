@@ -1,6 +1,6 @@
 /**
  * A browser with a profile on disk: a context without one keeps its private files in memory, where a
- * sync does nothing. Each test in Chromium has a browser of its own. Firefox takes seconds to start,
+ * sync does nothing. Each test in Chromium has its own browser. Firefox takes seconds to start,
  * longer than most tests, so all tests share one. There it is the origin that each test has to itself,
  * and with it storage, locks and channels that no other test sees.
  */
