@@ -71,7 +71,7 @@ pub use error::{
 };
 pub use event::{Event, Listener};
 pub use keyspace::KeyspaceId;
-pub use options::{Durability, Options};
+pub use options::{CustomPolicy, Durability, Options};
 #[doc(inline)]
 pub use read::Range;
 pub use scan::{Cursor, Scan};

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::memtable::Memtable;
 use crate::table::TableOptions;
-use terrane_policy::PolicyOptions;
+use std::sync::Arc;
+use terrane_policy::{Policy, PolicyOptions};
 
 /// What a write waits for before it returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -19,6 +20,9 @@ pub enum Durability {
     #[default]
     Buffered,
 }
+
+/// Makes the policy of the keyspace of a name, if it has one for it.
+pub type CustomPolicy = Arc<dyn Fn(&str) -> Option<Box<dyn Policy>> + Send + Sync>;
 
 /// The least cache that memtables leave, in bytes.
 const CACHE_BYTES_MIN: u64 = 256 << 10;
@@ -92,6 +96,9 @@ pub struct Options {
     /// The compaction policy of keyspaces that are created. By default [`PolicyOptions::native`], with
     /// tables of 16 MiB; in a browser tab a preset as it is, with tables of 2 MiB.
     pub policy: PolicyOptions,
+    /// Makes a policy of your own for the keyspace of that name. Where it returns `None`, the
+    /// keyspace has the policy that is stored with it, which this one leaves as it is.
+    pub custom_policy: Option<CustomPolicy>,
     /// Receives every event, if given.
     pub listener: Option<Listener>,
 }
@@ -113,6 +120,7 @@ impl Default for Options {
             sync_interval_ms: 1000,
             table: TableOptions::default(),
             policy: PolicyOptions::default().native(),
+            custom_policy: None,
             listener: None,
         }
     }
@@ -135,6 +143,16 @@ impl Options {
             return Err(Error::invalid("wal_file_bytes", expected, self.wal_file_bytes));
         }
         build_policy(&self.policy).map(drop)
+    }
+
+    /// What plans for a keyspace: a policy of the caller's own, or that of these options.
+    pub(crate) fn planner(
+        &self,
+        keyspace: &str,
+        policy: &PolicyOptions,
+    ) -> Result<Box<dyn Policy>> {
+        let custom = self.custom_policy.as_ref().and_then(|make| make(keyspace));
+        custom.map_or_else(|| build_policy(policy), Ok)
     }
 
     /// Bytes that all memtables together may take: half of the budget, and room for one that fills

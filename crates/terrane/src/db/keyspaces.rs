@@ -123,10 +123,11 @@ impl Engine {
     /// A parameter outside its range, a keyspace that was dropped, or a failing file system.
     pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
         let json = policy_json(policy);
-        let built = build_policy(policy)?;
+        build_policy(policy)?;
         let edits = self.lock_edits()?;
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let keyspace = keyspace.ok_or(Error::Closed(Closed::Keyspace))?;
+        let built = self.options.planner(&keyspace.name, policy)?;
         let shape = keyspace.super_version.load().tree.shape().clone();
         let changes = vec![
             Change::SetPolicy { keyspace: id, policy: json },

@@ -10,7 +10,6 @@ use super::{Engine, JobMemory, lock};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
-use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::storage::{File, FileId, Storage};
 use crate::sync::ArcSwap;
@@ -80,7 +79,7 @@ impl Engine {
             };
             let tables: Vec<_> = record.shape.tables().map(|(.., info)| live(info)).collect();
             let tree = Tree::default().next(record.shape.clone(), &tables);
-            keyspaces.insert(id, Arc::new(keyspace(id, record, tree, options.memtable())?));
+            keyspaces.insert(id, Arc::new(keyspace(id, record, tree, &options)?));
         }
         let state = State {
             next_id: version_set.next_id,
@@ -135,8 +134,7 @@ impl Engine {
         let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
         for (&id, record) in &state.version_set.keyspaces {
             if !keyspaces.contains_key(&id) {
-                let active = self.options.memtable();
-                let keyspace = keyspace(id, record, Tree::default(), active)?;
+                let keyspace = keyspace(id, record, Tree::default(), &self.options)?;
                 keyspaces.insert(id, Arc::new(keyspace));
                 self.emit(|| Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
             }
@@ -165,11 +163,11 @@ fn keyspace(
     id: KeyspaceId,
     record: &KeyspaceRecord,
     tree: Tree,
-    active: Memtable,
+    options: &Options,
 ) -> Result<KeyspaceInner> {
-    let active = Arc::new(active);
+    let active = Arc::new(options.memtable());
     let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };
-    let policy = build_policy(&PolicyOptions::stored(&record.policy).0)?;
+    let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
     let access_stats = AccessStats::of(&*policy);
     let (policy, super_version) =
         (ArcSwap::from_pointee(policy), ArcSwap::from_pointee(super_version));
