@@ -1,10 +1,11 @@
-//! The Rust side of the set-up: the compiler and its components.
+//! The Rust side of the set-up: the compiler, its components, and the tools that cargo builds.
 
 use crate::progress;
 use crate::setup::Need;
 use crate::workspace::{Workspace, at_least};
 use anyhow::{Result, bail};
 use std::fs;
+use std::process::Command;
 
 /// The target of the browser build.
 pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
@@ -107,8 +108,72 @@ impl Need for Component {
     }
 }
 
-/// The checker of licences, sources and banned crates, built into `target/tools` for a short build
-/// rather than a fast tool.
+/// wasm-pack, of the version that this repository is built with.
+pub struct WasmPack;
+
+impl WasmPack {
+    const VERSION: &str = "0.15.1";
+}
+
+impl Need for WasmPack {
+    fn name(&self) -> String {
+        "wasm-pack".into()
+    }
+
+    fn wanted(&self, _: &Workspace) -> String {
+        Self::VERSION.into()
+    }
+
+    fn found(&self, workspace: &Workspace) -> Result<String, String> {
+        exactly(workspace, "wasm-pack", Self::VERSION)
+    }
+
+    fn remedy(&self, _: &Workspace) -> String {
+        format!("cargo install wasm-pack --version {}", Self::VERSION)
+    }
+
+    fn install(&self, workspace: &Workspace) -> Result<()> {
+        cargo_install(workspace, "wasm-pack", "wasm-pack", Self::VERSION)
+    }
+}
+
+/// The wasm-bindgen command: of the very version of the library in `Cargo.lock`, or they refuse
+/// each other.
+pub struct WasmBindgen;
+
+impl WasmBindgen {
+    fn version(workspace: &Workspace) -> Result<String, String> {
+        let lock = fs::read_to_string(workspace.path("Cargo.lock")).unwrap_or_default();
+        locked_version(&lock, "wasm-bindgen")
+            .map(String::from)
+            .ok_or_else(|| "no wasm-bindgen in Cargo.lock".into())
+    }
+}
+
+impl Need for WasmBindgen {
+    fn name(&self) -> String {
+        "wasm-bindgen".into()
+    }
+
+    fn wanted(&self, workspace: &Workspace) -> String {
+        Self::version(workspace).unwrap_or_else(|_| "as in Cargo.lock".into())
+    }
+
+    fn found(&self, workspace: &Workspace) -> Result<String, String> {
+        exactly(workspace, "wasm-bindgen", &Self::version(workspace)?)
+    }
+
+    fn remedy(&self, workspace: &Workspace) -> String {
+        format!("cargo install wasm-bindgen-cli --version {}", self.wanted(workspace))
+    }
+
+    fn install(&self, workspace: &Workspace) -> Result<()> {
+        let version = Self::version(workspace).map_err(anyhow::Error::msg)?;
+        cargo_install(workspace, "wasm-bindgen-cli", "wasm-bindgen", &version)
+    }
+}
+
+/// The checker of licences, sources and banned crates.
 pub struct CargoDeny;
 
 impl CargoDeny {
@@ -125,8 +190,7 @@ impl Need for CargoDeny {
     }
 
     fn found(&self, workspace: &Workspace) -> Result<String, String> {
-        let version = workspace.version("cargo-deny", &[]).ok_or("none")?;
-        if version == Self::VERSION { Ok(version) } else { Err(version) }
+        exactly(workspace, "cargo-deny", Self::VERSION)
     }
 
     fn remedy(&self, _: &Workspace) -> String {
@@ -134,12 +198,7 @@ impl Need for CargoDeny {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        let mut command = workspace.cargo(&["install", "cargo-deny", "--locked", "--force"]);
-        command.args(["--version", Self::VERSION, "--root"]).arg(workspace.tools());
-        command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
-        command.env("CARGO_PROFILE_RELEASE_LTO", "off");
-        command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-        progress::run(&format!("cargo install cargo-deny {}", Self::VERSION), command).map(drop)
+        cargo_install(workspace, "cargo-deny", "cargo-deny", Self::VERSION)
     }
 }
 
@@ -173,4 +232,50 @@ fn rustup(workspace: &Workspace, arguments: &[&str]) -> Result<()> {
     let mut command = workspace.command("rustup");
     command.args(arguments);
     progress::run(&format!("rustup {}", arguments.join(" ")), command).map(drop)
+}
+
+fn exactly(workspace: &Workspace, program: &str, wanted: &str) -> Result<String, String> {
+    let version = workspace.version(program, &[]).ok_or("none")?;
+    if version == wanted { Ok(version) } else { Err(version) }
+}
+
+/// Builds a tool into `target/tools`, for a short build rather than a fast tool. The lock file that
+/// came with it is tried first; some registries lack a version that it names.
+fn cargo_install(workspace: &Workspace, package: &str, binary: &str, version: &str) -> Result<()> {
+    let install = |locked: &[&str]| -> Command {
+        let mut command = workspace.cargo(&["install", package, "--bin", binary]);
+        command.args(["--version", version, "--force", "--root"]).arg(workspace.tools());
+        command.args(locked);
+        command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+        command.env("CARGO_PROFILE_RELEASE_LTO", "off");
+        command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+        command
+    };
+    let label = format!("cargo install {package} {version}");
+    progress::run(&format!("{label} --locked"), install(&["--locked"]))
+        .or_else(|_| {
+            println!("  trying again without the tool's lock file");
+            progress::run(&label, install(&[]))
+        })
+        .map(drop)
+}
+
+/// The version of `package` in the text of a `Cargo.lock`.
+fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
+    let name = format!("name = \"{package}\"");
+    let mut lines = lock.lines().skip_while(|line| *line != name).skip(1);
+    lines.next()?.strip_prefix("version = \"")?.strip_suffix('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::locked_version;
+
+    #[test]
+    fn the_lock_file_names_the_version_of_the_exact_package() {
+        let lock = "[[package]]\nname = \"wasm-bindgen-macro\"\nversion = \"0.2.1\"\n\n\
+                    [[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.9\"\nsource = \"r\"\n";
+        assert_eq!(locked_version(lock, "wasm-bindgen"), Some("0.2.9"));
+        assert_eq!(locked_version(lock, "wasm"), None);
+    }
 }

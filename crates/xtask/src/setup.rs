@@ -29,6 +29,8 @@ pub fn all() -> Vec<Box<dyn Need>> {
         Box::new(rust::WasmTarget),
         Box::new(rust::RUSTFMT),
         Box::new(rust::CLIPPY),
+        Box::new(rust::WasmPack),
+        Box::new(rust::WasmBindgen),
         Box::new(rust::CargoDeny),
         Box::new(node::Node),
         Box::new(node::Npm),

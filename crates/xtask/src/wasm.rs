@@ -1,6 +1,7 @@
 //! The browser builds: the engine with the npm package around it, and the simulator.
 //!
-//! 1. cargo compiles a crate for the browser, and wasm-bindgen writes its JavaScript.
+//! 1. wasm-pack compiles a crate and writes its JavaScript, with the tools that are here: it
+//!    downloads nothing.
 //! 2. wasm-opt, from the npm package `binaryen`, makes the release module smaller and faster.
 //! 3. Three files go where the module is used: the engine's to `bindings-js/wasm`, of which TypeScript
 //!    builds `bindings-js/dist`.
@@ -12,7 +13,7 @@
 use crate::fresh::Step;
 use crate::node::{self, BINDINGS};
 use crate::progress;
-use crate::rust::{WASM_TARGET, WasmTarget};
+use crate::rust::{WASM_TARGET, WasmBindgen, WasmPack, WasmTarget};
 use crate::setup::{self, Need};
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
@@ -54,7 +55,9 @@ const GZIP_MAX: u64 = 250_000;
 /// A crate that becomes a module.
 struct Module {
     /// The crate.
-    package: &'static str,
+    source: &'static str,
+    /// The crates that it is made of.
+    parts: &'static [&'static str],
     /// What its files are called.
     name: &'static str,
     /// The profile of its release.
@@ -65,7 +68,8 @@ struct Module {
 
 /// The engine.
 const ENGINE: Module = Module {
-    package: "terrane-wasm",
+    source: "crates/wasm",
+    parts: &["crates/policy", "crates/table", "crates/terrane", "crates/opfs", "crates/wasm"],
     name: "terrane",
     profile: "wasm",
     output: "bindings-js/wasm",
@@ -77,7 +81,8 @@ const WEIGH: &str = "`${zlib.gzipSync(fs.readFileSync(process.argv[1]), { level:
 
 /// The simulator.
 const SIMULATOR: Module = Module {
-    package: "terrane-sim-wasm",
+    source: "crates/sim-wasm",
+    parts: &["crates/policy", "crates/sim", "crates/sim-wasm"],
     name: "terrane_sim",
     profile: "wasm-sim",
     output: "target/sim-wasm",
@@ -119,7 +124,8 @@ fn rustflags() -> OsString {
 /// # Errors
 /// A missing tool, or the build step that failed.
 pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
-    let needs: [&dyn Need; 4] = [&WasmTarget, &node::Node, &node::Npm, &BINDINGS];
+    let needs: [&dyn Need; 6] =
+        [&WasmTarget, &WasmPack, &WasmBindgen, &node::Node, &node::Npm, &BINDINGS];
     setup::ensure(workspace, &needs)?;
     ENGINE.bring_up_to_date(workspace, profile)?;
     package_step(workspace)?.bring_up_to_date(|| {
@@ -129,12 +135,12 @@ pub fn build(workspace: &Workspace, profile: Profile) -> Result<()> {
     weigh(workspace, profile)
 }
 
-/// Brings the simulator's module up to date, and answers the folder where it lies.
+/// Brings the simulator's module up to date, and returns the folder where it lies.
 ///
 /// # Errors
 /// A missing tool, or the build step that failed.
 pub fn simulator(workspace: &Workspace, profile: Profile) -> Result<PathBuf> {
-    let needs: [&dyn Need; 3] = [&WasmTarget, &node::Node, &BINDINGS];
+    let needs: [&dyn Need; 5] = [&WasmTarget, &WasmPack, &WasmBindgen, &node::Node, &BINDINGS];
     setup::ensure(workspace, &needs)?;
     SIMULATOR.bring_up_to_date(workspace, profile)?;
     let folder = workspace.path(SIMULATOR.output);
@@ -146,21 +152,24 @@ pub fn simulator(workspace: &Workspace, profile: Profile) -> Result<PathBuf> {
 
 impl Module {
     fn bring_up_to_date(&self, workspace: &Workspace, profile: Profile) -> Result<()> {
-        let (package, name) = (self.package, self.profile(profile));
-        let arguments = ["build", "--package", package, "--lib", "--profile", name];
-        let build = cargo(workspace, &arguments);
-        progress::run(&format!("cargo build -p {package} ({name})"), build)?;
+        self.step(workspace, profile).bring_up_to_date(|| self.build(workspace, profile))
+    }
 
-        let folder = if name == "dev" { "debug" } else { name };
-        let compiled = format!("target/{WASM_TARGET}/{folder}/{}.wasm", package.replace('-', "_"));
-        let inputs = [&compiled, "Cargo.lock", "bindings-js/package-lock.json"];
-        let step = Step {
+    fn step(&self, workspace: &Workspace, profile: Profile) -> Step {
+        let locks = ["Cargo.toml", "Cargo.lock", "bindings-js/package-lock.json"];
+        let inputs = locks.iter().chain(self.parts).map(|input| workspace.path(input));
+        let version = |program| workspace.version(program, &[]).unwrap_or_default();
+        Step {
             stamp: workspace.path(&format!("target/xtask/{}.stamp", self.name)),
-            key: format!("{name} {WASM_OPT_FLAGS:?}"),
-            inputs: inputs.map(|input| workspace.path(input)).to_vec(),
+            key: format!(
+                "{} rustc {} wasm-pack {} {RUSTFLAGS} {WASM_OPT_FLAGS:?}",
+                self.profile(profile),
+                version("rustc"),
+                version("wasm-pack")
+            ),
+            inputs: inputs.collect(),
             output: self.file(workspace),
-        };
-        step.bring_up_to_date(|| self.bind(workspace, profile, &compiled))
+        }
     }
 
     fn profile(&self, profile: Profile) -> &'static str {
@@ -178,13 +187,16 @@ impl Module {
         workspace.path(self.output).join(self.binary())
     }
 
-    /// Makes the module and its JavaScript of what cargo compiled.
-    fn bind(&self, workspace: &Workspace, profile: Profile, compiled: &str) -> Result<()> {
+    fn build(&self, workspace: &Workspace, profile: Profile) -> Result<()> {
         let name = self.profile(profile);
-        let built = workspace.path("target/wasm-bindgen").join(self.name).join(name);
-        let mut bindgen = workspace.cargo(&["run", "--package", "terrane-bindgen", "--"]);
-        bindgen.arg(workspace.path(compiled)).arg(&built).args([self.name, name]);
-        progress::run("wasm-bindgen", bindgen)?;
+        // Not straight into the package: wasm-pack adds a .gitignore there that npm would obey.
+        let built = workspace.path("target/wasm-pack").join(self.name).join(name);
+        let mut wasm_pack = workspace.command("wasm-pack");
+        wasm_pack.args(["build", self.source, "--mode", "no-install", "--target", "web"]);
+        wasm_pack.args(["--no-pack", "--no-opt", "--out-name", self.name]);
+        wasm_pack.args(["--profile", name, "--out-dir"]).arg(&built);
+        wasm_pack.env("CARGO_ENCODED_RUSTFLAGS", rustflags());
+        progress::run(&format!("wasm-pack build {} ({name})", self.source), wasm_pack)?;
 
         let output = workspace.path(self.output);
         fs::create_dir_all(&output)?;
