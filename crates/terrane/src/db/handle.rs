@@ -126,13 +126,13 @@ impl Db {
     /// ```
     /// # fn main() -> terrane::Result<()> {
     /// use std::sync::Arc;
-    /// use terrane::executor::SliceDriver;
-    /// use terrane::storage::{Directory, file system::MemoryMedium};
+    /// use terrane::executor::SliceExecutor;
+    /// use terrane::storage::{Directory, vfs::MemoryVfs};
     /// use terrane::{Db, Durability, Options};
     ///
     /// // In memory, with no thread but this one.
-    /// let storage = Arc::new(Directory::open(Arc::new(MemoryMedium::new()))?);
-    /// let db = Db::open_storage(storage, Options::small(), Arc::new(SliceDriver::default()))?;
+    /// let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new()))?);
+    /// let db = Db::open_storage(storage, Options::small(), Arc::new(SliceExecutor::default()))?;
     /// db.default_keyspace().put("key", "value", Durability::Sync)?;
     /// while db.run_jobs(1 << 20)? {} // what threads would do beside
     /// # Ok(())

@@ -4,14 +4,14 @@
 //! * [`SliceExecutor`]: one thread, job slices between the owner's own work (a browser worker).
 //! * [`SeededExecutor`]: one thread, jobs interleaved in an order that a seed decides (tests).
 //!
-//! A executor of your own implements [`Executor`]. It takes jobs from [`Engine::next_job`] and calls
+//! An executor of your own implements [`Executor`]. It takes jobs from [`Engine::next_job`] and calls
 //! [`Job::run_for`] until each is done:
 //!
 //! ```
 //! # fn main() -> terrane::Result<()> {
 //! use std::sync::Arc;
-//! use terrane::executor::{Executor, Progress, Wanted};
-//! use terrane::storage::{Directory, file system::MemoryMedium};
+//! use terrane::executor::{Executor, JobFilter, Progress};
+//! use terrane::storage::{Directory, vfs::MemoryVfs};
 //! use terrane::{Db, Durability, Engine, Error, Options, Result};
 //!
 //! /// Runs every job at once, on the thread that wrote.
@@ -19,7 +19,7 @@
 //!
 //! impl Inline {
 //!     fn run_one(engine: &Arc<Engine>) -> Result<bool> {
-//!         let Some(mut job) = engine.next_job(Wanted::Any) else { return Ok(false) };
+//!         let Some(mut job) = engine.next_job(JobFilter::Any) else { return Ok(false) };
 //!         while job.run_for(1 << 20)? == Progress::More {}
 //!         Ok(true)
 //!     }
@@ -31,14 +31,14 @@
 //!         while Inline::run_one(engine).unwrap_or(false) {}
 //!     }
 //!
-//!     fn relieve(&self, engine: &Arc<Engine>) -> Result<()> {
+//!     fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
 //!         match Inline::run_one(engine)? {
 //!             true => Ok(()),
 //!             false => Err(Error::Stalled(terrane::Stall::Level0)),
 //!         }
 //!     }
 //!
-//!     fn settle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
+//!     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
 //!         while !done(engine) && Inline::run_one(engine)? {}
 //!         Ok(())
 //!     }
@@ -46,7 +46,7 @@
 //!     fn stop(&self, _engine: &Arc<Engine>) {}
 //! }
 //!
-//! let storage = Arc::new(Directory::open(Arc::new(MemoryMedium::new()))?);
+//! let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new()))?);
 //! let db = Db::open_storage(storage, Options::default(), Arc::new(Inline))?;
 //! db.default_keyspace().put("key", "value", Durability::Sync)?;
 //! db.flush()?;

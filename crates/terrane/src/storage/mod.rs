@@ -2,7 +2,7 @@
 //!
 //! Two layers:
 //!
-//! 1. A [`Vfs`](file system::File system) is a flat set of named raw files: native files, memory, or any of
+//! 1. A [`Vfs`](vfs::Vfs) is a flat set of named raw files: native files, memory, or any of
 //!    them behind the fault wrapper. OPFS gives ready [`File`]s.
 //! 2. A [`Storage`] is what the engine sees: numbered files (tables and logs) and one *manifest* of
 //!    edits. Kinds: [`Directory`], a raw file each; and
@@ -11,16 +11,16 @@
 //! ```
 //! # fn main() -> terrane::Result<()> {
 //! use std::sync::Arc;
-//! use terrane::executor::{ThreadDriver, workers};
-//! use terrane::storage::file system::{File system, MemoryMedium};
+//! use terrane::executor::{ThreadExecutor, workers};
+//! use terrane::storage::vfs::{MemoryVfs, Vfs};
 //! use terrane::storage::{StoreId, Volume, volume::VolumeOptions};
 //! use terrane::{Db, Options};
 //!
 //! // Whatever implements `File` will do.
-//! let backing = MemoryMedium::new().create("store")?;
+//! let backing = MemoryVfs::new().create("store")?;
 //! let options = VolumeOptions { new_id: StoreId::random()?, ..VolumeOptions::default() };
 //! let volume = Arc::new(Volume::open(vec![backing], options)?);
-//! let executor = Arc::new(ThreadDriver::new(workers()));
+//! let executor = Arc::new(ThreadExecutor::new(workers()));
 //! let db = Db::open_storage(volume, Options::default(), executor)?;
 //! # Ok(())
 //! # }

@@ -148,7 +148,7 @@ impl Volume {
     /// created if it is missing and `create` says so.
     ///
     /// # Errors
-    /// As for [`open_locked`](crate::storage::file system::open_locked).
+    /// As for [`open_locked`](crate::storage::vfs::open_locked).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_file(path: &std::path::Path, create: bool) -> Result<Volume> {
         let backing = crate::storage::vfs::open_locked(path, create)?;
@@ -161,7 +161,7 @@ impl Volume {
     /// do so.
     ///
     /// # Errors
-    /// As for [`open_shared`](crate::storage::file system::open_shared).
+    /// As for [`open_shared`](crate::storage::vfs::open_shared).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read_file(path: &std::path::Path) -> Result<Volume> {
         let backing = crate::storage::vfs::open_shared(path)?;
