@@ -4,6 +4,7 @@
 //! Each command first brings what it needs (see [`setup`]), does only what is out of date, and says
 //! what it is doing and for how long.
 
+mod api;
 mod bench;
 mod browser;
 mod demo;
@@ -83,6 +84,8 @@ enum Command {
         #[arg(long, default_value = "ci", value_parser = ["ci", "full"])]
         scale: String,
     },
+    /// Write the list of what crate terrane shows again: crates/terrane/public-api.txt
+    Api,
     /// Install everything that the other commands need
     Setup,
     /// Show what is installed, what is wanted and how to get what is missing
@@ -119,6 +122,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Bench { browser: true, arguments } => bench::browser(&workspace, &arguments)?,
         Command::Bench { browser: false, arguments } => bench::native(&workspace, &arguments)?,
         Command::Papers { scale } => bench::papers(&workspace, &scale)?,
+        Command::Api => api::write(&workspace)?,
         Command::Setup => setup::ensure_all(&workspace)?,
         Command::Doctor => return doctor::run(&workspace),
     }

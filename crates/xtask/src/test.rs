@@ -10,7 +10,7 @@ use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
 use crate::setup::{self, Need};
 use crate::workspace::Workspace;
-use crate::{demo, tidy, wasm};
+use crate::{api, demo, tidy, wasm};
 use anyhow::Result;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -227,7 +227,9 @@ fn clippy_wasm(run: &Run) -> Result<String> {
 fn documentation(run: &Run) -> Result<String> {
     let mut command = run.workspace.cargo(&["doc", "--workspace", "--lib", "--no-deps"]);
     command.env("RUSTDOCFLAGS", "-D warnings");
-    run.with(&[], "cargo doc --workspace --no-deps", command)
+    let output = run.with(&[], "cargo doc --workspace --no-deps", command)?;
+    api::check(run.workspace)?;
+    Ok(output)
 }
 
 /// Licences, sources and banned crates, as `deny.toml` says.
