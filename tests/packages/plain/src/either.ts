@@ -1,0 +1,7 @@
+import type { DbOf, Encoding, Mode } from "terrane";
+
+/** Works with a page's store and with one of a worker. */
+export async function total<M extends Mode>(db: DbOf<M, Encoding, Encoding>): Promise<number> {
+  await db.put("a", "1", { durability: "sync" });
+  return await db.count({ gte: "a" });
+}
