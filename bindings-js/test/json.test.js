@@ -18,13 +18,18 @@ test("names become camel case, values stay as they are", () => {
 });
 
 test("options survive the way to the engine and back", () => {
-  const policy = { policy: "leveled-full", sizeRatio: 4, l0CompactionTrigger: 2, adapt: true };
+  const policy = {
+    policy: "leveled-full",
+    sizeRatio: 4,
+    l0CompactionTrigger: 2,
+    dynamicLevelBytes: true,
+  };
   const json = toJson(policy);
   assert.deepEqual(JSON.parse(json), {
     policy: "leveled-full",
     "size-ratio": 4,
     "l0-compaction-trigger": 2,
-    adapt: true,
+    "dynamic-level-bytes": true,
   });
   assert.deepEqual(fromJson(json), policy);
 });

@@ -185,9 +185,9 @@ test("levels, sizes and statistics agree about the tables", async (context) => {
     bytes,
   );
   assert.deepEqual(db.check().damage, []);
-  assert.equal(db.check().setAsideBytes, 0);
+  assert.equal(db.check().quarantineBytes, 0);
   assert.equal(db.stats().discardedBytes, 0);
-  assert.equal(db.dropQuarantined(), 0);
+  assert.equal(db.dropQuarantine(), 0);
 });
 
 test("a trace shows where a get looked and what it found", async (context) => {

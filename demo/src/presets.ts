@@ -14,8 +14,8 @@ type ParameterName = PolicyOptions extends infer P ? (P extends unknown ? keyof 
 
 const small: { [N in ParameterName]?: number } = {
   sizeRatio: 4,
-  baseBytes: 512 << 10,
-  tableBytes: 128 << 10,
+  levelBaseBytes: 512 << 10,
+  targetFileBytes: 128 << 10,
 };
 
 /** A policy to choose. */

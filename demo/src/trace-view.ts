@@ -130,4 +130,4 @@ function enter(source: Source, table: number): void {
   source.name += `, table ${table}`;
 }
 
-const ORIGINS = { cache: "cache", "read-ahead": "read-ahead", medium: "file" };
+const ORIGINS = { cache: "cache", "read-ahead": "read-ahead", vfs: "file" };

@@ -132,7 +132,7 @@ test("suspension keeps keyspaces and listeners, not snapshots", async ({ storePa
 test("events report the engine's work, and levels show it", async ({ storePage }) => {
   const page = await storePage();
   const found = await page.evaluate(async () => {
-    const policy = { policy: "leveled", baseBytes: 65536, tableBytes: 65536 } as const;
+    const policy = { policy: "leveled", levelBaseBytes: 65536, targetFileBytes: 65536 } as const;
     const db = await window.terrane.open("events", { memtableBytes: 65536, policy });
     const listening = new AbortController();
     const seen: Event[] = [];

@@ -8,13 +8,13 @@ export interface Leveled {
   /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 10. */
   sizeRatio?: number;
   /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
-  baseBytes?: number;
+  levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
-  tableBytes?: number;
+  targetFileBytes?: number;
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
-  level0Runs?: number;
+  l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
-  adapt?: boolean;
+  dynamicLevelBytes?: boolean;
   /** Which table of a level over its capacity goes down. Default: "least-overlap". */
   pick?: "least-overlap" | "oldest" | "round-robin" | "random";
   /** What random picks are drawn from. From 0 to 9007199254740991. Default: 0. */
@@ -27,13 +27,13 @@ export interface LeveledFull {
   /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
   sizeRatio?: number;
   /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
-  baseBytes?: number;
+  levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
-  tableBytes?: number;
+  targetFileBytes?: number;
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
-  level0Runs?: number;
+  l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
-  adapt?: boolean;
+  dynamicLevelBytes?: boolean;
 }
 
 /** Several runs a level, merged all at once into the next: little writing, for more runs to read and more space. */
@@ -42,9 +42,9 @@ export interface Tiered {
   /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 4. */
   sizeRatio?: number;
   /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
-  baseBytes?: number;
+  levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
-  tableBytes?: number;
+  targetFileBytes?: number;
 }
 
 /** Several runs a level, everything above the level that holds it in one merge: least writing, for more runs to read and more space. */
@@ -53,11 +53,11 @@ export interface TieredFull {
   /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
   sizeRatio?: number;
   /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
-  baseBytes?: number;
+  levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
-  tableBytes?: number;
+  targetFileBytes?: number;
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
-  level0Runs?: number;
+  l0CompactionTrigger?: number;
 }
 
 /** The largest level is one run, the others have several: nearly the writing of tiering at nearly the space of leveling. */
@@ -66,13 +66,13 @@ export interface LazyLeveled {
   /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 4. */
   sizeRatio?: number;
   /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
-  baseBytes?: number;
+  levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
-  tableBytes?: number;
+  targetFileBytes?: number;
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
-  level0Runs?: number;
+  l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
-  adapt?: boolean;
+  dynamicLevelBytes?: boolean;
   /** How many of the largest levels are leveled. From 1 to 64. Default: 1. */
   leveledLevels?: number;
 }
@@ -91,7 +91,7 @@ export interface Universal {
   /** Weight of all runs but the oldest, in percent of it, that merges them all. From 1 to 10000. Default: 200. */
   spacePercent?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
-  tableBytes?: number;
+  targetFileBytes?: number;
 }
 
 /** Full merges above, and below merges of one file with those that overlap it exactly: nearly the writing of full merges at nearly the space of small ones. */
@@ -100,17 +100,17 @@ export interface Spooky {
   /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
   sizeRatio?: number;
   /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
-  baseBytes?: number;
+  levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 1073741824. */
-  tableBytes?: number;
+  targetFileBytes?: number;
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
-  level0Runs?: number;
+  l0CompactionTrigger?: number;
   /** How many levels lie below the one that is cut at the files of the largest. From 0 to 8. Default: 2. */
   levelsBelow?: number;
   /** How many of the largest levels are leveled. From 0 to 64. Default: 64. */
   leveledLevels?: number;
   /** Whether a file that comes alone to a level below that one is moved, not rewritten. Default: true. */
-  moves?: boolean;
+  trivialMoves?: boolean;
 }
 
 /** A policy with its parameters; those left out have their defaults. */

@@ -42,7 +42,7 @@ export interface Stats {
   /** Bytes of incomplete writes that this opening discarded after a crash. */
   discardedBytes: number;
   /** Bytes of incomplete writes that this and earlier openings quarantined. */
-  setAsideBytes: number;
+  quarantineBytes: number;
   /** Bytes of batches, as written to the WAL. */
   userBytes: number;
   /** Entries written. */
@@ -129,7 +129,7 @@ export interface CheckReport {
   /** Bytes of incomplete writes that opening the store discarded after a crash. */
   discardedBytes: number;
   /** Bytes of incomplete writes that are quarantined. */
-  setAsideBytes: number;
+  quarantineBytes: number;
   /** Empty for an intact store. */
   damage: Damage[];
 }

@@ -190,7 +190,7 @@ export interface DbOf<
    * Deletes the remains of writes that a crash cut short, which opening the store quarantined;
    * returns their size in bytes. `stats` reports how many bytes there are.
    */
-  dropQuarantined(options?: CallOptions<M>): Result<M, number>;
+  dropQuarantine(options?: CallOptions<M>): Result<M, number>;
 
   /** Takes a snapshot of the store, including every call made before. Release it when done. */
   snapshot(): SnapshotOf<M, K, V>;

@@ -15,7 +15,7 @@ export type Step =
       step: "block";
       offset: number;
       bytes: number;
-      origin: "cache" | "read-ahead" | "medium";
+      origin: "cache" | "read-ahead" | "vfs";
       read: number;
     }
   | { step: "value"; sequence: number; bytes: number }

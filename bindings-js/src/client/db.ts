@@ -55,8 +55,8 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return await this.run(options, () => this.scope.session.dropKeyspace(name));
   }
 
-  async dropQuarantined(options: WaitOptions = {}): Promise<number> {
-    return await this.invoke(options, "drop_quarantined");
+  async dropQuarantine(options: WaitOptions = {}): Promise<number> {
+    return await this.invoke(options, "drop_quarantine");
   }
 
   snapshot(): Snapshot<K, V> {

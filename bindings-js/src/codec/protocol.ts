@@ -54,7 +54,7 @@ export interface Methods {
   compact_range(keyspace: number, range: Uint8Array): void;
   drop_keyspace(name: string): boolean;
   /** Deletes what recovery has quarantined; returns its size in bytes. */
-  drop_quarantined(): number;
+  drop_quarantine(): number;
   flush(): void;
   /** Opens a keyspace under a number; returns the engine's id. */
   keyspace(keyspace: number, name: string, create: boolean, policy?: string): number;

@@ -73,9 +73,9 @@ export class Db<K extends Encoding = "utf8", V extends Encoding = "utf8">
     return dropped;
   }
 
-  dropQuarantined(): number {
+  dropQuarantine(): number {
     const { engine } = this.scope.context;
-    const bytes = engine.call((store) => store.drop_quarantined());
+    const bytes = engine.call((store) => store.drop_quarantine());
     engine.scheduleTurn();
     return bytes;
   }

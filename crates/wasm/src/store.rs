@@ -239,7 +239,7 @@ impl Store {
     ///
     /// # Errors
     /// An I/O error.
-    pub fn drop_quarantined(&self) -> Result<f64, JsValue> {
+    pub fn drop_quarantine(&self) -> Result<f64, JsValue> {
         to_js(self.db.drop_quarantine().map(|bytes| bytes as f64))
     }
 
