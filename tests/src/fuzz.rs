@@ -21,7 +21,8 @@ use terrane::table::block_codec::{decode, fix_checksum as seal};
 use terrane::table::filter::Filter;
 use terrane::table::footer::{FOOTER_BYTES, Footer, decode_directory, encode_directory};
 use terrane::table::{
-    AHEAD_BYTES_MAX, Access, BlockCache, BlockCursor, Properties, Table, TableFiles, key_hash,
+    BlockCache, BlockCursor, MAX_READAHEAD_BYTES, Properties, ReadPattern, Table, TableFiles,
+    key_hash,
 };
 use terrane::version::{Edit, VersionSet};
 use terrane::{WriteBatch, batch, wal};
@@ -167,9 +168,9 @@ pub fn table(data: &[u8]) {
     for key in [b"".as_slice(), b"counter", b"key050", b"zzz"] {
         let _ = table.get(key, MAX_SEQ);
     }
-    for access in [Access::Random, Access::Scan(AHEAD_BYTES_MAX)] {
+    for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
         use terrane::read::Cursor;
-        let mut cursor = table.cursor(access);
+        let mut cursor = table.cursor(pattern);
         let mut entries = 0;
         let mut step = cursor.seek_first();
         while step.is_ok() && cursor.valid() && entries < data.len() {

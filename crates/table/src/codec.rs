@@ -106,13 +106,20 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// xxh3-64 of `bytes` under `seed`: every checksum of the store. The seed says where the bytes
-/// belong (log number, table number and offset, manifest generation), so that sound bytes in a
-/// wrong place do not pass.
+/// XXH3-64 of `bytes` under `seed`: the one checksum of the store. The seed encodes where the bytes
+/// belong (log number; table number and offset; manifest generation), so that valid bytes in the
+/// wrong place fail.
 #[inline]
 #[must_use]
 pub fn checksum(bytes: &[u8], seed: u64) -> u64 {
     xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed)
+}
+
+/// The hash of a user key, which all filters share.
+#[inline]
+#[must_use]
+pub fn key_hash(key: &[u8]) -> u64 {
+    checksum(key, 0)
 }
 
 #[cfg(test)]

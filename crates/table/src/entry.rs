@@ -95,6 +95,14 @@ pub fn compare(a_key: &[u8], a_tag: Tag, b_key: &[u8], b_tag: Tag) -> Ordering {
     a_key.cmp(b_key).then_with(|| b_tag.cmp(&a_tag))
 }
 
+/// The length of the longest common prefix, in bytes.
+#[inline]
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    let equal = 8 * words.take_while(|(a, b)| a == b).count();
+    equal + a.iter().zip(b).skip(equal).take_while(|(a, b)| a == b).count()
+}
+
 /// Refuses a key or value over its limit.
 pub fn check_limits(key: &[u8], value: &[u8]) -> Result<()> {
     let refuse = |what, limit: usize, found: usize| {

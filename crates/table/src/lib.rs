@@ -8,6 +8,7 @@
 //! rest for size.
 
 pub mod codec;
+pub mod cursor;
 pub mod entry;
 pub mod error;
 pub mod file;
@@ -16,3 +17,4 @@ pub mod read;
 #[doc(hidden)]
 pub mod sync;
 pub mod table;
+pub mod trace;

@@ -2,9 +2,9 @@
 
 use super::Memtable;
 use super::skiplist::{Header, Node};
+use crate::cursor::Cursor;
 use crate::entry::Tag;
 use crate::error::Result;
-use crate::read::Cursor;
 use std::ptr::NonNull;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! it. It is made when the list holds as many bytes as it takes; a smaller list is quickly searched.
 
 use super::skiplist::SkipList;
+use crate::codec::key_hash;
 use crate::sync::lock_free::atomic::{AtomicU64, Ordering::Relaxed};
-use crate::table::key_hash;
 use std::sync::OnceLock;
 
 /// Of the bytes that a memtable is to hold, the filter takes one in so many: with entries of 130

@@ -81,7 +81,7 @@ impl Memtable {
         Ok(())
     }
 
-    /// Whether the key with this [`key_hash`](crate::table::key_hash) may be in the memtable; `false`
+    /// Whether the key with this [`key_hash`](crate::codec::key_hash) may be in the memtable; `false`
     /// is certain.
     #[inline]
     #[must_use]

@@ -1,6 +1,6 @@
 use super::*;
+use crate::cursor::Cursor;
 use crate::entry::{Kind, compare};
-use crate::read::Cursor;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::thread;

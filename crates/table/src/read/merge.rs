@@ -5,7 +5,8 @@
 //! played again, one comparison a level. Cursors that are not valid lose to all others. Sources are
 //! given newest first; equal entries cannot occur, since every entry has its own sequence number.
 
-use super::{Cursor, Source};
+use super::Source;
+use crate::cursor::Cursor;
 use crate::entry::{Tag, compare};
 use crate::error::Result;
 use std::cmp::Ordering;
@@ -214,7 +215,7 @@ impl Cursor for MergeCursor {
 mod tests {
     use super::*;
     use crate::memtable::Memtable;
-    use crate::read::ReadTracer;
+    use crate::trace::ReadTracer;
     use proptest::prelude::*;
     use std::sync::Arc;
 

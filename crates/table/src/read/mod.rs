@@ -1,26 +1,17 @@
-//! Reading: cursors over sorted sequences of entries.
+//! Reads across memtables and tables.
 //!
-//! 1. A [`Cursor`] walks one sorted sequence: a memtable, a table, a run.
-//! 2. A [`MergeCursor`] makes one sequence of many.
-//! 3. A [`MvccCursor`] goes on it and shows what a reader at one sequence number sees of it.
-//!
-//! An [`ReadTracer`] is told what a read does: it counts ([`ReadCounts`]), and keeps the steps of a
-//! [`Trace`].
+//! 1. A [`Source`] is a cursor over one sorted sequence: a memtable or a run.
+//! 2. A [`MergeCursor`] merges many of them into one sequence.
+//! 3. An [`MvccCursor`] on top shows the keys and values visible at one sequence number.
 
-mod counts;
-mod cursor;
 mod merge;
 mod mvcc_cursor;
 mod range;
-mod read_tracer;
 mod source;
-mod trace;
 
-pub use counts::{ReadCounters, ReadCounts};
-pub use cursor::Cursor;
+pub use crate::cursor::Cursor;
+pub use crate::trace::{Origin, ReadCounters, ReadCounts, ReadTracer, Step, Trace};
 pub use merge::MergeCursor;
 pub use mvcc_cursor::{MvccCursor, known_kind};
 pub use range::Range;
-pub use read_tracer::{Origin, ReadTracer};
 pub use source::Source;
-pub use trace::{Step, Trace};

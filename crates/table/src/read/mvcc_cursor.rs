@@ -7,9 +7,11 @@
 //! * Backward, they come oldest first: remember the last visible one until the key changes, so the
 //!   merged cursor stands one key ahead of what the scan shows.
 
-use super::{Cursor, MergeCursor, Range, ReadTracer, Source};
+use super::{MergeCursor, Range, Source};
+use crate::cursor::Cursor;
 use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
 use crate::error::Result;
+use crate::trace::ReadTracer;
 use std::ops::Bound;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,21 +1,22 @@
-//! The two kinds of sorted sequence that a read merges, without a virtual call.
+//! The two kinds of sorted sequence that a read merges, as an enum to spare virtual calls.
 
-use super::{Cursor, ReadTracer};
+use crate::cursor::Cursor;
 use crate::entry::Tag;
 use crate::error::Result;
 use crate::memtable::MemtableCursor;
 use crate::table::RunCursor;
+use crate::trace::ReadTracer;
 
-/// A memtable or a sorted run.
+/// A cursor over a memtable or a sorted run.
 pub enum Source {
-    /// Entries in memory, and who is told what is done with them.
+    /// A memtable, with a tracer of its reads.
     Memtable(MemtableCursor, ReadTracer),
-    /// Entries in tables. Boxed: it carries block state.
+    /// A run of tables. Boxed, since it carries block state.
     Run(Box<RunCursor>),
 }
 
 impl Source {
-    /// Who is told what the cursor does; nobody where a run has no table.
+    /// Ends the cursor and returns its tracer; `None` if it is an empty run.
     pub fn into_tracer(self) -> Option<ReadTracer> {
         match self {
             Source::Memtable(_, tracer) => Some(tracer),
@@ -23,13 +24,13 @@ impl Source {
         }
     }
 
-    /// Tells where a search came to.
-    fn stands(&mut self) {
+    /// Traces where a seek ended.
+    fn trace_position(&mut self) {
         match self {
             Source::Memtable(cursor, tracer) => {
-                tracer.stands(cursor.valid().then(|| cursor.key()));
+                tracer.positioned(cursor.valid().then(|| cursor.key()));
             }
-            Source::Run(cursor) => cursor.stands(),
+            Source::Run(cursor) => cursor.trace_position(),
         }
     }
 }
@@ -46,22 +47,22 @@ macro_rules! each {
 impl Cursor for Source {
     fn seek_first(&mut self) -> Result<()> {
         each!(self, c => c.seek_first())?;
-        self.stands();
+        self.trace_position();
         Ok(())
     }
     fn seek_last(&mut self) -> Result<()> {
         each!(self, c => c.seek_last())?;
-        self.stands();
+        self.trace_position();
         Ok(())
     }
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         each!(self, c => c.seek(key, tag))?;
-        self.stands();
+        self.trace_position();
         Ok(())
     }
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
         each!(self, c => c.seek_before(key, tag))?;
-        self.stands();
+        self.trace_position();
         Ok(())
     }
     #[inline]

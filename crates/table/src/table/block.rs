@@ -15,7 +15,7 @@
 use super::Malformed;
 use super::key_prefixes::KeyPrefixes;
 use crate::codec::Decoder;
-use crate::entry::Tag;
+use crate::entry::{Tag, common_prefix};
 use std::cmp::Ordering;
 
 /// A decoded block: sound in its restart points, and safe to read whatever its entries hold.
@@ -112,7 +112,11 @@ impl Block {
     /// Makes searches quick, for some memory: see [`KeyPrefixes`].
     #[must_use]
     pub(super) fn with_key_prefixes(mut self) -> Self {
-        self.key_prefixes = KeyPrefixes::of(&self);
+        let points = self.restarts();
+        self.key_prefixes = KeyPrefixes::of(points.len(), |n| {
+            let entry = self.entry(points.get(n).map(offset)?).ok()?;
+            (entry.shared == 0).then_some(entry.delta)
+        });
         self
     }
 
@@ -232,12 +236,4 @@ pub(super) fn offset(point: &[u8; 4]) -> usize {
 #[cold]
 pub(super) fn too_much_shared(at: usize, shared: usize, limit: usize) -> Malformed {
     Malformed::new(at, format_args!("at most {limit} bytes shared with the key before"), shared)
-}
-
-/// How many bytes `a` and `b` have in common at their front.
-#[inline]
-pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
-    let equal = 8 * words.take_while(|(a, b)| a == b).count();
-    equal + a.iter().zip(b).skip(equal).take_while(|(a, b)| a == b).count()
 }

@@ -43,18 +43,18 @@ fn place(seed: u64, offset: u64) -> u64 {
 }
 
 /// Stores parts; keeps its tables and buffer from one to the next.
-pub(super) struct Sealer {
+pub(super) struct PartEncoder {
     seed: u64,
     compression: Compression,
     dictionary: CompressTable,
     compressed: Vec<u8>,
 }
 
-impl Sealer {
+impl PartEncoder {
     /// For the parts of the table with this [`seed`].
     pub fn new(seed: u64, compression: Compression) -> Self {
         let dictionary = CompressTable::default();
-        Sealer { seed, compression, dictionary, compressed: Vec::new() }
+        PartEncoder { seed, compression, dictionary, compressed: Vec::new() }
     }
 
     /// From now on, for the parts of the table with this [`seed`].
@@ -71,12 +71,12 @@ impl Sealer {
             out.push(LZ4);
             finish(self.seed, offset, start, out);
         } else {
-            self.seal(bytes, offset, out);
+            self.encode(bytes, offset, out);
         }
     }
 
     /// Appends `bytes` to `out`, to lie at `offset` of the file, as they are.
-    pub fn seal(&self, bytes: &[u8], offset: u64, out: &mut Vec<u8>) {
+    pub fn encode(&self, bytes: &[u8], offset: u64, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(bytes);
         out.push(RAW);
@@ -206,13 +206,13 @@ mod tests {
 
     #[test]
     fn a_part_is_compressed_where_that_saves_an_eighth() {
-        let mut sealer = Sealer::new(7, Compression::Lz4);
+        let mut encoder = PartEncoder::new(7, Compression::Lz4);
         let (mut largest_packed, mut least_raw) = (0, usize::MAX);
         for noise in 0..=1024 {
             let bytes = part(noise);
             let packed = 4 + lz4_flex::block::compress(&bytes).len();
             let mut stored = Vec::new();
-            sealer.encode_compressed(&bytes, 0, &mut stored);
+            encoder.encode_compressed(&bytes, 0, &mut stored);
             let (payload, compression) = (stored.len() - TRAILER_BYTES, stored[stored.len() - 9]);
             if packed <= 896 {
                 assert_eq!((payload, compression), (packed, LZ4), "{noise} bytes of noise");
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn nothing_is_compressed_where_the_options_say_so() {
         let mut stored = Vec::new();
-        Sealer::new(7, Compression::None).encode_compressed(&part(0), 0, &mut stored);
+        PartEncoder::new(7, Compression::None).encode_compressed(&part(0), 0, &mut stored);
         assert_eq!((stored.len() - TRAILER_BYTES, stored[1024]), (1024, RAW));
     }
 }

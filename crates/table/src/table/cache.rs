@@ -183,7 +183,7 @@ mod tests {
     fn full(cache: &BlockCache, table: u64, offset: u64, weight: usize) -> Arc<Slot<u64>> {
         let slot = Slot::empty();
         let keep = |weight| cache.keep(TableId(table), offset, slot.clone(), weight);
-        slot.bring(|| Ok((offset, weight)), keep).unwrap();
+        slot.load(|| Ok((offset, weight)), keep).unwrap();
         slot
     }
 

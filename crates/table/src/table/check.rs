@@ -1,62 +1,63 @@
 //! Verifying a whole table against itself.
 //!
-//! 1. What an open table keeps is read again. If it is damaged, the check goes on with the copy in
-//!    memory, if there is one: it was sound when the table was opened.
-//! 2. The partitions fill their section without a gap, and each is read again. Its index must tile
-//!    the data with blocks, from partition to partition too, have a restart point at every entry, and
-//!    end with the separator that the top level says.
-//! 3. Each block is read and its checksum verified. Its entries must ascend, from block to block
-//!    too, lie above the separator of the block before and not above their own (so that separators
-//!    ascend), and pass the partition's filter; restart points must be entries that share nothing.
-//! 4. Where all of it is sound, the sums must be those of the properties and of the tree.
+//! 1. What an open table keeps in memory is read again. If the file is damaged there, the check
+//!    continues with the copy in memory, if there is one: it was sound when the table was opened.
+//! 2. The partitions must fill their section without a gap, and each is read again. Its index must
+//!    tile the data with blocks, also across partitions, have a restart point at every entry, and end
+//!    with the separator that the top level has for it.
+//! 3. Each block is read and its checksum verified. Its entries must ascend, also across blocks; be
+//!    above the previous block's separator and not above their own (so that separators ascend); and
+//!    pass the partition's filter. Restart points must be at entries that share nothing.
+//! 4. If all of that holds, the totals must be those of the properties and of the manifest.
 
 use super::Malformed;
 use super::block::{Block, offset};
 use super::block_cursor::BlockCursor;
-use super::fetch::{AHEAD_BYTES_MAX, Direction, ReadAhead};
-use super::filter::{Filter, key_hash};
-use super::index::Handle;
-use super::opened::{Opened, Partition};
+use super::block_fetcher::{Direction, MAX_READAHEAD_BYTES, Prefetched};
+use super::filter::Filter;
+use super::index::BlockHandle;
+use super::open_table::{OpenTable, Partition};
 use super::properties::Properties;
 use super::reader::Table;
+use crate::codec::key_hash;
 use crate::entry::{Kind, Tag, compare};
 use crate::error::{Corruption, Error, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The check of a table on its way.
+/// A check of a table in progress.
 pub struct TableCheck {
     table: Arc<Table>,
-    /// What the table says of itself, where it is sound.
-    said: Option<Properties>,
-    /// What is kept of the table; none when the check has ended.
-    opened: Option<Arc<Opened>>,
-    /// The number of the partition that is next, and the one that is walked.
+    /// The table's properties, if they could be read.
+    properties: Option<Properties>,
+    /// `None` when the check has ended.
+    opened: Option<Arc<OpenTable>>,
+    /// The number of the next partition, and the partition being checked.
     next: usize,
-    walked: Option<Walked>,
-    /// Where the last block ends, and the separator above it; not known behind a damaged partition.
+    current: Option<CurrentPartition>,
+    /// Where the last block ends, and its separator; unknown after a damaged partition.
     end: Option<u64>,
     below: Bound,
-    ahead: ReadAhead,
-    /// What the sound blocks add up to.
+    prefetched: Prefetched,
+    /// The totals of the sound blocks.
     sums: Properties,
-    /// Points of the histogram that blocks have borne out.
+    /// Points of the histogram that blocks have confirmed.
     points: usize,
     /// The last entry of the blocks so far.
     last: Bound,
     found: Vec<Corruption>,
-    /// What a later release wrote there, which this one does not know.
+    /// Something that only a later release can read.
     newer: Option<Error>,
 }
 
-/// A partition that is walked.
-struct Walked {
+/// The partition being checked.
+struct CurrentPartition {
     index: BlockCursor,
     filter: Option<Filter>,
     number: usize,
 }
 
-/// A place in the order of entries; at first before all of them.
+/// A position in the order of entries; before all of them at first.
 struct Bound {
     set: bool,
     key: Vec<u8>,
@@ -78,18 +79,31 @@ impl Bound {
     }
 }
 
+impl Table {
+    /// Reads every byte of the file and checks it against everything else the table says; returns
+    /// all damage found. A file that cannot be read is reported as damage.
+    ///
+    /// # Errors
+    /// As for [`TableCheck::into_found`].
+    pub fn check(self: &Arc<Self>) -> Result<Vec<Corruption>> {
+        let mut check = TableCheck::begin(Arc::clone(self));
+        while check.step(u64::MAX) {}
+        check.into_found()
+    }
+}
+
 impl TableCheck {
-    /// Reads what an open table keeps again.
+    /// Starts a check: reads again what an open table keeps in memory.
     #[must_use]
     pub fn begin(table: Arc<Table>) -> Self {
         let mut check = TableCheck {
-            said: None,
+            properties: None,
             opened: None,
             next: 0,
-            walked: None,
+            current: None,
             end: Some(0),
             below: Bound::START,
-            ahead: ReadAhead::default(),
+            prefetched: Prefetched::default(),
             sums: Properties::default(),
             points: 0,
             last: Bound::START,
@@ -98,10 +112,11 @@ impl TableCheck {
             table,
         };
         let info = check.table.info();
-        let fresh = check.table.file().and_then(|file| Opened::read(file, info, &mut |_, _, _| ()));
-        match fresh {
-            Ok((opened, said)) => {
-                (check.opened, check.said) = (Some(Arc::new(opened)), Some(said));
+        let read =
+            check.table.file().and_then(|file| OpenTable::read(file, info, &mut |_, _, _| ()));
+        match read {
+            Ok((opened, properties)) => {
+                (check.opened, check.properties) = (Some(Arc::new(opened)), Some(properties));
             }
             Err(e) => {
                 check.report(e);
@@ -111,12 +126,12 @@ impl TableCheck {
         check
     }
 
-    /// Checks about `bytes` bytes of blocks; returns whether more is left.
+    /// Checks about `bytes` bytes of blocks; returns whether any are left.
     pub fn step(&mut self, bytes: u64) -> bool {
         let Some(opened) = self.opened.take() else { return false };
         let enough = self.end.unwrap_or(0).saturating_add(bytes);
-        while let Some(walked) = self.enter(&opened) {
-            match self.check_partition(&opened, walked, enough) {
+        while let Some(current) = self.enter(&opened) {
+            match self.check_partition(&opened, current, enough) {
                 Ok(true) => {
                     self.opened = Some(opened);
                     return true;
@@ -142,13 +157,13 @@ impl TableCheck {
     /// The damage that was found.
     ///
     /// # Errors
-    /// [`Error::NewerFormat`] where a later release wrote something that this one does not know.
+    /// [`Error::NewerFormat`] if the table has something that only a later release can read.
     pub fn into_found(self) -> Result<Vec<Corruption>> {
         self.newer.map_or(Ok(self.found), Err)
     }
 
-    /// Notes a failure. An error that is neither damage nor a later release's format is reported as
-    /// a table that cannot be read.
+    /// Records an error. One that is neither corruption nor a newer format is recorded as a table
+    /// that cannot be read.
     fn report(&mut self, error: Error) {
         self.found.push(match error {
             Error::Corrupt(corruption) => *corruption,
@@ -160,10 +175,10 @@ impl TableCheck {
         });
     }
 
-    /// The partition that is walked, or else the next that can be read.
-    fn enter(&mut self, opened: &Opened) -> Option<Walked> {
-        if let Some(walked) = self.walked.take() {
-            return Some(walked);
+    /// The current partition, or else the next one that can be read.
+    fn enter(&mut self, opened: &OpenTable) -> Option<CurrentPartition> {
+        if let Some(current) = self.current.take() {
+            return Some(current);
         }
         while let Some(partition) = opened.partitions.get(self.next) {
             let number = self.next;
@@ -185,7 +200,7 @@ impl TableCheck {
                 Ok(index)
             });
             match index {
-                Ok(index) => return Some(Walked { index, filter, number }),
+                Ok(index) => return Some(CurrentPartition { index, filter, number }),
                 Err(e) => {
                     self.report(e);
                     self.end = None;
@@ -195,20 +210,20 @@ impl TableCheck {
         None
     }
 
-    /// Walks a partition's index and its blocks up to `enough` in the file; returns whether more is
-    /// left. An error is damage of the index; damage of blocks is reported on the way.
+    /// Checks the current partition's index and its blocks, up to offset `enough` in the file;
+    /// returns whether any are left. An error is damage to the index; damage to blocks is recorded.
     fn check_partition(
         &mut self,
-        opened: &Opened,
-        mut walked: Walked,
+        opened: &OpenTable,
+        mut current: CurrentPartition,
         enough: u64,
     ) -> Result<bool> {
-        let Some(partition) = opened.partitions.get(walked.number) else { return Ok(false) };
-        let index = &mut walked.index;
+        let Some(partition) = opened.partitions.get(current.number) else { return Ok(false) };
+        let index = &mut current.index;
         let on_index = |e: Malformed| opened.damage(e, partition.handle.index_offset());
         while index.valid() {
             if self.end.is_some_and(|end| end >= enough) {
-                self.walked = Some(walked);
+                self.current = Some(current);
                 return Ok(true);
             }
             let handle = opened.handle(index.value(), partition)?;
@@ -218,7 +233,7 @@ impl TableCheck {
                 return Err(on_index(Malformed::new(index.start(), expected, found)));
             }
             let checked =
-                self.check_block(opened, handle, walked.filter.as_ref(), index.key(), index.tag());
+                self.check_block(opened, handle, current.filter.as_ref(), index.key(), index.tag());
             if let Err(e) = checked {
                 self.report(e);
             }
@@ -226,16 +241,16 @@ impl TableCheck {
             self.end = Some(handle.offset + handle.len);
             index.advance().map_err(on_index)?;
         }
-        self.check_index(opened, partition, walked).map_err(on_index)?;
+        self.check_index(opened, partition, current).map_err(on_index)?;
         Ok(false)
     }
 
-    /// Checks the index of a partition that was walked against the top level.
+    /// Checks the index of a partition, all of whose blocks were checked, against the top level.
     fn check_index(
         &self,
-        opened: &Opened,
+        opened: &OpenTable,
         partition: &Partition,
-        Walked { index, number, .. }: Walked,
+        CurrentPartition { index, number, .. }: CurrentPartition,
     ) -> Result<(), Malformed> {
         let mut at = 0;
         for point in index.block().restarts() {
@@ -251,23 +266,25 @@ impl TableCheck {
         match opened.separator(number)? {
             Some((key, tag)) if (key, tag) == (&self.below.key, self.below.tag) => Ok(()),
             other => {
-                let said = other.map(|(key, tag)| (key.escape_ascii().to_string(), tag.seq()));
-                let expected = format_args!("{said:?} as last separator of {:?}", partition.handle);
+                let separator = other.map(|(key, tag)| (key.escape_ascii().to_string(), tag.seq()));
+                let expected =
+                    format_args!("{separator:?} as last separator of {:?}", partition.handle);
                 Err(Malformed::new(0, expected, self.below.key.escape_ascii()))
             }
         }
     }
 
-    /// Checks the block at `handle`, whose entries lie up to the separator.
+    /// Checks the block at `handle`, whose last entry is at or below the separator.
     fn check_block(
         &mut self,
-        opened: &Opened,
-        handle: Handle,
+        opened: &OpenTable,
+        handle: BlockHandle,
         filter: Option<&Filter>,
         separator: &[u8],
         separator_tag: Tag,
     ) -> Result<()> {
-        let (stored, _) = self.ahead.stored(opened, handle, Direction::Forward, AHEAD_BYTES_MAX)?;
+        let (stored, _) =
+            self.prefetched.block(opened, handle, Direction::Forward, MAX_READAHEAD_BYTES)?;
         let block = opened.decode_block(stored, handle.offset, Vec::new())?;
         let mut cursor = BlockCursor::new(Arc::new(block));
         let result =
@@ -278,8 +295,8 @@ impl TableCheck {
     fn check_entries(
         &mut self,
         cursor: &mut BlockCursor,
-        opened: &Opened,
-        handle: Handle,
+        opened: &OpenTable,
+        handle: BlockHandle,
         filter: Option<&Filter>,
         separator: &[u8],
         separator_tag: Tag,
@@ -328,24 +345,25 @@ impl TableCheck {
         }
         self.sums.blocks += 1;
         let end = handle.offset + handle.len;
-        let point = self.said.as_ref().and_then(|said| said.histogram.get(self.points));
+        let point =
+            self.properties.as_ref().and_then(|properties| properties.histogram.get(self.points));
         self.points += usize::from(point.is_some_and(|p| p.bytes == end && p.key == self.last.key));
         Ok(())
     }
 
-    /// Checks the sums against the properties and what the tree knows of the table.
-    fn check_sums(&mut self, opened: &Opened) {
-        let Some(said) = &self.said else { return };
+    /// Checks the totals against the properties and the manifest.
+    fn check_sums(&mut self, opened: &OpenTable) {
+        let Some(properties) = &self.properties else { return };
         self.sums.largest = std::mem::take(&mut self.last.key);
         let pairs = [
-            ("bytes of keys", said.key_bytes, self.sums.key_bytes),
-            ("bytes of values", said.value_bytes, self.sums.value_bytes),
-            ("blocks", said.blocks, self.sums.blocks),
-            ("points of the histogram", said.histogram.len() as u64, self.points as u64),
+            ("bytes of keys", properties.key_bytes, self.sums.key_bytes),
+            ("bytes of values", properties.value_bytes, self.sums.value_bytes),
+            ("blocks", properties.blocks, self.sums.blocks),
+            ("points of the histogram", properties.histogram.len() as u64, self.points as u64),
             (
                 "bytes at the histogram's end",
                 opened.data_len,
-                said.histogram.last().map_or(0, |p| p.bytes),
+                properties.histogram.last().map_or(0, |p| p.bytes),
             ),
         ];
         let (file, offset) = (opened.file.name(), opened.properties.offset);

@@ -1,34 +1,67 @@
-//! Walking a table: the top level of the index chooses the partition, a cursor on the partition's
-//! index the block, one on the block the entry.
+//! Cursors over one table.
+//!
+//! The top level of the index selects a partition, a cursor over that partition's index a block,
+//! and a cursor over the block an entry.
 
 use super::Malformed;
+use super::block::Block;
 use super::block_cursor::BlockCursor;
-use super::fetch::{Access, Direction, Fetch};
-use super::opened::{Opened, Partition};
+use super::block_fetcher::{BlockFetcher, Direction, ReadPattern};
+use super::open_table::{OpenTable, Partition};
 use super::reader::Table;
+use crate::cursor::Cursor;
 use crate::entry::Tag;
 use crate::error::Result;
-use crate::read::{Cursor, ReadTracer};
+use crate::trace::ReadTracer;
 use std::sync::Arc;
 
 /// A position in a table.
 pub struct TableCursor {
     table: Arc<Table>,
-    /// Held from the first search on.
-    opened: Option<Arc<Opened>>,
+    /// Pinned by the first seek.
+    opened: Option<Arc<OpenTable>>,
     index: BlockCursor,
-    /// The number of the partition that `index` walks.
+    /// The number of the partition whose index `index` reads.
     partition: usize,
-    /// Whether `index` has that partition's index.
+    /// Whether `index` has been given that partition's index.
     entered: bool,
     data: BlockCursor,
     /// The offset of the block in `data`.
     loaded: Option<u64>,
-    fetch: Fetch,
+    fetcher: BlockFetcher,
+}
+
+impl Table {
+    /// A cursor over the table.
+    #[must_use]
+    pub fn cursor(self: &Arc<Self>, pattern: ReadPattern) -> TableCursor {
+        TableCursor::new(Arc::clone(self), pattern, ReadTracer::default())
+    }
+
+    /// The index of a partition. Only a scan caches it.
+    fn index(
+        &self,
+        opened: &OpenTable,
+        partition: &Partition,
+        pattern: ReadPattern,
+        tracer: &mut ReadTracer,
+    ) -> Result<Arc<Block>> {
+        if let Some(index) = partition.index.get() {
+            return Ok(index);
+        }
+        let mut read = || {
+            tracer.read(partition.handle.index_len);
+            opened.read_index(partition)
+        };
+        match pattern {
+            ReadPattern::Scan => self.load_index(partition, read),
+            ReadPattern::Compaction { .. } => read().map(|(index, _)| Arc::new(index)),
+        }
+    }
 }
 
 impl TableCursor {
-    pub(super) fn new(table: Arc<Table>, access: Access, tracer: ReadTracer) -> Self {
+    pub(super) fn new(table: Arc<Table>, pattern: ReadPattern, tracer: ReadTracer) -> Self {
         TableCursor {
             table,
             opened: None,
@@ -37,14 +70,14 @@ impl TableCursor {
             entered: false,
             data: BlockCursor::new(Arc::default()),
             loaded: None,
-            fetch: Fetch::new(access, tracer),
+            fetcher: BlockFetcher::new(pattern, tracer),
         }
     }
 
-    /// Goes over to another table, not positioned in it.
-    pub(super) fn go_over(&mut self, table: &Arc<Table>) {
-        self.leave();
-        self.fetch.tracer.table(table.info().id);
+    /// Moves to another table; the cursor is then not positioned.
+    pub(super) fn switch_to(&mut self, table: &Arc<Table>) {
+        self.invalidate();
+        self.fetcher.tracer.table(table.info().id);
         if Arc::ptr_eq(&self.table, table) {
             return;
         }
@@ -52,26 +85,25 @@ impl TableCursor {
         self.opened = None;
         self.entered = false;
         self.loaded = None;
-        self.fetch.leave();
+        self.fetcher.reset();
     }
 
-    /// Stands on no entry any more.
-    pub(super) fn leave(&mut self) {
+    /// Leaves the cursor without a position.
+    pub(super) fn invalidate(&mut self) {
         self.data.invalidate();
     }
 
-    /// Tells that a search came here.
-    pub(super) fn stands(&mut self) {
-        self.fetch.tracer.stands(self.data.valid().then(|| self.data.key()));
+    /// Traces where a seek ended.
+    pub(super) fn trace_position(&mut self) {
+        self.fetcher.tracer.positioned(self.data.valid().then(|| self.data.key()));
     }
 
-    /// What the read tracer holds.
     pub(super) fn into_tracer(self) -> ReadTracer {
-        self.fetch.into_tracer()
+        self.fetcher.into_tracer()
     }
 
-    /// What is kept of the table: it is opened at the first search.
-    fn opened(&mut self) -> Result<Arc<Opened>> {
+    /// The open table, which the first seek opens and pins.
+    fn opened(&mut self) -> Result<Arc<OpenTable>> {
         self.data.invalidate();
         if let Some(opened) = &self.opened {
             return Ok(Arc::clone(opened));
@@ -81,11 +113,11 @@ impl TableCursor {
         Ok(opened)
     }
 
-    /// Has the index cursor walk partition `n`, not positioned in it; returns the partition, none
-    /// behind the last.
+    /// Points the index cursor at partition `n`, not positioned in it; returns the partition, `None`
+    /// past the last.
     fn enter_partition<'a>(
         &mut self,
-        opened: &'a Opened,
+        opened: &'a OpenTable,
         n: usize,
     ) -> Result<Option<&'a Partition>> {
         let Some(partition) = opened.partitions.get(n) else {
@@ -95,16 +127,16 @@ impl TableCursor {
         };
         if !self.entered || self.partition != n {
             self.entered = false;
-            let Fetch { access, tracer, .. } = &mut self.fetch;
-            let index = self.table.index(opened, partition, *access, tracer)?;
+            let BlockFetcher { pattern, tracer, .. } = &mut self.fetcher;
+            let index = self.table.index(opened, partition, *pattern, tracer)?;
             self.index.replace(index);
             (self.partition, self.entered) = (n, true);
         }
         Ok(Some(partition))
     }
 
-    /// Enters partition `n`, runs a step on its index and loads the block that it leads to; returns
-    /// whether there is one.
+    /// Enters partition `n`, moves its index cursor by `step` and loads the block found there;
+    /// returns whether there is one.
     fn enter(
         &mut self,
         n: usize,
@@ -122,12 +154,12 @@ impl TableCursor {
             return Ok(true);
         }
         self.loaded = None;
-        self.fetch.load(&self.table, &opened, handle, direction, &mut self.data)?;
+        self.fetcher.load(&self.table, &opened, handle, direction, &mut self.data)?;
         self.loaded = Some(handle.offset);
         Ok(true)
     }
 
-    /// Runs a step on the data block; reports its damage as the file's.
+    /// Moves the data cursor by `step`; damage is reported at its offset in the file.
     #[inline]
     fn on_data(
         &mut self,
@@ -145,14 +177,14 @@ impl TableCursor {
         }
     }
 
-    /// To the first entry of the block behind the one that the index stands on, if there is one.
+    /// Moves to the first entry of the block after the index cursor's, if there is one.
     fn next_block(&mut self) -> Result<()> {
         let found = self.enter(self.partition, Direction::Forward, BlockCursor::advance)?
             || self.enter(self.partition + 1, Direction::Forward, BlockCursor::seek_first)?;
         if found { self.on_data(BlockCursor::seek_first) } else { Ok(()) }
     }
 
-    /// To the last entry of the block before the one that the index stands on, if there is one.
+    /// Moves to the last entry of the block before the index cursor's, if there is one.
     fn previous_block(&mut self) -> Result<()> {
         let n = self.partition;
         let found = self.enter(n, Direction::Backward, BlockCursor::retreat)?

@@ -1,6 +1,6 @@
 //! A blocked Bloom filter: says of a user key that it is surely absent, or may be present.
 //!
-//! 1. A key is hashed once, to 64 bits ([`key_hash`]).
+//! 1. A key is hashed once, to 64 bits ([`key_hash`](crate::codec::key_hash)).
 //! 2. The upper half chooses one line of 64 bytes: a probe costs one cache miss.
 //! 3. The lower half, multiplied again and again, chooses `k` of the line's 512 bits.
 //!
@@ -24,13 +24,6 @@ pub struct Filter {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Line([u64; 8]);
-
-/// The hash of a user key, for every filter.
-#[inline]
-#[must_use]
-pub fn key_hash(key: &[u8]) -> u64 {
-    crate::codec::checksum(key, 0)
-}
 
 /// The bytes of a filter of so many keys, stored.
 pub(super) fn encoded_len(keys: usize, bits_per_key: f32) -> usize {
@@ -136,6 +129,7 @@ fn bits(hash: u64, probes: u8) -> impl Iterator<Item = (usize, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::key_hash;
 
     fn hashes(range: std::ops::Range<u32>) -> Vec<u64> {
         range.map(|i| key_hash(format!("user{i:08}").as_bytes())).collect()

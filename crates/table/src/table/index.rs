@@ -10,7 +10,7 @@
 //!   So the first separator at or after (key, tag) leads to the block that holds the newest version
 //!   of the key at or below that tag, if there is one.
 //!   The top level has the last separator of each partition.
-//! * Value: the block's [`Handle`], or the partition's [`PartitionHandle`].
+//! * Value: the block's [`BlockHandle`], or the partition's [`PartitionHandle`].
 //!
 //! Both have a restart point at every entry, so that a search of the restart points is one of the
 //! entries.
@@ -19,7 +19,7 @@ use crate::codec::{Decoder, put_varint};
 
 /// Where a data block lies, and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Handle {
+pub(super) struct BlockHandle {
     /// Offset in the file, in bytes.
     pub offset: u64,
     /// Length as stored, in bytes, trailer included.
@@ -28,7 +28,7 @@ pub(super) struct Handle {
     pub entries: u64,
 }
 
-impl Handle {
+impl BlockHandle {
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_varint(out, self.offset);
         put_varint(out, self.len);
@@ -38,7 +38,7 @@ impl Handle {
     #[inline]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut d = Decoder::new(bytes);
-        let handle = Handle { offset: d.varint()?, len: d.varint()?, entries: d.varint()? };
+        let handle = BlockHandle { offset: d.varint()?, len: d.varint()?, entries: d.varint()? };
         d.is_empty().then_some(handle)
     }
 }
@@ -111,8 +111,8 @@ fn raise(key: &[u8], at: usize, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::block::common_prefix;
     use super::*;
+    use crate::entry::common_prefix;
     use proptest::prelude::*;
 
     fn between(last: &[u8], next: &[u8]) -> Vec<u8> {

@@ -1,14 +1,14 @@
-//! The heads of a block's keys: a search of many keys compares numbers that lie together, where the
-//! keys themselves would each be a cache miss or two.
+//! Key prefixes as integers, so that a search of an index block compares numbers that are adjacent
+//! in memory, where each key would be a cache miss or two.
 //!
-//! 1. What the keys at all restart points begin with alike is kept once.
-//! 2. Of each, the eight bytes behind that are a number, the first byte the highest: a key that is
-//!    less has a number that is no greater.
-//! 3. A search of the numbers leaves the few keys with the same one, which are compared whole.
+//! 1. The prefix that the keys of all restart points share is kept once.
+//! 2. The eight bytes after it become a big-endian integer for each key. They sort as the keys do,
+//!    but different keys may have the same.
+//! 3. A search of the integers leaves the few keys with the same one, which are compared whole.
 
-use super::block::{Block, common_prefix, offset};
+use crate::entry::common_prefix;
 
-/// The heads of the keys at a block's restart points.
+/// The prefixes of the keys at a block's restart points.
 #[derive(Debug)]
 pub(super) struct KeyPrefixes {
     common: Vec<u8>,
@@ -16,43 +16,37 @@ pub(super) struct KeyPrefixes {
 }
 
 impl KeyPrefixes {
-    /// The heads of a block; none where a restart point leads to no sound entry, which a search
-    /// without them finds.
-    pub fn of(block: &Block) -> Option<Self> {
-        let points = block.restarts();
-        let key = |point: &[u8; 4]| {
-            let entry = block.entry(offset(point)).ok()?;
-            (entry.shared == 0).then_some(entry.delta)
-        };
-        let (first, last) = (key(points.first()?)?, key(points.last()?)?);
+    /// The prefixes of `count` ascending keys; `None` if `key` has none for one of them.
+    pub fn of<'a>(count: usize, key: impl Fn(usize) -> Option<&'a [u8]>) -> Option<Self> {
+        let (first, last) = (key(0)?, key(count.checked_sub(1)?)?);
         let common = first.get(..common_prefix(first, last))?.to_vec();
-        let mut numbers = Vec::with_capacity(points.len());
-        for point in points {
-            numbers.push(number(key(point)?.get(common.len()..)?));
+        let mut numbers = Vec::with_capacity(count);
+        for n in 0..count {
+            numbers.push(number(key(n)?.get(common.len()..)?));
         }
         Some(KeyPrefixes { common, numbers })
     }
 
-    /// Bytes held in memory beside itself.
+    /// Bytes of heap memory.
     pub fn memory(&self) -> usize {
         self.common.capacity() + self.numbers.capacity() * size_of::<u64>()
     }
 
-    /// The restart points among which a search for `key` must look: those before the first are below
-    /// it, those from the second on above.
+    /// The restart points left to search for `key`, as a half-open range: those before it are below
+    /// the key, the others above.
     pub fn narrow(&self, key: &[u8]) -> (usize, usize) {
         let all = self.numbers.len();
-        let Some(behind) = key.strip_prefix(self.common.as_slice()) else {
+        let Some(rest) = key.strip_prefix(self.common.as_slice()) else {
             return if *key < *self.common { (0, 0) } else { (all, all) };
         };
-        let wanted = number(behind);
+        let wanted = number(rest);
         let first = self.numbers.partition_point(|number| *number < wanted);
         let same = self.numbers.iter().skip(first).take_while(|number| **number == wanted);
         (first, first + same.count())
     }
 }
 
-/// The first eight bytes, as a number; zeros follow where there are fewer.
+/// The first eight bytes as a big-endian integer, padded with zeros.
 fn number(bytes: &[u8]) -> u64 {
     match bytes.first_chunk() {
         Some(whole) => u64::from_be_bytes(*whole),
@@ -62,8 +56,8 @@ fn number(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::block::Block;
     use super::super::block_writer::BlockWriter;
-    use super::*;
     use crate::entry::{Tag, compare};
     use proptest::prelude::*;
 

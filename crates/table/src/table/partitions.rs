@@ -4,10 +4,10 @@
 //!    partition is closed, always between blocks.
 //! 2. Where partitions will lie is known when all data is written, so they wait in memory.
 
-use super::block_codec::{Sealer, TRAILER_BYTES};
+use super::block_codec::{PartEncoder, TRAILER_BYTES};
 use super::block_writer::BlockWriter;
 use super::filter::{Filter, encoded_len};
-use super::index::{Handle, PartitionHandle};
+use super::index::{BlockHandle, PartitionHandle};
 use crate::entry::Tag;
 
 /// Both levels of the index are only searched: a restart point at every entry.
@@ -85,7 +85,7 @@ impl Partitions {
         }
         let index = self.index.finish().to_vec();
         self.index.clear();
-        let ends = 2 * TRAILER_BYTES + size_of::<Handle>();
+        let ends = 2 * TRAILER_BYTES + size_of::<BlockHandle>();
         self.bytes += filter.len() + index.len() + separator.len() + ends;
         self.closed.push(Closed { key: separator.to_vec(), tag, filter, index });
     }
@@ -109,7 +109,7 @@ impl Partitions {
 
     /// Appends all partitions to `out`, the first of them to lie at `offset` of the file; returns the
     /// top level of the index.
-    pub fn store(self, sealer: &Sealer, offset: u64, out: &mut Vec<u8>) -> BlockWriter {
+    pub fn store(self, encoder: &PartEncoder, offset: u64, out: &mut Vec<u8>) -> BlockWriter {
         let start = out.len();
         let mut top = BlockWriter::new(INDEX_RESTART_INTERVAL);
         let mut handle = Vec::new();
@@ -117,10 +117,10 @@ impl Partitions {
             let here = |out: &Vec<u8>| offset + (out.len() - start) as u64;
             let offset = here(out);
             if !filter.is_empty() {
-                sealer.seal(&filter, offset, out);
+                encoder.encode(&filter, offset, out);
             }
             let index_offset = here(out);
-            sealer.seal(&index, index_offset, out);
+            encoder.encode(&index, index_offset, out);
             let (filter_len, index_len) = (index_offset - offset, here(out) - index_offset);
             handle.clear();
             PartitionHandle { offset, filter_len, index_len }.encode(&mut handle);

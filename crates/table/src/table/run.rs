@@ -1,68 +1,74 @@
-//! Walking a run: tables with disjoint key ranges, in key order.
+//! Cursors over a run: tables with disjoint key ranges, in key order.
 //!
-//! All versions of a user key lie in one table, so binary search over the tables' ranges finds the
-//! one table that a search begins in.
+//! All versions of a user key are in one table, so a binary search over the tables' ranges finds the
+//! one table where a seek starts.
 
+use super::block_fetcher::ReadPattern;
 use super::cursor::TableCursor;
-use super::fetch::Access;
 use super::reader::Table;
+use crate::cursor::Cursor;
 use crate::entry::Tag;
 use crate::error::Result;
-use crate::read::{Cursor, ReadTracer};
+use crate::trace::ReadTracer;
 use std::sync::Arc;
 use terrane_policy::{Place, Sequence};
 
-/// A position in a run. One cursor goes from table to table.
+/// A position in a run. One table cursor moves from table to table.
 pub struct RunCursor {
     tables: Sequence<Arc<Table>>,
-    /// The place among `tables` of the one that the cursor is in.
+    /// Where in `tables` the cursor is.
     place: Place,
-    /// None if there is no table.
+    /// `None` if the run is empty.
     cursor: Option<TableCursor>,
 }
 
 impl RunCursor {
     /// A cursor over `tables`, which are disjoint and in key order.
     #[must_use]
-    pub fn new(tables: Sequence<Arc<Table>>, access: Access) -> Self {
-        RunCursor::observed(tables, access, ReadTracer::default())
+    pub fn new(tables: Sequence<Arc<Table>>, pattern: ReadPattern) -> Self {
+        RunCursor::with_tracer(tables, pattern, ReadTracer::default())
     }
 
-    /// As [`RunCursor::new`]; tells an read tracer what it does.
-    pub fn observed(tables: Sequence<Arc<Table>>, access: Access, tracer: ReadTracer) -> Self {
-        let cursor = tables.first().map(|table| table.observed(access, tracer));
+    /// Like [`RunCursor::new`], with a tracer of its reads.
+    pub fn with_tracer(
+        tables: Sequence<Arc<Table>>,
+        pattern: ReadPattern,
+        tracer: ReadTracer,
+    ) -> Self {
+        let cursor =
+            tables.first().map(|table| TableCursor::new(Arc::clone(table), pattern, tracer));
         RunCursor { tables, place: Place::default(), cursor }
     }
 
-    /// Tells that a search came here.
-    pub fn stands(&mut self) {
-        self.cursor.iter_mut().for_each(TableCursor::stands);
+    /// Traces where a seek ended.
+    pub fn trace_position(&mut self) {
+        self.cursor.iter_mut().for_each(TableCursor::trace_position);
     }
 
-    /// What the read tracer holds; nothing if there is no table.
+    /// Ends the cursor and returns its tracer; `None` if the run is empty.
     pub fn into_tracer(self) -> Option<ReadTracer> {
         self.cursor.map(TableCursor::into_tracer)
     }
 
-    /// The cursor, in the table at `place`; none outside the run.
+    /// The cursor, moved to the table at `place`; `None` outside the run.
     fn enter(&mut self, place: Option<Place>) -> Option<&mut TableCursor> {
         let cursor = self.cursor.as_mut()?;
         let Some((place, table)) = place.and_then(|place| Some((place, self.tables.get(place)?)))
         else {
-            cursor.leave();
+            cursor.invalidate();
             return None;
         };
         self.place = place;
-        cursor.go_over(table);
+        cursor.switch_to(table);
         Some(cursor)
     }
 
-    /// To the first entry of the table at `place`.
+    /// Moves to the first entry of the table at `place`.
     fn enter_first(&mut self, place: Option<Place>) -> Result<()> {
         self.enter(place).map_or(Ok(()), TableCursor::seek_first)
     }
 
-    /// To the last entry of the table at `place`.
+    /// Moves to the last entry of the table at `place`.
     fn enter_last(&mut self, place: Option<Place>) -> Result<()> {
         self.enter(place).map_or(Ok(()), TableCursor::seek_last)
     }

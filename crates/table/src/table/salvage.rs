@@ -10,7 +10,7 @@ use super::block::Block;
 use super::block_codec::decode;
 use super::block_cursor::BlockCursor;
 use super::footer::{FOOTER_BYTES, Footer, decode_directory, kind};
-use super::index::{Handle, PartitionHandle};
+use super::index::{BlockHandle, PartitionHandle};
 use super::properties::Properties;
 use crate::entry::Tag;
 use crate::error::{Corruption, Error, Result};
@@ -38,7 +38,7 @@ pub struct Salvage {
     /// The partitions that are left to read, the next one last: its last separator and where it lies.
     partitions: Vec<(Vec<u8>, PartitionHandle)>,
     /// The same of the blocks of the partition that is read.
-    blocks: Vec<(Vec<u8>, Handle)>,
+    blocks: Vec<(Vec<u8>, BlockHandle)>,
     /// The separator of the last block or partition that was passed.
     below: Option<Vec<u8>>,
     block: Option<Reading>,
@@ -50,7 +50,7 @@ pub struct Salvage {
 struct Reading {
     cursor: BlockCursor,
     separator: Vec<u8>,
-    handle: Handle,
+    handle: BlockHandle,
     /// Entries read of it.
     entries: u64,
 }
@@ -156,13 +156,13 @@ impl Salvage {
     }
 
     /// The next block, of the next partition that can be read.
-    fn next_block(&mut self) -> Option<(Vec<u8>, Handle)> {
+    fn next_block(&mut self) -> Option<(Vec<u8>, BlockHandle)> {
         loop {
             if let Some(block) = self.blocks.pop() {
                 return Some(block);
             }
             let (separator, handle) = self.partitions.pop()?;
-            match self.read_index(handle.index_offset(), handle.index_len, Handle::decode) {
+            match self.read_index(handle.index_offset(), handle.index_len, BlockHandle::decode) {
                 Ok(blocks) => self.blocks = blocks,
                 Err(e) => self.lose(e, handle.index_offset(), separator, 0),
             }
@@ -224,7 +224,7 @@ impl Salvage {
         Ok(places)
     }
 
-    fn load(&self, handle: Handle) -> Result<BlockCursor> {
+    fn load(&self, handle: BlockHandle) -> Result<BlockCursor> {
         let within = |e: super::Malformed| Error::from(e.within(self.file.name(), handle.offset));
         let block = Block::decode(self.part(handle.offset, handle.len)?).map_err(within)?;
         let mut cursor = BlockCursor::new(Arc::new(block));

@@ -46,7 +46,7 @@ impl<T> Slot<T> {
 
     /// What is in it; where it is empty `read` brings it, and says what it weighs in bytes, and
     /// `keep` puts the full slot into the cache.
-    pub fn bring(
+    pub fn load(
         &self,
         read: impl FnOnce() -> Result<(T, usize)>,
         keep: impl FnOnce(usize),

@@ -8,16 +8,16 @@
 //! 5. At the end come partitions, index, properties, directory and footer.
 
 use super::TableOptions;
-use super::block::{Block, common_prefix};
-use super::block_codec::{Sealer, seed};
+use super::block::Block;
+use super::block_codec::{PartEncoder, seed};
 use super::block_writer::BlockWriter;
 use super::cache::BlockCache;
-use super::filter::key_hash;
 use super::footer::{FOOTER_BYTES, Footer, Section, encode_directory, kind};
-use super::index::{Handle, separator};
+use super::index::{BlockHandle, separator};
 use super::partitions::Partitions;
 use super::properties::{HistogramBuilder, Properties};
-use crate::entry::{Tag, check_limits};
+use crate::codec::key_hash;
+use crate::entry::{Tag, check_limits, common_prefix};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};
 use std::sync::Arc;
@@ -39,14 +39,14 @@ pub struct TableWriter {
     salt: u64,
     commits: u64,
     block_bytes: usize,
-    sealer: Sealer,
+    encoder: PartEncoder,
     /// Bytes in the file, and those that wait to be written after them.
     written: u64,
     pending: Vec<u8>,
     block: BlockWriter,
     partitions: Partitions,
     /// The block just closed, whose index entry is not made yet.
-    closed: Option<Handle>,
+    closed: Option<BlockHandle>,
     last_key: Vec<u8>,
     last_tag: Tag,
     properties: Properties,
@@ -71,7 +71,7 @@ impl TableWriter {
             salt: 0,
             commits: 0,
             block_bytes,
-            sealer: Sealer::new(seed(0, id.0), options.compression),
+            encoder: PartEncoder::new(seed(0, id.0), options.compression),
             written: 0,
             pending: Vec::with_capacity(WRITE_BYTES + 2 * block_bytes),
             block: BlockWriter::new(RESTART_INTERVAL),
@@ -92,7 +92,7 @@ impl TableWriter {
     #[must_use]
     pub fn of_store(mut self, salt: u64, commits: u64) -> Self {
         (self.salt, self.commits) = (salt, commits);
-        self.sealer.set_seed(seed(salt, self.id.0));
+        self.encoder.set_seed(seed(salt, self.id.0));
         self
     }
 
@@ -196,7 +196,7 @@ impl TableWriter {
         self.partitions.close(&self.last_key, Tag(0));
         let data_len = self.position();
         let partitions = std::mem::replace(&mut self.partitions, Partitions::new(1, 0.0));
-        let mut top = partitions.store(&self.sealer, data_len, &mut self.pending);
+        let mut top = partitions.store(&self.encoder, data_len, &mut self.pending);
         let len = self.position() - data_len;
         let mut sections = vec![Section { kind: kind::PARTITIONS, offset: data_len, len }];
         sections.push(self.section(kind::INDEX, top.finish()));
@@ -211,7 +211,7 @@ impl TableWriter {
         bytes.clear();
         encode_directory(&sections, &mut bytes);
         let directory_offset = self.position();
-        self.sealer.seal(&bytes, directory_offset, &mut self.pending);
+        self.encoder.encode(&bytes, directory_offset, &mut self.pending);
         let directory_len = (self.position() - directory_offset) as u32;
         let (table, salt, commits) = (self.id.0, self.salt, self.commits);
         let footer = Footer { table, salt, commits, data_len, directory_offset, directory_len };
@@ -252,7 +252,7 @@ impl TableWriter {
     fn close_block(&mut self) -> Result<()> {
         let (offset, entries) = (self.position(), self.block.entries());
         let block = self.block.finish();
-        self.sealer.encode_compressed(block, offset, &mut self.pending);
+        self.encoder.encode_compressed(block, offset, &mut self.pending);
         if let Some(cache) = self.cache.as_ref().filter(|cache| cache.has_room(block.len()))
             && let Ok(block) = Block::decode(block.to_vec())
         {
@@ -260,7 +260,7 @@ impl TableWriter {
         }
         self.block.clear();
         let end = self.position();
-        self.closed = Some(Handle { offset, len: end - offset, entries });
+        self.closed = Some(BlockHandle { offset, len: end - offset, entries });
         self.properties.blocks += 1;
         self.histogram.block(&self.last_key, end);
         if self.partitions.bytes() > MAX_INDEX_BYTES {
@@ -274,7 +274,7 @@ impl TableWriter {
     }
 
     /// Adds the index entry of a closed block under the key in `separator`.
-    fn add_to_index(&mut self, closed: Handle, tag: Tag) {
+    fn add_to_index(&mut self, closed: BlockHandle, tag: Tag) {
         self.handle.clear();
         closed.encode(&mut self.handle);
         self.partitions.add_block(&self.separator, tag, &self.handle);
@@ -282,7 +282,7 @@ impl TableWriter {
 
     fn section(&mut self, kind: u64, bytes: &[u8]) -> Section {
         let offset = self.position();
-        self.sealer.seal(bytes, offset, &mut self.pending);
+        self.encoder.encode(bytes, offset, &mut self.pending);
         Section { kind, offset, len: self.position() - offset }
     }
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::read::{Cursor, MergeCursor, Source, known_kind};
-use crate::table::{Access, RunCursor};
+use crate::table::{ReadPattern, RunCursor};
 use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{Group, Placed, TombstoneRule};
@@ -114,7 +114,10 @@ impl Merge {
         let cursors = runs().map(|run| {
             let open = |t: &Placed| Some(self.tree.table(t.table.id)?.table().clone());
             let tables = run.iter().filter_map(open).collect();
-            Source::Run(Box::new(RunCursor::new(tables, Access::Scan(ahead))))
+            Source::Run(Box::new(RunCursor::new(
+                tables,
+                ReadPattern::Compaction { readahead: ahead },
+            )))
         });
         let mut merge = MergeCursor::new(cursors.collect());
         merge.seek_first()?;

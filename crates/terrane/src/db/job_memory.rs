@@ -11,7 +11,7 @@
 use super::lock;
 use crate::options::Options;
 use crate::sync::Mutex;
-use crate::table::{AHEAD_BYTES_MAX, BlockCache};
+use crate::table::{BlockCache, MAX_READAHEAD_BYTES};
 use std::sync::Arc;
 
 /// Reservations are multiples of this, in bytes, so that a job that writes does not resize the cache
@@ -51,7 +51,7 @@ impl JobMemory {
         let mut reservation = self.reserve();
         let mut reserved = lock(&self.reserved);
         let free = (self.options.rest_share() / 2).saturating_sub(*reserved) / 2;
-        let ahead = (free / inputs).saturating_sub(block_bytes).min(AHEAD_BYTES_MAX);
+        let ahead = (free / inputs).saturating_sub(block_bytes).min(MAX_READAHEAD_BYTES);
         reservation.resize(&mut reserved, inputs.saturating_mul(block_bytes + ahead));
         drop(reserved);
         (reservation, ahead)
@@ -106,9 +106,9 @@ mod tests {
         let memory = memory(96 << 20);
         let half = (96 - 48) << 20 >> 1;
         let (few, ahead) = memory.reserve_merge(4);
-        assert_eq!(ahead, AHEAD_BYTES_MAX);
+        assert_eq!(ahead, MAX_READAHEAD_BYTES);
         let (many, ahead) = memory.reserve_merge(200);
-        assert!(ahead < AHEAD_BYTES_MAX && many.bytes <= half / 2 + UNIT);
+        assert!(ahead < MAX_READAHEAD_BYTES && many.bytes <= half / 2 + UNIT);
         let more: Vec<_> = (0..4).map(|_| memory.reserve_merge(10)).collect();
         assert!(more.iter().all(|(_, ahead)| *ahead > 0), "what begins later has some, too");
         assert!(*lock(&memory.reserved) <= half + UNIT * 6);

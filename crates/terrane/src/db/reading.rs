@@ -8,7 +8,7 @@ use crate::keyspace::KeyspaceId;
 use crate::read::{MvccCursor, Range, ReadCounters, ReadTracer, Source, Trace, known_kind};
 use crate::scan::Cursor;
 use crate::sync::atomic::Ordering;
-use crate::table::{Access, key_hash};
+use crate::table::{ReadPattern, key_hash};
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -255,7 +255,7 @@ fn mvcc_cursor(
         tracer.memtable(place);
         Source::Memtable(memtable.cursor(), tracer)
     });
-    let runs = super_version.tree.cursors(Access::Random, &tracer);
+    let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
     let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
     let whole = tracer();
     MvccCursor::new(sources, range, seq, whole)

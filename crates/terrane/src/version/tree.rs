@@ -11,7 +11,7 @@ use crate::storage::FileId;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
-use crate::table::{Access, BlockCache, RunCursor, Table};
+use crate::table::{BlockCache, ReadPattern, RunCursor, Table};
 use crate::vec_map::VecMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -250,16 +250,16 @@ impl Tree {
         Ok(sum)
     }
 
-    /// A cursor for each run, newest first, with an read tracer of its own.
+    /// A cursor for each run, newest first, with a tracer of its own.
     pub(crate) fn cursors(
         &self,
-        access: Access,
+        pattern: ReadPattern,
         tracer: impl Fn() -> ReadTracer,
     ) -> impl Iterator<Item = RunCursor> {
         self.runs.iter().map(move |run| {
             let mut tracer = tracer();
             tracer.run(run.level, run.id, None);
-            RunCursor::observed(run.tables.clone(), access, tracer)
+            RunCursor::with_tracer(run.tables.clone(), pattern, tracer)
         })
     }
 }

@@ -3,12 +3,12 @@
 use super::*;
 use crate::codec::put_varint;
 use crate::read::known_kind;
-use crate::table::block_codec::Sealer;
+use crate::table::block_codec::PartEncoder;
 use crate::table::block_codec::seed;
 use crate::table::block_writer::BlockWriter;
 use crate::table::filter::Filter;
 use crate::table::footer::{Footer, Section, encode_directory, kind};
-use crate::table::index::{Handle, PartitionHandle};
+use crate::table::index::{BlockHandle, PartitionHandle};
 use terrane_policy::{Histogram, HistogramPoint};
 
 /// A table of several blocks, some compressed, with versions of one key across blocks.
@@ -36,8 +36,8 @@ fn reads_the_truth_or_fails(table: &Arc<Table>, entries: &[Entry]) {
             assert_eq!(found, Some((*tag, value.clone())));
         }
     }
-    for access in [Access::Random, Access::Scan(AHEAD_BYTES_MAX)] {
-        let mut cursor = table.cursor(access);
+    for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
+        let mut cursor = table.cursor(pattern);
         let mut step = cursor.seek_first();
         for (key, tag, value) in entries {
             if step.is_err() {
@@ -172,7 +172,7 @@ impl Parts {
     }
 
     fn write(mut self) -> (Arc<MemFile>, Arc<TableInfo>) {
-        let sealer = Sealer::new(seed(self.info.salt, self.info.id.0), Compression::None);
+        let encoder = PartEncoder::new(seed(self.info.salt, self.info.id.0), Compression::None);
         let mut file = Vec::new();
         let mut indexes = [0, 1].map(|_| BlockWriter::new(self.interval));
         let blocks = self.blocks.iter().zip(&self.separators).zip(&self.counts);
@@ -182,9 +182,9 @@ impl Parts {
                 writer.add(self.shared, key, *tag, value);
             }
             let offset = file.len() as u64;
-            sealer.seal(writer.finish(), offset, &mut file);
+            encoder.encode(writer.finish(), offset, &mut file);
             let mut handle = Vec::new();
-            Handle { offset, len: file.len() as u64 - offset, entries }.encode(&mut handle);
+            BlockHandle { offset, len: file.len() as u64 - offset, entries }.encode(&mut handle);
             indexes[n / 2].add(0, key, *tag, &handle);
             if self.properties.histogram.len() < 3 {
                 let last = block[block.len() - 1].0.clone();
@@ -199,9 +199,9 @@ impl Parts {
             let offset = file.len() as u64;
             let mut filter = Vec::new();
             Filter::build(hashes, 10.0).encode(&mut filter);
-            sealer.seal(&filter, offset, &mut file);
+            encoder.encode(&filter, offset, &mut file);
             let filter_len = file.len() as u64 - offset;
-            sealer.seal(index.finish(), offset + filter_len, &mut file);
+            encoder.encode(index.finish(), offset + filter_len, &mut file);
             let index_len = file.len() as u64 - offset - filter_len;
             let mut handle = Vec::new();
             let offset = offset.wrapping_add(self.offset);
@@ -219,13 +219,13 @@ impl Parts {
         ];
         for (kind, bytes) in parts {
             let offset = file.len() as u64;
-            sealer.seal(bytes, offset, &mut file);
+            encoder.encode(bytes, offset, &mut file);
             sections.push(Section { kind, offset, len: file.len() as u64 - offset });
         }
         let mut directory = Vec::new();
         encode_directory(&sections, &mut directory);
         let directory_offset = file.len() as u64;
-        sealer.seal(&directory, directory_offset, &mut file);
+        encoder.encode(&directory, directory_offset, &mut file);
         let directory_len = (file.len() as u64 - directory_offset) as u32;
         let (table, salt, commits) = (self.info.id.0, self.info.salt, 0);
         Footer { table, salt, commits, data_len, directory_offset, directory_len }

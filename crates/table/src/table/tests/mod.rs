@@ -1,7 +1,7 @@
 //! Tables against a sorted list of entries.
 
-mod ahead;
 mod damage;
+mod readahead;
 
 use super::block::Block;
 use super::*;
@@ -278,8 +278,8 @@ proptest! {
         let (file, info) = write(&entries, 7, &options);
         let table = unopened(&file, &info, cache);
         prop_assert_eq!(table.check().unwrap(), []);
-        for access in [Access::Random, Access::Scan(AHEAD_BYTES_MAX)] {
-            walk(&mut table.cursor(access), &entries, &steps);
+        for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
+            walk(&mut table.cursor(pattern), &entries, &steps);
         }
         for key in entries.iter().map(|(key, ..)| key).chain(&absent) {
             for seq in [0, 50, 200, 700, MAX_SEQ] {
@@ -306,8 +306,8 @@ proptest! {
             table(&part, i as u64, &options)
         });
         let parts: terrane_policy::Sequence<Arc<Table>> = parts.collect();
-        for access in [Access::Random, Access::Scan(AHEAD_BYTES_MAX)] {
-            walk(&mut RunCursor::new(parts.clone(), access), &entries, &steps);
+        for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
+            walk(&mut RunCursor::new(parts.clone(), pattern), &entries, &steps);
         }
     }
 
@@ -440,7 +440,7 @@ fn point_reads_fill_the_cache_within_its_bound_and_scans_leave_it_alone() {
         let table = Arc::new(Table::new(Arc::clone(&info), files, Arc::clone(&cache)));
         table.open().unwrap();
         let opened = cache.bytes();
-        let mut cursor = table.cursor(Access::Scan(AHEAD_BYTES_MAX));
+        let mut cursor = table.cursor(ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES });
         cursor.seek_first().unwrap();
         let mut entries = 0;
         while cursor.valid() {
@@ -467,7 +467,7 @@ fn a_value_far_longer_than_a_block_comes_back() {
         assert_eq!(table.get(b"b", 1).unwrap().unwrap().1, value);
         assert_eq!(table.check().unwrap(), []);
         walk(
-            &mut table.cursor(Access::Scan(AHEAD_BYTES_MAX)),
+            &mut table.cursor(ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }),
             &entries,
             &[Step::Last, Step::Prev(1)],
         );

@@ -1,11 +1,11 @@
 //! What a walk reads of the file, and when.
 
 use super::*;
-use crate::read::{Origin, ReadTracer, Step};
+use crate::trace::{Origin, ReadTracer, Step};
 
 /// The reads of a walk over a whole table, each with the bytes it took: first, then block by block.
-fn reads(table: &Arc<Table>, access: Access, backward: bool) -> Vec<u64> {
-    let mut cursor = table.observed(access, ReadTracer::tracing());
+fn reads(table: &Arc<Table>, pattern: ReadPattern, backward: bool) -> Vec<u64> {
+    let mut cursor = TableCursor::new(Arc::clone(table), pattern, ReadTracer::tracing());
     if backward { cursor.seek_last() } else { cursor.seek_first() }.unwrap();
     let mut entries = 0;
     while cursor.valid() {
@@ -32,7 +32,7 @@ fn a_walk_reads_ahead_once_it_is_long_and_little_twice() {
     for backward in [false, true] {
         let (file, info) = write(&entries, 7, &options);
         let table = open(&file, &info).unwrap();
-        let blocks = reads(&table, Access::Random, backward);
+        let blocks = reads(&table, ReadPattern::Scan, backward);
         let data = data_len(&table);
         assert!(blocks[..4].iter().all(|read| *read < 8192), "{blocks:?}");
         let ahead: Vec<_> = blocks[4..].iter().copied().filter(|read| *read > 0).collect();
@@ -44,7 +44,7 @@ fn a_walk_reads_ahead_once_it_is_long_and_little_twice() {
         assert!(whole.iter().copied().eq(doubled.take(whole.len())), "{ahead:?}");
         assert!(*last <= 256 << 10);
         // What was read far ahead is not in the cache: the walk's beginning is.
-        let again = reads(&table, Access::Random, backward);
+        let again = reads(&table, ReadPattern::Scan, backward);
         let cached = again.iter().take_while(|read| **read == 0).count();
         assert!((20..200).contains(&cached), "{cached} of {} blocks are cached", blocks.len());
     }
@@ -58,7 +58,12 @@ fn a_compaction_reads_as_much_at_once_as_it_has_memory_for() {
     let options = TableOptions { compression: Compression::None, ..TableOptions::default() };
     let (file, info) = write(&entries, 7, &options);
     let table = open(&file, &info).unwrap();
-    let most = |memory| reads(&table, Access::Scan(memory), false).into_iter().max().unwrap();
-    assert_eq!((most(AHEAD_BYTES_MAX), most(10_000)), (AHEAD_BYTES_MAX, 10_000));
+    let most = |memory| {
+        reads(&table, ReadPattern::Compaction { readahead: memory }, false)
+            .into_iter()
+            .max()
+            .unwrap()
+    };
+    assert_eq!((most(MAX_READAHEAD_BYTES), most(10_000)), (MAX_READAHEAD_BYTES, 10_000));
     assert!((4096..8192).contains(&most(0)), "a block");
 }

@@ -138,7 +138,7 @@ impl ReadTracer {
 
     /// A memtable or run came to stand on this key; on none where it has nothing in that direction.
     #[inline]
-    pub fn stands(&mut self, key: Option<&[u8]>) {
+    pub fn positioned(&mut self, key: Option<&[u8]>) {
         self.step(|| Step::Stands { key: key.map(<[u8]>::to_vec) });
     }
 

@@ -11,7 +11,7 @@ use super::block::{Block, offset};
 use super::block_codec::{TRAILER_BYTES, decode, decode_into};
 use super::filter::Filter;
 use super::footer::{FOOTER_BYTES, Footer, Section, decode_directory, kind};
-use super::index::{Handle, PartitionHandle};
+use super::index::{BlockHandle, PartitionHandle};
 use super::properties::Properties;
 use super::slot::Slot;
 use crate::entry::Tag;
@@ -27,7 +27,7 @@ const END_BYTES: u64 = 32 << 10;
 const FILE_BYTES: usize = 512;
 
 /// An open table.
-pub(super) struct Opened {
+pub(super) struct OpenTable {
     pub file: Arc<dyn File>,
     /// What seeds the checksums of its parts.
     seed: u64,
@@ -72,13 +72,13 @@ impl End<'_> {
     }
 }
 
-impl Opened {
+impl OpenTable {
     /// Reads and verifies what is kept; returns what the table says of itself, too. The partitions
     /// that came along are handed to `keep`, which is given the number of each.
     pub fn read(
         file: Arc<dyn File>,
         info: &TableInfo,
-        keep: &mut dyn FnMut(&Opened, usize, &[u8]),
+        keep: &mut dyn FnMut(&OpenTable, usize, &[u8]),
     ) -> Result<(Self, Properties)> {
         let name = file.name();
         let damage = |offset: u64, expected: &dyn Display, found: &dyn Display| {
@@ -123,7 +123,7 @@ impl Opened {
             return Err(damage(properties.offset, &expected, &found));
         }
         let partition = |handle| Partition { handle, filter: Slot::empty(), index: Slot::empty() };
-        let opened = Opened {
+        let opened = OpenTable {
             file: Arc::clone(&file),
             seed: footer.seed(),
             data_len: footer.data_len,
@@ -202,8 +202,8 @@ impl Opened {
 
     /// The block that an entry of a partition's index leads to.
     #[inline]
-    pub fn handle(&self, value: &[u8], partition: &Partition) -> Result<Handle> {
-        let handle = Handle::decode(value).filter(|handle| {
+    pub fn handle(&self, value: &[u8], partition: &Partition) -> Result<BlockHandle> {
+        let handle = BlockHandle::decode(value).filter(|handle| {
             let end = handle.offset.checked_add(handle.len);
             handle.len >= TRAILER_BYTES as u64 && end.is_some_and(|end| end <= self.data_len)
         });
@@ -215,7 +215,7 @@ impl Opened {
     }
 
     /// A block, read again.
-    pub fn read_block(&self, handle: Handle) -> Result<Block> {
+    pub fn read_block(&self, handle: BlockHandle) -> Result<Block> {
         let stored = read(&*self.file, handle.offset, handle.len)?;
         let block = decode(stored, self.seed, handle.offset).and_then(Block::decode);
         block.map_err(|e| self.damage(e, handle.offset))

@@ -1,0 +1,140 @@
+//! Point lookups in a table.
+//!
+//! 1. The top level of the index selects a partition.
+//! 2. The partition's filter rules out most absent keys, at the cost of one cache line.
+//! 3. The partition's index leads to one block, read through the cache.
+//!
+//! Keys are compared in their prefix-compressed form, and only the value is copied.
+
+use super::block::Located;
+use super::open_table::{OpenTable, Partition};
+use super::reader::Table;
+use crate::codec::key_hash;
+use crate::entry::{MAX_SEQ, Seq, Tag};
+use crate::error::Result;
+use crate::trace::ReadTracer;
+
+impl Table {
+    /// The newest version of `key` at or below sequence number `at`: its tag and value.
+    ///
+    /// # Errors
+    /// Corruption and I/O failures.
+    pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
+        let mut value = Vec::new();
+        let tracer = &mut ReadTracer::default();
+        let found = self.find(key, key_hash(key), at, &mut value, tracer, || ())?;
+        Ok(found.map(|tag| (tag, value)))
+    }
+
+    /// Like [`Table::get`], with the key's [`key_hash`] given and the value appended to `out`. Calls
+    /// `passed` if the filter does not rule the key out.
+    ///
+    /// # Errors
+    /// As for [`Table::get`].
+    #[inline]
+    pub fn find(
+        &self,
+        key: &[u8],
+        hash: u64,
+        at: Seq,
+        out: &mut Vec<u8>,
+        tracer: &mut ReadTracer,
+        passed: impl FnOnce(),
+    ) -> Result<Option<Tag>> {
+        self.with_opened(|opened| {
+            let partition = opened.partition_for(key, Tag::at(at))?;
+            let Some(partition) = opened.partitions.get(partition) else {
+                passed();
+                return self.absent(opened, key, at, false, tracer);
+            };
+            let filtered = partition.handle.filter_len > 0;
+            if filtered {
+                let passes = self.may_contain(opened, partition, hash, tracer)?;
+                tracer.filter(passes);
+                if !passes {
+                    return Ok(None);
+                }
+            }
+            passed();
+            let before = out.len();
+            let found = self.search(opened, partition, key, at, out, tracer)?;
+            let Some(tag) = found else {
+                return self.absent(opened, key, at, filtered, tracer);
+            };
+            tracer.found(tag, out.len() - before);
+            Ok(Some(tag))
+        })
+    }
+
+    #[inline]
+    fn may_contain(
+        &self,
+        opened: &OpenTable,
+        partition: &Partition,
+        hash: u64,
+        tracer: &mut ReadTracer,
+    ) -> Result<bool> {
+        let load = || {
+            self.load_filter(partition, || {
+                tracer.read(partition.handle.filter_len);
+                opened.read_filter(partition)
+            })
+        };
+        partition.filter.with(load, |filter| Ok(filter.may_contain(hash)))
+    }
+
+    /// Traces that the reader sees no version here.
+    fn absent(
+        &self,
+        opened: &OpenTable,
+        key: &[u8],
+        at: Seq,
+        filtered: bool,
+        tracer: &mut ReadTracer,
+    ) -> Result<Option<Tag>> {
+        tracer.absent(filtered, || {
+            let newer = &mut ReadTracer::default();
+            let partition = opened.partition_for(key, Tag::at(MAX_SEQ))?;
+            let Some(partition) = opened.partitions.get(partition) else { return Ok(false) };
+            let mut value = Vec::new();
+            let found = self.search(opened, partition, key, MAX_SEQ, &mut value, newer)?;
+            Ok(at < MAX_SEQ && found.is_some())
+        })?;
+        Ok(None)
+    }
+
+    /// Searches a partition's index and the block that it leads to.
+    #[inline]
+    fn search(
+        &self,
+        opened: &OpenTable,
+        partition: &Partition,
+        key: &[u8],
+        at: Seq,
+        out: &mut Vec<u8>,
+        tracer: &mut ReadTracer,
+    ) -> Result<Option<Tag>> {
+        let target = Tag::at(at);
+        let load = || {
+            self.load_index(partition, || {
+                tracer.read(partition.handle.index_len);
+                opened.read_index(partition)
+            })
+        };
+        let handle = partition.index.with(load, |index| {
+            let place = index.restarts_below(key, target).and_then(|n| index.nth(n));
+            let place = place.map_err(|e| opened.damage(e, partition.handle.index_offset()))?;
+            place.map(|entry| opened.handle(entry.value, partition)).transpose()
+        })?;
+        let Some(handle) = handle else { return Ok(None) };
+        let block = self.block(opened, handle, tracer)?;
+        let found = block.lower_bound(key, target).map_err(|e| opened.damage(e, handle.offset))?;
+        Ok(match found {
+            Some(Located { entry, same_key: true, .. }) => {
+                out.extend_from_slice(entry.value);
+                Some(entry.tag)
+            }
+            _ => None,
+        })
+    }
+}

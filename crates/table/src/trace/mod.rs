@@ -1,0 +1,12 @@
+//! What reads do and what they cost.
+//!
+//! Every read reports to a [`ReadTracer`], which counts ([`ReadCounts`]) and, if asked to, keeps each
+//! step for a [`Trace`].
+
+mod counts;
+mod read_tracer;
+mod steps;
+
+pub use counts::{ReadCounters, ReadCounts};
+pub use read_tracer::{Origin, ReadTracer};
+pub use steps::{Step, Trace};
