@@ -36,7 +36,7 @@ pub enum Command {
     Get(InKeyspace<get::GetArgs>),
     #[command(after_help = put::EXAMPLES)]
     Put(InKeyspace<put::PutArgs>),
-    #[command(after_help = delete::EXAMPLES)]
+    #[command(after_help = delete::EXAMPLES, override_usage = delete::USAGE)]
     Delete(InKeyspace<delete::DeleteArgs>),
     #[command(after_help = scan::EXAMPLES)]
     Scan(InKeyspace<scan::ScanArgs>),

@@ -11,6 +11,10 @@ use serde::Serialize;
 use std::ffi::OsString;
 use terrane::{Durability, WriteBatch};
 
+pub const USAGE: &str = "\
+terrane delete [OPTIONS] <DIR> <KEY>
+       terrane delete [OPTIONS] <DIR> --from <KEY> | --to <KEY> | --range <FROM..TO> | --prefix <KEY>";
+
 pub const EXAMPLES: &str = "\
 Examples:
   terrane delete db user:17

@@ -47,7 +47,9 @@ fn a_delete_names_a_key_or_a_range() {
     let place = Place::new();
     place.numbered(3);
     for args in [&["delete", "db"][..], &["delete", "db", "k000000", "--prefix", "k"]] {
-        assert_eq!(place.run(args).code, Some(2));
+        let run = place.run(args);
+        assert_eq!(run.code, Some(2));
+        assert!(run.err.contains("--prefix <KEY>"), "{}", run.err);
     }
     assert_eq!(place.count(&[]), "3\n");
 }
