@@ -2,7 +2,7 @@
 //!
 //! 1. Two small stores are made once, one in a directory and one in a volume.
 //! 2. A target puts any bytes in the place of a part of one, with checksums that are right
-//!    ([`crate::mend`]): what a decoder's own checks let through must do no harm further on.
+//!    ([`crate::checksum_fix`]): what a decoder's own checks let through must do no harm further on.
 //! 3. The store is opened, read, written, flushed, compacted, checked, and opened again. Each call may
 //!    fail with an error; none panics or runs on without end, and a write that was acknowledged as
 //!    durable is read as it was written, or refused.
@@ -26,7 +26,7 @@ use terrane::{Db, Durability, Result};
 /// All of them; each takes the inputs of the decoder whose name it has.
 pub const ENGINES: [Target; 6] = [
     ("engine_log", log),
-    ("engine_journal", manifest),
+    ("engine_manifest", manifest),
     ("engine_edit", edit),
     ("engine_current", current),
     ("engine_superblock", superblock),

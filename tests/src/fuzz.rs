@@ -2,7 +2,7 @@
 //!
 //! 1. [`TARGETS`] lists them. None panics, runs on without end, or takes memory that the bytes do
 //!    not justify; what does decode comes back when it is encoded again.
-//! 2. Where a checksum guards a decoder, the target first makes it right ([`crate::mend`]).
+//! 2. Where a checksum guards a decoder, the target first makes it right ([`crate::checksum_fix`]).
 //! 3. [`crate::seeds`] gives each target inputs that decode, and [`mutate`] damages them.
 //! 4. The targets of [`crate::engines`] open an engine on what decodes.
 //!

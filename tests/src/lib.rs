@@ -1,12 +1,12 @@
 //! What the crash, damage and model tests share.
 //!
-//! * [`rig`] - the four kinds of storage, each over a file system that can fail.
+//! * [`fixtures`] - the four kinds of storage, each over a file system that can fail.
 //! * [`workload`] - seeded lists of steps: batches, flushes, syncs, reopens.
 //! * [`history`] - what was promised at any moment, and whether a store keeps it.
 //! * [`image`] - the bytes of a store at rest, and which of them matter.
 //! * [`fuzz`] - every decoder of stored bytes as a target for any bytes, with [`seeds`] that decode
-//!   and [`mend`], which makes checksums right over damage; [`engines`] opens a store on it.
-//! * [`metered`] - a file system that counts what is read, written and kept.
+//!   and [`checksum_fix`], which makes checksums right over damage; [`engines`] opens a store on it.
+//! * [`counting_vfs`] - a file system that counts what is read, written and kept.
 //! * [`crash`] - runs a workload until power is cut, and looks at what is left.
 
 pub mod checksum_fix;

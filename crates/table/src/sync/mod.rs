@@ -1,5 +1,5 @@
 //! What threads share memory by: the locks and atomics of the standard library, or models of them,
-//! under which `tests/tests/concurrency` tries many interleavings:
+//! under which `tests/concurrency` tries many interleavings:
 //!
 //! * `--cfg shuttle`: orders drawn from a seed. Not modelled are the block cache, reference counts
 //!   and memory weaker than sequentially consistent.

@@ -1,0 +1,70 @@
+//! What ends while others are at work: a store, a keyspace.
+
+use crate::explore::{crowded, explore, open, place, put, value};
+use shuttle::sync::Mutex;
+use shuttle::thread;
+use std::sync::Arc;
+use terrane::{Durability, Error, Event, Options};
+
+#[test]
+fn writers_on_a_closing_store_return_and_lose_nothing() {
+    explore(200, || {
+        let rig = place();
+        let db = open(&rig, crowded());
+        let writers = [0u8, 1, 2].map(|writer| {
+            let keyspace = db.default_keyspace();
+            thread::spawn(move || {
+                let put =
+                    |n: u8| keyspace.put(&[writer, n], &value(n.into()), Durability::Buffered);
+                let mut written = 0;
+                while written < 4 {
+                    match put(written) {
+                        Ok(_) => written += 1,
+                        Err(Error::Closed(_)) => break,
+                        Err(other) => panic!("{other}"),
+                    }
+                }
+                written
+            })
+        });
+        db.close().expect("nothing fails");
+        let written = writers.map(|writer| writer.join().expect("an answer"));
+        let keyspace = open(&rig, crowded()).default_keyspace();
+        for (writer, written) in (0u8..).zip(written) {
+            for n in 0..4 {
+                let found = keyspace.get(&[writer, n]).expect("nothing fails");
+                assert_eq!(found.is_some(), n < written, "write {n} of {written} by {writer}");
+            }
+        }
+    });
+}
+
+#[test]
+fn dropping_a_keyspace_under_a_write_frees_its_memory_budget() {
+    explore(100, || {
+        // Two memtables of 4 KiB are the budget of all; the batch below takes more.
+        let sealed = Arc::new(Mutex::new(Vec::new()));
+        let listener = {
+            let sealed = sealed.clone();
+            move |event: &Event| {
+                if let Event::MemtableSealed { bytes, .. } = event {
+                    sealed.lock().expect("not poisoned").push(*bytes);
+                }
+            }
+        };
+        let bounds = Options { memtable_bytes: 4 << 10, memory_bytes: 0, ..crowded() };
+        let db = open(&place(), Options { listener: Some(Arc::new(listener)), ..bounds });
+        let other = db.keyspace("other").expect("nothing fails");
+        let writer =
+            thread::spawn(move || match other.put(b"key", &[0; 10_000], Durability::Buffered) {
+                Ok(_) | Err(Error::Closed(_)) => {}
+                Err(other) => panic!("{other}"),
+            });
+        db.drop_keyspace("other").expect("nothing fails");
+        writer.join().expect("an answer");
+        sealed.lock().expect("not poisoned").clear();
+        put(&db.default_keyspace(), b"key", 1);
+        let sealed = sealed.lock().expect("not poisoned");
+        assert!(sealed.is_empty(), "{sealed:?} bytes sealed for lack of memory");
+    });
+}

@@ -1,0 +1,18 @@
+//! The engine on many threads, in orders that a model of threads chooses: `cargo xtask test --only rust`,
+//! or as CONTRIBUTING says. Without `--cfg loom` or `--cfg shuttle` there is no test here.
+//!
+//! * loom: [`memtable`], in every order of its atomic operations.
+//! * shuttle: everything else, in orders drawn from a seed. A lost wake-up shows as a deadlock.
+
+#[cfg(shuttle)]
+mod closing;
+#[cfg(shuttle)]
+mod explore;
+#[cfg(shuttle)]
+mod handles;
+#[cfg(loom)]
+mod memtable;
+#[cfg(shuttle)]
+mod readers;
+#[cfg(shuttle)]
+mod writers;

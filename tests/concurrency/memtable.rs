@@ -1,0 +1,125 @@
+//! The memtable in every order of its atomic operations, and with every value that the memory model
+//! lets a load find (loom): `cargo xtask test --only rust`, or as CONTRIBUTING says.
+
+use loom::model::Builder;
+use loom::thread;
+use std::sync::Arc;
+use terrane::entry::{Kind, Tag};
+use terrane::memtable::Memtable;
+use terrane::read::Cursor;
+use terrane::table::key_hash;
+use terrane_tests::full;
+
+/// Runs `body` in every order with so many preemptions, or one more where the long runs are wanted.
+fn explore(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(preemptions + usize::from(full()));
+    builder.check(body);
+}
+
+fn insert(table: &Memtable, number: u64) {
+    table.insert(&[number as u8], Tag::new(number, Kind::Put), &number.to_le_bytes()).unwrap();
+}
+
+/// A memtable whose next node has two levels, as the fourth has. It holds the keys 10, 20 and 30,
+/// and its filter is one word.
+fn three() -> Arc<Memtable> {
+    let table = Arc::new(Memtable::new(64 * 8));
+    [20, 10, 30].iter().for_each(|&number| insert(&table, number));
+    table
+}
+
+/// The entry that a cursor stands on, which must be whole.
+fn number_at(cursor: &impl Cursor) -> u64 {
+    let number = u64::from(cursor.key()[0]);
+    assert_eq!(cursor.tag(), Tag::new(number, Kind::Put));
+    assert_eq!(cursor.value(), number.to_le_bytes());
+    number
+}
+
+/// All entries, by `seek` and steps in one direction.
+fn walk(table: &Arc<Memtable>, forward: bool) -> Vec<u64> {
+    let mut cursor = table.cursor();
+    let mut seen = Vec::new();
+    if forward { cursor.seek_first() } else { cursor.seek_last() }.unwrap();
+    while cursor.valid() {
+        seen.push(number_at(&cursor));
+        if forward { cursor.next() } else { cursor.prev() }.unwrap();
+    }
+    seen
+}
+
+/// A reader that begins when `inserted` of `order` are known to be in sees those, in order, and
+/// nothing that no one inserted.
+fn sees(seen: &[u64], inserted: usize, order: &[u64]) {
+    assert!(seen.is_sorted_by(|a, b| a < b), "{seen:?} is out of order");
+    assert!(order[..inserted].iter().all(|n| seen.contains(n)), "{seen:?} misses one");
+    assert!(seen.iter().all(|n| order.contains(n)), "{seen:?} has one too many");
+}
+
+#[test]
+fn a_forward_scan_sees_all_published_entries_in_order() {
+    explore(2, || {
+        let table = three();
+        let writer = thread::spawn({
+            let table = table.clone();
+            move || [15, 14].iter().for_each(|&number| insert(&table, number))
+        });
+        let inserted = table.entries();
+        sees(&walk(&table, true), inserted, &[20, 10, 30, 15, 14]);
+        writer.join().unwrap();
+        assert_eq!(walk(&table, true), [10, 14, 15, 20, 30]);
+    });
+}
+
+#[test]
+fn a_backward_scan_sees_all_published_entries_in_order() {
+    explore(2, || {
+        let table = three();
+        let writer = thread::spawn({
+            let table = table.clone();
+            move || insert(&table, 15)
+        });
+        let inserted = table.entries();
+        let mut seen = walk(&table, false);
+        seen.reverse();
+        sees(&seen, inserted, &[20, 10, 30, 15]);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_get_finds_every_published_entry_whole() {
+    explore(3, || {
+        let table = three();
+        let writer = thread::spawn({
+            let table = table.clone();
+            move || insert(&table, 15)
+        });
+        let published = table.entries() == 4;
+        let found = table.get(&[15], 99).filter(|_| table.may_contain(key_hash(&[15])));
+        assert!(found.is_some() || !published, "an entry that was published is not there");
+        if let Some((tag, value)) = found {
+            assert_eq!((tag, value), (Tag::new(15, Kind::Put), &15u64.to_le_bytes()[..]));
+        }
+        assert_eq!(table.get(&[20], 99).map(|(tag, _)| tag.seq()), Some(20));
+        writer.join().unwrap();
+        assert_eq!((table.first_seq(), table.last_seq()), (Some(10), Some(30)));
+    });
+}
+
+#[test]
+fn inserts_on_two_threads_lose_nothing() {
+    explore(2, || {
+        let table = three();
+        let writers = [15, 25].map(|number| {
+            let table = table.clone();
+            thread::spawn(move || insert(&table, number))
+        });
+        let inserted = table.entries().min(3);
+        sees(&walk(&table, true), inserted, &[20, 10, 30, 15, 25]);
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        assert_eq!(walk(&table, true), [10, 15, 20, 25, 30]);
+        assert_eq!(table.entries(), 5);
+    });
+}

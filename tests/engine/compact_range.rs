@@ -1,0 +1,203 @@
+//! Compactions of ranges on demand: slice by slice, beside policies and writes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use terrane::executor::{Executor, SeededExecutor, SliceExecutor};
+use terrane::storage::Directory;
+use terrane::storage::vfs::{MemoryVfs, Vfs};
+use terrane::{Db, Durability, Event, Keyspace, Options};
+use terrane_policy::PolicyOptions;
+use terrane_tests::fixtures::sized_policies;
+use terrane_tests::random::Random;
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// What was seen of slices and stalls.
+#[derive(Default)]
+struct Seen {
+    /// Compactions of ranges under way.
+    running: Vec<u64>,
+    slices: usize,
+    /// The most tables that one slice made part of the bottom.
+    inputs_max: usize,
+    stalls: usize,
+}
+
+struct Store {
+    vfs: Arc<dyn Vfs>,
+    options: Options,
+    seen: Arc<Mutex<Seen>>,
+    random: Random,
+    model: Model,
+}
+
+impl Store {
+    fn new(policy: PolicyOptions, seed: u64) -> Store {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let listener = {
+            let seen = seen.clone();
+            move |event: &Event| {
+                let mut seen = seen.lock().unwrap();
+                match event {
+                    Event::CompactionBegun { compaction, reason, .. }
+                        if reason.contains("range") =>
+                    {
+                        seen.running.push(*compaction);
+                        seen.slices += 1;
+                    }
+                    Event::GroupInstalled { compaction, inputs, .. }
+                        if seen.running.contains(compaction) =>
+                    {
+                        seen.inputs_max = seen.inputs_max.max(inputs.len());
+                    }
+                    Event::Stalled { .. } => seen.stalls += 1,
+                    _ => {}
+                }
+            }
+        };
+        let options = Options {
+            memtable_bytes: 8 << 10,
+            wal_file_bytes: 32 << 10,
+            max_total_wal_bytes: 256 << 10,
+            policy,
+            listener: Some(Arc::new(listener)),
+            ..Options::small()
+        };
+        let vfs = Arc::new(MemoryVfs::new());
+        Store { vfs, options, seen, random: Random(seed), model: Model::new() }
+    }
+
+    fn open(&self, executor: Arc<dyn Executor>) -> Db {
+        let storage = Arc::new(Directory::open(self.vfs.clone()).unwrap());
+        Db::open_storage(storage, self.options.clone(), executor).unwrap()
+    }
+
+    fn write(&mut self, keyspace: &Keyspace) {
+        let key = format!("{:05}", self.random.below(3000)).into_bytes();
+        if self.random.one_in(5) {
+            keyspace.delete(&key, Durability::Buffered).unwrap();
+            self.model.remove(&key);
+        } else {
+            let value: Vec<u8> = (0..50).map(|_| self.random.word() as u8).collect();
+            keyspace.put(&key, &value, Durability::Buffered).unwrap();
+            self.model.insert(key, value);
+        }
+    }
+
+    fn shows_the_model(&self, keyspace: &Keyspace) {
+        let mut cursor = keyspace.cursor(..).unwrap();
+        for (key, value) in &self.model {
+            assert_eq!(cursor.next().unwrap(), Some((key.as_slice(), value.as_slice())));
+        }
+        assert_eq!(cursor.next().unwrap(), None);
+    }
+
+    fn seen<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
+        look(&mut self.seen.lock().unwrap())
+    }
+}
+
+/// Every policy, with a seed.
+fn policies(
+    level_base_bytes: u64,
+    target_file_bytes: u64,
+) -> impl Iterator<Item = (PolicyOptions, u64)> {
+    let policies = sized_policies(level_base_bytes, target_file_bytes);
+    policies.map(|policy| policy.sized(level_base_bytes, target_file_bytes)).into_iter().zip(1..)
+}
+
+/// Whether all that was written up to `through` lies in the last run of the deepest level.
+fn is_compact(keyspace: &Keyspace, through: u64) -> bool {
+    let shape = keyspace.shape().unwrap();
+    let bottom = shape.levels()[shape.deepest()].runs.last().map(|run| run.id);
+    shape.tables().all(|(level, run, table)| {
+        (level, Some(run)) == (shape.deepest(), bottom) || table.first_seq > through
+    })
+}
+
+#[test]
+fn a_range_becomes_compact_in_slices_while_writes_go_on() {
+    for (policy, seed) in policies(16 << 10, 2 << 10) {
+        let name = policy.name();
+        let mut store = Store::new(policy, seed);
+        let db = store.open(Arc::new(SeededExecutor::new(seed)));
+        let keyspace = db.default_keyspace();
+        (0..8000).for_each(|_| store.write(&keyspace));
+        let through = db.stats().unwrap().last_sequence;
+        let mut pending = keyspace.begin_compact_range(..).unwrap();
+        let mut writes = 0;
+        while !pending.is_done().unwrap() {
+            store.write(&keyspace);
+            writes += 1;
+            assert!(writes < 50_000, "{name}: put off for ever");
+        }
+        assert!(is_compact(&keyspace, through), "{name}");
+        store.shows_the_model(&keyspace);
+        let (slices, most) = store.seen(|seen| (seen.slices, seen.inputs_max));
+        let tables = keyspace.shape().unwrap().tables().count();
+        println!(
+            "{name}: {tables} tables, {slices} slices of at most {most} tables, {writes} writes"
+        );
+        assert!(slices > 3 && most < 100, "{name}: {slices} slices of at most {most} tables");
+        assert_eq!(db.check().unwrap().damage, []);
+    }
+}
+
+#[test]
+fn compacted_slices_of_a_range_survive_a_restart() {
+    for (policy, seed) in policies(16 << 10, 2 << 10) {
+        let name = policy.name();
+        let mut store = Store::new(policy, seed);
+        let db = store.open(Arc::new(SliceExecutor::default()));
+        let keyspace = db.default_keyspace();
+        (0..8000).for_each(|_| store.write(&keyspace));
+        db.wait_until_idle().unwrap();
+        // As often as it takes: a few slices, and the end of the process.
+        let mut rounds = 0;
+        drop((keyspace, db));
+        loop {
+            store.seen(|seen| *seen = Seen::default());
+            let db = store.open(Arc::new(SliceExecutor::default()));
+            let keyspace = db.default_keyspace();
+            let mut pending = keyspace.begin_compact_range(..).unwrap();
+            let mut done = pending.is_done().unwrap();
+            while !done && store.seen(|seen| seen.slices) < 3 {
+                db.run_jobs(64 << 10).unwrap();
+                done = pending.is_done().unwrap();
+            }
+            store.shows_the_model(&keyspace);
+            if done {
+                assert!(is_compact(&keyspace, u64::MAX), "{name}");
+                break;
+            }
+            rounds += 1;
+            assert!(rounds < 100, "{name}: it begins again and again");
+        }
+        assert!(rounds > 1, "{name}: {rounds} restarts");
+    }
+}
+
+#[test]
+fn a_steady_load_does_not_wait_for_the_compaction_of_a_range() {
+    for (policy, seed) in policies(32 << 10, 8 << 10) {
+        let name = policy.name();
+        let mut store = Store::new(policy, seed);
+        let db = store.open(Arc::new(SliceExecutor::default()));
+        let keyspace = db.default_keyspace();
+        (0..20_000).for_each(|_| store.write(&keyspace));
+        db.wait_until_idle().unwrap();
+        let before = store.seen(|seen| seen.stalls);
+        let mut pending = keyspace.begin_compact_range(..).unwrap();
+        let mut writes = 0;
+        while !pending.is_done().unwrap() {
+            store.write(&keyspace);
+            // As an owner does between messages.
+            db.run_jobs(1 << 10).unwrap();
+            writes += 1;
+            assert!(writes < 100_000, "{name}: put off for ever");
+        }
+        let stalls = store.seen(|seen| seen.stalls) - before;
+        assert_eq!(stalls, 0, "{name}: in {writes} writes");
+        store.shows_the_model(&keyspace);
+    }
+}

@@ -1,0 +1,59 @@
+//! Power is cut at every storage operation: nothing that was promised is lost.
+
+use terrane::storage::vfs::fault::{SECTOR, SECTORS, Survivors};
+use terrane_tests::crash::Crash;
+use terrane_tests::fixtures::Kind;
+use terrane_tests::full;
+
+/// Cuts a workload at every `stride`-th operation, with several outcomes each.
+fn cut_everywhere(kind: Kind, seed: u64, steps: usize, stride: u64) {
+    let survivors = Survivors::All;
+    let crash = Crash { kind, seed, steps, cut: None, survivors, sector: SECTOR };
+    let operations = crash.operations();
+    assert!(operations > 100, "the workload is too small to mean anything: {operations}");
+    for cut in (seed % stride..operations).step_by(stride as usize) {
+        let outcomes = [
+            Survivors::Synced,
+            Survivors::All,
+            Survivors::Random(cut),
+            Survivors::Random(cut ^ 0x5555),
+            Survivors::Prefix { operation: cut, sectors: 0 },
+            Survivors::Prefix { operation: cut, sectors: 1 + cut % 7 },
+        ];
+        let sector = SECTORS[((seed + cut) % 3) as usize];
+        for survivors in outcomes {
+            let crash = Crash { cut: Some(cut), survivors, sector, ..crash };
+            if let Err(why) = crash.run() {
+                panic!("{crash:?} of {operations}: {why}");
+            }
+        }
+    }
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    if full() { 0..42 } else { 0..7 }
+}
+
+#[test]
+fn nothing_promised_is_lost_in_a_memory_directory() {
+    let stride = if full() { 1 } else { 3 };
+    seeds().for_each(|seed| cut_everywhere(Kind::MemoryDirectory, seed, 80, stride));
+}
+
+#[test]
+fn nothing_promised_is_lost_in_a_memory_volume() {
+    let stride = if full() { 1 } else { 3 };
+    seeds().for_each(|seed| cut_everywhere(Kind::MemoryVolume, seed, 80, stride));
+}
+
+#[test]
+fn nothing_promised_is_lost_in_a_native_directory() {
+    let stride = if full() { 1 } else { 7 };
+    cut_everywhere(Kind::NativeDirectory, 3, 60, stride);
+}
+
+#[test]
+fn nothing_promised_is_lost_in_a_native_volume() {
+    let stride = if full() { 1 } else { 7 };
+    cut_everywhere(Kind::NativeVolume, 4, 60, stride);
+}

@@ -1,0 +1,159 @@
+//! A data set goes in under every policy and comes out equal: forward, backward, from a snapshot
+//! taken half-way, and after a change from every policy to every other.
+//!
+//! `TERRANE_DATA=FILE` takes the lines of a file as keys, under the presets as they are. Without
+//! it the data set is small and so are the policies.
+
+use std::collections::BTreeMap;
+use terrane::{Cursor, Db, Durability, Keyspace, Options, WriteBatch};
+use terrane_policy::{PolicyOptions, presets};
+use terrane_tests::fixtures::{small_policies, tiny};
+use terrane_tests::random::Random;
+
+type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Keys and values in no order, no key twice; the policies; options that suit them.
+struct DataSet {
+    rows: Rows,
+    policies: Vec<PolicyOptions>,
+    options: Options,
+}
+
+impl DataSet {
+    fn load() -> DataSet {
+        let Some(path) = std::env::var_os("TERRANE_DATA") else {
+            let mut random = Random(7);
+            let words: std::collections::HashSet<u64> =
+                (0..6_000).map(|_| random.word() >> 40).collect();
+            return DataSet {
+                rows: numbered(words.into_iter().map(|word| format!("@{word:x}").into_bytes())),
+                policies: small_policies().to_vec(),
+                options: tiny(),
+            };
+        };
+        let lines = std::fs::read(path).expect("a file of keys");
+        let mut lines: Vec<_> = lines.split(|b| *b == b'\n').filter(|l| !l.is_empty()).collect();
+        let mut seen = std::collections::HashSet::new();
+        lines.retain(|line| seen.insert(*line));
+        let preset = |name| PolicyOptions::preset(name).expect("a preset");
+        DataSet {
+            rows: numbered(lines.into_iter().map(<[u8]>::to_vec)),
+            policies: presets().iter().map(|p| preset(p.name)).collect(),
+            // So small that the tree has several levels.
+            options: Options { memtable_bytes: 2 << 20, ..Options::default() },
+        }
+    }
+}
+
+/// Each key with its position as its value.
+fn numbered(keys: impl Iterator<Item = Vec<u8>>) -> Rows {
+    keys.enumerate().map(|(at, key)| (key, at.to_string().into_bytes())).collect()
+}
+
+fn sorted(rows: &[(Vec<u8>, Vec<u8>)]) -> Rows {
+    let mut rows = rows.to_vec();
+    rows.sort();
+    rows
+}
+
+fn write(db: &Db, keyspace: &Keyspace, rows: &[(Vec<u8>, Vec<u8>)]) {
+    for rows in rows.chunks(1000) {
+        let mut batch = WriteBatch::new();
+        for (key, value) in rows {
+            batch.put(keyspace.id(), key, value).unwrap();
+        }
+        db.write(batch, Durability::Buffered).unwrap();
+    }
+}
+
+/// Walks everything both ways.
+fn assert_shows(mut open: impl FnMut() -> Cursor, rows: &[(Vec<u8>, Vec<u8>)], what: &str) {
+    let (mut forward, mut backward) = (open(), open());
+    for (key, value) in rows {
+        let wanted = Some((key.as_slice(), value.as_slice()));
+        assert_eq!(forward.next().unwrap(), wanted, "{what}, forward");
+    }
+    for (key, value) in rows.iter().rev() {
+        let wanted = Some((key.as_slice(), value.as_slice()));
+        assert_eq!(backward.prev().unwrap(), wanted, "{what}, backward");
+    }
+    assert_eq!(forward.next().unwrap(), None, "{what}, forward");
+    assert_eq!(backward.prev().unwrap(), None, "{what}, backward");
+}
+
+fn whole(keyspace: &Keyspace) -> Cursor {
+    keyspace.cursor(..).unwrap()
+}
+
+#[test]
+fn a_data_set_reads_back_unchanged_under_every_policy() {
+    let set = DataSet::load();
+    let (first, rest) = set.rows.split_at(set.rows.len() / 2);
+    let (half, all) = (sorted(first), sorted(&set.rows));
+    for policy in &set.policies {
+        let name = policy.name();
+        println!("{name}");
+        let dir = tempfile::tempdir().unwrap();
+        let db = Db::open(dir.path(), Options { policy: policy.clone(), ..set.options.clone() });
+        let db = db.unwrap();
+        let keyspace = db.default_keyspace();
+        write(&db, &keyspace, first);
+        let snapshot = db.snapshot();
+        write(&db, &keyspace, rest);
+        // While compactions are under way, and when they are done.
+        for state in ["busy", "at rest"] {
+            assert_shows(|| whole(&keyspace), &all, &format!("{name}, {state}"));
+            let then = || snapshot.cursor(&keyspace, ..).unwrap();
+            assert_shows(then, &half, &format!("{name}, {state}, the snapshot"));
+            db.wait_until_idle().unwrap();
+        }
+        drop(snapshot);
+        assert_eq!(db.check().unwrap().damage, []);
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn changing_between_any_two_policies_changes_no_visible_entry() {
+    let set = DataSet::load();
+    let dir = tempfile::tempdir().unwrap();
+    let db = Db::open(dir.path(), set.options.clone()).unwrap();
+    let keyspace = db.default_keyspace();
+    write(&db, &keyspace, &set.rows);
+    let mut shown: BTreeMap<_, _> = set.rows.into_iter().collect();
+    for (number, at) in every_pair(set.policies.len()).into_iter().enumerate() {
+        let policy = &set.policies[at];
+        println!("change {number}: to {}", policy.name());
+        keyspace.set_policy(policy).unwrap();
+        // New versions of some rows, so that each policy has work of its own.
+        let values = shown.iter_mut().skip(number % 19).step_by(19);
+        let fresh: Rows = values
+            .map(|(key, value)| {
+                *value = format!("{number} {}", key.len()).into_bytes();
+                (key.clone(), value.clone())
+            })
+            .collect();
+        write(&db, &keyspace, &fresh);
+        db.wait_until_idle().unwrap();
+        let rows: Rows = shown.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        assert_shows(|| whole(&keyspace), &rows, &format!("change {number}: {}", policy.name()));
+    }
+    assert_eq!(db.check().unwrap().damage, []);
+}
+
+/// A walk over `count` places that goes once from each to each other.
+fn every_pair(count: usize) -> Vec<usize> {
+    // An Euler circuit of the complete graph, by Hierholzer's algorithm.
+    let mut unused: Vec<Vec<usize>> =
+        (0..count).map(|i| (0..count).filter(|j| *j != i).collect()).collect();
+    let (mut stack, mut walk) = (vec![0], Vec::new());
+    while let Some(at) = stack.last() {
+        match unused[*at].pop() {
+            Some(next) => stack.push(next),
+            None => walk.extend(stack.pop()),
+        }
+    }
+    let pairs: std::collections::HashSet<_> = walk.iter().zip(&walk[1..]).collect();
+    assert_eq!(pairs.len(), count * (count - 1));
+    walk
+}

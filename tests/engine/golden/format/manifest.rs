@@ -1,0 +1,305 @@
+//! The manifest, and what its edits add up to ("The manifest" to "Edits" of FORMAT.md).
+
+use super::bytes::{Reader, checksum, u32_at, u64_at};
+use super::{Files, Place};
+use crate::golden::VOLUME;
+use std::collections::BTreeMap;
+
+const SLOT: usize = 16 << 10;
+const UNIT: u64 = 4096;
+
+/// A table as an edit names it.
+#[derive(Clone)]
+pub struct Info {
+    level: u64,
+    pub length: u64,
+    pub entries: u64,
+    pub tombstones: u64,
+    pub first_sequence: u64,
+    pub last_sequence: u64,
+    pub salt: u64,
+    pub smallest: Vec<u8>,
+    pub largest: Vec<u8>,
+}
+
+#[derive(Default)]
+pub struct Keyspace {
+    pub name: String,
+    pub flushed: u64,
+    pub policy_state: Vec<u8>,
+    pub tables: BTreeMap<u64, Info>,
+}
+
+/// Where a file lies.
+struct Placed {
+    length: u64,
+    backing: u8,
+    /// Offsets and lengths, in bytes.
+    extents: Vec<(u64, u64)>,
+}
+
+/// Reads a plan; returns how many groups it has.
+fn plan(body: &mut Reader) -> u64 {
+    assert!(!body.text().is_empty(), "a plan has a reason");
+    assert!(body.u8() <= 1, "an order of groups");
+    let groups = body.varint();
+    for _ in 0..groups {
+        let tables = body.varint();
+        assert!(tables > 0, "a group reads tables");
+        for _ in 0..tables {
+            body.varint();
+        }
+        let [_level, _run] = body.varints();
+        if body.u8() == 1 {
+            let [_table_bytes, _filter_bits, cuts] = body.varints();
+            for _ in 0..cuts {
+                body.bytes();
+            }
+        }
+    }
+    groups
+}
+
+/// All records of a manifest, applied.
+#[derive(Default)]
+pub struct Manifest {
+    files: BTreeMap<(u8, u64), Placed>,
+    pub keyspaces: BTreeMap<u64, Keyspace>,
+    /// The file of each log, and the salt of its checksums.
+    pub logs: BTreeMap<u64, (u64, u64)>,
+    /// The sequence with which the logs begin.
+    pub log_start: u64,
+    /// Groups that are left of a plan, by keyspace and compaction.
+    remaining: BTreeMap<(u64, u64), u64>,
+    next_number: u64,
+}
+
+impl Manifest {
+    pub fn read(files: &Files, place: Place) -> Manifest {
+        let (salt, generation, region) = match place {
+            Place::Directory => {
+                let (salt, generation) = current(&files["CURRENT"]);
+                (salt, generation, &files[&format!("MANIFEST-{generation:06}")][..])
+            }
+            Place::Volume => superblock(&files[VOLUME]),
+        };
+        let mut manifest = Manifest::default();
+        let (mut at, mut records) = (0, 0);
+        for index in 0.. {
+            let Some(payload) = frame(&region[at..], [salt, generation], index) else { break };
+            let length = (32 + payload.len()).next_multiple_of(SLOT);
+            at += length;
+            records = index + 1;
+            let record = if index == 0 { region_header(payload, region, length) } else { payload };
+            manifest.record(record);
+        }
+        assert!(at > 0, "a manifest has a snapshot");
+        let (first, second) = region.split_at(region.len() / 2);
+        let (second, witness) = second.split_at(second.len() - SLOT);
+        assert_eq!(first[..second.len()], *second, "the mirrors");
+        assert!(first[at..].iter().all(|byte| *byte == 0), "zeros follow the last record");
+        let seed = salt ^ generation.rotate_left(32) ^ u64::MAX;
+        assert_eq!(u64_at(witness, 0), checksum(&witness[8..16], seed));
+        assert_eq!(u64_at(witness, 8), records, "the witness counts the records");
+        manifest
+    }
+
+    /// The bytes of a file.
+    pub fn file(&self, files: &Files, kind: u8, number: u64) -> Vec<u8> {
+        let placed = &self.files[&(kind, number)];
+        if placed.extents.is_empty() {
+            let ending = ["log", "sst"][usize::from(kind)];
+            let bytes = files[&format!("{number:08}.{ending}")].clone();
+            assert_eq!(bytes.len() as u64, placed.length);
+            return bytes;
+        }
+        assert_eq!(placed.backing, 0, "there is one backing");
+        let extent = |(offset, length): &(u64, u64)| {
+            assert!(*offset >= 32 << 10, "an extent in the superblocks");
+            files[VOLUME][*offset as usize..][..*length as usize].to_vec()
+        };
+        let mut bytes = placed.extents.iter().flat_map(extent).collect::<Vec<_>>();
+        bytes.truncate(placed.length as usize);
+        bytes
+    }
+
+    /// Groups that are left of compactions.
+    pub fn remaining(&self) -> u64 {
+        self.remaining.values().sum()
+    }
+
+    fn record(&mut self, record: &[u8]) {
+        let mut from = Reader(record);
+        for _ in 0..from.varint() {
+            let (kind, number) = (from.u8(), from.varint());
+            let (length, backing) = (from.varint(), from.u8());
+            let extents = (0..from.varint()).map(|_| (from.varint() * UNIT, from.varint() * UNIT));
+            let extents = extents.collect();
+            self.files.insert((kind, number), Placed { length, backing, extents });
+        }
+        for _ in 0..from.varint() {
+            let file = (from.u8(), from.varint());
+            assert!(self.files.remove(&file).is_some(), "a dropped file lives");
+        }
+        match from.u8() {
+            0 => assert!(from.is_empty()),
+            1 => self.edit(from),
+            other => panic!("{other} in the place of an edit"),
+        }
+    }
+
+    fn edit(&mut self, mut from: Reader) {
+        let (mut added, mut dropped) = (Vec::new(), Vec::new());
+        while !from.is_empty() {
+            let tag = from.u8();
+            let mut body = Reader(from.bytes());
+            match tag {
+                1 => self.next_number = body.varint(),
+                2 => {
+                    let (id, name) = (body.varint(), body.text());
+                    assert!(body.text().starts_with('{'), "a policy is JSON");
+                    self.keyspaces.insert(id, Keyspace { name, ..Keyspace::default() });
+                }
+                3 => drop(self.keyspaces.remove(&body.varint())),
+                4 => {
+                    let [keyspace, level, _run, number] = body.varints();
+                    let [length, entries, tombstones, first_sequence, last_sequence] =
+                        body.varints();
+                    let salt = u64_at(body.take(8), 0);
+                    let [smallest, largest] = [body.bytes().to_vec(), body.bytes().to_vec()];
+                    assert!(level < 64 && smallest <= largest);
+                    added.push((
+                        keyspace,
+                        number,
+                        Info {
+                            level,
+                            length,
+                            entries,
+                            tombstones,
+                            first_sequence,
+                            last_sequence,
+                            salt,
+                            smallest,
+                            largest,
+                        },
+                    ));
+                }
+                5 => dropped.push(body.varints()),
+                6 => {
+                    let [keyspace, sequence] = body.varints();
+                    self.keyspace(keyspace).flushed = sequence;
+                }
+                7 => {
+                    let ([log, file], salt) = (body.varints(), u64_at(body.take(8), 0));
+                    self.logs.retain(|_, (served, _)| *served != file);
+                    self.logs.insert(log, (file, salt));
+                }
+                8 => {
+                    let [log, sequence] = body.varints();
+                    self.logs.retain(|number, _| *number >= log);
+                    self.log_start = sequence;
+                }
+                9 => {
+                    let _ = (body.varint(), body.text());
+                }
+                10 => {
+                    let id = (body.varint(), body.varint());
+                    self.remaining.insert(id, plan(&mut body));
+                }
+                11 => {
+                    let id = body.varint();
+                    self.keyspace(id).policy_state = body.bytes().to_vec();
+                }
+                12 => {
+                    let (id, dropped, at) = (body.varint(), body.u8(), body.varint());
+                    self.move_levels(id, dropped == 1, at);
+                }
+                14 => {
+                    let [required, _optional] = body.varints();
+                    assert_eq!(required, 0, "no required feature is known");
+                }
+                other => panic!("edit {other} is not in FORMAT.md"),
+            }
+            // Fields that were added: even ones may be skipped.
+            let mut last = 0;
+            while !body.is_empty() {
+                let (number, _) = (body.varint(), body.bytes());
+                assert!(number > last && number % 2 == 0, "field {number} of edit {tag}");
+                last = number;
+            }
+        }
+        for [keyspace, table] in dropped {
+            self.keyspace(keyspace).tables.remove(&table).expect("a dropped table is there");
+        }
+        for (keyspace, table, info) in added {
+            assert!(table < self.next_number);
+            self.keyspace(keyspace).tables.insert(table, info);
+        }
+    }
+
+    /// The empty level `at` comes or goes.
+    fn move_levels(&mut self, id: u64, dropped: bool, at: u64) {
+        for info in self.keyspace(id).tables.values_mut().filter(|info| info.level >= at) {
+            assert!(!dropped || info.level > at, "a level that goes is empty");
+            info.level = if dropped { info.level - 1 } else { info.level + 1 };
+        }
+    }
+
+    fn keyspace(&mut self, id: u64) -> &mut Keyspace {
+        self.keyspaces.get_mut(&id).expect("a keyspace that was created")
+    }
+}
+
+/// The payload of a record's first copy; none where the manifest ends.
+fn frame(bytes: &[u8], [salt, generation]: [u64; 2], index: u64) -> Option<&[u8]> {
+    if bytes.len() < SLOT {
+        return None;
+    }
+    let length = u32_at(bytes, 8) as usize;
+    let covered = bytes.get(8..32 + length)?;
+    if checksum(covered, salt ^ generation.rotate_left(32) ^ index) != u64_at(bytes, 0) {
+        return None;
+    }
+    let head = [u32_at(bytes, 12).into(), u64_at(bytes, 16), u64_at(bytes, 24)];
+    assert_eq!(head, [0, generation, index]);
+    let end = (32 + length).next_multiple_of(SLOT);
+    assert!(bytes[32 + length..end].iter().all(|byte| *byte == 0), "a frame ends in zeros");
+    Some(&bytes[32..32 + length])
+}
+
+/// What follows the header of a region.
+fn region_header<'a>(payload: &'a [u8], region: &[u8], frame: usize) -> &'a [u8] {
+    let [version, required, optional] = [0, 4, 8].map(|at| u32_at(payload, at));
+    assert_eq!([version, required, optional], [2, 0, 0]);
+    let capacity = u64_at(payload, 36);
+    assert_eq!(capacity, (8 * frame as u64).max(1 << 20));
+    assert_eq!(capacity, region.len() as u64);
+    &payload[44..]
+}
+
+/// The store's salt, and the generation that `CURRENT` names.
+fn current(bytes: &[u8]) -> (u64, u64) {
+    assert_eq!(bytes.len(), 2 * SLOT);
+    assert_eq!(bytes[..SLOT], bytes[SLOT..], "the copies of CURRENT");
+    assert_eq!(&bytes[..8], b"TRNCUR\r\n");
+    assert_eq!(u64_at(bytes, 32), checksum(&bytes[..32], 0));
+    assert!(bytes[40..SLOT].iter().all(|byte| *byte == 0));
+    (checksum(&bytes[8..24], 0), u64_at(bytes, 24))
+}
+
+/// The store's salt, the manifest's generation and region.
+fn superblock(backing: &[u8]) -> (u64, u64, &[u8]) {
+    let slot = |at: usize| {
+        let slot = &backing[at..at + 512];
+        assert_eq!(&slot[..8], b"TRNVOL\r\n");
+        let [version, required, optional, backings] = [8, 12, 16, 20].map(|at| u32_at(slot, at));
+        assert_eq!([version, required, optional, backings], [2, 0, 0, 1]);
+        assert_eq!(u64_at(slot, 64), checksum(&slot[..64], 0));
+        assert_eq!(slot[72..], [0; 440]);
+        let [generation, offset, length] = [40, 48, 56].map(|at| u64_at(slot, at));
+        assert_eq!(offset % SLOT as u64, 0);
+        let salt = checksum(&slot[24..40], 0);
+        (salt, generation, &backing[offset as usize..][..length as usize])
+    };
+    std::cmp::max(slot(0), slot(SLOT))
+}

@@ -1,0 +1,160 @@
+//! Stores that releases have written (`tests/golden`): later ones must read them.
+//!
+//! * `content` - what a store holds, as a list of rules that lies beside it.
+//! * `write` - writes a set of stores, one for each kind of storage.
+//! * `format` - reads a store as FORMAT.md says, without the engine.
+
+mod content;
+mod format;
+mod write;
+
+use content::Content;
+use format::{Files, Place, Store};
+use std::path::{Path, PathBuf};
+use terrane::{Db, Durability, Keyspace, Options};
+
+/// The name of a volume's file; a directory's files have names of their own.
+const VOLUME: &str = "store.volume";
+
+/// A store of a set.
+struct Golden {
+    place: PathBuf,
+    content: Content,
+}
+
+impl Golden {
+    fn all() -> Vec<Golden> {
+        let folders = |path: PathBuf| -> Vec<PathBuf> {
+            let mut found: Vec<_> =
+                std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+            found.sort();
+            found
+        };
+        let stores = folders(golden()).into_iter().flat_map(folders);
+        let open = |place: PathBuf| {
+            let rules = std::fs::read_to_string(place.join("content.txt")).unwrap();
+            Golden { content: Content::of(&rules), place: place.join("store") }
+        };
+        let all: Vec<_> = stores.map(open).collect();
+        assert!(all.len() >= 2, "a set has two stores");
+        all
+    }
+
+    fn is_volume(&self) -> bool {
+        self.place.join(VOLUME).is_file()
+    }
+
+    /// A copy that may be changed.
+    fn copy(&self) -> tempfile::TempDir {
+        let copy = tempfile::tempdir().unwrap();
+        for file in std::fs::read_dir(&self.place).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
+        }
+        copy
+    }
+
+    fn open(&self, copy: &Path) -> Db {
+        let options = Options { create: false, ..Options::default() };
+        if self.is_volume() {
+            Db::open_file(copy.join(VOLUME), options).unwrap()
+        } else {
+            Db::open(copy, options).unwrap()
+        }
+    }
+}
+
+/// Where the sets lie.
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
+}
+
+/// Holds gets and scans in both directions against what is expected.
+fn holds(db: &Db, content: &Content) {
+    let mut names = db.keyspaces();
+    names.sort();
+    assert!(names.iter().eq(content.keyspaces.keys()), "{names:?}");
+    for (name, expected) in &content.keyspaces {
+        let keyspace = db.keyspace(name).unwrap();
+        for (key, value) in expected {
+            assert_eq!(keyspace.get(key).unwrap().as_ref(), Some(value));
+        }
+        let entries = || expected.iter().map(|(key, value)| (key.clone(), value.clone()));
+        assert!(scanned(&keyspace, false).eq(&entries().collect::<Vec<_>>()), "{name} forward");
+        assert!(scanned(&keyspace, true).eq(&entries().rev().collect::<Vec<_>>()), "{name} back");
+    }
+}
+
+type Entry = (Vec<u8>, Vec<u8>);
+
+fn scanned(keyspace: &Keyspace, backward: bool) -> Vec<Entry> {
+    let scan = keyspace.scan(..).unwrap();
+    let rows: terrane::Result<_> = if backward { scan.rev().collect() } else { scan.collect() };
+    rows.unwrap()
+}
+
+#[test]
+fn every_golden_store_opens_reads_back_and_takes_writes() {
+    for golden in Golden::all() {
+        let copy = golden.copy();
+        let mut content = golden.content.clone();
+        let db = golden.open(copy.path());
+        holds(&db, &content);
+        assert_eq!(db.check().unwrap().damage, []);
+        for (n, (name, entries)) in content.keyspaces.iter_mut().enumerate() {
+            let keyspace = db.keyspace(name).unwrap();
+            for key in entries.keys().step_by(5) {
+                keyspace.delete(key, Durability::Buffered).unwrap();
+            }
+            entries.retain({
+                let gone: Vec<_> = entries.keys().step_by(5).cloned().collect();
+                move |key, _| !gone.contains(key)
+            });
+            keyspace.put(b"new", &[n as u8], Durability::Buffered).unwrap();
+            entries.insert(b"new".to_vec(), vec![n as u8]);
+        }
+        holds(&db, &content);
+        db.close().unwrap();
+        let db = golden.open(copy.path());
+        holds(&db, &content);
+        db.wait_until_idle().unwrap();
+        db.keyspaces().iter().for_each(|name| {
+            db.keyspace(name).unwrap().compact_range(..).unwrap();
+        });
+        holds(&db, &content);
+        assert_eq!(db.check().unwrap().damage, []);
+    }
+}
+
+#[test]
+fn format_md_suffices_to_read_every_golden_store() {
+    for golden in Golden::all() {
+        let files = std::fs::read_dir(&golden.place).unwrap().map(|file| {
+            let file = file.unwrap();
+            (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap())
+        });
+        let files: Files = files.collect();
+        let place = if golden.is_volume() { Place::Volume } else { Place::Directory };
+        let store = Store::read(&files, place);
+        assert!(store.keyspaces == golden.content.keyspaces, "{}", golden.place.display());
+        assert_eq!(lacks(&store), None, "{}", golden.place.display());
+    }
+}
+
+/// What a store does not show. A set that lacks one of these would let it break unseen.
+fn lacks(store: &Store) -> Option<&'static str> {
+    let shows = [
+        (store.keyspaces.len() > 1, "several keyspaces"),
+        (store.remaining > 0, "a compaction that is half installed"),
+        (store.policy_states > 0, "a policy that remembers something"),
+        (store.blocks.iter().all(|blocks| *blocks > 0), "every kind of block"),
+        (store.named > 0, "tables that name their keyspace"),
+        (store.partitioned > 0, "a table of several partitions"),
+        (store.tombstones > 0 && store.old_versions > 0, "history in tables"),
+        (store.records > store.torn && store.shared_records > 0, "records over keyspaces in logs"),
+        (store.claims > 0, "a claim"),
+        (store.torn == 1, "one torn record"),
+        (store.recycled > 0, "a log in the file of another"),
+    ];
+    shows.into_iter().find(|(shown, _)| !shown).map(|(_, what)| what)
+}

@@ -1,0 +1,205 @@
+//! Writes a set of golden stores:
+//! `cargo test -p terrane-tests --test engine golden -- --ignored` makes `tests/golden/VERSION`.
+//!
+//! Every feature of the format is in each of its two stores:
+//!
+//! 1. Two keyspaces; batches over both; small logs that fill and is recycled.
+//! 2. Overwritten and deleted while a snapshot looks, then merged: several versions of a key.
+//! 3. A compaction of several groups, stopped when the first is installed.
+//! 4. Batches that are only in the log, the last of them cut short.
+
+use super::content::Rule;
+use super::format::{Place, Store};
+use super::{VOLUME, golden, lacks};
+use std::sync::Arc;
+use terrane::compaction::Progress;
+use terrane::db::JobFilter;
+use terrane::executor::SliceExecutor;
+use terrane::storage::vfs::{MemoryVfs, Vfs};
+use terrane::storage::volume::VolumeOptions;
+use terrane::storage::{Directory, Storage, Volume};
+use terrane::table::TableOptions;
+use terrane::{Db, Durability, Options, WriteBatch};
+use terrane_policy::{Leveled, LeveledFull, Pick, PolicyOptions};
+use terrane_tests::fixtures::tiny;
+use terrane_tests::image::Image;
+
+const BOTH: [&str; 2] = ["default", "other"];
+
+fn options() -> Options {
+    let pick = Pick::RoundRobin;
+    let (size_ratio, level_base_bytes, target_file_bytes) = (3, 2 << 10, 2 << 10);
+    let leveled =
+        Leveled { size_ratio, level_base_bytes, target_file_bytes, pick, ..Leveled::default() };
+    Options {
+        memtable_bytes: 8 << 10,
+        table: TableOptions { block_bytes: 512, partition_bytes: 64, ..TableOptions::default() },
+        policy: PolicyOptions::Leveled(leveled),
+        ..tiny()
+    }
+}
+
+/// The policy of `other`, whose compactions have several groups.
+fn whole_levels() -> PolicyOptions {
+    let (size_ratio, level_base_bytes, target_file_bytes) = (3, 2 << 10, 2 << 10);
+    let full =
+        LeveledFull { size_ratio, level_base_bytes, target_file_bytes, ..LeveledFull::default() };
+    PolicyOptions::LeveledFull(full)
+}
+
+/// A store that is being written, and what was written.
+struct Writing {
+    db: Db,
+    rules: String,
+}
+
+impl Writing {
+    /// Applies a rule to some keyspaces: eight keys of all of them are a batch.
+    fn apply(
+        &mut self,
+        keyspaces: &[&'static str],
+        first: u64,
+        end: u64,
+        step: usize,
+        version: u64,
+    ) {
+        let rule = Rule { keyspace: "", first, end, step, version };
+        let ids = keyspaces.iter().map(|name| self.db.keyspace(name).unwrap().id());
+        let ids: Vec<_> = ids.collect();
+        for entries in rule.entries().collect::<Vec<_>>().chunks(8) {
+            let mut batch = WriteBatch::new();
+            for ((key, value), id) in entries.iter().flat_map(|e| ids.iter().map(move |id| (e, id)))
+            {
+                match value {
+                    Some(value) => batch.put(*id, key, value).unwrap(),
+                    None => batch.delete(*id, key).unwrap(),
+                };
+            }
+            self.db.write(batch, Durability::Sync).unwrap();
+        }
+        let lines = keyspaces.iter().map(|keyspace| Rule { keyspace, ..rule }.to_string());
+        self.rules.extend(lines);
+    }
+}
+
+/// Writes a store on `vfs`, which `open` has in front of it, the last batches over keys below
+/// `end`; returns the rules of what it holds.
+fn write(
+    open: impl Fn() -> Arc<dyn Storage>,
+    place: Place,
+    vfs: &MemoryVfs,
+    end: u64,
+) -> (Image, String) {
+    let open_db =
+        |storage| Db::open_storage(storage, options(), Arc::new(SliceExecutor::default())).unwrap();
+    let db = open_db(open());
+    db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
+    let mut writing = Writing { db: db.clone(), rules: String::new() };
+
+    writing.apply(&BOTH, 0, 340, 1, 1);
+    db.wait_until_idle().unwrap();
+    let snapshot = db.snapshot();
+    writing.apply(&BOTH, 0, 200, 3, 2);
+    writing.apply(&BOTH, 0, 340, 7, 0);
+    db.keyspace("other").unwrap().compact_range(..).unwrap();
+    for version in 3..9 {
+        writing.apply(&["default"], version, 340, 5, version);
+        db.wait_until_idle().unwrap();
+    }
+    drop(snapshot);
+
+    // Two clusters of keys, far from each other, make two groups. What follows must leave one of them
+    // to be done.
+    let remaining = || Store::read(&Image::of(vfs).files, place).remaining > 0;
+    writing.db = db;
+    for version in 9.. {
+        assert!(version < 50, "no compaction of several groups is left half done");
+        for first in [20, 230] {
+            writing.apply(&["other"], first, first + 40, 1, version);
+            writing.db.flush().unwrap();
+        }
+        while !remaining()
+            && let Some(mut job) = writing.db.engine().next_job(JobFilter::Any)
+        {
+            while job.run_for(u64::MAX).unwrap() == Progress::More {}
+        }
+        if !remaining() {
+            continue;
+        }
+
+        // A volume that is mostly free moves its tables to the front and gives back the rest. What
+        // they leave is free when the store is opened again, and a manifest that moves have filled
+        // goes on with a commit.
+        for _ in 0..4 {
+            drop(writing.db);
+            if place == Place::Volume {
+                let backing = vfs.open(VOLUME).unwrap();
+                backing.set_len(4 * backing.len().unwrap()).unwrap();
+            }
+            let storage = open();
+            writing.db = open_db(storage.clone());
+            while storage.vacuum().unwrap() {}
+            writing.db.keyspace("other").unwrap().set_policy(&whole_levels()).unwrap();
+        }
+
+        writing.apply(&BOTH, 100, end, 1, 99);
+        // Leaves a claim.
+        writing.db.sync().unwrap();
+        if remaining() {
+            break;
+        }
+    }
+
+    let mut image = Image::of(vfs);
+    let other = writing.db.keyspace("other").unwrap();
+    other.put(b"lost", &[b'x'; 100], Durability::Sync).unwrap();
+    for (name, after) in Image::of(vfs).files {
+        let torn = image.files.get_mut(&name).unwrap();
+        let changed: Vec<_> = (0..after.len()).filter(|at| torn[*at] != after[*at]).collect();
+        changed.iter().take(changed.len() / 2).for_each(|at| torn[*at] = after[*at]);
+    }
+    (image, writing.rules)
+}
+
+fn save(name: &str, (mut image, rules): (Image, String)) {
+    let place = golden().join(env!("CARGO_PKG_VERSION")).join(name);
+    std::fs::create_dir_all(place.join("store")).unwrap();
+    std::fs::write(place.join("content.txt"), rules).unwrap();
+    image.files.remove("LOCK");
+    for (name, bytes) in image.files {
+        std::fs::write(place.join("store").join(name), bytes).unwrap();
+    }
+}
+
+/// The first of several stores, which differ in the number of their last batches, that shows every
+/// feature: it depends on these where logs and compactions stand at the end.
+fn complete(place: Place, store: impl Fn(u64) -> (Image, String)) -> (Image, String) {
+    let shows_all =
+        |(image, _): &(Image, String)| lacks(&Store::read(&image.files, place)).is_none();
+    (104..200).step_by(4).map(store).find(shows_all).expect("a store that shows every feature")
+}
+
+#[test]
+#[ignore = "writes a set of golden stores"]
+fn write_a_set() {
+    let directory = |end| {
+        let vfs = MemoryVfs::new();
+        let open =
+            || -> Arc<dyn Storage> { Arc::new(Directory::open(Arc::new(vfs.clone())).unwrap()) };
+        write(open, Place::Directory, &vfs, end)
+    };
+    save("directory", complete(Place::Directory, directory));
+
+    let volume = |end| {
+        let vfs = MemoryVfs::new();
+        drop(vfs.create(VOLUME).unwrap());
+        let open = || -> Arc<dyn Storage> {
+            let new_id = vfs.draw_id().unwrap();
+            let options =
+                VolumeOptions { new_id, min_growth: 4096, max_growth: 4096, ..Default::default() };
+            Arc::new(Volume::open(vec![vfs.open(VOLUME).unwrap()], options).unwrap())
+        };
+        write(open, Place::Volume, &vfs, end)
+    };
+    save("volume", complete(Place::Volume, volume));
+}

@@ -1,0 +1,440 @@
+//! Every storage operation fails once, or a read, or all from one on, or the file system is full: the call says so,
+//! the open store still reads right, and once the file system is well it goes on or is reopened, and
+//! nothing that was acknowledged is missing.
+//!
+//! 1. Play a workload until a call fails. The error is one that a file system has, or says that an
+//!    earlier one closed the log.
+//! 2. The store still shows exactly what was acknowledged, and a check finds it sound.
+//! 3. Either the power goes, too: then everything promised is there. Or the file system is well again:
+//!    the call is made again, and where that is refused the store is reopened, with everything
+//!    acknowledged there. The workload goes on to its end.
+//! 4. At the end the power goes: everything is there.
+
+use std::sync::Arc;
+use terrane::executor::{SeededExecutor, ThreadExecutor};
+use terrane::storage::vfs::fault::{Fault, Survivors};
+use terrane::{Db, Durability, Error, WriteBatch};
+use terrane_tests::fixtures::{Kind, Rig, tiny};
+use terrane_tests::full;
+use terrane_tests::history::{History, shown};
+use terrane_tests::workload::{KEYSPACES, Step, workload};
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    Once {
+        operation: u64,
+        fault: Fault,
+    },
+    From {
+        operation: u64,
+        fault: Fault,
+    },
+    /// One read fails; everything is read after each step, too.
+    Read(u64),
+    /// The file system takes so many bytes and no more.
+    Capacity {
+        bytes: u64,
+        fault: Fault,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Experiment {
+    kind: Kind,
+    seed: u64,
+    trouble: Trouble,
+    /// Whether the power goes when a call has failed.
+    crash: bool,
+}
+
+struct Run {
+    experiment: Experiment,
+    rig: Rig,
+    db: Option<Db>,
+    history: History,
+    /// The batches that were acknowledged.
+    acknowledged: usize,
+    opened: u64,
+}
+
+type Verdict<T = ()> = Result<T, String>;
+
+const STEPS: usize = 60;
+/// The most jobs that are under way at once.
+const JOBS_MAX: usize = 4;
+
+impl Experiment {
+    fn run(self) -> Verdict {
+        let rig = Rig::new(self.kind);
+        match self.trouble {
+            Trouble::Once { operation, fault } => rig.vfs.fail_at(operation, fault),
+            Trouble::From { operation, fault } => rig.vfs.fail_from(operation, fault),
+            Trouble::Read(read) => rig.vfs.fail_read_at(read),
+            Trouble::Capacity { bytes, fault } => rig.vfs.set_capacity(bytes, fault),
+        }
+        let mut run = Run {
+            experiment: self,
+            rig,
+            db: None,
+            history: History::default(),
+            acknowledged: 0,
+            opened: 0,
+        };
+        for step in workload(self.seed, STEPS) {
+            if let Err(first) = run.play(&step) {
+                run.failed(&first)?;
+                if self.crash {
+                    return run.crashed();
+                }
+                run.rig.vfs.heal();
+                // Jobs that failed in the meantime are told of once each, by calls that wait for them.
+                let mut again = run.play(&step);
+                for _ in 0..JOBS_MAX {
+                    if !matches!(&again, Err(e) if !matches!(e, Error::Poisoned(_))) {
+                        break;
+                    }
+                    again = run.play(&step);
+                }
+                if let Err(refusal) = again {
+                    run.reopen(&refusal)?;
+                    run.play(&step).map_err(|e| format!("reopened after {refusal}: {e}"))?;
+                }
+            }
+        }
+        run.rig.vfs.heal();
+        let closed = run.db.take().map_or(Ok(()), Db::close);
+        if closed.is_ok() {
+            run.history.promise();
+        }
+        run.crashed()
+    }
+}
+
+impl Run {
+    fn open(&mut self) -> terrane::Result<Db> {
+        if let Some(db) = &self.db {
+            return Ok(db.clone());
+        }
+        self.opened += 1;
+        let executor = SeededExecutor::new(self.experiment.seed + self.opened);
+        let db = self.rig.open_with(tiny(), Arc::new(executor))?;
+        self.db = Some(db.clone());
+        Ok(db)
+    }
+
+    /// Plays one step; a batch that failed is the last of the history, and not acknowledged.
+    fn play(&mut self, step: &Step) -> terrane::Result<()> {
+        let db = self.open()?;
+        match step {
+            Step::Write { batch, sync } => {
+                let ids = [db.keyspace(KEYSPACES[0])?.id(), db.keyspace(KEYSPACES[1])?.id()];
+                let mut write = WriteBatch::new();
+                for (keyspace, key, value) in batch {
+                    match value {
+                        Some(value) => write.put(ids[*keyspace], key, value)?,
+                        None => write.delete(ids[*keyspace], key)?,
+                    }
+                }
+                self.history.forget(self.acknowledged);
+                self.history.attempt(batch);
+                db.write(write, if *sync { Durability::Sync } else { Durability::Buffered })?;
+                self.acknowledged += 1;
+                if *sync {
+                    self.history.promise();
+                }
+            }
+            Step::Sync => {
+                db.sync()?;
+                self.history.promise();
+            }
+            Step::Flush => {
+                db.flush()?;
+                self.history.promise();
+            }
+            Step::Settle => db.wait_until_idle()?,
+            Step::Reopen => {
+                self.db = None;
+                db.close()?;
+                self.history.promise();
+                self.open()?;
+            }
+            Step::Drop => {
+                self.db = None;
+                drop(db);
+                self.open()?;
+            }
+        }
+        if matches!(self.experiment.trouble, Trouble::Read(_)) {
+            let state = shown(&self.open()?)?;
+            assert!(&state == self.history.last(), "a read that does not fail is wrong");
+        }
+        Ok(())
+    }
+
+    /// A call has failed: how it says so, and what the store shows, are right.
+    fn failed(&mut self, error: &Error) -> Verdict {
+        if !is_of_a_vfs(error) {
+            return Err(format!("a failing file system is reported as: {error}"));
+        }
+        let Some(db) = &self.db else { return Ok(()) };
+        let state = shown(db).map_err(|e| format!("reading after {error}: {e}"))?;
+        let mut acknowledged = self.history.clone();
+        acknowledged.forget(self.acknowledged);
+        if &state != acknowledged.last() {
+            return Err(format!("after {error} the store shows another state"));
+        }
+        sound(db).map_err(|why| format!("after {error} {why}"))
+    }
+
+    /// A store that goes on refusing is reopened, on a file system that is well.
+    fn reopen(&mut self, refusal: &Error) -> Verdict {
+        if self.db.is_some() && !matches!(refusal, Error::Poisoned(_)) {
+            return Err(format!("on a sound file system: {refusal}"));
+        }
+        self.db = None;
+        let db = self.open().map_err(|e| format!("reopening after {refusal}: {e}"))?;
+        sound(&db)?;
+        let state = shown(&db).map_err(|e| format!("reading after {refusal}: {e}"))?;
+        let found = self.history.judge(&state)?;
+        if found < self.acknowledged {
+            return Err(format!("{found} batches of {} that were acknowledged", self.acknowledged));
+        }
+        self.history.forget(found);
+        self.acknowledged = found;
+        Ok(())
+    }
+
+    /// The power goes: what was promised is there, and the store works.
+    fn crashed(mut self) -> Verdict {
+        // Nothing may run on after the power is gone.
+        let held = self.db.take();
+        self.rig.vfs.crash(Survivors::Synced).map_err(|e| e.to_string())?;
+        drop(held);
+        self.rig.restore_power();
+        let db = self.open().map_err(|e| format!("opening after the crash: {e}"))?;
+        sound(&db)?;
+        let state = shown(&db).map_err(|e| format!("reading after the crash: {e}"))?;
+        let found = self.history.judge(&state)?;
+        self.history.rewind(found);
+        self.acknowledged = found;
+        for step in workload(self.experiment.seed + 1, 12) {
+            self.play(&step).map_err(|e| format!("going on: {e}"))?;
+        }
+        let db = self.open().map_err(|e| format!("going on: {e}"))?;
+        let state = shown(&db).map_err(|e| format!("going on: {e}"))?;
+        if &state != self.history.last() {
+            return Err("the store goes on with another state".to_owned());
+        }
+        sound(&db)
+    }
+}
+
+fn is_of_a_vfs(error: &Error) -> bool {
+    match error {
+        Error::Poisoned(cause) => is_of_a_vfs(cause),
+        other => matches!(other, Error::Io(_) | Error::NoSpace(_) | Error::Short(_)),
+    }
+}
+
+fn sound(db: &Db) -> Verdict {
+    let report = db.check().map_err(|e| format!("a check fails: {e}"))?;
+    report.damage.first().map_or(Ok(()), |damage| Err(format!("a check finds {damage}")))
+}
+
+/// The storage operations of the whole workload, and the bytes it takes at its end.
+fn measure(kind: Kind, seed: u64) -> (u64, u64) {
+    let trouble = Trouble::Capacity { bytes: u64::MAX, fault: Fault::Io };
+    let rig = Rig::new(kind);
+    let experiment = Experiment { kind, seed, trouble, crash: false };
+    let mut run =
+        Run { experiment, rig, db: None, history: History::default(), acknowledged: 0, opened: 0 };
+    workload(seed, STEPS).iter().for_each(|step| run.play(step).expect("nothing fails"));
+    let space = run.open().and_then(|db| db.stats()).expect("nothing fails").space;
+    (run.rig.vfs.operations(), space.taken)
+}
+
+/// Fails reads of a workload, every `stride`-th.
+fn fail_reads(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
+    for seed in seeds {
+        let rig = Rig::new(kind);
+        let experiment = Experiment { kind, seed, trouble: Trouble::Read(u64::MAX), crash: false };
+        let (history, acknowledged, opened) = (History::default(), 0, 0);
+        let mut run = Run { experiment, rig, db: None, history, acknowledged, opened };
+        workload(seed, STEPS).iter().for_each(|step| run.play(step).expect("nothing fails"));
+        for read in (seed % stride as u64..run.rig.vfs.reads()).step_by(stride) {
+            endure(kind, seed, Trouble::Read(read));
+        }
+    }
+}
+
+const FAULTS: [Fault; 3] = [Fault::Io, Fault::NoSpace, Fault::Short];
+
+/// Fails operations of workloads, every `stride`-th of each, in every way.
+fn fail_everywhere(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
+    for seed in seeds {
+        let (operations, _) = measure(kind, seed);
+        for operation in (seed % stride as u64..operations).step_by(stride) {
+            for fault in FAULTS {
+                let once = Trouble::Once { operation, fault };
+                for trouble in [once, Trouble::From { operation, fault }] {
+                    endure(kind, seed, trouble);
+                }
+            }
+        }
+    }
+}
+
+/// Bounds the file system to shares of what the workload takes.
+fn fill_up(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
+    for seed in seeds {
+        let (_, taken) = measure(kind, seed);
+        for share in (1..100).step_by(stride) {
+            for fault in [Fault::NoSpace, Fault::Short] {
+                endure(kind, seed, Trouble::Capacity { bytes: taken * share / 100, fault });
+            }
+        }
+    }
+}
+
+fn endure(kind: Kind, seed: u64, trouble: Trouble) {
+    for crash in [false, true] {
+        let experiment = Experiment { kind, seed, trouble, crash };
+        if let Err(why) = experiment.run() {
+            panic!("{experiment:?}: {why}");
+        }
+    }
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    if full() { 0..20 } else { 0..2 }
+}
+
+/// Everything with `full()`, otherwise one of `n`.
+fn one_of(n: usize) -> usize {
+    if full() { 1 } else { n }
+}
+
+#[test]
+fn a_failed_operation_loses_no_write_in_a_memory_directory() {
+    fail_everywhere(Kind::MemoryDirectory, seeds(), one_of(5));
+}
+
+#[test]
+fn a_failed_operation_loses_no_write_in_a_memory_volume() {
+    fail_everywhere(Kind::MemoryVolume, seeds(), one_of(5));
+}
+
+#[test]
+fn a_failed_operation_loses_no_write_in_a_native_directory() {
+    fail_everywhere(Kind::NativeDirectory, 2..3, one_of(40));
+}
+
+#[test]
+fn a_failed_operation_loses_no_write_in_a_native_volume() {
+    fail_everywhere(Kind::NativeVolume, 3..4, one_of(40));
+}
+
+#[test]
+fn a_failed_read_loses_no_write_in_a_directory() {
+    fail_reads(Kind::MemoryDirectory, 0..1, one_of(31));
+}
+
+#[test]
+fn a_failed_read_loses_no_write_in_a_volume() {
+    fail_reads(Kind::MemoryVolume, 1..2, one_of(31));
+}
+
+#[test]
+fn a_full_disk_loses_no_write_in_a_memory_directory() {
+    fill_up(Kind::MemoryDirectory, seeds(), one_of(7));
+}
+
+#[test]
+fn a_full_disk_loses_no_write_in_a_memory_volume() {
+    fill_up(Kind::MemoryVolume, seeds(), one_of(7));
+}
+
+#[test]
+fn a_full_disk_loses_no_write_in_a_native_directory() {
+    fill_up(Kind::NativeDirectory, 2..3, one_of(30));
+}
+
+#[test]
+fn a_full_disk_loses_no_write_in_a_native_volume() {
+    fill_up(Kind::NativeVolume, 3..4, one_of(30));
+}
+
+#[test]
+fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
+    // A volume may have room of its own for what the logs hold.
+    for kind in [Kind::MemoryDirectory, Kind::NativeDirectory] {
+        let mut rig = Rig::new(kind);
+        let mut history = History::default();
+        let open = |rig: &Rig, seed| rig.open_with(tiny(), Arc::new(SeededExecutor::new(seed)));
+        let db = open(&rig, 1).expect("a new store");
+        let id = db.default_keyspace().id();
+        let write = |db: &Db, n: u8| {
+            let mut batch = WriteBatch::new();
+            batch.put(id, &[n % 50], &[n; 80])?;
+            db.write(batch, Durability::Buffered)
+        };
+        for n in 0..100 {
+            history.attempt(&[(0, vec![n % 50], Some(vec![n; 80]))]);
+            write(&db, n).expect("nothing fails yet");
+        }
+        db.close().expect("nothing fails yet");
+        rig.vfs.set_capacity(0, Fault::NoSpace);
+        // Again and again, with power cut in between.
+        for round in 2..5 {
+            let db = open(&rig, round).expect("no room is needed to open");
+            assert!(&shown(&db).expect("reads need no room") == history.last(), "{kind:?}");
+            assert_eq!(db.check().expect("a check needs no room").damage, []);
+            // The log has room, until it is full.
+            let key = vec![round as u8];
+            history.attempt(&[(0, key.clone(), None)]);
+            let deleted = db.default_keyspace().delete(&key, Durability::Sync);
+            deleted.expect("the log has room");
+            assert!(matches!(db.flush(), Err(Error::NoSpace(_))), "there is no room for tables");
+            db.sync().expect("what was written needs no room");
+            drop(db);
+            rig.vfs.crash(Survivors::Synced).expect("a crash");
+            rig.restore_power();
+            rig.vfs.set_capacity(0, Fault::NoSpace);
+        }
+        let db = open(&rig, 8).expect("no room is needed to open");
+        let refused = (0..100).find_map(|n| {
+            history.attempt(&[(0, vec![n % 50], Some(vec![n; 80]))]);
+            write(&db, n).err()
+        });
+        history.rewind(history.batches() - 1);
+        assert!(matches!(refused, Some(Error::NoSpace(_))), "{kind:?}: {refused:?}");
+        drop(db);
+        rig.vfs.heal();
+        let db = open(&rig, 9).expect("there is room");
+        assert!(&shown(&db).expect("reads") == history.last(), "{kind:?}");
+        write(&db, 200).expect("there is room");
+        db.flush().expect("there is room");
+    }
+}
+
+#[test]
+fn a_flush_that_fails_on_another_thread_is_reported() {
+    // The log is synced, a table written and synced, and an edit, each with some operations.
+    let mut failures = 0;
+    for nth in 0..12 {
+        let rig = Rig::new(Kind::MemoryDirectory);
+        let db = rig.open_with(tiny(), Arc::new(ThreadExecutor::new(1))).expect("a new store");
+        let put = db.default_keyspace().put(b"key", b"value", Durability::Buffered);
+        put.expect("nothing fails yet");
+        rig.vfs.fail_at(rig.vfs.operations() + nth, Fault::Io);
+        if db.flush().is_err() {
+            failures += 1;
+            continue;
+        }
+        let keyspace = &db.stats().expect("reads do not fail").keyspaces[0];
+        let tables: usize = keyspace.levels.iter().map(|level| level.tables).sum();
+        assert_eq!((keyspace.memtable_entries, tables), (0, 1));
+    }
+    assert!(failures > 2, "too few operations belong to the flush: {failures}");
+}

@@ -1,0 +1,98 @@
+//! A process is killed in the midst of its work, again and again: what it was told is written is
+//! there, synced or not, since the operating system had it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use terrane::{Db, Durability, Options};
+use terrane_tests::random::Random;
+
+/// In a process started by this test: the directory to write to, and the first number to write.
+const PLACE: &str = "TERRANE_TEST_PLACE";
+const FIRST: &str = "TERRANE_TEST_FIRST";
+
+/// So small that logs fill, memtables are flushed and tables merged all the while, with hardly a file
+/// open, a few, or all of them.
+fn options(seed: u64) -> Options {
+    let max_open_files = [1, 3, 1000][(seed % 3) as usize];
+    Options {
+        memtable_bytes: 32 << 10,
+        wal_file_bytes: 16 << 10,
+        max_open_files,
+        ..Options::small()
+    }
+}
+
+fn key(n: u64) -> [u8; 8] {
+    // Out of order, so that merges have work.
+    (n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes()
+}
+
+fn value(n: u64) -> Vec<u8> {
+    n.to_le_bytes().repeat(1 + n as usize % 20)
+}
+
+fn writer(place: &Path, first: u64) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "killed_process::write_until_killed", "--nocapture"])
+        .env(PLACE, place)
+        .env(FIRST, first.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The number that a line says was written; other lines are the test harness's.
+fn written(line: &str) -> Option<u64> {
+    line.strip_prefix("written ")?.parse().ok()
+}
+
+#[test]
+fn a_killed_process_loses_no_acknowledged_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut random = Random(7);
+    let mut next = 0;
+    for round in 0..6 {
+        let mut child = writer(dir.path(), next);
+        let until = next + 1 + random.below(3000);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let told = lines.by_ref().filter_map(|line| written(&line)).find(|n| *n >= until);
+        assert!(told.is_some(), "round {round}: the writer ended by itself");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What it said before it died, and the one that it may have written and not said.
+        let told = lines.filter_map(|line| written(&line)).last().or(told).unwrap();
+        let db = Db::open(dir.path(), options(round)).unwrap();
+        assert_eq!(db.check().unwrap().damage, []);
+        let rows = db.default_keyspace();
+        let found = count(&rows);
+        assert!(found > told, "round {round}: {found} rows, and {told} was told of");
+        for n in 0..found {
+            assert_eq!(rows.get(&key(n)).unwrap(), Some(value(n)), "round {round}: row {n}");
+        }
+        next = found;
+        drop(db);
+    }
+}
+
+fn count(rows: &terrane::Keyspace) -> u64 {
+    rows.scan(..).unwrap().try_fold(0, |count, row| row.map(|_| count + 1)).unwrap()
+}
+
+/// The other process: it writes, buffered, says so after each row, and never ends.
+#[test]
+fn write_until_killed() {
+    let Some(place) = std::env::var_os(PLACE) else { return };
+    let first = std::env::var(FIRST).unwrap().parse().unwrap();
+    let db = Db::open(Path::new(&place), options(first)).unwrap();
+    let rows = db.default_keyspace();
+    let mut out = std::io::stdout().lock();
+    for n in first.. {
+        rows.put(&key(n), &value(n), Durability::Buffered).unwrap();
+        // Nobody listens any more: the test has failed.
+        if writeln!(out, "written {n}").and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}

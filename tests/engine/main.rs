@@ -1,0 +1,40 @@
+//! What the engine promises, tested through its public API on storage that fails.
+//!
+//! One binary for all: linking the engine takes longer than most of these tests.
+//!
+//! * Crashes: [`crash`] cuts power at every storage operation, [`recovery_cut`] while recovery runs,
+//!   [`compact_range_cut`] while a range is compacted; [`killed_process`] ends the process.
+//!   [`durability_rules`] shows that these tests notice each broken rule.
+//! * I/O failures: [`io_failures`], [`recovery_faults`], [`silent_faults`], [`many_tables`].
+//! * Damaged bytes: [`bit_flips`], [`lost_commits`], [`fuzz`].
+//! * Formats: [`golden`], [`newer_format`], [`open_errors`].
+//! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`], [`throttle`],
+//!   [`liveness`], [`threads`], [`store_lock`].
+//! * The simulator beside the engine: [`simulator`], [`trace`].
+
+mod bit_flips;
+mod checkpoint;
+mod compact_range;
+mod compact_range_cut;
+mod crash;
+mod data_set;
+mod durability_rules;
+mod fuzz;
+mod golden;
+mod io_failures;
+mod killed_process;
+mod liveness;
+mod lost_commits;
+mod many_tables;
+mod model;
+mod newer_format;
+mod open_errors;
+mod planning;
+mod recovery_cut;
+mod recovery_faults;
+mod silent_faults;
+mod simulator;
+mod store_lock;
+mod threads;
+mod throttle;
+mod trace;

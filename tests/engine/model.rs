@@ -1,0 +1,304 @@
+//! Random operations against sorted maps: the store shows what the maps show, now and at every
+//! snapshot that is held, in both directions, over reopens and changes of policy.
+//!
+//! A run is a list of words, and each step draws all it chooses from its own word. So a run that
+//! fails is shrunk by leaving words out, and the least list that fails is printed.
+
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, any};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use terrane::{Db, Durability, Options, Range, Scan, Snapshot, WriteBatch};
+use terrane_policy::PolicyOptions;
+use terrane_tests::fixtures::{KINDS, Kind, Rig, adversarial, drawn, small_policies};
+use terrane_tests::full;
+use terrane_tests::random::Random;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+const NAMES: [&str; 3] = ["default", "a", "b"];
+
+/// A store beside what it must show.
+struct Pair {
+    rig: Rig,
+    options: Options,
+    db: Db,
+    maps: [Map; 3],
+    snapshots: Vec<(Snapshot, [Map; 3])>,
+    /// Scans under way, with what is left of them to show.
+    scans: Vec<(Scan, Pairs)>,
+    random: Random,
+    /// The sequence of the last batch.
+    last: u64,
+    /// Whether the policy never becomes idle.
+    adversarial: bool,
+}
+
+impl Pair {
+    fn new(kind: Kind, policy: PolicyOptions, seed: u64) -> Pair {
+        let rig = Rig::new(kind);
+        let adversarial = matches!(policy, PolicyOptions::Adversarial(_));
+        let options = Options { policy, ..drawn(seed) };
+        let db = rig.open(options.clone(), 0).expect("a new store");
+        Pair {
+            rig,
+            options,
+            db,
+            maps: Default::default(),
+            snapshots: Vec::new(),
+            scans: Vec::new(),
+            random: Random(0),
+            last: 0,
+            adversarial,
+        }
+    }
+
+    fn key(&mut self) -> Vec<u8> {
+        match self.random.below(40) {
+            0 => Vec::new(),
+            1 => vec![0xff; 3],
+            _ => format!("k{:03}", self.random.below(150)).into_bytes(),
+        }
+    }
+
+    fn write(&mut self) {
+        let mut batch = WriteBatch::new();
+        let mut written: Option<(usize, Vec<u8>)> = None;
+        for _ in 0..1 + self.random.below(8) {
+            // Now and then the key just written: the last entry of a batch counts.
+            let again = written.take().filter(|_| self.random.one_in(3));
+            let (at, key) = again.unwrap_or_else(|| (self.random.below(3) as usize, self.key()));
+            written = Some((at, key.clone()));
+            let id = self.db.keyspace(NAMES[at]).unwrap().id();
+            if self.random.one_in(4) {
+                batch.delete(id, &key).unwrap();
+                self.maps[at].remove(&key);
+            } else {
+                let value = vec![self.random.word() as u8; self.random.below(60) as usize];
+                batch.put(id, &key, &value).unwrap();
+                self.maps[at].insert(key, value);
+            }
+        }
+        let sync = self.random.one_in(8);
+        let durability = if sync { Durability::Sync } else { Durability::Buffered };
+        self.last += 1;
+        assert_eq!(self.db.write(batch, durability).unwrap(), self.last);
+    }
+
+    fn range(&mut self) -> Range {
+        let bound = |pair: &mut Pair| match pair.random.below(3) {
+            0 => Bound::Unbounded,
+            1 => Bound::Included(pair.key()),
+            _ => Bound::Excluded(pair.key()),
+        };
+        Range { from: bound(self), to: bound(self) }
+    }
+
+    /// Compares a scan of a range, taken from either end or from both, with a map.
+    fn compare(&mut self, mut scan: Scan, map: &Map, range: &Range) {
+        let mut expected = within(map, range).into_iter();
+        let from_end = self.random.below(3);
+        loop {
+            let forward = from_end == 0 || (from_end == 1 && self.random.one_in(2));
+            let shown = if forward { scan.next() } else { scan.next_back() }.transpose().unwrap();
+            let wanted = if forward { expected.next() } else { expected.next_back() };
+            assert_eq!(shown, wanted);
+            if wanted.is_none() {
+                assert!(scan.next().is_none() && scan.next_back().is_none());
+                return;
+            }
+        }
+    }
+
+    /// Seeks keys of a range and takes a step from each, one way or the other.
+    fn seek(&mut self) {
+        let at = self.random.below(3) as usize;
+        let range = self.range();
+        let expected = within(&self.maps[at], &range);
+        let mut cursor = self.db.keyspace(NAMES[at]).unwrap().cursor(range).unwrap();
+        for _ in 0..8 {
+            let key = self.key();
+            cursor.seek(&key);
+            let forward = self.random.one_in(2);
+            let wanted = if forward {
+                expected.iter().find(|(k, _)| *k >= key)
+            } else {
+                expected.iter().rev().find(|(k, _)| *k <= key)
+            };
+            let shown = if forward { cursor.next() } else { cursor.prev() }.unwrap();
+            assert_eq!(shown, wanted.map(|(k, v)| (k.as_slice(), v.as_slice())));
+        }
+    }
+
+    /// Steps back and forth over a range.
+    fn zigzag(&mut self) {
+        let at = self.random.below(3) as usize;
+        let range = self.range();
+        let expected = within(&self.maps[at], &range);
+        let mut cursor = self.db.keyspace(NAMES[at]).unwrap().cursor(range).unwrap();
+        let mut place = None;
+        for _ in 0..20 {
+            let forward = self.random.below(3) > 0;
+            let next = match (place, forward) {
+                (None, true) => 0,
+                (None, false) => expected.len().wrapping_sub(1),
+                (Some(at), true) => at + 1,
+                (Some(at), false) => usize::wrapping_sub(at, 1),
+            };
+            let shown = if forward { cursor.next() } else { cursor.prev() }.unwrap();
+            let wanted = expected.get(next).map(|(k, v)| (k.as_slice(), v.as_slice()));
+            assert_eq!(shown, wanted);
+            if wanted.is_none() {
+                return;
+            }
+            place = Some(next);
+        }
+    }
+
+    fn look(&mut self) {
+        let at = self.random.below(3) as usize;
+        let keyspace = self.db.keyspace(NAMES[at]).unwrap();
+        let key = self.key();
+        assert_eq!(keyspace.get(&key).unwrap().as_ref(), self.maps[at].get(&key));
+        let range = self.range();
+        let scan = keyspace.scan(&range).unwrap();
+        let map = self.maps[at].clone();
+        self.compare(scan, &map, &range);
+        if self.snapshots.is_empty() {
+            return;
+        }
+        let pick = self.random.below(self.snapshots.len() as u64) as usize;
+        let (snapshot, maps) = self.snapshots.swap_remove(pick);
+        let got = snapshot.get_many(&keyspace, &[key.as_slice(), b"k001"]).unwrap();
+        let wanted = [maps[at].get(&key).cloned(), maps[at].get(b"k001".as_slice()).cloned()];
+        assert_eq!(got, wanted);
+        let scan = snapshot.scan(&keyspace, &range).unwrap();
+        self.compare(scan, &maps[at], &range);
+        self.snapshots.push((snapshot, maps));
+    }
+
+    /// Goes on a little with a scan that began long ago.
+    fn resume_scan(&mut self) {
+        if self.scans.len() < 3 {
+            let at = self.random.below(3) as usize;
+            let scan = self.db.keyspace(NAMES[at]).unwrap().scan(..).unwrap();
+            self.scans.push((scan, within(&self.maps[at], &Range::default())));
+        }
+        let pick = self.random.below(self.scans.len() as u64) as usize;
+        let (mut scan, mut left) = self.scans.swap_remove(pick);
+        for _ in 0..7 {
+            let wanted = (!left.is_empty()).then(|| left.remove(0));
+            assert_eq!(scan.next().transpose().unwrap(), wanted);
+            if wanted.is_none() {
+                return;
+            }
+        }
+        self.scans.push((scan, left));
+    }
+
+    fn reopen(&mut self) {
+        self.snapshots.clear();
+        self.scans.clear();
+        let seed = self.random.word();
+        let closed = self.db.clone();
+        closed.close().unwrap();
+        self.db = self.rig.open(self.options.clone(), seed).unwrap();
+    }
+
+    fn step(&mut self, word: u64) {
+        self.random = Random(word);
+        match self.random.below(100) {
+            0..60 => self.write(),
+            60..75 => self.look(),
+            75..78 => self.zigzag(),
+            78..80 => self.seek(),
+            80..86 => self.resume_scan(),
+            86..89 => {
+                let snapshot = self.db.snapshot();
+                assert_eq!(snapshot.sequence(), self.last);
+                self.snapshots.push((snapshot, self.maps.clone()));
+            }
+            89..91 => drop(self.snapshots.pop()),
+            91..93 => self.db.flush().unwrap(),
+            93 if !self.adversarial => self.db.wait_until_idle().unwrap(),
+            94 => self.reopen(),
+            95 => {
+                let range = self.range();
+                let at = self.random.below(3) as usize;
+                let keyspace = self.db.keyspace(NAMES[at]).unwrap();
+                keyspace.compact_range(&range).unwrap();
+            }
+            96..98 if !self.adversarial => {
+                let at = self.random.below(3) as usize;
+                let policies = small_policies();
+                let policy = &policies[self.random.below(policies.len() as u64) as usize];
+                self.db.keyspace(NAMES[at]).unwrap().set_policy(policy).unwrap();
+            }
+            98 if self.snapshots.is_empty() => {
+                self.db.drop_keyspace("b").unwrap();
+                self.maps[2].clear();
+            }
+            _ => assert_eq!(self.db.check().unwrap().damage, []),
+        }
+    }
+}
+
+fn within(map: &Map, range: &Range) -> Pairs {
+    let inside = |key: &Vec<u8>| {
+        let after = match &range.from {
+            Bound::Included(from) => key >= from,
+            Bound::Excluded(from) => key > from,
+            Bound::Unbounded => true,
+        };
+        let before = match &range.to {
+            Bound::Included(to) => key <= to,
+            Bound::Excluded(to) => key < to,
+            Bound::Unbounded => true,
+        };
+        after && before
+    };
+    map.iter().filter(|(k, _)| inside(k)).map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+/// A run of about `steps` steps, which `seed` decides.
+fn run(kind: Kind, policy: PolicyOptions, seed: u64, steps: usize) {
+    println!("{kind:?} {} seed {seed}", policy.name());
+    let config = Config { cases: 1, failure_persistence: None, ..Config::default() };
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    // Of any length up to twice that, or nothing could be left out.
+    let words = vec(any::<u64>().no_shrink(), 0..=2 * steps);
+    let shown = TestRunner::new_with_rng(config, random).run(&words, |words| {
+        let mut pair = Pair::new(kind, policy.clone(), seed);
+        words.into_iter().for_each(|word| pair.step(word));
+        Ok(())
+    });
+    if let Err(failure) = shown {
+        panic!("{kind:?} {} seed {seed}: {failure}", policy.name());
+    }
+}
+
+#[test]
+fn the_store_equals_a_sorted_map() {
+    let (seeds, steps) = if full() { (40, 20_000) } else { (1, 2_000) };
+    for seed in 0..seeds {
+        for kind in KINDS {
+            for (n, policy) in small_policies().into_iter().enumerate() {
+                // Each run draws options of its own.
+                run(kind, policy, 31 * seed + 7 * kind as u64 + n as u64, steps);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_adversarial_policy_changes_no_visible_entry() {
+    let (seeds, steps) = if full() { (40, 5_000) } else { (2, 1_000) };
+    for seed in 0..seeds {
+        for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
+            run(kind, adversarial(seed), seed, steps);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The simulator and the engine agree: on one workload, with the same buffers flushed at the same
+//! writes, a policy writes and keeps nearly the same in both.
+//!
+//! 1. The simulator's client draws the operations; both do them.
+//! 2. Memtables end at the same operations, and compactions come to rest before the next begins.
+//!    What goes on at once meanwhile, a seed decides in the engine, and time in the simulator.
+//! 3. An entry weighs in the simulator what it takes in the engine's flushed files: with its share of
+//!    index, filter and checksums. Else the planners, who see sizes of files, were told other sizes.
+//! 4. Written are the entries of all tables that flushes and merges made, kept all bytes in files of
+//!    tables, half-written ones and those not yet removed included.
+//!
+//! What is left between them: a file of several tables' entries has less beside them than a flushed
+//! one, so that a level may reach its capacity a flush sooner or later.
+
+use std::sync::{Arc, Mutex};
+use terrane::executor::SeededExecutor;
+use terrane::storage::Directory;
+use terrane::table::{Compression, TableOptions};
+use terrane::{Db, Durability, Event, Options};
+use terrane_policy::{PolicyOptions, TableInfo, presets};
+use terrane_sim::{Client, Config, Device, Mix, Operation, Simulation, Workload};
+use terrane_tests::counting_vfs::MeteredVfs;
+
+const KEY_BYTES: u64 = 8;
+const VALUE: [u8; 4000] = [7; 4000];
+const BUFFER_ENTRIES: u64 = 16;
+const SEED: u64 = 5;
+
+/// What came out on either side.
+struct Outcome {
+    flushes: u64,
+    write_amp: f64,
+    peak_bytes: u64,
+}
+
+/// A load, then more updates.
+fn workload() -> Workload {
+    let mix = Mix { update: 1.0, ..Mix::default() };
+    Workload { load: 1500, operations: 2500, mix, ..Workload::default() }
+}
+
+fn simulated(policy: &PolicyOptions, entry_bytes: u64) -> Outcome {
+    let simulation = Simulation::new(Config {
+        policy: policy.clone(),
+        buffer_bytes: BUFFER_ENTRIES * entry_bytes,
+        key_bytes: KEY_BYTES,
+        value_bytes: entry_bytes - KEY_BYTES,
+        // As many jobs as the seeded executor has under way, and all the time that they take.
+        workers: 4,
+        device: Device { request_bytes: 4096, write_micros: 1e6, ..Device::default() },
+        log: false,
+        workload: workload(),
+        seed: SEED,
+        ..Config::default()
+    });
+    let whole = simulation.unwrap().run().unwrap().whole;
+    assert_eq!(whole.refused_plans, 0);
+    Outcome {
+        flushes: whole.flushes,
+        write_amp: whole.write_amp.unwrap(),
+        peak_bytes: whole.store_bytes_peak,
+    }
+}
+
+/// Tables that the engine made.
+#[derive(Default)]
+struct Made {
+    flushes: u64,
+    flushed: [u64; 2],
+    merged: [u64; 2],
+}
+
+/// Adds the entries and bytes of these tables.
+fn add(sums: &mut [u64; 2], tables: &[TableInfo]) {
+    for table in tables {
+        sums[0] += table.entries;
+        sums[1] += table.bytes;
+    }
+}
+
+/// What the engine did, and the bytes that an entry takes in what it flushed.
+fn real(policy: &PolicyOptions) -> (Outcome, u64) {
+    let made = Arc::new(Mutex::new(Made::default()));
+    let heard = made.clone();
+    let listener = Arc::new(move |event: &Event| {
+        let mut made = heard.lock().unwrap();
+        match event {
+            Event::Flushed { tables, .. } => {
+                made.flushes += 1;
+                add(&mut made.flushed, tables);
+            }
+            Event::GroupInstalled { outputs, moved: false, .. } => add(&mut made.merged, outputs),
+            _ => {}
+        }
+    });
+    let vfs = MeteredVfs::default();
+    let storage = Directory::open(Arc::new(vfs.clone())).unwrap();
+    let options = Options {
+        policy: policy.clone(),
+        table: TableOptions { compression: Compression::None, ..TableOptions::default() },
+        listener: Some(listener),
+        ..Options::default()
+    };
+    let executor = Arc::new(SeededExecutor::new(SEED));
+    let db = Db::open_storage(Arc::new(storage), options, executor).unwrap();
+    let keyspace = db.default_keyspace();
+    let workload = workload();
+    let keys = Client::new(&workload, SEED);
+    for (n, operation) in (1..).zip(Client::new(&workload, SEED)) {
+        let Operation::Put(number) = operation else { panic!("{operation:?}") };
+        let key = keys.key(number).to_be_bytes();
+        keyspace.put(&key, &VALUE, Durability::Buffered).unwrap();
+        if n % BUFFER_ENTRIES == 0 || n == workload.load + workload.operations {
+            db.flush().unwrap();
+            db.wait_until_idle().unwrap();
+        }
+    }
+    let Made { flushes, flushed, merged } = &*made.lock().unwrap();
+    let written = flushed[0] + merged[0];
+    let write_amp = written as f64 / (workload.load + workload.operations) as f64;
+    let peak_bytes = vfs.table_bytes_peak();
+    (Outcome { flushes: *flushes, write_amp, peak_bytes }, flushed[1] / flushed[0])
+}
+
+#[test]
+fn the_simulator_and_the_engine_agree_under_every_preset() {
+    // A base a little below a flush, and tables of half a buffer.
+    let buffer = BUFFER_ENTRIES * (KEY_BYTES + VALUE.len() as u64);
+    let named = presets().into_iter().filter_map(|preset| PolicyOptions::preset(preset.name));
+    for policy in named.map(|options| options.sized(buffer - buffer / 16, buffer / 2)) {
+        let (real, entry_bytes) = real(&policy);
+        let simulated = simulated(&policy, entry_bytes);
+        assert_eq!(real.flushes, simulated.flushes);
+        let writes = real.write_amp / simulated.write_amp;
+        let peak = real.peak_bytes as f64 / simulated.peak_bytes as f64;
+        assert!((0.95..=1.05).contains(&writes), "{}: {writes} times as much", policy.name());
+        assert!((0.9..=1.1).contains(&peak), "{}: {peak} times as large", policy.name());
+    }
+}
