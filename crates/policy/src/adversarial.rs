@@ -17,14 +17,14 @@ use crate::lazy_leveled::LazyLeveled;
 use crate::leveled::Leveled;
 use crate::parameter::{Described, ParameterRef};
 use crate::pick::{Pick, mix};
-use crate::plan::{
-    Action, Compaction, Destination, FlushPlan, Group, LevelChange, Order, Plan, Reshape,
-};
 use crate::policy::{Installed, Policy, Step};
-use crate::shape::{RunId, Shape, TableId, TableInfo};
 use crate::tiered::Tiered;
 use crate::universal::Universal;
 use std::sync::Arc;
+use terrane_types::{
+    Action, Compaction, Destination, FlushPlan, Group, LevelChange, Order, Plan, Reshape, RunId,
+    Shape, TableId, TableInfo,
+};
 
 /// Runs in level 0 from which on something is always proposed.
 const PILE: usize = 4;

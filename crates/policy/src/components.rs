@@ -7,9 +7,8 @@
 //! Components come in key order and their hulls are disjoint, so that groups made of them commit in
 //! any order.
 
-use crate::shape::TableInfo;
-use crate::sort::sort_by;
 use std::sync::Arc;
+use terrane_types::{TableInfo, sort_by};
 
 /// The components of `tables`, in key order.
 #[must_use]
@@ -25,16 +24,4 @@ pub fn components(mut tables: Vec<&Arc<TableInfo>>) -> Vec<Vec<&Arc<TableInfo>>>
         end = end.max(&table.largest);
     }
     all
-}
-
-/// The least and the greatest key of the tables; both empty if there is none.
-#[must_use]
-pub fn key_range<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
-    let Some((first, rest)) = tables.split_first() else { return Default::default() };
-    let (mut smallest, mut largest) = (&first.smallest, &first.largest);
-    for table in rest {
-        smallest = smallest.min(&table.smallest);
-        largest = largest.max(&table.largest);
-    }
-    (smallest, largest)
 }

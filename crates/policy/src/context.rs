@@ -1,10 +1,9 @@
 //! What a planner is told.
 
-use crate::flatten::Flatten;
-use crate::plan::{Compaction, Destination, Group};
-use crate::shape::{RunId, Shape, TableId};
-use crate::vec_map::{VecMap, VecSet};
 use serde::Serialize;
+use terrane_types::{
+    Compaction, Destination, Flatten, Group, RunId, Shape, TableId, VecMap, VecSet,
+};
 
 /// Everything that a planner goes by: the same values always give the same plan.
 #[derive(Clone, Copy, Debug)]

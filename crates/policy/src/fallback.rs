@@ -9,10 +9,11 @@
 
 use crate::context::Running;
 use crate::format::count;
-use crate::plan::{Action, Compaction, Destination, Group, Plan};
-use crate::shape::{Run, RunId, Shape, TableInfo, tables_of};
 use crate::validate::validate;
 use std::sync::Arc;
+use terrane_types::{
+    Action, Compaction, Destination, Group, Plan, Run, RunId, Shape, TableInfo, tables_of,
+};
 
 /// A legal plan that lessens the number of runs; `None` when there is none now.
 #[must_use]

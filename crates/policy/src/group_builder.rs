@@ -8,12 +8,9 @@
 //!
 //! The hulls of the groups are disjoint, so they commit in any order.
 
-use crate::plan::{Action, Destination, Group};
-use crate::sequence::Place;
-use crate::shape::{Run, TableInfo};
-use crate::sort::sort_by;
 use crate::trivial_move::move_or_merge;
 use std::sync::Arc;
+use terrane_types::{Action, Destination, Group, Place, Run, TableInfo, sort_by};
 
 /// The run that tables are brought into.
 #[derive(Clone, Copy)]

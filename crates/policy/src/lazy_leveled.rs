@@ -20,9 +20,9 @@
 use crate::context::PlanContext;
 use crate::parameter::{Described, ParameterRef};
 use crate::pick::Pick;
-use crate::plan::Plan;
 use crate::policy::Policy;
 use crate::view::{Vertical, View};
+use terrane_types::Plan;
 
 /// The lazily leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

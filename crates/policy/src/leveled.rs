@@ -23,9 +23,9 @@
 use crate::context::PlanContext;
 use crate::parameter::{Described, ParameterRef, ValueRef};
 use crate::pick::{Cursors, Pick};
-use crate::plan::Plan;
 use crate::policy::{Installed, Policy, Step};
 use crate::view::{Vertical, View};
+use terrane_types::Plan;
 
 /// The leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,8 @@
 //!   the same tree always gives the same choice.
 
 use crate::policy::MAX_STATE;
-use crate::sequence::Place;
-use crate::shape::{MAX_LEVELS, Run, TableInfo};
 use std::sync::Arc;
+use terrane_types::{MAX_LEVELS, Place, Run, TableInfo};
 
 /// How a table is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The interface of a policy.
 
 use crate::context::{KeySample, PlanContext};
-use crate::plan::{FlushPlan, Group, LevelChange, Plan};
-use crate::shape::{Shape, TableInfo};
+use terrane_types::{FlushPlan, Group, LevelChange, Plan, Shape, TableInfo};
 
 /// The greatest length of a policy's state, in bytes.
 pub const MAX_STATE: usize = 64 << 10;

@@ -8,9 +8,9 @@
 
 use crate::context::PlanContext;
 use crate::fallback::fallback;
-use crate::plan::Plan;
 use crate::policy::Policy;
 use crate::validate::{Refusal, validate_plan};
+use terrane_types::Plan;
 
 /// Refusals in a row after which a policy is not asked once.
 const REFUSALS_MAX: u32 = 2;

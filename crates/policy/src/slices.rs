@@ -17,12 +17,11 @@
 //! A step moves entries to the bottom or cuts what is in the way of the next, so there is an end,
 //! whatever a policy does beside it.
 
-use crate::components::key_range;
-use crate::plan::{Action, Compaction, Destination, Group};
-use crate::shape::{Run, RunTables, Shape, TableId, TableInfo};
-use crate::sort::sort_by;
-use crate::vec_map::VecSet;
 use std::sync::Arc;
+use terrane_types::{
+    Action, Compaction, Destination, Group, Run, RunTables, Shape, TableId, TableInfo, VecSet,
+    key_range, sort_by,
+};
 
 /// Cuts of a table in one step.
 const CUTS_MAX: usize = 15;

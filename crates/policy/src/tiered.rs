@@ -17,10 +17,10 @@
 use crate::context::PlanContext;
 use crate::format::{count, size};
 use crate::parameter::{Described, ParameterRef};
-use crate::plan::{Action, Compaction, Destination, Group, Plan};
 use crate::policy::Policy;
 use crate::trivial_move::move_or_merge;
 use crate::view::{Vertical, View};
+use terrane_types::{Action, Compaction, Destination, Group, Plan};
 
 /// The tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,9 +19,9 @@ use crate::context::PlanContext;
 use crate::format::{count, size};
 use crate::group_builder::build_groups;
 use crate::parameter::{Described, ParameterRef};
-use crate::plan::{Compaction, Plan};
 use crate::policy::Policy;
 use crate::view::{Vertical, View};
+use terrane_types::{Compaction, Plan};
 
 /// The fully tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,15 +9,12 @@
 //! The answer stays true while the group runs: when it is yes, no table left out holds an older
 //! version of the key, and later plans only rearrange the versions that there are.
 
-use crate::components::key_range;
 use crate::context::Running;
-use crate::plan::{Destination, Group};
-use crate::sequence::Place;
-use crate::shape::{Run, Shape, TableInfo};
-use crate::sort::sort_by;
-use crate::table_id_set::TableIdSet;
 use crate::validate::outputs;
 use std::sync::Arc;
+use terrane_types::{
+    Destination, Group, Place, Run, Shape, TableIdSet, TableInfo, key_range, sort_by,
+};
 
 /// Answers, key by key, whether one group's merge may drop a tombstone.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! where tombstones have nothing left to hide, tables rich in them are rewritten instead. This
 //! happens once, on the way down: a snapshot that keeps the tombstones cannot make it repeat.
 
-use crate::plan::Action;
+use terrane_types::Action;
 
 /// Tables with more than one tombstone in this many entries are rewritten at the bottom.
 const RICH: u64 = 4;

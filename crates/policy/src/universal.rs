@@ -19,9 +19,8 @@ use crate::context::{PlanContext, Running};
 use crate::format::{count, size};
 use crate::group_builder::{Target, build_groups};
 use crate::parameter::{Described, ParameterRef};
-use crate::plan::{Compaction, Destination, Plan};
 use crate::policy::Policy;
-use crate::shape::{Run, Shape};
+use terrane_types::{Compaction, Destination, Plan, Run, Shape};
 
 /// The universal policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

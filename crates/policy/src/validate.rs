@@ -24,15 +24,13 @@
 //! level that would get another index, since the group names its destination by the old one; what
 //! such groups read may shift, as it stays below all that they write.
 
-use crate::components::key_range;
 use crate::context::Running;
-use crate::edit::{EditError, reshape};
-use crate::plan::{Action, Compaction, Destination, FlushPlan, Group, LevelChange, Plan};
-use crate::shape::{MAX_LEVELS, Placed, Shape, TableId, TableInfo};
-use crate::sort::sort_by;
-use crate::table_id_set::TableIdSet;
 use serde::Serialize;
 use std::sync::Arc;
+use terrane_types::{
+    Action, Compaction, Destination, EditError, FlushPlan, Group, LevelChange, MAX_LEVELS, Placed,
+    Plan, Shape, TableId, TableIdSet, TableInfo, key_range, reshape, sort_by,
+};
 
 /// Why a plan was refused. Groups are counted from 0 within the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]

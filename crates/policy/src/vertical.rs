@@ -3,11 +3,12 @@
 use crate::format::{count, size};
 use crate::group_builder::{Target, build_groups};
 use crate::pick::{Candidates, Pick, pick};
-use crate::plan::{Compaction, Destination, Group, LevelChange, Plan, Reshape, inputs_of};
-use crate::shape::{Run, TableInfo, tables_of};
-use crate::sort::sort_by;
 use crate::trivial_move::move_or_merge;
 use crate::view::View;
+use terrane_types::{
+    Compaction, Destination, Group, LevelChange, Plan, Reshape, Run, TableInfo, inputs_of, sort_by,
+    tables_of,
+};
 
 /// So many runs may wait in level 0 at least while they hold less than B bytes.
 const LIGHT_RUNS: u64 = 4;

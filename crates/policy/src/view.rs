@@ -6,9 +6,9 @@
 
 use crate::context::{PlanContext, Running};
 use crate::group_builder::Target;
-use crate::plan::{Action, Destination};
-use crate::shape::{Level, Placed, Run, RunId, Shape, TableId, Tables, tables_of};
-use crate::vec_map::VecSet;
+use terrane_types::{
+    Action, Destination, Level, Placed, Run, RunId, Shape, TableId, Tables, VecSet, tables_of,
+};
 
 /// The parameters that the vertical policies share.
 #[derive(Clone, Copy)]

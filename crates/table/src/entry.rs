@@ -6,9 +6,7 @@
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
 
-/// A sequence number: every batch has its own, counting up from 1, and its entries share it. At most
-/// [`MAX_SEQ`].
-pub type Seq = u64;
+pub use terrane_types::Seq;
 
 /// The greatest sequence number: 56 bits.
 pub const MAX_SEQ: Seq = (1 << 56) - 1;

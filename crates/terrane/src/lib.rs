@@ -84,6 +84,6 @@ pub use terrane_table::error;
 
 // What other crates of this repository look into.
 #[doc(hidden)]
-pub use terrane_policy::vec_map;
-#[doc(hidden)]
 pub use terrane_table::{codec, entry, memtable, read, table};
+#[doc(hidden)]
+pub use terrane_types::vec_map;

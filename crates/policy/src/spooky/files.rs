@@ -7,12 +7,9 @@
 //!   groups that fit into one such file are joined.
 
 use super::tree::Tree;
-use crate::components::key_range;
 use crate::group_builder::{Target, build_groups_cut, bytes};
-use crate::plan::Group;
-use crate::shape::TableInfo;
-use crate::sort::sort_by;
 use std::sync::Arc;
+use terrane_types::{Group, TableInfo, key_range, sort_by};
 
 impl<'a> Tree<'a> {
     /// The groups that bring levels `from` to `level` into that one: into its run, which takes the

@@ -9,7 +9,7 @@
 
 use super::tree::Tree;
 use crate::format::size;
-use crate::plan::{LevelChange, Plan, Reshape};
+use terrane_types::{LevelChange, Plan, Reshape};
 
 impl Tree<'_> {
     pub(super) fn change_levels(&self) -> Option<Plan> {

@@ -34,8 +34,8 @@ mod upper;
 
 use crate::context::PlanContext;
 use crate::parameter::{Described, ParameterRef};
-use crate::plan::Plan;
 use crate::policy::Policy;
+use terrane_types::Plan;
 use tree::Tree;
 
 /// The Spooky policy and its parameters.

@@ -11,7 +11,7 @@
 use super::files::within;
 use super::tree::Tree;
 use crate::format::{count, size};
-use crate::plan::{Action, Compaction, Destination, Group, Order, Plan};
+use terrane_types::{Action, Compaction, Destination, Group, Order, Plan};
 
 impl Tree<'_> {
     pub(super) fn partition(&self) -> Option<Plan> {

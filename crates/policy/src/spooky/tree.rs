@@ -2,9 +2,8 @@
 
 use super::Spooky;
 use crate::context::PlanContext;
-use crate::plan::{Group, Plan, inputs_of};
-use crate::shape::TableId;
 use crate::view::{Vertical, View};
+use terrane_types::{Group, Plan, TableId, inputs_of};
 
 /// One call of the planner.
 pub(super) struct Tree<'a> {

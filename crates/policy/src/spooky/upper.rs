@@ -2,7 +2,7 @@
 
 use super::tree::Tree;
 use crate::format::{count, size};
-use crate::plan::{Compaction, Plan};
+use terrane_types::{Compaction, Plan};
 
 impl Tree<'_> {
     /// The full or dividing merge that is due: level 0 is, or a level of 1 to X is to be repaired that

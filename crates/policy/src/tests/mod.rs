@@ -1,7 +1,6 @@
 //! The slow model that the planners are tested against: a tree with its actual keys and versions.
 
 mod adversarial;
-mod edits;
 mod examples;
 mod extremes;
 mod options;

@@ -1,7 +1,8 @@
 //! Which table goes down, and the state that round robin keeps.
 
 use super::*;
-use crate::pick::Cursors;
+use crate::pick::{Candidates, Cursors};
+use proptest::prelude::*;
 
 const LEVELED: Leveled = Leveled {
     size_ratio: 3,
@@ -93,4 +94,29 @@ fn a_random_order_depends_on_the_seed_and_on_nothing_else() {
     let orders: BTreeSet<_> = (0..20).map(drawn).collect();
     assert!(orders.len() > 5, "{orders:?}");
     assert_eq!(drawn(3), drawn(3));
+}
+
+proptest! {
+    #[test]
+    fn a_sweep_finds_the_overlaps_that_a_search_for_each_table_finds(
+        bytes in proptest::collection::vec(any::<u8>(), 120)
+    ) {
+        let mut dice = Dice(bytes.iter());
+        let shape = dice.tree(2, 1, 60, false).shape;
+        let runs: Vec<&Run> = shape.levels().iter().flat_map(|level| &level.runs).collect();
+        let held = dice.below(8) as u64;
+        let is_held = |table: &TableInfo| table.id.0 % 8 == held;
+        for (above, below) in runs.iter().flat_map(|a| runs.iter().map(move |b| (a, b))) {
+            let mut searched = Vec::new();
+            for table in above.tables().iter().filter(|t| !is_held(t)) {
+                let overlaps = below.overlapping(&table.smallest, &table.largest);
+                if !overlaps.clone().any(|t| is_held(t)) {
+                    searched.push((table.id, overlaps.map(|t| t.bytes).sum::<u64>()));
+                }
+            }
+            let swept = Candidates::new(above, Some(*below), &is_held);
+            let swept: Vec<_> = swept.map(|c| (c.table.id, c.bytes)).collect();
+            prop_assert_eq!(swept, searched);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use quick_cache::sync::Cache;
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
-use terrane_policy::TableId;
+use terrane_types::TableId;
 
 /// The most shards: more than the threads that commonly read at once. A small cache has fewer, since
 /// nothing larger than a shard is cached.

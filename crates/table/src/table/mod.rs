@@ -17,7 +17,7 @@
 //! is, and so is a sound block in a wrong place.
 //!
 //! * Writing: a [`TableWriter`] takes entries in order and returns a
-//!   [`TableInfo`](terrane_policy::TableInfo).
+//!   [`TableInfo`](terrane_types::TableInfo).
 //! * Reading: a [`Table`] is opened when it is first used. Its top level, its partitions and its
 //!   blocks are read on demand and kept in a shared [`BlockCache`]. A [`TableCursor`] walks one
 //!   table, a [`RunCursor`] a run of disjoint ones.

@@ -19,7 +19,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::file::{File, read_exact_at};
 use std::fmt::Display;
 use std::sync::Arc;
-use terrane_policy::TableInfo;
+use terrane_types::TableInfo;
 
 /// Bytes that the first read takes.
 const END_BYTES: u64 = 32 << 10;

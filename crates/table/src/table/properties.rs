@@ -7,7 +7,7 @@
 use super::Malformed;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::{Kind, Seq, Tag};
-use terrane_policy::{Histogram, HistogramPoint, TableInfo};
+use terrane_types::{Histogram, HistogramPoint, TableInfo};
 
 /// The most points a histogram has.
 pub const MAX_HISTOGRAM_POINTS: usize = 64;

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::file::File;
 use crate::trace::{Origin, ReadTracer};
 use std::sync::Arc;
-use terrane_policy::{TableId, TableInfo};
+use terrane_types::{TableId, TableInfo};
 
 /// Opens table files.
 pub trait TableFiles: Send + Sync {

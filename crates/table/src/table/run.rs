@@ -11,7 +11,7 @@ use crate::entry::Tag;
 use crate::error::Result;
 use crate::trace::ReadTracer;
 use std::sync::Arc;
-use terrane_policy::{Place, Sequence};
+use terrane_types::{Place, Sequence};
 
 /// A position in a run. One table cursor moves from table to table.
 pub struct RunCursor {

@@ -21,7 +21,7 @@ use crate::entry::{Tag, check_limits, common_prefix};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};
 use std::sync::Arc;
-use terrane_policy::{TableId, TableInfo};
+use terrane_types::{TableId, TableInfo};
 
 /// A write to the file is this long at least, but for the last; in bytes.
 const WRITE_BYTES: usize = 256 << 10;

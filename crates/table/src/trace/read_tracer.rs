@@ -8,7 +8,7 @@ use super::{ReadCounters, ReadCounts, Step};
 use crate::entry::{Kind, Tag};
 use crate::error::Result;
 use std::sync::Arc;
-use terrane_policy::{RunId, TableId};
+use terrane_types::{RunId, TableId};
 
 /// Where a block came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -7,7 +7,7 @@
 
 use super::{Origin, ReadCounts, ReadTracer};
 use crate::entry::Seq;
-use terrane_policy::{RunId, TableId};
+use terrane_types::{RunId, TableId};
 
 /// One step of a read.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -9,7 +9,7 @@ use crate::table::block_writer::BlockWriter;
 use crate::table::filter::Filter;
 use crate::table::footer::{Footer, Section, encode_directory, kind};
 use crate::table::index::{BlockHandle, PartitionHandle};
-use terrane_policy::{Histogram, HistogramPoint};
+use terrane_types::{Histogram, HistogramPoint};
 
 /// A table of several blocks, some compressed, with versions of one key across blocks.
 fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {

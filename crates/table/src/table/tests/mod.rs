@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use terrane_policy::{TableId, TableInfo};
+use terrane_types::{TableId, TableInfo};
 
 /// A file in memory.
 #[derive(Default)]
@@ -305,7 +305,7 @@ proptest! {
             let part: Vec<_> = entries.iter().filter(|(key, ..)| keys.contains(&key)).cloned().collect();
             table(&part, i as u64, &options)
         });
-        let parts: terrane_policy::Sequence<Arc<Table>> = parts.collect();
+        let parts: terrane_types::Sequence<Arc<Table>> = parts.collect();
         for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
             walk(&mut RunCursor::new(parts.clone(), pattern), &entries, &steps);
         }

@@ -1,7 +1,7 @@
 //! What a policy may propose.
 
 use crate::flatten::Flatten;
-use crate::shape::{RunId, TableId};
+use crate::ids::{Destination, TableId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -128,38 +128,6 @@ pub struct Group {
     pub action: Action,
 }
 
-/// The run that receives a group's outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Destination {
-    /// The level's index.
-    pub level: usize,
-    /// The run within it: one that is there, or a name that no run has yet, which creates it. The
-    /// id decides the place in the level: a greater id is newer.
-    pub run: RunId,
-}
-
-impl Destination {
-    /// Whether this place is newer than `other`: a lower level, or a newer run of the same level.
-    #[must_use]
-    pub fn is_above(self, other: Destination) -> bool {
-        (self.level, other.run) < (other.level, self.run)
-    }
-}
-
-impl fmt::Display for Destination {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "level {}, run {}", self.level, self.run.0)
-    }
-}
-
-impl Action {
-    /// A merge whose outputs are cut by size alone, with the store's filters.
-    #[must_use]
-    pub fn merge(target_file_bytes: u64) -> Self {
-        Action::Merge { cuts: Vec::new(), target_file_bytes, filter_bits: None }
-    }
-}
-
 /// How a group's outputs come about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
@@ -176,4 +144,12 @@ pub enum Action {
     },
     /// Relabel the inputs into the destination without rewriting them.
     Move,
+}
+
+impl Action {
+    /// A merge whose outputs are cut by size alone, with the store's filters.
+    #[must_use]
+    pub fn merge(target_file_bytes: u64) -> Self {
+        Action::Merge { cuts: Vec::new(), target_file_bytes, filter_bits: None }
+    }
 }

@@ -35,7 +35,7 @@ impl<K: Ord, V> VecMap<K, V> {
 
     /// Brings entries into order of which those from `came` on were appended as they came: of one
     /// key, the last stays. What was in order is looked at only where many came among it.
-    fn wait_until_idle(&mut self, came: usize) {
+    fn sort_from(&mut self, came: usize) {
         let last = came.saturating_sub(1);
         let tail = self.entries.get(last..).unwrap_or_default();
         if tail.is_sorted_by(|(a, _), (b, _)| a < b) {
@@ -184,7 +184,7 @@ impl<K: Ord, V> Extend<(K, V)> for VecMap<K, V> {
     fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, entries: T) {
         let came = self.entries.len();
         self.entries.extend(entries);
-        self.wait_until_idle(came);
+        self.sort_from(came);
     }
 }
 

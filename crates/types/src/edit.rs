@@ -14,9 +14,12 @@
 //! A table that moves is dropped and added by the same edit. Edits are read back from the manifest,
 //! so none is trusted: one that does not fit the shape is a typed error and changes nothing.
 
-use crate::plan::{Destination, LevelChange};
-use crate::shape::{Level, MAX_LEVELS, Run, RunId, Shape, TableId, TableInfo};
+use crate::ids::{Destination, RunId, TableId};
+use crate::plan::LevelChange;
+use crate::run::Run;
+use crate::shape::{Level, MAX_LEVELS, Shape};
 use crate::sort::sort_by;
+use crate::table_info::TableInfo;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -85,7 +88,7 @@ pub fn change(shape: &mut Shape, edit: &ShapeEdit) -> Result<(), EditError> {
         }
     }
     for (level, run, table) in &edit.added {
-        if !shape.name(table, *run) {
+        if !shape.register(table, *run) {
             return Err(EditError::Present(table.id));
         }
         if table.smallest > table.largest {

@@ -1,0 +1,44 @@
+//! The types that every other crate of Terrane shares; this crate depends on none of them.
+//!
+//! * [`ids`]: keyspaces, tables, runs, and places in a tree.
+//! * [`TableInfo`] is what a planner knows of a table, with its [`Histogram`] of keys.
+//! * [`Shape`] is an immutable picture of one keyspace's tree, made of [`Level`]s and [`Run`]s, with
+//!   [`Totals`]. A [`ShapeEdit`] makes the next one.
+//! * [`plan`] has the nouns of compaction: groups, destinations, actions, changes of levels.
+//! * [`Sequence`], [`vec_map`], [`sort_by`] and [`Flatten`] are the collections and algorithms under
+//!   these. A browser downloads the code, so each of them exists once instead of once per type.
+//!
+//! Nothing here knows about storage, threads or clocks.
+
+pub mod edit;
+pub mod flatten;
+pub mod histogram;
+pub mod ids;
+pub mod plan;
+pub mod run;
+pub mod sequence;
+pub mod shape;
+pub mod sort;
+pub mod table_id_set;
+pub mod table_info;
+pub mod totals;
+pub mod vec_map;
+
+#[cfg(test)]
+mod tests;
+
+pub use edit::{EditError, ShapeEdit, apply, change, reshape};
+pub use flatten::Flatten;
+pub use histogram::{Histogram, HistogramPoint};
+pub use ids::{Destination, KeyspaceId, RunId, Seq, TableId};
+pub use plan::{
+    Action, Compaction, FlushPlan, Group, LevelChange, Order, Plan, Reshape, inputs_of,
+};
+pub use run::{Run, RunTables, Tables, tables_of};
+pub use sequence::{Place, Sequence};
+pub use shape::{Level, MAX_LEVELS, Placed, Shape};
+pub use sort::sort_by;
+pub use table_id_set::TableIdSet;
+pub use table_info::{TableInfo, key_range};
+pub use totals::Totals;
+pub use vec_map::{VecMap, VecSet};

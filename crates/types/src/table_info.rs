@@ -1,0 +1,60 @@
+//! What planners know of a table.
+
+use crate::histogram::Histogram;
+use crate::ids::TableId;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What a planner may know of a table (SST).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableInfo {
+    /// Its id.
+    pub id: TableId,
+    /// Size of its file, in bytes.
+    pub bytes: u64,
+    /// Entries of every kind, all versions counted.
+    pub entries: u64,
+    /// Those of them that are deletes.
+    pub tombstones: u64,
+    /// The least user key held.
+    pub smallest: Vec<u8>,
+    /// The greatest user key held (inclusive).
+    pub largest: Vec<u8>,
+    /// The least sequence number held.
+    pub first_seq: u64,
+    /// The greatest sequence number held.
+    pub last_seq: u64,
+    /// The salt of the store that wrote it, which seeds its checksums; planners have no use for it.
+    #[serde(skip)]
+    pub salt: u64,
+    /// How its bytes spread over its keys, for policies that say that they read it. Not part of any
+    /// stored form: the table's own properties hold it.
+    #[serde(skip)]
+    pub histogram: Histogram,
+}
+
+impl TableInfo {
+    /// Whether the two key ranges share a user key.
+    #[must_use]
+    pub fn overlaps(&self, other: &TableInfo) -> bool {
+        self.smallest <= other.largest && other.smallest <= self.largest
+    }
+
+    /// Whether `key` lies in the table's key range.
+    #[must_use]
+    pub fn spans(&self, key: &[u8]) -> bool {
+        self.smallest.as_slice() <= key && key <= self.largest.as_slice()
+    }
+}
+
+/// The least and the greatest key of the tables; both empty if there is none.
+#[must_use]
+pub fn key_range<'a>(tables: &[&'a Arc<TableInfo>]) -> (&'a [u8], &'a [u8]) {
+    let Some((first, rest)) = tables.split_first() else { return Default::default() };
+    let (mut smallest, mut largest) = (&first.smallest, &first.largest);
+    for table in rest {
+        smallest = smallest.min(&table.smallest);
+        largest = largest.max(&table.largest);
+    }
+    (smallest, largest)
+}
