@@ -10,7 +10,7 @@
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`], [`throttle`],
 //!   [`liveness`], [`threads`], [`store_lock`].
-//! * The simulator beside the engine: [`simulator`], [`trace`].
+//! * The simulator beside the engine: [`simulator`].
 
 mod bit_flips;
 mod checkpoint;
@@ -37,4 +37,3 @@ mod simulator;
 mod store_lock;
 mod threads;
 mod throttle;
-mod trace;

@@ -10,14 +10,15 @@
 //!    wrong policy can only waste work; [`fallback()`] is what is done instead. Both stand behind
 //!    [`propose()`], by which whoever drives a policy gets its plans.
 //! 4. A [`TombstoneRule`] says which tombstones a group's merge may drop.
+//! 5. An [`Event`](event::Event) reports each step that the engine or the simulator takes.
 //!
 //! Nothing here knows of storage, threads or clocks: the same policy object drives the engine on
 //! disk, in a browser and in the simulator.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod adversarial;
-pub mod components;
 pub mod context;
+pub mod event;
 pub mod fallback;
 pub mod lazy_leveled;
 pub mod leveled;
@@ -44,7 +45,6 @@ mod trivial_move;
 mod vertical;
 mod view;
 
-pub use components::components;
 pub use context::{KeySample, Observed, PlanContext, Running};
 pub use fallback::fallback;
 pub use lazy_leveled::LazyLeveled;
@@ -65,5 +65,10 @@ pub use universal::Universal;
 pub use validate::{Refusal, validate, validate_flush, validate_plan, validate_reshape};
 
 // What a policy reads and proposes, so that who writes one needs this crate alone.
-#[doc(no_inline)]
-pub use terrane_types::*;
+#[doc(inline)]
+pub use terrane_types::{
+    Action, Compaction, Destination, EditError, Flatten, FlushPlan, Group, Histogram,
+    HistogramPoint, Level, LevelChange, MAX_LEVELS, Order, Place, Placed, Plan, Reshape, Run,
+    RunId, RunTables, Sequence, Shape, ShapeEdit, TableId, TableInfo, Tables, Totals, apply,
+    change, key_range, reshape, sort_by, tables_of,
+};

@@ -16,9 +16,10 @@ use crate::job::{Chunk, Job, Work};
 use crate::merge::{cut, merge};
 use crate::schedule::{Next, Scheduler, Situation, Task};
 use crate::simulation::Simulation;
-use crate::trace::{Event, KEYSPACE};
+use crate::trace::KEYSPACE;
 use crate::tree::Table;
 use std::sync::Arc;
+use terrane_policy::event::Event;
 use terrane_policy::{
     Action, FlushPlan, Group, Observed, Reshape, RunId, ShapeEdit, TableId, TableInfo,
 };

@@ -53,5 +53,5 @@ pub use device::{Device, DevicePreset};
 pub use flash::FlashOptions;
 pub use report::{Figures, LevelReport, Phase, Report, StallSeconds, Window};
 pub use simulation::{Listener, Simulation};
-pub use trace::{Event, Stall, TraceLine};
+pub use trace::TraceLine;
 pub use workload::{Choice, KeyOrder, Mix, Workload, WorkloadPreset};

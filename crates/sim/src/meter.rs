@@ -4,7 +4,7 @@
 
 use crate::clock::{Time, seconds};
 use crate::report::{Figures, StallSeconds, Window};
-use crate::trace::Stall;
+use terrane_types::Stall;
 
 /// Sums that only grow.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +37,9 @@ impl Sums {
     /// Time in which writes waited.
     pub(crate) fn stall(&mut self, cause: Stall, time: Time) {
         *match cause {
-            Stall::Memtables => &mut self.stalled_memtables,
             Stall::Level0 => &mut self.stalled_level0,
+            // Memory and WAL files have no bounds of their own here: sealed memtables stand for both.
+            Stall::Memtables | Stall::Memory | Stall::Log => &mut self.stalled_memtables,
         } += time;
     }
 

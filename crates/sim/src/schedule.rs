@@ -5,14 +5,14 @@
 //! 2. Then the policy is asked, once for each change of the tree (`terrane_policy::asking`).
 
 use crate::entry::Entry;
-use crate::trace::{Event, KEYSPACE};
+use crate::trace::KEYSPACE;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use terrane_policy::policy::{Installed, MAX_STATE};
+use terrane_policy::event::Event;
 use terrane_policy::{
-    BadOption, Compaction, FlushPlan, Group, KeySample, LevelChange, Observed, Order, Plan,
-    PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN, Reshape, RunId, Running, Shape,
-    Step, TableId, TableInfo, TombstoneRule, propose, validate_flush,
+    BadOption, Compaction, FlushPlan, Group, Installed, KeySample, LevelChange, MAX_STATE,
+    Observed, Order, Plan, PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN, Reshape,
+    RunId, Running, Shape, Step, TableId, TableInfo, TombstoneRule, propose, validate_flush,
 };
 
 /// Keys of a memtable that the planner of its flush is shown.

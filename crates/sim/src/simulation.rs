@@ -21,10 +21,12 @@ use crate::meter::{Levels, Meters};
 use crate::reads::{self, entries_per_block};
 use crate::report::{LevelReport, Phase, Report, Window};
 use crate::schedule::Scheduler;
-use crate::trace::{Event, KEYSPACE, Stall};
+use crate::trace::KEYSPACE;
 use crate::tree::Tree;
 use std::collections::BTreeMap;
 use terrane_policy::Shape;
+use terrane_policy::event::Event;
+use terrane_types::Stall;
 
 /// Receives every event, with the virtual second at which it happened.
 pub type Listener = Box<dyn FnMut(f64, &Event)>;

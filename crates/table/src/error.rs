@@ -2,6 +2,9 @@
 
 use std::{fmt, io, sync::Arc};
 
+#[doc(inline)]
+pub use terrane_types::{Corruption, Stall};
+
 /// The result of a call to the store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -184,70 +187,6 @@ pub struct InvalidArgument {
     pub expected: String,
     /// What was given.
     pub found: String,
-}
-
-/// Why writes wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stall {
-    /// As many sealed memtables wait for their flush as memory allows.
-    Memtables,
-    /// Memtables, those that wait for their flush among them, take all of their memory.
-    Memory,
-    /// Level 0 holds as many runs as reads can bear.
-    Level0,
-    /// The log is full and the next one is not ready.
-    Log,
-}
-
-impl fmt::Display for Stall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Stall::Memtables => "too many memtables wait to be flushed",
-            Stall::Memory => "memtables take all of their memory",
-            Stall::Level0 => "too many runs wait in level 0",
-            Stall::Log => "the next log file is not ready",
-        })
-    }
-}
-
-/// Damage that was detected: where, what was expected there, and what was found.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize)]
-#[error("{file} is damaged at byte {offset}: expected {expected}, found {found}")]
-pub struct Corruption {
-    /// The file, as the storage names it.
-    pub file: String,
-    /// Offset in that file, in bytes.
-    pub offset: u64,
-    /// What a sound store has there.
-    pub expected: String,
-    /// What is there.
-    pub found: String,
-}
-
-impl Corruption {
-    /// Damage in `file` at `offset`.
-    #[cold]
-    pub fn new(
-        file: impl AsRef<str>,
-        offset: u64,
-        expected: impl fmt::Display,
-        found: impl fmt::Display,
-    ) -> Self {
-        damage(file.as_ref(), offset, &expected, &found)
-    }
-}
-
-/// Here alone the sentences are written: what finds damage stays small.
-#[inline(never)]
-fn damage(
-    file: &str,
-    offset: u64,
-    expected: &dyn fmt::Display,
-    found: &dyn fmt::Display,
-) -> Corruption {
-    let (expected, found) = (expected.to_string(), found.to_string());
-    Corruption { file: file.to_owned(), offset, expected, found }
 }
 
 impl From<Corruption> for Error {

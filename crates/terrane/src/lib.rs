@@ -69,7 +69,9 @@ pub use error::{
     Busy, Closed, Corruption, Error, InvalidArgument, IoFailure, NewerFormat, NoSpace, NoStore,
     Result, ShortIo, Stall,
 };
+#[doc(inline)]
 pub use event::{Event, Listener};
+#[doc(inline)]
 pub use keyspace::KeyspaceId;
 pub use options::{CustomPolicy, Durability, Options};
 #[doc(inline)]

@@ -7,9 +7,11 @@
 //! * [`plan`] has the nouns of compaction: groups, destinations, actions, changes of levels.
 //! * [`Sequence`], [`vec_map`], [`sort_by`] and [`Flatten`] are the collections and algorithms under
 //!   these. A browser downloads the code, so each of them exists once instead of once per type.
+//! * [`Corruption`] and [`Stall`] are what errors and events both report.
 //!
 //! Nothing here knows about storage, threads or clocks.
 
+pub mod corruption;
 pub mod edit;
 pub mod flatten;
 pub mod histogram;
@@ -19,6 +21,7 @@ pub mod run;
 pub mod sequence;
 pub mod shape;
 pub mod sort;
+pub mod stall;
 pub mod table_id_set;
 pub mod table_info;
 pub mod totals;
@@ -27,6 +30,7 @@ pub mod vec_map;
 #[cfg(test)]
 mod tests;
 
+pub use corruption::Corruption;
 pub use edit::{EditError, ShapeEdit, apply, change, reshape};
 pub use flatten::Flatten;
 pub use histogram::{Histogram, HistogramPoint};
@@ -38,6 +42,7 @@ pub use run::{Run, RunTables, Tables, tables_of};
 pub use sequence::{Place, Sequence};
 pub use shape::{Level, MAX_LEVELS, Placed, Shape};
 pub use sort::sort_by;
+pub use stall::Stall;
 pub use table_id_set::TableIdSet;
 pub use table_info::{TableInfo, key_range};
 pub use totals::Totals;

@@ -15,9 +15,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane_policy::PolicyOptions;
-use terrane_sim::{
-    Config, Event, Figures, Report, Simulation, SimulationError, TraceLine, Workload,
-};
+use terrane_policy::event::Event;
+use terrane_sim::{Config, Figures, Report, Simulation, SimulationError, TraceLine, Workload};
 
 /// Operations between two updates of the progress.
 const SLICE: u64 = 20_000;

@@ -1,0 +1,29 @@
+//! Why writes wait.
+
+use serde::Serialize;
+use std::fmt;
+
+/// Why writes wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stall {
+    /// As many sealed memtables wait for their flush as memory allows.
+    Memtables,
+    /// Memtables, those that wait for their flush among them, take all of their memory.
+    Memory,
+    /// Level 0 holds as many runs as reads can bear.
+    Level0,
+    /// The log is full and the next one is not ready.
+    Log,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stall::Memtables => "too many memtables wait to be flushed",
+            Stall::Memory => "memtables take all of their memory",
+            Stall::Level0 => "too many runs wait in level 0",
+            Stall::Log => "the next log file is not ready",
+        })
+    }
+}
