@@ -101,6 +101,7 @@ fn every_golden_store_opens_reads_back_and_takes_writes() {
         let db = golden.open(copy.path());
         holds(&db, &content);
         assert_eq!(db.check().unwrap().damage, []);
+        assert!(db.stats().unwrap().keyspaces.iter().all(|k| k.policy_problems.is_empty()));
         for (n, (name, entries)) in content.keyspaces.iter_mut().enumerate() {
             let keyspace = db.keyspace(name).unwrap();
             for key in entries.keys().step_by(5) {
