@@ -6,8 +6,8 @@ use loom::thread;
 use std::sync::Arc;
 use terrane::entry::{Kind, Tag};
 use terrane::memtable::Memtable;
-use terrane::read::Cursor;
 use terrane::table::key_hash;
+use terrane_table::read::Cursor;
 use terrane_tests::full;
 
 /// Runs `body` in every order with so many preemptions, or one more where the long runs are wanted.

@@ -64,7 +64,8 @@ fn store(kind: Kind, rest: Rest) -> Store {
     db.flush().expect("nothing fails");
     writes(6, true);
     writes(3, false);
-    let levels = |k: &terrane::db::KeyspaceStats| k.levels.iter().filter(|l| l.tables > 0).count();
+    let levels =
+        |k: &terrane::stats::KeyspaceStats| k.levels.iter().filter(|l| l.tables > 0).count();
     let stats = db.stats().expect("figures");
     assert!(stats.keyspaces.iter().all(|k| levels(k) >= 2), "too few levels: {stats:?}");
     if rest == Rest::OneRecord {

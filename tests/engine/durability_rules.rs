@@ -8,8 +8,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use terrane::compaction::Progress;
-use terrane::db::JobFilter;
+use terrane::executor::JobFilter;
+use terrane::executor::Progress;
 use terrane::executor::SliceExecutor;
 use terrane::rules::Rule;
 use terrane::storage::vfs::fault::{SECTOR, SECTORS, Survivors};

@@ -1,8 +1,8 @@
 //! The store goes on: no bound, policy or removal brings it to a standstill.
 
 use std::sync::Arc;
-use terrane::compaction::Progress;
-use terrane::db::JobFilter;
+use terrane::executor::JobFilter;
+use terrane::executor::Progress;
 use terrane::executor::SliceExecutor;
 use terrane::storage::vfs::Vfs;
 use terrane::{Closed, Durability, Error, Options, WriteBatch};

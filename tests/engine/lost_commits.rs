@@ -1,7 +1,7 @@
 //! A manifest that has lost its end looks like one that ends there. What was committed is not
 //! forgotten without a word, and what it named is not removed.
 
-use terrane::db::inspect;
+use terrane::inspect;
 use terrane::storage::vfs::Vfs;
 use terrane::storage::vfs::fault::Survivors;
 use terrane::storage::{Orphan, read_exact_at, write_all_at};

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 use terrane::codec::checksum;
-use terrane::db::inspect;
 use terrane::entry::Tag;
+use terrane::inspect;
 use terrane::storage::{Commit, FileId, Storage};
 use terrane::table::{TableOptions, TableWriter};
 use terrane::version::{Change, Edit, VersionSet};

@@ -169,7 +169,7 @@ pub fn table(data: &[u8]) {
         let _ = table.get(key, MAX_SEQ);
     }
     for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
-        use terrane::read::Cursor;
+        use terrane_table::read::Cursor;
         let mut cursor = table.cursor(pattern);
         let mut entries = 0;
         let mut step = cursor.seek_first();

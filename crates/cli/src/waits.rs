@@ -1,6 +1,6 @@
 //! What writes waited for, in words.
 
-use terrane::db::{WaitStats, WriteWaits};
+use terrane::stats::{WaitStats, WriteWaits};
 
 /// The waits by their reasons, the longest in all first; none if nothing waited.
 pub fn summary(waits: &WriteWaits) -> Option<String> {

@@ -31,22 +31,25 @@
 //! * [`Db::stats`], [`Event`] and [`trace`] show what the store does; [`Db::check`] verifies it.
 //! * [`storage`] and [`executor`] are for those who bring files or threads of their own.
 
+mod admin;
 #[doc(hidden)]
 pub mod batch;
-#[doc(hidden)]
-pub mod compaction;
-#[doc(hidden)]
-pub mod db;
+mod db;
+mod engine;
 #[doc(hidden)]
 pub mod event;
 pub mod executor;
+mod install;
+mod jobs;
 #[doc(hidden)]
 pub mod keyspace;
 #[doc(hidden)]
 pub mod options;
+mod read;
+mod recovery;
 #[doc(hidden)]
 pub mod rules;
-mod scan;
+mod schedule;
 pub mod stats;
 pub mod storage;
 mod sync;
@@ -55,13 +58,14 @@ pub mod trace;
 pub mod version;
 #[doc(hidden)]
 pub mod wal;
+mod write;
 
-pub use batch::WriteBatch;
-pub use db::{
-    Check, CheckReport, Checkpoint, Db, Engine, Keyspace, Lookup, Snapshot, Stats, Waiter, inspect,
-};
+pub use admin::{Check, CheckReport, Checkpoint, Stats, Waiter, inspect};
 #[cfg(not(target_arch = "wasm32"))]
-pub use db::{Salvaged, SalvagedFile, repair};
+pub use admin::{Salvaged, SalvagedFile, repair};
+pub use batch::WriteBatch;
+pub use db::{Db, Keyspace, Snapshot};
+pub use engine::Engine;
 #[doc(inline)]
 pub use entry::Seq;
 #[doc(no_inline)]
@@ -74,18 +78,18 @@ pub use event::{Event, Listener};
 #[doc(inline)]
 pub use keyspace::KeyspaceId;
 pub use options::{CustomPolicy, Durability, Options};
-#[doc(inline)]
-pub use read::Range;
-pub use scan::{Cursor, Scan};
+pub use read::{Cursor, Lookup, Scan};
 #[doc(inline)]
 pub use table::{Compression, TableOptions};
 #[doc(inline)]
 pub use terrane_policy as policy;
 #[doc(inline)]
 pub use terrane_table::error;
+#[doc(inline)]
+pub use terrane_table::read::Range;
 
 // What other crates of this repository look into.
 #[doc(hidden)]
-pub use terrane_table::{codec, entry, memtable, read, table};
+pub use terrane_table::{codec, entry, memtable, table};
 #[doc(hidden)]
 pub use terrane_types::vec_map;

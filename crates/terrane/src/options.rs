@@ -1,6 +1,5 @@
 //! What a caller may choose when a store is opened.
 
-use crate::db::build_policy;
 use crate::error::{Error, Result};
 use crate::event::Listener;
 use crate::memtable::Memtable;
@@ -190,4 +189,15 @@ impl Options {
             ..Options::default()
         }
     }
+}
+
+/// The policy of these options.
+pub(crate) fn build_policy(options: &PolicyOptions) -> Result<Box<dyn Policy>> {
+    let expected = "a policy with its parameters in range";
+    options.build().map_err(|e| Error::invalid("policy", expected, e))
+}
+
+/// The options of a policy as the version set keeps them.
+pub(crate) fn policy_json(policy: &PolicyOptions) -> String {
+    serde_json::to_string(policy).unwrap_or_default()
 }

@@ -2,4 +2,4 @@
 //! [`Keyspace::trace_seek`](crate::Keyspace::trace_seek) return: a read, step by step.
 
 #[doc(inline)]
-pub use crate::read::{Origin, ReadCounts, Step, Trace};
+pub use terrane_table::read::{Origin, ReadCounts, Step, Trace};

@@ -2,9 +2,9 @@
 
 use crate::{to_js, to_json, volume};
 use std::sync::Arc;
-use terrane::db::{Check, Waiter};
 use terrane::storage::File;
 use terrane::storage::volume::Volume;
+use terrane::{Check, Waiter};
 use terrane::{Db, Result};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;

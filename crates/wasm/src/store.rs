@@ -11,7 +11,7 @@ use crate::{invalid, json, to_js, volume};
 use js_sys::Function;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use terrane::db::Waiter;
+use terrane::Waiter;
 use terrane::executor::SliceExecutor;
 use terrane::vec_map::VecMap;
 use terrane::{Closed, Db, Durability, Error, Keyspace, Lookup, Options, Result, Snapshot};

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 use terrane::Range;
-use terrane::db::Waiter;
+use terrane::Waiter;
 
 pub const EXAMPLES: &str = "\
 Examples:

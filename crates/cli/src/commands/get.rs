@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::HumanCount;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use terrane::read::{Origin, Step, Trace};
+use terrane::trace::{Origin, Step, Trace};
 
 pub const EXAMPLES: &str = "\
 Examples:

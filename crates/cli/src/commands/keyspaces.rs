@@ -10,7 +10,7 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use std::path::Path;
 use terrane::Db;
-use terrane::db::KeyspaceStats;
+use terrane::stats::KeyspaceStats;
 
 pub const EXAMPLES: &str = "\
 Examples:

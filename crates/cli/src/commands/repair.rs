@@ -7,11 +7,11 @@ use crate::output::{Output, counted};
 use crate::store;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use terrane::db::{Salvaged, SalvagedFile, repair};
 use terrane::storage::salvage::{self, Remains};
 use terrane::storage::vfs::{NativeVfs, open_shared};
 use terrane::table::LostBlock;
 use terrane::{Db, Error, Options};
+use terrane::{Salvaged, SalvagedFile, repair};
 
 /// Bytes at which the report cuts keys.
 const KEY_BYTES: usize = 40;

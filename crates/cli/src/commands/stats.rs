@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::Map;
 use std::path::Path;
-use terrane::db::{KeyspaceStats, LevelStats};
+use terrane::stats::{KeyspaceStats, LevelStats};
 use terrane::{Db, Stats};
 
 /// Show what a store holds and how much space it takes

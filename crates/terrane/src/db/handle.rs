@@ -1,30 +1,23 @@
 //! The store in a caller's hands: an engine joined with the executor that runs its jobs.
 
 #[cfg(not(target_arch = "wasm32"))]
-use super::CheckReport;
-use super::group::GroupCommit;
-use super::lock;
-use super::snapshot::Snapshot;
-use super::{Engine, Lookup, Stats};
+use super::path::{hold, hold_file};
 use crate::batch::WriteBatch;
+use crate::db::Snapshot;
+use crate::engine::Engine;
 use crate::entry::Seq;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::error::Error;
 use crate::error::Result;
 use crate::executor::Executor;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
-use crate::read::{Range, Trace};
-use crate::scan::{Cursor, Scan};
+use crate::read::{Cursor, Lookup, Scan};
 use crate::storage::Storage;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::storage::{
-    Directory, Volume,
-    vfs::{NativeVfs, StoreLock, Vfs},
-};
 use crate::sync::Mutex;
+use crate::sync::lock;
+use crate::write::GroupCommit;
 use std::sync::Arc;
 use terrane_policy::{PolicyOptions, Shape};
+use terrane_table::read::{Range, Trace};
 
 /// An open store: ordered maps from keys to values, in [`Keyspace`]s.
 ///
@@ -57,10 +50,10 @@ use terrane_policy::{PolicyOptions, Shape};
 /// ```
 #[derive(Clone)]
 pub struct Db {
-    pub(super) inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-pub(super) struct Inner {
+pub(crate) struct Inner {
     pub engine: Arc<Engine>,
     pub executor: Arc<dyn Executor>,
     group: GroupCommit,
@@ -98,27 +91,6 @@ impl Db {
     pub fn open_file(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
         let volume = hold_file(path.as_ref(), options.create, options.read_only)?;
         Db::open_storage(Arc::new(volume), options, threads())
-    }
-
-    /// Verifies the store in directory `path` without opening it, so that damage which keeps it
-    /// from being opened is found as well.
-    ///
-    /// # Errors
-    /// [`crate::Error::Busy`] if a process holds it; what [`super::inspect()`] says.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn inspect(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
-        let options = Options { read_only: true, ..Options::default() };
-        let (storage, _lock) = hold(path.as_ref(), &options)?;
-        super::inspect(&storage)
-    }
-
-    /// Verifies the store in the single file `path`, as [`Db::inspect`] does that in a directory.
-    ///
-    /// # Errors
-    /// As for [`Db::inspect`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn inspect_file(path: impl AsRef<std::path::Path>) -> Result<CheckReport> {
-        super::inspect(&hold_file(path.as_ref(), false, true)?)
     }
 
     /// Opens or creates the store in `storage`; jobs are run by `executor`.
@@ -249,14 +221,6 @@ impl Db {
         self.inner.executor.run(&self.inner.engine, bytes)
     }
 
-    /// The store's figures.
-    ///
-    /// # Errors
-    /// A failing file system.
-    pub fn stats(&self) -> Result<Stats> {
-        self.inner.engine.stats()
-    }
-
     /// Makes every write durable and closes the store, for every clone.
     ///
     /// # Errors
@@ -275,55 +239,6 @@ impl Db {
 #[cfg(not(target_arch = "wasm32"))]
 fn threads() -> Arc<dyn Executor> {
     Arc::new(crate::executor::ThreadExecutor::new(crate::executor::workers()))
-}
-
-/// The message for a place where the creation of a store never ended.
-#[cfg(not(target_arch = "wasm32"))]
-const UNFINISHED: &str = "it is an unfinished copy, or a creation that was interrupted";
-
-/// The storage in directory `path`, and what keeps others out. A place that has nothing of a store
-/// is left as it is, without so much as a lock file, where none is to be created, or where there is
-/// something else.
-#[cfg(not(target_arch = "wasm32"))]
-fn hold(path: &std::path::Path, options: &Options) -> Result<(Directory, StoreLock)> {
-    let read_only = options.read_only;
-    let create = options.create && !read_only;
-    let vfs = if read_only { NativeVfs::read_only(path)? } else { NativeVfs::open(path, create)? };
-    let vfs = vfs.open_at_most(options.max_open_files);
-    let refuse = |why: String| Error::no_store(path.display().to_string(), why);
-    if !create && Directory::is_unfinished(&vfs)? {
-        return Err(refuse(UNFINISHED.to_owned()));
-    }
-    if !Directory::is_there(&vfs)? {
-        let names = vfs.list()?;
-        match names.iter().find(|name| !Directory::is_name(name)) {
-            Some(other) => return Err(refuse(format!("it has no file of one, but {other}"))),
-            None if !create => return Err(refuse("it is empty".to_owned())),
-            None => {}
-        }
-    }
-    let lock = vfs.lock(&program())?;
-    let open = if read_only { Directory::read_only } else { Directory::open };
-    Ok((open(Arc::new(vfs))?, lock))
-}
-
-/// The storage in the single file `path`, held for this process.
-#[cfg(not(target_arch = "wasm32"))]
-fn hold_file(path: &std::path::Path, create: bool, read_only: bool) -> Result<Volume> {
-    let create = create && !read_only;
-    let volume =
-        if read_only { Volume::read_file(path)? } else { Volume::open_file(path, create)? };
-    if !create && volume.is_unfinished()? {
-        return Err(Error::no_store(path.display().to_string(), UNFINISHED));
-    }
-    Ok(volume)
-}
-
-/// The name by which this process holds a store.
-#[cfg(not(target_arch = "wasm32"))]
-fn program() -> String {
-    let path = std::env::current_exe().unwrap_or_default();
-    path.file_stem().map_or_else(|| "unknown".into(), |n| n.to_string_lossy().into_owned())
 }
 
 /// An ordered map of a store, with a name and a compaction policy of its own. All keyspaces of a
@@ -351,7 +266,7 @@ fn program() -> String {
 /// ```
 #[derive(Clone)]
 pub struct Keyspace {
-    pub(super) db: Db,
+    pub(crate) db: Db,
     id: KeyspaceId,
     name: Arc<str>,
 }

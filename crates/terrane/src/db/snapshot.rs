@@ -1,11 +1,10 @@
 //! Snapshots: the whole store as it was at one moment.
 
-use super::Lookup;
-use super::handle::{Db, Keyspace};
+use crate::db::{Db, Keyspace};
 use crate::entry::Seq;
 use crate::error::Result;
-use crate::read::{Range, Trace};
-use crate::scan::{Cursor, Scan};
+use crate::read::{Cursor, Lookup, Scan};
+use terrane_table::read::{Range, Trace};
 
 /// A consistent picture of every keyspace. It keeps old versions from being dropped: let it go when
 /// done.
@@ -33,7 +32,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(db: Db) -> Self {
+    pub(crate) fn new(db: Db) -> Self {
         let seq = db.engine().hold_snapshot();
         Snapshot { db, seq }
     }

@@ -11,10 +11,11 @@ mod recovery;
 #[cfg(not(target_arch = "wasm32"))]
 mod waits;
 
-use super::{CheckReport, Checkpoint, JobFilter, Waiter};
-use crate::compaction::Progress;
+use crate::admin::{CheckReport, Checkpoint, Waiter};
 use crate::event::{Event, Listener};
 use crate::executor::{Executor, SliceExecutor, ThreadExecutor};
+use crate::jobs::Progress;
+use crate::schedule::JobFilter;
 use crate::storage::vfs::fault::{Fault, Survivors};
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::volume::VolumeOptions;

@@ -59,18 +59,17 @@ mod seeded;
 mod slices;
 #[cfg(not(target_arch = "wasm32"))]
 mod threads;
-mod throttle;
 
 #[doc(inline)]
-pub use crate::compaction::{Job, Progress};
+pub use crate::jobs::Progress;
 #[doc(inline)]
-pub use crate::db::JobFilter;
+pub use crate::schedule::{Job, JobFilter};
 pub use seeded::SeededExecutor;
 pub use slices::SliceExecutor;
 #[cfg(not(target_arch = "wasm32"))]
 pub use threads::{ThreadExecutor, workers};
 
-use crate::db::Engine;
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 

@@ -2,9 +2,10 @@
 //! repeat each.
 
 use super::{Executor, no_relief};
-use crate::compaction::{Job, Progress};
-use crate::db::{Engine, JobFilter};
+use crate::engine::Engine;
 use crate::error::Result;
+use crate::jobs::Progress;
+use crate::schedule::{Job, JobFilter};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
 use std::sync::Arc;

@@ -1,12 +1,13 @@
 //! One thread: jobs run in slices, when the owner of the thread says so.
 
-use super::throttle::Throttle;
 use super::{Executor, no_relief};
-use crate::compaction::{Job, Progress};
-use crate::db::{Engine, JobFilter};
+use crate::engine::Engine;
 use crate::error::Result;
+use crate::jobs::Progress;
+use crate::schedule::{Job, JobFilter};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
+use crate::write::Throttle;
 use std::sync::Arc;
 
 /// Bytes of a slice that a waiting writer has run.

@@ -10,9 +10,10 @@
 //! 4. The last worker to go has seen that no work came since a search began that had every place.
 
 use super::{Executor, no_relief};
-use crate::compaction::{Job, Progress};
-use crate::db::{Engine, JobFilter};
+use crate::engine::Engine;
 use crate::error::{Closed, Error, Result};
+use crate::jobs::Progress;
+use crate::schedule::{Job, JobFilter};
 use crate::sync::{Condvar, Mutex, MutexGuard, Pool, lock, spawn, wait_at_most};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};

@@ -8,7 +8,9 @@ mod body;
 mod bounds;
 mod change;
 mod edit;
+mod histograms;
 mod plan;
+mod super_version;
 mod tree;
 mod version_set;
 
@@ -16,3 +18,6 @@ pub use change::{Change, Features};
 pub use edit::Edit;
 pub use tree::{LiveTable, ObsoleteFile, ObsoleteFiles, Tree};
 pub use version_set::{KeyspaceRecord, LogRecord, Quarantine, VersionSet};
+
+pub(crate) use histograms::Histograms;
+pub(crate) use super_version::SuperVersion;

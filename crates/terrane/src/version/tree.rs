@@ -6,7 +6,6 @@
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
-use crate::read::{Range, ReadTracer};
 use crate::storage::FileId;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +15,7 @@ use crate::vec_map::VecMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use terrane_policy::{Destination, Place, Placed, RunId, Sequence, Shape, TableId, TableInfo};
+use terrane_table::read::{Range, ReadTracer};
 
 /// A file that nothing holds any more.
 pub struct ObsoleteFile {

@@ -8,6 +8,7 @@
 //!    the last one a *claim* says it, a header without a payload.
 //! 4. A [`Replay`] reads what a crash left, and tells a lost suffix from damage by that ([`recovery`]).
 
+mod log_sync;
 pub mod record;
 pub mod recovery;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tests;
 mod window;
 mod writer;
 
+pub(crate) use log_sync::{Appended, LogSync};
 pub use record::{batches, log_file_bytes, payload_bytes, record_bytes, scan};
 pub use recovery::{Apply, Replay, Replayed, ReplayedLog, write_again};
 pub use writer::{LogWriter, erase};

@@ -17,8 +17,8 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use terrane::db::WriteWaits;
-use terrane::read::ReadCounts;
+use terrane::stats::ReadCounts;
+use terrane::stats::WriteWaits;
 use terrane::{Db, Durability, Keyspace, Stats};
 
 /// Operations between two looks at the store.

@@ -7,7 +7,7 @@ use indicatif::{DecimalBytes, HumanCount};
 use serde::Serialize;
 use std::fmt;
 use std::time::Instant;
-use terrane::db::WriteWaits;
+use terrane::stats::WriteWaits;
 
 /// Rows and bytes that were written, and how fast.
 pub struct Progress {

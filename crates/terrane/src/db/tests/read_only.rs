@@ -64,7 +64,7 @@ fn a_check_of_a_store_that_is_only_read_calls_one_torn_copy_repairable() {
     let half = vfs.open(&edits).unwrap().len().unwrap() / 2;
     vfs.flip(&edits, (half + 40) * 8).unwrap();
     let storage = || Arc::new(Directory::read_only(Arc::new(vfs.clone())).unwrap());
-    let inspected = crate::db::inspect(&*storage()).unwrap();
+    let inspected = crate::inspect(&*storage()).unwrap();
     let options = Options { read_only: true, ..Options::small() };
     let db = Db::open_storage(storage(), options, slices()).unwrap();
     let checked = db.check().unwrap();

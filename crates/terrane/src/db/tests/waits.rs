@@ -2,7 +2,7 @@
 //! that tells when it is read shows that a write has begun to wait.
 
 use super::{directory, faulty, slices};
-use crate::db::lock;
+use crate::sync::lock;
 use crate::{Db, Durability, Options};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;

@@ -1,0 +1,194 @@
+//! `check`: reads every byte that the store relies on and names every damage, also while the store
+//! is in use.
+//!
+//! 1. The storage's own structures: manifest, superblocks, extent map. The tables that there are then
+//!    are kept.
+//! 2. Every table, some blocks a step: order, counts, filter, against what the version set says of it.
+//! 3. The logs that are live by then, record by record: a step for each that is sealed, one for the
+//!    rest, while nothing is appended. So each is read when it has all that a later one builds on.
+//!    Until the end no log file is recycled.
+
+use crate::db::Db;
+use crate::engine::{Engine, SpareLog};
+use crate::error::{Corruption, Error, Result};
+use crate::storage::{Orphan, Storage};
+use crate::sync::lock;
+use crate::table::TableCheck;
+use crate::version::LiveTable;
+use crate::wal::Replay;
+use crate::write::{HeldLog, HeldLogs};
+use std::sync::Arc;
+
+/// What a check found.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct CheckReport {
+    /// Tables read.
+    pub tables: usize,
+    /// Entries in them, all versions.
+    pub entries: u64,
+    /// Log records read.
+    pub log_records: u64,
+    /// Bytes at the ends of logs and manifest that hold what is left of writes which a crash cut
+    /// short: opening the store discards them, or did so.
+    pub discarded_bytes: u64,
+    /// Bytes of such writes that are quarantined, by this and earlier openings.
+    pub quarantine_bytes: u64,
+    /// Files with names of the store's that no commit names. They are no damage.
+    pub orphans: Vec<Orphan>,
+    /// Every damage found; empty for a sound store.
+    pub damage: Vec<Corruption>,
+    /// One of two copies that are not both valid, as damage or a crash leaves them, and bytes in room
+    /// of the manifest that was never written to. Opening the
+    /// store makes them good, so only the check of a store that is closed, was opened read-only, or
+    /// had no room when it was opened finds any.
+    pub repairable: Vec<Corruption>,
+}
+
+/// A check on its way. It keeps the store open.
+pub struct Check {
+    db: Db,
+    /// Tables that have not been begun; the last is next.
+    tables: Vec<Arc<LiveTable>>,
+    /// The table that is read, and what keeps its file.
+    table: Option<(TableCheck, Arc<LiveTable>)>,
+    logs: Option<LogsCheck>,
+    report: CheckReport,
+}
+
+/// The check of the logs on its way.
+struct LogsCheck {
+    held: HeldLogs,
+    /// How many of them are appended to no more.
+    sealed: usize,
+    read: usize,
+    replay: Replay,
+}
+
+impl Db {
+    /// Begins to verify everything on the file system.
+    ///
+    /// # Errors
+    /// A failing file system, a closed store.
+    pub fn begin_check(&self) -> Result<Check> {
+        let engine = self.engine();
+        drop(engine.open_state()?);
+        let state = lock(&engine.state);
+        let (repairable, quarantine_bytes) =
+            (state.repairable.clone(), state.version_set.quarantine_bytes());
+        drop(state);
+        let mut report = CheckReport {
+            discarded_bytes: engine.discarded_bytes(),
+            quarantine_bytes,
+            ..CheckReport::default()
+        };
+        report.take_storage(&*engine.storage, &repairable)?;
+        let mut tables = engine.live_tables();
+        tables.reverse();
+        Ok(Check { db: self.clone(), tables, table: None, logs: None, report })
+    }
+
+    /// Verifies everything on the file system.
+    ///
+    /// # Errors
+    /// A failing file system; damage is part of the report.
+    pub fn check(&self) -> Result<CheckReport> {
+        let mut check = self.begin_check()?;
+        loop {
+            if let Some(report) = check.step(u64::MAX)? {
+                return Ok(report);
+            }
+        }
+    }
+}
+
+impl CheckReport {
+    /// Takes what the storage says of its own structures. Of what is `repairable`, as it was found when
+    /// the storage was opened, there is a copy that is sound: that is no damage.
+    pub(crate) fn take_storage(
+        &mut self,
+        storage: &dyn Storage,
+        repairable: &[Corruption],
+    ) -> Result<()> {
+        self.orphans = storage.orphans()?;
+        for found in storage.check()? {
+            if !repairable.contains(&found) {
+                self.damage.push(found);
+            } else if !self.repairable.contains(&found) {
+                self.repairable.push(found);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Check {
+    /// Reads about `bytes` bytes of a table, or a log; at the end answers what was found.
+    ///
+    /// # Errors
+    /// A failing file system, a closed store; damage is not an error but part of the report.
+    pub fn step(&mut self, bytes: u64) -> Result<Option<CheckReport>> {
+        if self.table.is_none()
+            && let Some(live) = self.tables.pop()
+        {
+            self.report.tables += 1;
+            self.report.entries += live.table().info().entries;
+            self.table = Some((TableCheck::begin(live.table().clone()), live));
+        }
+        if let Some((table, _)) = &mut self.table {
+            drop(self.db.engine().open_state()?);
+            if !table.step(bytes) {
+                let ended = self.table.take().map(|(table, _)| table.into_found()).transpose()?;
+                self.report.damage.extend(ended.into_iter().flatten());
+            }
+            return Ok(None);
+        }
+        let step = self.db.engine().check_logs(&mut self.logs);
+        match step {
+            Ok(None) => return Ok(None),
+            Ok(Some(records)) => self.report.log_records = records,
+            Err(Error::Corrupt(damage)) => self.report.damage.push(*damage),
+            Err(e) => return Err(e),
+        }
+        Ok(Some(std::mem::take(&mut self.report)))
+    }
+}
+
+impl Engine {
+    /// Reads the next of the live logs as recovery would; returns the number of records at the end.
+    /// Nobody waits while it reads logs that are full.
+    fn check_logs(&self, check: &mut Option<LogsCheck>) -> Result<Option<u64>> {
+        drop(self.open_state()?);
+        let logs = match check {
+            Some(logs) => logs,
+            None => check.insert(self.begin_logs()?),
+        };
+        // Nothing is appended to those that are not full while they are read.
+        let _writer = (logs.read >= logs.sealed).then(|| lock(&self.writer));
+        while let Some(HeldLog { id, file, through, .. }) = logs.held.logs.get(logs.read) {
+            logs.replay.log(*id, file, *through, &mut |_, _| Ok(()))?;
+            logs.read += 1;
+            if logs.read <= logs.sealed {
+                return Ok(None);
+            }
+        }
+        let found = check.take().map(|ended| ended.replay.end()).transpose()?;
+        Ok(found.map(|found| found.records))
+    }
+
+    /// Holds the live logs, to read them.
+    fn begin_logs(&self) -> Result<LogsCheck> {
+        let edits = self.lock_edits()?;
+        let writer = lock(&self.writer);
+        let state = lock(&self.state);
+        let mut held = self.hold_logs(&edits, &writer, &state);
+        let sealed = held.logs.len().saturating_sub(1);
+        for SpareLog { number, file, .. } in &state.spare_logs {
+            // They may be appended to while the check lasts.
+            let id = self.log_id(*number);
+            held.logs.push(HeldLog { id, file: file.clone(), bytes: 0, through: None });
+        }
+        // Every record was written whole, synced or not, so all of them must be readable.
+        let replay = Replay::new(state.version_set.log_start, writer.last());
+        Ok(LogsCheck { held, sealed, read: 0, replay })
+    }
+}

@@ -1,0 +1,209 @@
+//! Checkpoints: the store as it is at one moment, in another storage. It is also how a store leaves
+//! its directory for a single-file volume, and comes back.
+//!
+//! 1. Sync the logs. Then, while no edit and no write is under way, note how far the logs go and what
+//!    the version set says, and pin every table. This is the moment that the checkpoint shows. From here
+//!    on no log file is recycled as long as the checkpoint may read it.
+//! 2. Step by step, without locks: verify what the logs held, and copy it; then verify each table
+//!    and bring it over, by a hard link where both storages can, else by copying. So damage ends the
+//!    checkpoint, and is not copied.
+//! 3. Name all of it in the target's first commit. Until then the target holds no store.
+//! 4. Have the target keep house: a volume gives back the room that it took too much.
+//!
+//! A step that fails is the last: what it left undone, the commit would name all the same.
+
+use crate::db::Db;
+use crate::error::{Error, Result};
+use crate::storage::{Commit, File, FileId, Storage, read_exact_at, write_all_at};
+use crate::sync::lock;
+use crate::table::TableCheck;
+use crate::version::{LiveTable, LogRecord};
+use crate::wal::{LogId, Replay};
+use crate::write::{HeldLog, HeldLogs};
+use std::sync::Arc;
+
+/// Bytes verified or copied in a step.
+const CHUNK: usize = 256 << 10;
+
+/// A checkpoint on its way. It keeps the store open; dropped before its end it leaves none behind.
+pub struct Checkpoint {
+    db: Db,
+    /// Logs, until all of them are copied, and the verification of those.
+    logs: Option<HeldLogs>,
+    verified: usize,
+    replay: Option<Replay>,
+    /// Tables that have not been begun; the last is next.
+    tables: Vec<Arc<LiveTable>>,
+    table: Option<(TableCheck, Arc<LiveTable>)>,
+    transfer: Option<Transfer>,
+    /// All that is brought over.
+    added: Vec<FileId>,
+    /// The edit that names it all, until that is done.
+    edit: Option<Vec<u8>>,
+    failed: Option<Error>,
+}
+
+impl Db {
+    /// Begins to put the store, as it is at this moment, into `target`, which holds none yet.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the target holds a store, a closed store, a failing file system.
+    pub fn begin_checkpoint(&self, target: &dyn Storage) -> Result<Checkpoint> {
+        if target.recover()?.is_some() {
+            return Err(Error::invalid(
+                "place of a checkpoint",
+                "no store there yet",
+                format_args!("one in {}", target.name()),
+            ));
+        }
+        let engine = self.engine();
+        engine.sync()?;
+        let edits = engine.lock_edits()?;
+        let writer = lock(&engine.writer);
+        let state = lock(&engine.state);
+        let tables = engine.live_tables();
+        let logs = engine.hold_logs(&edits, &writer, &state);
+        let mut version_set = state.version_set.clone();
+        version_set.logs.clear();
+        version_set.quarantine.clear();
+        let mut added = Vec::new();
+        for HeldLog { id: LogId { number, salt }, .. } in &logs.logs {
+            let (number, salt) = (*number, *salt);
+            version_set.logs.push(LogRecord { number, file: number, salt, through: None });
+            added.push(FileId::log(number));
+        }
+        added.extend(tables.iter().map(|live| FileId::table(live.table().info().id.0)));
+        Ok(Checkpoint {
+            db: self.clone(),
+            replay: Some(Replay::new(version_set.log_start, writer.last())),
+            logs: Some(logs),
+            verified: 0,
+            tables,
+            table: None,
+            transfer: None,
+            added,
+            edit: Some(version_set.snapshot().encode()),
+            failed: None,
+        })
+    }
+
+    /// Puts the store, as it is now, into `target`, which holds none yet: another directory, or a
+    /// volume in a single file. Nobody waits meanwhile.
+    ///
+    /// # Errors
+    /// As for [`Db::begin_checkpoint`] and [`Checkpoint::step`].
+    pub fn checkpoint(&self, target: &dyn Storage) -> Result<()> {
+        // So that the copy has little to replay when it is opened.
+        self.flush()?;
+        let mut checkpoint = self.begin_checkpoint(target)?;
+        while checkpoint.step(target)? {}
+        Ok(())
+    }
+}
+
+impl Checkpoint {
+    /// Does a step, of a quarter of a MiB or a log at most; returns whether more is left. `target` is
+    /// the one that it began with.
+    ///
+    /// # Errors
+    /// Damage, a full or failing file system, a closed store. Every later step returns the same, and the
+    /// target gets no store.
+    pub fn step(&mut self, target: &dyn Storage) -> Result<bool> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let step = self.advance(target);
+        self.failed = step.as_ref().err().cloned();
+        step
+    }
+
+    fn advance(&mut self, target: &dyn Storage) -> Result<bool> {
+        drop(self.db.engine().open_state()?);
+        if let Some(transfer) = &mut self.transfer {
+            if !transfer.advance()? {
+                self.transfer = None;
+            }
+            return Ok(true);
+        }
+        if self.advance_logs(target)? || self.advance_tables(target)? {
+            return Ok(true);
+        }
+        let Some(edit) = self.edit.take() else { return target.vacuum() };
+        target.commit(&Commit {
+            edit: &edit,
+            added: &self.added,
+            dropped: &[],
+            snapshot: &|| edit.clone(),
+        })?;
+        Ok(true)
+    }
+
+    /// Verifies the next log or, when all are, begins to copy one; returns whether there was one.
+    fn advance_logs(&mut self, target: &dyn Storage) -> Result<bool> {
+        let Some(held) = &mut self.logs else { return Ok(false) };
+        if let Some(replay) = &mut self.replay {
+            if let Some(log) = held.logs.get(self.verified) {
+                let file: Arc<dyn File> = Arc::new(log.clone());
+                replay.log(log.id, &file, log.through, &mut |_, _| Ok(()))?;
+                self.verified += 1;
+                return Ok(true);
+            }
+            self.replay.take().map(Replay::end).transpose()?;
+        }
+        let Some(log) = held.logs.pop() else {
+            self.logs = None;
+            return Ok(false);
+        };
+        // No larger than it is: the copy, once opened, makes itself a log to go on in.
+        let to = target.create(FileId::log(log.id.number), log.bytes)?;
+        let (bytes, from) = (log.bytes, Arc::new(log));
+        self.transfer = Some(Transfer { from, to, at: 0, bytes, _table: None });
+        Ok(true)
+    }
+
+    /// Verifies a piece of the next table, or brings it over; returns whether there was one.
+    fn advance_tables(&mut self, target: &dyn Storage) -> Result<bool> {
+        let next = || self.tables.pop().map(|live| (TableCheck::begin(live.table().clone()), live));
+        let Some((mut check, live)) = self.table.take().or_else(next) else { return Ok(false) };
+        if check.step(CHUNK as u64) {
+            self.table = Some((check, live));
+            return Ok(true);
+        }
+        if let Some(damage) = check.into_found()?.into_iter().next() {
+            return Err(damage.into());
+        }
+        let storage = &*self.db.engine().storage;
+        let info = live.table().info();
+        let (id, bytes) = (FileId::table(info.id.0), info.bytes);
+        if !target.link(id, storage)? {
+            let (from, to) = (storage.open(id)?, target.create(id, bytes)?);
+            self.transfer = Some(Transfer { from, to, at: 0, bytes, _table: Some(live) });
+        }
+        Ok(true)
+    }
+}
+
+/// A file on its way.
+struct Transfer {
+    from: Arc<dyn File>,
+    to: Arc<dyn File>,
+    at: u64,
+    bytes: u64,
+    /// Keeps what is read.
+    _table: Option<Arc<LiveTable>>,
+}
+
+impl Transfer {
+    /// Copies a chunk; returns whether more is left; when nothing is, the copy is durable.
+    fn advance(&mut self) -> Result<bool> {
+        let left = usize::try_from(self.bytes - self.at).unwrap_or(CHUNK);
+        if left == 0 {
+            return self.to.sync().map(|()| false);
+        }
+        let mut chunk = vec![0; left.min(CHUNK)];
+        read_exact_at(&*self.from, &mut chunk, self.at)?;
+        write_all_at(&*self.to, &chunk, self.at)?;
+        self.at += chunk.len() as u64;
+        Ok(true)
+    }
+}

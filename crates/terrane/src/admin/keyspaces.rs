@@ -1,0 +1,146 @@
+//! Keyspaces come, go and change their policy: one edit each.
+
+use crate::engine::{Engine, FlushStatus, Keyspaces};
+use crate::error::{Closed, Error, Result};
+use crate::event::Event;
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
+use crate::options::{build_policy, policy_json};
+use crate::storage::FileId;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::version::Change;
+use std::sync::Arc;
+use terrane_policy::PolicyOptions;
+
+impl Engine {
+    /// The keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
+    ///
+    /// # Errors
+    /// A name out of bounds, a failing file system, or a closed store.
+    pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
+        if let Some(id) = self.open_state()?.version_set.find(name) {
+            return Ok(id);
+        }
+        if name.is_empty() || name.len() > MAX_KEYSPACE_NAME_BYTES {
+            return Err(Error::invalid(
+                "name of a keyspace",
+                format_args!("1 to {MAX_KEYSPACE_NAME_BYTES} bytes"),
+                format_args!("{} bytes", name.len()),
+            ));
+        }
+        let edits = self.lock_edits()?;
+        let mut state = lock(&self.state);
+        if let Some(id) = state.version_set.find(name) {
+            return Ok(id);
+        }
+        let fresh = state.fresh_id();
+        let id = KeyspaceId(u32::try_from(fresh).map_err(|_| {
+            Error::invalid("keyspace", "fewer than 2^32 numbers in the life of a store", fresh)
+        })?);
+        let policy = policy_json(&self.options.policy);
+        let create = Change::CreateKeyspace { id, name: name.to_owned(), policy };
+        drop(state);
+        let state = self.commit_edit(&edits, vec![create], &[], &[])?;
+        self.adopt_keyspaces(&state)?;
+        Ok(id)
+    }
+
+    /// The names of the keyspaces.
+    #[must_use]
+    pub fn keyspace_names(&self) -> Vec<String> {
+        self.keyspaces.load().values().map(|k| k.name.clone()).collect()
+    }
+
+    /// The name of a keyspace that is not dropped.
+    pub(crate) fn keyspace_name(&self, id: KeyspaceId) -> Option<String> {
+        self.keyspaces.load().get(&id).map(|keyspace| keyspace.name.clone())
+    }
+
+    /// Removes a keyspace with all it holds; returns whether there was one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for the default keyspace, or a failing file system.
+    pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        if name == DEFAULT_KEYSPACE {
+            return Err(Error::invalid(
+                "keyspace to drop",
+                "any but the default one",
+                name.to_owned(),
+            ));
+        }
+        let edits = self.lock_edits()?;
+        let Some(id) = lock(&self.state).version_set.find(name) else { return Ok(false) };
+        let keyspaces = self.keyspaces.load_full();
+        let Some(keyspace) = keyspaces.get(&id) else { return Ok(false) };
+        let tree = keyspace.super_version.load().tree.clone();
+        let files: Vec<_> = tree.tables().map(|t| FileId::table(t.table().info().id.0)).collect();
+        drop(self.commit_edit(&edits, vec![Change::DropKeyspace { id }], &[], &files)?);
+        // No write is under way, whose entries would be added to the memory in use after they were
+        // subtracted with their memtable.
+        let writer = lock(&self.writer);
+        let mut state = lock(&self.state);
+        tree.tables().for_each(|table| table.mark_dropped());
+        let mut left = Keyspaces::clone(&keyspaces);
+        left.remove(&id);
+        self.keyspaces.store(Arc::new(left));
+        let super_version = keyspace.super_version.load_full();
+        let sealed: u64 = super_version.sealed.iter().map(|memtable| memtable.bytes() as u64).sum();
+        self.sealed_bytes.fetch_sub(sealed, Ordering::Relaxed);
+        let bytes = sealed + super_version.active.bytes() as u64;
+        self.memtable_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        // No edit will name what their flushes have written.
+        for sealed in state.sealed.remove(&id).into_iter().flatten() {
+            if let FlushStatus::Written { tables, .. } = sealed.status {
+                tables.iter().for_each(|table| table.mark_dropped());
+            }
+        }
+        state.unplanned.remove(&id);
+        state.reshapes.remove(&id);
+        state.ranges.retain(|request| request.keyspace != id);
+        state.refused.remove(&id);
+        drop(state);
+        drop(writer);
+        self.work_came();
+        self.emit(|| Event::KeyspaceDropped { keyspace: id, name: name.to_owned() });
+        Ok(true)
+    }
+
+    /// The policy of a keyspace: what of its stored options this release does not know, or would not
+    /// set, is at its default.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn policy(&self, id: KeyspaceId) -> Result<PolicyOptions> {
+        let state = lock(&self.state);
+        let record = state.version_set.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
+        Ok(PolicyOptions::stored(&record.policy).0)
+    }
+
+    /// Gives a keyspace another policy. Plans that run go on to their end; the validator keeps the
+    /// new policy's plans from disturbing them.
+    ///
+    /// # Errors
+    /// A parameter outside its range, a keyspace that was dropped, or a failing file system.
+    pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
+        let json = policy_json(policy);
+        build_policy(policy)?;
+        let edits = self.lock_edits()?;
+        let keyspace = self.keyspaces.load().get(&id).cloned();
+        let keyspace = keyspace.ok_or(Error::Closed(Closed::Keyspace))?;
+        let built = self.options.planner(&keyspace.name, policy)?;
+        let shape = keyspace.super_version.load().tree.shape().clone();
+        let changes = vec![
+            Change::SetPolicy { keyspace: id, policy: json },
+            Change::PolicyState { keyspace: id, state: built.adopt(&shape) },
+        ];
+        let mut state = self.commit_edit(&edits, changes, &[], &[])?;
+        keyspace.access_stats.watch_for(&*built);
+        keyspace.policy.store(Arc::new(built));
+        state.refused.remove(&id);
+        state.unplanned.insert(id);
+        drop(state);
+        self.work_came();
+        self.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
+        Ok(())
+    }
+}

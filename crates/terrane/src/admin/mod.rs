@@ -1,0 +1,25 @@
+//! Administration: what owners of a store ask of it beside reads and writes.
+//!
+//! * `keyspaces` - they come, go and change their policy.
+//! * `waiter` - flushes and compactions of a range, awaited or looked in on.
+//! * `checkpoint` - the store in another storage.
+//! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
+//!   that is closed, and perhaps cannot be opened.
+//! * `repair` - what a store that cannot be opened still holds, as a new one.
+
+mod check;
+mod checkpoint;
+mod inspect;
+mod keyspaces;
+#[cfg(not(target_arch = "wasm32"))]
+mod repair;
+mod stats;
+mod waiter;
+
+pub use check::{Check, CheckReport};
+pub use checkpoint::Checkpoint;
+pub use inspect::inspect;
+#[cfg(not(target_arch = "wasm32"))]
+pub use repair::{Salvaged, SalvagedFile, repair};
+pub use stats::{KeyspaceStats, LevelStats, Stats};
+pub use waiter::Waiter;

@@ -1,0 +1,233 @@
+//! The logs of a damaged store.
+//!
+//! * Every valid record counts, wherever it lies.
+//! * Where the manifest is whole, the logs are judged as opening does: what was synced and is missing
+//!   is lost, and what a crash cut off is not.
+//! * Where it is not, a log is known by its records: its file may serve another by now.
+
+use super::{Known, Sources, missing};
+use crate::admin::{Salvaged, SalvagedFile};
+use crate::batch;
+use crate::entry::{Seq, Tag};
+use crate::error::{Error, Result};
+use crate::memtable::Memtable;
+use crate::recovery::{MARK, later_log};
+use crate::storage::salvage::Remains;
+use crate::storage::{File, FileId, FileKind};
+use crate::version::LogRecord;
+use crate::wal;
+use crate::wal::record::{Found, HEADER_BYTES};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Log numbers beyond every known one that are tried on a log whose number is not known.
+const NUMBERS_BEYOND: u64 = 1000;
+
+/// What a log says against a manifest that seems whole: it has a number that the manifest has not given
+/// yet, so the commit that opened it is lost ([`witness`](crate::db::witness)).
+pub(crate) fn lost_commit(remains: &Remains, known: &Known) -> Option<String> {
+    let version_set = known.version_set.as_ref().filter(|_| known.whole)?;
+    remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log).find_map(|(id, file)| {
+        let log = later_log(&**file, id.number, &remains.salts, version_set).ok().flatten()?;
+        Some(format!("{id} holds log {}: the commit that opened it is lost", log.number))
+    })
+}
+
+/// Takes every valid record of every log that counts.
+pub(crate) fn read(
+    remains: &Remains,
+    known: &Known,
+    sources: &mut BTreeMap<u32, Sources>,
+    report: &mut Salvaged,
+) {
+    let greatest = remains.files.iter().map(|(id, _)| id.number).max().unwrap_or(0);
+    let next = known.version_set.as_ref().map_or(0, |version_set| version_set.next_id);
+    let last = greatest.max(next).saturating_add(NUMBERS_BEYOND);
+    let named: Vec<_> = known.version_set.iter().flat_map(|c| &c.logs).collect();
+    let mut salts = remains.salts.clone();
+    salts.extend(named.iter().map(|log| log.salt));
+    let (sound, damage) = match judge(remains, known) {
+        Ok(notes) => {
+            let sound = notes.is_some();
+            report.notes.extend(notes.unwrap_or_default());
+            (sound, None)
+        }
+        Err(damage) => (false, Some(damage)),
+    };
+    for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log) {
+        let named = named.iter().find(|log| log.file == id.number).copied();
+        if named.is_none() && known.whole {
+            continue;
+        }
+        let len = remains.named.get(id).copied().unwrap_or(0);
+        let mut log = Log { file, named, len, salvaged: SalvagedFile::default() };
+        log.salvaged.file = id.to_string();
+        if let Err(e) = log.read(&salts, id.number..=last, known, sound, sources) {
+            log.salvaged.lost.push(e.to_string());
+        }
+        report.files.push(log.salvaged);
+    }
+    for log in named {
+        let id = FileId::log(log.file);
+        if !remains.files.iter().any(|(other, _)| *other == id) {
+            missing(id, "", known, report);
+        }
+    }
+    let Some((name, lost)) = damage else { return };
+    match report.files.iter_mut().find(|file| file.file == name) {
+        Some(file) if file.lost.contains(&lost) => {}
+        Some(file) => file.lost.push(lost),
+        None => {
+            let (file, lost) = (name, vec![lost]);
+            report.files.push(SalvagedFile { file, lost, ..SalvagedFile::default() });
+        }
+    }
+}
+
+/// What opening says of the logs: where no synced batch is missing, notes of what it leaves out; or
+/// which file is damaged, and how. None where that is not known: the manifest is not whole, or a log
+/// is not there.
+fn judge(remains: &Remains, known: &Known) -> Result<Option<Vec<String>>, (String, String)> {
+    let Some(version_set) = known.version_set.as_ref().filter(|_| known.whole) else {
+        return Ok(None);
+    };
+    let mut replay = wal::Replay::new(version_set.log_start, version_set.flushed_max());
+    let mut notes = Vec::new();
+    for log in &version_set.logs {
+        let id = FileId::log(log.file);
+        let file = remains.files.iter().find(|(other, _)| *other == id);
+        let Some((_, file)) = file else { return Ok(None) };
+        let replayed = replay.log(log.id(), file, log.through, &mut |_, _| Ok(()));
+        let found = replayed.map_err(|e| (id.to_string(), e.to_string()))?;
+        if found.discarded_bytes > 0 {
+            notes.push(format!(
+                "{id}: {} bytes from {} on are what a crash left of writes that no sync vouches for, \
+                 or damaged ones: opening leaves them out, and what is sound of them was taken",
+                found.discarded_bytes, found.end
+            ));
+        }
+    }
+    match replay.end() {
+        Ok(_) => Ok(Some(notes)),
+        Err(Error::Corrupt(damage)) => Err((damage.file.to_string(), damage.to_string())),
+        Err(e) => Err(("log".to_owned(), e.to_string())),
+    }
+}
+
+/// A log that is read.
+struct Log<'a> {
+    file: &'a Arc<dyn File>,
+    /// What the manifest says of it.
+    named: Option<&'a LogRecord>,
+    /// Its length, in bytes, as the manifest says.
+    len: u64,
+    salvaged: SalvagedFile,
+}
+
+impl Log<'_> {
+    /// What can be read of the file.
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        let len = self.file.len()?;
+        let wanted = usize::try_from(len).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        let room = bytes.try_reserve_exact(wanted);
+        room.map_err(|_| Error::invalid("log", "one that memory holds", format!("{len} bytes")))?;
+        bytes.resize(wanted, 0);
+        let mut there = 0;
+        while let Some(rest) = bytes.get_mut(there..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, there as u64)? {
+                0 => break,
+                n => there += n,
+            }
+        }
+        bytes.truncate(there);
+        let (there, len) = (there as u64, len.max(self.len));
+        if there < len {
+            let lost = len - there;
+            let lost = format!("{lost} bytes from {there} on: the file is cut short");
+            self.salvaged.lost.push(lost);
+        }
+        Ok(bytes)
+    }
+
+    /// Takes the valid records. In a `sound` one no synced batch is missing.
+    fn read(
+        &mut self,
+        salts: &[u64],
+        numbers: std::ops::RangeInclusive<u64>,
+        known: &Known,
+        sound: bool,
+        sources: &mut BTreeMap<u32, Sources>,
+    ) -> Result<()> {
+        let bytes = self.bytes()?;
+        let named = self.named.map(LogRecord::id);
+        let of = |salt: &u64| wal::record::log_of(&bytes, *salt, numbers.clone());
+        let log = match named.filter(|_| known.whole) {
+            None => salts.iter().find_map(of).or(named),
+            whole => whole,
+        };
+        // Where a log has no record, zeros stand at its front.
+        let begun = bytes.iter().take(8).any(|b| *b != 0) && !bytes.starts_with(MARK);
+        let Some(log) = log else {
+            if begun {
+                let lost = "all of it: its first record cannot be read";
+                self.salvaged.lost.push(lost.to_owned());
+            }
+            return Ok(());
+        };
+        // What recovery has discarded does not count: its sequences were given again.
+        let through = self.named.filter(|named| named.id() == log).and_then(|named| named.through);
+        let through = through.unwrap_or(Seq::MAX);
+        let mut end = 0;
+        for found in wal::scan(&bytes, log)? {
+            // A log that is not in use begins with zeros, and older records may follow.
+            let is_spare = end == 0 && !begun && !known.whole;
+            if found.offset > end && !sound && !is_spare {
+                let gap = found.offset - end;
+                let lost = format!("{gap} bytes from {end} on, before the next record");
+                self.salvaged.lost.push(lost);
+            }
+            end = found.end();
+            self.take(&bytes, found, through, known, sources);
+        }
+        if end == 0 && begun && !sound {
+            self.salvaged.lost.push("no record of it can be read".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Takes the entries of a record that tables do not hold.
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        found: Found,
+        through: Seq,
+        known: &Known,
+        sources: &mut BTreeMap<u32, Sources>,
+    ) {
+        let begins = found.offset.saturating_add(HEADER_BYTES as u64);
+        let batches = found.batches(bytes);
+        let entries = batches.flat_map(|(seq, b)| batch::decode(b).map(move |e| (seq, e)));
+        for (seq, entry) in entries.take_while(|(seq, _)| *seq <= through) {
+            let (kind, keyspace, key, value) = match entry {
+                Ok(entry) => entry,
+                Err(damage) => {
+                    let damage = damage.within(self.file.name(), begins);
+                    self.salvaged.lost.push(damage.to_string());
+                    break;
+                }
+            };
+            let record = known.version_set.as_ref().and_then(|c| c.keyspaces.get(&keyspace));
+            let dropped = known.whole && record.is_none();
+            if dropped || record.is_some_and(|record| seq <= record.flushed) {
+                continue;
+            }
+            let rows = &mut sources.entry(keyspace.0).or_default().log;
+            let rows = rows.get_or_insert_with(|| Arc::new(Memtable::new(bytes.len())));
+            match rows.insert(key, Tag::new(seq, kind), value) {
+                Ok(()) => self.salvaged.entries += 1,
+                Err(e) => self.salvaged.lost.push(e.to_string()),
+            }
+        }
+    }
+}

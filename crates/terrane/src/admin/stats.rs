@@ -1,0 +1,189 @@
+//! Figures: what the store holds and what its work has cost.
+
+use crate::db::Db;
+use crate::engine::{Engine, WriteWaits};
+use crate::entry::Seq;
+use crate::error::{Closed, Error, Result};
+use crate::keyspace::KeyspaceId;
+use crate::storage::Space;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::lock;
+use std::sync::Arc;
+use terrane_policy::{PolicyOptions, Shape};
+use terrane_table::read::ReadCounts;
+
+/// One level of a keyspace.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct LevelStats {
+    /// Sorted runs.
+    pub runs: usize,
+    /// Tables.
+    pub tables: usize,
+    /// Size of the tables' files, in bytes.
+    pub bytes: u64,
+    /// Entries, all versions and tombstones counted.
+    pub entries: u64,
+    /// Tombstones among them.
+    pub tombstones: u64,
+}
+
+/// One keyspace.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct KeyspaceStats {
+    /// Its name.
+    pub name: String,
+    /// The name of its policy.
+    pub policy: String,
+    /// What of its stored options was not used, since this release does not know it, in words.
+    pub policy_problems: Vec<String>,
+    /// Its levels, from the staging area down.
+    pub levels: Vec<LevelStats>,
+    /// Bytes of memory in its memtables.
+    pub memtable_bytes: u64,
+    /// Entries in its memtables.
+    pub memtable_entries: u64,
+    /// Memtables that wait for their flush.
+    pub memtables_sealed: usize,
+}
+
+/// The store's figures at one moment. Counts of work start at zero when the store is opened.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Stats {
+    /// The keyspaces.
+    pub keyspaces: Vec<KeyspaceStats>,
+    /// The last sequence that is visible.
+    pub last_sequence: Seq,
+    /// Room taken on the file system, and needed.
+    pub space: Space,
+    /// Log files that are live, spares included.
+    pub logs: usize,
+    /// Bytes of unfinished writes that opening discarded, in logs and manifest.
+    pub discarded_bytes: u64,
+    /// Bytes of such writes that are quarantined, by this and earlier openings.
+    pub quarantine_bytes: u64,
+    /// Bytes of batches written to the log.
+    pub user_bytes: u64,
+    /// Entries written.
+    pub entries: u64,
+    /// Bytes of records written to the log.
+    pub wal_file_bytes: u64,
+    /// Bytes written to the manifest.
+    pub manifest_bytes: u64,
+    /// Bytes of tables written by flushes.
+    pub flushed_bytes: u64,
+    /// Bytes of tables read by merges.
+    pub merge_read_bytes: u64,
+    /// Bytes of tables written by merges.
+    pub merge_written_bytes: u64,
+    /// Writes that had to wait, for memtables, memory or level 0.
+    pub stalls: u64,
+    /// All waits of writes, by their reason.
+    pub waits: WriteWaits,
+    /// What gets did with tables.
+    pub gets: ReadCounts,
+    /// What scans did with tables; each counts when it is dropped.
+    pub scans: ReadCounts,
+}
+
+impl Db {
+    /// The store's figures.
+    ///
+    /// # Errors
+    /// A failing file system.
+    pub fn stats(&self) -> Result<Stats> {
+        self.engine().stats()
+    }
+}
+
+impl Engine {
+    /// Bytes that hold what is left of writes which a crash cut short, in logs and manifest, as
+    /// opening the store found and discarded them. What was promised is never among these.
+    #[must_use]
+    pub fn discarded_bytes(&self) -> u64 {
+        self.counters.discarded_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The store's figures.
+    ///
+    /// # Errors
+    /// A failing file system.
+    pub fn stats(&self) -> Result<Stats> {
+        let keyspaces = self.keyspaces.load();
+        let state = lock(&self.state);
+        let version_set = state.version_set.clone();
+        let sealed: u64 = state.sealed_logs.iter().map(|log| log.bytes).sum();
+        drop(state);
+        let mut space = self.storage.space()?;
+        let needed = space.live + sealed + self.counters.log_end.load(Ordering::Relaxed);
+        // The manifest's region may not be allocated to its end.
+        space.live = needed.min(space.taken);
+        let problems = |id| {
+            let record = version_set.keyspaces.get(&id);
+            record.map_or_else(Vec::new, |record| PolicyOptions::stored(&record.policy).1)
+        };
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Ok(Stats {
+            keyspaces: keyspaces
+                .values()
+                .map(|keyspace| {
+                    let super_version = keyspace.super_version.load();
+                    KeyspaceStats {
+                        name: keyspace.name.clone(),
+                        policy: keyspace.policy.load().name().to_owned(),
+                        policy_problems: problems(keyspace.id),
+                        levels: super_version
+                            .tree
+                            .shape()
+                            .levels()
+                            .iter()
+                            .map(level_stats)
+                            .collect(),
+                        memtable_bytes: super_version.memtables().map(|m| m.bytes() as u64).sum(),
+                        memtable_entries: super_version
+                            .memtables()
+                            .map(|m| m.entries() as u64)
+                            .sum(),
+                        memtables_sealed: super_version.sealed.len(),
+                    }
+                })
+                .collect(),
+            last_sequence: self.visible.load(Ordering::Acquire),
+            space,
+            logs: version_set.logs.len(),
+            discarded_bytes: self.discarded_bytes(),
+            quarantine_bytes: version_set.quarantine_bytes(),
+            user_bytes: count(&self.counters.user_bytes),
+            entries: count(&self.counters.entries),
+            wal_file_bytes: count(&self.counters.wal_file_bytes),
+            manifest_bytes: self.storage.manifest_bytes(),
+            flushed_bytes: count(&self.counters.flushed_bytes),
+            merge_read_bytes: count(&self.counters.merge_read_bytes),
+            merge_written_bytes: count(&self.counters.merge_written_bytes),
+            stalls: count(&self.counters.stalls),
+            waits: self.waits().stats(),
+            gets: self.counters.gets.sums(),
+            scans: self.counters.scans.sums(),
+        })
+    }
+
+    /// The shape of a keyspace's tree as it is now.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn shape(&self, keyspace: KeyspaceId) -> Result<Arc<Shape>> {
+        let keyspaces = self.keyspaces.load();
+        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
+        Ok(keyspace.super_version.load().tree.shape().clone())
+    }
+}
+
+fn level_stats(level: &terrane_policy::Level) -> LevelStats {
+    let totals = level.totals();
+    LevelStats {
+        runs: level.runs.len(),
+        tables: totals.tables,
+        bytes: totals.bytes(),
+        entries: totals.entries(),
+        tombstones: totals.tombstones(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Flushes and compactions of a range that were asked for: begun, then awaited.
+//!
+//! 1. A flush has come when every memtable that was sealed for it is in tables.
+//! 2. A compaction of a range begins with a flush. Then the engine makes the range compact in slices
+//!    (`ranges`), and it has come when nothing is left of it to be done. A slice whose job failed is
+//!    made again, unless the failure is reported first.
+//! 3. Jobs do the work. A caller that has a thread to spare has the executor run them ([`Db::flush`]
+//!    and [`Keyspace::compact_range`] do so); another looks in now and then, from the beginning on.
+
+use crate::db::{Db, Inner, Keyspace};
+use crate::engine::Engine;
+use crate::entry::Seq;
+use crate::error::{Closed, Error, Result};
+use crate::keyspace::KeyspaceId;
+use std::sync::Arc;
+use terrane_table::read::Range;
+
+/// A flush or a compaction of a range that was asked for. It keeps the store open; dropped, it takes
+/// back what has not begun: a range stays as far as it came.
+pub struct Waiter {
+    db: Db,
+    until: Until,
+    /// What is compacted when its flush has come, if anything is.
+    range: Option<(KeyspaceId, Range)>,
+}
+
+/// What is waited for.
+enum Until {
+    /// Memtables through this sequence are in tables.
+    Flushed(Seq),
+    /// A range is compact.
+    Compact(Request),
+}
+
+/// A range that the engine makes compact, until this is dropped.
+struct Request {
+    engine: Arc<Engine>,
+    keyspace: KeyspaceId,
+    number: u64,
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        // Whoever awaits it has been given the reason.
+        let _ = self.engine.take_back_range(self.number);
+    }
+}
+
+impl Waiter {
+    /// Whether it is done. What was written after it was asked for may not be part of it.
+    ///
+    /// # Errors
+    /// What keeps jobs from doing it: a full or failing file system, a closed store, a keyspace that was
+    /// dropped.
+    pub fn is_done(&mut self) -> Result<bool> {
+        let done = self.advance()?;
+        if !done {
+            let Inner { engine, executor, .. } = &*self.db.inner;
+            executor.wake(engine);
+        }
+        Ok(done)
+    }
+
+    /// Asks for what is next, when the time has come; returns whether it is done.
+    fn advance(&mut self) -> Result<bool> {
+        let engine = &self.db.inner.engine;
+        loop {
+            if !self.has_come() {
+                // The failure of another job is reported, too: what follows would meet it.
+                engine.failure().map_or(Ok(()), Err)?;
+                return engine.open_state().map(|_| false);
+            }
+            self.until = match (&self.until, self.range.take()) {
+                (Until::Flushed(through), Some((keyspace, range))) => {
+                    let number = engine.request_range(keyspace, range, *through)?;
+                    Until::Compact(Request { engine: engine.clone(), keyspace, number })
+                }
+                (Until::Flushed(_), None) => return Ok(true),
+                (Until::Compact(request), _) => {
+                    engine.take_back_range(request.number)?;
+                    let there = engine.keyspaces.load().contains_key(&request.keyspace);
+                    return if there { Ok(true) } else { Err(Error::Closed(Closed::Keyspace)) };
+                }
+            };
+        }
+    }
+
+    fn has_come(&self) -> bool {
+        match &self.until {
+            Until::Flushed(through) => self.db.engine().flushed(*through),
+            Until::Compact(request) => request.engine.range_ended(request.number),
+        }
+    }
+
+    /// Has the executor run jobs until it is done.
+    fn wait(mut self) -> Result<()> {
+        while !self.advance()? {
+            let Inner { engine, executor, .. } = &*self.db.inner;
+            executor.wait_until_idle(engine, &|_| self.has_come())?;
+            // A executor that is told to stop leaves work undone.
+            if !self.has_come() {
+                return Err(Error::Closed(Closed::Store));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Db {
+    /// Asks for a flush: what was written before is in tables when it is done.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn begin_flush(&self) -> Result<Waiter> {
+        let until = Until::Flushed(self.engine().seal_all()?);
+        Ok(Waiter { db: self.clone(), until, range: None })
+    }
+
+    /// Turns all memtables into tables, and waits for it.
+    ///
+    /// # Errors
+    /// A failing file system or a full disk.
+    pub fn flush(&self) -> Result<()> {
+        self.begin_flush()?.wait()
+    }
+}
+
+impl Keyspace {
+    /// Asks for what [`Keyspace::compact_range`] does.
+    ///
+    /// # Errors
+    /// A closed store.
+    pub fn begin_compact_range(&self, range: impl Into<Range>) -> Result<Waiter> {
+        let range = range.into();
+        if range.is_empty() {
+            let engine = self.db.engine();
+            engine.writable()?;
+            drop(engine.open_state()?);
+            return Ok(Waiter { db: self.db.clone(), until: Until::Flushed(0), range: None });
+        }
+        let range = Some((self.id(), range));
+        Ok(Waiter { range, ..self.db.begin_flush()? })
+    }
+
+    /// Merges everything that lies in a range into one run, without what no reader can see, and
+    /// waits for it. With a range that starts at or behind its end it does nothing, as a scan of it
+    /// shows nothing.
+    ///
+    /// # Errors
+    /// A failing file system or a full disk.
+    pub fn compact_range(&self, range: impl Into<Range>) -> Result<()> {
+        self.begin_compact_range(range)?.wait()
+    }
+}

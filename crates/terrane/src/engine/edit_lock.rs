@@ -1,0 +1,85 @@
+//! Edits become durable, one at a time.
+//!
+//! 1. Whoever changes the tree, the logs or the keyspaces takes the right to commit, [`EditLock`],
+//!    decides what changes, and prepares the edit and the version set that results from it.
+//! 2. The commit waits for the file system with no other lock held: writers and readers go on.
+//! 3. The version set takes effect under the state's lock, together with whatever goes with it.
+
+use crate::engine::{Engine, State};
+use crate::error::Result;
+use crate::storage::{Commit, FileId};
+use crate::sync::MutexGuard;
+use crate::sync::lock;
+use crate::version::{Change, Edit, VersionSet};
+
+/// The right to commit edits. While it is held nobody else changes the version set, a tree, or which
+/// keyspaces and spare logs there are.
+pub(crate) struct EditLock<'a> {
+    _guard: MutexGuard<'a, ()>,
+}
+
+/// An edit, and the version set that it leads to.
+pub(crate) struct Prepared {
+    edit: Edit,
+    pub version_set: VersionSet,
+}
+
+impl Engine {
+    /// Waits for the right to commit edits.
+    pub(crate) fn lock_edits(&self) -> Result<EditLock<'_>> {
+        let edits = EditLock { _guard: lock(&self.edit_lock) };
+        drop(self.open_state()?);
+        Ok(edits)
+    }
+
+    /// An edit of these changes.
+    pub(crate) fn prepare(&self, _: &EditLock<'_>, mut changes: Vec<Change>) -> Result<Prepared> {
+        self.writable()?;
+        let state = lock(&self.state);
+        changes.push(Change::NextId(state.next_id));
+        let mut version_set = state.version_set.clone();
+        drop(state);
+        let edit = Edit { changes };
+        version_set.apply(&edit)?;
+        Ok(Prepared { edit, version_set })
+    }
+
+    /// Commits an edit: on success it is durable and in the version set of the state that is returned.
+    /// On failure nobody knows whether the file system has it, so no write is taken until the store is
+    /// opened again.
+    pub(crate) fn commit_prepared(
+        &self,
+        _: &EditLock<'_>,
+        Prepared { edit, version_set }: Prepared,
+        added: &[FileId],
+        dropped: &[FileId],
+    ) -> Result<MutexGuard<'_, State>> {
+        let bytes = edit.encode();
+        let commit =
+            Commit { edit: &bytes, added, dropped, snapshot: &|| version_set.snapshot().encode() };
+        let committed = self.storage.commit(&commit);
+        let mut state = lock(&self.state);
+        match committed {
+            Ok(()) => {
+                state.version_set = version_set;
+                Ok(state)
+            }
+            Err(e) => {
+                state.in_doubt = Some(e.clone());
+                Err(e)
+            }
+        }
+    }
+
+    /// Prepares and commits an edit of these changes.
+    pub(crate) fn commit_edit(
+        &self,
+        edits: &EditLock<'_>,
+        changes: Vec<Change>,
+        added: &[FileId],
+        dropped: &[FileId],
+    ) -> Result<MutexGuard<'_, State>> {
+        let prepared = self.prepare(edits, changes)?;
+        self.commit_prepared(edits, prepared, added, dropped)
+    }
+}

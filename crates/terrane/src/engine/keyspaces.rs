@@ -1,0 +1,65 @@
+//! What readers, writers and planners of a keyspace share.
+
+use super::access_stats::AccessStats;
+use crate::engine::{Engine, State};
+use crate::error::Result;
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::options::Options;
+use crate::sync::{ArcSwap, Mutex};
+use crate::vec_map::VecMap;
+use crate::version::{Histograms, KeyspaceRecord, SuperVersion, Tree};
+use std::sync::Arc;
+use terrane_policy::{Policy, PolicyOptions};
+
+/// One keyspace of an open store.
+pub(crate) struct KeyspaceInner {
+    pub id: KeyspaceId,
+    pub name: String,
+    pub policy: ArcSwap<Box<dyn Policy>>,
+    pub super_version: ArcSwap<SuperVersion>,
+    pub access_stats: AccessStats,
+    /// What its planner knows of tables, where it reads histograms.
+    pub histograms: Mutex<Histograms>,
+}
+
+/// The live keyspaces.
+pub(crate) type Keyspaces = VecMap<KeyspaceId, Arc<KeyspaceInner>>;
+
+impl KeyspaceInner {
+    /// A keyspace that readers find in `tree`, and writers with a memtable of these options.
+    pub fn new(
+        id: KeyspaceId,
+        record: &KeyspaceRecord,
+        tree: Tree,
+        options: &Options,
+    ) -> Result<Self> {
+        let active = Arc::new(options.memtable());
+        let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };
+        let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
+        Ok(KeyspaceInner {
+            id,
+            name: record.name.clone(),
+            access_stats: AccessStats::of(&*policy),
+            policy: ArcSwap::from_pointee(policy),
+            super_version: ArcSwap::from_pointee(super_version),
+            histograms: Mutex::default(),
+        })
+    }
+}
+
+impl Engine {
+    /// Makes the keyspaces that the version set has and the engine has not.
+    pub(crate) fn adopt_keyspaces(&self, state: &State) -> Result<()> {
+        let mut keyspaces = Keyspaces::clone(&self.keyspaces.load());
+        for (&id, record) in &state.version_set.keyspaces {
+            if !keyspaces.contains_key(&id) {
+                let keyspace = KeyspaceInner::new(id, record, Tree::default(), &self.options)?;
+                keyspaces.insert(id, Arc::new(keyspace));
+                self.emit(|| Event::KeyspaceCreated { keyspace: id, name: record.name.clone() });
+            }
+        }
+        self.keyspaces.store(Arc::new(keyspaces));
+        Ok(())
+    }
+}

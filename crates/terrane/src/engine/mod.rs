@@ -1,0 +1,186 @@
+//! The engine: one store, opened.
+//!
+//! The engine spawns nothing, reads no clock and draws no random number. Its calls do their work on
+//! the caller's thread; everything else is a *job*, which an [executor](crate::executor) runs.
+//!
+//! This room holds what the others work on, and none of it knows them: `state` is what changes under
+//! the state lock, `keyspaces` what readers and writers of one keyspace share, `writer` what a write
+//! needs, `edit_lock` commits edits. Operations are `impl Engine` blocks in the rooms above: `write`
+//! and `read`, then `install`, `schedule`, `recovery` and `admin`; `db` has the handles.
+//!
+//! **Locks**, in the order in which they are taken:
+//!
+//! 1. `edit_lock`: the right to commit an edit, held over the storage's commit;
+//! 2. `writer`: the log and the order of writes;
+//! 3. `state`: the version set, queues, and every change of a super version; or the turn of a log's
+//!    sync.
+//!
+//! A write takes `writer` and, for moments, `state`. Nobody holds these over a sync (other than a
+//! synced write, over its own), an edit's commit, the removal of a file, or planning. Readers take
+//! none: a super version is an immutable value behind an atomic pointer.
+
+mod access_stats;
+mod counters;
+mod edit_lock;
+mod keyspaces;
+mod state;
+mod waits;
+mod writer;
+
+pub use waits::{WaitStats, WriteWaits};
+
+pub(crate) use counters::Counters;
+pub(crate) use edit_lock::EditLock;
+pub(crate) use keyspaces::{KeyspaceInner, Keyspaces};
+pub(crate) use state::{
+    FlushStatus, PendingReshape, RangeRequest, RunningCompaction, Sealed, SealedLog, SpareLog,
+    Stage, State,
+};
+pub(crate) use waits::Wait;
+pub(crate) use writer::Writer;
+
+use crate::entry::Seq;
+use crate::error::{Closed, Error, Result};
+use crate::event::Event;
+use crate::jobs::JobMemory;
+use crate::options::Options;
+use crate::storage::{FileId, Storage};
+use crate::sync::atomic::{AtomicBool, AtomicU64};
+use crate::sync::{ArcSwap, Mutex, MutexGuard, lock};
+use crate::table::{BlockCache, Table, TableFiles};
+use crate::vec_map::VecMap;
+use crate::version::{LiveTable, ObsoleteFiles};
+use crate::wal::LogSync;
+use std::sync::Arc;
+use terrane_policy::TableInfo;
+
+/// One open store. Shared by its callers and its executor.
+pub struct Engine {
+    pub(crate) options: Options,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) files: Arc<dyn TableFiles>,
+    pub(crate) cache: Arc<BlockCache>,
+    pub(crate) job_memory: Arc<JobMemory>,
+    pub(crate) edit_lock: Mutex<()>,
+    pub(crate) writer: Mutex<Writer>,
+    pub(crate) log_sync: LogSync,
+    pub(crate) state: Mutex<State>,
+    pub(crate) keyspaces: ArcSwap<Keyspaces>,
+    /// Every entry up to here is in a memtable or a table.
+    pub(crate) visible: AtomicU64,
+    /// The sequences that snapshots hold, with how many hold each.
+    pub(crate) snapshots: Mutex<VecMap<Seq, usize>>,
+    pub(crate) obsolete_files: Arc<ObsoleteFiles>,
+    pub(crate) counters: Counters,
+    /// Memory that all memtables take.
+    pub(crate) memtable_bytes: AtomicU64,
+    /// Those of it that sealed ones take, until their flush is installed.
+    pub(crate) sealed_bytes: AtomicU64,
+    /// Whether a job may be ready.
+    pub(crate) work: Arc<AtomicBool>,
+}
+
+impl Engine {
+    /// The options it was opened with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The place, for messages.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.storage.name()
+    }
+
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    pub(crate) fn cache(&self) -> &Arc<BlockCache> {
+        &self.cache
+    }
+
+    pub(crate) fn job_memory(&self) -> &Arc<JobMemory> {
+        &self.job_memory
+    }
+
+    /// The table that is known by `info`.
+    pub(crate) fn table(&self, info: Arc<TableInfo>) -> Table {
+        Table::new(info, self.files.clone(), self.cache.clone())
+    }
+
+    pub(crate) fn obsolete_files(&self) -> &Arc<ObsoleteFiles> {
+        &self.obsolete_files
+    }
+
+    /// The tables of all keyspaces, held.
+    pub(crate) fn live_tables(&self) -> Vec<Arc<LiveTable>> {
+        let mut tables = Vec::new();
+        for keyspace in self.keyspaces.load().values() {
+            tables.extend(keyspace.super_version.load().tree.tables().cloned());
+        }
+        tables
+    }
+
+    /// Has a file removed that nothing needs any more.
+    pub(crate) fn mark_obsolete(&self, file: FileId) {
+        self.obsolete_files.mark_obsolete(file);
+    }
+
+    /// Whether a commit to the manifest failed, so that nobody knows what it holds.
+    pub(crate) fn in_doubt(&self) -> bool {
+        lock(&self.state).in_doubt.is_some()
+    }
+
+    /// Gives a file's room back.
+    pub(crate) fn remove_file(&self, file: FileId) -> Result<()> {
+        self.storage.remove(file)?;
+        self.emit(|| Event::FileRemoved { file: file.to_string() });
+        Ok(())
+    }
+
+    pub(crate) fn vacuum_storage(&self) -> Result<bool> {
+        self.storage.vacuum()
+    }
+
+    /// Tells the listener, if there is one; the event is built for it alone.
+    pub(crate) fn emit(&self, event: impl FnOnce() -> Event) {
+        if let Some(listener) = &self.options.listener {
+            listener(&event());
+        }
+    }
+
+    /// Makes every write durable and takes no more.
+    ///
+    /// # Errors
+    /// A failing file system, or one that failed before, so that writes which were acknowledged are not
+    /// known to be on it. The store is closed all the same.
+    pub fn close(&self) -> Result<()> {
+        // An edit that is under way ends first: another may open the store when this returns.
+        let _edits = lock(&self.edit_lock);
+        let mut writer = lock(&self.writer);
+        lock(&self.state).closed = true;
+        let synced = self.log_sync.sync(&writer.appended(self.log_sync.synced()));
+        let ended = synced.and_then(|()| writer.end(self.log_sync.synced()));
+        writer.log = None;
+        self.storage.close();
+        // Readers find nothing any more; scans under way keep what they hold.
+        self.keyspaces.store(Arc::default());
+        ended
+    }
+
+    /// Refuses to change a store that is only read.
+    pub(crate) fn writable(&self) -> Result<()> {
+        if self.storage.read_only() {
+            return Err(Error::read_only("write to", &self.storage.name()));
+        }
+        Ok(())
+    }
+
+    /// Refuses calls on a closed store.
+    pub(crate) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+        let state = lock(&self.state);
+        if state.closed { Err(Error::Closed(Closed::Store)) } else { Ok(state) }
+    }
+}

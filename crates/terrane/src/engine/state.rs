@@ -1,0 +1,271 @@
+//! What changes under the state lock: the version set, and the queues and plans beside it.
+
+use crate::engine::Keyspaces;
+use crate::entry::Seq;
+use crate::error::{Corruption, Error};
+use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
+use crate::storage::File;
+use crate::vec_map::{VecMap, VecSet};
+use crate::version::{Change, LiveTable, VersionSet};
+use crate::wal::LogId;
+use std::sync::Arc;
+use terrane_policy::{
+    Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, TableId, validate,
+};
+use terrane_table::read::Range;
+
+/// How far a sealed memtable is on its way to level 0.
+pub(crate) enum FlushStatus {
+    /// Nobody has begun.
+    Waiting,
+    /// A job writes its table.
+    Running,
+    /// It is written.
+    Written {
+        /// How it was cut.
+        plan: FlushPlan,
+        /// The tables, in key order; none if nothing was left to write.
+        tables: Vec<Arc<LiveTable>>,
+    },
+}
+
+/// A sealed memtable.
+pub(crate) struct Sealed {
+    pub memtable: Arc<Memtable>,
+    /// Every entry of the keyspace up to here is in this memtable or an older one.
+    pub through: Seq,
+    pub status: FlushStatus,
+}
+
+/// A live log that no writer appends to any more.
+pub(crate) struct SealedLog {
+    pub id: LogId,
+    pub file_number: u64,
+    pub file: Arc<dyn File>,
+    /// The last sequence in it or in one before.
+    pub last: Seq,
+    /// Where its records end.
+    pub bytes: u64,
+    /// Whether its file has the usual size, so that it can is recycled.
+    pub reusable: bool,
+}
+
+/// A log file that was given its next number and waits to be written.
+pub(crate) struct SpareLog {
+    pub number: u64,
+    pub file_number: u64,
+    pub file: Arc<dyn File>,
+    pub capacity: u64,
+}
+
+/// A compaction that has begun.
+pub(crate) struct RunningCompaction {
+    pub number: u64,
+    pub keyspace: KeyspaceId,
+    pub order: Order,
+    pub reason: String,
+    /// The policy that made the plan; `None` for one that was asked for otherwise.
+    pub planner: Option<Arc<Box<dyn Policy>>>,
+    /// Whether it began with more groups than one, so that the manifest records what is left of it.
+    pub several: bool,
+    /// Groups that no job has taken.
+    pub waiting: Vec<Group>,
+    /// Groups that are neither installed nor abandoned; those that wait are among them.
+    pub open: Vec<Group>,
+}
+
+impl RunningCompaction {
+    /// The next group for a job, if one may begin.
+    pub fn next_group(&mut self) -> Option<Group> {
+        let may = self.order.lets_begin(self.waiting.len(), self.open.len());
+        (may && !self.waiting.is_empty()).then(|| self.waiting.remove(0))
+    }
+
+    /// These groups of it, as a plan.
+    fn plan_of(&self, groups: Vec<Group>) -> Compaction {
+        Compaction { groups, order: self.order, reason: self.reason.clone() }
+    }
+}
+
+/// A change of levels that a job is to make. Until then its keyspace's planner is not asked.
+#[derive(Clone)]
+pub(crate) struct PendingReshape {
+    pub reshape: Reshape,
+    /// The policy that asked for it.
+    pub planner: Arc<Box<dyn Policy>>,
+    /// What it was told.
+    pub observed: Observed,
+}
+
+/// A range that is to be compact.
+pub(crate) struct RangeRequest {
+    pub number: u64,
+    pub keyspace: KeyspaceId,
+    pub range: Range,
+    /// What was written up to here is part of it.
+    pub through: Seq,
+    /// Tables of the bottom that are older lose their tombstones.
+    pub before: TableId,
+    /// Where the next slice ends, if tables were cut for it.
+    pub end: Option<Vec<u8>>,
+    pub target_file_bytes: u64,
+    pub stage: Stage,
+}
+
+/// How far a range is.
+pub(crate) enum Stage {
+    /// The keyspace's planner is asked first, if it is to be asked.
+    Waits,
+    /// Its next slice is next.
+    Turn,
+    /// A thread is finding its next slice.
+    Sought,
+    /// A compaction is in the way of its next slice: no other of the keyspace begins before it.
+    Blocked,
+    /// This compaction is its slice.
+    Runs(u64),
+    /// No slice can be made.
+    Refused(Error),
+}
+
+/// Everything under the state lock.
+#[derive(Default)]
+pub(crate) struct State {
+    pub version_set: VersionSet,
+    pub next_id: u64,
+    pub sealed: VecMap<KeyspaceId, Vec<Sealed>>,
+    pub compactions: Vec<RunningCompaction>,
+    pub reshapes: VecMap<KeyspaceId, PendingReshape>,
+    /// In the order in which they were asked for.
+    pub ranges: Vec<RangeRequest>,
+    pub sealed_logs: Vec<SealedLog>,
+    pub spare_logs: Vec<SpareLog>,
+    /// Whether a job is to make a spare log.
+    pub spare_wanted: bool,
+    /// Cloned by those who read logs over a while: what retires meanwhile does not is recycled.
+    pub logs_held: Arc<()>,
+    /// Plans refused in a row, by keyspace; at two the planner falls back.
+    pub refused: VecMap<KeyspaceId, u32>,
+    /// Keyspaces whose shape changed since their planner last said that nothing is to do.
+    pub unplanned: VecSet<KeyspaceId>,
+    /// Whether a planner is being asked; one is at a time.
+    pub planning: bool,
+    /// The keyspace whose planner was asked last.
+    pub asked: Option<KeyspaceId>,
+    /// Compactions begun so far.
+    pub begun: u64,
+    /// What opening found in need of repair and left as it is, for want of room or of leave to write.
+    pub repairable: Vec<Corruption>,
+    /// Whether room was given back since the storage was last vacuumed.
+    pub vacuum_due: bool,
+    /// Why background work stopped; cleared when it is tried again.
+    pub failed: Option<Error>,
+    /// A commit to the manifest failed: nobody knows whether it is there.
+    pub in_doubt: Option<Error>,
+    pub closed: bool,
+}
+
+impl State {
+    /// Whether jobs may begin.
+    pub fn jobs_may_begin(&self) -> bool {
+        !self.closed && self.failed.is_none() && self.in_doubt.is_none()
+    }
+
+    /// What the manifest records of a compaction when this group of it is installed.
+    pub fn remaining_after(&self, number: u64, group: &Group) -> Option<Change> {
+        let compaction = self.compactions.iter().find(|c| c.number == number && c.several)?;
+        let left = compaction.open.iter().filter(|open| *open != group).cloned().collect();
+        let plan = compaction.plan_of(left);
+        Some(Change::Remaining { keyspace: compaction.keyspace, number, plan })
+    }
+
+    /// Takes up the compactions that a restart interrupted. Returns the changes that remove from the
+    /// manifest those that no longer fit the shape, since a group of theirs was abandoned.
+    pub fn resume_compactions(&mut self, keyspaces: &Keyspaces) -> Vec<Change> {
+        let mut forgotten = Vec::new();
+        for (number, (keyspace, plan)) in self.version_set.remaining.clone() {
+            let running = self.running(keyspace);
+            let shape = self.version_set.keyspaces.get(&keyspace).map(|record| &record.shape);
+            let plan = Compaction::clone(&plan);
+            if shape.is_some_and(|shape| validate(shape, &running, &plan).is_ok()) {
+                self.compactions.push(RunningCompaction {
+                    number,
+                    keyspace,
+                    planner: keyspaces.get(&keyspace).map(|k| k.policy.load_full()),
+                    order: plan.order,
+                    reason: plan.reason.clone(),
+                    several: true,
+                    waiting: plan.groups.clone(),
+                    open: plan.groups,
+                });
+            } else {
+                let plan = Compaction { groups: Vec::new(), ..plan };
+                forgotten.push(Change::Remaining { keyspace, number, plan });
+            }
+        }
+        forgotten
+    }
+
+    /// A group is installed or abandoned: planners no longer see it. Returns whether it was the
+    /// last of its compaction.
+    pub fn end_group(&mut self, number: u64, group: &Group) -> bool {
+        let Some(at) = self.compactions.iter().position(|c| c.number == number) else {
+            return false;
+        };
+        let Some(compaction) = self.compactions.get_mut(at) else { return false };
+        compaction.open.retain(|open| open != group);
+        // Where tables were held, a plan may be possible now.
+        self.unplanned.insert(compaction.keyspace);
+        let (ended, keyspace) = (compaction.open.is_empty(), compaction.keyspace);
+        if ended {
+            self.compactions.remove(at);
+        }
+        for request in self.ranges.iter_mut().filter(|r| r.keyspace == keyspace) {
+            match request.stage {
+                Stage::Blocked => request.stage = Stage::Turn,
+                // What was cut is to be merged before a policy merges it otherwise.
+                Stage::Runs(n) if n == number && ended => {
+                    let cut = request.end.is_some();
+                    request.stage = if cut { Stage::Turn } else { Stage::Waits };
+                }
+                _ => {}
+            }
+        }
+        ended
+    }
+
+    /// The keyspace's planner was asked: next are the ranges that waited for that.
+    pub fn planner_asked(&mut self, keyspace: KeyspaceId) {
+        for request in self.ranges.iter_mut().filter(|r| r.keyspace == keyspace) {
+            if matches!(request.stage, Stage::Waits) {
+                request.stage = Stage::Turn;
+            }
+        }
+    }
+
+    /// Whether a range has its turn before the keyspace's planner.
+    pub fn holds_planner(&self, keyspace: KeyspaceId) -> bool {
+        let holds = |stage: &Stage| matches!(stage, Stage::Turn | Stage::Sought | Stage::Blocked);
+        self.ranges.iter().any(|r| r.keyspace == keyspace && holds(&r.stage))
+    }
+
+    /// A number that nothing has yet.
+    pub fn fresh_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    /// Compactions of one keyspace, as its planner must see them.
+    pub fn running(&self, keyspace: KeyspaceId) -> Running {
+        Running {
+            compactions: self
+                .compactions
+                .iter()
+                .filter(|c| c.keyspace == keyspace)
+                .map(|c| c.plan_of(c.open.clone()))
+                .collect(),
+        }
+    }
+}

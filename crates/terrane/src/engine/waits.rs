@@ -1,0 +1,270 @@
+//! Waits of writes: how often for what, and how long where the executor has a clock.
+//!
+//! The engine reads no clock itself: a executor that has one gives it with [`Engine::set_clock`].
+
+use crate::engine::Engine;
+use crate::error::Stall;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::lock;
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::OnceLock;
+
+/// Microseconds since a moment of its choice.
+type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
+
+/// Microseconds from which on an append counts as a wait.
+const APPEND_MICROS: u64 = 1000;
+
+/// What a write waits for.
+#[derive(Clone, Copy)]
+pub(crate) enum Wait {
+    Memtables,
+    Memory,
+    Level0,
+    Log,
+    Group,
+    Lock,
+    Sync,
+    Append,
+}
+
+impl From<Stall> for Wait {
+    fn from(reason: Stall) -> Self {
+        match reason {
+            Stall::Memtables => Wait::Memtables,
+            Stall::Memory => Wait::Memory,
+            Stall::Level0 => Wait::Level0,
+            Stall::Log => Wait::Log,
+        }
+    }
+}
+
+/// The waits of writes for one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct WaitStats {
+    /// How many there were.
+    pub count: u64,
+    /// How long they took in all, in microseconds; 0 where the executor has no clock.
+    pub micros: u64,
+    /// How long the longest took, in microseconds.
+    pub micros_max: u64,
+}
+
+/// The waits of writes, by their reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct WriteWaits {
+    /// As many sealed memtables as may wait for their flush did.
+    pub memtables: WaitStats,
+    /// Memtables took all of their memory.
+    pub memory: WaitStats,
+    /// Level 0 held as many runs as it may.
+    pub level0: WaitStats,
+    /// The log was full and the next one not ready: it was created.
+    pub log: WaitStats,
+    /// Another group of writes was committed first; the waits of that group are within.
+    pub group: WaitStats,
+    /// A flush that was asked for, a check, a checkpoint or the like held the writer's lock.
+    pub lock: WaitStats,
+    /// A synced write waited for the file system, and for a sync that was under way.
+    pub sync: WaitStats,
+    /// The system held up an append to the log for a millisecond or more, as it may while it syncs
+    /// the file or writes back what is dirty. Counted only where the executor has a clock.
+    pub append: WaitStats,
+}
+
+impl WriteWaits {
+    /// The names of the reasons, each with its waits.
+    #[must_use]
+    pub fn by_reason(&self) -> [(&'static str, WaitStats); 8] {
+        let WriteWaits { memtables, memory, level0, log, group, lock, sync, append } = *self;
+        [
+            ("memtables", memtables),
+            ("memory", memory),
+            ("level0", level0),
+            ("log", log),
+            ("group", group),
+            ("lock", lock),
+            ("sync", sync),
+            ("append", append),
+        ]
+    }
+}
+
+#[derive(Default)]
+struct Sums {
+    count: AtomicU64,
+    micros: AtomicU64,
+    micros_max: AtomicU64,
+}
+
+impl Sums {
+    fn add(&self, micros: u64) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+        self.micros_max.fetch_max(micros, Ordering::Relaxed);
+    }
+
+    fn stats(&self) -> WaitStats {
+        let load = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
+        WaitStats {
+            count: load(&self.count),
+            micros: load(&self.micros),
+            micros_max: load(&self.micros_max),
+        }
+    }
+}
+
+/// Counts and times the waits of writes.
+#[derive(Default)]
+pub(crate) struct Waits {
+    clock: OnceLock<Clock>,
+    memtables: Sums,
+    memory: Sums,
+    level0: Sums,
+    log: Sums,
+    group: Sums,
+    lock: Sums,
+    sync: Sums,
+    append: Sums,
+}
+
+impl Waits {
+    fn sums(&self, wait: Wait) -> &Sums {
+        match wait {
+            Wait::Memtables => &self.memtables,
+            Wait::Memory => &self.memory,
+            Wait::Level0 => &self.level0,
+            Wait::Log => &self.log,
+            Wait::Group => &self.group,
+            Wait::Lock => &self.lock,
+            Wait::Sync => &self.sync,
+            Wait::Append => &self.append,
+        }
+    }
+
+    /// Runs `body`, which waits.
+    pub fn time<T>(&self, wait: Wait, body: impl FnOnce() -> T) -> T {
+        let clock = self.clock.get();
+        let began = clock.map(|now| now());
+        let out = body();
+        let micros = clock.zip(began).map_or(0, |(now, began)| now().saturating_sub(began));
+        if !matches!(wait, Wait::Append) || micros >= APPEND_MICROS {
+            self.sums(wait).add(micros);
+        }
+        out
+    }
+
+    /// Locks what a write needs, which is a wait if another has it.
+    pub fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
+        match mutex.try_lock() {
+            Ok(guard) => guard,
+            Err(_) => self.time(Wait::Lock, || lock(mutex)),
+        }
+    }
+
+    pub fn stats(&self) -> WriteWaits {
+        let of = |wait| self.sums(wait).stats();
+        WriteWaits {
+            memtables: of(Wait::Memtables),
+            memory: of(Wait::Memory),
+            level0: of(Wait::Level0),
+            log: of(Wait::Log),
+            group: of(Wait::Group),
+            lock: of(Wait::Lock),
+            sync: of(Wait::Sync),
+            append: of(Wait::Append),
+        }
+    }
+}
+
+impl Engine {
+    /// Gives the engine a clock by which it times what writes wait for: microseconds from any moment
+    /// on. The first one stays.
+    pub fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) {
+        let _ = self.counters.waits.clock.set(Box::new(clock));
+    }
+
+    /// Counts and times the waits of writes.
+    pub(crate) fn waits(&self) -> &Waits {
+        &self.counters.waits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::{Executor, SliceExecutor};
+    use crate::jobs::Progress;
+    use crate::schedule::JobFilter;
+    use crate::storage::Directory;
+    use crate::storage::vfs::MemoryVfs;
+    use crate::{Db, Durability, Options, Result};
+    use std::sync::Arc;
+
+    /// Does nothing before a writer waits.
+    struct Late;
+
+    impl Executor for Late {
+        fn wake(&self, _: &Arc<Engine>) {}
+        fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
+            let mut job = engine.next_job(JobFilter::Flush).unwrap();
+            while job.run_for(u64::MAX)? == Progress::More {}
+            Ok(())
+        }
+        fn wait_until_idle(&self, _: &Arc<Engine>, _: &dyn Fn(&Engine) -> bool) -> Result<()> {
+            Ok(())
+        }
+        fn stop(&self, _: &Arc<Engine>) {}
+    }
+
+    fn open(options: Options, executor: Arc<dyn Executor>) -> Db {
+        let vfs = Arc::new(MemoryVfs::default());
+        Db::open_storage(Arc::new(Directory::open(vfs).unwrap()), options, executor).unwrap()
+    }
+
+    /// A clock that goes on by so much whenever it is read.
+    fn set_clock(db: &Db, step: u64) {
+        let now = AtomicU64::new(0);
+        db.engine().set_clock(move || now.fetch_add(step, Ordering::Relaxed));
+    }
+
+    #[test]
+    fn waits_for_syncs_and_slow_appends_are_timed() {
+        let db = open(Options::small(), Arc::new(SliceExecutor::default()));
+        set_clock(&db, APPEND_MICROS);
+        for n in 0..3 {
+            let durability = if n == 0 { Durability::Buffered } else { Durability::Sync };
+            db.default_keyspace().put(&[n], &[n], durability).unwrap();
+        }
+        let of =
+            |count| WaitStats { count, micros: count * APPEND_MICROS, micros_max: APPEND_MICROS };
+        let expected = WriteWaits { sync: of(2), append: of(3), ..WriteWaits::default() };
+        assert_eq!(db.stats().unwrap().waits, expected);
+    }
+
+    #[test]
+    fn fast_appends_are_no_waits_and_without_a_clock_waits_count() {
+        let db = open(Options::small(), Arc::new(SliceExecutor::default()));
+        let rows = db.default_keyspace();
+        rows.put(b"untimed", b"", Durability::Sync).unwrap();
+        set_clock(&db, APPEND_MICROS - 1);
+        rows.put(b"timed", b"", Durability::Buffered).unwrap();
+        let sync = WaitStats { count: 1, micros: 0, micros_max: 0 };
+        assert_eq!(db.stats().unwrap().waits, WriteWaits { sync, ..WriteWaits::default() });
+    }
+
+    #[test]
+    fn each_stall_is_a_wait_of_its_reason() {
+        let bounds =
+            Options { memtable_bytes: 64 << 10, max_immutable_memtables: 1, ..Options::small() };
+        let db = open(bounds, Arc::new(Late));
+        set_clock(&db, 1);
+        let rows = db.default_keyspace();
+        (0..4).for_each(|n| {
+            rows.put(&[n], &[n; 80 << 10], Durability::Buffered).unwrap();
+        });
+        let stats = db.stats().unwrap();
+        assert_eq!(stats.stalls, 3);
+        assert_eq!(stats.waits.memtables, WaitStats { count: 3, micros: 3, micros_max: 1 });
+    }
+}

@@ -1,0 +1,90 @@
+//! What a write needs: the log that it is appended to, and the next sequence.
+
+use crate::entry::Seq;
+use crate::error::Result;
+use crate::storage::File;
+use crate::wal::{Appended, LogWriter};
+use std::sync::Arc;
+
+/// Everything under the writer lock.
+pub(crate) struct Writer {
+    /// The log; `None` before recovery has opened one and after the store was closed.
+    pub log: Option<LogWriter>,
+    /// The number of the file that the log lies in.
+    pub log_file: u64,
+    /// Whether the log's file has the usual size.
+    pub reusable: bool,
+    /// The sequence of the next batch.
+    pub next: Seq,
+    /// Full logs that may not be durable yet, oldest first, each with its last sequence.
+    pub unsynced: Vec<(Seq, Arc<dyn File>)>,
+    /// The greatest sequence that something in the log says is durable.
+    pub claimed: Seq,
+    /// Whether the last thing in the log is a claim that may not be durable.
+    pub claim_unsynced: bool,
+}
+
+impl Writer {
+    /// A writer that takes nothing yet.
+    pub fn idle() -> Self {
+        Writer {
+            log: None,
+            log_file: 0,
+            reusable: false,
+            next: 1,
+            unsynced: Vec::new(),
+            claimed: 0,
+            claim_unsynced: false,
+        }
+    }
+
+    /// A writer that appends to `log` from `next` on. Batches through `claimed` are durable, as logs
+    /// or tables say.
+    pub fn appending(
+        log: LogWriter,
+        log_file: u64,
+        reusable: bool,
+        next: Seq,
+        claimed: Seq,
+    ) -> Self {
+        Writer { log: Some(log), log_file, reusable, next, claimed, ..Writer::idle() }
+    }
+
+    /// The last sequence that was given out.
+    pub fn last(&self) -> Seq {
+        self.next - 1
+    }
+
+    /// Forgets the full logs whose records are durable, being at or before `synced`.
+    pub fn forget_synced(&mut self, synced: Seq) {
+        self.unsynced.retain(|(last, _)| *last > synced);
+    }
+
+    /// What was appended after `synced`.
+    pub fn appended(&mut self, synced: Seq) -> Appended {
+        self.forget_synced(synced);
+        let full = self.unsynced.iter().map(|(_, file)| file.clone());
+        let files = full.chain(self.log.as_ref().map(|log| log.file().clone())).collect();
+        Appended { files, through: self.last() }
+    }
+
+    /// Leaves a claim behind the last record that batches through `synced` are durable, unless the
+    /// log says so already.
+    pub fn claim(&mut self, synced: Seq) -> Result<()> {
+        if self.claimed < synced
+            && let Some(log) = &mut self.log
+        {
+            log.claim(self.next, synced)?;
+            self.claimed = synced;
+            self.claim_unsynced = true;
+        }
+        Ok(())
+    }
+
+    /// Makes a claim durable that all batches are, and takes no more.
+    pub fn end(&mut self, synced: Seq) -> Result<()> {
+        self.claim(synced)?;
+        let log = self.log.take().filter(|_| self.claim_unsynced);
+        log.map_or(Ok(()), |log| log.file().sync())
+    }
+}

@@ -1,0 +1,10 @@
+//! How far a job is.
+
+/// Whether a job has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There is more to do.
+    More,
+    /// It has taken effect; drop the job.
+    Done,
+}

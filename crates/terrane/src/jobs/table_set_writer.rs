@@ -1,0 +1,216 @@
+//! The tables that a job builds.
+
+use crate::engine::Engine;
+use crate::entry::Tag;
+use crate::error::Result;
+use crate::jobs::Reservation;
+use crate::keyspace::KeyspaceId;
+use crate::rules::Rule;
+use crate::storage::{File, FileId};
+use crate::table::{TableOptions, TableWriter};
+use crate::version::LiveTable;
+use std::sync::Arc;
+use terrane_policy::{Histogram, TableId, TableInfo};
+
+struct Building {
+    id: TableId,
+    file: Arc<dyn File>,
+    writer: TableWriter,
+}
+
+/// Tables under construction: one open at a time, the others finished, synced and open for reading.
+pub(crate) struct TableSetWriter {
+    /// Whose they are, and its name.
+    keyspace: KeyspaceId,
+    name: Option<String>,
+    /// User keys at which a new table starts, ascending.
+    cuts: Vec<Vec<u8>>,
+    next_cut: usize,
+    target_file_bytes: u64,
+    options: TableOptions,
+    building: Option<Building>,
+    /// The memory of the writer.
+    buffers: Reservation,
+    finished: Vec<Arc<LiveTable>>,
+}
+
+impl TableSetWriter {
+    /// Tables that start again at each key of `cuts` (ascending) and close at `target_file_bytes`, with
+    /// `filter_bits` for each key, or as many as the store's tables have.
+    pub fn new(
+        engine: &Engine,
+        keyspace: KeyspaceId,
+        cuts: Vec<Vec<u8>>,
+        target_file_bytes: u64,
+        filter_bits: Option<u32>,
+    ) -> Self {
+        let mut options = engine.options().table;
+        if let Some(bits) = filter_bits {
+            options.filter_bits_per_key = bits as f32;
+        }
+        TableSetWriter {
+            keyspace,
+            name: engine.keyspace_name(keyspace),
+            cuts,
+            next_cut: 0,
+            target_file_bytes,
+            options,
+            building: None,
+            buffers: engine.job_memory().reserve(),
+            finished: Vec::new(),
+        }
+    }
+
+    /// Reserves the memory that the open table takes by now.
+    pub fn count_memory(&mut self) {
+        self.buffers.set(self.building.as_ref().map_or(0, |building| building.writer.memory()));
+    }
+
+    /// Appends an entry to the open table, or to the next one where a cut falls: only between user
+    /// keys, so that all versions of a key lie in one table.
+    pub fn add(&mut self, engine: &Engine, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
+        let same_key = self.building.as_ref().is_some_and(|b| b.writer.last_key() == key);
+        if !same_key && self.cuts_before(key) {
+            self.cut(engine)?;
+        }
+        let building = match &mut self.building {
+            Some(building) => building,
+            None => {
+                let id = TableId(engine.fresh_id());
+                let file = engine.storage().create(FileId::table(id.0), 0)?;
+                let writer = TableWriter::new(file.clone(), id, &self.options);
+                let storage = engine.storage();
+                let writer = writer.of_store(storage.id().salt(), storage.commits());
+                let writer = writer.of_keyspace(self.keyspace.0, self.name.clone());
+                let writer = writer.caching(engine.cache().clone());
+                self.buffers.set(writer.memory());
+                self.building.insert(Building { id, file, writer })
+            }
+        };
+        building.writer.add(key, tag, value)
+    }
+
+    /// Whether a new table starts at `key`.
+    fn cuts_before(&mut self, key: &[u8]) -> bool {
+        let open_bytes = self.building.as_ref().map_or(0, |b| b.writer.bytes_written());
+        let mut cut = open_bytes >= self.target_file_bytes;
+        while self.cuts.get(self.next_cut).is_some_and(|c| c.as_slice() <= key) {
+            cut = true;
+            self.next_cut += 1;
+        }
+        cut
+    }
+
+    /// Finishes the open table: it is durable, and open for reading.
+    pub fn cut(&mut self, engine: &Engine) -> Result<()> {
+        let Some(Building { id, file, writer }) = self.building.take() else { return Ok(()) };
+        let done = writer.finish().and_then(|info| {
+            if Rule::DataBeforeEdit.holds() {
+                file.sync()?;
+            }
+            // Its own properties keep the histogram.
+            let info = TableInfo { histogram: Histogram::default(), ..info };
+            let table = engine.table(Arc::new(info));
+            table.open_in(file)?;
+            Ok(LiveTable::new(table, engine.obsolete_files().clone()))
+        });
+        self.count_memory();
+        match done {
+            Ok(table) => {
+                self.finished.push(table);
+                Ok(())
+            }
+            Err(e) => {
+                engine.mark_obsolete(FileId::table(id.0));
+                Err(e)
+            }
+        }
+    }
+
+    /// The finished tables, in key order.
+    pub fn finished(&self) -> &[Arc<LiveTable>] {
+        &self.finished
+    }
+
+    /// Throws everything away: no edit has named it. Where one may have, since its commit failed
+    /// half-way, the files stay: the next recovery knows.
+    pub fn discard(&mut self, engine: &Engine) {
+        if engine.in_doubt() {
+            self.building = None;
+            self.finished.clear();
+            return;
+        }
+        if let Some(building) = self.building.take() {
+            engine.mark_obsolete(FileId::table(building.id.0));
+        }
+        self.count_memory();
+        self.finished.drain(..).for_each(|table| table.mark_dropped());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Kind;
+    use crate::executor::SliceExecutor;
+    use crate::storage::Directory;
+    use crate::storage::vfs::MemoryVfs;
+    use crate::{Db, Options};
+    use terrane_table::read::ReadTracer;
+
+    /// Three versions of each of 100 keys.
+    fn write(outputs: &mut TableSetWriter, engine: &Engine) {
+        for n in 0..100u8 {
+            for seq in (1..=3).rev() {
+                outputs.add(engine, &[n], Tag::new(seq, Kind::Put), &[n; 20]).unwrap();
+            }
+        }
+        outputs.cut(engine).unwrap();
+    }
+
+    fn store() -> Db {
+        let storage = Directory::open(Arc::new(MemoryVfs::new())).unwrap();
+        let executor = Arc::new(SliceExecutor::default());
+        Db::open_storage(Arc::new(storage), Options::default(), executor).unwrap()
+    }
+
+    #[test]
+    fn tables_are_cut_at_keys_and_sizes_and_hold_all_versions_of_a_key() {
+        let db = store();
+        let cuts = vec![vec![10], vec![10, 0], vec![90, 5]];
+        let mut by_key = TableSetWriter::new(db.engine(), KeyspaceId(0), cuts, u64::MAX, None);
+        write(&mut by_key, db.engine());
+        let bounds = |outputs: &TableSetWriter| {
+            let infos = outputs.finished().iter().map(|t| t.table().info().clone());
+            infos.map(|i| (i.smallest[0], i.largest[0], i.entries)).collect::<Vec<_>>()
+        };
+        assert_eq!(bounds(&by_key), [(0, 9, 30), (10, 10, 3), (11, 90, 240), (91, 99, 27)]);
+        let mut by_size = TableSetWriter::new(db.engine(), KeyspaceId(0), Vec::new(), 500, None);
+        write(&mut by_size, db.engine());
+        let sizes = bounds(&by_size);
+        assert!(sizes.len() > 10 && sizes.iter().all(|(.., n)| n % 3 == 0), "{sizes:?}");
+    }
+
+    #[test]
+    fn filters_have_the_bits_that_the_plan_says() {
+        let db = store();
+        let with = |bits| {
+            let mut outputs =
+                TableSetWriter::new(db.engine(), KeyspaceId(0), Vec::new(), u64::MAX, bits);
+            write(&mut outputs, db.engine());
+            let table = outputs.finished()[0].table().clone();
+            (1000..2000u64)
+                .filter(|n| {
+                    let (key, mut passes) = (n.to_le_bytes(), false);
+                    let hash = crate::table::key_hash(&key);
+                    let (value, tracer) = (&mut Vec::new(), &mut ReadTracer::default());
+                    table.find(&key, hash, 1, value, tracer, || passes = true).unwrap();
+                    passes
+                })
+                .count()
+        };
+        assert_eq!(with(Some(0)), 1000, "no filter, all may be there");
+        assert!(with(Some(2)) > with(Some(24)) + 100);
+        assert_eq!(with(None), with(Some(10)));
+    }
+}

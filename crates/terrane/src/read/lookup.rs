@@ -1,0 +1,263 @@
+//! Reading: gets, scans, their traces, and the snapshots that merges must respect.
+
+use crate::engine::{Engine, KeyspaceInner};
+use crate::entry::{Kind, MAX_SEQ, Seq, Tag};
+use crate::error::{Closed, Error, Result};
+use crate::keyspace::KeyspaceId;
+use crate::read::Cursor;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::table::{ReadPattern, key_hash};
+use crate::version::SuperVersion;
+use std::sync::Arc;
+use terrane_table::read::{MvccCursor, Range, ReadCounters, ReadTracer, Source, Trace, known_kind};
+
+#[cfg(test)]
+mod tests;
+
+impl Engine {
+    fn keyspace(&self, id: KeyspaceId) -> Result<Arc<KeyspaceInner>> {
+        let found = self.keyspaces.load().get(&id).cloned();
+        found.map_or_else(|| self.open_state().and(Err(Error::Closed(Closed::Keyspace))), Ok)
+    }
+
+    /// A view of the keyspace and the sequence to read it at: that of a snapshot, or the last
+    /// visible one.
+    ///
+    /// The view comes first: it pins everything that is visible by then, so no merge can take a
+    /// version away between the two.
+    fn super_version(&self, keyspace: &KeyspaceInner, at: Option<Seq>) -> (Arc<SuperVersion>, Seq) {
+        let super_version = keyspace.super_version.load_full();
+        (super_version, at.unwrap_or_else(|| self.visible.load(Ordering::Acquire)))
+    }
+
+    /// The value of a key, now or at a snapshot's sequence.
+    ///
+    /// # Errors
+    /// Damage, a failing file system, or a keyspace that was dropped.
+    pub fn get(
+        &self,
+        keyspace: KeyspaceId,
+        key: &[u8],
+        at: Option<Seq>,
+    ) -> Result<Option<Vec<u8>>> {
+        self.lookup(keyspace, 1, at)?.get(key)
+    }
+
+    /// As [`Engine::get`], with every step that led to the answer.
+    ///
+    /// # Errors
+    /// As for [`Engine::get`].
+    pub fn trace_get(
+        &self,
+        keyspace: KeyspaceId,
+        key: &[u8],
+        at: Option<Seq>,
+    ) -> Result<(Option<Vec<u8>>, Trace)> {
+        let (super_version, seq) = self.super_version(&*self.keyspace(keyspace)?, at);
+        let mut tracer = ReadTracer::tracing();
+        let mut value = Vec::new();
+        let found = search(&super_version, key, seq, false, &mut value, &mut tracer)?;
+        let mut trace = Trace::at(seq);
+        trace.append(tracer);
+        Ok((found.then_some(value), trace))
+    }
+
+    /// The values of several keys at one moment, in the order of the keys.
+    ///
+    /// # Errors
+    /// As for [`Engine::get`].
+    pub fn get_many(
+        &self,
+        keyspace: KeyspaceId,
+        keys: &[impl AsRef<[u8]>],
+        at: Option<Seq>,
+    ) -> Result<Vec<Option<Vec<u8>>>> {
+        let mut lookup = self.lookup(keyspace, keys.len(), at)?;
+        keys.iter().map(|key| lookup.get(key)).collect()
+    }
+
+    /// The keyspace as it is now or was at a snapshot's sequence, to look up so many keys.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn lookup(&self, keyspace: KeyspaceId, keys: usize, at: Option<Seq>) -> Result<Lookup<'_>> {
+        let keyspace = self.keyspace(keyspace)?;
+        if keyspace.access_stats.looked_up(keys) {
+            self.work_came();
+        }
+        let watched = keyspace.access_stats.watched();
+        let (super_version, seq) = self.super_version(&keyspace, at);
+        Ok(Lookup {
+            super_version,
+            seq,
+            watched,
+            tracer: ReadTracer::default(),
+            sums: &self.counters.gets,
+        })
+    }
+
+    /// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped.
+    pub fn cursor(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Cursor> {
+        let keyspace = self.keyspace(keyspace)?;
+        keyspace.access_stats.scanned();
+        let (super_version, seq) = self.super_version(&keyspace, at);
+        let counting = || ReadTracer::adding_to(self.counters.scans.clone());
+        Ok(Cursor::new(mvcc_cursor(&super_version, range, seq, counting), super_version))
+    }
+
+    /// What a scan does to show its first row, or its last where `reverse`: where each memtable and
+    /// run comes to stand, and the blocks that are read for it.
+    ///
+    /// # Errors
+    /// Damage, a failing file system, or a keyspace that was dropped.
+    pub fn trace_seek(
+        &self,
+        keyspace: KeyspaceId,
+        range: Range,
+        reverse: bool,
+        at: Option<Seq>,
+    ) -> Result<Trace> {
+        let (super_version, seq) = self.super_version(&*self.keyspace(keyspace)?, at);
+        let mut mvcc_cursor = mvcc_cursor(&super_version, range, seq, ReadTracer::tracing);
+        if reverse {
+            mvcc_cursor.prev()?
+        } else {
+            mvcc_cursor.next()?
+        };
+        let mut parts = mvcc_cursor.into_tracers();
+        let row = parts.next();
+        let mut trace = Trace::at(seq);
+        parts.chain(row).for_each(|part| trace.append(part));
+        Ok(trace)
+    }
+
+    /// Registers a snapshot at the last visible sequence.
+    pub(crate) fn hold_snapshot(&self) -> Seq {
+        let mut snapshots = lock(&self.snapshots);
+        // Read under the lock: a merge that looks later finds either this snapshot or an older
+        // present, and keeps what both see.
+        let seq = self.visible.load(Ordering::Acquire);
+        snapshots.update(seq, |holders| *holders += 1);
+        seq
+    }
+
+    /// Lets a snapshot go.
+    pub(crate) fn release_snapshot(&self, seq: Seq) {
+        let mut snapshots = lock(&self.snapshots);
+        if let Some(holders) = snapshots.get_mut(&seq) {
+            *holders -= 1;
+            if *holders == 0 {
+                snapshots.remove(&seq);
+            }
+        }
+    }
+
+    /// Every sequence at which a reader may look, ascending: those of snapshots, and the present.
+    pub(crate) fn snapshot_list(&self) -> Vec<Seq> {
+        let snapshots = lock(&self.snapshots);
+        let visible = self.visible.load(Ordering::Acquire);
+        let mut list: Vec<Seq> = snapshots.keys().copied().collect();
+        if list.last() != Some(&visible) {
+            list.push(visible);
+        }
+        list
+    }
+}
+
+/// Looks up keys of one keyspace, all at one moment. It keeps what it may read from being removed:
+/// let it go soon.
+pub struct Lookup<'a> {
+    super_version: Arc<SuperVersion>,
+    seq: Seq,
+    watched: bool,
+    tracer: ReadTracer,
+    /// Where what was counted is added at the end.
+    sums: &'a ReadCounters,
+}
+
+impl Lookup<'_> {
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// Damage, or a failing file system.
+    pub fn get(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        let mut value = Vec::new();
+        Ok(self.get_into(key.as_ref(), &mut value)?.then_some(value))
+    }
+
+    /// Appends the value of a key to `out`, whose memory can so serve many values; returns whether
+    /// there is one.
+    ///
+    /// # Errors
+    /// Damage, or a failing file system; `out` is as it was then.
+    pub fn get_into(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        let before = out.len();
+        let found = search(&self.super_version, key, self.seq, self.watched, out, &mut self.tracer);
+        if !matches!(found, Ok(true)) {
+            // An entry that is no put may have bytes all the same.
+            out.truncate(before);
+        }
+        found
+    }
+}
+
+impl Drop for Lookup<'_> {
+    fn drop(&mut self) {
+        self.sums.add(self.tracer.counts());
+    }
+}
+
+/// Appends the value of a key in a view to `out`, that of the newest version at or below `seq`;
+/// returns whether there is one.
+fn search(
+    super_version: &SuperVersion,
+    key: &[u8],
+    seq: Seq,
+    watched: bool,
+    out: &mut Vec<u8>,
+    tracer: &mut ReadTracer,
+) -> Result<bool> {
+    let hash = key_hash(key);
+    for (place, memtable) in super_version.memtables().enumerate() {
+        tracer.memtable(place);
+        if memtable.may_contain(hash)
+            && let Some((tag, value)) = memtable.get(key, seq)
+        {
+            tracer.found(tag, value.len());
+            out.extend_from_slice(value);
+            return is_put(tag);
+        }
+        tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
+    }
+    tracer.tables();
+    match super_version.tree.get(key, hash, seq, watched, out, tracer)? {
+        Some(tag) => is_put(tag),
+        None => Ok(false),
+    }
+}
+
+fn is_put(tag: Tag) -> Result<bool> {
+    Ok(known_kind(tag)? == Kind::Put)
+}
+
+/// A walk over a view, with an read tracer for each part.
+fn mvcc_cursor(
+    super_version: &SuperVersion,
+    range: Range,
+    seq: Seq,
+    tracer: impl Fn() -> ReadTracer,
+) -> MvccCursor {
+    let memtables = super_version.memtables().enumerate().map(|(place, memtable)| {
+        let mut tracer = tracer();
+        tracer.memtable(place);
+        Source::Memtable(memtable.cursor(), tracer)
+    });
+    let runs = super_version.tree.cursors(ReadPattern::Scan, &tracer);
+    let sources = memtables.chain(runs.map(|run| Source::Run(Box::new(run)))).collect();
+    let whole = tracer();
+    MvccCursor::new(sources, range, seq, whole)
+}

@@ -1,0 +1,190 @@
+//! Traces and counts against what was done to a small store.
+
+use crate::db::{Db, Keyspace};
+use crate::executor::SliceExecutor;
+use crate::options::{Durability::Buffered, Options};
+use crate::storage::{Directory, vfs::MemoryVfs};
+use crate::table::TableOptions;
+use std::ops::Bound;
+use std::sync::Arc;
+use terrane_table::read::{Origin, Range, ReadCounts, Step, Trace};
+
+/// A store in memory whose filters have so many bits a key.
+fn store(filter_bits_per_key: f32, cache_bytes: u64) -> (Db, Keyspace) {
+    let storage = Directory::open(Arc::new(MemoryVfs::new())).unwrap();
+    let table = TableOptions { filter_bits_per_key, ..TableOptions::default() };
+    let options = Options { table, cache_bytes, ..Options::default() };
+    let db =
+        Db::open_storage(Arc::new(storage), options, Arc::new(SliceExecutor::default())).unwrap();
+    let keyspace = db.default_keyspace();
+    (db, keyspace)
+}
+
+fn put(keyspace: &Keyspace, keys: &[&str]) {
+    for key in keys {
+        keyspace.put(key.as_bytes(), b"value", Buffered).unwrap();
+    }
+}
+
+fn steps(keyspace: &Keyspace, key: &str) -> Vec<Step> {
+    keyspace.trace_get(key.as_bytes()).unwrap().1.steps
+}
+
+#[test]
+fn a_lookup_stands_at_one_moment_and_appends_what_it_finds() {
+    let (db, keyspace) = store(10.0, 1 << 20);
+    put(&keyspace, &["a", "b"]);
+    db.flush().unwrap();
+    keyspace.delete(b"b", Buffered).unwrap();
+    let mut lookup = keyspace.lookup(3).unwrap();
+    keyspace.put(b"a", b"newer", Buffered).unwrap();
+    db.flush().unwrap();
+
+    let mut out = b"before ".to_vec();
+    let found = [b"a", b"b", b"c"].map(|key| lookup.get_into(key, &mut out).unwrap());
+    assert_eq!((found, &out[..]), ([true, false, false], &b"before value"[..]));
+    assert_eq!(lookup.get(b"a").unwrap().as_deref(), Some(&b"value"[..]));
+    assert_eq!(keyspace.get(b"a").unwrap().as_deref(), Some(&b"newer"[..]));
+    // Its counts are added when it ends; a memtable answered for "b".
+    assert_eq!(db.stats().unwrap().gets.operations, 1);
+    drop(lookup);
+    assert_eq!(db.stats().unwrap().gets.operations, 4);
+}
+
+#[test]
+fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
+    let (db, keyspace) = store(10.0, 1 << 20);
+    put(&keyspace, &["a", "m", "z"]);
+    db.flush().unwrap();
+    put(&keyspace, &["b", "y"]);
+    db.flush().unwrap();
+    put(&keyspace, &["n"]);
+    keyspace.delete(b"m", Buffered).unwrap();
+    let shape = keyspace.shape().unwrap();
+    let [upper, lower] = &shape.levels()[0].runs[..] else { panic!("{shape:?}") };
+    let run = |run: &terrane_policy::Run, spans: bool| Step::Run {
+        level: 0,
+        run: run.id,
+        table: spans.then(|| run.tables().first().unwrap().id),
+    };
+    let memtable = [Step::Memtable { place: 0 }, Step::Absent { false_positive: false }];
+
+    let cache = db.engine().cache();
+    cache.resize(0);
+    cache.resize(1 << 20);
+    let first = steps(&keyspace, "a");
+    let [.., Step::Block { offset: 0, bytes, origin: Origin::Vfs, read }, value] = &first[..]
+    else {
+        panic!("{first:?}")
+    };
+    assert_eq!((read, value), (bytes, &Step::Value { sequence: 1, bytes: 5 }));
+    let way = [run(upper, false), run(lower, true), Step::Filter { may_contain: true }];
+    assert_eq!(first[..5], [&memtable[..], &way].concat());
+    let again = steps(&keyspace, "a");
+    let cached = Step::Block { offset: 0, bytes: *bytes, origin: Origin::Cache, read: 0 };
+    assert_eq!(again[5], cached);
+
+    assert_eq!(steps(&keyspace, "n")[1], Step::Value { sequence: 6, bytes: 5 });
+    assert_eq!(steps(&keyspace, "m")[1..], [Step::Tombstone { sequence: 7 }]);
+    let nowhere = [run(upper, false), run(lower, false)];
+    assert_eq!(steps(&keyspace, "zz"), [&memtable[..], &nowhere].concat());
+    let denied = [run(upper, true), Step::Filter { may_contain: false }];
+    assert_eq!(steps(&keyspace, "c")[2..4], denied);
+}
+
+#[test]
+fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
+    let (db, keyspace) = store(10.0, 1 << 20);
+    put(&keyspace, &["a", "m", "z"]);
+    db.flush().unwrap();
+    let found = steps(&keyspace, "m").into_iter().find_map(|step| match step {
+        Step::Block { origin, .. } => Some(origin),
+        _ => None,
+    });
+    assert_eq!(found, Some(Origin::Cache));
+    for key in ["a", "m", "z"] {
+        keyspace.delete(key.as_bytes(), Buffered).unwrap();
+    }
+    assert!(db.engine().cache().bytes() > 0);
+    keyspace.compact_range(..).unwrap();
+    assert_eq!(keyspace.shape().unwrap().tables().count(), 0);
+    db.wait_until_idle().unwrap();
+    assert_eq!(db.engine().cache().bytes(), 0);
+}
+
+#[test]
+fn a_trace_at_a_snapshot_tells_of_versions_that_are_too_new() {
+    let (db, keyspace) = store(10.0, 1 << 20);
+    put(&keyspace, &["a", "k"]);
+    let snapshot = db.snapshot();
+    put(&keyspace, &["k", "new"]);
+    let (value, trace) = snapshot.trace_get(&keyspace, b"k").unwrap();
+    assert_eq!((value, trace.sequence), (Some(b"value".to_vec()), 2));
+    assert_eq!(trace.steps[1], Step::Value { sequence: 2, bytes: 5 });
+    let newer = |trace: &Trace| trace.steps.contains(&Step::Newer);
+    assert!(newer(&snapshot.trace_get(&keyspace, b"new").unwrap().1));
+    db.flush().unwrap();
+    let (value, trace) = snapshot.trace_get(&keyspace, b"new").unwrap();
+    assert!(value.is_none() && newer(&trace), "{trace:?}");
+    assert!(!newer(&snapshot.trace_get(&keyspace, b"b").unwrap().1));
+    let seek = snapshot.trace_seek(&keyspace, Range::prefix(b"n"), false).unwrap();
+    assert_eq!(seek.counts.rows, 0);
+}
+
+#[test]
+fn a_trace_of_a_seek_tells_where_each_place_stands_and_the_first_row() {
+    let (db, keyspace) = store(10.0, 1 << 20);
+    put(&keyspace, &["a", "d", "z"]);
+    db.flush().unwrap();
+    put(&keyspace, &["c"]);
+    let range = Range { from: Bound::Included(b"b".to_vec()), to: Bound::Excluded(b"e".to_vec()) };
+    let seek = |reverse| {
+        let trace = keyspace.trace_seek(range.clone(), reverse).unwrap();
+        let kept = trace
+            .steps
+            .into_iter()
+            .filter(|s| !matches!(s, Step::Run { .. } | Step::Block { .. } | Step::Table { .. }));
+        (kept.collect::<Vec<_>>(), trace.counts.blocks)
+    };
+    let expected = |stands: [&[u8]; 2], row: &[u8]| {
+        let [memtable, run] = stands.map(|key| Step::Stands { key: Some(key.to_vec()) });
+        (
+            vec![
+                Step::Memtable { place: 0 },
+                memtable,
+                run,
+                Step::Row { key: row.to_vec(), bytes: 5 },
+            ],
+            1,
+        )
+    };
+    assert_eq!(seek(false), expected([b"c", b"d"], b"c"));
+    assert_eq!(seek(true), expected([b"c", b"d"], b"d"));
+}
+
+#[test]
+fn figures_of_the_store_are_the_sums_of_what_traces_tell() {
+    // Few bits, so that some absent keys pass the filter; no cache, so that a trace changes nothing.
+    let (db, keyspace) = store(2.0, 0);
+    for part in 0..3 {
+        let keys: Vec<_> = (0..400).map(|n| format!("{:06}", n * 6 + part)).collect();
+        put(&keyspace, &keys.iter().map(String::as_str).collect::<Vec<_>>());
+        db.flush().unwrap();
+    }
+    put(&keyspace, &["000003"]);
+    let (mut gets, mut scans) = (ReadCounts::default(), ReadCounts::default());
+    for key in (0..2400).map(|n| format!("{n:06}").into_bytes()) {
+        let (value, trace) = keyspace.trace_get(&key).unwrap();
+        gets = gets.plus(&trace.counts);
+        assert_eq!(keyspace.get(&key).unwrap(), value);
+        let from = Range { from: Bound::Included(key), to: Bound::Unbounded };
+        scans = scans.plus(&keyspace.trace_seek(from.clone(), false).unwrap().counts);
+        keyspace.cursor(from).unwrap().next().unwrap();
+    }
+    assert_eq!(gets.operations, 2399, "one get is answered by the memtable");
+    assert!(gets.filter_false_positives > 0 && gets.filter_negatives > 0, "{gets:?}");
+    assert_eq!(gets.blocks, 1200 + gets.filter_false_positives);
+    assert_eq!(scans.operations, 2400);
+    let stats = db.stats().unwrap();
+    assert_eq!((stats.gets, stats.scans), (gets, scans));
+}

@@ -1,0 +1,14 @@
+//! Recovery: a store is created, or opened and its log replayed.
+//!
+//! * `open` - the steps of opening; `recover` - logs become memtables again.
+//! * `witness` - what logs say of a manifest that has lost its end.
+//! * `quarantine` - what a crash left of the records that it took.
+
+mod open;
+mod quarantine;
+mod recover;
+mod witness;
+
+pub(crate) use quarantine::MARK;
+pub(crate) use recover::LiveLog;
+pub(crate) use witness::{check_log_numbers, later_log};

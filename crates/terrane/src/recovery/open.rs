@@ -1,0 +1,137 @@
+//! Opening: a new store is created, one that is there is recovered ([`recover`](super::recover)).
+
+use crate::engine::{Counters, Engine, KeyspaceInner, Keyspaces, SpareLog, State, Writer};
+use crate::error::{Error, Result};
+use crate::jobs::JobMemory;
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
+use crate::options::{Options, policy_json};
+use crate::recovery::check_log_numbers;
+use crate::storage::{File, FileId, Storage};
+use crate::sync::ArcSwap;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, AtomicU64};
+use crate::sync::lock;
+use crate::table::{BlockCache, Table, TableFiles};
+use crate::version::{Change, LiveTable, ObsoleteFiles, Tree, VersionSet};
+use crate::wal::LogSync;
+use std::sync::Arc;
+use terrane_policy::{TableId, TableInfo};
+
+/// The keyspace that is always there.
+const DEFAULT_ID: KeyspaceId = KeyspaceId(0);
+
+impl Engine {
+    /// Opens the store in `storage`, or creates it.
+    ///
+    /// # Errors
+    /// [`Error::NoStore`] if there is none and `create` is off; [`Error::InvalidArgument`] if there is
+    /// one and `error_if_exists` is on, or for an option out of bounds; [`Error::Corrupt`] for damage;
+    /// [`Error::NewerFormat`]; a failing file system.
+    pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
+        options.validate()?;
+        let recovered = storage.recover()?;
+        let fresh = recovered.is_none();
+        if fresh && !options.create {
+            let why = "it is empty".to_owned();
+            return Err(Error::no_store(storage.name(), why));
+        }
+        if !fresh && options.error_if_exists {
+            return Err(Error::invalid(
+                "place of a new store",
+                "no store there yet",
+                format_args!("one in {}", storage.name()),
+            ));
+        }
+        let recovered = recovered.unwrap_or_default();
+        if let Some(damage) = storage.check_files()?.into_iter().next() {
+            return Err(damage.into());
+        }
+        let version_set = VersionSet::replay(&recovered.edits)?;
+        check_log_numbers(&*storage, &version_set)?;
+        storage.resume()?;
+        let engine = Engine::assemble(storage, options, version_set)?;
+        if fresh {
+            engine.create()?;
+        } else {
+            engine.recover(&recovered)?;
+        }
+        Ok(Arc::new(engine))
+    }
+
+    /// An engine over `version_set`, with no log yet.
+    fn assemble(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        version_set: VersionSet,
+    ) -> Result<Engine> {
+        let cache = Arc::new(BlockCache::new(options.cache_share(0)));
+        let files: Arc<dyn TableFiles> = Arc::new(Files(storage.clone()));
+        let work = Arc::new(AtomicBool::new(true));
+        let obsolete_files = Arc::new(ObsoleteFiles::new(work.clone()));
+        let mut keyspaces = Keyspaces::default();
+        for (&id, record) in version_set.keyspaces.iter() {
+            let live = |info: &Arc<TableInfo>| {
+                let table = Table::new(info.clone(), files.clone(), cache.clone());
+                LiveTable::new(table, obsolete_files.clone())
+            };
+            let tables: Vec<_> = record.shape.tables().map(|(.., info)| live(info)).collect();
+            let tree = Tree::default().next(record.shape.clone(), &tables);
+            keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
+        }
+        let state = State {
+            next_id: version_set.next_id,
+            unplanned: keyspaces.keys().copied().collect(),
+            version_set,
+            ..State::default()
+        };
+        Ok(Engine {
+            edit_lock: Mutex::default(),
+            writer: Mutex::new(Writer::idle()),
+            log_sync: LogSync::new(),
+            state: Mutex::new(state),
+            keyspaces: ArcSwap::from_pointee(keyspaces),
+            visible: AtomicU64::default(),
+            snapshots: Mutex::default(),
+            counters: Counters::default(),
+            memtable_bytes: AtomicU64::new(0),
+            sealed_bytes: AtomicU64::new(0),
+            work,
+            obsolete_files,
+            job_memory: JobMemory::new(&options, cache.clone()),
+            files,
+            cache,
+            storage,
+            options,
+        })
+    }
+
+    /// Writes the first edit of a new store.
+    fn create(&self) -> Result<()> {
+        let policy = policy_json(&self.options.policy);
+        let mut state = lock(&self.state);
+        state.next_id = 1;
+        let number = state.fresh_id();
+        let file = self.storage.create(FileId::log(number), self.options.wal_file_bytes)?;
+        let name = DEFAULT_KEYSPACE.to_owned();
+        let changes = vec![
+            Change::CreateKeyspace { id: DEFAULT_ID, name, policy },
+            Change::RetireLogs { below: 0, next: 1 },
+            self.opened(number, number),
+        ];
+        drop(state);
+        let state = self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
+        self.adopt_keyspaces(&state)?;
+        drop(state);
+        let capacity = self.options.wal_file_bytes;
+        self.begin_log(SpareLog { number, file_number: number, file, capacity }, 1, 0)
+    }
+}
+
+/// The tables of a storage.
+struct Files(Arc<dyn Storage>);
+
+impl TableFiles for Files {
+    fn open(&self, table: TableId) -> Result<Arc<dyn File>> {
+        self.0.open(FileId::table(table.0))
+    }
+}

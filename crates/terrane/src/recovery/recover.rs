@@ -1,0 +1,281 @@
+//! Recovery: what was promised is there again, and writes go on where they ended.
+//!
+//! 1. Read the manifest into the version set. Every table that it names must be there with its length; it
+//!    is opened, and so verified, when it is first used.
+//! 2. Replay the live logs into memtables, leaving out what tables hold already. The last of each
+//!    keyspace takes writes again, older ones wait for their flush.
+//! 3. Write what no sync vouches for once more, in place, and sync it: nothing that is built on it
+//!    may outlive it.
+//! 4. Append behind the last record. Nothing was written but bytes that were there before, so a crash
+//!    in the midst of recovery is repaired by recovering again, and a full disk is no hindrance.
+//! 5. If the crash took something from that log, it is *sealed* like the full ones before it: writes
+//!    go on in a spare one, or a new one. What is left of the records that are lost is copied first
+//!    ([`quarantine`](super::set_aside)), since the file will is recycled.
+//! 6. Where there is no room for that, the store opens all the same, to be read: the memtables are
+//!    shown, the logs stay as they are, and no write is taken until it is opened again with room. A
+//!    read-only store stops before step 3.
+
+use crate::batch;
+use crate::engine::{Engine, SealedLog, SpareLog, Writer};
+use crate::entry::{Seq, Tag};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
+use crate::storage::{File, FileId, Recovered};
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::vec_map::{VecMap, VecSet};
+use crate::version::SuperVersion;
+use crate::version::{LogRecord, VersionSet};
+use crate::wal::{LogWriter, Replay, ReplayedLog, write_again};
+use std::sync::Arc;
+use terrane_policy::PolicyOptions;
+
+/// What the logs held: of each keyspace memtables, the oldest first. The last is being filled.
+type Memtables = VecMap<KeyspaceId, Vec<Arc<Memtable>>>;
+
+/// A live log that was replayed.
+#[derive(Clone)]
+pub(crate) struct LiveLog {
+    pub record: LogRecord,
+    pub file: Arc<dyn File>,
+    /// The file's length, in bytes.
+    pub len: u64,
+    pub found: ReplayedLog,
+}
+
+impl LiveLog {
+    /// Whether records may follow those that were found.
+    fn is_open(&self) -> bool {
+        self.record.through.is_none() && self.found.discarded_bytes == 0
+    }
+
+    /// Whether it was begun.
+    fn is_used(&self) -> bool {
+        self.found.end > 0 || !self.is_open()
+    }
+
+    /// The same as a log that is not appended to.
+    fn sealed(self, reusable: bool) -> SealedLog {
+        SealedLog {
+            id: self.record.id(),
+            file_number: self.record.file,
+            file: self.file,
+            last: self.found.last,
+            bytes: self.found.end,
+            reusable,
+        }
+    }
+}
+
+impl Engine {
+    /// Takes up the store that the storage has.
+    pub(crate) fn recover(&self, recovered: &Recovered) -> Result<()> {
+        let mut state = lock(&self.state);
+        let forgotten = state.resume_compactions(&self.keyspaces.load());
+        state.repairable.clone_from(&recovered.repaired);
+        let version_set = state.version_set.clone();
+        drop(state);
+        for (&keyspace, record) in &version_set.keyspaces {
+            let (policy, problems) = PolicyOptions::stored(&record.policy);
+            if !problems.is_empty() {
+                self.emit(|| Event::PolicyAdjusted { keyspace, policy, problems });
+            }
+        }
+        let mut memtables = Memtables::default();
+        let mut replay = Replay::new(version_set.log_start, version_set.flushed_max());
+        let mut logs = Vec::new();
+        for &record in &version_set.logs {
+            let file = self.storage.open(FileId::log(record.file))?;
+            let found = replay.log(record.id(), &file, record.through, &mut |seq, batch| {
+                self.replay_batch(&version_set, &mut memtables, seq, batch)
+            })?;
+            logs.push(LiveLog { record, len: file.len()?, file, found });
+        }
+        let done = replay.end()?;
+        self.visible.store(done.next - 1, Ordering::Release);
+        self.show_replayed(&memtables);
+        let discarded_bytes = done.discarded_bytes + recovered.discarded_bytes;
+        self.counters.discarded_bytes.store(discarded_bytes, Ordering::Relaxed);
+        self.emit(|| Event::Recovered {
+            records: done.records,
+            batches: done.batches,
+            entries: done.entries,
+            discarded_bytes,
+            repaired: recovered.repaired.clone(),
+        });
+        if self.storage.read_only() {
+            self.only_show(logs, done.next);
+            self.log_sync.advance(done.next - 1);
+            return Ok(());
+        }
+        // A manifest with damage or a torn end is begun again by the next commit.
+        let irregular = recovered.discarded_bytes > 0 || !recovered.repaired.is_empty();
+        let tidied = if irregular || !forgotten.is_empty() {
+            let edits = self.lock_edits();
+            edits.and_then(|m| {
+                self.commit_edit(&m, forgotten, &[], &[]).map(|mut state| state.repairable.clear())
+            })
+        } else {
+            Ok(())
+        };
+        match tidied.and_then(|()| self.go_on(logs.clone(), done.next, done.claim)) {
+            Err(full @ Error::NoSpace(_)) => {
+                self.log_sync.poison(&full);
+                self.only_show(logs, done.next);
+                self.remove_strays()
+            }
+            went_on => went_on,
+        }
+    }
+
+    /// Leaves the logs as they are: nothing is appended to them, but a check or a checkpoint reads
+    /// them.
+    fn only_show(&self, logs: Vec<LiveLog>, next: Seq) {
+        let mut state = lock(&self.state);
+        state.sealed_logs = logs.into_iter().map(|log| log.sealed(false)).collect();
+        state.spare_logs.clear();
+        drop(state);
+        lock(&self.writer).next = next;
+    }
+
+    /// Brings one batch's entries back, those that no table holds.
+    fn replay_batch(
+        &self,
+        version_set: &VersionSet,
+        memtables: &mut Memtables,
+        seq: Seq,
+        batch: &[u8],
+    ) -> Result<()> {
+        let mut touched = Vec::new();
+        for entry in batch::decode(batch) {
+            let (kind, id, key, value) = entry.map_err(|damage| damage.within("log", 0))?;
+            // A keyspace that was dropped has no record, and its entries go with it.
+            let Some(record) = version_set.keyspaces.get(&id) else { continue };
+            if seq <= record.flushed {
+                continue;
+            }
+            let tag = Tag::new(seq, kind);
+            if !touched.contains(&id) {
+                touched.push(id);
+            }
+            memtables.update(id, |list| match list.last() {
+                Some(memtable) => memtable.insert(key, tag, value),
+                None => {
+                    let memtable = self.options.memtable();
+                    let inserted = memtable.insert(key, tag, value);
+                    list.push(Arc::new(memtable));
+                    inserted
+                }
+            })?;
+        }
+        // Between two batches: none is spread over two memtables.
+        for id in touched {
+            let full = |m: &Arc<Memtable>| m.bytes() as u64 >= self.options.memtable_bytes;
+            if let Some(list) = memtables.get_mut(&id).filter(|list| list.last().is_some_and(full))
+            {
+                list.push(Arc::new(self.options.memtable()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives readers what the logs held.
+    fn show_replayed(&self, memtables: &Memtables) {
+        for (id, keyspace) in self.keyspaces.load().iter() {
+            let list = memtables.get(id).map_or(&[][..], Vec::as_slice);
+            for (n, memtable) in list.iter().enumerate() {
+                let super_version = keyspace.super_version.load_full();
+                let (sealed, tree) = (super_version.sealed.clone(), super_version.tree.clone());
+                let active = memtable.clone();
+                keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
+                self.memtable_bytes.fetch_add(memtable.bytes() as u64, Ordering::Relaxed);
+                if n + 1 < list.len()
+                    && let Some(through) = memtable.last_seq()
+                {
+                    self.seal(&mut lock(&self.state), *id, through);
+                }
+            }
+        }
+    }
+
+    /// Makes what was replayed durable, and the last log, or another, ready for the next record.
+    fn go_on(&self, mut logs: Vec<LiveLog>, next: Seq, claim: Seq) -> Result<()> {
+        for log in logs.iter().filter(|log| log.found.last >= claim) {
+            write_again(log.record.id(), &*log.file, log.found, claim)?;
+        }
+
+        // Logs of an unusual size, or those of the store that this is a copy of, do not is recycled.
+        let (salt, usual_bytes) = (self.storage.id().salt(), self.options.wal_file_bytes);
+        let is_usual = |log: &LiveLog| log.record.salt == salt && log.len == usual_bytes;
+        let used = logs.iter().rposition(|log| log.is_used() || !is_usual(log));
+        let spares = logs.split_off(used.map_or(0, |last| last + 1));
+        let resumed = logs.pop_if(|log| log.record.salt == salt && log.is_open());
+        self.quarantine(&logs)?;
+        let sealed = logs.into_iter().map(|log| {
+            let reusable = is_usual(&log);
+            log.sealed(reusable)
+        });
+        let spares = spares.into_iter().map(|log| SpareLog {
+            number: log.record.number,
+            file_number: log.record.file,
+            file: log.file,
+            capacity: log.len,
+        });
+        let mut state = lock(&self.state);
+        state.sealed_logs.extend(sealed);
+        state.spare_logs.extend(spares);
+        drop(state);
+
+        match resumed {
+            Some(LiveLog { record, file, len, found }) => {
+                let writing = LogWriter::resume(file, record.id(), len, found.end);
+                let reusable = len == usual_bytes;
+                self.start_log(Writer::appending(writing, record.file, reusable, next, claim));
+            }
+            None => {
+                self.add_spare_log(0)?;
+                let log = lock(&self.state).spare_logs.remove(0);
+                self.begin_log(log, next, claim)?;
+            }
+        }
+        // Not before: a flush that takes effect retires logs, and what was discarded of them is kept.
+        self.log_sync.advance(next - 1);
+        // The options may leave less room than they did.
+        self.seal_full(&lock(&self.writer), &self.keyspaces.load(), &[])
+    }
+
+    /// Makes `log`, an empty one, the one that takes the next record.
+    pub(crate) fn begin_log(&self, log: SpareLog, next: Seq, claim: Seq) -> Result<()> {
+        let id = self.log_id(log.number);
+        let reusable = log.capacity == self.options.wal_file_bytes;
+        let writing = LogWriter::begin(log.file, id, log.capacity)?;
+        self.start_log(Writer::appending(writing, log.file_number, reusable, next, claim));
+        Ok(())
+    }
+
+    fn start_log(&self, appending: Writer) {
+        self.visible.store(appending.last(), Ordering::Release);
+        *lock(&self.writer) = appending;
+    }
+
+    /// Removes the files of a beginning that had no room: those that no edit names, but for the orphans
+    /// that the storage keeps. What was left over before, it has removed.
+    fn remove_strays(&self) -> Result<()> {
+        let version_set = lock(&self.state).version_set.clone();
+        let mut named: VecSet<FileId> = VecSet::default();
+        named.extend(version_set.tables().iter().map(|info| FileId::table(info.id.0)));
+        named.extend(version_set.logs.iter().map(|log| FileId::log(log.file)));
+        named.extend(version_set.quarantine.iter().map(|kept| FileId::log(kept.file)));
+        let orphans = self.storage.orphans()?;
+        named.extend(orphans.iter().filter_map(|orphan| FileId::parse(&orphan.file)));
+        for file in self.storage.files()? {
+            if !named.contains(&file) {
+                self.storage.remove(file)?;
+            }
+        }
+        while self.obsolete_files.take().is_some() {}
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! Scheduling: which job is next, and what a job is to an executor.
+//!
+//! * `next_job` - the order of jobs.
+//! * `planning` - what planners are told, and what becomes of their proposals; `ranges` - compactions
+//!   of a range on demand, slice by slice.
+//! * `job` - a piece of work, run in slices; at its end its outcome is installed.
+
+mod job;
+mod next_job;
+mod planning;
+mod ranges;
+
+pub use job::Job;
+pub use next_job::JobFilter;
+
+pub(crate) use job::Work;

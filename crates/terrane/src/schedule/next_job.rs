@@ -1,0 +1,226 @@
+//! Scheduling: which job is next.
+//!
+//! 1. Files that nothing holds first: they give room back, which a flush may need.
+//! 2. Then flushes, oldest first: writers wait for them.
+//! 3. Then a spare log, if the last one fills; then groups of compactions that have begun, in the
+//!    order that each asks for; then a slice of a range that is to be compact (`ranges`) and each
+//!    keyspace's planner (`planning`), in turns.
+//! 4. Then housekeeping of the storage.
+
+use crate::engine::{Engine, FlushStatus, State};
+use crate::entry::Seq;
+use crate::error::Error;
+use crate::event::Event;
+use crate::jobs::{DropRule, Flush, Merge, TableSetWriter};
+use crate::keyspace::KeyspaceId;
+use crate::schedule::{Job, Work};
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::version::Tree;
+use std::sync::Arc;
+use terrane_policy::{Action, Group, Running, TombstoneRule};
+
+/// Which jobs a executor has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobFilter {
+    /// Any; flushes come first.
+    Any,
+    /// A flush only.
+    Flush,
+    /// The removal of a file only.
+    Removal,
+    /// Anything but these.
+    Other,
+}
+
+impl Engine {
+    /// The next job of the kind that is wanted, if any is ready. Whoever takes it must run it to
+    /// its end or drop it, which abandons it.
+    pub fn next_job(self: &Arc<Self>, filter: JobFilter) -> Option<Job> {
+        if filter == JobFilter::Any {
+            self.search_begins();
+        }
+        self.writable().ok()?;
+        let mut state = lock(&self.state);
+        if !state.jobs_may_begin() {
+            return None;
+        }
+        let wants = |kind| [JobFilter::Any, kind].contains(&filter);
+        let mut work = None;
+        if wants(JobFilter::Removal) {
+            work = self.next_removal(&mut state);
+        }
+        if work.is_none() && wants(JobFilter::Flush) {
+            work = self.next_flush(&mut state);
+        }
+        drop(state);
+        if work.is_none() && wants(JobFilter::Other) {
+            work = self.next_other();
+        }
+        if work.is_some() {
+            self.work_came();
+        }
+        Some(Job::new(self.clone(), work?))
+    }
+
+    /// Says that every kind of job is about to be searched for: what comes from now on raises
+    /// [`Engine::work_waits`] again.
+    pub(crate) fn search_begins(&self) {
+        self.work.store(false, Ordering::Release);
+    }
+
+    /// Whether a job may be ready. Cheap; a executor asks after every write.
+    #[must_use]
+    pub fn work_waits(&self) -> bool {
+        self.work.load(Ordering::Acquire)
+    }
+
+    /// Says that a job may be ready.
+    pub(crate) fn work_came(&self) {
+        self.work.store(true, Ordering::Release);
+    }
+
+    fn next_flush(&self, state: &mut State) -> Option<Work> {
+        let (keyspace, sealed) = state
+            .sealed
+            .iter_mut()
+            .flat_map(|(id, queue)| queue.iter_mut().map(|s| (*id, s)))
+            .filter(|(_, s)| matches!(s.status, FlushStatus::Waiting))
+            .min_by_key(|(_, s)| s.through)?;
+        sealed.status = FlushStatus::Running;
+        let flush = Flush::new(keyspace, sealed.through, sealed.memtable.clone());
+        Some(Work::Flush(Box::new(flush)))
+    }
+
+    fn next_removal(&self, state: &mut State) -> Option<Work> {
+        let obsolete_file = self.obsolete_files.take()?;
+        state.vacuum_due = true;
+        Some(Work::Remove(obsolete_file))
+    }
+
+    /// A log that is wanted, a group, a change of levels, or else housekeeping. A range that is to be
+    /// compact and the keyspace's planner take turns.
+    fn next_other(&self) -> Option<Work> {
+        loop {
+            let mut state = lock(&self.state);
+            if !state.jobs_may_begin() {
+                return None;
+            }
+            if std::mem::take(&mut state.spare_wanted) {
+                return Some(Work::SpareLog);
+            }
+            let keyspaces = self.keyspaces.load();
+            let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
+            state.unplanned.extend(due.map(|keyspace| keyspace.id));
+            let begun = (state.compactions.iter_mut())
+                .find_map(|c| c.next_group().map(|group| (c.number, c.keyspace, group)));
+            if let Some((number, id, group)) = begun {
+                if let Some(keyspace) = keyspaces.get(&id) {
+                    // In one moment: what a tombstone hides is in the tree or promised by a group.
+                    let (tree, running) =
+                        (keyspace.super_version.load().tree.clone(), state.running(id));
+                    drop(state);
+                    return Some(self.group_work(number, id, group, tree, &running));
+                }
+                if state.end_group(number, &group) {
+                    self.emit(|| Event::CompactionEnded { compaction: number });
+                }
+                continue;
+            }
+            if let Some(seeking) = self.next_range(&mut state) {
+                drop(state);
+                self.slice(seeking);
+                continue;
+            }
+            let Some(request) = self.next_plan_request(&mut state) else {
+                return std::mem::take(&mut state.vacuum_due).then_some(Work::Vacuum);
+            };
+            drop(state);
+            let reshape = self.propose(request);
+            if reshape.is_some() {
+                return reshape;
+            }
+        }
+    }
+
+    /// The work of one group.
+    fn group_work(
+        &self,
+        compaction: u64,
+        keyspace: KeyspaceId,
+        group: Group,
+        tree: Arc<Tree>,
+        running: &Running,
+    ) -> Work {
+        let Action::Merge { cuts, target_file_bytes, filter_bits } = &group.action else {
+            return Work::Move { compaction, keyspace, group };
+        };
+        let outputs =
+            TableSetWriter::new(self, keyspace, cuts.clone(), *target_file_bytes, *filter_bits);
+        let rule = TombstoneRule::new(tree.shape(), running, &group);
+        let drop_rule = DropRule::new(self.snapshot_list());
+        let merge = Merge::new(outputs, compaction, keyspace, group, tree, drop_rule, rule);
+        Work::Merge(Box::new(merge))
+    }
+
+    /// A group's job was abandoned.
+    pub(crate) fn group_abandoned(&self, compaction: u64, group: &Group) {
+        let ended = lock(&self.state).end_group(compaction, group);
+        self.work_came();
+        if ended {
+            self.emit(|| Event::CompactionEnded { compaction });
+        }
+    }
+
+    /// A change of levels was abandoned: the planner is asked again.
+    pub(crate) fn reshape_abandoned(&self, id: KeyspaceId) {
+        let mut state = lock(&self.state);
+        if state.reshapes.remove(&id).is_some() {
+            state.unplanned.insert(id);
+        }
+        drop(state);
+        self.work_came();
+    }
+
+    /// A flush was abandoned: another job may take it.
+    pub(crate) fn flush_abandoned(&self, id: KeyspaceId, through: Seq) {
+        let mut state = lock(&self.state);
+        let queue = state.sealed.get_mut(&id).into_iter().flatten();
+        if let Some(sealed) = queue.into_iter().find(|s| s.through == through)
+            && matches!(sealed.status, FlushStatus::Running)
+        {
+            sealed.status = FlushStatus::Waiting;
+        }
+        drop(state);
+        self.work_came();
+    }
+
+    /// A job failed: if `rest` says so, background work rests until it is asked for again.
+    pub(crate) fn job_failed(&self, error: &Error, rest: bool) {
+        if rest {
+            lock(&self.state).failed = Some(error.clone());
+        }
+        self.emit(|| Event::JobFailed { error: error.to_string() });
+    }
+
+    /// Has background work that failed tried again.
+    pub fn retry(&self) {
+        lock(&self.state).failed = None;
+        self.work_came();
+    }
+
+    /// Why background work rests, if it failed.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        let state = lock(&self.state);
+        let poisoned = |cause: &Error| Error::Poisoned(Box::new(cause.clone()));
+        state.in_doubt.as_ref().map(poisoned).or_else(|| state.failed.clone())
+    }
+
+    /// Whether every memtable that was sealed up to this sequence is in tables.
+    #[must_use]
+    pub fn flushed(&self, through: Seq) -> bool {
+        let state = lock(&self.state);
+        state.sealed.values().flatten().all(|sealed| sealed.through > through)
+    }
+}

@@ -1,0 +1,233 @@
+//! Planning: what planners are told, and what becomes of their answers.
+//!
+//! 1. A planner is told the shape, what it remembers, what runs and what was asked of the keyspace, as
+//!    all of it is at one moment. It is asked with no lock held, one planner at a time.
+//! 2. Its answer is admitted, refused or replaced as `terrane_policy::request` says. If the tree has
+//!    changed meanwhile the validator is asked once more; where the plan fits no more it is dropped
+//!    and the planner asked again.
+//! 3. The groups of a compaction wait for jobs. A change of levels is one job, and until that is
+//!    done the planner is not asked.
+//! 4. Where a flush is cut is asked when its job begins; cuts that are refused are left out.
+
+use crate::engine::{Engine, KeyspaceInner, PendingReshape, RunningCompaction, State};
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
+use crate::schedule::Work;
+use crate::sync::lock;
+use crate::version::Tree;
+use std::sync::Arc;
+use terrane_policy::{
+    Compaction, FlushPlan, KeySample, Observed, Plan, PlanContext, Policy, Proposal, RunId,
+    Running, propose, validate_flush, validate_plan,
+};
+
+/// A keyspace's planner, about to be asked: what it is told, as it was at one moment.
+pub(crate) struct PlanRequest {
+    keyspace: Arc<KeyspaceInner>,
+    policy: Arc<Box<dyn Policy>>,
+    tree: Arc<Tree>,
+    remembered: Vec<u8>,
+    running: Running,
+    observed: Observed,
+    /// New runs have names from here on.
+    fresh: RunId,
+    refused: u32,
+    /// Compactions that had begun by then.
+    begun: u64,
+}
+
+/// The turn of the one planner that is asked; ends also where that panics.
+struct Turn<'a>(&'a Engine);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).planning = false;
+    }
+}
+
+impl Engine {
+    /// Takes the turn to ask the next planner, if one is to be asked and no other is.
+    pub(crate) fn next_plan_request(&self, state: &mut State) -> Option<PlanRequest> {
+        while !state.planning {
+            // In turn, so that one whose planner always has a plan puts no other off.
+            let mut ids: Vec<_> = state.unplanned.iter().copied().collect();
+            let after = ids.partition_point(|id| Some(*id) <= state.asked);
+            ids.rotate_left(after);
+            let id = ids.into_iter().find(|id| !state.holds_planner(*id))?;
+            state.asked = Some(id);
+            state.unplanned.remove(&id);
+            let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { continue };
+            if state.reshapes.contains_key(&id) {
+                continue;
+            }
+            state.planning = true;
+            let tree = keyspace.super_version.load().tree.clone();
+            let record = state.version_set.keyspaces.get(&id);
+            return Some(PlanRequest {
+                policy: keyspace.policy.load_full(),
+                remembered: record.map_or_else(Vec::new, |record| record.policy_state.clone()),
+                running: state.running(id),
+                observed: keyspace.access_stats.observed(&tree),
+                fresh: RunId(state.next_id),
+                refused: state.refused.get(&id).copied().unwrap_or(0),
+                begun: state.begun,
+                keyspace,
+                tree,
+            });
+        }
+        None
+    }
+
+    /// Asks a planner once, with no lock held, and acts on what it says; returns a job that is to
+    /// be done at once.
+    pub(crate) fn propose(&self, request: PlanRequest) -> Option<Work> {
+        let turn = Turn(self);
+        let PlanRequest { keyspace, policy, tree, running, observed, fresh, .. } = &request;
+        let (id, fresh) = (keyspace.id, *fresh);
+        let mut refused = request.refused;
+        if policy.reads_histograms() {
+            lock(&keyspace.histograms).learn(tree);
+        }
+        let planning = PlanContext {
+            shape: tree.shape(),
+            state: &request.remembered,
+            running,
+            observed,
+            l0_stop_trigger: self.options.l0_stop_trigger,
+            fresh,
+        };
+        let answer = propose(&***policy, &planning, &mut refused);
+        drop(turn);
+        let mut state = lock(&self.state);
+        if refused == 0 {
+            state.refused.remove(&id);
+        } else {
+            state.refused.insert(id, refused);
+        }
+        state.planner_asked(id);
+        let (mut plan, own) = match answer {
+            Proposal::Nothing => return None,
+            Proposal::Refused(refusal) => {
+                state.unplanned.insert(id);
+                self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+                return None;
+            }
+            Proposal::Plan { plan, own } => (plan, own),
+        };
+        state.unplanned.insert(id);
+        if let Plan::Compact(compaction) = &mut plan {
+            rename(compaction, fresh, RunId(state.next_id));
+        }
+        if !self.still_fits(&state, &request, &plan) {
+            return None;
+        }
+        let PlanRequest { keyspace, policy, tree, observed, .. } = request;
+        keyspace.access_stats.told(&observed, &tree);
+        match plan {
+            Plan::Compact(compaction) => {
+                self.begin(&mut state, id, compaction, own.then_some(policy), observed);
+                None
+            }
+            Plan::Reshape(reshape) => {
+                state.reshapes.insert(id, PendingReshape { reshape, planner: policy, observed });
+                Some(Work::Reshape { keyspace: id })
+            }
+        }
+    }
+
+    /// Whether a plan fits what the store is by now. While its planner was asked flushes and groups
+    /// may have been installed and other compactions begun.
+    fn still_fits(&self, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
+        let id = request.keyspace.id;
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return false };
+        if !Arc::ptr_eq(&keyspace.policy.load_full(), &request.policy) {
+            return false;
+        }
+        let tree = keyspace.super_version.load().tree.clone();
+        (Arc::ptr_eq(&tree, &request.tree) && state.begun == request.begun)
+            || validate_plan(tree.shape(), &state.running(id), plan).is_ok()
+    }
+
+    /// Makes a plan that was admitted ready for jobs; returns its number. `planner` made it, or
+    /// nobody who remembers.
+    pub(crate) fn begin(
+        &self,
+        state: &mut State,
+        id: KeyspaceId,
+        plan: Compaction,
+        planner: Option<Arc<Box<dyn Policy>>>,
+        observed: Observed,
+    ) -> u64 {
+        // Runs that the plan creates have names from `next_id` up: none may get them again.
+        let names =
+            plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
+        state.next_id = state.next_id.max(names);
+        state.begun += 1;
+        let number = state.fresh_id();
+        self.emit(|| Event::CompactionBegun {
+            keyspace: id,
+            compaction: number,
+            groups: plan.groups.len(),
+            order: plan.order,
+            reason: plan.reason.clone(),
+            observed,
+        });
+        state.compactions.push(RunningCompaction {
+            number,
+            keyspace: id,
+            planner,
+            several: plan.groups.len() > 1,
+            waiting: plan.groups.clone(),
+            open: plan.groups,
+            order: plan.order,
+            reason: plan.reason,
+        });
+        number
+    }
+
+    /// How a sealed memtable is cut into the tables of its run.
+    pub(crate) fn plan_flush(&self, id: KeyspaceId, memtable: &Memtable) -> FlushPlan {
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else {
+            return FlushPlan::default();
+        };
+        let policy = keyspace.policy.load_full();
+        if !policy.cuts_flushes() {
+            return FlushPlan::default();
+        }
+        let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
+        let sealed = KeySample { entries, bytes, keys: memtable.sample() };
+        let state = lock(&self.state);
+        let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
+            return FlushPlan::default();
+        };
+        let (running, fresh) = (state.running(id), RunId(state.next_id));
+        drop(state);
+        let planning = PlanContext {
+            shape: &record.shape,
+            state: &record.policy_state,
+            running: &running,
+            observed: &keyspace.access_stats.observed(&keyspace.super_version.load().tree),
+            l0_stop_trigger: self.options.l0_stop_trigger,
+            fresh,
+        };
+        let plan = policy.flush(&planning, &sealed);
+        match validate_flush(&plan) {
+            Ok(()) => plan,
+            Err(refusal) => {
+                self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+                FlushPlan::default()
+            }
+        }
+    }
+}
+
+/// Gives the runs that a plan creates, which it names from `fresh` on, the names from `next` on:
+/// what was made since it was asked for has some of the others.
+fn rename(plan: &mut Compaction, fresh: RunId, next: RunId) {
+    for run in plan.groups.iter_mut().map(|group| &mut group.destination.run) {
+        if *run >= fresh {
+            run.0 = run.0.saturating_add(next.0 - fresh.0);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Ranges on demand: their size, and their compaction in slices.
+//!
+//! 1. A range that is to be compact waits in the state, with the last sequence that is part of it.
+//! 2. Slice by slice (`terrane_policy::slices`) it becomes part of the bottom run: each a compaction of
+//!    its own, that takes effect alone and is there after a restart.
+//! 3. Policies go on beside it. After a slice the keyspace's planner is asked first; then it is the
+//!    range's turn, whatever the planner began. Where a compaction that runs is in its way, no other
+//!    of the keyspace begins before it: so neither puts the other off for ever.
+
+use crate::engine::{Engine, RangeRequest, Stage, State};
+use crate::entry::Seq;
+use crate::error::{Closed, Error, Result};
+use crate::keyspace::KeyspaceId;
+use crate::sync::lock;
+use crate::version::Tree;
+use std::sync::Arc;
+use terrane_policy::{
+    Observed, PolicyOptions, Slice, Slicing, TableId, TableInfo, next_slice, validate,
+};
+use terrane_table::read::Range;
+
+/// Tables, in size, that a slice should have.
+const SLICE_TABLES: u64 = 8;
+
+/// The most memtables, in size, that a table of a slice has, for policies of very large tables.
+const TABLE_MEMTABLES: u64 = 4;
+
+/// A range of which the next slice is sought: as it is at one moment.
+pub(crate) struct Seeking {
+    number: u64,
+    keyspace: KeyspaceId,
+    range: Range,
+    through: Seq,
+    before: TableId,
+    end: Option<Vec<u8>>,
+    target_file_bytes: u64,
+    tree: Arc<Tree>,
+}
+
+impl Engine {
+    /// About how many bytes of tables hold the keys of a range.
+    ///
+    /// # Errors
+    /// A keyspace that was dropped; damage or a failing file system, as tables are asked how their bytes
+    /// spread.
+    pub fn approximate_size(&self, keyspace: KeyspaceId, range: &Range) -> Result<u64> {
+        let keyspaces = self.keyspaces.load();
+        let keyspace = keyspaces.get(&keyspace).ok_or(Error::Closed(Closed::Keyspace))?;
+        let tree = keyspace.super_version.load().tree.clone();
+        tree.approximate_size(range)
+    }
+
+    /// Has a range made compact, with what was written through that sequence; returns the number of
+    /// the request.
+    pub(crate) fn request_range(&self, id: KeyspaceId, range: Range, through: Seq) -> Result<u64> {
+        let mut state = self.open_state()?;
+        state.failed = None;
+        let record = state.version_set.keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
+        let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
+        let target_file_bytes =
+            target_file_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
+        let number = state.fresh_id();
+        state.ranges.push(RangeRequest {
+            number,
+            keyspace: id,
+            range,
+            through,
+            before: TableId(number),
+            end: None,
+            target_file_bytes,
+            stage: Stage::Waits,
+        });
+        drop(state);
+        self.work_came();
+        Ok(number)
+    }
+
+    /// Whether a request has come to its end, be it that it is refused.
+    pub(crate) fn range_ended(&self, number: u64) -> bool {
+        let state = lock(&self.state);
+        let request = state.ranges.iter().find(|request| request.number == number);
+        request.is_none_or(|request| matches!(request.stage, Stage::Refused(_)))
+    }
+
+    /// Takes a request back: no further slice begins. Says why it was refused, if it was.
+    pub(crate) fn take_back_range(&self, number: u64) -> Result<()> {
+        let mut state = lock(&self.state);
+        let at = state.ranges.iter().position(|request| request.number == number);
+        let taken = at.map(|at| state.ranges.remove(at));
+        drop(state);
+        // Its keyspace's planner may have waited for it.
+        self.work_came();
+        match taken.map(|request| request.stage) {
+            Some(Stage::Refused(why)) => Err(why),
+            _ => Ok(()),
+        }
+    }
+
+    /// The range that is next, if one has its turn.
+    pub(crate) fn next_range(&self, state: &mut State) -> Option<Seeking> {
+        let State { ranges, unplanned, reshapes, .. } = state;
+        let request = ranges.iter_mut().find(|request| {
+            let may = match request.stage {
+                Stage::Turn => true,
+                Stage::Waits => !unplanned.contains(&request.keyspace),
+                _ => false,
+            };
+            may && !reshapes.contains_key(&request.keyspace)
+        })?;
+        let tree = self.keyspaces.load().get(&request.keyspace)?.super_version.load().tree.clone();
+        request.stage = Stage::Sought;
+        Some(Seeking {
+            number: request.number,
+            keyspace: request.keyspace,
+            range: request.range.clone(),
+            through: request.through,
+            before: request.before,
+            end: request.end.clone(),
+            target_file_bytes: request.target_file_bytes,
+            tree,
+        })
+    }
+
+    /// Finds the next slice of a range, with no lock held, and begins its compaction.
+    pub(crate) fn slice(&self, seeking: Seeking) {
+        let Seeking { number, keyspace: id, range, tree, target_file_bytes, .. } = seeking;
+        let next = next_slice(
+            tree.shape(),
+            &Slicing {
+                ends_before: &|t: &TableInfo| !range.above_start(&t.largest),
+                starts_behind: &|t: &TableInfo| !range.below_end(&t.smallest),
+                through: seeking.through,
+                before: seeking.before,
+                end: seeking.end.as_deref(),
+                slice_bytes: target_file_bytes.saturating_mul(SLICE_TABLES),
+                target_file_bytes,
+            },
+        );
+        let mut state = lock(&self.state);
+        if !state.ranges.iter().any(|request| request.number == number) {
+            return;
+        }
+        let (compaction, end) = match next {
+            Slice::Done => {
+                state.ranges.retain(|request| request.number != number);
+                return;
+            }
+            Slice::Cut(compaction, end) => (compaction, Some(end)),
+            Slice::Merge(compaction) => (compaction, None),
+        };
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return };
+        let now = keyspace.super_version.load().tree.clone();
+        let running = state.running(id);
+        let (stage, end) = match validate(now.shape(), &running, &compaction) {
+            Ok(()) => {
+                let begun = self.begin(&mut state, id, compaction, None, Observed::default());
+                (Stage::Runs(begun), end)
+            }
+            Err(_) if !running.compactions.is_empty() => (Stage::Blocked, seeking.end),
+            Err(_) if !Arc::ptr_eq(&now, &tree) => (Stage::Turn, seeking.end),
+            Err(refusal) => {
+                let why = Error::invalid("range", "a range that can be compacted", refusal);
+                (Stage::Refused(why), None)
+            }
+        };
+        if let Some(request) = state.ranges.iter_mut().find(|request| request.number == number) {
+            (request.stage, request.end) = (stage, end);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The histograms of a tree's tables, for policies that cut by them.
+
+use super::Tree;
+use std::sync::Arc;
+use terrane_policy::{Destination, RunId, Sequence, TableInfo};
+
+/// The runs whose tables have told their histograms.
+#[derive(Default)]
+pub(crate) struct Histograms {
+    runs: Vec<(RunId, Sequence<Arc<TableInfo>>, Sequence<()>)>,
+}
+
+impl Histograms {
+    /// Has the tables of a tree tell their histograms, those that came since the last call: it may
+    /// read files.
+    pub fn learn(&mut self, tree: &Tree) {
+        let runs = tree.shape().runs().into_iter().map(|(Destination { run: id, .. }, run)| {
+            let before = self.runs.iter().find(|(before, ..)| *before == id);
+            let before = before.map(|(_, tables, told)| (tables, told));
+            let told = Sequence::made_of(run.tables(), before, |info| {
+                if !info.histogram.is_known()
+                    && let Some(live) = tree.table(info.id)
+                {
+                    // Without: cuts are less even, and whoever reads the table says what is wrong.
+                    let found = live.table().properties().map(|found| found.histogram);
+                    info.histogram.learn(found.unwrap_or_default());
+                }
+                Some(())
+            });
+            (id, run.tables().clone(), told)
+        });
+        self.runs = runs.collect();
+    }
+}

@@ -1,0 +1,78 @@
+//! Syncs of the log: what of it is durable, and why it takes no more.
+//!
+//! 1. Whoever syncs notes under the writer's lock which files were appended to and how far, and
+//!    syncs them without that lock, oldest first: writes go on meanwhile.
+//! 2. Syncs take turns. A file system may report a lost write to one of two syncs that run at once and
+//!    let the other succeed; so none is believed that began beside one that failed.
+//! 3. A failed append or sync leaves the log in an unknown state, so the log is poisoned.
+
+use crate::entry::Seq;
+use crate::error::{Error, Result};
+use crate::storage::File;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::lock;
+use crate::sync::{ArcSwap, Mutex};
+use std::sync::Arc;
+
+/// What was appended and may not be durable yet.
+pub(crate) struct Appended {
+    /// The files, the oldest log first.
+    pub files: Vec<Arc<dyn File>>,
+    /// The last sequence in them.
+    pub through: Seq,
+}
+
+/// The syncs of one store's log.
+pub(crate) struct LogSync {
+    turn: Mutex<()>,
+    synced: AtomicU64,
+    poisoned: ArcSwap<Option<Error>>,
+}
+
+impl LogSync {
+    pub fn new() -> Self {
+        LogSync {
+            turn: Mutex::default(),
+            synced: AtomicU64::new(0),
+            poisoned: ArcSwap::from_pointee(None),
+        }
+    }
+
+    /// Every entry up to here is durable.
+    pub fn synced(&self) -> Seq {
+        self.synced.load(Ordering::Acquire)
+    }
+
+    /// Says that every entry up to `through` is durable.
+    pub fn advance(&self, through: Seq) {
+        self.synced.fetch_max(through, Ordering::Release);
+    }
+
+    /// Makes what was appended durable.
+    pub fn sync(&self, appended: &Appended) -> Result<()> {
+        if self.synced() >= appended.through {
+            return Ok(());
+        }
+        let _turn = lock(&self.turn);
+        if self.synced() >= appended.through {
+            return Ok(());
+        }
+        self.usable()?;
+        appended.files.iter().try_for_each(|file| file.sync()).inspect_err(|e| self.poison(e))?;
+        self.advance(appended.through);
+        Ok(())
+    }
+
+    /// Refuses to go on after a failed append or sync.
+    pub fn usable(&self) -> Result<()> {
+        match self.poisoned.load().as_ref() {
+            Some(cause) => Err(Error::Poisoned(Box::new(cause.clone()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes no more: an append or a sync failed.
+    pub fn poison(&self, cause: &Error) {
+        self.poisoned.store(Arc::new(Some(cause.clone())));
+    }
+}

@@ -1,0 +1,49 @@
+//! Pressure: how near writes are to the bounds at which they must wait.
+
+use crate::engine::Engine;
+use crate::sync::atomic::Ordering;
+
+/// Bytes that writers have filled of the room that they have before they must wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backpressure {
+    /// What they have filled. It may be more than the room: background work is behind then.
+    pub filled: u64,
+    /// The room, in bytes.
+    pub room: u64,
+}
+
+impl Engine {
+    /// The pressure of the keyspace and bound that are the nearest to a stall: memtables that wait
+    /// for their flush, or runs of level 0, both counted in memtables, the one that fills included,
+    /// and told in bytes; or the memory of all memtables while some wait for their flush.
+    #[must_use]
+    pub fn backpressure(&self) -> Backpressure {
+        let memtable = self.options.memtable_bytes;
+        let keyspaces = self.keyspaces.load();
+        let backpressures = keyspaces.values().flat_map(|keyspace| {
+            let super_version = keyspace.super_version.load();
+            let active = (super_version.active.bytes() as u64).min(memtable);
+            let (sealed, runs) = (super_version.sealed.len(), super_version.tree.level0_runs());
+            let of = |waiting: usize, bound: usize| Backpressure {
+                filled: memtable.saturating_mul(waiting as u64).saturating_add(active),
+                room: memtable.saturating_mul(bound as u64),
+            };
+            let memtables = (sealed > 0).then(|| of(sealed, self.options.max_immutable_memtables));
+            memtables.into_iter().chain([of(runs + sealed, self.options.l0_stop_trigger)])
+        });
+        let waits = self.sealed_bytes.load(Ordering::Relaxed) > 0;
+        let memory = waits.then(|| Backpressure {
+            filled: self.memtable_bytes.load(Ordering::Relaxed),
+            room: self.options.memtables_share(),
+        });
+        let backpressures = backpressures.chain(memory);
+        let share = |p: &Backpressure| p.filled as f64 / p.room.max(1) as f64;
+        backpressures.max_by(|a, b| share(a).total_cmp(&share(b))).unwrap_or_default()
+    }
+
+    /// Bytes of batches that were written since the store was opened.
+    #[must_use]
+    pub fn bytes_written(&self) -> u64 {
+        self.counters.user_bytes.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,220 @@
+//! Commits: a group of batches becomes one log record, then memtable entries, then visible.
+//!
+//! 1. Refuse what cannot be taken: an unknown keyspace, a stall, a poisoned log.
+//! 2. Append one record to the log, in a spare one if it does not fit.
+//! 3. For a synced commit sync the log: older ones that were not synced yet first, so that what a
+//!    crash takes is always a suffix.
+//! 4. Insert into the memtables and publish the last sequence: the group is visible as a whole.
+//! 5. Seal memtables that are full.
+//!
+//! A failed append or sync leaves the log in an unknown state, so the writer is poisoned: nothing
+//! is acknowledged after it until the store is reopened.
+
+use crate::batch::WriteBatch;
+use crate::engine::{Engine, Keyspaces, SealedLog, Wait, Writer};
+use crate::entry::{MAX_SEQ, Seq, Tag};
+use crate::error::{Closed, Corruption, Error, Result, Stall};
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::memtable::Memtable;
+use crate::options::Durability;
+use crate::sync::MutexGuard;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
+use std::sync::Arc;
+
+impl Engine {
+    /// Writes a group of batches as one atomic record, and returns the sequence of the last one. Each
+    /// has its own, in their order; one that is empty gets none.
+    ///
+    /// # Errors
+    /// [`Error::Stalled`] if jobs must run first (nothing was written; try again), a failing file system
+    /// (nothing is acknowledged; the log is poisoned), or a bad argument.
+    pub fn commit(&self, batches: &[&WriteBatch], durability: Durability) -> Result<Seq> {
+        self.writable()?;
+        let batches: Vec<_> = batches.iter().filter(|b| !b.is_empty()).copied().collect();
+        if batches.is_empty() {
+            return self.commit_nothing(durability);
+        }
+        let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
+        let payload = payload_bytes(parts.iter().map(|part| part.len()));
+        let (mut writer, keyspaces) = self.writer_with_room(&batches, payload)?;
+        let first = writer.next;
+        let last = first + batches.len() as u64 - 1;
+        if last > MAX_SEQ {
+            return Err(Error::invalid(
+                "sequence number",
+                format_args!("at most {MAX_SEQ} batches in the life of a store"),
+                last,
+            ));
+        }
+        let log = writer.log.as_mut().ok_or(Error::Closed(Closed::Store))?;
+        let before = log.bytes();
+        let synced = self.log_sync.synced();
+        let appended = self.waits().time(Wait::Append, || log.append(first, synced, &parts));
+        appended.inspect_err(|e| self.log_sync.poison(e))?;
+        if before <= self.options.wal_file_bytes / 2
+            && log.bytes() > self.options.wal_file_bytes / 2
+        {
+            self.want_spare_log();
+        }
+        let log_end = log.bytes();
+        writer.next = last + 1;
+        writer.claimed = writer.claimed.max(synced);
+        writer.claim_unsynced = false;
+        let bytes = parts.iter().map(|part| part.len() as u64).sum();
+        let entries = batches.iter().map(|b| b.len() as u64).sum();
+        self.counters.logged(bytes, entries, before..log_end);
+        if durability == Durability::Sync {
+            // Under the lock: nothing becomes visible before an earlier write that is to be durable.
+            let appended = writer.appended(self.log_sync.synced());
+            self.waits().time(Wait::Sync, || self.log_sync.sync(&appended))?;
+        }
+        let taken = insert(&keyspaces, &batches, first)?;
+        self.memtable_bytes.fetch_add(taken, Ordering::Relaxed);
+        self.visible.store(last, Ordering::Release);
+        let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).copied().collect();
+        self.seal_full(&writer, &keyspaces, &touched)?;
+        Ok(last)
+    }
+
+    /// Commits batches without an entry: they are refused where others are, and make what was written
+    /// before them durable if they ask for that. Returns the last sequence.
+    fn commit_nothing(&self, durability: Durability) -> Result<Seq> {
+        drop(self.open_state()?);
+        self.log_sync.usable()?;
+        let last = self.visible.load(Ordering::Acquire);
+        if durability == Durability::Sync {
+            self.waits().time(Wait::Sync, || self.sync())?;
+        }
+        Ok(last)
+    }
+
+    /// Makes every earlier write durable.
+    ///
+    /// # Errors
+    /// A failing file system; the log is poisoned then.
+    pub fn sync(&self) -> Result<()> {
+        self.log_sync.usable()?;
+        let appended = lock(&self.writer).appended(self.log_sync.synced());
+        self.log_sync.sync(&appended)?;
+        // Its own sync comes with the next.
+        let claimed = lock(&self.writer).claim(self.log_sync.synced());
+        claimed.inspect_err(|e| self.log_sync.poison(e))
+    }
+
+    /// The writer, with a log that `bytes` of payload fit in, once the batches are admitted.
+    fn writer_with_room(
+        &self,
+        batches: &[&WriteBatch],
+        bytes: usize,
+    ) -> Result<(MutexGuard<'_, Writer>, Arc<Keyspaces>)> {
+        loop {
+            let mut writer = self.waits().lock(&self.writer);
+            self.log_sync.usable()?;
+            let keyspaces = self.keyspaces.load_full();
+            self.admit(&keyspaces, batches)?;
+            let fits = writer.log.as_ref().is_some_and(|log| log.fits(bytes));
+            if fits || self.rotate_log(&mut writer, log_file_bytes(bytes))? {
+                return Ok((writer, keyspaces));
+            }
+            drop(writer);
+            self.emit(|| Event::Stalled { reason: Stall::Log });
+            self.waits().time(Wait::Log, || self.add_spare_log(log_file_bytes(bytes)))?;
+        }
+    }
+
+    /// Refuses batches that name unknown keyspaces, and writes that must wait.
+    fn admit(&self, keyspaces: &Keyspaces, batches: &[&WriteBatch]) -> Result<()> {
+        if let Some(cause) = &self.open_state()?.in_doubt {
+            return Err(Error::Poisoned(Box::new(cause.clone())));
+        }
+        if self.memory_is_full() {
+            return Err(self.stalled(Stall::Memory));
+        }
+        for id in batches.iter().flat_map(|b| b.keyspaces()) {
+            let keyspace = keyspaces.get(id).ok_or(Error::Closed(Closed::Keyspace))?;
+            let super_version = keyspace.super_version.load();
+            if super_version.sealed.len() >= self.options.max_immutable_memtables {
+                return Err(self.stalled(Stall::Memtables));
+            }
+            if super_version.tree.level0_runs() >= self.options.l0_stop_trigger {
+                return Err(self.stalled(Stall::Level0));
+            }
+        }
+        Ok(())
+    }
+
+    /// A write must wait: for jobs, or not at all if they cannot help.
+    fn stalled(&self, reason: Stall) -> Error {
+        match lock(&self.state).failed.take() {
+            Some(cause) => cause,
+            None => {
+                self.emit(|| Event::Stalled { reason });
+                self.counters.stalls.fetch_add(1, Ordering::Relaxed);
+                Error::Stalled(reason)
+            }
+        }
+    }
+
+    /// Closes the full log and goes on in a spare one; returns whether there is one with room for
+    /// a record of so many bytes.
+    fn rotate_log(&self, writer: &mut Writer, bytes: u64) -> Result<bool> {
+        let mut state = self.open_state()?;
+        if state.spare_logs.first().is_none_or(|spare| spare.capacity < bytes) {
+            return Ok(false);
+        }
+        let next = state.spare_logs.remove(0);
+        drop(state);
+        let id = self.log_id(next.number);
+        let log = match LogWriter::begin(next.file.clone(), id, next.capacity) {
+            Ok(log) => log,
+            Err(e) => {
+                lock(&self.state).spare_logs.insert(0, next);
+                return Err(e);
+            }
+        };
+        let reusable = next.capacity == self.options.wal_file_bytes;
+        let Some(full) = writer.log.replace(log) else { return Ok(true) };
+        let last = writer.last();
+        let synced = self.log_sync.synced();
+        writer.forget_synced(synced);
+        if synced < last {
+            writer.unsynced.push((last, full.file().clone()));
+        }
+        lock(&self.state).sealed_logs.push(SealedLog {
+            id: full.id(),
+            file_number: std::mem::replace(&mut writer.log_file, next.file_number),
+            file: full.file().clone(),
+            last,
+            bytes: full.bytes(),
+            reusable: std::mem::replace(&mut writer.reusable, reusable),
+        });
+        Ok(true)
+    }
+}
+
+/// Inserts the entries of batches with consecutive sequences, and returns the bytes of memory that
+/// they take. The batches were checked when they were made.
+fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<u64> {
+    let mut taken = 0;
+    let mut current: Option<(KeyspaceId, Arc<Memtable>)> = None;
+    let numbered = (first..).zip(batches);
+    for (seq, entry) in numbered.flat_map(|(seq, b)| b.iter().map(move |entry| (seq, entry))) {
+        let (kind, id, key, value) = entry.map_err(|_| {
+            Corruption::new("memory", 0, "a sound batch", "one that does not decode")
+        })?;
+        let memtable = match &current {
+            Some((held, memtable)) if *held == id => memtable,
+            _ => {
+                let keyspace = keyspaces.get(&id).ok_or(Error::Closed(Closed::Keyspace))?;
+                &current.insert((id, keyspace.super_version.load().active.clone())).1
+            }
+        };
+        let before = memtable.bytes();
+        memtable.insert(key, Tag::new(seq, kind), value)?;
+        taken += (memtable.bytes() - before) as u64;
+    }
+    Ok(taken)
+}

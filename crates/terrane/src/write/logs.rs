@@ -1,0 +1,198 @@
+//! Log files: the next one, and those that have served.
+//!
+//! A log file is preallocated and serves many logs, one after the other. When the tables hold all
+//! that a log says, the edit that retires it gives its file the next number at once: so a full log
+//! is followed without waiting for the manifest. Where there is no spare, a job makes one when the log
+//! is half full. A spare's number is greater than that of every log
+//! in use, and spares are used in order, so that logs are in the order of their numbers. While a
+//! checkpoint or a check reads logs, those that retire are removed instead.
+
+use crate::engine::{EditLock, Engine, Sealed, SealedLog, SpareLog, State, Writer};
+use crate::entry::Seq;
+use crate::error::{Closed, Error, Result};
+use crate::memtable::Memtable;
+use crate::storage::{File, FileId};
+use crate::sync::lock;
+use crate::version::Change;
+use crate::wal::LogId;
+use std::sync::Arc;
+
+/// Files kept ready; more than two never wait at once when flushes keep up.
+const SPARES_MAX: usize = 2;
+
+/// What an edit does to the logs.
+#[derive(Default)]
+pub(crate) struct Retired {
+    /// How many of the sealed logs are retired, from the oldest on.
+    pub logs: usize,
+    /// The logs that their files are given to.
+    pub spares: Vec<SpareLog>,
+    /// The files that serve no more.
+    pub dropped: Vec<FileId>,
+}
+
+/// Logs that are read over a while: until this is dropped, none that retires is recycled.
+pub(crate) struct HeldLogs {
+    /// By number.
+    pub logs: Vec<HeldLog>,
+    _hold: Arc<()>,
+}
+
+/// A log, as it was.
+#[derive(Clone)]
+pub(crate) struct HeldLog {
+    pub id: LogId,
+    pub file: Arc<dyn File>,
+    /// How far it went.
+    pub bytes: u64,
+    /// Its last sequence, unless it is appended to.
+    pub through: Option<Seq>,
+}
+
+/// What was in the log then: what is appended later is not there.
+impl File for HeldLog {
+    fn name(&self) -> &str {
+        self.file.name()
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let bytes = buf.len().min(left);
+        self.file.read_at(buf.get_mut(..bytes).unwrap_or_default(), offset)
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
+        Err(Error::Closed(Closed::File))
+    }
+
+    fn sync(&self) -> Result<()> {
+        Err(Error::Closed(Closed::File))
+    }
+
+    fn set_len(&self, _: u64) -> Result<()> {
+        Err(Error::Closed(Closed::File))
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.bytes)
+    }
+}
+
+impl Engine {
+    /// Holds the live logs; the last is the one that is appended to. No edit is under way, which
+    /// might have chosen some of them to is recycled.
+    pub(crate) fn hold_logs(&self, _: &EditLock<'_>, writer: &Writer, state: &State) -> HeldLogs {
+        let mut logs = Vec::new();
+        for SealedLog { id, file, bytes, last, .. } in &state.sealed_logs {
+            let (file, through) = (file.clone(), Some(*last));
+            logs.push(HeldLog { id: *id, file, bytes: *bytes, through });
+        }
+        if let Some(log) = &writer.log {
+            let file = log.file().clone();
+            logs.push(HeldLog { id: log.id(), file, bytes: log.bytes(), through: None });
+        }
+        HeldLogs { logs, _hold: state.logs_held.clone() }
+    }
+
+    /// Says that the log fills: a job is to make a spare one, so that no write waits for it.
+    pub(crate) fn want_spare_log(&self) {
+        let mut state = lock(&self.state);
+        if state.spare_logs.is_empty() {
+            state.spare_wanted = true;
+            self.work_came();
+        }
+    }
+
+    /// Makes a spare log with room for a record of so many bytes, unless there is one.
+    pub(crate) fn add_spare_log(&self, bytes: u64) -> Result<()> {
+        let edits = self.lock_edits()?;
+        let mut state = lock(&self.state);
+        if state.spare_logs.first().is_some_and(|spare| spare.capacity >= bytes) {
+            return Ok(());
+        }
+        let capacity = bytes.max(self.options.wal_file_bytes);
+        let number = state.fresh_id();
+        // A log of unusual size overtakes the spares: they get new numbers behind it. Meanwhile no
+        // writer finds them.
+        let spares = std::mem::take(&mut state.spare_logs);
+        drop(state);
+        let file = match self.storage.create(FileId::log(number), capacity) {
+            Ok(file) => file,
+            Err(e) => {
+                lock(&self.state).spare_logs = spares;
+                return Err(e);
+            }
+        };
+        let mut logs = vec![SpareLog { number, file_number: number, file, capacity }];
+        for spare in spares {
+            logs.push(SpareLog { number: self.fresh_id(), ..spare });
+        }
+        let open = |log: &SpareLog| self.opened(log.number, log.file_number);
+        let changes = logs.iter().map(open).collect();
+        let mut state = self.commit_edit(&edits, changes, &[FileId::log(number)], &[])?;
+        // A writer may have given one back meanwhile, which it had before.
+        logs.splice(0..0, std::mem::take(&mut state.spare_logs));
+        state.spare_logs = logs;
+        Ok(())
+    }
+
+    /// The least sequence that is in no table once `flushed` is in one; `Seq::MAX` if all are.
+    fn unflushed_min(&self, state: &State, flushed: &Arc<Memtable>) -> Seq {
+        let waits = |s: &&Sealed| !Arc::ptr_eq(&s.memtable, flushed);
+        let sealed =
+            state.sealed.values().filter_map(|q| q.iter().find(waits)?.memtable.first_seq());
+        let keyspaces = self.keyspaces.load();
+        let active = keyspaces.values().filter_map(|k| k.super_version.load().active.first_seq());
+        sealed.chain(active).min().unwrap_or(Seq::MAX)
+    }
+
+    /// The logs whose entries are all in tables once `flushed` is in one, and the changes that
+    /// retire them. None of it takes effect until the edit with these changes is durable.
+    pub(crate) fn retire_logs(
+        &self,
+        state: &mut State,
+        flushed: &Arc<Memtable>,
+        changes: &mut Vec<Change>,
+    ) -> Retired {
+        let unflushed = self.unflushed_min(state, flushed);
+        let mut retired = Retired {
+            logs: state.sealed_logs.partition_point(|log| log.last < unflushed),
+            ..Retired::default()
+        };
+        let Some(last) = retired.logs.checked_sub(1).and_then(|at| state.sealed_logs.get(at))
+        else {
+            return retired;
+        };
+        changes.push(Change::RetireLogs { below: last.id.number + 1, next: last.last + 1 });
+        let held = Arc::strong_count(&state.logs_held) > 1;
+        for log in state.sealed_logs.iter().take(retired.logs) {
+            if log.reusable && !held && state.spare_logs.len() + retired.spares.len() < SPARES_MAX {
+                let number = state.next_id;
+                state.next_id += 1;
+                changes.push(self.opened(number, log.file_number));
+                let file = log.file.clone();
+                let (file_number, capacity) = (log.file_number, self.options.wal_file_bytes);
+                retired.spares.push(SpareLog { number, file_number, file, capacity });
+            } else {
+                retired.dropped.push(FileId::log(log.file_number));
+            }
+        }
+        retired
+    }
+
+    /// What names log `number` of this store.
+    pub(crate) fn log_id(&self, number: u64) -> LogId {
+        LogId { number, salt: self.storage.id().salt() }
+    }
+
+    /// The change that opens log `number` of this store in log file `file`.
+    pub(crate) fn opened(&self, number: u64, file: u64) -> Change {
+        let LogId { number, salt } = self.log_id(number);
+        Change::OpenLog { number, file, salt }
+    }
+
+    /// A number that nothing has yet.
+    pub(crate) fn fresh_id(&self) -> u64 {
+        lock(&self.state).fresh_id()
+    }
+}

@@ -1,0 +1,20 @@
+//! Writing: how a batch becomes a log record and memtable entries.
+//!
+//! * `group` - writers that arrive while another commits go together in the next record.
+//! * `commit` - one log record, then the memtables, then it is visible.
+//! * `stall` - where a write is refused because background work is behind; `backpressure` - how near
+//!   that is, and `throttle` - the background work that a write pays for meanwhile.
+//! * `seal` - which memtables close, so that memory and logs stay bounded.
+//! * `logs` - which log files are live, which are spare, which retire.
+
+mod backpressure;
+mod commit;
+mod group;
+mod logs;
+mod seal;
+mod throttle;
+
+pub(crate) use backpressure::Backpressure;
+pub(crate) use group::GroupCommit;
+pub(crate) use logs::{HeldLog, HeldLogs};
+pub(crate) use throttle::Throttle;

@@ -1,0 +1,120 @@
+//! Sealing: when memtables close for writing and wait for their flush.
+//!
+//! After each commit
+//! 1. a memtable that is full is sealed;
+//! 2. while all active memtables together take more than three quarters of the memtables' share of
+//!    the memory budget, the largest is. What is sealed gives its memory back when it is flushed:
+//!    where both take the whole share, writes wait for that, and no small memtable is sealed;
+//! 3. while the logs take too much room and flushes under way do not give it back, the memtable that
+//!    holds the oldest record is.
+//!
+//! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
+
+use crate::engine::{Engine, FlushStatus, Keyspaces, Sealed, State, Writer};
+use crate::entry::Seq;
+use crate::error::Result;
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::version::SuperVersion;
+use crate::wal::LogWriter;
+use std::sync::Arc;
+
+impl Engine {
+    /// Seals what must be sealed after a commit that touched `touched`.
+    pub(crate) fn seal_full(
+        &self,
+        writer: &Writer,
+        keyspaces: &Keyspaces,
+        touched: &[KeyspaceId],
+    ) -> Result<()> {
+        let through = writer.last();
+        for keyspace in touched.iter().filter_map(|id| keyspaces.get(id)) {
+            if keyspace.super_version.load().active.bytes() as u64 >= self.options.memtable_bytes {
+                self.seal(&mut *self.open_state()?, keyspace.id, through);
+            }
+        }
+        while self.active_bytes() > self.options.memtables_share() / 4 * 3 {
+            let active = keyspaces.values().map(|k| (k.super_version.load().active.bytes(), k.id));
+            let Some((_, id)) = active.max().filter(|(bytes, _)| *bytes > 0) else { break };
+            self.seal(&mut *self.open_state()?, id, through);
+        }
+        let current = writer.log.as_ref().map_or(0, LogWriter::bytes);
+        self.seal_for_logs(&mut *self.open_state()?, keyspaces, current, through);
+        Ok(())
+    }
+
+    /// Memory of memtables that take writes.
+    fn active_bytes(&self) -> u64 {
+        let sealed = self.sealed_bytes.load(Ordering::Relaxed);
+        self.memtable_bytes.load(Ordering::Relaxed).saturating_sub(sealed)
+    }
+
+    /// Whether memtables take all of their share and flushes are about to give some back.
+    pub(crate) fn memory_is_full(&self) -> bool {
+        self.sealed_bytes.load(Ordering::Relaxed) > 0
+            && self.memtable_bytes.load(Ordering::Relaxed) > self.options.memtables_share()
+    }
+
+    /// Seals memtables while the logs that their oldest entries keep take too much room.
+    fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
+        let sealed = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
+        if sealed + current <= self.options.max_total_wal_bytes {
+            return;
+        }
+        loop {
+            let active = keyspaces.values();
+            let first =
+                active.filter_map(|k| Some((k.super_version.load().active.first_seq()?, k.id)));
+            let Some((first, id)) = first.min() else { return };
+            // Older logs retire when what is sealed is flushed.
+            let kept = state.sealed_logs.iter().filter(|log| log.last >= first);
+            let kept = kept.map(|log| log.bytes).sum::<u64>();
+            if kept == 0 || kept + current <= self.options.max_total_wal_bytes {
+                return;
+            }
+            self.seal(state, id, through);
+        }
+    }
+
+    /// Seals every memtable that holds anything, for an explicit flush; returns the last sequence.
+    pub(crate) fn seal_all(&self) -> Result<Seq> {
+        self.writable()?;
+        let writer = lock(&self.writer);
+        let mut state = self.open_state()?;
+        state.failed = None;
+        for id in self.keyspaces.load().keys() {
+            self.seal(&mut state, *id, writer.last());
+        }
+        // Where recovery had no room, more is visible than was written since; where a sync failed,
+        // less.
+        Ok(writer.last().max(self.visible.load(Ordering::Acquire)))
+    }
+
+    /// Closes a keyspace's memtable for writing. The caller holds the writer lock, so that every
+    /// entry up to `through` is in.
+    pub(crate) fn seal(&self, state: &mut State, id: KeyspaceId, through: Seq) {
+        let keyspaces = self.keyspaces.load();
+        let Some(keyspace) = keyspaces.get(&id) else { return };
+        let super_version = keyspace.super_version.load_full();
+        if super_version.active.is_empty() {
+            return;
+        }
+        let mut sealed = vec![super_version.active.clone()];
+        sealed.extend(super_version.sealed.iter().cloned());
+        let tree = super_version.tree.clone();
+        let active = Arc::new(self.options.memtable());
+        keyspace.super_version.store(Arc::new(SuperVersion { active, sealed, tree }));
+        let memtable = super_version.active.clone();
+        keyspace.access_stats.updates.fetch_add(memtable.entries() as u64, Ordering::Relaxed);
+        let bytes = memtable.bytes() as u64;
+        self.sealed_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let waiting = Sealed { memtable, through, status: FlushStatus::Waiting };
+        state.sealed.update(id, |queue| queue.push(waiting));
+        // A new flush is a new chance for work that failed.
+        state.failed = None;
+        self.work_came();
+        self.emit(|| Event::MemtableSealed { keyspace: id, bytes, through });
+    }
+}

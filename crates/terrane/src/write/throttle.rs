@@ -1,0 +1,69 @@
+//! Pace: how much background work a write pays for, so that writers slow down before they must wait.
+//!
+//! 1. While less than half of the room is filled they pay nothing: idle time will do.
+//! 2. With x the filled share of the other half, a byte written pays for `STEEPNESS * x / (1 - x)`
+//!    bytes of jobs: nothing at first, and ever more toward the bound. So whatever work a policy
+//!    makes of a byte, there is a point before the bound at which writers pay just that, and a
+//!    steady load becomes idle there.
+//! 3. Small writes are added up, so that a slice is worth its call.
+
+use crate::engine::Engine;
+use crate::write::Backpressure;
+
+/// Bytes of jobs for a byte written when three quarters of the room are filled.
+const STEEPNESS: u64 = 8;
+/// The most bytes of jobs that a byte written pays for.
+const WORK_PER_BYTE_MAX: u64 = 64;
+/// Bytes of writes that are added up.
+const STEP_BYTES: u64 = 16 << 10;
+
+/// Remembers what was paid for.
+#[derive(Default)]
+pub(crate) struct Throttle {
+    /// Of the bytes written to the store, those that have paid.
+    paid: u64,
+}
+
+impl Throttle {
+    /// Bytes of jobs that what was written since the last payment pays for.
+    pub fn due(&mut self, engine: &Engine) -> u64 {
+        let written = engine.bytes_written();
+        let unpaid = written.saturating_sub(self.paid);
+        // With small memtables in small steps: many to a memtable.
+        if unpaid < STEP_BYTES.min(engine.options().memtable_bytes / 64) {
+            return 0;
+        }
+        self.paid = written;
+        work_due(unpaid, engine.backpressure())
+    }
+}
+
+/// Bytes of jobs that `written` bytes pay for.
+fn work_due(written: u64, Backpressure { filled, room }: Backpressure) -> u64 {
+    let most = written.saturating_mul(WORK_PER_BYTE_MAX);
+    let left = room.saturating_sub(filled);
+    let over_half = filled.saturating_sub(left);
+    if left == 0 {
+        return most;
+    }
+    // A share of the room: what rounding takes does not matter, and the product may pass 64 bits.
+    let steep = STEEPNESS as f64 * over_half as f64 / (2.0 * left as f64);
+    ((written as f64 * steep) as u64).min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_pay_nothing_up_to_half_and_ever_more_toward_the_bound() {
+        let at = |filled| work_due(1000, Backpressure { filled, room: 1 << 40 });
+        let quarter = 1 << 38;
+        assert_eq!([at(0), at(quarter), at(2 * quarter)], [0; 3]);
+        assert_eq!(at(3 * quarter), 1000 * STEEPNESS);
+        let steps: Vec<_> = (0..=64).map(|n| at(2 * quarter + n * (quarter / 32))).collect();
+        assert!(steps.is_sorted(), "{steps:?}");
+        assert_eq!([at(4 * quarter), at(u64::MAX)], [1000 * WORK_PER_BYTE_MAX; 2]);
+        assert_eq!(work_due(u64::MAX, Backpressure { filled: u64::MAX, room: 1 }), u64::MAX);
+    }
+}
