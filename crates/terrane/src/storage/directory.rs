@@ -14,19 +14,20 @@
 //!    it may name are removed only when a later commit, in a new manifest, has settled it.
 
 use crate::error::{Corruption, Error, Result};
-use crate::storage::manifest::{Inherited, Manifest, ManifestId, next_generation};
-use crate::storage::record::{Placement, Record};
+use crate::storage::lock;
+use crate::storage::manifest::{Manifest, ManifestId};
+use crate::storage::record::Placement;
 use crate::storage::vfs::{LOCK, Listed, Vfs};
 use crate::storage::{Commit, File, FileId, FileKind, Orphan, Recovered, Space, Storage, StoreId};
-use crate::storage::{lock, write_all_at};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::footer::{FOOTER_BYTES, Footer};
-use crate::vec_map::{VecMap, VecSet};
+use crate::vec_map::VecMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+mod commit;
 mod current;
 mod files;
 mod orphans;
@@ -34,7 +35,7 @@ mod orphans;
 pub use current::decode_current;
 pub(super) use orphans::footer;
 
-use current::encode_current;
+use commit::CommitState;
 use files::{Files, Size, find};
 
 const CURRENT: &str = "CURRENT";
@@ -49,7 +50,7 @@ pub struct Directory {
     id: Mutex<StoreId>,
     commits: AtomicU64,
     /// Locked before `files`; held over a commit.
-    head: Mutex<Head>,
+    commit_state: Mutex<CommitState>,
     files: Mutex<Files>,
     /// A file was created since the last sync of names.
     names_changed: AtomicBool,
@@ -57,28 +58,13 @@ pub struct Directory {
     started: AtomicBool,
 }
 
-/// The manifest's end, and what a failed commit left open.
-#[derive(Default)]
-struct Head {
-    manifest: Option<Manifest>,
-    /// Bytes written to manifests.
-    manifest_bytes: u64,
-    /// The greatest generation that was ever begun, whether it came to be named or not.
-    last_generation: u64,
-    /// The manifest takes no more records; the next commit begins a new one.
-    begin_anew: bool,
-    /// Files that a failed commit may have named, and which of them were to be removed.
-    in_doubt: VecSet<FileId>,
-    removed_in_doubt: VecSet<FileId>,
-}
-
-fn manifest(generation: u64) -> String {
+fn manifest_name(generation: u64) -> String {
     format!("{MANIFEST}{generation:06}")
 }
 
 fn manifest_generation(name: &str) -> Option<u64> {
     let generation = name.strip_prefix(MANIFEST)?.parse().ok()?;
-    (manifest(generation) == name).then_some(generation)
+    (manifest_name(generation) == name).then_some(generation)
 }
 
 impl Directory {
@@ -105,7 +91,7 @@ impl Directory {
             commits: AtomicU64::new(0),
             vfs,
             read_only,
-            head: Mutex::default(),
+            commit_state: Mutex::default(),
             files: Mutex::default(),
             names_changed: AtomicBool::new(false),
             started: AtomicBool::new(false),
@@ -151,122 +137,6 @@ impl Directory {
             || manifest_generation(name).is_some()
     }
 
-    /// Makes `CREATING` durable before the first file of a new store. Whoever calls has locked the
-    /// head, so that it happens once.
-    fn start(&self, _: &mut Head) -> Result<()> {
-        if !self.started.load(Ordering::Acquire) {
-            self.vfs.create(CREATING)?;
-            self.vfs.sync_names()?;
-            self.started.store(true, Ordering::Release);
-        }
-        Ok(())
-    }
-
-    fn sync_names(&self) -> Result<()> {
-        if self.names_changed.swap(false, Ordering::AcqRel) {
-            self.vfs.sync_names().inspect_err(|_| {
-                self.names_changed.store(true, Ordering::Release);
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Publishes the number of commits.
-    fn publish_commits(&self, head: &Head) {
-        let commits = head.manifest.as_ref().map_or(0, Manifest::commits);
-        self.commits.store(commits, Ordering::Release);
-    }
-
-    /// Makes `record`, that of `commit`, durable.
-    fn put(&self, head: &mut Head, commit: &Commit<'_>, record: &Record<'_>) -> Result<()> {
-        self.start(head)?;
-        self.sync_names()?;
-        if !head.begin_anew
-            && let Some(manifest) = &mut head.manifest
-        {
-            let before = manifest.appended_bytes();
-            if manifest.append(record)? {
-                head.manifest_bytes += manifest.appended_bytes() - before;
-                return Ok(());
-            }
-        }
-        let edit = (commit.snapshot)();
-        let mut live = lock(&self.files).live.clone();
-        let dropped: VecSet<_> = record.dropped.iter().copied().collect();
-        live.retain(|id, _| !dropped.contains(id));
-        let live = live.into_iter();
-        let mut placed: Vec<_> = live.map(|(id, size)| (id, placement(size.len))).collect();
-        placed.extend(record.placed.iter().cloned());
-        self.begin_generation(head, &Record { placed, dropped: Vec::new(), edit: Some(&edit) })
-    }
-
-    /// Begins a new manifest and switches `CURRENT` to it.
-    fn begin_generation(&self, head: &mut Head, snapshot: &Record<'_>) -> Result<()> {
-        head.begin_anew = true;
-        let generation = next_generation(head.last_generation)?;
-        head.last_generation = generation;
-        let id = ManifestId { store: self.id(), generation };
-        let inherited = head.manifest.as_ref().map_or(Inherited::NONE, Manifest::passes_on);
-        let file = self.vfs.create(&manifest(generation))?;
-        let manifest =
-            Manifest::begin(file, (0, Manifest::capacity_for(snapshot)), id, inherited, snapshot)?;
-        let current = self.vfs.create(CURRENT_TEMP)?;
-        write_all_at(&*current, &encode_current(self.id(), generation), 0)?;
-        current.sync()?;
-        self.vfs.sync_names()?;
-        self.vfs.rename(CURRENT_TEMP, CURRENT)?;
-        self.vfs.sync_names()?;
-        head.manifest_bytes += manifest.region().1;
-        head.manifest = Some(manifest);
-        head.begin_anew = false;
-        lock(&self.files).generation = generation;
-        // The commit is durable: what cannot be removed now, the next recovery removes.
-        for name in self.vfs.list().unwrap_or_default() {
-            if name == CREATING || manifest_generation(&name).is_some_and(|n| n < generation) {
-                let _ = self.vfs.remove(&name);
-            }
-        }
-        Ok(())
-    }
-
-    /// Where a commit's files are, and the sizes of those added.
-    fn record<'a>(&self, commit: &Commit<'a>) -> Result<(Record<'a>, Vec<Size>)> {
-        let (mut placed, mut sizes) = (Vec::new(), Vec::new());
-        for id in commit.added {
-            let file = self.vfs.open(&id.to_string())?;
-            let size = Size { len: file.len()?, taken: file.allocated()? };
-            placed.push((*id, placement(size.len)));
-            sizes.push(size);
-        }
-        let files = lock(&self.files);
-        if let Some(id) = commit.dropped.iter().find(|id| !files.live.contains_key(id)) {
-            return Err(Error::invalid("file to drop", "one that a commit named", id));
-        }
-        let record = Record { placed, dropped: commit.dropped.to_vec(), edit: Some(commit.edit) };
-        Ok((record, sizes))
-    }
-
-    /// Does what follows from a commit that is durable.
-    fn wait_until_idle(&self, head: &mut Head, record: &Record<'_>, sizes: Vec<Size>) {
-        self.publish_commits(head);
-        let mut files = lock(&self.files);
-        for ((id, _), size) in record.placed.iter().zip(sizes) {
-            files.name(*id, size);
-        }
-        for id in &record.dropped {
-            files.forget(*id);
-            files.unnamed.insert(*id);
-        }
-        head.in_doubt.clear();
-        for id in std::mem::take(&mut head.removed_in_doubt).iter() {
-            if !files.live.contains_key(id) {
-                // Left where it is, the next recovery removes it.
-                let _ = self.vfs.remove(&id.to_string());
-                files.unnamed.remove(id);
-            }
-        }
-    }
-
     /// Learns what the files take from one list of them.
     fn measure(&self) -> Result<Vec<Listed>> {
         let listed = self.vfs.sizes()?;
@@ -308,7 +178,7 @@ impl Storage for Directory {
     }
 
     fn recover(&self) -> Result<Option<Recovered>> {
-        let mut head = lock(&self.head);
+        let mut state = lock(&self.commit_state);
         let names = self.vfs.list()?;
         if !names.iter().any(|n| n == CURRENT) {
             return self.without_current(&names);
@@ -316,7 +186,7 @@ impl Storage for Directory {
         let mut repaired = Vec::new();
         let (id, generation) = self.read_current(&mut repaired)?;
         *lock(&self.id) = id;
-        let name = manifest(generation);
+        let name = manifest_name(generation);
         if !names.contains(&name) {
             return Err(Corruption::new(name, 0, "the manifest", "no such file").into());
         }
@@ -324,9 +194,9 @@ impl Storage for Directory {
         let capacity = file.len()?;
         let opened = Manifest::open(file, 0, capacity, ManifestId { store: id, generation })?;
         repaired.extend(opened.repaired);
-        head.begin_anew = !repaired.is_empty() || opened.discarded_bytes > 0;
-        head.last_generation = generation;
-        head.manifest = Some(opened.manifest);
+        state.needs_rollover = !repaired.is_empty() || opened.discarded_bytes > 0;
+        state.last_generation = generation;
+        state.manifest = Some(opened.manifest);
         let live = opened.replayed.live.into_iter();
         let size = |placement: Placement| Size { len: placement.len, taken: 0 };
         let live: VecMap<_, _> = live.map(|(id, placement)| (id, size(placement))).collect();
@@ -334,7 +204,7 @@ impl Storage for Directory {
         let unnamed = ids.filter(|id| !live.contains_key(id)).collect();
         *lock(&self.files) = Files { live, unnamed, generation, ..Files::default() };
         self.started.store(true, Ordering::Release);
-        self.publish_commits(&head);
+        self.publish_commits(&state);
         let orphans = self.find_orphans(&names, opened.witnessed);
         self.check_unnamed_tables(&orphans, &name)?;
         lock(&self.files).orphans = orphans;
@@ -346,7 +216,7 @@ impl Storage for Directory {
         if self.read_only {
             return Ok(());
         }
-        if let Some(manifest) = &mut lock(&self.head).manifest {
+        if let Some(manifest) = &mut lock(&self.commit_state).manifest {
             manifest.confirm()?;
         }
         self.vfs.sync_names()?;
@@ -361,15 +231,15 @@ impl Storage for Directory {
     }
 
     fn close(&self) {
-        if let Some(manifest) = &mut lock(&self.head).manifest {
-            manifest.end();
+        if let Some(manifest) = &mut lock(&self.commit_state).manifest {
+            manifest.close();
         }
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
         self.refuse_if_read_only("create")?;
         if !self.started.load(Ordering::Acquire) {
-            self.start(&mut lock(&self.head))?;
+            self.start(&mut lock(&self.commit_state))?;
         }
         if lock(&self.files).live.contains_key(&id) {
             return Err(Error::invalid("file to create", "a number never used", id));
@@ -393,7 +263,7 @@ impl Storage for Directory {
         self.refuse_if_read_only("link")?;
         let Some(path) = from.path_of(id) else { return Ok(false) };
         if !self.started.load(Ordering::Acquire) {
-            self.start(&mut lock(&self.head))?;
+            self.start(&mut lock(&self.commit_state))?;
         }
         let linked = self.vfs.link(&path, &id.to_string())?;
         if linked {
@@ -424,16 +294,16 @@ impl Storage for Directory {
 
     fn commit(&self, commit: &Commit<'_>) -> Result<()> {
         self.refuse_if_read_only("commit")?;
-        let mut head = lock(&self.head);
+        let mut state = lock(&self.commit_state);
         let (record, sizes) = self.record(commit)?;
-        match self.put(&mut head, commit, &record) {
+        match self.put(&mut state, commit, &record) {
             Ok(()) => {
-                self.wait_until_idle(&mut head, &record, sizes);
+                self.apply(&mut state, &record, sizes);
                 Ok(())
             }
             Err(e) => {
-                head.begin_anew = true;
-                head.in_doubt.extend(commit.added.iter().copied());
+                state.needs_rollover = true;
+                state.in_doubt.extend(commit.added.iter().copied());
                 Err(e)
             }
         }
@@ -441,7 +311,7 @@ impl Storage for Directory {
 
     fn remove(&self, id: FileId) -> Result<()> {
         self.refuse_if_read_only("remove")?;
-        let mut head = lock(&self.head);
+        let mut state = lock(&self.commit_state);
         if lock(&self.files).live.contains_key(&id) {
             return Err(Error::invalid(
                 "file to remove",
@@ -449,12 +319,12 @@ impl Storage for Directory {
                 id,
             ));
         }
-        if head.in_doubt.contains(&id) {
-            head.removed_in_doubt.insert(id);
+        if state.in_doubt.contains(&id) {
+            state.removed_in_doubt.insert(id);
             return Ok(());
         }
         // A large file takes its time to go, and commits go on meanwhile: none names this one.
-        drop(head);
+        drop(state);
         match self.vfs.remove(&id.to_string()) {
             // Done already, perhaps by a call that returned an error.
             Err(Error::Io(refused)) if refused.source.kind() == ErrorKind::NotFound => {}
@@ -479,7 +349,7 @@ impl Storage for Directory {
         let mut space = files.tables;
         let logs = files.live.below(&FileId::table(0)).iter().map(|(id, _)| id);
         let few: Vec<_> = logs.chain(files.unnamed.iter()).map(FileId::to_string).collect();
-        let manifest = manifest(files.generation);
+        let manifest = manifest_name(files.generation);
         drop(files);
         for name in few {
             // A file that is removed meanwhile takes no room.
@@ -494,17 +364,17 @@ impl Storage for Directory {
     }
 
     fn manifest_bytes(&self) -> u64 {
-        lock(&self.head).manifest_bytes
+        lock(&self.commit_state).manifest_bytes
     }
 
     /// The manifest, `CURRENT`, and that each named file is there with its length.
     fn check(&self) -> Result<Vec<Corruption>> {
-        let head = lock(&self.head);
-        let Some(manifest) = &head.manifest else { return Ok(Vec::new()) };
+        let state = lock(&self.commit_state);
+        let Some(manifest) = &state.manifest else { return Ok(Vec::new()) };
         let mut damage = Vec::new();
         match self.read_current(&mut damage) {
             Ok((id, found))
-                if id == self.id() && (found == manifest.generation() || head.begin_anew) => {}
+                if id == self.id() && (found == manifest.generation() || state.needs_rollover) => {}
             Ok((id, found)) => {
                 let name = |id, generation| format!("generation {generation} of store {id}");
                 let expected = name(self.id(), manifest.generation());

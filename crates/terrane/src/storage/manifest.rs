@@ -7,7 +7,7 @@
 //!
 //! 1. A region is two *mirrors*, its two halves. Record after record lies in both, at the same
 //!    place in each, from a multiple of 16 KiB on.
-//! 2. [`Manifest::begin`] writes the first record and zeros to the region's end, and syncs.
+//! 2. [`Manifest::create`] writes the first record and zeros to the region's end, and syncs.
 //! 3. [`Manifest::append`] writes a record as a frame in either mirror, filled up with zeros to a
 //!    multiple of 4 KiB; then it syncs.
 //! 4. [`scan`] takes for each index in order the first valid copy. It ends where neither copy is
@@ -44,7 +44,7 @@
 
 mod region;
 
-pub(super) use region::{Records, begins_at, salvage};
+pub(super) use region::{SalvagedRecords, region_at, salvage};
 pub use region::{Scan, scan};
 
 use crate::error::{Corruption, Error, Result};
@@ -52,14 +52,15 @@ use crate::storage::format::Format;
 use crate::storage::record::{Record, Replayed, replay};
 use crate::storage::{File, StoreId, write_all_at};
 use region::{
-    REGION_HEADER, encode, encode_witness, frame_size, is_witnessed, lay_out, read_region, slots,
+    REGION_HEADER_BYTES, encode_frame, encode_region, encode_witness, frame_size, frame_span,
+    is_witnessed, read_region,
 };
 use std::sync::Arc;
 
-/// Records begin at multiples of this, in bytes: no sector of a file system is larger.
-pub(crate) const SLOT: u64 = 16 << 10;
+/// SalvagedRecords begin at multiples of this, in bytes: no sector of a file system is larger.
+pub(crate) const FRAME_ALIGN: u64 = 16 << 10;
 /// The least capacity of a region, in bytes.
-pub(crate) const LEAST_CAPACITY: u64 = 1 << 20;
+pub(crate) const MIN_CAPACITY: u64 = 1 << 20;
 /// A region holds this many times its first record: two are the snapshot, the rest are others.
 const CAPACITY_FACTOR: u64 = 8;
 
@@ -115,7 +116,7 @@ pub(crate) struct Manifest {
 }
 
 /// A manifest as it was found.
-pub(crate) struct Opened {
+pub(crate) struct OpenedManifest {
     pub(crate) manifest: Manifest,
     pub(crate) replayed: Replayed,
     pub(crate) repaired: Vec<Corruption>,
@@ -127,12 +128,12 @@ pub(crate) struct Opened {
 impl Manifest {
     /// How large a region to give to a manifest whose first record is `snapshot`, in bytes.
     pub(crate) fn capacity_for(snapshot: &Record<'_>) -> u64 {
-        let first = slots(frame_size(snapshot.encode().len() + REGION_HEADER));
-        (first * CAPACITY_FACTOR).max(LEAST_CAPACITY)
+        let first = frame_span(frame_size(snapshot.encode().len() + REGION_HEADER_BYTES));
+        (first * CAPACITY_FACTOR).max(MIN_CAPACITY)
     }
 
     /// Begins a generation in a region of `capacity` bytes from `base`, whatever lies there.
-    pub(crate) fn begin(
+    pub(crate) fn create(
         file: Arc<dyn File>,
         (base, capacity): (u64, u64),
         id: ManifestId,
@@ -140,7 +141,7 @@ impl Manifest {
         snapshot: &Record<'_>,
     ) -> Result<Self> {
         let first = snapshot.encode();
-        let (bytes, end) = lay_out([&*first], capacity, id, inherited, file.name())?;
+        let (bytes, end) = encode_region([&*first], capacity, id, inherited, file.name())?;
         if file.len()? <= base {
             // A new file reads as zeros where nothing is written.
             file.allocate(base + capacity)?;
@@ -153,7 +154,7 @@ impl Manifest {
         }
         let manifest =
             Manifest { index: 1, end, ..Manifest::at(file, base, capacity, id, inherited) };
-        manifest.witness();
+        manifest.write_witness();
         manifest.file.sync()?;
         Ok(manifest)
     }
@@ -187,16 +188,16 @@ impl Manifest {
         let name = self.file.name();
         let bytes = read_region(&*self.file, self.base, self.capacity)?;
         let scan = scan(&bytes, self.id, name, self.base)?;
-        self.all_there(&scan).map_or(Ok(()), Err)?;
+        self.missing_records(&scan).map_or(Ok(()), Err)?;
         let records = scan.records.iter().map(|(_, payload)| *payload);
         let id = ManifestId { generation, ..self.id };
-        let (bytes, _) = lay_out(records, self.capacity, id, self.inherited, name)?;
+        let (bytes, _) = encode_region(records, self.capacity, id, self.inherited, name)?;
         write_all_at(&*file, &bytes, base)?;
         file.sync()?;
         let Manifest { capacity, inherited, index, end, appended, in_doubt, .. } = *self;
         let fresh = Manifest::at(file, base, capacity, id, inherited);
         let copy = Manifest { index, end, appended, in_doubt, witness_stale: true, ..fresh };
-        copy.witness();
+        copy.write_witness();
         Ok(copy)
     }
 
@@ -206,7 +207,7 @@ impl Manifest {
         base: u64,
         capacity: u64,
         id: ManifestId,
-    ) -> Result<Opened> {
+    ) -> Result<OpenedManifest> {
         let bytes = read_region(&*file, base, capacity)?;
         let scan = scan(&bytes, id, file.name(), base)?;
         let replayed = replay(file.name(), &scan.records)?;
@@ -222,7 +223,7 @@ impl Manifest {
             witness_stale: witness != index,
             ..Manifest::at(file, base, capacity, id, inherited)
         };
-        Ok(Opened { manifest, replayed, repaired, discarded_bytes, witnessed })
+        Ok(OpenedManifest { manifest, replayed, repaired, discarded_bytes, witnessed })
     }
 
     /// Makes a manifest that was opened durable: a record that was read but is not durable yet must
@@ -232,13 +233,13 @@ impl Manifest {
     pub(crate) fn confirm(&mut self) -> Result<()> {
         self.file.sync()?;
         if let Some((at, payload)) = self.unconfirmed.take() {
-            let frame = encode(&payload, self.id, self.index - 1)?;
+            let frame = encode_frame(&payload, self.id, self.index - 1)?;
             for mirror in [0, self.capacity / 2] {
                 write_all_at(&*self.file, &frame, at + mirror)?;
                 self.file.sync()?;
             }
         }
-        self.witness();
+        self.write_witness();
         Ok(())
     }
 
@@ -253,7 +254,7 @@ impl Manifest {
     }
 
     /// What the next generation takes over.
-    pub(crate) fn passes_on(&self) -> Inherited {
+    pub(crate) fn for_next_generation(&self) -> Inherited {
         Inherited { commits: self.commits(), ..self.inherited }
     }
 
@@ -264,15 +265,15 @@ impl Manifest {
 
     /// Writes how many records are durable. Not synced, and an error is no failure of the commit:
     /// a witness that is missing claims nothing.
-    fn witness(&self) {
-        let at = self.base + self.capacity - SLOT;
+    fn write_witness(&self) {
+        let at = self.base + self.capacity - FRAME_ALIGN;
         let _ = write_all_at(&*self.file, &encode_witness(self.id, self.index), at);
     }
 
     /// Makes the witness durable, unless it is, when nothing will be appended for now.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn close(&mut self) {
         if std::mem::take(&mut self.witness_stale) && !self.in_doubt {
-            self.witness();
+            self.write_witness();
             let _ = self.file.sync();
         }
     }
@@ -290,9 +291,9 @@ impl Manifest {
     /// Appends a record and syncs; false, and nothing is written, where the region is too full.
     /// After an error what was written is unknown: only a new generation settles it.
     pub(crate) fn append(&mut self, record: &Record<'_>) -> Result<bool> {
-        let frame = encode(&record.encode(), self.id, self.index)?;
-        let end = self.end + slots(frame.len());
-        if end > self.capacity / 2 - SLOT {
+        let frame = encode_frame(&record.encode(), self.id, self.index)?;
+        let end = self.end + frame_span(frame.len());
+        if end > self.capacity / 2 - FRAME_ALIGN {
             return Ok(false);
         }
         self.in_doubt = true;
@@ -305,7 +306,7 @@ impl Manifest {
         self.index += 1;
         self.end = end;
         self.appended += 2 * frame.len() as u64;
-        self.witness();
+        self.write_witness();
         Ok(true)
     }
 
@@ -323,12 +324,12 @@ impl Manifest {
             scan.repaired.retain(|d| in_mirror(d) < self.end);
             scan.records.truncate(usize::try_from(self.index).unwrap_or(usize::MAX));
         }
-        let lost = self.all_there(&scan);
+        let lost = self.missing_records(&scan);
         Ok(scan.repaired.into_iter().chain(lost).collect())
     }
 
     /// The damage where there is not every record that was appended.
-    fn all_there(&self, scan: &Scan<'_>) -> Option<Corruption> {
+    fn missing_records(&self, scan: &Scan<'_>) -> Option<Corruption> {
         let found = scan.records.len() as u64;
         (found != self.index).then(|| {
             Corruption::new(

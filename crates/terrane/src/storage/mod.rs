@@ -30,6 +30,7 @@
 //! engine's edit and, in a volume, the extents of the files it adds: one manifest, not two.
 
 pub mod directory;
+mod extent;
 mod format;
 mod id;
 mod manifest;
@@ -45,9 +46,9 @@ mod tests;
 #[cfg(feature = "testing")]
 pub mod fuzz {
     pub use super::directory::decode_current;
+    pub use super::extent::Extent;
     pub use super::manifest::{ManifestId, Scan, scan};
     pub use super::record::{Placement, Record, decode as decode_record};
-    pub use super::volume::extents::Extent;
     pub use super::volume::superblock::{Slot, Superblock, decode as decode_superblock};
 }
 

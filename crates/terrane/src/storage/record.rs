@@ -10,7 +10,7 @@
 
 use crate::codec::{Decoder, put_varint};
 use crate::error::{Corruption, Error, Result};
-use crate::storage::volume::extents::{Extent, UNIT};
+use crate::storage::extent::{Extent, UNIT};
 use crate::storage::{FileId, FileKind};
 use crate::vec_map::VecMap;
 

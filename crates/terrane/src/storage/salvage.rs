@@ -10,10 +10,10 @@
 
 use crate::error::Result;
 use crate::storage::directory::footer;
-use crate::storage::manifest::{self, Records};
+use crate::storage::extent::{Extent, UNIT};
+use crate::storage::manifest::{self, SalvagedRecords};
 use crate::storage::record::{Placement, replay};
 use crate::storage::vfs::Vfs;
-use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot};
 use crate::storage::{Directory, File, FileId, FileKind, read_exact_at};
 use crate::table::footer::{FOOTER_BYTES, Footer, MAGIC_BYTES};
@@ -154,7 +154,7 @@ impl Remains {
 
     /// Doubts a manifest that does not have every commit after which a table was begun, as opening
     /// does.
-    fn compare_commits(&mut self, manifest: &str, records: &Records) {
+    fn compare_commits(&mut self, manifest: &str, records: &SalvagedRecords) {
         let tables = self.files.iter().filter(|(id, _)| id.kind == FileKind::Table);
         let unnamed = tables.filter(|(id, _)| !self.named.contains_key(id));
         let footers = unnamed.filter_map(|(id, file)| Some((*id, footer(&**file).ok().flatten()?)));
@@ -178,7 +178,7 @@ impl Remains {
     }
 
     /// Takes what a manifest's records say; returns where the files lie that live after them.
-    fn take(&mut self, name: &str, records: &Records) -> Result<Vec<(FileId, Placement)>> {
+    fn take(&mut self, name: &str, records: &SalvagedRecords) -> Result<Vec<(FileId, Placement)>> {
         self.whole = records.whole;
         self.add_salt(records.salt);
         if !records.whole {
@@ -215,7 +215,7 @@ fn find_manifest(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>
         if offset >= len {
             break;
         }
-        if let Some((generation, capacity)) = manifest::begins_at(backing, offset)? {
+        if let Some((generation, capacity)) = manifest::region_at(backing, offset)? {
             found = found.max(Some((generation, offset, capacity)));
         }
         offset += UNIT;

@@ -8,13 +8,13 @@
 use super::{CREATING, CURRENT, CURRENT_TEMP, Directory, manifest_generation};
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
-use crate::storage::manifest::SLOT;
+use crate::storage::manifest::FRAME_ALIGN;
 use crate::storage::vfs::{LOCK, Vfs};
 use crate::storage::{FileId, Recovered, StoreId};
 
 const MAGIC: &[u8; 8] = b"TRNCUR\r\n";
 /// No sector holds two copies of `CURRENT`.
-pub(super) const COPY: usize = SLOT as usize;
+pub(super) const COPY: usize = FRAME_ALIGN as usize;
 
 /// The bytes of `CURRENT`.
 pub(super) fn encode_current(id: StoreId, generation: u64) -> Vec<u8> {

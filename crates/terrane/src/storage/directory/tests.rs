@@ -2,6 +2,7 @@ use super::current::COPY;
 use super::*;
 use crate::storage::format::Format;
 use crate::storage::vfs::MemoryVfs;
+use crate::storage::write_all_at;
 
 /// Commits `edit` with a snapshot that says the same.
 fn commit(store: &Directory, edit: &[u8], added: &[FileId], dropped: &[FileId]) -> Result<()> {
@@ -84,18 +85,18 @@ fn optional_features_that_are_not_known_outlive_a_generation() {
     let vfs = MemoryVfs::new();
     let first = store(&vfs);
     let later = Format { optional: 8, ..Format::CURRENT };
-    let mut head = lock(&first.head);
-    head.manifest.as_mut().unwrap().add_features(later);
-    head.begin_anew = true;
-    drop(head);
+    let mut state = lock(&first.commit_state);
+    state.manifest.as_mut().unwrap().add_features(later);
+    state.needs_rollover = true;
+    drop(state);
     commit(&first, b"by a later release", &[], &[]).unwrap();
     let second = open(&vfs);
     second.recover().unwrap();
-    lock(&second.head).begin_anew = true;
+    lock(&second.commit_state).needs_rollover = true;
     commit(&second, b"by this one", &[], &[]).unwrap();
     let third = open(&vfs);
     third.recover().unwrap();
-    let manifest = lock(&third.head).manifest.as_ref().unwrap().passes_on();
+    let manifest = lock(&third.commit_state).manifest.as_ref().unwrap().for_next_generation();
     assert_eq!((manifest.format, third.files().unwrap().len()), (later, 2));
 }
 
@@ -109,7 +110,7 @@ fn a_manifest_that_grew_begins_anew_with_the_snapshot() {
     let manifests: Vec<_> =
         vfs.list().unwrap().into_iter().filter(|n| n.starts_with(MANIFEST)).collect();
     assert_eq!(manifests.len(), 1);
-    assert_ne!(manifests[0], manifest(1));
+    assert_ne!(manifests[0], manifest_name(1));
     let edits = open(&vfs).recover().unwrap().unwrap().edits;
     assert!(edits.len() < 60);
     assert!(edits.iter().rev().zip((0..100).rev()).all(|(e, n)| *e == [n; 900]));

@@ -1,20 +1,20 @@
 //! The bytes of a manifest's region: frames, the witness, and what can be read of them.
 
-use super::{Inherited, ManifestId, SLOT};
+use super::{FRAME_ALIGN, Inherited, ManifestId};
 use crate::codec::{Decoder, checksum};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::format::Format;
 use crate::storage::{File, StoreId, read_exact_at};
 
 /// Frames are filled up to multiples of this, in bytes, so that most file systems write whole sectors.
-const PAGE: usize = 4096;
-pub(super) const FRAME_HEADER: usize = 32;
+const WRITE_ALIGN: usize = 4096;
+pub(super) const FRAME_HEADER_BYTES: usize = 32;
 /// What precedes the snapshot in the first record.
-pub(super) const REGION_HEADER: usize = 44;
+pub(super) const REGION_HEADER_BYTES: usize = 44;
 /// The bytes of a witness. It has a slot of its own, at the end of the region.
-const WITNESS: usize = 16;
+const WITNESS_BYTES: usize = 16;
 /// Grows `bytes` with zeros to `len`, if memory can be had.
-fn fill(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
+fn zero_extend(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
     let full = || Error::no_space(file, len);
     let len = usize::try_from(len).map_err(|_| full())?;
     bytes.try_reserve_exact(len.saturating_sub(bytes.len())).map_err(|_| full())?;
@@ -26,19 +26,19 @@ fn fill(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
 pub(super) fn read_region(file: &dyn File, base: u64, capacity: u64) -> Result<Vec<u8>> {
     let len = file.len()?.saturating_sub(base).min(capacity);
     let mut bytes = Vec::new();
-    fill(&mut bytes, len, file.name())?;
+    zero_extend(&mut bytes, len, file.name())?;
     read_exact_at(file, &mut bytes, base)?;
     Ok(bytes)
 }
 
 /// The bytes that are written of a frame.
 pub(super) fn frame_size(payload: usize) -> usize {
-    (FRAME_HEADER + payload).next_multiple_of(PAGE)
+    (FRAME_HEADER_BYTES + payload).next_multiple_of(WRITE_ALIGN)
 }
 
 /// The bytes of a mirror that a frame of `size` bytes takes.
-pub(super) fn slots(size: usize) -> u64 {
-    (size as u64).next_multiple_of(SLOT)
+pub(super) fn frame_span(size: usize) -> u64 {
+    (size as u64).next_multiple_of(FRAME_ALIGN)
 }
 
 pub(super) fn encode_witness(id: ManifestId, records: u64) -> Vec<u8> {
@@ -49,8 +49,8 @@ pub(super) fn encode_witness(id: ManifestId, records: u64) -> Vec<u8> {
 
 /// How many records the witness in a region of `capacity` bytes counts; 0 where it is not valid.
 fn decode_witness(bytes: &[u8], capacity: usize, id: ManifestId) -> u64 {
-    let at = capacity.saturating_sub(SLOT as usize);
-    let stored = bytes.get(at..).and_then(|rest| rest.get(..WITNESS));
+    let at = capacity.saturating_sub(FRAME_ALIGN as usize);
+    let stored = bytes.get(at..).and_then(|rest| rest.get(..WITNESS_BYTES));
     let records = stored.and_then(|stored| {
         let records = Decoder::new(stored.get(8..)?).u64()?;
         (encode_witness(id, records) == stored).then_some(records)
@@ -59,7 +59,7 @@ fn decode_witness(bytes: &[u8], capacity: usize, id: ManifestId) -> u64 {
 }
 
 /// A frame.
-pub(super) fn encode(payload: &[u8], id: ManifestId, index: u64) -> Result<Vec<u8>> {
+pub(super) fn encode_frame(payload: &[u8], id: ManifestId, index: u64) -> Result<Vec<u8>> {
     let len = u32::try_from(payload.len()).map_err(|_| {
         Error::invalid(
             "manifest record",
@@ -84,7 +84,7 @@ pub(super) fn encode(payload: &[u8], id: ManifestId, index: u64) -> Result<Vec<u
 
 /// A region of `capacity` bytes that holds `records`, the first of them the snapshot, and where in
 /// each mirror the next goes.
-pub(super) fn lay_out<'a>(
+pub(super) fn encode_region<'a>(
     records: impl IntoIterator<Item = &'a [u8]>,
     capacity: u64,
     id: ManifestId,
@@ -92,7 +92,7 @@ pub(super) fn lay_out<'a>(
     file: &str,
 ) -> Result<(Vec<u8>, u64)> {
     let mut bytes = Vec::new();
-    fill(&mut bytes, capacity, file)?;
+    zero_extend(&mut bytes, capacity, file)?;
     let half = bytes.len() / 2;
     let (first, second) = bytes.split_at_mut(half);
     let mut at = 0;
@@ -105,13 +105,13 @@ pub(super) fn lay_out<'a>(
             payload.extend_from_slice(&capacity.to_le_bytes());
         }
         payload.extend_from_slice(record);
-        let frame = encode(&payload, id, index)?;
+        let frame = encode_frame(&payload, id, index)?;
         for mirror in [&mut *first, &mut *second] {
             let place = mirror.get_mut(at..).and_then(|rest| rest.get_mut(..frame.len()));
             let full = || Error::no_space(file, frame.len() as u64);
             place.ok_or_else(full)?.copy_from_slice(&frame);
         }
-        at += frame.len().next_multiple_of(SLOT as usize);
+        at += frame.len().next_multiple_of(FRAME_ALIGN as usize);
     }
     Ok((bytes, at as u64))
 }
@@ -123,7 +123,7 @@ struct Frame<'a> {
 }
 
 /// The frame of manifest `id` at `at`, if there is a valid one.
-fn frame(bytes: &[u8], at: usize, id: ManifestId) -> Option<Frame<'_>> {
+fn decode_frame(bytes: &[u8], at: usize, id: ManifestId) -> Option<Frame<'_>> {
     let mut d = Decoder::new(bytes.get(at..)?);
     let sum = d.u64()?;
     let body = d.rest();
@@ -133,7 +133,7 @@ fn frame(bytes: &[u8], at: usize, id: ManifestId) -> Option<Frame<'_>> {
         return None;
     }
     let payload = d.take(len)?;
-    let body = body.get(..FRAME_HEADER - 8 + len)?;
+    let body = body.get(..FRAME_HEADER_BYTES - 8 + len)?;
     (checksum(body, id.seed(index)) == sum).then_some(Frame { index, payload })
 }
 
@@ -166,12 +166,12 @@ pub struct Scan<'a> {
 /// [`Error::Corrupt`] where a committed record is lost, [`Error::NewerFormat`] where a later release
 /// wrote the region.
 pub fn scan<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
-    let found = prefix(bytes, id, file, base)?;
+    let found = scan_prefix(bytes, id, file, base)?;
     found.lost.clone().map_or(Ok(found), |lost| Err(lost.into()))
 }
 
 /// As [`scan`], up to a record that is lost.
-fn prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
+fn scan_prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
     let generation = id.generation;
     let (capacity, inherited) = region_header(bytes, id, file, base)?;
     let witness = decode_witness(bytes, capacity, id);
@@ -198,9 +198,9 @@ fn prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<
     loop {
         let index = out.records.len() as u64;
         let place = base + at as u64;
-        let copies = mirrors.map(|m| frame(m, at, id).filter(|f| f.index == index));
+        let copies = mirrors.map(|m| decode_frame(m, at, id).filter(|f| f.index == index));
         let Some(record) = copies.iter().flatten().next() else {
-            if let Some((other, found)) = later(mirrors, at, index, id) {
+            if let Some((other, found)) = find_later(mirrors, at, index, id) {
                 let expected = format!("record {index} of generation {generation}");
                 let other = base + other as u64;
                 let found = format!("no valid copy of it, but record {found} at byte {other}");
@@ -214,9 +214,9 @@ fn prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<
             let found = "bytes that fail their checksum";
             out.repaired.push(Corruption::new(file, offset, expected, found));
         }
-        let header = if index == 0 { REGION_HEADER } else { 0 };
+        let header = if index == 0 { REGION_HEADER_BYTES } else { 0 };
         out.records.push((place, record.payload.get(header..).unwrap_or_default()));
-        at += frame_size(record.payload.len()).next_multiple_of(SLOT as usize);
+        at += frame_size(record.payload.len()).next_multiple_of(FRAME_ALIGN as usize);
     }
     let (place, found) = (base + at as u64, out.records.len() as u64);
     if witness > found && out.lost.is_none() {
@@ -225,7 +225,7 @@ fn prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<
         out.lost = Some(Corruption::new(file, place, expected, found));
     }
     out.end = at as u64;
-    let records = half.saturating_sub(SLOT as usize);
+    let records = half.saturating_sub(FRAME_ALIGN as usize);
     let tails = mirrors.map(|m| m.get(at..m.len().min(records)).unwrap_or_default());
     let torn = torn_bytes(tails, found, id);
     let taken = |tail: &[u8]| tail.iter().take(torn).rposition(|b| *b != 0);
@@ -252,7 +252,7 @@ fn torn_bytes(tails: [&[u8]; 2], index: u64, id: ManifestId) -> usize {
         its_own.then(|| frame_size(len as usize))
     };
     tails.into_iter().filter_map(says).max().unwrap_or_else(|| {
-        let slots = tails.map(|tail| tail.chunks(SLOT as usize));
+        let slots = tails.map(|tail| tail.chunks(FRAME_ALIGN as usize));
         let zeros = |slot: Option<&[u8]>| slot.is_none_or(|slot| slot.iter().all(|b| *b == 0));
         let [first, mut second] = slots;
         first.take_while(|slot| !zeros(Some(slot)) | !zeros(second.next())).map(<[u8]>::len).sum()
@@ -260,11 +260,11 @@ fn torn_bytes(tails: [&[u8]; 2], index: u64, id: ManifestId) -> usize {
 }
 
 /// A valid record after `index`, which is not at `at`: where it is, and its index.
-fn later(mirrors: [&[u8]; 2], at: usize, index: u64, id: ManifestId) -> Option<(usize, u64)> {
+fn find_later(mirrors: [&[u8]; 2], at: usize, index: u64, id: ManifestId) -> Option<(usize, u64)> {
     let [first, second] = mirrors;
     [(0, first), (first.len(), second)].into_iter().find_map(|(start, mirror)| {
-        (at..mirror.len()).step_by(SLOT as usize).skip(1).find_map(|at| {
-            let found = frame(mirror, at, id).filter(|f| f.index > index)?;
+        (at..mirror.len()).step_by(FRAME_ALIGN as usize).skip(1).find_map(|at| {
+            let found = decode_frame(mirror, at, id).filter(|f| f.index > index)?;
             Some((start + at, found.index))
         })
     })
@@ -277,7 +277,7 @@ pub(super) fn is_witnessed(scan: &Scan<'_>) -> bool {
 }
 
 /// What can be read of a damaged manifest.
-pub(in crate::storage) struct Records {
+pub(in crate::storage) struct SalvagedRecords {
     /// The records from the first up to one that cannot be read, without the region header.
     pub payloads: Vec<Vec<u8>>,
     /// Whether these are all, as far as anything there knows.
@@ -296,9 +296,9 @@ pub(in crate::storage) fn salvage(
     base: u64,
     capacity: u64,
     generation: u64,
-) -> Result<Records> {
+) -> Result<SalvagedRecords> {
     let mut bytes = read_region(file, base, capacity)?;
-    let copies = [0, bytes.len() / 2].into_iter().find_map(|at| first_at(&bytes, at));
+    let copies = [0, bytes.len() / 2].into_iter().find_map(|at| decode_first(&bytes, at));
     let (id, capacity) = copies.filter(|(id, _)| id.generation == generation).ok_or_else(|| {
         let expected = format!("the first record of generation {generation}");
         Corruption::new(file.name(), base, expected, "no valid copy of it")
@@ -306,13 +306,13 @@ pub(in crate::storage) fn salvage(
     let there = bytes.len() as u64;
     // The second mirror may be gone, or a part of it; a length beyond that is refused below.
     if there < capacity && capacity / 2 <= there {
-        fill(&mut bytes, capacity, file.name())?;
+        zero_extend(&mut bytes, capacity, file.name())?;
     }
-    let found = prefix(&bytes, id, file.name(), base)?;
+    let found = scan_prefix(&bytes, id, file.name(), base)?;
     let records = found.records.len() as u64;
     let whole = found.lost.is_none() && there == capacity && is_witnessed(&found);
     let payloads = found.records.iter().map(|(_, payload)| payload.to_vec()).collect();
-    Ok(Records {
+    Ok(SalvagedRecords {
         payloads,
         whole,
         salt: id.store.salt(),
@@ -322,20 +322,20 @@ pub(in crate::storage) fn salvage(
 }
 
 /// The generation of the region whose first record lies at `base`, if one does, and its bytes.
-pub(in crate::storage) fn begins_at(file: &dyn File, base: u64) -> Result<Option<(u64, u64)>> {
-    let mut header = [0; FRAME_HEADER];
-    if file.read_at(&mut header, base)? < FRAME_HEADER {
+pub(in crate::storage) fn region_at(file: &dyn File, base: u64) -> Result<Option<(u64, u64)>> {
+    let mut header = [0; FRAME_HEADER_BYTES];
+    if file.read_at(&mut header, base)? < FRAME_HEADER_BYTES {
         return Ok(None);
     }
     let mut d = Decoder::new(&header);
     let fields = (d.u64(), d.u32(), d.u32(), d.u64(), d.u64());
     let (Some(_), Some(len), Some(0), Some(_), Some(0)) = fields else { return Ok(None) };
-    let bytes = read_region(file, base, FRAME_HEADER as u64 + u64::from(len))?;
-    Ok(first_at(&bytes, 0).map(|(id, capacity)| (id.generation, capacity)))
+    let bytes = read_region(file, base, FRAME_HEADER_BYTES as u64 + u64::from(len))?;
+    Ok(decode_first(&bytes, 0).map(|(id, capacity)| (id.generation, capacity)))
 }
 
 /// The manifest whose first record lies at `at`, as it says itself, and the region's length.
-fn first_at(bytes: &[u8], at: usize) -> Option<(ManifestId, u64)> {
+fn decode_first(bytes: &[u8], at: usize) -> Option<(ManifestId, u64)> {
     let mut header = Decoder::new(bytes.get(at..)?);
     header.take(16)?;
     let generation = header.u64()?;
@@ -344,7 +344,7 @@ fn first_at(bytes: &[u8], at: usize) -> Option<(ManifestId, u64)> {
     let id = ManifestId { store: StoreId::decode(&mut header)?, generation };
     let _before = header.u64()?;
     let capacity = header.u64()?;
-    frame(bytes, at, id).filter(|first| first.index == 0).map(|_| (id, capacity))
+    decode_frame(bytes, at, id).filter(|first| first.index == 0).map(|_| (id, capacity))
 }
 
 /// The region's length, and what it took over, as its first record says. Where its first copy is
@@ -355,7 +355,7 @@ fn region_header(
     file: &str,
     base: u64,
 ) -> Result<(usize, Inherited)> {
-    let copy = |at| frame(bytes, at, id).filter(|f| f.index == 0);
+    let copy = |at| decode_frame(bytes, at, id).filter(|f| f.index == 0);
     let first = copy(0).or_else(|| copy(bytes.len() / 2)).ok_or_else(|| {
         let expected = format!("the first record of generation {}", id.generation);
         Corruption::new(file, base, expected, "no valid copy of it")
@@ -367,7 +367,8 @@ fn region_header(
     let _store = StoreId::decode(&mut d).ok_or_else(malformed)?;
     let commits = d.u64().ok_or_else(malformed)?;
     let capacity = d.u64().ok_or_else(malformed)?;
-    let sound = |c: &usize| *c > 0 && (*c as u64).is_multiple_of(2 * SLOT) && *c / 2 <= bytes.len();
+    let sound =
+        |c: &usize| *c > 0 && (*c as u64).is_multiple_of(2 * FRAME_ALIGN) && *c / 2 <= bytes.len();
     let sound = usize::try_from(capacity).ok().filter(sound);
     sound.map(|capacity| (capacity, Inherited { format, commits })).ok_or_else(|| {
         let expected = format!("a manifest of {capacity} bytes, in two halves");

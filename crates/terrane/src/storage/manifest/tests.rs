@@ -28,7 +28,7 @@ fn manifest(vfs: &dyn Vfs, n: u64) -> Manifest {
     vfs.sync_names().unwrap();
     let first = edit(0);
     let mut manifest =
-        Manifest::begin(file, (0, LEAST_CAPACITY), ID, FIFTH, &record(&first)).unwrap();
+        Manifest::create(file, (0, MIN_CAPACITY), ID, FIFTH, &record(&first)).unwrap();
     for i in 1..=n {
         assert!(manifest.append(&record(&edit(i))).unwrap());
     }
@@ -46,7 +46,7 @@ fn edits<'a>(scan: &Scan<'a>) -> Vec<Vec<u8>> {
 /// The bytes of each frame, by mirror.
 fn frame_ranges(scan: &Scan<'_>) -> Vec<std::ops::Range<usize>> {
     let len = |n: usize, payload: &[u8]| {
-        FRAME_HEADER + if n == 0 { REGION_HEADER } else { 0 } + payload.len()
+        FRAME_HEADER_BYTES + if n == 0 { REGION_HEADER_BYTES } else { 0 } + payload.len()
     };
     let places = scan.records.iter().enumerate();
     let first = places.map(|(n, (at, payload))| *at as usize..*at as usize + len(n, payload));
@@ -59,24 +59,24 @@ fn a_count_of_commits_that_nothing_can_follow_does_not_overflow() {
     let vfs = MemoryVfs::new();
     let file = vfs.create("manifest").unwrap();
     let last = Inherited { commits: u64::MAX, ..FIFTH };
-    let region = (0, LEAST_CAPACITY);
-    let mut manifest = Manifest::begin(file.clone(), region, ID, last, &record(&edit(0))).unwrap();
+    let region = (0, MIN_CAPACITY);
+    let mut manifest = Manifest::create(file.clone(), region, ID, last, &record(&edit(0))).unwrap();
     assert!(manifest.append(&record(&edit(1))).unwrap());
-    let opened = Manifest::open(file.clone(), 0, LEAST_CAPACITY, ID).unwrap();
+    let opened = Manifest::open(file.clone(), 0, MIN_CAPACITY, ID).unwrap();
     assert_eq!(opened.manifest.commits(), u64::MAX);
-    assert_eq!(salvage(&*file, 0, LEAST_CAPACITY, GENERATION).unwrap().commits, u64::MAX);
+    assert_eq!(salvage(&*file, 0, MIN_CAPACITY, GENERATION).unwrap().commits, u64::MAX);
 }
 
 #[test]
 fn a_region_that_says_it_is_far_longer_than_its_file_is_refused_and_takes_no_memory() {
-    for capacity in [1 << 40, 1 << 62, u64::MAX - u64::MAX % (2 * SLOT)] {
+    for capacity in [1 << 40, 1 << 62, u64::MAX - u64::MAX % (2 * FRAME_ALIGN)] {
         let mut payload = Vec::new();
         FIFTH.format.encode(&mut payload);
         payload.extend_from_slice(&STORE.bytes());
         payload.extend_from_slice(&5u64.to_le_bytes());
         payload.extend_from_slice(&capacity.to_le_bytes());
         payload.extend_from_slice(&record(&edit(0)).encode());
-        let frame = encode(&payload, ID, 0).unwrap();
+        let frame = encode_frame(&payload, ID, 0).unwrap();
         let file = MemoryVfs::new().create("manifest").unwrap();
         file.write_at(&frame, 0).unwrap();
         let len = file.len().unwrap();
@@ -125,7 +125,7 @@ fn any_one_lost_sector_of_any_size_costs_no_record() {
         let in_frames = frame_ranges(&clean).into_iter().map(sectors).sum::<usize>();
         // Behind the records, but for the slot where one may have been begun.
         let half = sound.len() / 2;
-        let unused = half - end as usize - 2 * SLOT as usize;
+        let unused = half - end as usize - 2 * FRAME_ALIGN as usize;
         assert_eq!(repaired, in_frames + 2 * unused / size);
     }
 }
@@ -144,7 +144,7 @@ fn a_torn_append_is_whole_or_absent_whatever_its_sectors_hold() {
             before[sector.clone()] != after[sector]
         };
         // The witness is written when the record is durable.
-        let sectors = (after.len() - SLOT as usize) / size;
+        let sectors = (after.len() - FRAME_ALIGN as usize) / size;
         let touched: Vec<_> = (0..sectors).filter(changed).collect();
         assert!(touched.len() >= 4);
         // Each sector that the append writes has what it had, what it should have, or rubbish.
@@ -162,7 +162,7 @@ fn a_torn_append_is_whole_or_absent_whatever_its_sectors_hold() {
             let found = scan(&bytes, ID, "manifest", 0).unwrap();
             let expected = [edit(0), edit(1), edit(2), vec![9; LEN]];
             assert!([&expected[..3], &expected].contains(&&edits(&found)[..]), "{size}, {seed}");
-            let records = ..bytes.len() - SLOT as usize;
+            let records = ..bytes.len() - FRAME_ALIGN as usize;
             let torn = bytes[records] != before[records] && bytes[records] != after[records];
             assert!(!torn || found.discarded_bytes > 0 || !found.repaired.is_empty());
         }
@@ -173,8 +173,12 @@ fn a_torn_append_is_whole_or_absent_whatever_its_sectors_hold() {
 fn bytes_where_nothing_was_written_are_damage_to_be_repaired_and_no_torn_commit() {
     let vfs = MemoryVfs::new();
     let manifest = manifest(&vfs, 2);
-    let (sound, end, half) = (region(&vfs), manifest.end as usize, LEAST_CAPACITY as usize / 2);
-    for at in [end + SLOT as usize, half - 1 - SLOT as usize, half + end + 5 * SLOT as usize] {
+    let (sound, end, half) = (region(&vfs), manifest.end as usize, MIN_CAPACITY as usize / 2);
+    for at in [
+        end + FRAME_ALIGN as usize,
+        half - 1 - FRAME_ALIGN as usize,
+        half + end + 5 * FRAME_ALIGN as usize,
+    ] {
         let mut bytes = sound.clone();
         bytes[at] ^= 1;
         let found = scan(&bytes, ID, "manifest", 4096).unwrap();
@@ -182,14 +186,14 @@ fn bytes_where_nothing_was_written_are_damage_to_be_repaired_and_no_torn_commit(
         assert_eq!(found.repaired[0].offset, 4096 + at as u64);
     }
     // A commit that was begun, and beside it such a byte.
-    let begun = encode(&[9; 20_000], ID, 3).unwrap();
+    let begun = encode_frame(&[9; 20_000], ID, 3).unwrap();
     let mut bytes = sound.clone();
     bytes[end..end + 512].copy_from_slice(&begun[..512]);
     bytes[half + end + 16_384..half + end + 16_896].fill(9);
-    bytes[end + 3 * SLOT as usize] = 1;
+    bytes[end + 3 * FRAME_ALIGN as usize] = 1;
     let found = scan(&bytes, ID, "manifest", 0).unwrap();
     assert_eq!((found.discarded_bytes, found.repaired.len()), (16_896, 1));
-    assert_eq!(found.repaired[0].offset, (end + 3 * SLOT as usize) as u64);
+    assert_eq!(found.repaired[0].offset, (end + 3 * FRAME_ALIGN as usize) as u64);
 }
 
 #[test]
@@ -197,10 +201,10 @@ fn a_record_lost_before_a_later_one_is_damage() {
     let vfs = MemoryVfs::new();
     manifest(&vfs, 3);
     let mut bytes = region(&vfs);
-    bytes[SLOT as usize] ^= 1;
-    bytes[(SLOT + LEAST_CAPACITY / 2) as usize] ^= 1;
+    bytes[FRAME_ALIGN as usize] ^= 1;
+    bytes[(FRAME_ALIGN + MIN_CAPACITY / 2) as usize] ^= 1;
     match scan(&bytes, ID, "manifest", 4096) {
-        Err(Error::Corrupt(c)) => assert_eq!(c.offset, 4096 + SLOT),
+        Err(Error::Corrupt(c)) => assert_eq!(c.offset, 4096 + FRAME_ALIGN),
         other => panic!("{other:?}"),
     }
 }
@@ -211,12 +215,12 @@ fn a_region_cut_short_is_repaired_or_damage_and_never_believed_whole() {
     manifest(&vfs, 3);
     let bytes = region(&vfs);
     let half = bytes.len() / 2;
-    for cut in [half, half + 1, half + SLOT as usize, bytes.len() - 1] {
+    for cut in [half, half + 1, half + FRAME_ALIGN as usize, bytes.len() - 1] {
         let found = scan(&bytes[..cut], ID, "manifest", 0).unwrap();
         assert_eq!(edits(&found), (0..=3).map(edit).collect::<Vec<_>>());
         assert!(!found.repaired.is_empty());
     }
-    for cut in [0, 100, SLOT as usize, half - 1] {
+    for cut in [0, 100, FRAME_ALIGN as usize, half - 1] {
         let found = scan(&bytes[..cut], ID, "manifest", 0);
         assert!(matches!(found, Err(Error::Corrupt(_))), "{cut}");
     }
@@ -226,17 +230,17 @@ fn a_region_cut_short_is_repaired_or_damage_and_never_believed_whole() {
 fn a_copy_elsewhere_is_the_same_manifest_of_another_generation() {
     let vfs = MemoryVfs::new();
     let first = manifest(&vfs, 3);
-    let mut copy = first.copy(vfs.create("copy").unwrap(), SLOT, 8).unwrap();
+    let mut copy = first.copy(vfs.create("copy").unwrap(), FRAME_ALIGN, 8).unwrap();
     assert!(copy.append(&record(&edit(4))).unwrap());
-    let bytes = read_region(&*copy.file, SLOT, u64::MAX).unwrap();
-    let found = scan(&bytes, other(8), "copy", SLOT).unwrap();
+    let bytes = read_region(&*copy.file, FRAME_ALIGN, u64::MAX).unwrap();
+    let found = scan(&bytes, other(8), "copy", FRAME_ALIGN).unwrap();
     assert_eq!(edits(&found), (0..=4).map(edit).collect::<Vec<_>>());
     assert!(found.repaired.is_empty() && copy.check().unwrap().is_empty());
     assert_eq!(found.inherited, FIFTH, "features that this release does not know are kept");
     // Nothing is copied of a manifest that has lost a record.
     let file = vfs.open("manifest").unwrap();
-    for mirror in [0, LEAST_CAPACITY / 2] {
-        file.write_at(&[0xff], 3 * SLOT + mirror).unwrap();
+    for mirror in [0, MIN_CAPACITY / 2] {
+        file.write_at(&[0xff], 3 * FRAME_ALIGN + mirror).unwrap();
     }
     assert!(first.copy(vfs.create("copy").unwrap(), 0, 9).is_err());
 }
@@ -248,9 +252,14 @@ fn frames_of_another_generation_are_refused() {
     let bytes = region(&vfs);
     assert!(matches!(scan(&bytes, other(GENERATION - 1), "manifest", 0), Err(Error::Corrupt(_))));
     // Stale frames behind a sound end do not parse as its continuation.
-    let (mut mixed, end) =
-        lay_out([&bytes[FRAME_HEADER + REGION_HEADER..][..40]], 1 << 20, other(8), FIFTH, "")
-            .unwrap();
+    let (mut mixed, end) = encode_region(
+        [&bytes[FRAME_HEADER_BYTES + REGION_HEADER_BYTES..][..40]],
+        1 << 20,
+        other(8),
+        FIFTH,
+        "",
+    )
+    .unwrap();
     mixed[end as usize..].copy_from_slice(&bytes[end as usize..]);
     let stale = scan(&mixed, other(8), "manifest", 0).unwrap();
     assert_eq!((stale.records.len(), stale.end), (1, end));
@@ -265,9 +274,9 @@ fn a_later_format_is_refused_by_name() {
         Format { version, required, optional: 5 }.encode(&mut payload);
         payload.extend_from_slice(&STORE.bytes());
         payload.extend_from_slice(&0u64.to_le_bytes());
-        payload.extend_from_slice(&(2 * SLOT).to_le_bytes());
-        let mut bytes = encode(&payload, other(1), 0).unwrap();
-        bytes.resize(2 * SLOT as usize, 0);
+        payload.extend_from_slice(&(2 * FRAME_ALIGN).to_le_bytes());
+        let mut bytes = encode_frame(&payload, other(1), 0).unwrap();
+        bytes.resize(2 * FRAME_ALIGN as usize, 0);
         match scan(&bytes, other(1), "manifest", 0) {
             Ok(_) => assert_eq!(name, ""),
             Err(Error::NewerFormat(newer)) => assert_eq!(newer.found, name),
@@ -282,9 +291,9 @@ fn a_full_region_refuses_the_record_and_check_finds_a_lost_last_one() {
     let mut manifest = manifest(&vfs, 1);
     while manifest.append(&record(&edit(1))).unwrap() {}
     assert!(manifest.check().unwrap().is_empty());
-    let last = manifest.end - SLOT;
+    let last = manifest.end - FRAME_ALIGN;
     let file = vfs.open("manifest").unwrap();
-    for mirror in [0, LEAST_CAPACITY / 2] {
+    for mirror in [0, MIN_CAPACITY / 2] {
         file.write_at(&[0xff], mirror + last).unwrap();
     }
     assert_eq!(manifest.check().unwrap().len(), 1);
@@ -297,7 +306,7 @@ fn scanning_noise_never_panics() {
         noise in prop::collection::vec(any::<u8>(), 0..3000),
         flips in prop::collection::vec((0usize..4096, any::<u8>()), 0..9),
     )| {
-        let (mut bytes, at) = lay_out([&[0; 60][..]], 4 * SLOT, ID, FIFTH, "noise").unwrap();
+        let (mut bytes, at) = encode_region([&[0; 60][..]], 4 * FRAME_ALIGN, ID, FIFTH, "noise").unwrap();
         bytes[at as usize..][..noise.len()].copy_from_slice(&noise);
         for (at, to) in flips {
             if let Some(b) = bytes.get_mut(at) { *b = to; }
@@ -314,9 +323,9 @@ fn records_lost_at_the_end_are_missed_by_the_witness() {
     for kept in 1..4 {
         let mut bytes = sound.clone();
         let half = bytes.len() / 2;
-        let from = kept * SLOT as usize;
+        let from = kept * FRAME_ALIGN as usize;
         bytes[from..half].fill(0);
-        bytes[half + from..2 * half - SLOT as usize].fill(0);
+        bytes[half + from..2 * half - FRAME_ALIGN as usize].fill(0);
         let lost = scan(&bytes, ID, "manifest", 0);
         let Err(Error::Corrupt(damage)) = lost else { panic!("{kept} of 4 records: {lost:?}") };
         assert_eq!(damage.offset, from as u64);
@@ -325,7 +334,7 @@ fn records_lost_at_the_end_are_missed_by_the_witness() {
     // A commit that is cut before it is durable is none that was lost, nor is one whose witness is.
     assert!(manifest.append(&record(&edit(4))).unwrap());
     let after = region(&vfs);
-    let witness = after.len() - SLOT as usize;
+    let witness = after.len() - FRAME_ALIGN as usize;
     for (records, count) in [(&sound, &sound), (&after, &sound), (&after, &after)] {
         let bytes = [&records[..witness], &count[witness..]].concat();
         assert!(scan(&bytes, ID, "manifest", 0).is_ok());

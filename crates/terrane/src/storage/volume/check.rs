@@ -1,9 +1,9 @@
 //! Verifies a volume on the file system, also while it is open.
 
 use crate::error::{Corruption, Result};
+use crate::storage::extent::Extent;
 use crate::storage::lock;
 use crate::storage::volume::Volume;
-use crate::storage::volume::extents::Extent;
 use crate::storage::volume::slots::damaged_slot;
 use crate::storage::volume::superblock::{RESERVED, Slot};
 use terrane_policy::sort_by;
@@ -13,8 +13,8 @@ impl Volume {
     /// 2. Every copy of every manifest record is.
     /// 3. Extents of live files and the manifest lie inside their backing and share no byte.
     pub(super) fn check_all(&self) -> Result<Vec<Corruption>> {
-        let head = lock(&self.head);
-        let Some(manifest) = &head.manifest else { return Ok(Vec::new()) };
+        let state = lock(&self.commit_state);
+        let Some(manifest) = &state.manifest else { return Ok(Vec::new()) };
         let (offset, len) = manifest.region();
         let region = Extent { offset, len };
         let name = self.backing0()?.name().to_owned();
@@ -23,7 +23,7 @@ impl Volume {
             let sound = matches!(slot, Slot::Valid(found)
                 if *found == self.superblock(found.format, manifest.generation(), region));
             // After a switch that failed, a slot may be ahead; the next commit settles it.
-            if !sound && head.regions_in_doubt.is_empty() {
+            if !sound && state.regions_in_doubt.is_empty() {
                 damage.push(damaged_slot(&name, n, manifest.generation()));
             }
         }

@@ -8,10 +8,10 @@
 //!    until the file is removed.
 
 use crate::error::{Error, Result};
+use crate::storage::extent::{Extent, UNIT};
 use crate::storage::record::Placement;
-use crate::storage::volume::backing::SyncTracker;
-use crate::storage::volume::extents::{Extent, UNIT};
 use crate::storage::volume::space_allocator::SpaceAllocator;
+use crate::storage::volume::sync_tracker::SyncTracker;
 use crate::storage::{File, lock, write_all_at};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -19,9 +19,9 @@ use std::sync::{Arc, OnceLock};
 
 /// The most by which a table grows beyond what is written, in bytes: less than this it doubles, so
 /// that a small one takes no more than it needs and a large one has few extents.
-const LAST_STEP: u64 = 4 << 20;
+const MAX_STEP: u64 = 4 << 20;
 /// The least extent that a file is made of where there is a choice, in bytes.
-const LEAST_EXTENT: u64 = 64 << 10;
+const MIN_EXTENT: u64 = 64 << 10;
 
 /// A file and the room it takes.
 pub(super) struct VolumeFile {
@@ -55,10 +55,10 @@ impl VolumeFile {
         backing: u8,
         capacity: u64,
     ) -> Result<Self> {
-        let extents = space.allocate(backing, capacity, LEAST_EXTENT)?;
+        let extents = space.allocate(backing, capacity, MIN_EXTENT)?;
         let growing = Mutex::new(Body { extents, len: 0 });
         let (sealed, released) = (OnceLock::new(), AtomicBool::new(false));
-        let sync_tracker = SyncTracker::new(space.clone(), backing)?;
+        let sync_tracker = SyncTracker::new(space.backing(backing)?);
         Ok(VolumeFile { name, space, backing, sync_tracker, growing, sealed, released })
     }
 
@@ -69,7 +69,7 @@ impl VolumeFile {
         backing: u8,
         capacity: u64,
     ) -> Result<Self> {
-        let extents = space.allocate(backing, capacity, LEAST_EXTENT)?;
+        let extents = space.allocate(backing, capacity, MIN_EXTENT)?;
         Self::placed(name, space, Placement { len: capacity, backing, extents })
     }
 
@@ -82,7 +82,7 @@ impl VolumeFile {
         let Placement { len, backing, extents } = placement;
         let sealed = OnceLock::from(Body { extents, len });
         let (growing, released) = (Mutex::default(), AtomicBool::new(false));
-        let sync_tracker = SyncTracker::new(space.clone(), backing)?;
+        let sync_tracker = SyncTracker::new(space.backing(backing)?);
         Ok(VolumeFile { name, space, backing, sync_tracker, growing, sealed, released })
     }
 
@@ -110,7 +110,7 @@ impl VolumeFile {
             extent.len = kept;
             kept > 0
         });
-        self.space.give(self.backing, &unused);
+        self.space.free(self.backing, &unused);
     }
 
     /// Which backing holds it.
@@ -138,7 +138,7 @@ impl VolumeFile {
     /// Gives the extents back while handles still read them: what the rule forbids.
     pub(super) fn release_early(&self) {
         if !self.released.swap(true, Ordering::AcqRel) {
-            self.space.give(self.backing, &self.placement().extents);
+            self.space.free(self.backing, &self.placement().extents);
         }
     }
 
@@ -173,10 +173,10 @@ impl VolumeFile {
         let len = buf.len().min(present);
         let mut rest = buf;
         Self::pieces(&body.extents, offset, len, |at, n| {
-            let (head, tail) =
+            let (state, tail) =
                 std::mem::take(&mut rest).split_at_mut_checked(n).unwrap_or_default();
             rest = tail;
-            file.read_at(head, at)
+            file.read_at(state, at)
         })
     }
 
@@ -184,9 +184,9 @@ impl VolumeFile {
         let file = &self.sync_tracker;
         let mut rest = buf;
         Self::pieces(extents, offset, buf.len(), |at, n| {
-            let (head, tail) = rest.split_at_checked(n).unwrap_or_default();
+            let (state, tail) = rest.split_at_checked(n).unwrap_or_default();
             rest = tail;
-            file.write_at(head, at)
+            file.write_at(state, at)
         })
     }
 
@@ -195,8 +195,8 @@ impl VolumeFile {
         let capacity = body.capacity();
         let needed = end.saturating_sub(capacity);
         if needed > 0 {
-            let step = capacity.clamp(UNIT, LAST_STEP);
-            let allocate = |total| self.space.allocate(self.backing, total, LEAST_EXTENT);
+            let step = capacity.clamp(UNIT, MAX_STEP);
+            let allocate = |total| self.space.allocate(self.backing, total, MIN_EXTENT);
             let more = match allocate(needed.max(step)) {
                 Err(Error::NoSpace(_)) if needed < step => allocate(needed)?,
                 other => other?,
@@ -309,7 +309,7 @@ impl Drop for VolumeFile {
         if !*self.released.get_mut() {
             let growing = lock(&self.growing);
             let body = self.sealed.get().unwrap_or(&growing);
-            self.space.give(self.backing, &body.extents);
+            self.space.free(self.backing, &body.extents);
         }
     }
 }

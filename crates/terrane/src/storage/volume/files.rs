@@ -15,7 +15,7 @@ pub(super) struct Files {
     /// Dropped by a commit, and not removed.
     dropped: VecMap<FileId, Arc<VolumeFile>>,
     /// What the tables among the live ones take, in bytes, so that nobody has to look at each.
-    target_file_bytes: u64,
+    table_bytes: u64,
 }
 
 impl Files {
@@ -49,8 +49,8 @@ impl Files {
     }
 
     /// What live tables take, in bytes.
-    pub(super) fn target_file_bytes(&self) -> u64 {
-        self.target_file_bytes
+    pub(super) fn table_bytes(&self) -> u64 {
+        self.table_bytes
     }
 
     /// A commit named `id`, which was created here.
@@ -63,16 +63,16 @@ impl Files {
     /// Makes `file` the live one of this number.
     pub(super) fn place(&mut self, id: FileId, file: Arc<VolumeFile>) {
         let taken = |file: &Arc<VolumeFile>| if is_table(id) { file.taken() } else { 0 };
-        self.target_file_bytes += taken(&file);
+        self.table_bytes += taken(&file);
         let before = self.live.insert(id, file);
-        self.target_file_bytes -= before.as_ref().map_or(0, taken);
+        self.table_bytes -= before.as_ref().map_or(0, taken);
     }
 
     /// A commit dropped `id`.
     pub(super) fn forget(&mut self, id: FileId) {
         if let Some(file) = self.live.remove(&id) {
             if is_table(id) {
-                self.target_file_bytes -= file.taken();
+                self.table_bytes -= file.taken();
             }
             self.dropped.insert(id, file);
         }

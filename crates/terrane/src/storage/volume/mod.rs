@@ -18,69 +18,39 @@
 
 mod backing;
 mod check;
-pub(crate) mod extents;
+mod commit;
 mod file;
 mod files;
+mod free_extents;
+mod options;
 mod slots;
 mod space_allocator;
 pub(crate) mod superblock;
+mod sync_tracker;
 mod vacuum;
 
+pub use options::VolumeOptions;
+
 use crate::error::{Corruption, Error, Result};
-use crate::rules::Rule;
+use crate::storage::extent::{Extent, UNIT};
 use crate::storage::lock;
-use crate::storage::manifest::{
-    Inherited, LEAST_CAPACITY, Manifest, ManifestId, SLOT, next_generation,
-};
-use crate::storage::record::{Placement, Record};
+use crate::storage::manifest::{FRAME_ALIGN, Manifest, ManifestId};
+use crate::storage::record::Placement;
 use crate::storage::{Commit, File, FileId, FileKind, Recovered, Space, Storage, StoreId};
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::vec_map::{VecMap, VecSet};
-use backing::SyncTracker;
-use extents::{Extent, Free, UNIT};
+use commit::CommitState;
 use file::VolumeFile;
 use files::Files;
+use free_extents::FreeExtents;
 use space_allocator::SpaceAllocator;
 use std::sync::Arc;
 use superblock::RESERVED;
+use sync_tracker::SyncTracker;
 use vacuum::Move;
 
 /// The most backing files of a volume.
 pub const MAX_BACKINGS: usize = 8;
-
-/// The manifest begins a smaller region when this many times as many files were named at its beginning
-/// as there are now.
-const OVERSIZED: usize = 4;
-
-/// How a volume behaves.
-#[derive(Clone, Debug)]
-pub struct VolumeOptions {
-    /// The place, for messages.
-    pub name: String,
-    /// The id of a store that is created here: one that was drawn at random. All zeros, the default,
-    /// are none, and creation is refused.
-    pub new_id: StoreId,
-    /// The least by which a backing file grows, in bytes.
-    pub min_growth: u64,
-    /// The most by which a backing file grows at once, in bytes; in between, an eighth of it.
-    pub max_growth: u64,
-    /// The volume is read and left as it is, to the byte: nothing is repaired, and every change is
-    /// refused.
-    pub read_only: bool,
-}
-
-impl Default for VolumeOptions {
-    fn default() -> Self {
-        VolumeOptions {
-            name: "volume".to_owned(),
-            new_id: StoreId::default(),
-            min_growth: 1 << 20,
-            max_growth: 64 << 20,
-            read_only: false,
-        }
-    }
-}
 
 /// Logical files in backing files.
 pub struct Volume {
@@ -90,32 +60,11 @@ pub struct Volume {
     commits: AtomicU64,
     space: Arc<SpaceAllocator>,
     /// Locked before `files`, and that before any backing's free extents.
-    head: Mutex<Head>,
+    commit_state: Mutex<CommitState>,
     /// There is a store, or the superblock that says "creation has begun" is durable.
     started: AtomicBool,
     files: Mutex<Files>,
     moving: Mutex<Option<Move>>,
-}
-
-/// The manifest's end, and what a failed commit left open.
-#[derive(Default)]
-struct Head {
-    manifest: Option<Manifest>,
-    /// Bytes written to manifests.
-    manifest_bytes: u64,
-    /// The greatest generation that was ever begun, whether it came to be named or not.
-    last_generation: u64,
-    /// The manifest takes no more records; the next commit begins a new one.
-    begin_anew: bool,
-    /// How many files the manifest's first record names, after which its region was measured.
-    files_at_first: usize,
-    /// Regions that a failed switch may have named.
-    regions_in_doubt: Vec<Extent>,
-    /// Files that a failed commit may have named, and which of them were to be removed.
-    in_doubt: VecSet<FileId>,
-    removed_in_doubt: VecSet<FileId>,
-    /// Extents that a failed relocation may have named.
-    moves_in_doubt: Vec<Arc<VolumeFile>>,
 }
 
 impl Volume {
@@ -137,7 +86,7 @@ impl Volume {
             read_only: options.read_only,
             id: Mutex::new(options.new_id),
             commits: AtomicU64::new(0),
-            head: Mutex::default(),
+            commit_state: Mutex::default(),
             started: AtomicBool::new(false),
             files: Mutex::default(),
             moving: Mutex::default(),
@@ -193,7 +142,7 @@ impl Volume {
     /// Marks all room free but that of the superblocks.
     fn free_all_but_superblocks(&self) -> Result<()> {
         for (n, backing) in self.space.backings().iter().enumerate() {
-            let mut free = Free::new(backing.file.len()?);
+            let mut free = FreeExtents::new(backing.file.len()?);
             if n == 0 {
                 free.reserve(Extent { offset: 0, len: RESERVED });
             }
@@ -241,113 +190,6 @@ impl Volume {
         }
         Ok(())
     }
-
-    /// Seals the files that a commit adds, and says where all that it names lie.
-    fn record<'a>(&self, commit: &Commit<'a>) -> Result<Record<'a>> {
-        let files = lock(&self.files);
-        let unknown = |what, id: &FileId| Error::invalid(what, "a file of this state", id);
-        let mut added = Vec::new();
-        for id in commit.added {
-            added.push((id, files.fresh(*id).ok_or_else(|| unknown("file to name", id))?));
-        }
-        for id in commit.dropped {
-            let file = files.live(*id).ok_or_else(|| unknown("file to drop", id))?;
-            if !Rule::ReuseAfterEdit.holds() {
-                file.release_early();
-            }
-        }
-        Ok(Record {
-            placed: added.into_iter().map(|(id, file)| (*id, file.seal())).collect(),
-            dropped: commit.dropped.to_vec(),
-            edit: Some(commit.edit),
-        })
-    }
-
-    /// Makes `record`, that of `commit`, durable.
-    fn put(&self, head: &mut Head, commit: &Commit<'_>, record: &Record<'_>) -> Result<()> {
-        self.start(head)?;
-        self.space.sync_grown()?;
-        if !head.begin_anew
-            && !self.is_oversized(head)
-            && let Some(manifest) = &mut head.manifest
-        {
-            let before = manifest.appended_bytes();
-            if manifest.append(record)? {
-                head.manifest_bytes += manifest.appended_bytes() - before;
-                return Ok(());
-            }
-        }
-        let edit = (commit.snapshot)();
-        let mut placed: VecMap<_, _> =
-            lock(&self.files).all_live().iter().map(|(id, f)| (*id, f.placement())).collect();
-        record.dropped.iter().for_each(|id| drop(placed.remove(id)));
-        placed.extend(record.placed.iter().cloned());
-        let snapshot =
-            Record { placed: placed.into_iter().collect(), dropped: Vec::new(), edit: Some(&edit) };
-        self.begin_generation(head, &snapshot)
-    }
-
-    /// Whether the manifest's region was made for far more files than there are now.
-    fn is_oversized(&self, head: &Head) -> bool {
-        let capacity = head.manifest.as_ref().map_or(0, |manifest| manifest.region().1);
-        let files = lock(&self.files).all_live().len();
-        capacity > LEAST_CAPACITY && files < head.files_at_first / OVERSIZED
-    }
-
-    /// Begins a new manifest region and switches the superblocks to it.
-    fn begin_generation(&self, head: &mut Head, snapshot: &Record<'_>) -> Result<()> {
-        head.begin_anew = true;
-        let generation = next_generation(head.last_generation)?;
-        head.last_generation = generation;
-        let capacity = Manifest::capacity_for(snapshot);
-        let region = self.space.allocate_aligned(0, capacity, SLOT)?;
-        let file = Arc::new(SyncTracker::new(self.space.clone(), 0)?);
-        let id = ManifestId { store: self.id(), generation };
-        let inherited = head.manifest.as_ref().map_or(Inherited::NONE, Manifest::passes_on);
-        let begun = Manifest::begin(file, (region.offset, capacity), id, inherited, snapshot);
-        let manifest = begun.inspect_err(|_| self.space.give(0, &[region]))?;
-        self.switch(head, manifest)?;
-        head.files_at_first = snapshot.placed.len();
-        Ok(())
-    }
-
-    /// Makes `manifest`, which is durable, the current one.
-    fn switch(&self, head: &mut Head, manifest: Manifest) -> Result<()> {
-        let (offset, len) = manifest.region();
-        let region = Extent { offset, len };
-        let generation = manifest.generation();
-        head.regions_in_doubt.push(region);
-        head.manifest_bytes += len;
-        let superblock = self.superblock(manifest.passes_on().format, generation, region);
-        self.write_slot(0, &superblock)?;
-        self.write_slot(1, &superblock)?;
-        let old = head.manifest.replace(manifest).map(|old| old.region());
-        let old = old.map(|(offset, len)| Extent { offset, len });
-        head.regions_in_doubt.retain(|e| *e != region);
-        self.space.give(0, &std::mem::take(&mut head.regions_in_doubt));
-        self.space.give(0, old.as_slice());
-        head.begin_anew = false;
-        Ok(())
-    }
-
-    /// Publishes the number of commits.
-    fn publish_commits(&self, head: &Head) {
-        let commits = head.manifest.as_ref().map_or(0, Manifest::commits);
-        self.commits.store(commits, Ordering::Release);
-    }
-
-    /// Does what follows from a commit that is durable.
-    fn wait_until_idle(&self, head: &mut Head, commit: &Commit<'_>) {
-        self.publish_commits(head);
-        let mut files = lock(&self.files);
-        commit.added.iter().for_each(|id| files.name(*id));
-        commit.dropped.iter().for_each(|id| files.forget(*id));
-        head.in_doubt.clear();
-        head.moves_in_doubt.clear();
-        for id in std::mem::take(&mut head.removed_in_doubt).iter() {
-            files.remove(*id);
-        }
-    }
 }
 
 impl Storage for Volume {
@@ -368,7 +210,7 @@ impl Storage for Volume {
     }
 
     fn recover(&self) -> Result<Option<Recovered>> {
-        let mut head = lock(&self.head);
+        let mut state = lock(&self.commit_state);
         let mut repaired = Vec::new();
         let Some(superblock) = self.current(&mut repaired)? else {
             return Ok(None);
@@ -378,14 +220,14 @@ impl Storage for Volume {
         let name = self.backing0()?.name().to_owned();
         let (offset, len) = (superblock.manifest_offset, superblock.manifest_len);
         let region = Extent::of_units(offset / UNIT, len / UNIT)
-            .filter(|e| e.offset == offset && e.len == len && offset.is_multiple_of(SLOT))
+            .filter(|e| e.offset == offset && e.len == len && offset.is_multiple_of(FRAME_ALIGN))
             .ok_or_else(|| {
                 let found = format!("{len} bytes from {offset}");
-                let expected = format!("a manifest region at a multiple of {SLOT} bytes");
+                let expected = format!("a manifest region at a multiple of {FRAME_ALIGN} bytes");
                 Corruption::new(name, 0, expected, found)
             })?;
         self.claim(0, region, "the manifest")?;
-        let file = Arc::new(SyncTracker::new(self.space.clone(), 0)?);
+        let file = Arc::new(SyncTracker::new(self.space.backing(0)?));
         let id = ManifestId { store: superblock.id, generation: superblock.generation };
         let mut opened = Manifest::open(file, offset, len, id)?;
         let (_, capacity) = opened.manifest.region();
@@ -402,34 +244,34 @@ impl Storage for Volume {
             let file = VolumeFile::placed(id.to_string(), self.space.clone(), placement)?;
             files.place(id, Arc::new(file));
         }
-        head.begin_anew = !opened.repaired.is_empty() || opened.discarded_bytes > 0;
-        head.last_generation = superblock.generation;
-        head.files_at_first = opened.replayed.live_at_first;
+        state.needs_rollover = !opened.repaired.is_empty() || opened.discarded_bytes > 0;
+        state.last_generation = superblock.generation;
+        state.files_at_first = opened.replayed.live_at_first;
         self.started.store(true, Ordering::Release);
-        head.manifest = Some(opened.manifest);
-        self.publish_commits(&head);
+        state.manifest = Some(opened.manifest);
+        self.publish_commits(&state);
         repaired.extend(opened.repaired);
         let discarded_bytes = opened.discarded_bytes;
         Ok(Some(Recovered { edits: opened.replayed.edits, repaired, discarded_bytes }))
     }
 
     fn resume(&self) -> Result<()> {
-        match &mut lock(&self.head).manifest {
+        match &mut lock(&self.commit_state).manifest {
             Some(manifest) if !self.read_only => manifest.confirm(),
             _ => Ok(()),
         }
     }
 
     fn close(&self) {
-        if let Some(manifest) = &mut lock(&self.head).manifest {
-            manifest.end();
+        if let Some(manifest) = &mut lock(&self.commit_state).manifest {
+            manifest.close();
         }
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
         self.refuse_if_read_only("create")?;
         if !self.started.load(Ordering::Acquire) {
-            self.start(&mut lock(&self.head))?;
+            self.start(&mut lock(&self.commit_state))?;
         }
         let (name, space, backing) = (id.to_string(), self.space.clone(), self.backing_for(id));
         let file = Arc::new(match id.kind {
@@ -454,16 +296,16 @@ impl Storage for Volume {
 
     fn commit(&self, commit: &Commit<'_>) -> Result<()> {
         self.refuse_if_read_only("commit")?;
-        let mut head = lock(&self.head);
+        let mut state = lock(&self.commit_state);
         let record = self.record(commit)?;
-        match self.put(&mut head, commit, &record) {
+        match self.put(&mut state, commit, &record) {
             Ok(()) => {
-                self.wait_until_idle(&mut head, commit);
+                self.apply(&mut state, commit);
                 Ok(())
             }
             Err(e) => {
-                head.begin_anew = true;
-                head.in_doubt.extend(commit.added.iter().copied());
+                state.needs_rollover = true;
+                state.in_doubt.extend(commit.added.iter().copied());
                 Err(e)
             }
         }
@@ -471,7 +313,7 @@ impl Storage for Volume {
 
     fn remove(&self, id: FileId) -> Result<()> {
         self.refuse_if_read_only("remove")?;
-        let mut head = lock(&self.head);
+        let mut state = lock(&self.commit_state);
         let mut files = lock(&self.files);
         if files.live(id).is_some() {
             return Err(Error::invalid(
@@ -480,8 +322,8 @@ impl Storage for Volume {
                 id,
             ));
         }
-        if head.in_doubt.contains(&id) {
-            head.removed_in_doubt.insert(id);
+        if state.in_doubt.contains(&id) {
+            state.removed_in_doubt.insert(id);
         } else {
             files.remove(id);
         }
@@ -493,9 +335,9 @@ impl Storage for Volume {
     }
 
     fn space(&self) -> Result<Space> {
-        let head = lock(&self.head);
-        let manifest = head.manifest.as_ref().map_or(0, |j| j.region().1);
-        let live = RESERVED + manifest + lock(&self.files).target_file_bytes();
+        let state = lock(&self.commit_state);
+        let manifest = state.manifest.as_ref().map_or(0, |j| j.region().1);
+        let live = RESERVED + manifest + lock(&self.files).table_bytes();
         let mut space = Space { taken: 0, live };
         for backing in self.space.backings() {
             space.taken += backing.file.allocated()?;
@@ -504,7 +346,7 @@ impl Storage for Volume {
     }
 
     fn manifest_bytes(&self) -> u64 {
-        lock(&self.head).manifest_bytes
+        lock(&self.commit_state).manifest_bytes
     }
 
     fn vacuum(&self) -> Result<bool> {

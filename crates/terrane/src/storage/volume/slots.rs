@@ -1,11 +1,12 @@
 //! Which superblock counts, how it is replaced, and what a file without one is.
 
-use super::backing::SyncTracker;
+use super::sync_tracker::SyncTracker;
 use crate::error::{Corruption, Error, Result};
+use crate::storage::extent::Extent;
 use crate::storage::format::Format;
-use crate::storage::volume::extents::Extent;
+use crate::storage::volume::Volume;
+use crate::storage::volume::commit::CommitState;
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot, Superblock};
-use crate::storage::volume::{Head, Volume};
 use crate::storage::write_all_at;
 use crate::storage::{File, Storage};
 use crate::sync::atomic::Ordering;
@@ -25,7 +26,7 @@ impl Volume {
 
     /// Writes slot 0 or 1 and syncs.
     pub(super) fn write_slot(&self, slot: usize, superblock: &Superblock) -> Result<()> {
-        let file = SyncTracker::new(self.space.clone(), 0)?;
+        let file = SyncTracker::new(self.space.backing(0)?);
         let offset = SLOTS.get(slot).copied().unwrap_or_default();
         write_all_at(&file, &superblock.encode(), offset)?;
         file.sync()
@@ -118,8 +119,8 @@ impl Volume {
     }
 
     /// Before anything else is written to a new volume, says there that its creation has begun.
-    /// Whoever calls has locked the head, so that it happens once.
-    pub(super) fn start(&self, _: &mut Head) -> Result<()> {
+    /// Whoever calls has locked the state, so that it happens once.
+    pub(super) fn start(&self, _: &mut CommitState) -> Result<()> {
         if self.started.load(Ordering::Acquire) {
             return Ok(());
         }

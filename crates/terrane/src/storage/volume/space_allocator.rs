@@ -1,24 +1,26 @@
-//! The room of all backing files: hands out extents, grows a backing when none fits, cuts its end.
+//! The space allocator: hands out extents of the backing files, grows a file when none fits, and
+//! truncates it when its end is free.
 
 use crate::error::{Error, Result};
-use crate::storage::volume::VolumeOptions;
+use crate::storage::extent::{Extent, UNIT};
 use crate::storage::volume::backing::Backing;
-use crate::storage::volume::extents::{Extent, Free, UNIT};
+use crate::storage::volume::free_extents::FreeExtents;
+use crate::storage::volume::options::VolumeOptions;
 use crate::storage::{File, lock};
 use std::sync::Arc;
 
-/// The backing files and what is free in them.
+/// The backing files and their free space.
 pub(super) struct SpaceAllocator {
-    backings: Vec<Backing>,
+    backings: Vec<Arc<Backing>>,
     min_growth: u64,
     max_growth: u64,
 }
 
 impl SpaceAllocator {
-    /// The backings, with no room known yet.
+    /// The backings, whose free space is not known yet.
     pub(super) fn new(backings: Vec<Arc<dyn File>>, options: &VolumeOptions) -> Self {
         SpaceAllocator {
-            backings: backings.into_iter().map(Backing::new).collect(),
+            backings: backings.into_iter().map(Backing::new).map(Arc::new).collect(),
             min_growth: options.min_growth.max(UNIT).next_multiple_of(UNIT),
             max_growth: options.max_growth.max(options.min_growth).max(UNIT),
         }
@@ -29,13 +31,12 @@ impl SpaceAllocator {
         self.min_growth
     }
 
-    /// The backings.
-    pub(super) fn backings(&self) -> &[Backing] {
+    pub(super) fn backings(&self) -> &[Arc<Backing>] {
         &self.backings
     }
 
     /// A backing by number.
-    pub(super) fn backing(&self, number: u8) -> Result<&Backing> {
+    pub(super) fn backing(&self, number: u8) -> Result<&Arc<Backing>> {
         self.backings.get(usize::from(number)).ok_or_else(|| {
             Error::invalid(
                 "backing file",
@@ -45,8 +46,8 @@ impl SpaceAllocator {
         })
     }
 
-    /// Takes `total` bytes (rounded up to units) of a backing, in extents of at least `least` where
-    /// there is a choice; the backing grows where no such extent is free.
+    /// Allocates `total` bytes (rounded up to units) of a backing, preferably in extents of at least
+    /// `least`. The backing grows if no such extent is free.
     pub(super) fn allocate(&self, number: u8, total: u64, least: u64) -> Result<Vec<Extent>> {
         let backing = self.backing(number)?;
         let mut free = lock(&backing.free);
@@ -57,11 +58,11 @@ impl SpaceAllocator {
             let mut found = free.take(missing, least);
             if found.is_none() {
                 let grown = self.grow(backing, &mut free, missing);
-                // A file system that is full may still have smaller pieces free.
+                // On a full file system smaller extents may still be free.
                 let least = if least < total { UNIT } else { least };
                 found = free.take(missing, least);
                 if let (Err(e), None) = (grown, found) {
-                    taken.into_iter().for_each(|extent| free.give(extent));
+                    taken.into_iter().for_each(|extent| free.free(extent));
                     return Err(e);
                 }
             }
@@ -73,7 +74,7 @@ impl SpaceAllocator {
         Ok(taken)
     }
 
-    /// Takes one extent of `len` bytes that begins at a multiple of `align`.
+    /// Allocates one extent of `len` bytes that begins at a multiple of `align`.
     pub(super) fn allocate_aligned(&self, number: u8, len: u64, align: u64) -> Result<Extent> {
         let backing = self.backing(number)?;
         let mut free = lock(&backing.free);
@@ -85,8 +86,8 @@ impl SpaceAllocator {
         free.take_aligned(len, align, u64::MAX).ok_or_else(|| too_long(backing))
     }
 
-    /// Grows a backing so that `want` bytes are free at its end, and by a step at least.
-    fn grow(&self, backing: &Backing, free: &mut Free, want: u64) -> Result<()> {
+    /// Grows a backing by at least one step, so that `want` bytes are free at its end.
+    fn grow(&self, backing: &Backing, free: &mut FreeExtents, want: u64) -> Result<()> {
         let end = free.end();
         let needed = end.checked_add(want - want.min(free.tail()));
         let needed = needed.filter(|n| *n <= i64::MAX as u64).ok_or_else(|| too_long(backing))?;
@@ -101,32 +102,32 @@ impl SpaceAllocator {
         Ok(())
     }
 
-    /// By how much a backing of `len` bytes grows: an eighth, within bounds.
+    /// The growth step of a backing of `len` bytes: an eighth of it, within bounds.
     pub(super) fn step(&self, len: u64) -> u64 {
         (len / 8).clamp(self.min_growth, self.max_growth).next_multiple_of(UNIT)
     }
 
-    /// Gives extents of a backing back.
-    pub(super) fn give(&self, number: u8, extents: &[Extent]) {
+    /// Frees extents of a backing.
+    pub(super) fn free(&self, number: u8, extents: &[Extent]) {
         if let Ok(backing) = self.backing(number) {
             let mut free = lock(&backing.free);
-            extents.iter().for_each(|extent| free.give(*extent));
+            extents.iter().for_each(|extent| free.free(*extent));
         }
     }
 
-    /// Syncs every backing whose length changed since its last sync: a record may name extents only
-    /// in a length that is durable.
+    /// Syncs every backing whose length changed since its last sync: a record may only name extents
+    /// within a durable length.
     pub(super) fn sync_grown(&self) -> Result<()> {
-        self.backings.iter().try_for_each(Backing::sync_grown)
+        self.backings.iter().try_for_each(|backing| backing.sync_grown())
     }
 
-    /// Cuts free room off the end of every backing where it is more than two steps; one is kept.
+    /// Truncates every backing with more than two steps of free space at its end, down to one step.
     pub(super) fn trim(&self) -> Result<()> {
         for backing in &self.backings {
             let mut free = lock(&backing.free);
             let (end, tail) = (free.end(), free.tail());
             let step = self.step(end - tail);
-            if tail > 2 * step && free.cut(end - tail + step) {
+            if tail > 2 * step && free.truncate(end - tail + step) {
                 backing.file.set_len(free.end())?;
             }
         }

@@ -1,6 +1,8 @@
 use super::superblock::{SLOTS, Slot, Superblock};
 use super::*;
 use crate::storage::format::Format;
+use crate::storage::manifest::MIN_CAPACITY;
+use crate::storage::record::Record;
 use crate::storage::vfs::fault::{Fault, SECTORS, Survivors};
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::{read_exact_at, write_all_at};
@@ -211,7 +213,7 @@ fn manifest_at_the_end() -> (MemoryVfs, Vec<Vec<u8>>) {
 }
 
 fn region(volume: &Volume) -> (u64, u64) {
-    lock(&volume.head).manifest.as_ref().unwrap().region()
+    lock(&volume.commit_state).manifest.as_ref().unwrap().region()
 }
 
 #[test]
@@ -238,7 +240,7 @@ fn a_manifest_that_says_it_is_longer_than_its_region_is_damage() {
     let volume = new(&vfs, 1);
     table(&volume, 1, 100, 1);
     let (offset, len) = region(&volume);
-    let shorter = Extent { offset, len: len - 2 * SLOT };
+    let shorter = Extent { offset, len: len - 2 * FRAME_ALIGN };
     for slot in 0..2 {
         let superblock = volume.superblock(Format::CURRENT, 1, shorter);
         volume.write_slot(slot, &superblock).unwrap();
@@ -252,7 +254,7 @@ fn a_manifest_that_served_many_more_files_gets_a_smaller_region() {
     let volume = new(&vfs, 1);
     let ids: Vec<_> = (1..41).map(|n| table(&volume, n, 10, 1)).collect();
     let large = vec![7; 400_000];
-    lock(&volume.head).begin_anew = true;
+    lock(&volume.commit_state).needs_rollover = true;
     commit(&volume, &large, &[], &[]).unwrap();
     assert!(region(&volume).1 > 3 << 20);
     commit(&volume, b"one", &[], &ids[..20]).unwrap();
@@ -262,7 +264,7 @@ fn a_manifest_that_served_many_more_files_gets_a_smaller_region() {
     volume.resume().unwrap();
     commit(&volume, b"two", &[], &ids[20..35]).unwrap();
     commit(&volume, b"three", &[], &[]).unwrap();
-    assert_eq!(region(&volume).1, LEAST_CAPACITY);
+    assert_eq!(region(&volume).1, MIN_CAPACITY);
     let edits = open(&vfs, 1).recover().unwrap().unwrap().edits;
     assert_eq!(edits, [b"three".to_vec()]);
 }
@@ -403,7 +405,7 @@ fn optional_features_that_are_not_known_outlive_a_generation() {
     let volume = open(&vfs, 1);
     volume.recover().unwrap();
     assert!(volume.check().unwrap().is_empty());
-    lock(&volume.head).begin_anew = true;
+    lock(&volume.commit_state).needs_rollover = true;
     table(&volume, 2, 10, 2);
     assert!(volume.check().unwrap().is_empty());
     for slot in volume.read_slots().unwrap() {
@@ -411,7 +413,10 @@ fn optional_features_that_are_not_known_outlive_a_generation() {
     }
     let volume = open(&vfs, 1);
     volume.recover().unwrap();
-    assert_eq!(lock(&volume.head).manifest.as_ref().unwrap().passes_on().format, later);
+    assert_eq!(
+        lock(&volume.commit_state).manifest.as_ref().unwrap().for_next_generation().format,
+        later
+    );
 }
 
 #[test]
@@ -438,6 +443,6 @@ fn extents_that_two_files_claim_are_damage() {
     let id = table(&volume, 1, 5000, 1);
     let twice = (FileId::table(2), extents(&volume, id));
     let record = Record { placed: vec![twice], edit: Some(b"x"), ..Record::default() };
-    assert!(lock(&volume.head).manifest.as_mut().unwrap().append(&record).unwrap());
+    assert!(lock(&volume.commit_state).manifest.as_mut().unwrap().append(&record).unwrap());
     assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
 }

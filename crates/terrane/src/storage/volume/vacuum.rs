@@ -12,12 +12,13 @@
 //! the manifest waits for the engine's next commit, which begins a new manifest.
 
 use crate::error::Result;
-use crate::storage::manifest::{SLOT, next_generation};
+use crate::storage::manifest::{FRAME_ALIGN, next_generation};
 use crate::storage::record::{Placement, Record};
-use crate::storage::volume::backing::SyncTracker;
-use crate::storage::volume::extents::Free;
+use crate::storage::volume::Volume;
+use crate::storage::volume::commit::CommitState;
 use crate::storage::volume::file::VolumeFile;
-use crate::storage::volume::{Head, Volume};
+use crate::storage::volume::free_extents::FreeExtents;
+use crate::storage::volume::sync_tracker::SyncTracker;
 use crate::storage::{File, FileId, FileKind, lock};
 use std::sync::Arc;
 
@@ -70,40 +71,42 @@ impl Volume {
 
     /// Whether so much of a backing is free, apart from `manifest` bytes of it, that what it holds
     /// should move down.
-    fn is_sparse(&self, free: &Free, manifest: u64) -> bool {
+    fn is_sparse(&self, free: &FreeExtents, manifest: u64) -> bool {
         let others = free.end().saturating_sub(manifest);
         free.total() > STEPS * self.space.min_growth() && free.total() > others / 2
     }
 
     /// Moves the manifest's region down, if there is a place for it; whether it did.
     fn move_manifest(&self) -> Result<bool> {
-        let mut head = lock(&self.head);
-        let Head { manifest: Some(manifest), begin_anew: false, last_generation, .. } = &*head
+        let mut state = lock(&self.commit_state);
+        let CommitState {
+            manifest: Some(manifest), needs_rollover: false, last_generation, ..
+        } = &*state
         else {
             return Ok(false);
         };
         let (base, len) = manifest.region();
         let generation = next_generation(*last_generation)?;
-        let file = Arc::new(SyncTracker::new(self.space.clone(), 0)?);
+        let file = Arc::new(SyncTracker::new(self.space.backing(0)?));
         let mut free = lock(&self.space.backing(0)?.free);
         // The place of the region before this one is where the next may go.
         let worth = free.total() > 2 * len && self.is_sparse(&free, len);
-        let place = if worth { free.take_aligned(len, SLOT, base) } else { None };
+        let place = if worth { free.take_aligned(len, FRAME_ALIGN, base) } else { None };
         drop(free);
         let Some(region) = place else { return Ok(false) };
         let copied = manifest.copy(file, region.offset, generation);
-        head.last_generation = generation;
+        state.last_generation = generation;
         // If this fails, the next commit begins a new manifest.
-        head.begin_anew = true;
-        let manifest = copied.inspect_err(|_| self.space.give(0, &[region]))?;
-        self.switch(&mut head, manifest)?;
+        state.needs_rollover = true;
+        let manifest = copied.inspect_err(|_| self.space.free(0, &[region]))?;
+        self.switch(&mut state, manifest)?;
         Ok(true)
     }
 
     /// The next table to move, with room taken for it.
     fn next_move(&self) -> Option<Move> {
-        let head = lock(&self.head);
-        let manifest = head.manifest.as_ref().map_or(0, |manifest| manifest.region().1);
+        let state = lock(&self.commit_state);
+        let manifest = state.manifest.as_ref().map_or(0, |manifest| manifest.region().1);
         let files = lock(&self.files);
         for (number, backing) in self.space.backings().iter().enumerate() {
             let mut free = lock(&backing.free);
@@ -129,14 +132,14 @@ impl Volume {
             return Ok(Progress::Going);
         }
         step.to.sync()?;
-        let mut head = lock(&self.head);
+        let mut state = lock(&self.commit_state);
         let lives = |f: &Arc<VolumeFile>| Arc::ptr_eq(f, &step.from);
         if !lock(&self.files).live(step.id).is_some_and(lives) {
             return Ok(Progress::Over);
         }
         let placed = vec![(step.id, step.to.placement())];
         let record = Record { placed, ..Record::default() };
-        if !self.append_move(&mut head, &record, &step.to)? {
+        if !self.append_move(&mut state, &record, &step.to)? {
             return Ok(Progress::Waiting);
         }
         lock(&self.files).place(step.id, step.to.clone());
@@ -146,21 +149,21 @@ impl Volume {
     /// Appends the record of a move, if the manifest takes it.
     fn append_move(
         &self,
-        head: &mut Head,
+        state: &mut CommitState,
         record: &Record<'_>,
         to: &Arc<VolumeFile>,
     ) -> Result<bool> {
-        if head.begin_anew {
+        if state.needs_rollover {
             return Ok(false);
         }
-        let Some(manifest) = &mut head.manifest else { return Ok(false) };
+        let Some(manifest) = &mut state.manifest else { return Ok(false) };
         let appended = manifest.append(record);
         match &appended {
             Ok(true) => {}
-            Ok(false) => head.begin_anew = true,
+            Ok(false) => state.needs_rollover = true,
             Err(_) => {
-                head.begin_anew = true;
-                head.moves_in_doubt.push(to.clone());
+                state.needs_rollover = true;
+                state.moves_in_doubt.push(to.clone());
             }
         }
         appended

@@ -1,49 +1,22 @@
-//! Free room of one backing file: a map of free extents, first fit, neighbours joined.
+//! The free space of one backing file: a map of extents, first fit, with neighbours coalesced.
 
+use crate::storage::extent::{Extent, UNIT};
 use crate::vec_map::VecMap;
-
-/// What extents are counted in, in bytes.
-pub const UNIT: u64 = 4096;
-
-/// A stretch of a backing file, in bytes; multiples of 4 KiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Extent {
-    /// Where it begins.
-    pub offset: u64,
-    /// How long it is; not 0.
-    pub len: u64,
-}
-
-impl Extent {
-    /// The extent of so many units; `None` where it is empty or passes what a file can hold.
-    #[must_use]
-    pub fn of_units(offset: u64, len: u64) -> Option<Self> {
-        let extent = Extent { offset: offset.checked_mul(UNIT)?, len: len.checked_mul(UNIT)? };
-        extent.offset.checked_add(extent.len).filter(|end| len > 0 && *end <= i64::MAX as u64)?;
-        Some(extent)
-    }
-
-    /// Where it ends.
-    #[must_use]
-    pub fn end(self) -> u64 {
-        self.offset + self.len
-    }
-}
 
 /// The free extents of a backing file, up to its end.
 #[derive(Debug, Default)]
-pub(super) struct Free {
-    /// Lengths by offset. No two touch.
+pub(super) struct FreeExtents {
+    /// Lengths by offset. No two are adjacent.
     extents: VecMap<u64, u64>,
-    /// The sum of their lengths.
+    /// Free bytes in all.
     total: u64,
     end: u64,
 }
 
-impl Free {
-    /// A file of `end` bytes (rounded down to a unit), all of them free.
+impl FreeExtents {
+    /// A file of `end` bytes, rounded down to a unit, all of it free.
     pub(super) fn new(end: u64) -> Self {
-        let mut free = Free::default();
+        let mut free = FreeExtents::default();
         free.extend(end - end % UNIT);
         free
     }
@@ -53,12 +26,12 @@ impl Free {
         self.end
     }
 
-    /// All free bytes.
+    /// Free bytes in all.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The free bytes at the end.
+    /// Free bytes at the end of the file.
     pub(super) fn tail(&self) -> u64 {
         match self.extents.last() {
             Some((at, len)) if at + len == self.end => *len,
@@ -66,7 +39,7 @@ impl Free {
         }
     }
 
-    /// Takes exactly `extent`; false where not all of it is free.
+    /// Allocates exactly `extent`; returns false if any of it is in use.
     pub(super) fn reserve(&mut self, extent: Extent) -> bool {
         let Some(&(at, len)) = self.extents.below(&(extent.offset + 1)).last() else {
             return false;
@@ -78,8 +51,8 @@ impl Free {
         fits
     }
 
-    /// Takes up to `want` bytes of the first extent that has `least` (which is not more). Lengths
-    /// are multiples of the unit.
+    /// Allocates up to `want` bytes of the first extent with at least `least` bytes; `least` is at
+    /// most `want`, and both are multiples of the unit.
     pub(super) fn take(&mut self, want: u64, least: u64) -> Option<Extent> {
         let mut all = self.extents.iter().map(|(&offset, &len)| Extent { offset, len });
         let from = all.find(|e| e.len >= least)?;
@@ -88,7 +61,7 @@ impl Free {
         Some(taken)
     }
 
-    /// Takes `want` bytes in extents that end at or before `limit`, lowest first; or nothing.
+    /// Allocates `want` bytes below `limit`, lowest extents first; all of it or nothing.
     pub(super) fn take_below(&mut self, want: u64, limit: u64) -> Option<Vec<Extent>> {
         let mut missing = want;
         let mut taken = Vec::new();
@@ -109,7 +82,7 @@ impl Free {
         Some(taken)
     }
 
-    /// Takes the lowest `len` bytes in one extent that begins at a multiple of `align` and ends at or
+    /// Allocates the lowest extent of `len` bytes that begins at a multiple of `align` and ends at or
     /// before `limit`.
     pub(super) fn take_aligned(&mut self, len: u64, align: u64, limit: u64) -> Option<Extent> {
         let mut all = self.extents.iter().map(|(&offset, &len)| Extent { offset, len });
@@ -121,8 +94,8 @@ impl Free {
         Some(taken)
     }
 
-    /// Gives `extent` back.
-    pub(super) fn give(&mut self, extent: Extent) {
+    /// Frees `extent`.
+    pub(super) fn free(&mut self, extent: Extent) {
         self.total += extent.len;
         let (mut offset, mut end) = (extent.offset, extent.end());
         if let Some(&(at, len)) = self.extents.below(&offset).last() {
@@ -139,17 +112,17 @@ impl Free {
         debug_assert!(twice.is_none(), "{extent:?} is free already");
     }
 
-    /// Moves the end up; what is new is free.
+    /// Grows the file to `end`; the new bytes are free.
     pub(super) fn extend(&mut self, end: u64) {
         if end > self.end {
             let more = Extent { offset: self.end, len: end - self.end };
             self.end = end;
-            self.give(more);
+            self.free(more);
         }
     }
 
-    /// Moves the end down over free bytes; false where they are not free.
-    pub(super) fn cut(&mut self, end: u64) -> bool {
+    /// Truncates the file to `end`; returns false if bytes after it are in use.
+    pub(super) fn truncate(&mut self, end: u64) -> bool {
         let fits = end < self.end && self.reserve(Extent { offset: end, len: self.end - end });
         if fits {
             self.end = end;
@@ -157,7 +130,7 @@ impl Free {
         fits
     }
 
-    /// Replaces the free extent `from` by what is left of it without `taken`.
+    /// Removes `taken` from the free extent `from`.
     fn carve(&mut self, from: Extent, taken: Extent) {
         self.total -= taken.len;
         self.extents.remove(&from.offset);
@@ -175,7 +148,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same, as one flag a unit.
+    /// The units of an extent.
     fn units(e: Extent) -> std::ops::Range<usize> {
         (e.offset / UNIT) as usize..(e.end() / UNIT) as usize
     }
@@ -185,7 +158,7 @@ mod tests {
         fn the_map_agrees_with_a_bitmap(
             steps in prop::collection::vec((0u8..7, 1u64..9, 0usize..64), 1..120)
         ) {
-            let mut free = Free::new(40 * UNIT + 17);
+            let mut free = FreeExtents::new(40 * UNIT + 17);
             let mut bits = vec![true; 40];
             let mut held: Vec<Extent> = Vec::new();
             for (what, n, pick) in steps {
@@ -221,7 +194,7 @@ mod tests {
                     3 if !held.is_empty() => {
                         let e = held.swap_remove(pick % held.len());
                         bits[units(e)].fill(true);
-                        free.give(e);
+                        free.free(e);
                     }
                     4 => {
                         free.extend((bits.len() as u64 + n) * UNIT);
@@ -244,7 +217,7 @@ mod tests {
                     6 => {
                         let end = bits.len().saturating_sub(n as usize);
                         let fits = bits[end..].iter().all(|b| *b) && end < bits.len();
-                        prop_assert_eq!(free.cut(end as u64 * UNIT), fits);
+                        prop_assert_eq!(free.truncate(end as u64 * UNIT), fits);
                         if fits {
                             bits.truncate(end);
                         }

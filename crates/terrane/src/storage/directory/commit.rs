@@ -1,0 +1,156 @@
+//! Commits to the manifest of a directory, and what remains unknown after one fails.
+
+use super::current::encode_current;
+use super::files::Size;
+use super::{
+    CREATING, CURRENT, CURRENT_TEMP, Directory, manifest_generation, manifest_name, placement,
+};
+use crate::error::{Error, Result};
+use crate::storage::manifest::{Inherited, Manifest, ManifestId, next_generation};
+use crate::storage::record::Record;
+use crate::storage::{Commit, FileId, Storage, lock, write_all_at};
+use crate::sync::atomic::Ordering;
+use crate::vec_map::VecSet;
+
+/// The manifest's end, and what a failed commit left open.
+#[derive(Default)]
+pub(super) struct CommitState {
+    pub(super) manifest: Option<Manifest>,
+    /// Bytes written to manifests.
+    pub(super) manifest_bytes: u64,
+    /// The greatest generation that was ever begun, whether it came to be named or not.
+    pub(super) last_generation: u64,
+    /// The manifest takes no more records; the next commit begins a new one.
+    pub(super) needs_rollover: bool,
+    /// Files that a failed commit may have named, and which of them were to be removed.
+    pub(super) in_doubt: VecSet<FileId>,
+    pub(super) removed_in_doubt: VecSet<FileId>,
+}
+
+impl Directory {
+    /// Makes `CREATING` durable before the first file of a new store. Whoever calls has locked the
+    /// state, so that it happens once.
+    pub(super) fn start(&self, _: &mut CommitState) -> Result<()> {
+        if !self.started.load(Ordering::Acquire) {
+            self.vfs.create(CREATING)?;
+            self.vfs.sync_names()?;
+            self.started.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    pub(super) fn sync_names(&self) -> Result<()> {
+        if self.names_changed.swap(false, Ordering::AcqRel) {
+            self.vfs.sync_names().inspect_err(|_| {
+                self.names_changed.store(true, Ordering::Release);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Publishes the number of commits.
+    pub(super) fn publish_commits(&self, state: &CommitState) {
+        let commits = state.manifest.as_ref().map_or(0, Manifest::commits);
+        self.commits.store(commits, Ordering::Release);
+    }
+
+    /// Makes `record`, that of `commit`, durable.
+    pub(super) fn put(
+        &self,
+        state: &mut CommitState,
+        commit: &Commit<'_>,
+        record: &Record<'_>,
+    ) -> Result<()> {
+        self.start(state)?;
+        self.sync_names()?;
+        if !state.needs_rollover
+            && let Some(manifest) = &mut state.manifest
+        {
+            let before = manifest.appended_bytes();
+            if manifest.append(record)? {
+                state.manifest_bytes += manifest.appended_bytes() - before;
+                return Ok(());
+            }
+        }
+        let edit = (commit.snapshot)();
+        let mut live = lock(&self.files).live.clone();
+        let dropped: VecSet<_> = record.dropped.iter().copied().collect();
+        live.retain(|id, _| !dropped.contains(id));
+        let live = live.into_iter();
+        let mut placed: Vec<_> = live.map(|(id, size)| (id, placement(size.len))).collect();
+        placed.extend(record.placed.iter().cloned());
+        self.begin_generation(state, &Record { placed, dropped: Vec::new(), edit: Some(&edit) })
+    }
+
+    /// Begins a new manifest and switches `CURRENT` to it.
+    pub(super) fn begin_generation(
+        &self,
+        state: &mut CommitState,
+        snapshot: &Record<'_>,
+    ) -> Result<()> {
+        state.needs_rollover = true;
+        let generation = next_generation(state.last_generation)?;
+        state.last_generation = generation;
+        let id = ManifestId { store: self.id(), generation };
+        let inherited =
+            state.manifest.as_ref().map_or(Inherited::NONE, Manifest::for_next_generation);
+        let file = self.vfs.create(&manifest_name(generation))?;
+        let manifest =
+            Manifest::create(file, (0, Manifest::capacity_for(snapshot)), id, inherited, snapshot)?;
+        let current = self.vfs.create(CURRENT_TEMP)?;
+        write_all_at(&*current, &encode_current(self.id(), generation), 0)?;
+        current.sync()?;
+        self.vfs.sync_names()?;
+        self.vfs.rename(CURRENT_TEMP, CURRENT)?;
+        self.vfs.sync_names()?;
+        state.manifest_bytes += manifest.region().1;
+        state.manifest = Some(manifest);
+        state.needs_rollover = false;
+        lock(&self.files).generation = generation;
+        // The commit is durable: what cannot be removed now, the next recovery removes.
+        for name in self.vfs.list().unwrap_or_default() {
+            if name == CREATING || manifest_generation(&name).is_some_and(|n| n < generation) {
+                let _ = self.vfs.remove(&name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a commit's files are, and the sizes of those added.
+    pub(super) fn record<'a>(&self, commit: &Commit<'a>) -> Result<(Record<'a>, Vec<Size>)> {
+        let (mut placed, mut sizes) = (Vec::new(), Vec::new());
+        for id in commit.added {
+            let file = self.vfs.open(&id.to_string())?;
+            let size = Size { len: file.len()?, taken: file.allocated()? };
+            placed.push((*id, placement(size.len)));
+            sizes.push(size);
+        }
+        let files = lock(&self.files);
+        if let Some(id) = commit.dropped.iter().find(|id| !files.live.contains_key(id)) {
+            return Err(Error::invalid("file to drop", "one that a commit named", id));
+        }
+        let record = Record { placed, dropped: commit.dropped.to_vec(), edit: Some(commit.edit) };
+        Ok((record, sizes))
+    }
+
+    /// Does what follows from a commit that is durable.
+    pub(super) fn apply(&self, state: &mut CommitState, record: &Record<'_>, sizes: Vec<Size>) {
+        self.publish_commits(state);
+        let mut files = lock(&self.files);
+        for ((id, _), size) in record.placed.iter().zip(sizes) {
+            files.name(*id, size);
+        }
+        for id in &record.dropped {
+            files.forget(*id);
+            files.unnamed.insert(*id);
+        }
+        state.in_doubt.clear();
+        for id in std::mem::take(&mut state.removed_in_doubt).iter() {
+            if !files.live.contains_key(id) {
+                // Left where it is, the next recovery removes it.
+                let _ = self.vfs.remove(&id.to_string());
+                files.unnamed.remove(id);
+            }
+        }
+    }
+}

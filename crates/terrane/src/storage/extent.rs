@@ -1,0 +1,30 @@
+//! Extents: where the bytes of a file are in a backing file.
+
+/// The allocation unit, in bytes: extents begin and end at multiples of it.
+pub const UNIT: u64 = 4096;
+
+/// A contiguous range of a backing file, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Extent {
+    /// Where it begins.
+    pub offset: u64,
+    /// How long it is; not 0.
+    pub len: u64,
+}
+
+impl Extent {
+    /// The extent with this offset and length in units; `None` if it is empty or beyond the largest
+    /// file.
+    #[must_use]
+    pub fn of_units(offset: u64, len: u64) -> Option<Self> {
+        let extent = Extent { offset: offset.checked_mul(UNIT)?, len: len.checked_mul(UNIT)? };
+        extent.offset.checked_add(extent.len).filter(|end| len > 0 && *end <= i64::MAX as u64)?;
+        Some(extent)
+    }
+
+    /// Where it ends.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        self.offset + self.len
+    }
+}

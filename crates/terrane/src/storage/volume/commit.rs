@@ -1,0 +1,161 @@
+//! Commits to the manifest of a volume, and what remains unknown after one fails.
+
+use crate::error::{Error, Result};
+use crate::rules::Rule;
+use crate::storage::extent::Extent;
+use crate::storage::lock;
+use crate::storage::manifest::{
+    FRAME_ALIGN, Inherited, MIN_CAPACITY, Manifest, ManifestId, next_generation,
+};
+use crate::storage::record::Record;
+use crate::storage::volume::Volume;
+use crate::storage::volume::file::VolumeFile;
+use crate::storage::volume::sync_tracker::SyncTracker;
+use crate::storage::{Commit, FileId, Storage};
+use crate::sync::atomic::Ordering;
+use crate::vec_map::{VecMap, VecSet};
+use std::sync::Arc;
+
+/// The manifest begins a smaller region when this many times as many files were named at its beginning
+/// as there are now.
+const OVERSIZED: usize = 4;
+
+/// The manifest's end, and what a failed commit left open.
+#[derive(Default)]
+pub(super) struct CommitState {
+    pub(super) manifest: Option<Manifest>,
+    /// Bytes written to manifests.
+    pub(super) manifest_bytes: u64,
+    /// The greatest generation that was ever begun, whether it came to be named or not.
+    pub(super) last_generation: u64,
+    /// The manifest takes no more records; the next commit begins a new one.
+    pub(super) needs_rollover: bool,
+    /// How many files the manifest's first record names, after which its region was measured.
+    pub(super) files_at_first: usize,
+    /// Regions that a failed switch may have named.
+    pub(super) regions_in_doubt: Vec<Extent>,
+    /// Files that a failed commit may have named, and which of them were to be removed.
+    pub(super) in_doubt: VecSet<FileId>,
+    pub(super) removed_in_doubt: VecSet<FileId>,
+    /// Extents that a failed relocation may have named.
+    pub(super) moves_in_doubt: Vec<Arc<VolumeFile>>,
+}
+
+impl Volume {
+    /// Seals the files that a commit adds, and says where all that it names lie.
+    pub(super) fn record<'a>(&self, commit: &Commit<'a>) -> Result<Record<'a>> {
+        let files = lock(&self.files);
+        let unknown = |what, id: &FileId| Error::invalid(what, "a file of this state", id);
+        let mut added = Vec::new();
+        for id in commit.added {
+            added.push((id, files.fresh(*id).ok_or_else(|| unknown("file to name", id))?));
+        }
+        for id in commit.dropped {
+            let file = files.live(*id).ok_or_else(|| unknown("file to drop", id))?;
+            if !Rule::ReuseAfterEdit.holds() {
+                file.release_early();
+            }
+        }
+        Ok(Record {
+            placed: added.into_iter().map(|(id, file)| (*id, file.seal())).collect(),
+            dropped: commit.dropped.to_vec(),
+            edit: Some(commit.edit),
+        })
+    }
+
+    /// Makes `record`, that of `commit`, durable.
+    pub(super) fn put(
+        &self,
+        state: &mut CommitState,
+        commit: &Commit<'_>,
+        record: &Record<'_>,
+    ) -> Result<()> {
+        self.start(state)?;
+        self.space.sync_grown()?;
+        if !state.needs_rollover
+            && !self.is_oversized(state)
+            && let Some(manifest) = &mut state.manifest
+        {
+            let before = manifest.appended_bytes();
+            if manifest.append(record)? {
+                state.manifest_bytes += manifest.appended_bytes() - before;
+                return Ok(());
+            }
+        }
+        let edit = (commit.snapshot)();
+        let mut placed: VecMap<_, _> =
+            lock(&self.files).all_live().iter().map(|(id, f)| (*id, f.placement())).collect();
+        record.dropped.iter().for_each(|id| drop(placed.remove(id)));
+        placed.extend(record.placed.iter().cloned());
+        let snapshot =
+            Record { placed: placed.into_iter().collect(), dropped: Vec::new(), edit: Some(&edit) };
+        self.begin_generation(state, &snapshot)
+    }
+
+    /// Whether the manifest's region was made for far more files than there are now.
+    pub(super) fn is_oversized(&self, state: &CommitState) -> bool {
+        let capacity = state.manifest.as_ref().map_or(0, |manifest| manifest.region().1);
+        let files = lock(&self.files).all_live().len();
+        capacity > MIN_CAPACITY && files < state.files_at_first / OVERSIZED
+    }
+
+    /// Begins a new manifest region and switches the superblocks to it.
+    pub(super) fn begin_generation(
+        &self,
+        state: &mut CommitState,
+        snapshot: &Record<'_>,
+    ) -> Result<()> {
+        state.needs_rollover = true;
+        let generation = next_generation(state.last_generation)?;
+        state.last_generation = generation;
+        let capacity = Manifest::capacity_for(snapshot);
+        let region = self.space.allocate_aligned(0, capacity, FRAME_ALIGN)?;
+        let file = Arc::new(SyncTracker::new(self.space.backing(0)?));
+        let id = ManifestId { store: self.id(), generation };
+        let inherited =
+            state.manifest.as_ref().map_or(Inherited::NONE, Manifest::for_next_generation);
+        let begun = Manifest::create(file, (region.offset, capacity), id, inherited, snapshot);
+        let manifest = begun.inspect_err(|_| self.space.free(0, &[region]))?;
+        self.switch(state, manifest)?;
+        state.files_at_first = snapshot.placed.len();
+        Ok(())
+    }
+
+    /// Makes `manifest`, which is durable, the current one.
+    pub(super) fn switch(&self, state: &mut CommitState, manifest: Manifest) -> Result<()> {
+        let (offset, len) = manifest.region();
+        let region = Extent { offset, len };
+        let generation = manifest.generation();
+        state.regions_in_doubt.push(region);
+        state.manifest_bytes += len;
+        let superblock = self.superblock(manifest.for_next_generation().format, generation, region);
+        self.write_slot(0, &superblock)?;
+        self.write_slot(1, &superblock)?;
+        let old = state.manifest.replace(manifest).map(|old| old.region());
+        let old = old.map(|(offset, len)| Extent { offset, len });
+        state.regions_in_doubt.retain(|e| *e != region);
+        self.space.free(0, &std::mem::take(&mut state.regions_in_doubt));
+        self.space.free(0, old.as_slice());
+        state.needs_rollover = false;
+        Ok(())
+    }
+
+    /// Publishes the number of commits.
+    pub(super) fn publish_commits(&self, state: &CommitState) {
+        let commits = state.manifest.as_ref().map_or(0, Manifest::commits);
+        self.commits.store(commits, Ordering::Release);
+    }
+
+    /// Does what follows from a commit that is durable.
+    pub(super) fn apply(&self, state: &mut CommitState, commit: &Commit<'_>) {
+        self.publish_commits(state);
+        let mut files = lock(&self.files);
+        commit.added.iter().for_each(|id| files.name(*id));
+        commit.dropped.iter().for_each(|id| files.forget(*id));
+        state.in_doubt.clear();
+        state.moves_in_doubt.clear();
+        for id in std::mem::take(&mut state.removed_in_doubt).iter() {
+            files.remove(*id);
+        }
+    }
+}
