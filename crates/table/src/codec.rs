@@ -1,6 +1,7 @@
-//! Reading and writing of integers and byte strings: little-endian words and LEB128 varints.
+//! Encoding of integers and byte strings, checksums and hashes. Words are little-endian, varints
+//! LEB128.
 
-/// Appends `value` as a varint: seven bits a byte, least significant first.
+/// Appends `value` as a varint: seven bits per byte, least significant first.
 #[inline]
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -16,8 +17,8 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Takes values off the front of a slice. Every call returns `None` where the bytes end early or
-/// are malformed, and the caller names the damage.
+/// Decodes values from the front of a slice. Each call returns `None` if the bytes end early or are
+/// malformed; the caller makes that an error.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoder<'a> {
     rest: &'a [u8],
@@ -30,13 +31,13 @@ impl<'a> Decoder<'a> {
         Decoder { rest: bytes }
     }
 
-    /// The bytes not taken yet.
+    /// The bytes not decoded yet.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Whether all was taken.
+    /// Whether all bytes were decoded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -92,7 +93,7 @@ impl<'a> Decoder<'a> {
         None
     }
 
-    /// A varint that fits a length in memory.
+    /// A varint that fits `usize`.
     #[inline]
     pub fn length(&mut self) -> Option<usize> {
         usize::try_from(self.varint()?).ok()

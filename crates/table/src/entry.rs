@@ -1,4 +1,4 @@
-//! Entries and their order.
+//! Entries (internal keys and values) and their order.
 //!
 //! An entry is a user key, a [`Tag`] (sequence number and kind) and a value. Entries are ordered by
 //! user key ascending, then by tag descending: the newest version of a key comes first.
@@ -15,19 +15,19 @@ pub const MAX_KEY_BYTES: usize = 65_535;
 /// The longest value, in bytes. Values may be empty.
 pub const MAX_VALUE_BYTES: usize = 64 << 20;
 
-/// What an entry says of its key. Stored as one byte. Entries of other kinds a later release wrote;
-/// 2 to 5 are reserved for range deletes, merges, values that expire and separated values.
+/// The kind of an entry, stored as one byte. Numbers 2 to 5 are reserved for range deletes, merges,
+/// values that expire and separated values; only later releases write other kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[repr(u8)]
 pub enum Kind {
-    /// The key is deleted (a tombstone).
+    /// A tombstone: the key is deleted.
     Delete = 0,
     /// The key has this value.
     Put = 1,
 }
 
 impl Kind {
-    /// The kind with this number, if there is one.
+    /// The kind with this number, if this release knows it.
     #[must_use]
     pub fn from_byte(byte: u8) -> Option<Self> {
         match byte {
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The refusal of an entry in `file` whose kind this release does not know.
+    /// The error for an entry in `file` of a kind that this release does not know.
     #[cold]
     pub fn newer(file: &str, byte: u8) -> Error {
         let known = "puts and deletes";
@@ -62,7 +62,7 @@ impl Tag {
         Tag(seq << 8 | kind as u64)
     }
 
-    /// The greatest tag that a reader at `seq` may see: seek to it to find that version.
+    /// The greatest tag visible at `seq`: a seek to it finds the newest visible version.
     #[must_use]
     pub fn at(seq: Seq) -> Self {
         Tag(seq << 8 | 0xff)
@@ -74,13 +74,13 @@ impl Tag {
         self.0 >> 8
     }
 
-    /// The kind; `None` for a number this release does not know.
+    /// The kind; `None` if this release does not know it.
     #[must_use]
     pub fn kind(self) -> Option<Kind> {
         Kind::from_byte(self.kind_byte())
     }
 
-    /// The number of the kind.
+    /// The kind's number.
     #[must_use]
     pub fn kind_byte(self) -> u8 {
         (self.0 & 0xff) as u8
@@ -101,7 +101,10 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     equal + a.iter().zip(b).skip(equal).take_while(|(a, b)| a == b).count()
 }
 
-/// Refuses a key or value over its limit.
+/// Checks the lengths of a key and a value.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if one is over its limit.
 pub fn check_limits(key: &[u8], value: &[u8]) -> Result<()> {
     let refuse = |what, limit: usize, found: usize| {
         Err(Error::invalid(

@@ -1,4 +1,4 @@
-//! Every way in which a call can fail, as a sentence that says what was expected and what was found.
+//! Errors. Each is shown as a sentence that says what was expected and what was found.
 
 use std::{fmt, io, sync::Arc};
 
@@ -8,24 +8,23 @@ pub use terrane_types::{Corruption, Stall};
 /// The result of a call to the store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. What a variant tells lies behind a
-/// pointer, so that a call that succeeds does not carry the room for it.
+/// Why a call failed. The details are boxed, so that results stay small.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file system refused an operation.
+    /// An I/O operation failed.
     #[error(transparent)]
     Io(Box<IoFailure>),
-    /// The file system is full, or the quota is reached.
+    /// The disk or the quota is full.
     #[error("{0}")]
     NoSpace(Box<NoSpace>),
-    /// A read or write moved fewer bytes than it was given.
+    /// A read or write moved fewer bytes than asked for.
     #[error("{0}")]
     Short(Box<ShortIo>),
-    /// Stored bytes are not what was written.
+    /// Stored bytes are corrupt.
     #[error("{0}")]
     Corrupt(Box<Corruption>),
-    /// There is no store at the place given, and none was to be created.
+    /// There is no store at the given path, and none was to be created.
     #[error("{0}")]
     NoStore(Box<NoStore>),
     /// The store was written by a later release.
@@ -34,16 +33,17 @@ pub enum Error {
     /// Another process, tab or worker holds the store.
     #[error("{0}")]
     Busy(Box<Busy>),
-    /// An argument is outside its limits.
+    /// An argument is invalid.
     #[error("{0}")]
     InvalidArgument(Box<InvalidArgument>),
-    /// A write must wait until compaction or a flush has caught up; a executor runs jobs and retries.
+    /// A write must wait until flushes or compactions have caught up. An executor runs jobs and
+    /// retries the write.
     #[error("writes are stalled: {0}")]
     Stalled(Stall),
-    /// An earlier write to the log failed: what it left there is unknown. Reopen the store.
+    /// An earlier write to the log failed, and what it left there is unknown. Reopen the store.
     #[error("the log is closed after a failed write ({0}); reopen the store")]
     Poisoned(Box<Error>),
-    /// What was called is closed, or dropped.
+    /// The object is closed or was dropped.
     #[error("{0} is closed")]
     Closed(Closed),
 }
@@ -57,9 +57,9 @@ pub enum Closed {
     Keyspace,
     /// A snapshot.
     Snapshot,
-    /// A handle of a file.
+    /// A file handle.
     File,
-    /// The thread that led a group of writes: what became of them is not known.
+    /// The thread that led a write group ended; whether the group was written is unknown.
     Leader,
 }
 
@@ -75,20 +75,20 @@ impl fmt::Display for Closed {
     }
 }
 
-/// What a file system said.
+/// A failed I/O operation.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("could not {action} {file}: {source}")]
 pub struct IoFailure {
     /// The operation, as a verb: "read", "write", "sync".
     pub action: &'static str,
-    /// The file, as the file system names it.
+    /// The file.
     pub file: String,
-    /// The error of the operating system or browser.
+    /// The error from the operating system or browser.
     pub source: Arc<io::Error>,
 }
 
-/// A failure in a file system's own words, as an [`io::Error`] takes it. A plain text would do, but for
-/// the code that shows one with its quotes escaped, which a browser would load.
+/// A message as the payload of an [`io::Error`]. A `String` would do, but its `Debug` code, which
+/// escapes quotes, would have to be loaded by browsers.
 pub struct Message(pub String);
 
 impl fmt::Display for Message {
@@ -105,17 +105,17 @@ impl fmt::Debug for Message {
 
 impl std::error::Error for Message {}
 
-/// What did not fit.
+/// A file that could not grow.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("no space left for {file}{}", Needed(*.wanted))]
 pub struct NoSpace {
     /// The file that could not grow.
     pub file: String,
-    /// How many bytes were to be written; 0 where that is not known.
+    /// How many bytes were to be written; 0 if unknown.
     pub wanted: u64,
 }
 
-/// How much did not fit, where that is known.
+/// The part of the message that says how much did not fit, if that is known.
 struct Needed(u64);
 
 impl fmt::Display for Needed {
@@ -127,7 +127,7 @@ impl fmt::Display for Needed {
     }
 }
 
-/// What was read or written in part.
+/// A read or write that moved fewer bytes than asked for.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("short {action} of {file} at {offset}: expected {expected} bytes, moved {found}")]
 pub struct ShortIo {
@@ -135,15 +135,15 @@ pub struct ShortIo {
     pub action: &'static str,
     /// The file.
     pub file: String,
-    /// Where in the file, in bytes.
+    /// The offset in the file, in bytes.
     pub offset: u64,
     /// Bytes asked for.
     pub expected: u64,
-    /// Bytes moved; negative where the file system returned that.
+    /// Bytes moved; negative if the file system returned that.
     pub found: i64,
 }
 
-/// Where a store was expected.
+/// A place that holds no store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{place} holds no Terrane store: {why}")]
 pub struct NoStore {
@@ -153,31 +153,31 @@ pub struct NoStore {
     pub why: String,
 }
 
-/// What a later release wrote.
+/// Something that only a later release can read.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(
     "{file} was written by a later release: it has {found}, and this release knows {supported}"
 )]
 pub struct NewerFormat {
-    /// The file that says so.
+    /// The file it is in.
     pub file: String,
-    /// What in it this release does not know: a version, a feature, a kind of file or entry.
+    /// What this release does not know: a version, a feature, a kind of file or entry.
     pub found: String,
     /// What this release knows.
     pub supported: String,
 }
 
-/// Who holds a store.
+/// A store that is in use.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{place} is in use by {holder}")]
 pub struct Busy {
     /// The store.
     pub place: String,
-    /// Who holds it, as far as is known.
+    /// Who holds it, if known.
     pub holder: String,
 }
 
-/// An argument that was not taken.
+/// An invalid argument.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{what}: expected {expected}, found {found}")]
 pub struct InvalidArgument {
@@ -196,8 +196,8 @@ impl From<Corruption> for Error {
 }
 
 impl Error {
-    /// Wraps the operating system's error from `action` on `file`; a full disk or quota becomes
-    /// [`Error::NoSpace`] (with `wanted` bytes).
+    /// An I/O failure of `action` on `file`. A full disk or quota becomes [`Error::NoSpace`], with
+    /// `wanted` bytes.
     #[cold]
     pub fn io(action: &'static str, file: &str, wanted: u64, source: io::Error) -> Self {
         match source.kind() {
@@ -218,7 +218,7 @@ impl Error {
         Error::NoSpace(Box::new(NoSpace { file: file.to_owned(), wanted }))
     }
 
-    /// `what` is to be `expected`, and is `found`.
+    /// Argument `what` should be `expected` and is `found`.
     #[cold]
     pub fn invalid(
         what: &'static str,
@@ -235,14 +235,14 @@ impl Error {
         Error::Short(Box::new(ShortIo { action, file: file.to_owned(), offset, expected, found }))
     }
 
-    /// A change that is refused, as the store was opened to be read only.
+    /// A change refused because the store was opened read-only.
     #[must_use]
     pub fn read_only(action: &'static str, file: &str) -> Self {
         let why = Message("the store was opened read-only".to_owned());
         Error::io(action, file, 0, io::Error::new(io::ErrorKind::ReadOnlyFilesystem, why))
     }
 
-    /// `file` has something that this release, which knows `supported`, does not know.
+    /// `file` has `found`, and this release only knows `supported`.
     #[cold]
     pub fn newer_format(
         file: &str,
@@ -252,7 +252,7 @@ impl Error {
         newer_format(file, &found, &supported)
     }
 
-    /// `file` has required feature bits of which some are not among the `known` ones.
+    /// `file` has required feature bits that are not among the `known` ones.
     #[cold]
     pub fn newer_feature(file: &str, required: u32, known: u32) -> Self {
         let bit = (required & !known).trailing_zeros();
@@ -293,7 +293,7 @@ mod tests {
     use std::error::Error as _;
 
     #[test]
-    fn a_refusal_of_the_vfs_keeps_what_the_system_said_as_its_source() {
+    fn an_io_failure_keeps_the_system_error_as_its_source() {
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         let said = denied.to_string();
         let error = Error::io("read", "table", 0, denied);
@@ -302,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_vfs_says_how_much_is_needed_where_it_is_known() {
+    fn a_full_disk_says_how_much_is_needed_if_that_is_known() {
         assert_eq!(Error::no_space("log", 0).to_string(), "no space left for log");
         let known = "no space left for log: 512 more bytes are needed";
         assert_eq!(Error::no_space("log", 512).to_string(), known);
     }
 
     #[test]
-    fn a_result_has_no_room_for_what_an_error_tells() {
+    fn a_result_is_two_words_at_most() {
         assert!(size_of::<Result<(), Error>>() <= 2 * size_of::<usize>());
     }
 }

@@ -1,47 +1,50 @@
-//! Open files, as tables and logs are read and written.
+//! The interface to open files.
 
 use crate::error::{Corruption, Error, Result};
 
-/// An open file. Reads and writes take offsets, so that threads share it.
+/// An open file. Reads and writes are positional, so that threads can share it.
 ///
-/// A count that differs from what was asked is not hidden: [`read_exact_at`] and [`write_all_at`]
-/// turn it into an error (browsers at their quota return short or negative counts).
+/// Short counts are returned as they are: [`read_exact_at`] and [`write_all_at`] turn them into
+/// errors. (Browsers return short or negative counts at their quota.)
 pub trait File: Send + Sync {
-    /// The name for messages.
+    /// The name, for messages.
     fn name(&self) -> &str;
-    /// Reads into `buf` from `offset`; the count is short only at the end of the file.
+    /// Reads into `buf` from `offset`; returns fewer bytes only at the end of the file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize>;
-    /// Writes `buf` at `offset`, growing the file where needed; returns the count written.
+    /// Writes `buf` at `offset`, growing the file if needed; returns the number of bytes written.
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize>;
-    /// Makes every earlier write durable.
+    /// Makes all earlier writes durable.
     fn sync(&self) -> Result<()>;
-    /// Cuts or extends (with zeros) the file to `len` bytes.
+    /// Truncates the file to `len` bytes, or extends it with zeros.
     fn set_len(&self, len: u64) -> Result<()>;
-    /// Extends the file to `len` bytes, which read as zeros. Where the file system can allocate room
-    /// ahead, writing there neither fails for want of it nor changes what a sync has to write beside
-    /// the bytes. A file that is as long stays as it is.
+    /// Extends the file to `len` bytes, which read as zeros; a longer file is left as it is. If the
+    /// file system can preallocate, later writes there neither run out of space nor change metadata
+    /// that a sync would have to write.
     fn allocate(&self, len: u64) -> Result<()> {
         if self.len()? < len { self.set_len(len) } else { Ok(()) }
     }
     /// The file's length, in bytes.
     fn len(&self) -> Result<u64>;
-    /// The room that the file takes, in bytes: less than its length where it has holes, and more
-    /// where it was given room before it is written.
+    /// The disk space that the file takes, in bytes: less than its length if it has holes, more if it
+    /// was preallocated.
     fn allocated(&self) -> Result<u64> {
         self.len()
     }
-    /// Where bytes are stored that lie at `offset` or after it: all before reads as zeros, and the
-    /// end of the file stands for none. Where the file system does not tell, it is `offset`.
+    /// The offset of the next data at or after `offset`, as `SEEK_DATA` finds it; the end of the file
+    /// if there is none. If the file system cannot tell, it is `offset`.
     fn next_data(&self, offset: u64) -> Result<u64> {
         Ok(offset)
     }
-    /// Whether the file holds no byte.
+    /// Whether the file's length is 0.
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 }
 
-/// Reads all of `buf`; a short count is damage: the bytes should be there.
+/// Reads exactly `buf`.
+///
+/// # Errors
+/// [`Error::Corrupt`] if the file ends before; those of the file.
 pub fn read_exact_at(file: &dyn File, buf: &mut [u8], offset: u64) -> Result<()> {
     let found = file.read_at(buf, offset)?;
     if found == buf.len() {
@@ -56,7 +59,10 @@ pub fn read_exact_at(file: &dyn File, buf: &mut [u8], offset: u64) -> Result<()>
     .into())
 }
 
-/// Writes all of `buf`; a short count is an error.
+/// Writes all of `buf`.
+///
+/// # Errors
+/// [`Error::Short`] if the file takes fewer bytes; those of the file.
 pub fn write_all_at(file: &dyn File, buf: &[u8], offset: u64) -> Result<()> {
     let found = file.write_at(buf, offset)?;
     if found == buf.len() {

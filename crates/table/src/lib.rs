@@ -1,11 +1,11 @@
-//! Tables of a Terrane store, in memory and on a file system, and reading over them.
+//! Memtables, tables (SSTs) and reads across them: the data path of a Terrane store.
 //!
-//! This is what every operation passes through, entry by entry: a write goes into a memtable, a
-//! flush and a merge write tables, a get and a scan read both. The store around it, crate
-//! `terrane`, decides which tables there are; it shows these modules as its own.
+//! Every operation passes through here entry by entry: a write inserts into a memtable, a flush and
+//! a merge write tables, a get and a scan read both. Crate `terrane` is the store around it: it
+//! decides which tables exist, and re-exports these modules.
 //!
-//! It is a crate by itself so that the browser's module can have it compiled for speed, and the
-//! rest for size.
+//! This is a crate of its own so that the browser's module can be compiled for speed here and for
+//! size elsewhere.
 
 pub mod codec;
 pub mod cursor;

@@ -1,9 +1,10 @@
-//! Memory that only grows: entries are never moved and are freed together.
+//! A bump allocator: allocations never move and are all freed together.
 //!
-//! 1. Room is cut off the front of the current chunk, in words, so that all of it is aligned to 8.
-//! 2. When a chunk is used up the next is twice as large, from 16 KiB up to 1 MiB.
-//! 3. What would take more than a quarter of a chunk gets one of its own, and the current chunk
-//!    stays current: little is left over.
+//! 1. Memory is taken from the front of the current chunk, in words, so that all of it is aligned to
+//!    8 bytes.
+//! 2. When a chunk is used up, the next one is twice as large, from 16 KiB up to 1 MiB.
+//! 3. An allocation of more than a quarter of a chunk gets a chunk of its own, and the current chunk
+//!    stays current, so that little is wasted.
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -11,22 +12,22 @@ use std::ptr::NonNull;
 /// The first chunk, in words.
 const FIRST_WORDS: usize = (16 << 10) / 8;
 /// The largest shared chunk, in words.
-const MOST_WORDS: usize = (1 << 20) / 8;
+const MAX_WORDS: usize = (1 << 20) / 8;
 
-/// A bump allocator over chunks whose addresses stay as long as it lives.
+/// A bump allocator over chunks, which keep their addresses until it is dropped.
 pub(super) struct Arena {
     chunks: Vec<Chunk>,
-    /// The first free word of the current chunk; dangling while `left` is 0 and no chunk is there.
+    /// The first free word of the current chunk; dangling while there is no chunk and `left` is 0.
     free: NonNull<u64>,
     /// Free words in the current chunk.
     left: usize,
     /// Words of the next shared chunk.
     next: usize,
-    /// Words handed out.
-    taken: usize,
+    /// Words allocated.
+    allocated: usize,
 }
 
-/// An allocation that a `Vec<u64>` of this capacity gave up.
+/// The allocation of a `Vec<u64>` with this capacity.
 struct Chunk {
     start: NonNull<u64>,
     capacity: usize,
@@ -42,34 +43,34 @@ impl Arena {
             free: NonNull::dangling(),
             left: 0,
             next: FIRST_WORDS,
-            taken: 0,
+            allocated: 0,
         }
     }
 
-    /// Bytes handed out.
+    /// Bytes allocated.
     pub(super) fn bytes(&self) -> usize {
-        self.taken * 8
+        self.allocated * 8
     }
 
-    /// At least `bytes` bytes, aligned to 8 and not initialised. They are valid, and nobody else's,
-    /// until the arena is dropped.
+    /// Allocates at least `bytes` bytes, aligned to 8 and uninitialised, which are valid until the
+    /// arena is dropped.
     pub(super) fn allocate(&mut self, bytes: usize) -> NonNull<u8> {
         let words = bytes.div_ceil(8);
-        self.taken += words;
+        self.allocated += words;
         if words <= self.left {
-            return self.cut(words);
+            return self.bump(words);
         }
         if words > self.next / 4 {
             return self.chunk(words).cast();
         }
         self.free = self.chunk(self.next);
         self.left = self.next;
-        self.next = (self.next * 2).min(MOST_WORDS);
-        self.cut(words)
+        self.next = (self.next * 2).min(MAX_WORDS);
+        self.bump(words)
     }
 
     /// Takes the first `words` free words; `words <= left`.
-    fn cut(&mut self, words: usize) -> NonNull<u8> {
+    fn bump(&mut self, words: usize) -> NonNull<u8> {
         debug_assert!(words <= self.left);
         let start = self.free;
         // SAFETY: `left` words follow `free` in its chunk, and `words` are not more: the result is
@@ -79,7 +80,7 @@ impl Arena {
         start.cast()
     }
 
-    /// A new allocation of `words` words.
+    /// Allocates a chunk of `words` words.
     fn chunk(&mut self, words: usize) -> NonNull<u64> {
         let mut memory = ManuallyDrop::new(Vec::<u64>::with_capacity(words));
         let capacity = memory.capacity();

@@ -8,11 +8,11 @@ use crate::error::Result;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Walks the entries of a memtable and keeps it alive. A step forward follows a link; a step back
-/// is a search from the head.
+/// A position in a memtable, which the cursor keeps alive. A step forward follows a link; a step
+/// back is a search from the head.
 pub struct MemtableCursor {
     table: Arc<Memtable>,
-    /// A node of the table.
+    /// A node of the memtable.
     at: Option<NonNull<Header>>,
 }
 

@@ -1,35 +1,37 @@
-//! A filter before the list: it says of a user key that it is surely absent, or may be present.
+//! A Bloom filter in front of the skiplist.
 //!
-//! Most keys that are looked up are not in a memtable, and a search of its list is many cache
-//! misses. This is one: the upper half of a key's hash chooses a word, the lower half three bits of
-//! it. It is made when the list holds as many bytes as it takes; a smaller list is quickly searched.
+//! Most keys that are looked up are not in a given memtable, and a search of its skiplist costs many
+//! cache misses. The filter costs one: the upper half of a key's hash selects a word, the lower half
+//! three bits in it. It is built once the list is as large as the filter would be; smaller lists are
+//! searched quickly.
 
 use super::skiplist::SkipList;
 use crate::codec::key_hash;
 use crate::sync::lock_free::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::OnceLock;
 
-/// Of the bytes that a memtable is to hold, the filter takes one in so many: with entries of 130
-/// bytes, 16 bits a key.
+/// The filter takes one byte for this many bytes of the memtable: with entries of 130 bytes, 16 bits
+/// per key.
 const SHARE: usize = 64;
 
 pub(super) struct Filter {
     words: OnceLock<Box<[AtomicU64]>>,
-    /// How many words there are to be; none for no filter.
+    /// How many words the filter has; 0 for no filter.
     count: usize,
 }
 
 impl Filter {
-    /// The filter of a memtable that is to hold about so many bytes.
-    pub fn of(memtable_bytes: usize) -> Self {
+    /// The filter for a memtable of about this size.
+    pub fn sized_for(memtable_bytes: usize) -> Self {
         let count = memtable_bytes / SHARE / size_of::<AtomicU64>();
         Filter { words: OnceLock::new(), count: count.min(u32::MAX as usize) }
     }
 
-    /// Adds a key that was inserted into the list, whose nodes take `bytes`; the caller still keeps
-    /// others from inserting. Returns the bytes that the filter takes.
+    /// Adds a key that was just inserted into the list, whose nodes take `bytes`; the caller still
+    /// excludes other inserts. Returns the bytes that the filter takes.
     ///
-    /// No order is asked of the bits: whoever must see the entry was told of it after this.
+    /// Relaxed stores suffice: readers that must see the entry synchronize with the writer after
+    /// this.
     pub fn add(&self, key: &[u8], bytes: usize, list: &SkipList) -> usize {
         let size = self.count * size_of::<AtomicU64>();
         if let Some(words) = self.words.get() {
@@ -41,7 +43,7 @@ impl Filter {
                 set(&words, key_hash(at.key()));
                 node = at.next();
             }
-            // Only this thread inserts, so the place is empty.
+            // Only this thread inserts, so the cell is empty.
             let _ = self.words.set(words);
         } else {
             return 0;
@@ -49,7 +51,7 @@ impl Filter {
         size
     }
 
-    /// Whether the key with this hash may be there; `false` is certain.
+    /// Whether the key with this hash may be present; if `false`, it is not.
     #[inline]
     pub fn may_contain(&self, hash: u64) -> bool {
         let word = self.words.get().and_then(|words| word_of(words, hash));

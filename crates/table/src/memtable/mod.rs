@@ -1,11 +1,12 @@
 //! The memtable: the newest entries of a keyspace, sorted, in memory.
 //!
-//! Writers insert one at a time; readers never wait (`skiplist`), and need not search for most keys
-//! that are not there (`filter`). Entries and links lie in an arena (`arena`) that is freed with the
-//! memtable: a cursor holds the memtable.
+//! Writers insert one at a time; readers never wait (`skiplist`), and a filter spares them most
+//! searches for absent keys (`filter`). Entries and links are in an arena (`arena`) that is freed with
+//! the memtable, so cursors keep the memtable alive.
 //!
-//! A batch may write a key more than once, and its entries share a sequence: the last one replaces
-//! those before it, so that no memtable and no table holds two entries of one key and sequence.
+//! A batch may write a key more than once, and its entries share a sequence number: the last one
+//! replaces those before it, so that no memtable and no table has two entries with the same key and
+//! sequence number.
 
 mod arena;
 mod cursor;
@@ -24,7 +25,7 @@ use skiplist::SkipList;
 use std::fmt;
 use std::sync::Arc;
 
-/// The least number of entries that a sample is drawn from.
+/// The smallest number of entries to sample, if there are as many.
 const SAMPLE_KEYS: usize = 512;
 
 /// Entries of one keyspace in memory, ordered by key, then newest first.
@@ -51,13 +52,13 @@ pub struct Memtable {
 }
 
 impl Memtable {
-    /// An empty memtable that is to hold about so many bytes: its filter is made for them. It takes
-    /// memory with its first entry.
+    /// An empty memtable for about `bytes` bytes, which its filter is sized for. It allocates nothing
+    /// until the first insert.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         Memtable {
             list: SkipList::new(),
-            filter: Filter::of(bytes),
+            filter: Filter::sized_for(bytes),
             bytes: AtomicUsize::new(0),
             entries: AtomicUsize::new(0),
             first_seq: AtomicU64::new(Seq::MAX),
@@ -65,10 +66,11 @@ impl Memtable {
         }
     }
 
-    /// Adds an entry, or replaces the one of the same key and sequence, which no reader may see yet.
-    /// Sequences may come in any order.
+    /// Inserts an entry, or replaces the one with the same key and sequence number, which must not be
+    /// visible to readers yet. Sequence numbers may come in any order.
     ///
-    /// Refuses a key or value over its limit.
+    /// # Errors
+    /// [`InvalidArgument`](crate::error::Error::InvalidArgument) for a key or value over its limit.
     pub fn insert(&self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
         self.list.insert(key, tag, value, |bytes, replaced| {
@@ -81,23 +83,23 @@ impl Memtable {
         Ok(())
     }
 
-    /// Whether the key with this [`key_hash`](crate::codec::key_hash) may be in the memtable; `false`
-    /// is certain.
+    /// Whether the key with this [`key_hash`](crate::codec::key_hash) may be in the memtable; if
+    /// `false`, it is not.
     #[inline]
     #[must_use]
     pub fn may_contain(&self, hash: u64) -> bool {
         self.filter.may_contain(hash)
     }
 
-    /// The newest entry of `key` with a sequence of at most `at`: a put's value, or a tombstone.
+    /// The newest entry of `key` at or below sequence number `at`: a value or a tombstone.
     #[must_use]
     pub fn get(&self, key: &[u8], at: Seq) -> Option<(Tag, &[u8])> {
         let node = self.list.at_or_after(key, Tag::at(at))?;
         (node.key() == key).then(|| (node.tag(), node.value()))
     }
 
-    /// User keys drawn evenly from the entries, ascending without repetition: some hundreds, or all
-    /// where there are fewer.
+    /// An even sample of the user keys, ascending and without duplicates: some hundreds, or all if
+    /// there are fewer.
     #[must_use]
     pub fn sample(&self) -> Vec<Vec<u8>> {
         let mut keys: Vec<_> =
@@ -106,13 +108,13 @@ impl Memtable {
         keys
     }
 
-    /// A cursor over the entries. Entries inserted later may appear in it.
+    /// A cursor over the entries, which may also see entries inserted later.
     #[must_use]
     pub fn cursor(self: &Arc<Self>) -> MemtableCursor {
         MemtableCursor::new(Arc::clone(self))
     }
 
-    /// Bytes that the entries, and the filter before them, take in memory.
+    /// Bytes of memory that the entries and the filter take.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes.load(Relaxed)
@@ -130,20 +132,20 @@ impl Memtable {
         self.entries() == 0
     }
 
-    /// The least sequence inserted.
+    /// The smallest sequence number inserted.
     #[must_use]
     pub fn first_seq(&self) -> Option<Seq> {
         (!self.is_empty()).then(|| self.first_seq.load(Relaxed))
     }
 
-    /// The greatest sequence inserted.
+    /// The greatest sequence number inserted.
     #[must_use]
     pub fn last_seq(&self) -> Option<Seq> {
         (!self.is_empty()).then(|| self.last_seq.load(Relaxed))
     }
 }
 
-/// One without a filter.
+/// A memtable without a filter.
 impl Default for Memtable {
     fn default() -> Self {
         Self::new(0)

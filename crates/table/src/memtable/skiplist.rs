@@ -1,17 +1,18 @@
 //! A skiplist that one thread writes while any number read, without locks on their side.
 //!
-//! 1. A node is its header, a tower of links (one a level), the key and the value, in one piece of
-//!    the arena. It is never moved, changed (but for its links) or freed before the list is.
-//! 2. A search starts at the head's highest level, goes right while the next node lies before the
-//!    target, then one level down. A node that stopped it on a level is not compared again below.
+//! 1. A node is a header, a tower of links (one per level), the key and the value, in one allocation
+//!    of the arena. Until the list is freed it is neither moved nor changed, but for its links.
+//! 2. A search starts at the head's highest level, moves right while the next node is before the
+//!    target, then moves one level down. A node that ended a level is not compared again below.
 //! 3. An insert finds the last node before it on each level (the splice), completes the new node
-//!    and links it in, from the bottom up. Each link is stored with Release and loaded with Acquire:
-//!    who sees a node sees all of it.
-//! 4. An entry replaces the one of the same key and sequence: its node has the same height, points
-//!    to what that node points to, and takes its place on each level. A reader that stands on the
-//!    replaced node goes on from there; it cannot see that sequence, nor what is inserted later.
-//! 5. The splice is kept. An entry that falls right after the one inserted before it, as keys in
-//!    order do, needs no search.
+//!    and links it in from the bottom up. Links are stored with Release and loaded with Acquire, so
+//!    that a reader that sees a node sees all of it.
+//! 4. An entry with the key and sequence number of an existing one replaces it: the new node has the
+//!    same height, points to what the old node points to, and takes its place on each level. A
+//!    reader on the old node continues from there; the sequence number is not visible to it, nor is
+//!    what is inserted later.
+//! 5. The splice is kept. An entry that falls right after the previous one, as sorted inserts do,
+//!    needs no search.
 //!
 //! Heights come from a generator with a constant seed: a level holds a quarter of the one below,
 //! and the same inserts give the same list.
@@ -28,12 +29,12 @@ use std::ptr::{self, NonNull};
 use std::slice;
 
 const MAX_HEIGHT: usize = 12;
-/// One in this many nodes of a level is on the next level, too.
+/// One in this many nodes of a level is also on the next level.
 const BRANCHING: u64 = 4;
 
 type Link = AtomicPtr<Header>;
 
-/// The front of a node. After it lie `height` links, the key and the value.
+/// The start of a node. `height` links, the key and the value follow.
 #[repr(C)]
 pub(super) struct Header {
     tag: Tag,
@@ -57,7 +58,7 @@ impl<'a> Node<'a> {
         Node(at, PhantomData)
     }
 
-    /// Writes a node with links to nowhere. The caller checked that the lengths fit.
+    /// Writes a node with null links. The caller checked that the lengths fit.
     fn create(
         arena: &mut Arena,
         height: usize,
@@ -69,8 +70,8 @@ impl<'a> Node<'a> {
         let head = size_of::<Header>() + height * size_of::<Link>();
         let node = arena.allocate(head + key.len() + value.len()).cast::<Header>();
         let (value_len, key_len) = (value.len() as u32, key.len() as u16);
-        // SAFETY: the arena gave room for all parts, aligned to 8, and to nobody else. Links follow
-        // the header at a multiple of their alignment, since the header's size is one of 8.
+        // SAFETY: the arena allocated enough for all parts, aligned to 8. Links follow the header at a
+        // multiple of their alignment, since the header's size is a multiple of 8.
         unsafe {
             let contents = Published::new();
             node.write(Header { tag, value_len, key_len, height: height as u8, contents });
@@ -135,7 +136,7 @@ impl<'a> Node<'a> {
         unsafe { follow(self.links(), 0) }
     }
 
-    /// Whether it comes before every entry of this key and sequence, whatever their kind.
+    /// Whether the node is before every entry with this key and sequence number, whatever its kind.
     #[inline]
     fn lies_before(self, key: &[u8], tag: Tag) -> bool {
         let newer = || tag.seq().cmp(&self.tag().seq());
@@ -161,19 +162,19 @@ unsafe fn follow<'a>(links: &'a [Link], level: usize) -> Option<Node<'a>> {
     Some(unsafe { Node::new(next) })
 }
 
-/// The list: see the module's head.
+/// The skiplist; see the module documentation.
 pub(super) struct SkipList {
     /// The head's tower.
     head: [Link; MAX_HEIGHT],
-    /// Levels in use, at least 1. A reader that sees an old one searches longer, no worse.
+    /// Levels in use, at least 1. A reader that sees an old value only searches longer.
     height: AtomicUsize,
     writer: Mutex<Writer>,
 }
 
-/// What inserts need, one at a time.
+/// The state of inserts, which run one at a time.
 struct Writer {
     arena: Arena,
-    /// On each level the last node at or before the entry inserted last; `None` is the head.
+    /// On each level, the last node at or before the last entry inserted; `None` is the head.
     splice: [Option<NonNull<Header>>; MAX_HEIGHT],
     random: u64,
 }
@@ -194,9 +195,9 @@ impl SkipList {
         }
     }
 
-    /// Adds an entry within the limits of [`check_limits`](crate::entry::check_limits). While it
-    /// still holds the lock it calls `done` with the bytes that all nodes take, and whether it
-    /// replaced an entry.
+    /// Inserts an entry within the limits of [`check_limits`](crate::entry::check_limits). Still under
+    /// the lock, it calls `done` with the bytes that all nodes take and whether an entry was
+    /// replaced.
     pub(super) fn insert(
         &self,
         key: &[u8],
@@ -224,7 +225,7 @@ impl SkipList {
         let address = Node::create(arena, height, key, tag, value);
         // SAFETY: `create` initialised it, and the arena lives as long as the list.
         let node = unsafe { Node::new(address) };
-        // A splice above the height so far is the head, where it was set at first.
+        // Above the height so far, the splice is still the head.
         self.height.fetch_max(height, Relaxed);
         for ((level, before), link) in splice.iter_mut().enumerate().zip(node.links()) {
             if let Some(from) = self.tower(*before).get(level) {
@@ -238,8 +239,8 @@ impl SkipList {
         done(arena.bytes(), replaced.is_some());
     }
 
-    /// Whether (`key`, `tag`) falls between the bottom of the splice and the node after it. Then
-    /// the splice is right on every level, as no node lies in between.
+    /// Whether (`key`, `tag`) falls between the bottom of the splice and the node after it. Then the
+    /// splice is right on every level, since no node is in between.
     fn follows_splice(
         &self,
         splice: &[Option<NonNull<Header>>; MAX_HEIGHT],
@@ -263,7 +264,7 @@ impl SkipList {
         }
     }
 
-    /// The last node before (`key`, `tag`), and the first at or after it. `passed` is told the last
+    /// The last node before (`key`, `tag`), and the first at or after it. Calls `passed` with the last
     /// node before on each level, from the top.
     #[inline]
     fn search<'a>(
@@ -314,8 +315,8 @@ impl SkipList {
         last
     }
 
-    /// The nodes of the highest level that has `least` of them; of the lowest if none has.
-    pub(super) fn sample(&self, least: usize) -> Vec<Node<'_>> {
+    /// The nodes of the highest level with at least `min` of them; of the lowest if there is none.
+    pub(super) fn sample(&self, min: usize) -> Vec<Node<'_>> {
         let mut nodes = Vec::new();
         for level in (0..self.height.load(Relaxed)).rev() {
             nodes.clear();
@@ -325,7 +326,7 @@ impl SkipList {
                 nodes.push(next);
                 links = next.links();
             }
-            if nodes.len() >= least {
+            if nodes.len() >= min {
                 break;
             }
         }
@@ -353,7 +354,7 @@ impl SkipList {
     }
 }
 
-/// 1, and one more with chance one in [`BRANCHING`] each time.
+/// Draws a height: each further level with a chance of one in [`BRANCHING`].
 fn draw_height(random: &mut u64) -> usize {
     *random ^= *random << 13;
     *random ^= *random >> 7;

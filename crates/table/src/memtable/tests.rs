@@ -46,7 +46,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_memtable_reads_as_a_sorted_vector(
+    fn a_memtable_iterates_like_a_sorted_vector(
         entries in entries(),
         probes in prop::collection::vec((prop::collection::vec(0u8..4, 0..4), 0u64..400), 1..10),
     ) {
@@ -125,7 +125,7 @@ proptest! {
 }
 
 #[test]
-fn keys_in_either_order_and_entries_larger_than_a_chunk_are_kept() {
+fn large_entries_and_either_key_order_are_kept() {
     let value = |i: usize| vec![i as u8; if i.is_multiple_of(7) { 20_000 } else { i % 50 }];
     let n = 5 * SCALE;
     for reverse in [false, true] {
@@ -160,7 +160,7 @@ fn a_key_or_value_over_its_limit_is_refused() {
 /// One thread inserts, in an order that scatters the keys, and publishes each sequence; readers go
 /// over the list in both directions at the same time.
 #[test]
-fn readers_see_a_sorted_list_with_everything_published_before_they_started() {
+fn readers_see_a_sorted_list_and_everything_published() {
     let total = 100 * SCALE as u64 + 1;
     let key = |seq: u64| (seq * 7919 % total).to_be_bytes();
     let table = Arc::new(Memtable::default());

@@ -1,9 +1,9 @@
-//! Merging cursors: many sorted sequences as one.
+//! The merging cursor: many sorted sequences as one.
 //!
-//! A loser tree: each inner node keeps the child that lost there, and the overall winner stands at
-//! the root. To step, the winner's cursor moves and only the path from its leaf to the root is
-//! played again, one comparison a level. Cursors that are not valid lose to all others. Sources are
-//! given newest first; equal entries cannot occur, since every entry has its own sequence number.
+//! It is a loser tree: each inner node keeps the child that lost its match, and the overall winner is
+//! at the root. A step moves the winner's cursor and replays the path from its leaf to the root, one
+//! comparison per level. Cursors that are not valid lose to all others. No two entries are equal,
+//! since no two entries of a key share a sequence number.
 
 use super::Source;
 use crate::cursor::Cursor;
@@ -17,7 +17,7 @@ enum Direction {
     Backward,
 }
 
-/// One cursor over many.
+/// A cursor that merges many.
 pub struct MergeCursor {
     sources: Vec<Source>,
     /// `losers[0]` is the winner; `losers[i]`, `i >= 1`, lost the match at inner node `i`.
@@ -26,12 +26,12 @@ pub struct MergeCursor {
 }
 
 impl MergeCursor {
-    /// Merges `sources`; not positioned.
+    /// Merges `sources`. The cursor is not positioned.
     pub fn new(sources: Vec<Source>) -> Self {
         MergeCursor { losers: Vec::new(), sources, direction: Direction::Forward }
     }
 
-    /// The cursors, in the order in which they were given.
+    /// The cursors, in their original order.
     pub(super) fn into_sources(self) -> Vec<Source> {
         self.sources
     }
@@ -58,7 +58,7 @@ impl MergeCursor {
         }
     }
 
-    /// Plays the whole tournament: leaf `s` sits below inner node `(s + n) / 2`.
+    /// Plays the whole tournament. The parent of leaf `s` is inner node `(s + n) / 2`.
     fn rebuild(&mut self) {
         let n = self.sources.len();
         self.losers.clear();
@@ -91,7 +91,7 @@ impl MergeCursor {
         }
     }
 
-    /// Plays the winner's path again after its cursor moved.
+    /// Replays the winner's path after its cursor moved.
     fn replay(&mut self) {
         let Some(&source) = self.losers.first() else { return };
         let mut winner = source;
@@ -107,7 +107,7 @@ impl MergeCursor {
         self.put(0, winner);
     }
 
-    fn place(
+    fn seek_all(
         &mut self,
         direction: Direction,
         mut seek: impl FnMut(&mut Source) -> Result<()>,
@@ -121,7 +121,7 @@ impl MergeCursor {
         Ok(())
     }
 
-    /// Moves the winner one step in the current direction.
+    /// Moves the winner by one entry in the current direction.
     fn step(&mut self) -> Result<()> {
         let direction = self.direction;
         let Some(&at) = self.losers.first() else { return Ok(()) };
@@ -138,8 +138,8 @@ impl MergeCursor {
         Ok(())
     }
 
-    /// Turns every source round at the current entry, which stays the winner.
-    fn turn(&mut self, direction: Direction) -> Result<()> {
+    /// Reverses every source at the current entry, which stays the winner.
+    fn reverse(&mut self, direction: Direction) -> Result<()> {
         let Some(winner) = self.winner().filter(|c| c.valid()) else { return Ok(()) };
         let (key, tag) = (winner.key().to_vec(), winner.tag());
         let at = self.losers.first().copied();
@@ -161,31 +161,31 @@ impl MergeCursor {
 
 impl Cursor for MergeCursor {
     fn seek_first(&mut self) -> Result<()> {
-        self.place(Direction::Forward, Source::seek_first)
+        self.seek_all(Direction::Forward, Source::seek_first)
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        self.place(Direction::Backward, Source::seek_last)
+        self.seek_all(Direction::Backward, Source::seek_last)
     }
 
     fn seek(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        self.place(Direction::Forward, |c| c.seek(key, tag))
+        self.seek_all(Direction::Forward, |c| c.seek(key, tag))
     }
 
     fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<()> {
-        self.place(Direction::Backward, |c| c.seek_before(key, tag))
+        self.seek_all(Direction::Backward, |c| c.seek_before(key, tag))
     }
 
     fn next(&mut self) -> Result<()> {
         if self.direction == Direction::Backward {
-            self.turn(Direction::Forward)?;
+            self.reverse(Direction::Forward)?;
         }
         self.step()
     }
 
     fn prev(&mut self) -> Result<()> {
         if self.direction == Direction::Forward {
-            self.turn(Direction::Backward)?;
+            self.reverse(Direction::Backward)?;
         }
         self.step()
     }
@@ -219,8 +219,8 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
-    /// A memtable that holds these entries, as a source.
-    fn listed(entries: &[(Vec<u8>, Tag)]) -> Source {
+    /// A memtable with these entries, as a source.
+    fn source(entries: &[(Vec<u8>, Tag)]) -> Source {
         let memtable = Arc::new(Memtable::default());
         entries.iter().for_each(|(key, tag)| memtable.insert(key, *tag, b"").unwrap());
         Source::Memtable(memtable.cursor(), ReadTracer::default())
@@ -232,7 +232,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_merge_walks_like_one_sorted_list(
+        fn a_merge_iterates_like_one_sorted_list(
             owners in prop::collection::vec((0u8..12, 0usize..7), 0..60),
             sources in 1usize..7,
             steps in prop::collection::vec((0u8..6, 0u8..13, 0u64..70), 1..60),
@@ -244,8 +244,8 @@ mod tests {
                 lists[owner % sources].push(entry.clone());
                 all.push(entry);
             }
-            let mut merge = MergeCursor::new(lists.iter().map(|list| listed(list)).collect());
-            let mut one = listed(&all);
+            let mut merge = MergeCursor::new(lists.iter().map(|list| source(list)).collect());
+            let mut one = source(&all);
             for (step, key, seq) in steps {
                 let (key, tag) = (vec![key], Tag(seq << 8));
                 for cursor in [&mut merge as &mut dyn Cursor, &mut one] {

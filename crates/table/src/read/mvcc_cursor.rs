@@ -1,11 +1,11 @@
-//! A scan's walk: what a reader at one sequence sees, key by key, in either direction.
+//! The MVCC cursor: the keys and values visible at one sequence number, in either direction.
 //!
-//! The merged cursor shows every version of every key. A scan shows the newest version at or below
-//! its sequence of each key in bounds, and no tombstone.
+//! The merging cursor below yields every version of every key. This one yields, for each key in
+//! range, the newest version at or below its sequence number, unless that is a tombstone.
 //!
 //! * Forward, a key's versions come newest first: take the first visible one and skip the rest.
-//! * Backward, they come oldest first: remember the last visible one until the key changes, so the
-//!   merged cursor stands one key ahead of what the scan shows.
+//! * Backward, they come oldest first: remember the last visible one until the key changes. The
+//!   merging cursor is then one key ahead of the pair returned.
 
 use super::{MergeCursor, Range, Source};
 use crate::cursor::Cursor;
@@ -16,67 +16,69 @@ use std::ops::Bound;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before the first call.
-    Fresh,
-    /// At the saved key, which need not be there.
+    /// Not positioned yet: starts at either end of the range.
+    Start,
+    /// Positioned at the saved key, which need not exist.
     Sought,
-    /// Showing the merged cursor's entry (forward) or the saved one (backward).
+    /// On the merging cursor's entry.
     Forward,
+    /// On the saved entry.
     Backward,
     Ended,
 }
 
-/// A walk over the live keys of a range, in either direction.
+/// A cursor over the pairs of a range that are visible at a sequence number.
 pub struct MvccCursor {
     merge: MergeCursor,
     range: Range,
     seq: Seq,
     state: State,
-    /// The key shown last, whose older versions are skipped; or the one sought.
+    /// The key returned last, whose older versions are skipped; or the key sought.
     key: Vec<u8>,
-    /// The value found on the way back.
+    /// The value of the saved entry.
     value: Vec<u8>,
-    /// Is told of the walk as a whole; each source has its own.
+    /// Traces the scan as a whole; each source has a tracer of its own.
     tracer: ReadTracer,
 }
 
 impl MvccCursor {
-    /// A walk over what `sources` hold, newest first.
+    /// A cursor over `range` of the merged `sources`, at sequence number `seq`.
     #[must_use]
     pub fn new(sources: Vec<Source>, range: Range, seq: Seq, tracer: ReadTracer) -> Self {
         let merge = MergeCursor::new(sources);
-        let (state, key, value) = (State::Fresh, Vec::new(), Vec::new());
+        let (state, key, value) = (State::Start, Vec::new(), Vec::new());
         MvccCursor { merge, range, seq, state, key, value, tracer }
     }
 
-    /// What the read tracers of the whole and of the sources hold, in this order.
+    /// Ends the cursor and returns its tracer, then those of the sources.
     pub fn into_tracers(self) -> impl Iterator<Item = ReadTracer> {
         let sources = self.merge.into_sources().into_iter().filter_map(Source::into_tracer);
         std::iter::once(self.tracer).chain(sources)
     }
 
-    /// Goes to a key, which need not be there.
+    /// Moves to a key, which need not exist: `next` returns the pair at or after it, `prev` the one at
+    /// or before it.
     pub fn seek(&mut self, key: &[u8]) {
         self.key.clear();
         self.key.extend_from_slice(key);
         self.state = State::Sought;
     }
 
-    /// The next pair in key order; `None` at the end, and from then on.
+    /// Returns the next pair in key order; `None` at the end, and from then on.
     ///
     /// # Errors
-    /// Damage or a failing file system; the walk is over then.
+    /// Corruption and I/O failures, which end the scan.
     #[allow(clippy::should_implement_trait)] // lends from itself, which Iterator cannot
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.begin();
+        self.trace_seek();
         let moved = match self.state {
-            State::Fresh => self.seek_start(),
+            State::Start => self.seek_start(),
             State::Sought if !self.range.above_start(&self.key) => self.seek_start(),
             State::Sought => self.merge.seek(&self.key, Tag::at(MAX_SEQ)),
-            State::Forward => self.skip_shown(),
+            State::Forward => self.skip_versions(),
             State::Backward => {
                 let found = self.merge.seek(&self.key, Tag(0));
-                found.and_then(|()| self.skip_shown())
+                found.and_then(|()| self.skip_versions())
             }
             State::Ended => return Ok(None),
         };
@@ -92,14 +94,14 @@ impl MvccCursor {
         Ok(Some((key, value)))
     }
 
-    /// The pair before in key order.
+    /// Returns the previous pair in key order; `None` at the start, and from then on.
     ///
     /// # Errors
     /// As for [`MvccCursor::next`].
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        self.begin();
+        self.trace_seek();
         let moved = match self.state {
-            State::Fresh => self.seek_end(),
+            State::Start => self.seek_end(),
             State::Sought if !self.range.below_end(&self.key) => self.seek_end(),
             State::Sought => self.merge.seek_before(&self.key, Tag(0)),
             State::Forward => {
@@ -121,20 +123,20 @@ impl MvccCursor {
         Ok(Some((&self.key, &self.value)))
     }
 
-    /// Leaves what was shown out of the range. The walk starts again at either end of what remains;
-    /// one that is over stays so.
+    /// Narrows the range to exclude what was returned. The scan starts again at either end of what
+    /// remains; one that has ended stays ended.
     pub fn narrow(&mut self) {
         match self.state {
             State::Forward => self.range.from = Bound::Excluded(self.merge.key().to_vec()),
             State::Backward => self.range.to = Bound::Excluded(self.key.clone()),
-            State::Fresh | State::Sought | State::Ended => return,
+            State::Start | State::Sought | State::Ended => return,
         }
-        self.state = State::Fresh;
+        self.state = State::Start;
     }
 
-    /// Tells of a search that comes next.
-    fn begin(&mut self) {
-        if matches!(self.state, State::Fresh | State::Sought) {
+    /// Traces that the next step seeks.
+    fn trace_seek(&mut self) {
+        if matches!(self.state, State::Start | State::Sought) {
             self.tracer.tables();
         }
     }
@@ -156,8 +158,8 @@ impl MvccCursor {
         }
     }
 
-    /// Leaves the key that is shown, all its versions with it.
-    fn skip_shown(&mut self) -> Result<()> {
+    /// Skips the remaining versions of the key returned last.
+    fn skip_versions(&mut self) -> Result<()> {
         if self.state == State::Forward {
             self.key.clear();
             self.key.extend_from_slice(self.merge.key());
@@ -168,7 +170,7 @@ impl MvccCursor {
         Ok(())
     }
 
-    /// From where the merged cursor stands to the next live entry in bounds.
+    /// Moves forward to the next visible pair in range.
     fn find_forward(&mut self) -> Result<bool> {
         while self.merge.valid() && self.range.below_end(self.merge.key()) {
             let tag = self.merge.tag();
@@ -183,7 +185,7 @@ impl MvccCursor {
                 }
                 Kind::Delete => {
                     self.state = State::Forward;
-                    self.skip_shown()?;
+                    self.skip_versions()?;
                 }
             }
         }
@@ -191,7 +193,7 @@ impl MvccCursor {
         Ok(false)
     }
 
-    /// From where the merged cursor stands back to the next live entry in bounds.
+    /// Moves backward to the next visible pair in range.
     fn find_backward(&mut self) -> Result<bool> {
         self.state = State::Backward;
         while self.merge.valid() && self.range.above_start(self.merge.key()) {
@@ -215,7 +217,10 @@ impl MvccCursor {
     }
 }
 
-/// The kind of an entry that was read; one that this release does not know is refused.
+/// The kind of an entry read from a table.
+///
+/// # Errors
+/// [`NewerFormat`](crate::error::Error::NewerFormat) for a kind that this release does not know.
 pub fn known_kind(tag: Tag) -> Result<Kind> {
     tag.kind().ok_or_else(|| Kind::newer("a table", tag.kind_byte()))
 }

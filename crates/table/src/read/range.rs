@@ -1,12 +1,12 @@
-//! Ranges of keys.
+//! Key ranges.
 
 use std::ops::{self, Bound, RangeBounds};
 
-/// The keys from one bound to another, in byte order.
+/// A range of keys, in byte order.
 ///
-/// Whatever takes a range takes Rust's own, too, of anything that is bytes: `..`, `"a".."b"`,
-/// `"a"..="b"`, `key..` with a `Vec<u8>`, or a pair of [`Bound`]s. A range whose start is past its
-/// end is empty.
+/// Wherever a range is expected, Rust's own ranges of anything that is bytes will do: `..`,
+/// `"a".."b"`, `"a"..="b"`, `key..` with a `Vec<u8>`, or a pair of [`Bound`]s. A range whose start is
+/// past its end is empty.
 ///
 /// ```
 /// # use terrane_table::read::Range;
@@ -18,26 +18,26 @@ use std::ops::{self, Bound, RangeBounds};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The first key.
+    /// The lower bound.
     pub from: Bound<Vec<u8>>,
-    /// The last key.
+    /// The upper bound.
     pub to: Bound<Vec<u8>>,
 }
 
 impl Default for Range {
-    /// Every key.
+    /// All keys.
     fn default() -> Self {
         Range { from: Bound::Unbounded, to: Bound::Unbounded }
     }
 }
 
 impl Range {
-    /// Every key that begins with `prefix`.
+    /// All keys that begin with `prefix`.
     #[must_use]
     pub fn prefix(prefix: impl AsRef<[u8]>) -> Self {
         let prefix = prefix.as_ref();
         let mut end = prefix.to_vec();
-        // The least key above the whole prefix: drop trailing 0xff, then count the last byte up.
+        // The least key above all with this prefix: drop trailing 0xff, then increment the last byte.
         while let Some(last) = end.pop() {
             if last < 0xff {
                 end.push(last + 1);
@@ -47,7 +47,7 @@ impl Range {
         Range { from: Bound::Included(prefix.to_vec()), to: Bound::Unbounded }
     }
 
-    /// The range with these bounds, of any type that has them.
+    /// The range with the bounds of any [`RangeBounds`].
     #[must_use]
     pub fn new<K: AsRef<[u8]>>(bounds: &impl RangeBounds<K>) -> Self {
         let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
@@ -61,7 +61,7 @@ impl Range {
         self.above_start(key) && self.below_end(key)
     }
 
-    /// Whether it starts at or behind its end, so that no key is in it.
+    /// Whether the range starts at or after its end, so that it contains no key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match (&self.from, &self.to) {
@@ -74,7 +74,7 @@ impl Range {
         }
     }
 
-    /// Whether a key is not past the range's end.
+    /// Whether a key is within the upper bound.
     #[must_use]
     pub fn below_end(&self, key: &[u8]) -> bool {
         match &self.to {
@@ -84,7 +84,7 @@ impl Range {
         }
     }
 
-    /// Whether a key is not before the range's start.
+    /// Whether a key is within the lower bound.
     #[must_use]
     pub fn above_start(&self, key: &[u8]) -> bool {
         match &self.from {

@@ -1,4 +1,4 @@
-//! Without a model: the same as everywhere.
+//! The primitives of lock-free structures, without a model.
 
 pub(crate) use super::{Mutex, atomic, lock};
 
@@ -6,7 +6,7 @@ pub(crate) use super::{Mutex, atomic, lock};
 pub(crate) struct Published;
 
 impl Published {
-    /// The memory is written.
+    /// The memory has been written.
     pub fn new() -> Self {
         Published
     }

@@ -1,5 +1,4 @@
-//! Under loom: its locks and atomics, and a cell by which it sees reads of memory that is not
-//! published to the reader.
+//! The same under loom, with a cell that detects reads of memory before its publication.
 
 pub(crate) use loom::sync::{Mutex, atomic};
 
@@ -16,12 +15,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Published(UnsafeCell<()>);
 
 impl Published {
-    /// The memory is written.
+    /// The memory has been written.
     pub fn new() -> Self {
         Published(UnsafeCell::new(()))
     }
 
-    /// The memory is about to be read: loom panics if its writing does not happen before.
+    /// The memory is about to be read: loom panics unless its writing happened before.
     pub fn read(&self) {
         self.0.with(|_| ());
     }

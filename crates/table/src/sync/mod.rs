@@ -1,10 +1,10 @@
-//! What threads share memory by: the locks and atomics of the standard library, or models of them,
-//! under which `tests/concurrency` tries many interleavings:
+//! Synchronization primitives: those of the standard library, or models of them under which
+//! `tests/concurrency` explores interleavings.
 //!
-//! * `--cfg shuttle`: orders drawn from a seed. Not modelled are the block cache, reference counts
-//!   and memory weaker than sequentially consistent.
-//! * `--cfg loom`: every order, and every value that the memory model lets a load find, for what is
-//!   taken from `lock_free`: the memtable.
+//! * `--cfg shuttle`: random schedules from a seed. The block cache, reference counts and orderings
+//!   weaker than sequential consistency are not modelled.
+//! * `--cfg loom`: every schedule, and every value that the memory model allows a load to return, for
+//!   the users of `lock_free`: the memtable.
 
 #[cfg(shuttle)]
 pub use shuttle::sync::{Mutex, MutexGuard, atomic};
@@ -13,13 +13,12 @@ pub use std::sync::{Mutex, MutexGuard, atomic};
 
 use std::sync::PoisonError;
 
-/// Locks; a thread that panicked while it held the lock does not make the data worse, since every
-/// change under a lock is made of steps that each leave it sound.
+/// Locks, and ignores poisoning: every step of a change under a lock leaves the data consistent.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a structure that readers use without locks is made of.
+/// Primitives of the lock-free structures.
 #[cfg_attr(loom, path = "loomed.rs")]
 pub(crate) mod lock_free;
 pub(crate) mod swap;

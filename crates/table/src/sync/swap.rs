@@ -1,6 +1,6 @@
-//! A pointer that readers follow while others replace it. Where there are threads it is `arc-swap`'s,
-//! whose readers share no counter; where there is one, a lock costs nothing. It is not modelled, as
-//! the cache is not, which empties slots under locks of its own.
+//! An atomic `Option<Arc<T>>`: readers follow the pointer while others replace it. With threads it is
+//! `arc-swap`'s, whose readers share no counter; without, a lock costs nothing. It is not modelled,
+//! nor is the cache, which empties slots under its own locks.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ impl<T> Swap<T> {
         imp::store(&self.0, value);
     }
 
-    /// What it points to, to be looked at.
+    /// Borrows the value.
     #[inline]
     pub fn load(&self) -> imp::Held<T> {
         imp::load(&self.0)
     }
 
-    /// What it points to, to be kept.
+    /// Clones the pointer.
     pub fn load_full(&self) -> Option<Arc<T>> {
         imp::load(&self.0).clone()
     }

@@ -1,16 +1,16 @@
-//! A block: a short sorted sequence of entries, the unit that is read, checked and cached.
+//! Blocks: short sorted sequences of entries, the unit of reads, checksums and caching.
 //!
 //! ```text
 //! entry *   restart: u32 *   count of restarts: u32
 //! entry  =  shared, unshared, value length, tag: varints;  key bytes [unshared];  value
 //! ```
 //!
-//! An entry's key is the first `shared` bytes of the key before it and its own `unshared` bytes.
-//! At a restart point nothing is shared, so that a search can begin there:
+//! An entry's key is the first `shared` bytes of the previous key, then its own `unshared` bytes.
+//! At a restart point nothing is shared, so that a search can start there:
 //!
-//! 1. Binary search finds the last restart point whose entry is before the target.
-//! 2. From there entries are read one by one. No key is put together: while the keys passed are
-//!    below the target, what they have in common with it tells how the next compares.
+//! 1. A binary search finds the last restart point whose entry is before the target.
+//! 2. From there entries are decoded one by one. Keys are not reconstructed: as long as they are below
+//!    the target, the length of the prefix they share with it tells how the next one compares.
 
 use super::Malformed;
 use super::key_prefixes::KeyPrefixes;
@@ -18,13 +18,13 @@ use crate::codec::Decoder;
 use crate::entry::{Tag, common_prefix};
 use std::cmp::Ordering;
 
-/// A decoded block: sound in its restart points, and safe to read whatever its entries hold.
+/// A decoded block. Its restart points are valid; entries are validated as they are read.
 #[derive(Debug, Default)]
 pub struct Block {
     bytes: Vec<u8>,
     /// Length of the entries; the restart points follow.
     entries: usize,
-    /// Of a block that is searched often.
+    /// For blocks that are searched often.
     key_prefixes: Option<KeyPrefixes>,
 }
 
@@ -40,12 +40,12 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The entry at `at`, or nothing where none is whole.
+    /// The entry at `at`; `None` if it is cut short.
     #[inline]
     fn decode(entries: &'a [u8], at: usize) -> Option<Self> {
         let rest = entries.get(at..)?;
         let (shared, unshared, value_len, mut d) = match rest {
-            // Three lengths of one byte each: nearly always.
+            // The common case: three lengths of one byte each.
             &[shared, unshared, value_len, ref rest @ ..]
                 if (shared | unshared | value_len) < 0x80 =>
             {
@@ -65,7 +65,7 @@ impl<'a> Entry<'a> {
 
 /// What a search found: the first entry at or after its target.
 pub(super) struct Located<'a> {
-    /// The entry's offset. The bytes it shares are those of the target.
+    /// The entry's offset. Its shared bytes are those of the target.
     pub at: usize,
     pub entry: Entry<'a>,
     /// Whether its key is the target's.
@@ -73,7 +73,7 @@ pub(super) struct Located<'a> {
 }
 
 impl Block {
-    /// Takes a block's bytes, after their checksum was verified and their compression undone.
+    /// Decodes a block from verified and decompressed bytes.
     pub fn decode(bytes: Vec<u8>) -> Result<Self, Malformed> {
         let Some((body, count)) = bytes.split_last_chunk::<4>() else {
             return Err(Malformed::new(0, "a count of restart points", "too few bytes"));
@@ -109,7 +109,7 @@ impl Block {
         Ok(block)
     }
 
-    /// Makes searches quick, for some memory: see [`KeyPrefixes`].
+    /// Adds [`KeyPrefixes`], which make searches faster and take memory.
     #[must_use]
     pub(super) fn with_key_prefixes(mut self) -> Self {
         let points = self.restarts();
@@ -128,7 +128,7 @@ impl Block {
             + self.key_prefixes.as_ref().map_or(0, KeyPrefixes::memory)
     }
 
-    /// Gives the memory back, to be filled again.
+    /// The buffer, for reuse.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -156,7 +156,7 @@ impl Block {
             .ok_or_else(|| Malformed::new(at, "an entry", "bytes that are not a whole one"))
     }
 
-    /// The last restart point before offset `goal`, which is above 0.
+    /// The last restart point before offset `goal`, which is greater than 0.
     pub(super) fn restart_before(&self, goal: usize) -> usize {
         let points = self.restarts();
         let after = points.partition_point(|point| offset(point) < goal);
@@ -171,15 +171,15 @@ impl Block {
     ) -> Result<Option<Located<'_>>, Malformed> {
         let below = self.restarts_below(key, tag)?.checked_sub(1);
         let mut at = below.and_then(|i| self.restarts().get(i)).map_or(0, offset);
-        // The bytes that the entry before has in common with the target, and its key's length.
+        // The length of the prefix that the previous key shares with the target, and of that key.
         let (mut matched, mut before_len) = (0, 0);
         while at < self.entries {
             let entry = self.entry(at)?;
             if entry.shared > before_len {
                 return Err(too_much_shared(at, entry.shared, before_len));
             }
-            // An entry that shares more than matched differs from the target where the one before
-            // does, and so is below it too.
+            // An entry that shares more than that differs from the target where the previous one does,
+            // and so is below it, too.
             if entry.shared <= matched {
                 let rest = key.get(entry.shared..).unwrap_or_default();
                 let common = common_prefix(entry.delta, rest);
@@ -198,13 +198,13 @@ impl Block {
         Ok(None)
     }
 
-    /// The entry at restart point `n`, of a block where nothing else is sought; none behind the last.
+    /// The entry at restart point `n`; `None` past the last.
     #[inline]
     pub(super) fn nth(&self, n: usize) -> Result<Option<Entry<'_>>, Malformed> {
         self.restarts().get(n).map(|point| self.entry(offset(point))).transpose()
     }
 
-    /// How many restart points lead to entries before (`key`, `tag`).
+    /// How many restart points are at entries before (`key`, `tag`).
     pub(super) fn restarts_below(&self, key: &[u8], tag: Tag) -> Result<usize, Malformed> {
         let points = self.restarts();
         let (mut low, mut high) = match &self.key_prefixes {

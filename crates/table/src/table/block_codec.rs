@@ -1,23 +1,23 @@
-//! How a part of a table (a block or a section) lies in the file.
+//! How a part of a table (a block or a section) is stored: compression and checksum.
 //!
 //! ```text
 //! payload   compression: u8   checksum: u64
 //! payload = the bytes themselves (0), or: length before compression: u32, LZ4 block (1)
 //! ```
 //!
-//! The checksum covers payload and compression and is seeded with the salt of the store that wrote
-//! the table, the table's number and the offset.
+//! The checksum covers the payload and the compression byte. It is seeded with the salt of the store
+//! that wrote the table, the table's number and the offset.
 
 use super::Malformed;
 use crate::codec::checksum;
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 
-/// How data blocks are compressed.
+/// The compression of data blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
-    /// LZ4, where it saves an eighth or more.
+    /// LZ4 for blocks where it saves at least an eighth.
     Lz4,
 }
 
@@ -26,10 +26,10 @@ pub const TRAILER_BYTES: usize = 1 + 8;
 
 const RAW: u8 = 0;
 const LZ4: u8 = 1;
-/// LZ4 expands a byte to at most this many.
+/// The largest expansion of LZ4.
 const LZ4_MAX_RATIO: usize = 255;
 
-/// What seeds the checksums of table `table` of the store with this salt.
+/// The seed of the checksums of table `table`, written by the store with this salt.
 #[inline]
 #[must_use]
 pub fn seed(salt: u64, table: u64) -> u64 {
@@ -42,7 +42,7 @@ fn place(seed: u64, offset: u64) -> u64 {
     seed ^ offset.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
-/// Stores parts; keeps its tables and buffer from one to the next.
+/// Encodes parts. Reuses its hash table and buffer.
 pub(super) struct PartEncoder {
     seed: u64,
     compression: Compression,
@@ -51,18 +51,18 @@ pub(super) struct PartEncoder {
 }
 
 impl PartEncoder {
-    /// For the parts of the table with this [`seed`].
+    /// An encoder for the table with this [`seed`].
     pub fn new(seed: u64, compression: Compression) -> Self {
         let dictionary = CompressTable::default();
         PartEncoder { seed, compression, dictionary, compressed: Vec::new() }
     }
 
-    /// From now on, for the parts of the table with this [`seed`].
+    /// Sets the [`seed`] of the table.
     pub fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
     }
 
-    /// Appends `bytes` to `out`, to lie at `offset` of the file, compressed where that pays.
+    /// Appends the part with these contents, to be written at `offset`, compressed if that pays.
     pub fn encode_compressed(&mut self, bytes: &[u8], offset: u64, out: &mut Vec<u8>) {
         if let Some(compressed) = self.compress(bytes) {
             let start = out.len();
@@ -75,7 +75,7 @@ impl PartEncoder {
         }
     }
 
-    /// Appends `bytes` to `out`, to lie at `offset` of the file, as they are.
+    /// Appends the part with these contents, to be written at `offset`, uncompressed.
     pub fn encode(&self, bytes: &[u8], offset: u64, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(bytes);
@@ -98,13 +98,13 @@ impl PartEncoder {
     }
 }
 
-/// Appends the checksum of what lies in `out` from `start`.
+/// Appends the checksum of `out` from `start`.
 fn finish(seed: u64, offset: u64, start: usize, out: &mut Vec<u8>) {
     let sum = checksum(out.get(start..).unwrap_or_default(), place(seed, offset));
     out.extend_from_slice(&sum.to_le_bytes());
 }
 
-/// Makes the checksum of a part right, whatever else it holds.
+/// Corrects the checksum of a part whose contents were changed.
 #[cfg(feature = "testing")]
 pub fn fix_checksum(part: &mut [u8], seed: u64, offset: u64) {
     if let Some((covered, sum)) = part.split_last_chunk_mut::<8>() {
@@ -137,8 +137,8 @@ fn verify(stored: &[u8], seed: u64, offset: u64) -> Result<(&[u8], u8), Malforme
     Ok((payload, compression))
 }
 
-/// The contents of the part stored at `offset` of the table with this seed, in the memory of `stored`
-/// where they are not compressed.
+/// The contents of the part stored at `offset` of the table with this seed. Uncompressed contents
+/// reuse the memory of `stored`.
 pub fn decode(mut stored: Vec<u8>, seed: u64, offset: u64) -> Result<Vec<u8>, Malformed> {
     let (payload, compression) = verify(&stored, seed, offset)?;
     if compression == RAW {
@@ -150,7 +150,7 @@ pub fn decode(mut stored: Vec<u8>, seed: u64, offset: u64) -> Result<Vec<u8>, Ma
     Ok(out)
 }
 
-/// As [`decode`], into `out`, whose memory is used again.
+/// Like [`decode`], into `out`, whose memory is reused.
 pub fn decode_into(
     stored: &[u8],
     seed: u64,
@@ -194,7 +194,7 @@ fn decompress(payload: &[u8], compression: u8, out: &mut Vec<u8>) -> Result<(), 
 mod tests {
     use super::*;
 
-    /// Of 1024 bytes the first `noise` cannot be compressed, the others can.
+    /// 1024 bytes, of which the first `noise` do not compress.
     fn part(noise: usize) -> Vec<u8> {
         let mut state = 1u64;
         let mut draw = || {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_compressed_where_that_saves_an_eighth() {
+    fn a_part_is_compressed_if_that_saves_an_eighth() {
         let mut encoder = PartEncoder::new(7, Compression::Lz4);
         let (mut largest_packed, mut least_raw) = (0, usize::MAX);
         for noise in 0..=1024 {
@@ -225,12 +225,12 @@ mod tests {
             decode_into(&stored, 7, 0, &mut found).unwrap();
             assert_eq!(found, bytes);
         }
-        // Both sides of the bound were met.
+        // The test met both sides of the bound.
         assert_eq!((largest_packed, least_raw), (896, 897));
     }
 
     #[test]
-    fn nothing_is_compressed_where_the_options_say_so() {
+    fn nothing_is_compressed_if_the_options_say_so() {
         let mut stored = Vec::new();
         PartEncoder::new(7, Compression::None).encode_compressed(&part(0), 0, &mut stored);
         assert_eq!((stored.len() - TRAILER_BYTES, stored[1024]), (1024, RAW));

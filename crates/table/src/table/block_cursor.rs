@@ -1,41 +1,41 @@
-//! Walking the entries of one block, in both directions.
+//! The cursor over the entries of a block, in both directions.
 //!
-//! Forward, each key is made from the one before in one reusable buffer. Backward, the entries of a
-//! restart interval are read forward once and kept, and then handed out from the last to the first.
+//! Forward, each key is built from the previous one in a reusable buffer. Backward, the entries of a
+//! restart interval are decoded forward once and kept, then returned from last to first.
 
 use super::Malformed;
 use super::block::{Block, too_much_shared};
 use crate::entry::{MAX_KEY_BYTES, Tag};
 use std::sync::Arc;
 
-/// Entries kept on the way back, at most: several restart intervals as they are written.
+/// The most entries kept when moving backward: several restart intervals as they are written.
 const MAX_PASSED: usize = 64;
 
-/// A position in a block. A new one is not positioned; after an error it is not either.
+/// A position in a block. It is not positioned at first, nor after an error.
 #[derive(Debug)]
 pub struct BlockCursor {
     block: Arc<Block>,
     valid: bool,
-    /// The entry's bounds in the block, and where its value begins: it ends with the entry.
+    /// The entry's bounds in the block, and the start of its value, which ends with the entry.
     start: usize,
     end: usize,
     value: usize,
     tag: Tag,
     key: Vec<u8>,
-    /// On the way back: the entries just before this one, and their keys.
+    /// When moving backward: the entries just before this one, and their keys.
     passed: Vec<Passed>,
     passed_keys: Vec<u8>,
 }
 
-/// An entry to come back to.
+/// An entry that was passed and is returned to.
 #[derive(Debug)]
 struct Passed {
     start: usize,
     end: usize,
     value: usize,
     tag: Tag,
-    /// Where its key begins in the buffer of keys; it ends with the buffer once those of later
-    /// entries are cut off.
+    /// Where its key begins in the buffer of keys. It ends with the buffer once the keys of later
+    /// entries are truncated.
     key: usize,
 }
 
@@ -57,18 +57,18 @@ impl BlockCursor {
         }
     }
 
-    /// Goes over to another block, not positioned in it; returns the block left.
+    /// Moves to another block, not positioned in it; returns the previous block.
     pub(super) fn replace(&mut self, block: Arc<Block>) -> Arc<Block> {
         self.valid = false;
         std::mem::replace(&mut self.block, block)
     }
 
-    /// Stands on no entry any more.
+    /// Leaves the cursor without a position.
     pub(super) fn invalidate(&mut self) {
         self.valid = false;
     }
 
-    /// The block walked.
+    /// The block.
     pub(super) fn block(&self) -> &Block {
         &self.block
     }
@@ -78,7 +78,7 @@ impl BlockCursor {
         self.start
     }
 
-    /// To the first entry.
+    /// Moves to the first entry.
     pub fn seek_first(&mut self) -> Result<(), Malformed> {
         self.valid = false;
         self.passed.clear();
@@ -89,12 +89,12 @@ impl BlockCursor {
         }
     }
 
-    /// To the last entry.
+    /// Moves to the last entry.
     pub fn seek_last(&mut self) -> Result<(), Malformed> {
         self.read_before(self.block.entries().len())
     }
 
-    /// To the first entry at or after (`key`, `tag`).
+    /// Moves to the first entry at or after (`key`, `tag`).
     pub fn seek(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
         self.valid = false;
         self.passed.clear();
@@ -110,14 +110,14 @@ impl BlockCursor {
         Ok(())
     }
 
-    /// To the last entry before (`key`, `tag`).
+    /// Moves to the last entry before (`key`, `tag`).
     pub fn seek_before(&mut self, key: &[u8], tag: Tag) -> Result<(), Malformed> {
         self.valid = false;
         let goal = self.block.lower_bound(key, tag)?.map(|found| found.at);
         self.read_before(goal.unwrap_or(self.block.entries().len()))
     }
 
-    /// To the next entry; past the last the cursor is not valid.
+    /// Moves to the next entry; past the last one the cursor is not valid.
     #[inline]
     pub fn advance(&mut self) -> Result<(), Malformed> {
         if !self.valid {
@@ -131,7 +131,7 @@ impl BlockCursor {
         Ok(())
     }
 
-    /// To the entry before; before the first the cursor is not valid.
+    /// Moves to the previous entry; before the first one the cursor is not valid.
     pub fn retreat(&mut self) -> Result<(), Malformed> {
         if !self.valid {
             return Ok(());
@@ -145,7 +145,7 @@ impl BlockCursor {
         Ok(())
     }
 
-    /// Whether the cursor stands on an entry.
+    /// Whether the cursor is on an entry.
     #[must_use]
     #[inline]
     pub fn valid(&self) -> bool {
@@ -159,7 +159,7 @@ impl BlockCursor {
         if self.valid { &self.key } else { &[] }
     }
 
-    /// Sequence and kind.
+    /// The sequence number and kind.
     #[must_use]
     #[inline]
     pub fn tag(&self) -> Tag {
@@ -174,7 +174,7 @@ impl BlockCursor {
         value.unwrap_or_default()
     }
 
-    /// Stands on the entry at `at`; `key` is that of the entry before.
+    /// Moves to the entry at `at`; `key` holds the previous key.
     #[inline]
     fn read(&mut self, at: usize) -> Result<(), Malformed> {
         self.valid = false;
@@ -197,8 +197,8 @@ impl BlockCursor {
         Ok(())
     }
 
-    /// Stands on the entry that ends at `goal`, and keeps those before it back to its restart
-    /// point; stands on none if `goal` is the front.
+    /// Moves to the entry that ends at `goal`, and keeps those before it back to the restart point;
+    /// the cursor is not valid if `goal` is 0.
     fn read_before(&mut self, goal: usize) -> Result<(), Malformed> {
         self.valid = false;
         self.passed.clear();

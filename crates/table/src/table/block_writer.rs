@@ -1,14 +1,14 @@
-//! Building a block.
+//! Builds blocks.
 
 use crate::codec::put_varint;
 use crate::entry::Tag;
 
-/// Collects the entries of one block.
+/// Builds one block at a time.
 #[derive(Debug)]
 pub(super) struct BlockWriter {
     bytes: Vec<u8>,
     restarts: Vec<u32>,
-    /// Entries between two restart points.
+    /// Entries per restart point.
     interval: u32,
     since_restart: u32,
     entries: u64,
@@ -26,7 +26,7 @@ impl BlockWriter {
         }
     }
 
-    /// Appends an entry that shares `shared` bytes with the key before it.
+    /// Appends an entry whose key shares its first `shared` bytes with the previous key.
     #[inline]
     pub fn add(&mut self, shared: usize, key: &[u8], tag: Tag, value: &[u8]) {
         let shared = if self.since_restart == self.interval {
@@ -47,12 +47,12 @@ impl BlockWriter {
         self.bytes.extend_from_slice(value);
     }
 
-    /// The entries so far.
+    /// The number of entries so far.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// The block's length if it were finished now, in bytes.
+    /// The length of the finished block, in bytes, if nothing is added.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len() + 4 * (self.restarts.len() + 1)
@@ -67,7 +67,7 @@ impl BlockWriter {
         &self.bytes
     }
 
-    /// Starts again in the same memory.
+    /// Starts the next block in the same memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.restarts.clear();

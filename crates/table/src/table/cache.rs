@@ -1,5 +1,5 @@
-//! The cache that all tables of a store share: blocks, partitions of index and filter, and what an
-//! open table keeps. One bound for all of it.
+//! The block cache, shared by all tables of a store: blocks, partitions of indexes and filters, and
+//! open tables, under one bound.
 
 use super::block::Block;
 use super::slot::Evict;
@@ -9,21 +9,21 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use terrane_types::TableId;
 
-/// The most shards: more than the threads that commonly read at once. A small cache has fewer, since
+/// The most shards: more than the usual number of reader threads. A small cache has fewer, since
 /// nothing larger than a shard is cached.
 const SHARDS: u64 = 16;
 const SHARD_BYTES_MIN: u64 = 256 << 10;
-/// What a block is guessed to weigh, to size the cache's own tables.
+/// The expected size of a block, which sizes the cache's hash tables.
 const TYPICAL_BLOCK_BYTES: u64 = 4096;
-/// What the cache itself spends on a block, about.
+/// The cache's own overhead per block, about.
 const OVERHEAD_BYTES: usize = 64;
-/// Stands for the offset of an open table, which no part of one has.
+/// The key of an open table in place of an offset, which no part of a table has.
 pub(super) const OPEN_TABLE: u64 = u64::MAX;
 
-/// What is read of tables, by table and offset, up to a bound in bytes.
+/// Caches the parts of tables by table and offset, up to a bound in bytes.
 ///
-/// Blocks come in as they are read, and as they are written while there is room: what was just
-/// written is likely to be read. Those of a table that is dropped go with it.
+/// Blocks are added when they are read, and when they are written while there is room: what was just
+/// written is likely to be read. A dropped table's blocks are removed with it.
 pub struct BlockCache {
     blocks: Option<Blocks>,
 }
@@ -35,11 +35,11 @@ type Blocks = Cache<Key, Cached, Bytes, BuildHasherDefault<Mix>, SecondChance>;
 #[derive(Clone)]
 enum Cached {
     Block(Arc<Block>),
-    /// A full slot, with what it holds weighs in bytes.
+    /// A full slot and its weight in bytes.
     Slot(Arc<dyn Evict>, usize),
 }
 
-/// Keeps slots that were used since they were last looked at, and empties those that go.
+/// Keeps slots that were used since the last look, and empties evicted ones.
 #[derive(Clone, Default)]
 struct SecondChance;
 
@@ -73,8 +73,8 @@ impl Weighter<Key, Cached> for Bytes {
     }
 }
 
-/// Hashes the two words of a key by multiplying and folding, in 64 bits: WebAssembly has no wider
-/// product.
+/// Hashes the two words of a key by multiplying and folding in 64 bits: WebAssembly has no wider
+/// multiplication.
 #[derive(Default)]
 struct Mix(u64);
 
@@ -135,15 +135,15 @@ impl BlockCache {
         }
     }
 
-    /// Whether a block of so many bytes fits beside those that are here.
+    /// Whether a block of this size fits without an eviction.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         let needed = (bytes + size_of::<Block>() + OVERHEAD_BYTES) as u64;
         self.blocks.as_ref().is_some_and(|blocks| blocks.weight() + needed <= blocks.capacity())
     }
 
-    /// Takes out what is there of these tables: nobody will ask for it again, and it would stand in
-    /// the way of what is read now until it was evicted. A walk over the whole cache, so that no list
-    /// of a table's blocks has to be kept at every read; it is for as many tables as there are.
+    /// Removes everything of these tables, which will not be read again, to make room at once. This
+    /// scans the whole cache, so that reads need not keep a list of blocks per table; call it for many
+    /// tables at a time.
     pub fn remove(&self, mut tables: Vec<TableId>) {
         tables.sort_unstable();
         if let Some(blocks) = self.blocks.as_ref().filter(|_| !tables.is_empty()) {
@@ -157,7 +157,7 @@ impl BlockCache {
         }
     }
 
-    /// Takes in a full slot, of the part at `offset`, as long as there is room for it.
+    /// Adds a full slot, that of the part at `offset`; empties it if it does not fit.
     pub(super) fn keep(&self, table: TableId, offset: u64, slot: Arc<dyn Evict>, weight: usize) {
         match &self.blocks {
             Some(blocks) => blocks.insert((table, offset), Cached::Slot(slot, weight)),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_of_a_table_goes_with_it_alone() {
+    fn removing_a_table_removes_its_blocks_and_no_others() {
         let cache = BlockCache::new(1 << 20);
         for table in 1..=4 {
             for offset in 0..4 {
@@ -205,19 +205,19 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_stays_within_its_bound_and_empties_what_goes() {
+    fn the_cache_stays_within_its_bound_and_empties_evicted_slots() {
         let cache = BlockCache::new(16 << 10);
         let slots: Vec<_> = (0..64).map(|n| full(&cache, 1, n, 1000)).collect();
         assert!((8 << 10..=16 << 10).contains(&cache.bytes()), "{} bytes", cache.bytes());
         cache.resize(4 << 10);
         assert!(cache.bytes() <= 4 << 10);
-        // Looked at last: one that was used is kept for another round.
+        // Counted last, since `get` marks a slot as used.
         let full = slots.iter().filter(|slot| slot.get().is_some()).count() as u64;
         assert_eq!(full * (1000 + OVERHEAD_BYTES as u64), cache.bytes());
     }
 
     #[test]
-    fn a_cache_that_shrinks_keeps_to_its_bound_though_all_of_it_was_read() {
+    fn a_shrunk_cache_keeps_to_its_bound_with_all_slots_used() {
         for kept in [8 << 10, 1 << 10, 0] {
             let cache = BlockCache::new(64 << 10);
             let slots: Vec<_> = (0..48).map(|n| full(&cache, 1, n, 1000)).collect();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_told_to_the_byte() {
+    fn free_room_is_exact_to_the_byte() {
         let cache = BlockCache::new(16 << 10);
         cache.insert(TableId(1), 0, &block());
         let most = (16 << 10) - cache.bytes() as usize - size_of::<Block>() - OVERHEAD_BYTES;

@@ -1,16 +1,16 @@
-//! A blocked Bloom filter: says of a user key that it is surely absent, or may be present.
+//! A blocked Bloom filter of user keys.
 //!
 //! 1. A key is hashed once, to 64 bits ([`key_hash`](crate::codec::key_hash)).
-//! 2. The upper half chooses one line of 64 bytes: a probe costs one cache miss.
-//! 3. The lower half, multiplied again and again, chooses `k` of the line's 512 bits.
+//! 2. The upper half selects one line of 64 bytes: a lookup costs one cache miss.
+//! 3. The lower half, multiplied repeatedly, selects `k` of the line's 512 bits.
 //!
-//! Stored as its lines, little-endian, and `k` in one byte.
+//! Stored as its lines, little-endian, then `k` in one byte.
 
 use super::Malformed;
 
 const LINE_BYTES: usize = 64;
 const MAX_PROBES: u8 = 24;
-/// Probes for each bit of a key: less than ln 2, the best for a plain Bloom filter, since lines fill
+/// Probes per bit of a key: less than ln 2, the optimum of a plain Bloom filter, since lines fill
 /// unevenly.
 const PROBES_PER_BIT: f32 = 0.6;
 
@@ -25,7 +25,7 @@ pub struct Filter {
 #[repr(align(64))]
 struct Line([u64; 8]);
 
-/// The bytes of a filter of so many keys, stored.
+/// The stored length of a filter of `keys` keys, in bytes.
 pub(super) fn encoded_len(keys: usize, bits_per_key: f32) -> usize {
     lines_for(keys, bits_per_key) * LINE_BYTES + 1
 }
@@ -54,7 +54,7 @@ impl Filter {
         Filter { lines, probes }
     }
 
-    /// Reads a stored filter.
+    /// Decodes a stored filter.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let Some((&probes, body)) = bytes.split_last() else {
             return Err(Malformed::new(0, "a filter", "no byte"));
@@ -82,7 +82,7 @@ impl Filter {
         Ok(Filter { lines: chunks.iter().map(line).collect(), probes })
     }
 
-    /// Appends the filter as it is stored.
+    /// Appends the encoded filter.
     pub fn encode(&self, out: &mut Vec<u8>) {
         for word in self.lines.iter().flat_map(|line| line.0) {
             out.extend_from_slice(&word.to_le_bytes());
@@ -90,7 +90,7 @@ impl Filter {
         out.push(self.probes);
     }
 
-    /// Whether a key with this hash may be among those of the filter; `false` is certain.
+    /// Whether a key with this hash may be in the filter; if `false`, it is not.
     #[inline]
     #[must_use]
     pub fn may_contain(&self, hash: u64) -> bool {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_is_denied_and_few_absent_ones_pass() {
+    fn every_key_passes_and_few_absent_ones_do() {
         for (bits_per_key, bound) in [(5.0, 0.15), (10.0, 0.02), (16.0, 0.003)] {
             let present = hashes(0..20_000);
             let mut stored = Vec::new();

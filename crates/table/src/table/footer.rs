@@ -1,9 +1,9 @@
 //! The end of a table: the directory of its sections, and the footer.
 //!
-//! The directory lists the sections in file order, each as three varints: kind, offset, length. A
-//! reader passes over kinds that it does not know.
+//! The directory lists the sections in file order, each as three varints: kind, offset, length.
+//! Readers ignore unknown kinds.
 //!
-//! The footer is the last 80 bytes, little-endian. Its own layout never changes:
+//! The footer is the last 80 bytes, little-endian. Its layout never changes:
 //!
 //! ```text
 //!  0  table number: u64          40  length of the directory: u32   52  format version: u16
@@ -13,7 +13,7 @@
 //! 32  offset of directory: u64                                      72  magic
 //! ```
 //!
-//! Number and salt seed the checksums of all other parts, so a table can be verified alone.
+//! The number and the salt seed all other checksums, so a table can be verified by itself.
 
 use super::Malformed;
 use super::block_codec::{TRAILER_BYTES, seed};
@@ -23,7 +23,7 @@ use std::fmt::Display;
 
 /// Length of a footer, in bytes.
 pub const FOOTER_BYTES: usize = 80;
-/// The format that this release reads and writes.
+/// The format version that this release reads and writes.
 pub const FORMAT_VERSION: u16 = 2;
 
 /// The last bytes of every table.
@@ -32,34 +32,34 @@ const MAGIC: u64 = u64::from_le_bytes(MAGIC_BYTES);
 const CHECKSUM_SEED: u64 = MAGIC;
 /// The bytes under the checksum.
 const BODY: usize = 64;
-/// Features that a reader must know to read a table right: none yet.
+/// Required features that this release knows: none yet.
 const KNOWN_FEATURES: u32 = 0;
 
-/// What the last bytes of a table say.
+/// The footer of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footer {
     /// The table's number.
     pub table: u64,
     /// The salt of the store that wrote it.
     pub salt: u64,
-    /// How many commits that store had made when the table was begun.
+    /// How many commits that store had made when it began the table.
     pub commits: u64,
-    /// Bytes of data blocks, from the front of the file; the sections follow.
+    /// Bytes of data blocks, from the start of the file; the sections follow.
     pub data_len: u64,
-    /// Where the directory lies, in bytes.
+    /// Offset of the directory, in bytes.
     pub directory_offset: u64,
-    /// Length of the directory as stored, in bytes.
+    /// Stored length of the directory, in bytes.
     pub directory_len: u32,
 }
 
 impl Footer {
-    /// What seeds the checksums of the table's parts.
+    /// The seed of the checksums of the table's parts.
     #[must_use]
     pub fn seed(&self) -> u64 {
         seed(self.salt, self.table)
     }
 
-    /// The number and length of the table whose footer this is; nothing where it is none.
+    /// The number and length of the table with this footer; `None` if it is not a valid footer.
     #[must_use]
     pub fn file_of(bytes: &[u8; FOOTER_BYTES]) -> Option<(u64, u64)> {
         let len = Fields::decode(bytes)?.file_len;
@@ -90,7 +90,7 @@ impl Footer {
         out.extend_from_slice(&MAGIC.to_le_bytes());
     }
 
-    /// Reads the footer of `file`, which is `file_len` bytes long.
+    /// Decodes the footer of `file`, which is `file_len` bytes long.
     ///
     /// # Errors
     /// [`Error::Corrupt`] for bytes that are not a footer of a file of that length, and
@@ -174,21 +174,21 @@ impl Fields {
     }
 }
 
-/// What a section holds.
+/// The kinds of sections.
 pub(super) mod kind {
     pub const PARTITIONS: u64 = 1;
     pub const INDEX: u64 = 2;
     pub const PROPERTIES: u64 = 3;
 }
 
-/// A part of the table between the data and the directory.
+/// A section: a part of the table between the data and the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What it holds.
+    /// Its kind.
     pub kind: u64,
-    /// Where it lies, in bytes.
+    /// Its offset, in bytes.
     pub offset: u64,
-    /// Its length as stored, in bytes.
+    /// Its stored length, in bytes.
     pub len: u64,
 }
 
@@ -201,7 +201,8 @@ pub fn encode_directory(sections: &[Section], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads a directory: its sections follow each other from the data's end to the directory itself.
+/// Decodes a directory, whose sections must follow each other from the end of the data to the
+/// directory itself.
 pub fn decode_directory(bytes: &[u8], footer: &Footer) -> Result<Vec<Section>, Malformed> {
     let mut d = Decoder::new(bytes);
     let mut sections = Vec::new();
@@ -252,7 +253,7 @@ mod tests {
         out.try_into().unwrap()
     }
 
-    /// A footer with the bytes at `at` replaced and its checksum right again.
+    /// A footer with the bytes at `at` replaced and its checksum corrected.
     fn altered(at: usize, bytes: &[u8]) -> [u8; FOOTER_BYTES] {
         let mut out = stored();
         out[at..at + bytes.len()].copy_from_slice(bytes);
@@ -262,14 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn a_footer_comes_back_only_for_a_file_of_its_length() {
+    fn a_footer_decodes_only_for_a_file_of_its_length() {
         assert_eq!(Footer::decode(&stored(), "t", 1600).unwrap(), FOOTER);
         assert!(matches!(Footer::decode(&stored(), "t", 1601), Err(Error::Corrupt(_))));
         assert!(matches!(Footer::decode(&[0; FOOTER_BYTES], "t", 80), Err(Error::Corrupt(_))));
     }
 
     #[test]
-    fn a_later_version_or_required_feature_is_named_and_an_optional_one_is_not() {
+    fn a_newer_version_or_required_feature_is_refused_by_name() {
         let newer = |bytes| matches!(Footer::decode(&bytes, "t", 1600), Err(Error::NewerFormat(_)));
         assert!(newer(altered(52, &[3, 0])));
         assert!(newer(altered(44, &[0, 0, 0, 0x80])));

@@ -1,28 +1,28 @@
-//! The index, in two levels: a *partition* is a block with one entry for each of some data blocks;
-//! the top level is a block with one entry for each partition. Each partition stands behind the
-//! filter of the keys that its blocks hold.
+//! The two-level index. The index of a *partition* is a block with one entry per data block; the top
+//! level is a block with one entry per partition. The index of a partition follows the filter of the
+//! keys in its blocks.
 //!
-//! The entries of both:
+//! The entries of both levels:
 //!
 //! * Key and tag: a *separator*, at or after the last entry of the data block and before the first
-//!   of the next. Where the two user keys differ it is a short key between them with tag 0, which
-//!   sorts after every version; where versions of one key span blocks it is the last entry exactly.
-//!   So the first separator at or after (key, tag) leads to the block that holds the newest version
-//!   of the key at or below that tag, if there is one.
-//!   The top level has the last separator of each partition.
+//!   entry of the next. If the two user keys differ, it is a short key between them with tag 0, which
+//!   sorts after every version; if versions of one key span the blocks, it is the last entry itself.
+//!   So the first separator at or after (key, tag) leads to the block with the newest version of the
+//!   key at or below that tag, if there is one. The top level has the last separator of each
+//!   partition.
 //! * Value: the block's [`BlockHandle`], or the partition's [`PartitionHandle`].
 //!
-//! Both have a restart point at every entry, so that a search of the restart points is one of the
-//! entries.
+//! Both have a restart point at every entry, so that the binary search over restart points finds the
+//! entry.
 
 use crate::codec::{Decoder, put_varint};
 
-/// Where a data block lies, and what it holds.
+/// The location of a data block and its number of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockHandle {
     /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Length as stored, in bytes, trailer included.
+    /// Stored length, trailer included, in bytes.
     pub len: u64,
     /// Entries in the block.
     pub entries: u64,
@@ -43,13 +43,13 @@ impl BlockHandle {
     }
 }
 
-/// Where a partition lies: its filter, then its index. Lengths are those stored, in bytes, trailers
-/// included.
+/// The location of a partition: its filter, then its index. Lengths are stored lengths in bytes,
+/// trailers included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartitionHandle {
-    /// Where the filter begins, in bytes; the index, where there is no filter.
+    /// Where the filter begins, or the index if there is no filter.
     pub offset: u64,
-    /// Length of the filter; 0 for none.
+    /// Length of the filter; 0 if there is none.
     pub filter_len: u64,
     /// Length of the index.
     pub index_len: u64,
@@ -68,8 +68,7 @@ impl PartitionHandle {
         d.is_empty().then_some(PartitionHandle { offset, filter_len, index_len })
     }
 
-    /// Where the index begins, and where the partition ends: within 64 bits once it was read, which
-    /// [`end`](Self::end) says.
+    /// Where the index begins. Cannot overflow for a handle with an [`end`](Self::end).
     pub fn index_offset(&self) -> u64 {
         self.offset.saturating_add(self.filter_len)
     }
@@ -79,8 +78,8 @@ impl PartitionHandle {
     }
 }
 
-/// Writes to `out` a short key at or above `last` and below `next`, which have `common` bytes in
-/// common and `last` is below `next`.
+/// Writes to `out` a short key at or above `last` and below `next`; `last` is below `next`, and they
+/// share their first `common` bytes.
 pub(super) fn separator(last: &[u8], next: &[u8], common: usize, out: &mut Vec<u8>) {
     out.clear();
     let (Some(&low), Some(&high)) = (last.get(common), next.get(common)) else {
@@ -91,18 +90,18 @@ pub(super) fn separator(last: &[u8], next: &[u8], common: usize, out: &mut Vec<u
     if next.len() > common + 1 {
         out.extend_from_slice(next.get(..=common).unwrap_or_default());
     } else if low + 1 < high {
-        raise(last, common, out);
+        increment(last, common, out);
     } else {
         let after = last.iter().skip(common + 1).position(|&byte| byte < 0xff);
         match after {
-            Some(i) => raise(last, common + 1 + i, out),
+            Some(i) => increment(last, common + 1 + i, out),
             None => out.extend_from_slice(last),
         }
     }
 }
 
-/// Writes `key` through the byte at `at`, that byte one greater.
-fn raise(key: &[u8], at: usize, out: &mut Vec<u8>) {
+/// Appends `key` up to and including the byte at `at`, incremented.
+fn increment(key: &[u8], at: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(key.get(..=at).unwrap_or_default());
     if let Some(byte) = out.last_mut() {
         *byte += 1;
@@ -123,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_separator_divides_and_is_no_longer_than_the_last_key(
+        fn a_separator_is_between_the_keys_and_no_longer_than_the_last(
             a in proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(0xfe), Just(0xff)], 0..6),
             b in proptest::collection::vec(prop_oneof![Just(0u8), Just(1), Just(0xfe), Just(0xff)], 0..6),
         ) {
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_separator_is_short_where_the_keys_part_early() {
+    fn a_separator_is_short_if_the_keys_differ_early() {
         assert_eq!(between(b"apple-tree", b"banana"), b"b");
         assert_eq!(between(b"apple-tree", b"aqua"), b"aq");
         assert_eq!(between(b"apple", b"c"), b"b");

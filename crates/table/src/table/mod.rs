@@ -1,28 +1,28 @@
 //! Tables (SSTs): immutable sorted files.
 //!
 //! ```text
-//! data block *     entries in order, compressed one by one          (block, stored)
-//! partition *      filter: Bloom filter of some blocks' user keys,
-//!                  which may be absent                              (filter, stored)
-//!                  index: a separator, place and count for each of
-//!                  these blocks                                     (block, stored)
-//! index            a separator and the place of each partition      (block, stored)
-//! properties       counts, ranges and a key histogram               (properties, stored)
-//! directory        where the sections lie                           (footer, stored)
-//! footer           80 bytes: magic, version, features, whose it is  (footer)
+//! data block *     entries in order, each block compressed          (block, block_codec)
+//! partition *      filter: Bloom filter of the user keys of some
+//!                  blocks; optional                                 (filter, block_codec)
+//!                  index: separator, handle and entry count of
+//!                  each of these blocks                             (index, block_codec)
+//! index            separator and handle of each partition           (index, block_codec)
+//! properties       counts, key range, histogram of keys             (properties, block_codec)
+//! directory        kind, offset and length of each section          (footer, block_codec)
+//! footer           80 bytes: magic, version, features, identity     (footer)
 //! ```
 //!
-//! The parts follow each other without a gap, and each is covered by a checksum that is seeded with
-//! the store's salt, the table's number and the part's offset: a flipped bit is noticed wherever it
-//! is, and so is a sound block in a wrong place.
+//! The parts follow each other without a gap. Each has a checksum seeded with the store's salt, the
+//! table's number and the part's offset, which detects any flipped bit and also a valid block in the
+//! wrong place.
 //!
 //! * Writing: a [`TableWriter`] takes entries in order and returns a
 //!   [`TableInfo`](terrane_types::TableInfo).
-//! * Reading: a [`Table`] is opened when it is first used. Its top level, its partitions and its
-//!   blocks are read on demand and kept in a shared [`BlockCache`]. A [`TableCursor`] walks one
-//!   table, a [`RunCursor`] a run of disjoint ones.
-//! * Checking: [`Table::check`] reads every byte again.
-//! * Salvage: [`Salvage`] reads what a damaged table still holds.
+//! * Reading: a [`Table`] is opened on first use. Its top-level index, its partitions and its blocks
+//!   are read on demand and kept in a shared [`BlockCache`]. A [`TableCursor`] iterates over one
+//!   table, a [`RunCursor`] over a run of disjoint tables.
+//! * Checking: [`Table::check`] verifies every byte.
+//! * Salvage: [`Salvage`] reads what is left of a damaged table.
 
 pub mod block;
 pub mod block_codec;
@@ -67,14 +67,14 @@ use std::fmt::Display;
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TableOptions {
-    /// Size at which a data block is closed, in bytes before compression (1 to 16 MiB).
+    /// Target size of a data block, in bytes before compression (1 to 16 MiB).
     pub block_bytes: usize,
-    /// How data blocks are compressed.
+    /// Compression of data blocks.
     pub compression: Compression,
-    /// Bits of filter for each distinct user key (0 to 64; 0 is no filter).
+    /// Filter bits per distinct user key (0 to 64); 0 for no filter.
     pub filter_bits_per_key: f32,
-    /// Size at which a partition of index and filter is closed, in bytes: where the index or the
-    /// filter has reached it (1 to 16 MiB). It is what is read and cached of them at once.
+    /// Target size of the index and of the filter of a partition, in bytes (1 to 16 MiB). Each is
+    /// read and cached as a whole.
     pub partition_bytes: usize,
 }
 
@@ -89,38 +89,38 @@ impl Default for TableOptions {
     }
 }
 
-/// Bytes that do not decode. Behind a pointer, since every step of a cursor may return it.
+/// Bytes that do not decode. Boxed, since every step of a cursor may return it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed(Box<Fault>);
+pub struct Malformed(Box<Details>);
 
-/// Where among the bytes, what was expected there, what was found.
+/// Where, what was expected there, and what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Fault {
-    /// Offset in the bytes that were to be decoded (after decompression).
+struct Details {
+    /// Offset in the bytes to decode (after decompression).
     at: usize,
-    /// What sound bytes hold there.
+    /// What should be there.
     expected: String,
-    /// What these hold.
+    /// What is there.
     found: String,
 }
 
 impl Malformed {
     #[cold]
     fn new(at: usize, expected: impl Display, found: impl Display) -> Self {
-        Malformed::told(at, &expected, &found)
+        Malformed::boxed(at, &expected, &found)
     }
 
-    /// Here alone the sentences are written.
+    /// Formats in one place, so that each generic caller stays small.
     #[inline(never)]
-    fn told(at: usize, expected: &dyn Display, found: &dyn Display) -> Self {
+    fn boxed(at: usize, expected: &dyn Display, found: &dyn Display) -> Self {
         let (expected, found) = (expected.to_string(), found.to_string());
-        Malformed(Box::new(Fault { at, expected, found }))
+        Malformed(Box::new(Details { at, expected, found }))
     }
 
-    /// Names the file, and the offset in it of the part that did not decode.
+    /// The corruption of the part at `offset` of `file`.
     #[cold]
     fn within(self, file: &str, offset: u64) -> Corruption {
-        let Fault { at, expected, found } = *self.0;
+        let Details { at, expected, found } = *self.0;
         match at {
             0 => Corruption::new(file, offset, expected, found),
             at => {

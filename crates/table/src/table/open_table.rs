@@ -1,10 +1,10 @@
-//! What an open table keeps: its footer's facts, the top level of its index, and a slot for each
-//! part of a partition.
+//! An open table: the fields of its footer, the top level of its index, and a slot for the filter and
+//! the index of each partition.
 //!
-//! 1. One read takes the end of the file. Of a small table that is everything behind the data, and
-//!    its partitions are at hand with it; of a large one what is missing is read part by part.
-//! 2. All of it is verified, and checked against what the tree knows of the table, before anything
-//!    is read by it. Partitions are verified when they are loaded.
+//! 1. One read takes the end of the file. In a small table that covers everything after the data, so
+//!    its partitions are loaded, too; in a large one the rest is read part by part.
+//! 2. All of it is verified, also against the manifest's entry for the table, before it is used.
+//!    Partitions are verified when they are loaded.
 
 use super::Malformed;
 use super::block::{Block, offset};
@@ -23,15 +23,15 @@ use terrane_types::TableInfo;
 
 /// Bytes that the first read takes.
 const END_BYTES: u64 = 32 << 10;
-/// What an open file weighs beside the table's own parts, about.
+/// The memory that an open file takes apart from the table's parts, about.
 const FILE_BYTES: usize = 512;
 
 /// An open table.
 pub(super) struct OpenTable {
     pub file: Arc<dyn File>,
-    /// What seeds the checksums of its parts.
+    /// The seed of its checksums.
     seed: u64,
-    /// Bytes of data blocks, which lie at the front.
+    /// Bytes of data blocks, from the start of the file.
     pub data_len: u64,
     top: Block,
     pub top_offset: u64,
@@ -39,7 +39,7 @@ pub(super) struct OpenTable {
     pub properties: Section,
 }
 
-/// Some blocks' filter and index, loaded on demand.
+/// The filter and index of some blocks, loaded on demand.
 pub(super) struct Partition {
     pub handle: PartitionHandle,
     pub filter: Arc<Slot<Filter>>,
@@ -55,15 +55,15 @@ struct End<'a> {
 }
 
 impl End<'_> {
-    /// The part stored there, as far as it was read already.
-    fn at_hand(&self, offset: u64, len: u64) -> Option<&[u8]> {
+    /// The stored part, if it was read.
+    fn get(&self, offset: u64, len: u64) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         self.bytes.get(start..)?.get(..usize::try_from(len).ok()?)
     }
 
     /// The contents of a part.
     fn load(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
-        let stored = match self.at_hand(offset, len) {
+        let stored = match self.get(offset, len) {
             Some(stored) => stored.to_vec(),
             None => read(self.file, offset, len)?,
         };
@@ -73,8 +73,8 @@ impl End<'_> {
 }
 
 impl OpenTable {
-    /// Reads and verifies what is kept; returns what the table says of itself, too. The partitions
-    /// that came along are handed to `keep`, which is given the number of each.
+    /// Opens a table: reads and verifies it, and returns it with its properties. Calls `keep` with the
+    /// number and stored bytes of each partition that was read along.
     pub fn read(
         file: Arc<dyn File>,
         info: &TableInfo,
@@ -117,9 +117,9 @@ impl OpenTable {
         let top =
             Block::decode(end.load(index.offset, index.len)?).map_err(|e| within(e, index))?;
         let handles = decode_top(&top, partitions).map_err(|e| within(e, index))?;
-        let said = Properties::decode(&end.load(properties.offset, properties.len)?)
+        let found = Properties::decode(&end.load(properties.offset, properties.len)?)
             .map_err(|e| within(e, properties))?;
-        if let Some((expected, found)) = said.differs_from(info) {
+        if let Some((expected, found)) = found.differs_from(info) {
             return Err(damage(properties.offset, &expected, &found));
         }
         let partition = |handle| Partition { handle, filter: Slot::empty(), index: Slot::empty() };
@@ -135,23 +135,23 @@ impl OpenTable {
         if offset <= partitions.offset {
             for (n, partition) in opened.partitions.iter().enumerate() {
                 let PartitionHandle { offset, filter_len, index_len } = partition.handle;
-                if let Some(stored) = end.at_hand(offset, filter_len + index_len) {
+                if let Some(stored) = end.get(offset, filter_len + index_len) {
                     keep(&opened, n, stored);
                 }
             }
         }
-        Ok((opened, said))
+        Ok((opened, found))
     }
 
-    /// Bytes held in memory, partitions left out.
+    /// Bytes held in memory, without loaded partitions.
     pub fn memory(&self) -> usize {
         let slots = size_of::<Slot<Block>>() + size_of::<Slot<Filter>>() + 64;
         let partitions = self.partitions.len() * (size_of::<Partition>() + slots);
         size_of::<Self>() + self.top.memory() + partitions + FILE_BYTES
     }
 
-    /// The number of the partition that leads to the first entry at or after (`key`, `tag`); that of
-    /// none where all are before.
+    /// The number of the partition with the first entry at or after (`key`, `tag`); past the last one
+    /// if all entries are before.
     #[inline]
     pub fn partition_for(&self, key: &[u8], tag: Tag) -> Result<usize> {
         if self.partitions.len() == 1 {
@@ -165,20 +165,20 @@ impl OpenTable {
         Ok(self.top.nth(n)?.map(|entry| (entry.delta, entry.tag)))
     }
 
-    /// The properties, read again.
+    /// Reads the properties.
     pub fn read_properties(&self) -> Result<Properties> {
         let Section { offset, len, .. } = self.properties;
         let bytes = decode(read(&*self.file, offset, len)?, self.seed, offset);
         bytes.and_then(|bytes| Properties::decode(&bytes)).map_err(|e| self.damage(e, offset))
     }
 
-    /// The filter of a partition that has one, and how much memory it takes, read again.
+    /// Reads the filter of a partition that has one; returns it with its memory use.
     pub fn read_filter(&self, partition: &Partition) -> Result<(Filter, usize)> {
         let PartitionHandle { offset, filter_len, .. } = partition.handle;
         self.decode_filter(partition, read(&*self.file, offset, filter_len)?)
     }
 
-    /// The index of a partition, and how much memory it takes, read again.
+    /// Reads the index of a partition; returns it with its memory use.
     pub fn read_index(&self, partition: &Partition) -> Result<(Block, usize)> {
         let offset = partition.handle.index_offset();
         self.decode_index(partition, read(&*self.file, offset, partition.handle.index_len)?)
@@ -214,28 +214,28 @@ impl OpenTable {
         })
     }
 
-    /// A block, read again.
+    /// Reads a block.
     pub fn read_block(&self, handle: BlockHandle) -> Result<Block> {
         let stored = read(&*self.file, handle.offset, handle.len)?;
         let block = decode(stored, self.seed, handle.offset).and_then(Block::decode);
         block.map_err(|e| self.damage(e, handle.offset))
     }
 
-    /// The block stored as `stored`, in the memory of `buffer`.
+    /// Decodes a stored block into the memory of `buffer`.
     pub fn decode_block(&self, stored: &[u8], offset: u64, mut buffer: Vec<u8>) -> Result<Block> {
         decode_into(stored, self.seed, offset, &mut buffer)
             .and_then(|()| Block::decode(buffer))
             .map_err(|e| self.damage(e, offset))
     }
 
-    /// Damage in the part of the file at `offset`.
+    /// Corruption of the part at `offset`.
     #[cold]
     pub fn damage(&self, what: Malformed, offset: u64) -> Error {
         what.within(self.file.name(), offset).into()
     }
 }
 
-/// Reads the top level of the index: its partitions fill their section without a gap.
+/// Decodes the top level of the index, whose partitions must fill their section without a gap.
 fn decode_top(top: &Block, section: Section) -> Result<Vec<PartitionHandle>, Malformed> {
     let mut handles = Vec::with_capacity(top.restarts().len());
     let (mut at, mut end) = (0, section.offset);
@@ -265,7 +265,7 @@ fn decode_top(top: &Block, section: Section) -> Result<Vec<PartitionHandle>, Mal
     Ok(handles)
 }
 
-/// Reads `len` bytes, which lie within the file.
+/// Reads `len` bytes, which are within the file.
 fn read(file: &dyn File, offset: u64, len: u64) -> Result<Vec<u8>> {
     let len = usize::try_from(len).map_err(|_| {
         Corruption::new(file.name(), offset, "a part that fits memory", format_args!("{len} bytes"))

@@ -1,8 +1,8 @@
-//! Gathering a table's partitions while its data is written.
+//! Builds the partitions of a table while its data is written.
 //!
-//! 1. Index entries and the hashes of keys gather until one of the two has reached its size. That
-//!    partition is closed, always between blocks.
-//! 2. Where partitions will lie is known when all data is written, so they wait in memory.
+//! 1. Index entries and key hashes are collected until the index or the filter reaches its target
+//!    size. Then the partition is closed, always between blocks.
+//! 2. Partitions follow the data, so they are kept in memory until all data is written.
 
 use super::block_codec::{PartEncoder, TRAILER_BYTES};
 use super::block_writer::BlockWriter;
@@ -10,37 +10,37 @@ use super::filter::{Filter, encoded_len};
 use super::index::{BlockHandle, PartitionHandle};
 use crate::entry::Tag;
 
-/// Both levels of the index are only searched: a restart point at every entry.
+/// Both levels of the index are only searched, so every entry is a restart point.
 const INDEX_RESTART_INTERVAL: u32 = 1;
 
-/// Collects index entries and keys.
+/// Builds partitions.
 pub(super) struct Partitions {
-    /// Size at which a partition is closed, in bytes.
-    most: usize,
+    /// Target size, in bytes.
+    target: usize,
     bits_per_key: f32,
-    /// The partition that is open: its index, and the hashes of its keys.
+    /// The open partition: its index, and the hashes of its keys.
     index: BlockWriter,
     hashes: Vec<u64>,
     closed: Vec<Closed>,
-    /// Bytes of those that are closed, as they will be stored, the top level's entries included.
+    /// Stored bytes of the closed partitions, their top-level entries included.
     bytes: usize,
 }
 
-/// A partition that waits for its place.
+/// A closed partition.
 struct Closed {
     /// The last separator.
     key: Vec<u8>,
     tag: Tag,
-    /// Empty for none.
+    /// Empty if there is none.
     filter: Vec<u8>,
     index: Vec<u8>,
 }
 
 impl Partitions {
-    /// None yet; each is to be about `most` bytes, with so many bits of filter a key.
-    pub fn new(most: usize, bits_per_key: f32) -> Self {
+    /// No partitions yet; each is to have about `target` bytes of index and of filter.
+    pub fn new(target: usize, bits_per_key: f32) -> Self {
         Partitions {
-            most,
+            target,
             bits_per_key,
             index: BlockWriter::new(INDEX_RESTART_INTERVAL),
             hashes: Vec::new(),
@@ -49,7 +49,7 @@ impl Partitions {
         }
     }
 
-    /// Whether keys are wanted.
+    /// Whether there are filters, which need the keys.
     pub fn filters(&self) -> bool {
         self.bits_per_key > 0.0
     }
@@ -59,21 +59,21 @@ impl Partitions {
         self.hashes.is_empty()
     }
 
-    /// Takes a key of the open partition.
+    /// Adds a key to the open partition.
     pub fn add_key(&mut self, hash: u64) {
         self.hashes.push(hash);
     }
 
-    /// Takes the index entry of a block; `handle` is as it is stored. All keys up to the block's end
-    /// have come, and none behind it.
+    /// Adds the index entry of a block, with its encoded handle. All keys up to the end of the block
+    /// were added before, and none after it.
     pub fn add_block(&mut self, separator: &[u8], tag: Tag, handle: &[u8]) {
         self.index.add(0, separator, tag, handle);
-        if self.index.len() >= self.most || self.filter_len() >= self.most {
+        if self.index.len() >= self.target || self.filter_len() >= self.target {
             self.close(separator, tag);
         }
     }
 
-    /// Closes the partition that is open, if it has an entry. Its last separator is given.
+    /// Closes the open partition, if it has an entry, with its last separator.
     pub fn close(&mut self, separator: &[u8], tag: Tag) {
         if self.index.entries() == 0 {
             return;
@@ -90,12 +90,12 @@ impl Partitions {
         self.closed.push(Closed { key: separator.to_vec(), tag, filter, index });
     }
 
-    /// Bytes that all of it would take if it were stored now, about.
+    /// Stored bytes of all partitions if they were written now, about.
     pub fn bytes(&self) -> usize {
         self.bytes + self.index.len() + self.filter_len()
     }
 
-    /// Bytes of memory that all of it takes, about.
+    /// Bytes of memory in use, about.
     pub fn memory(&self) -> usize {
         self.bytes + self.index.len() + size_of_val(&*self.hashes)
     }
@@ -107,8 +107,8 @@ impl Partitions {
         }
     }
 
-    /// Appends all partitions to `out`, the first of them to lie at `offset` of the file; returns the
-    /// top level of the index.
+    /// Appends all partitions to `out`, the first to be written at `offset`; returns the top level of
+    /// the index.
     pub fn store(self, encoder: &PartEncoder, offset: u64, out: &mut Vec<u8>) -> BlockWriter {
         let start = out.len();
         let mut top = BlockWriter::new(INDEX_RESTART_INTERVAL);

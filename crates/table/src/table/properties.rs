@@ -1,8 +1,8 @@
-//! What a table says of itself: counts, ranges, and a light histogram of its keys.
+//! Table properties: counts, ranges, and a small histogram of the keys.
 //!
-//! Stored as fields, each a number (varint) and a byte string (varint length, bytes). A reader
-//! passes over numbers it does not know; what it must know comes with a required feature of the
-//! footer. Number 13 is reserved for the sets of prefixes that a table has.
+//! Stored as fields, each a number (varint) and a byte string (varint length, bytes). Readers ignore
+//! unknown numbers; what they must not ignore comes with a required feature of the footer. Number 13
+//! is reserved for the sets of prefixes in a table.
 
 use super::Malformed;
 use crate::codec::{Decoder, put_bytes, put_varint};
@@ -15,15 +15,15 @@ pub const MAX_HISTOGRAM_POINTS: usize = 64;
 /// A table's counts and ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties {
-    /// Entries of every kind, all versions counted.
+    /// Entries of all kinds and versions.
     pub entries: u64,
-    /// Those of them that are deletes.
+    /// Of those, tombstones.
     pub tombstones: u64,
-    /// The least sequence number.
+    /// The smallest sequence number.
     pub first_seq: Seq,
     /// The greatest sequence number.
     pub last_seq: Seq,
-    /// The least user key.
+    /// The smallest user key.
     pub smallest: Vec<u8>,
     /// The greatest user key.
     pub largest: Vec<u8>,
@@ -33,16 +33,16 @@ pub struct Properties {
     pub value_bytes: u64,
     /// Data blocks.
     pub blocks: u64,
-    /// How the stored bytes spread over the keys: ascending, the last point is the table's end.
+    /// The distribution of stored bytes over the keys, ascending; the last point is the table's end.
     pub histogram: Histogram,
-    /// The id of the keyspace for which the table was written, where it says so.
+    /// The id of the keyspace that the table was written for, if recorded.
     pub keyspace_id: Option<u32>,
-    /// Its name.
+    /// The name of that keyspace.
     pub keyspace_name: Option<String>,
 }
 
 impl Properties {
-    /// About how many stored bytes of data lie at or below `key`.
+    /// About how many stored bytes of data are at or below `key`.
     #[must_use]
     pub fn bytes_through(&self, key: &[u8]) -> u64 {
         self.histogram.bytes_through(key)
@@ -62,7 +62,7 @@ impl Properties {
         self.value_bytes += value.len() as u64;
     }
 
-    /// Appends the stored form.
+    /// Appends the encoded properties.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut field = Vec::new();
         let mut put = |number: u64, write: &dyn Fn(&mut Vec<u8>)| {
@@ -94,7 +94,7 @@ impl Properties {
         }
     }
 
-    /// Reads the stored form.
+    /// Decodes properties.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut d = Decoder::new(bytes);
         let mut properties = Properties::default();
@@ -148,7 +148,7 @@ impl Properties {
         Some(())
     }
 
-    /// The first of the facts that `info` and this state differently, as (expected, found).
+    /// The first difference from `info`, as (expected, found).
     pub(super) fn differs_from(&self, info: &TableInfo) -> Option<(String, String)> {
         let pairs = [
             ("entries", info.entries, self.entries),
@@ -185,7 +185,7 @@ fn decode_histogram(bytes: &[u8]) -> Option<Histogram> {
     (points.len() <= MAX_HISTOGRAM_POINTS).then(|| points.into())
 }
 
-/// Takes the end of every `stride`-th block; doubles the stride when the points run out.
+/// Collects the end of every `stride`-th block; doubles the stride when it has all points.
 #[derive(Debug)]
 pub(super) struct HistogramBuilder {
     points: Vec<HistogramPoint>,
@@ -215,7 +215,7 @@ impl HistogramBuilder {
         }
     }
 
-    /// The points, of which the last is the table's end: `key` and `bytes`.
+    /// The histogram, whose last point is the table's end: `key` and `bytes`.
     pub fn finish(mut self, key: &[u8], bytes: u64) -> Histogram {
         if self.points.last().is_none_or(|point| point.bytes != bytes) {
             self.points.push(HistogramPoint { key: key.to_vec(), bytes });
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_passed_over_and_missing_ones_are_named() {
+    fn unknown_fields_are_ignored_and_missing_ones_are_named() {
         let mut stored = Vec::new();
         sample().encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), sample());
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_need_not_say_whose_it_is() {
+    fn the_keyspace_fields_are_optional() {
         let silent = Properties { keyspace_id: None, keyspace_name: None, ..sample() };
         let mut stored = Vec::new();
         silent.encode(&mut stored);
@@ -281,7 +281,7 @@ mod tests {
             let last = points.last().unwrap();
             assert_eq!((&last.key, last.bytes), (&key(blocks), 10 * blocks));
             assert!(points.iter().all(|p| p.key == key(p.bytes / 10)));
-            // Every point that the stride leaves, and the end.
+            // Every point at the stride, and the end.
             let stride = (0..).map(|n| 1 << n).find(|stride| blocks / stride < 64).unwrap();
             let mut expected: Vec<u64> = (1..=blocks / stride).map(|n| 10 * n * stride).collect();
             expected.extend((!blocks.is_multiple_of(stride)).then_some(10 * blocks));

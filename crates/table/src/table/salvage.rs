@@ -1,10 +1,10 @@
-//! Reading what a damaged table still holds, with nothing but its file.
+//! Reads what is left of a damaged table, from its file alone.
 //!
-//! 1. The footer leads to the directory, that to the index, and the index to the partitions. These
-//!    must be sound: without them nobody knows where a partition begins. What else the tree or the
-//!    table itself says of the table is not asked.
-//! 2. A partition whose index cannot be read is passed over, and noted with the keys that lay there;
-//!    so is a block that cannot be read.
+//! 1. The footer leads to the directory, the directory to the index, the index to the partitions.
+//!    These must be sound, since without them nothing tells where a partition begins. Nothing else
+//!    that the manifest or the table says about the table is used.
+//! 2. A partition whose index cannot be read is skipped, and recorded with its key range; so is a
+//!    block that cannot be read.
 
 use super::block::Block;
 use super::block_codec::decode;
@@ -17,50 +17,50 @@ use crate::error::{Corruption, Error, Result};
 use crate::file::{File, read_exact_at};
 use std::sync::Arc;
 
-/// A block whose entries are lost, or all blocks of a partition.
+/// A lost block, or all blocks of a lost partition.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LostBlock {
     /// What is wrong with it.
     pub damage: Corruption,
-    /// Its keys lie at or after this one; none where it is the first.
+    /// Its keys are at or after this one; `None` if it is the first.
     pub from: Option<Vec<u8>>,
-    /// And at or before this one.
+    /// Its keys are at or before this one.
     pub through: Vec<u8>,
-    /// How many entries it had; 0 where that is not known either, of a partition.
+    /// How many entries it had; 0 if unknown, for a partition.
     pub entries: u64,
 }
 
-/// A walk over what a table file holds, from the first entry to the last.
+/// Iterates over the readable entries of a table file.
 pub struct Salvage {
     file: Arc<dyn File>,
     footer: Footer,
     properties: Option<Properties>,
-    /// The partitions that are left to read, the next one last: its last separator and where it lies.
+    /// The remaining partitions, the next one last: last separator and handle.
     partitions: Vec<(Vec<u8>, PartitionHandle)>,
-    /// The same of the blocks of the partition that is read.
+    /// The same for the remaining blocks of the current partition.
     blocks: Vec<(Vec<u8>, BlockHandle)>,
-    /// The separator of the last block or partition that was passed.
+    /// The separator of the previous block or partition.
     below: Option<Vec<u8>>,
-    block: Option<Reading>,
+    block: Option<CurrentBlock>,
     entries: u64,
     lost: Vec<LostBlock>,
 }
 
-/// The block that is read.
-struct Reading {
+/// The current block.
+struct CurrentBlock {
     cursor: BlockCursor,
     separator: Vec<u8>,
     handle: BlockHandle,
-    /// Entries read of it.
+    /// Entries read from it.
     entries: u64,
 }
 
 impl Salvage {
-    /// Begins before the first entry that can be read.
+    /// Opens a table and moves to its first readable entry.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where footer, directory or index are damaged, [`Error::NewerFormat`],
-    /// and a failing file system.
+    /// [`Error::Corrupt`] if the footer, the directory or the index is damaged,
+    /// [`Error::NewerFormat`], and I/O failures.
     pub fn open(file: Arc<dyn File>) -> Result<Salvage> {
         let len = file.len()?;
         let short = || Corruption::new(file.name(), 0, "a table", format_args!("{len} bytes"));
@@ -110,20 +110,20 @@ impl Salvage {
         self.footer.salt
     }
 
-    /// What the table says of itself, where that can be read.
+    /// The table's properties, if they can be read.
     #[must_use]
     pub fn properties(&self) -> Option<&Properties> {
         self.properties.as_ref()
     }
 
-    /// The entry where the walk stands: key, tag and value; none at its end.
+    /// The current entry: key, tag and value; `None` at the end.
     #[must_use]
     pub fn entry(&self) -> Option<(&[u8], Tag, &[u8])> {
         let block = &self.block.as_ref()?.cursor;
         Some((block.key(), block.tag(), block.value()))
     }
 
-    /// To the next entry that can be read.
+    /// Moves to the next readable entry.
     pub fn next(&mut self) {
         if let Some(mut block) = self.block.take() {
             match block.cursor.advance() {
@@ -134,9 +134,9 @@ impl Salvage {
                     return;
                 }
                 Ok(()) => self.below = Some(block.separator),
-                // What is malformed under a sound checksum was written so: the rest is lost.
+                // Malformed under a valid checksum: the rest of the block is lost.
                 Err(e) => {
-                    let Reading { separator, handle, entries, .. } = block;
+                    let CurrentBlock { separator, handle, entries, .. } = block;
                     let damage = e.within(self.file.name(), handle.offset).into();
                     let left = handle.entries.saturating_sub(entries);
                     self.lose(damage, handle.offset, separator, left);
@@ -146,7 +146,7 @@ impl Salvage {
         while let Some((separator, handle)) = self.next_block() {
             match self.load(handle) {
                 Ok(cursor) => {
-                    self.block = Some(Reading { cursor, separator, handle, entries: 1 });
+                    self.block = Some(CurrentBlock { cursor, separator, handle, entries: 1 });
                     self.entries += 1;
                     return;
                 }
@@ -155,7 +155,7 @@ impl Salvage {
         }
     }
 
-    /// The next block, of the next partition that can be read.
+    /// The next block, from the next readable partition if needed.
     fn next_block(&mut self) -> Option<(Vec<u8>, BlockHandle)> {
         loop {
             if let Some(block) = self.blocks.pop() {
@@ -169,20 +169,20 @@ impl Salvage {
         }
     }
 
-    /// Notes what was lost up to a separator.
+    /// Records a loss up to a separator.
     fn lose(&mut self, error: Error, offset: u64, through: Vec<u8>, entries: u64) {
         let damage = as_damage(error, self.file.name(), offset);
         let from = self.below.replace(through.clone());
         self.lost.push(LostBlock { damage, from, through, entries });
     }
 
-    /// Entries that were read so far.
+    /// Entries read so far.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Blocks that could not be read so far.
+    /// Losses so far.
     #[must_use]
     pub fn lost(&self) -> &[LostBlock] {
         &self.lost
@@ -201,7 +201,7 @@ impl Salvage {
         decode(stored, self.footer.seed(), offset).map_err(|e| e.within(name, offset).into())
     }
 
-    /// What an index leads to, the first one last: its separator, and where it lies.
+    /// The entries of an index, the first one last: separator and handle.
     fn read_index<H>(
         &self,
         offset: u64,
@@ -233,7 +233,7 @@ impl Salvage {
     }
 }
 
-/// A part that cannot be read is lost, whatever the reason.
+/// Any error that makes a part unreadable, as corruption.
 fn as_damage(error: Error, file: &str, offset: u64) -> Corruption {
     match error {
         Error::Corrupt(damage) => *damage,

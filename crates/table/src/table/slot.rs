@@ -1,33 +1,33 @@
-//! Places for what is loaded on demand and may be evicted: readers reach it through a pointer, with
-//! no look into the cache.
+//! Slots: cells for values that are loaded on demand and may be evicted. Readers reach a value through
+//! a pointer, without a cache lookup.
 //!
-//! 1. What is loaded is laid in its slot, and the slot in the cache, which counts its weight. Whoever
-//!    finds the slot empty loads; others who come meanwhile wait for that.
-//! 2. A reader that finds the slot full sets a flag, no more.
-//! 3. The cache, when it is about to evict a slot, asks for the flag and clears it: one that was used
-//!    since is kept (second chance). So what gets use outlives blocks that a scan passes through.
-//! 4. Evicting empties the slot. Readers that hold what was in it keep it as long as they need it.
+//! 1. A loaded value goes into its slot, and the slot into the cache, which accounts for its weight.
+//!    The first reader of an empty slot loads the value; others wait for it.
+//! 2. A reader of a full slot only sets a flag.
+//! 3. Before it evicts a slot, the cache checks and clears the flag, and keeps a slot that was used in
+//!    the meantime (second chance). So values in use outlive the blocks of a long scan.
+//! 4. Eviction empties the slot. Readers that hold the value keep it alive.
 
 use crate::error::Result;
 use crate::sync::swap::Swap;
 use crate::sync::{Mutex, lock};
 use std::sync::Arc;
-// Not modelled: the cache, which asks for the flag, is not either.
+// Not modelled, since the cache, which checks the flag, is not either.
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A place for a `T`, full or empty.
+/// A cell that holds a `T` or is empty.
 pub(super) struct Slot<T> {
     loaded: Swap<T>,
     used: AtomicBool,
-    /// Held by the one who loads.
+    /// Held while a value is loaded.
     loading: Mutex<()>,
 }
 
-/// A slot, whatever it holds, as the cache sees it.
+/// A slot of any type, as the cache sees it.
 pub(super) trait Evict: Send + Sync {
-    /// Whether it was used since this was last asked.
+    /// Whether it was used since the last call.
     fn was_used(&self) -> bool;
-    /// Empties it.
+    /// Empties the slot.
     fn evict(&self);
 }
 
@@ -38,32 +38,32 @@ impl<T> Slot<T> {
         Arc::new(Slot { loaded: Swap::empty(), used, loading })
     }
 
-    /// What is in it, if it is full.
+    /// The value, if there is one.
     pub fn get(&self) -> Option<Arc<T>> {
         self.touch();
         self.loaded.load_full()
     }
 
-    /// What is in it; where it is empty `read` brings it, and says what it weighs in bytes, and
-    /// `keep` puts the full slot into the cache.
+    /// The value; if the slot is empty, `read` returns it with its weight in bytes, and `keep` adds
+    /// the slot to the cache.
     pub fn load(
         &self,
         read: impl FnOnce() -> Result<(T, usize)>,
         keep: impl FnOnce(usize),
     ) -> Result<Arc<T>> {
         let _loading = lock(&self.loading);
-        if let Some(brought) = self.loaded.load_full() {
-            return Ok(brought);
+        if let Some(loaded) = self.loaded.load_full() {
+            return Ok(loaded);
         }
         let (value, weight) = read()?;
         let value = Arc::new(value);
         self.loaded.store(Some(Arc::clone(&value)));
-        // Where it does not fit, the slot is emptied at once.
+        // If it does not fit the cache, the slot is emptied at once.
         keep(weight);
         Ok(value)
     }
 
-    /// Works with what is in it, or with what `load` brings.
+    /// Calls `work` with the value, or with what `load` returns if the slot is empty.
     #[inline]
     pub fn with<R>(
         &self,
@@ -71,15 +71,15 @@ impl<T> Slot<T> {
         work: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
         let held = self.loaded.load();
-        let brought;
+        let loaded;
         let value = match held.as_deref() {
             Some(value) => {
                 self.touch();
                 value
             }
             None => {
-                brought = load()?;
-                &*brought
+                loaded = load()?;
+                &*loaded
             }
         };
         work(value)

@@ -1,11 +1,11 @@
-//! Writing a table.
+//! Writes tables.
 //!
-//! 1. Entries come in order and gather in a block; their keys' hashes gather for the filter.
-//! 2. A block that has reached its size is compressed and stored. Its index entry waits for the
-//!    first key of the next block, to be short.
-//! 3. Index entries and hashes gather in partitions ([`Partitions`]).
-//! 4. What is stored gathers in memory and goes to the file in large writes.
-//! 5. At the end come partitions, index, properties, directory and footer.
+//! 1. Entries are added in order to a block; the hashes of their keys are collected for the filter.
+//! 2. A block of the target size is compressed and encoded. Its index entry waits for the first key of
+//!    the next block, so that its separator can be short.
+//! 3. Index entries and hashes are collected in partitions ([`Partitions`]).
+//! 4. Encoded bytes are buffered and go to the file in large writes.
+//! 5. Partitions, index, properties, directory and footer follow at the end.
 
 use super::TableOptions;
 use super::block::Block;
@@ -23,13 +23,13 @@ use crate::file::{File, write_all_at};
 use std::sync::Arc;
 use terrane_types::{TableId, TableInfo};
 
-/// A write to the file is this long at least, but for the last; in bytes.
+/// The least size of a write to the file, but for the last, in bytes.
 const WRITE_BYTES: usize = 256 << 10;
-/// Entries between restart points: a balance of size and search.
+/// Entries per restart point: a balance of size and search time.
 const RESTART_INTERVAL: u32 = 16;
 const MAX_PART_TARGET_BYTES: usize = 16 << 20;
 const MAX_FILTER_BITS_PER_KEY: f32 = 64.0;
-/// Restart points are 32-bit offsets into a block, the top level of the index included.
+/// Restart points are 32-bit offsets, also in the top level of the index.
 const MAX_INDEX_BYTES: usize = u32::MAX as usize / 2;
 
 /// Writes one table into a file.
@@ -40,26 +40,26 @@ pub struct TableWriter {
     commits: u64,
     block_bytes: usize,
     encoder: PartEncoder,
-    /// Bytes in the file, and those that wait to be written after them.
+    /// Bytes written to the file, and the bytes buffered after them.
     written: u64,
     pending: Vec<u8>,
     block: BlockWriter,
     partitions: Partitions,
-    /// The block just closed, whose index entry is not made yet.
+    /// The last block, whose index entry is not added yet.
     closed: Option<BlockHandle>,
     last_key: Vec<u8>,
     last_tag: Tag,
     properties: Properties,
     histogram: HistogramBuilder,
-    /// Where blocks are left for those who read them soon.
+    /// Receives the blocks, as they are likely to be read soon.
     cache: Option<Arc<BlockCache>>,
-    /// A separator and a handle are made here.
+    /// Buffers for a separator and a handle.
     separator: Vec<u8>,
     handle: Vec<u8>,
 }
 
 impl TableWriter {
-    /// Begins table `id` at the front of `file`, which is empty.
+    /// Starts table `id` in `file`, which is empty.
     #[must_use]
     pub fn new(file: Arc<dyn File>, id: TableId, options: &TableOptions) -> Self {
         let block_bytes = options.block_bytes.clamp(1, MAX_PART_TARGET_BYTES);
@@ -87,8 +87,8 @@ impl TableWriter {
         }
     }
 
-    /// Says which store writes the table: its salt, which seeds every checksum, and how many commits
-    /// it has made. Asked for before the first entry.
+    /// Sets the store that writes the table: its salt, which seeds every checksum, and how many commits
+    /// it has made. To be called before the first entry is added.
     #[must_use]
     pub fn of_store(mut self, salt: u64, commits: u64) -> Self {
         (self.salt, self.commits) = (salt, commits);
@@ -96,7 +96,7 @@ impl TableWriter {
         self
     }
 
-    /// Says for which keyspace the table is, by its id and its name, while it has one.
+    /// Sets the keyspace that the table is for, by id and, if it has one, name.
     #[must_use]
     pub fn of_keyspace(mut self, id: u32, name: Option<String>) -> Self {
         self.properties.keyspace_id = Some(id);
@@ -104,18 +104,17 @@ impl TableWriter {
         self
     }
 
-    /// Leaves blocks in a cache while it has room.
+    /// Adds blocks to a cache while it has room.
     #[must_use]
     pub fn caching(mut self, cache: Arc<BlockCache>) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Appends an entry, which comes after every entry before it (key ascending, then tag
-    /// descending).
+    /// Appends an entry. Entries are added in order: key ascending, then tag descending.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an entry out of order or over the limits; a failing file system.
+    /// [`Error::InvalidArgument`] for an entry out of order or over its limits; I/O failures.
     pub fn add(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         check_limits(key, value)?;
         let common = common_prefix(&self.last_key, key);
@@ -139,7 +138,7 @@ impl TableWriter {
         if first {
             self.properties.smallest = key.to_vec();
         }
-        // A key whose versions span partitions is in the filter of each.
+        // A key whose versions span partitions is in each filter.
         let partitions = &mut self.partitions;
         if partitions.filters() && (new_key || partitions.is_without_keys()) {
             partitions.add_key(key_hash(key));
@@ -152,21 +151,21 @@ impl TableWriter {
         if self.block.len() >= self.block_bytes { self.close_block() } else { Ok(()) }
     }
 
-    /// The file's length in bytes if the table were finished now: an estimate, since the block
-    /// being filled is not compressed yet.
+    /// The length of the file if the table were finished now, in bytes. An estimate, since the current
+    /// block is not compressed yet.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         let rest = self.block.len() + self.partitions.bytes() + FOOTER_BYTES;
         self.position() + rest as u64
     }
 
-    /// Bytes of memory that it takes, about: what waits to be written, index and filter.
+    /// Bytes of memory in use, about: buffered bytes, index and filter.
     #[must_use]
     pub fn memory(&self) -> u64 {
         (self.pending.capacity() + self.partitions.memory()) as u64
     }
 
-    /// Entries so far.
+    /// The number of entries so far.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.properties.entries
@@ -178,10 +177,10 @@ impl TableWriter {
         &self.last_key
     }
 
-    /// Completes the table. Its bytes are given to the file and not synced.
+    /// Finishes the table: writes all of it to the file, and does not sync.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a table without entries; a failing file system.
+    /// [`Error::InvalidArgument`] for a table without entries; I/O failures.
     pub fn finish(mut self) -> Result<TableInfo> {
         if self.properties.entries == 0 {
             return Err(Error::invalid("table", "one entry or more", "none"));
@@ -244,7 +243,7 @@ impl TableWriter {
         })
     }
 
-    /// Where the next part will lie in the file.
+    /// The offset of the next part in the file.
     fn position(&self) -> u64 {
         self.written + self.pending.len() as u64
     }
@@ -273,7 +272,7 @@ impl TableWriter {
         if self.pending.len() >= WRITE_BYTES { self.write_pending() } else { Ok(()) }
     }
 
-    /// Adds the index entry of a closed block under the key in `separator`.
+    /// Adds the index entry of a closed block, with the key in `separator`.
     fn add_to_index(&mut self, closed: BlockHandle, tag: Tag) {
         self.handle.clear();
         closed.encode(&mut self.handle);

@@ -1,39 +1,39 @@
-//! What reads cost: counted within an operation, and added up for as long as a store is open.
+//! The cost of reads, per operation and summed over the time that a store is open.
 //!
-//! An operation counts in plain integers. At its end each figure that is not zero is one relaxed
-//! addition; what memtables answer alone costs none.
+//! An operation counts in plain integers. At its end each count that is not zero costs one relaxed
+//! addition; a get that a memtable answers costs none.
 
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What reads did with tables. Divided by operations, this is their read amplification.
+/// What reads cost in tables. Divided by `operations`, this is read amplification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ReadCounts {
-    /// Gets that no memtable answered, or searches of scans: each begins with one.
+    /// Gets that went past the memtables, and seeks of scans (each scan begins with one).
     pub operations: u64,
-    /// Rows that scans showed.
+    /// Rows that scans returned.
     pub rows: u64,
-    /// Tables that a filter ruled out: the key is surely absent.
+    /// Table reads that a filter avoided.
     pub filter_negatives: u64,
-    /// Tables whose filter let a key pass of which the reader could see no version there.
+    /// Tables whose filter passed a key of which they had no visible version.
     pub filter_false_positives: u64,
-    /// Blocks that were looked into.
+    /// Blocks read.
     pub blocks: u64,
-    /// Those of them that the block cache had.
+    /// Of those, blocks found in the block cache.
     pub blocks_cached: u64,
-    /// Bytes read from the file system.
+    /// Bytes read from files.
     pub bytes_read: u64,
 }
 
 const FIGURES: usize = 7;
 
 impl ReadCounts {
-    /// What was counted since `earlier`.
+    /// The difference since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &ReadCounts) -> ReadCounts {
         self.with(earlier, u64::saturating_sub)
     }
 
-    /// These counts and others.
+    /// The sum of both.
     #[must_use]
     pub fn plus(&self, others: &ReadCounts) -> ReadCounts {
         self.with(others, u64::saturating_add)
@@ -79,7 +79,7 @@ impl ReadCounts {
     }
 }
 
-/// Counts of operations that have ended, on a cache line that nothing else shares.
+/// Sums of the counts of operations that have ended, on a cache line of their own.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct ReadCounters([AtomicU64; FIGURES]);

@@ -1,8 +1,7 @@
-//! What a read does, told step by step to one who counts and, for a [`Trace`](super::Trace), keeps
-//! each step.
+//! Counts what a read does and, for a [`Trace`](super::Trace), records each step.
 //!
-//! It is one type, not a parameter of everything that reads: code for each kind of read tracer would
-//! be in the browser's module several times, and counting costs less than a block search by far.
+//! This is one type rather than a type parameter of everything that reads: the browser's module would
+//! contain the read path once per tracer, and counting costs far less than a block search.
 
 use super::{ReadCounters, ReadCounts, Step};
 use crate::entry::{Kind, Tag};
@@ -10,50 +9,50 @@ use crate::error::Result;
 use std::sync::Arc;
 use terrane_types::{RunId, TableId};
 
-/// Where a block came from.
+/// Where a block was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// The block cache.
     Cache,
-    /// Bytes that an earlier read of the same cursor took along.
+    /// Bytes that an earlier read of the same cursor prefetched.
     ReadAhead,
-    /// The file system.
+    /// The file.
     Vfs,
 }
 
-/// Is told what a read does, in the order in which it does it.
+/// Receives what a read does, in order.
 #[derive(Default)]
 pub struct ReadTracer {
     counts: ReadCounts,
-    /// Each step, where they are wanted.
+    /// The steps, if they are to be recorded.
     steps: Option<Vec<Step>>,
-    /// Where the counts are added when what they count has ended.
+    /// Where the counts are added when the operation ends.
     sums: Option<Arc<ReadCounters>>,
 }
 
 impl ReadTracer {
-    /// One that adds its counts to `sums` at its end.
+    /// A tracer that adds its counts to `sums` when it is dropped.
     pub fn adding_to(sums: Arc<ReadCounters>) -> Self {
         ReadTracer { counts: ReadCounts::default(), steps: None, sums: Some(sums) }
     }
 
-    /// One that keeps every step.
+    /// A tracer that records every step.
     pub fn tracing() -> Self {
         ReadTracer { counts: ReadCounts::default(), steps: Some(Vec::new()), sums: None }
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn counts(&self) -> &ReadCounts {
         &self.counts
     }
 
-    /// The steps, if they were kept.
+    /// Takes the recorded steps.
     pub fn take_steps(&mut self) -> Vec<Step> {
         self.steps.take().unwrap_or_default()
     }
 
-    /// Keeps a step, if any is wanted.
+    /// Records a step, if steps are recorded.
     #[inline]
     fn step(&mut self, step: impl FnOnce() -> Step) {
         if let Some(steps) = &mut self.steps {
@@ -61,39 +60,39 @@ impl ReadTracer {
         }
     }
 
-    /// The operation goes on to tables: no memtable answered a get, or a scan is placed.
+    /// The operation reaches the tables: no memtable answered a get, or a scan seeks.
     #[inline]
     pub fn tables(&mut self) {
         self.counts.operations += 1;
     }
 
-    /// A memtable is searched: 0 is the active one, then come the sealed ones, newest first.
+    /// A memtable is searched: 0 is the active one; the sealed ones follow, newest first.
     #[inline]
     pub fn memtable(&mut self, place: usize) {
         self.step(|| Step::Memtable { place });
     }
 
-    /// A run is searched: the one table of it whose key range holds the key, if any does.
+    /// A run is searched, in the one table whose key range covers the key, if any.
     #[inline]
     pub fn run(&mut self, level: usize, run: RunId, table: Option<TableId>) {
         self.step(|| Step::Run { level, run, table });
     }
 
-    /// A scan goes over to this table of its run.
+    /// A scan moves to this table of its run.
     #[inline]
     pub fn table(&mut self, table: TableId) {
         self.step(|| Step::Table { table });
     }
 
-    /// A table's filter let the key pass, or ruled it out.
+    /// A table's filter passed the key, or ruled it out.
     #[inline]
     pub fn filter(&mut self, passed: bool) {
         self.counts.filter_negatives += u64::from(!passed);
         self.step(|| Step::Filter { may_contain: passed });
     }
 
-    /// A block of `len` stored bytes at `offset` of its table is looked into; `read` bytes were
-    /// read from the file system for it.
+    /// A block of `len` stored bytes at `offset` is searched; `read` bytes were read from the file for
+    /// it.
     #[inline]
     pub fn block(&mut self, offset: u64, len: u64, origin: Origin, read: u64) {
         self.counts.blocks += 1;
@@ -102,13 +101,13 @@ impl ReadTracer {
         self.step(|| Step::Block { offset, bytes: len, origin, read });
     }
 
-    /// A part of the table's index or filter was read from the file system, so many bytes.
+    /// A partition of the table's index or filter was read from the file.
     #[inline]
     pub fn read(&mut self, bytes: u64) {
         self.counts.bytes_read += bytes;
     }
 
-    /// The newest version that the reader may see was found, with a value of so many bytes.
+    /// The newest visible version was found, with a value of `bytes` bytes.
     #[inline]
     pub fn found(&mut self, tag: Tag, bytes: usize) {
         let sequence = tag.seq();
@@ -118,8 +117,8 @@ impl ReadTracer {
         });
     }
 
-    /// The memtable or table has no version that the reader may see, though its filter let the key
-    /// pass where `filtered`. `newer` finds out whether it has newer ones; it is asked for a trace.
+    /// The memtable or table has no visible version; with `filtered`, its filter had passed the key.
+    /// `newer` returns whether it has newer versions and is only called if steps are recorded.
     ///
     /// # Errors
     /// Those of `newer`.
@@ -136,13 +135,13 @@ impl ReadTracer {
         Ok(())
     }
 
-    /// A memtable or run came to stand on this key; on none where it has nothing in that direction.
+    /// A cursor is positioned on this key; on none if there is nothing in its direction.
     #[inline]
     pub fn positioned(&mut self, key: Option<&[u8]>) {
         self.step(|| Step::Stands { key: key.map(<[u8]>::to_vec) });
     }
 
-    /// A scan shows a row.
+    /// A scan returns a row.
     #[inline]
     pub fn row(&mut self, key: &[u8], value: &[u8]) {
         self.counts.rows += 1;

@@ -1,9 +1,9 @@
-//! A read, step by step: what was searched, in which order, and what each place answered.
+//! The trace of a read: what was searched, in which order, and what was found there.
 //!
 //! * A get searches memtables, then runs, newest first, and ends with the first version found.
-//! * A scan places a cursor in each memtable and run, then shows the first row.
+//! * A scan positions a cursor in each memtable and run, then returns the first row.
 //!
-//! `memtable` and `run` begin a part; the steps up to the next of them say what was found there.
+//! `memtable` and `run` start a section; the steps up to the next one tell what was found there.
 
 use super::{Origin, ReadCounts, ReadTracer};
 use crate::entry::Seq;
@@ -15,7 +15,7 @@ use terrane_types::{RunId, TableId};
 pub enum Step {
     /// A memtable is searched.
     Memtable {
-        /// 0 is the active one; then come the sealed ones, newest first.
+        /// 0 is the active memtable; the sealed ones follow, newest first.
         place: usize,
     },
     /// A run is searched.
@@ -24,52 +24,50 @@ pub enum Step {
         level: usize,
         /// The run.
         run: RunId,
-        /// For a get, the one table of the run whose key range holds the key; none if there is
-        /// none, or for a scan.
+        /// For a get, the one table of the run whose key range covers the key, if any.
         table: Option<TableId>,
     },
-    /// A scan goes into this table of the run.
+    /// A scan moves to this table of the run.
     Table {
         /// The table.
         table: TableId,
     },
-    /// The table's filter was asked.
+    /// The table's filter is consulted.
     Filter {
-        /// Whether the key may be in the table; `false` is certain.
+        /// Whether the key may be in the table; if `false`, it is not.
         may_contain: bool,
     },
-    /// The index led to a block, and the block was looked into.
+    /// A block is searched.
     Block {
         /// Its offset in the table's file, in bytes.
         offset: u64,
         /// Its length as stored, in bytes.
         bytes: u64,
-        /// Where it came from.
+        /// Where it was read from.
         origin: Origin,
-        /// Bytes read from the file system for it and, where a scan reads ahead, for those behind it.
+        /// Bytes read from the file for it, readahead included.
         read: u64,
     },
-    /// The newest version that the reader may see is a value.
+    /// The newest visible version is a value.
     Value {
-        /// Its sequence.
+        /// Its sequence number.
         sequence: Seq,
         /// Its length, in bytes.
         bytes: u64,
     },
-    /// The newest version that the reader may see is a tombstone.
+    /// The newest visible version is a tombstone.
     Tombstone {
-        /// Its sequence.
+        /// Its sequence number.
         sequence: Seq,
     },
-    /// The place has the key, but only versions newer than the reader's sequence.
+    /// Only versions newer than the reader's sequence number are here.
     Newer,
-    /// The place does not have the key.
+    /// The key is not here.
     Absent {
-        /// Whether a filter had let the key pass: a false positive.
+        /// Whether a filter had passed the key: a false positive.
         false_positive: bool,
     },
-    /// A memtable or run of a scan came to stand on a key; on none where it has nothing in that
-    /// direction.
+    /// A cursor of a scan is positioned on a key; on none if there is nothing in its direction.
     Stands {
         /// The key.
         key: Option<Vec<u8>>,
@@ -83,24 +81,24 @@ pub enum Step {
     },
 }
 
-/// A read, as it went.
+/// The steps of a read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Trace {
-    /// The reader's sequence: it sees nothing newer.
+    /// The reader's sequence number: nothing newer is visible.
     pub sequence: Seq,
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// What they come to.
+    /// What they cost.
     pub counts: ReadCounts,
 }
 
 impl Trace {
-    /// A reader at this sequence, before its first step.
+    /// An empty trace of a read at this sequence number.
     pub fn at(sequence: Seq) -> Self {
         Trace { sequence, ..Trace::default() }
     }
 
-    /// Appends what a part of the read did.
+    /// Appends the steps and counts of a part of the read.
     pub fn append(&mut self, mut part: ReadTracer) {
         self.steps.extend(part.take_steps());
         self.counts = self.counts.plus(part.counts());

@@ -1,17 +1,18 @@
-//! A raw file for each table and log, in one directory.
+//! The storage in a directory: a raw file for each table and log.
 //!
-//! 1. `CURRENT` names a generation; `MANIFEST-<generation>` is its manifest. Everything else is
-//!    named by the manifest, or is a leftover.
-//! 2. A commit makes new names durable, then appends one record. Where the manifest is full, or an
-//!    earlier commit failed or was irregular, it begins a new one instead: the next manifest is
-//!    written and synced with a snapshot, `CURRENT` is replaced by a renamed file, and the manifest
-//!    before is removed.
-//! 3. Before the first of its files a new store makes a file `CREATING` durable, and removes it when
-//!    `CURRENT` is: so a creation that never ended is told from a store that lost its `CURRENT`.
-//! 4. Opening removes what no record names: files of commits that never ended, dropped files that
-//!    were not removed, old manifests. Files of other names are left alone.
-//! 5. After a commit that failed, it is not known whether its record is durable: files that
-//!    it may name are removed only when a later commit, in a new manifest, has settled it.
+//! 1. `CURRENT` names a generation; `MANIFEST-<generation>` is its manifest. The manifest names all
+//!    other files; what it does not name is a leftover.
+//! 2. A commit syncs the directory if files were created, then appends one record. If the manifest is
+//!    full, or an earlier commit failed or left an irregularity, it rolls over instead: the next
+//!    manifest is written with a snapshot and synced, `CURRENT` is replaced by a rename, and the old
+//!    manifest is removed.
+//! 3. A new store makes a file `CREATING` durable before its first other file, and removes it when
+//!    `CURRENT` is durable. This distinguishes an unfinished creation from a store that lost its
+//!    `CURRENT`.
+//! 4. Opening removes what no record names: files of unfinished commits, dropped files that were not
+//!    removed, old manifests. Files with other names are left alone.
+//! 5. After a failed commit it is unknown whether its record is durable. Files that it may name are
+//!    only removed after a later commit, in a new manifest.
 
 use crate::error::{Corruption, Error, Result};
 use crate::storage::lock;
@@ -49,10 +50,10 @@ pub struct Directory {
     read_only: bool,
     id: Mutex<StoreId>,
     commits: AtomicU64,
-    /// Locked before `files`; held over a commit.
+    /// Locked before `files`; held during a commit.
     commit_state: Mutex<CommitState>,
     files: Mutex<Files>,
-    /// A file was created since the last sync of names.
+    /// A file was created since the last sync of the directory.
     names_changed: AtomicBool,
     /// There is a store, or `CREATING` is durable.
     started: AtomicBool,
@@ -68,16 +69,15 @@ fn manifest_generation(name: &str) -> Option<u64> {
 }
 
 impl Directory {
-    /// The store in `vfs`, or the place for one.
+    /// Opens `vfs` for a store; reads nothing yet.
     ///
     /// # Errors
-    /// None but for the file system's source of ids: [`Storage::recover`] looks at the file system.
+    /// Those of [`Vfs::draw_id`].
     pub fn open(vfs: Arc<dyn Vfs>) -> Result<Directory> {
         Self::with(vfs, false)
     }
 
-    /// The store in `vfs`, to be read and left as it is, to the byte: nothing is repaired or
-    /// cleared up, and every change is refused.
+    /// Opens `vfs` read-only: nothing is repaired or cleaned up, and every change is refused.
     ///
     /// # Errors
     /// As for [`Directory::open`].
@@ -102,10 +102,10 @@ impl Directory {
         if self.read_only { Err(Error::read_only(action, &self.vfs.place())) } else { Ok(()) }
     }
 
-    /// Whether `vfs` has any file of a store, sound or not. Nothing is changed there.
+    /// Whether `vfs` has any file of a store, damaged or not. Changes nothing.
     ///
     /// # Errors
-    /// A failing file system.
+    /// I/O failures.
     pub fn is_there(vfs: &dyn Vfs) -> Result<bool> {
         Ok(vfs
             .list()?
@@ -113,23 +113,23 @@ impl Directory {
             .any(|name| ![LOCK, CURRENT_TEMP].contains(&name.as_str()) && Directory::is_name(name)))
     }
 
-    /// Whether a store, or a copy of one, was begun in `vfs` and never became whole: it holds
-    /// none then. Nothing is changed there.
+    /// Whether the creation of a store, or of a copy, in `vfs` was never finished, so that there is no
+    /// store. Changes nothing.
     ///
     /// # Errors
-    /// A failing file system.
+    /// I/O failures.
     pub fn is_unfinished(vfs: &dyn Vfs) -> Result<bool> {
         let names = vfs.list()?;
         let has = |name: &str| names.iter().any(|n| n == name);
         Ok(has(CREATING) && !has(CURRENT))
     }
 
-    /// The generation of the manifest of this name, if it is one's.
+    /// The generation of the manifest with this name, if it is a manifest's name.
     pub(super) fn manifest_generation(name: &str) -> Option<u64> {
         manifest_generation(name)
     }
 
-    /// Whether a store gives one of its files this name.
+    /// Whether this is the name of a file of a store.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
         [CURRENT, CURRENT_TEMP, CREATING, LOCK].contains(&name)
@@ -137,7 +137,7 @@ impl Directory {
             || manifest_generation(name).is_some()
     }
 
-    /// Learns what the files take from one list of them.
+    /// Lists the files with their sizes, and updates the space they take.
     fn measure(&self) -> Result<Vec<Listed>> {
         let listed = self.vfs.sizes()?;
         lock(&self.files).measure(&listed);
@@ -145,12 +145,12 @@ impl Directory {
     }
 }
 
-/// What is wrong where a file that the manifest names is not there.
+/// The damage if a file that the manifest names is missing.
 fn missing_file(name: &str, len: u64) -> Corruption {
     Corruption::new(name, 0, format_args!("{len} bytes"), "no such file")
 }
 
-/// What is wrong with a file that should have `len` bytes and has `found`, if anything is.
+/// The damage if a file of `len` bytes has only `found`.
 fn missing_end(name: &str, len: u64, found: u64) -> Option<Corruption> {
     let before = || format!("{found} before the end of the file");
     (found < len).then(|| Corruption::new(name, 0, format_args!("{len} bytes"), before()))
@@ -225,9 +225,9 @@ impl Storage for Directory {
 
     fn orphans(&self) -> Result<Vec<Orphan>> {
         let files = lock(&self.files);
-        let there =
+        let exists =
             |o: &&Orphan| FileId::parse(&o.file).is_none_or(|id| files.unnamed.contains(&id));
-        Ok(files.orphans.iter().filter(there).cloned().collect())
+        Ok(files.orphans.iter().filter(exists).cloned().collect())
     }
 
     fn close(&self) {
@@ -247,7 +247,7 @@ impl Storage for Directory {
         let file = self.vfs.create(&id.to_string())?;
         self.names_changed.store(true, Ordering::Release);
         if id.kind == FileKind::Log {
-            // On failure nobody learns of the file.
+            // Nobody knows of the file yet.
             file.allocate(capacity).and_then(|()| file.sync()).inspect_err(|_| {
                 let _ = self.vfs.remove(&id.to_string());
             })?;
@@ -323,10 +323,10 @@ impl Storage for Directory {
             state.removed_in_doubt.insert(id);
             return Ok(());
         }
-        // A large file takes its time to go, and commits go on meanwhile: none names this one.
+        // Removing a large file takes a while. Commits may proceed, since none names this file.
         drop(state);
         match self.vfs.remove(&id.to_string()) {
-            // Done already, perhaps by a call that returned an error.
+            // Already removed, perhaps by a call that returned an error.
             Err(Error::Io(refused)) if refused.source.kind() == ErrorKind::NotFound => {}
             other => other?,
         }
@@ -352,7 +352,7 @@ impl Storage for Directory {
         let manifest = manifest_name(files.generation);
         drop(files);
         for name in few {
-            // A file that is removed meanwhile takes no room.
+            // A file that was removed meanwhile takes no space.
             let Ok(file) = self.vfs.open(&name) else { continue };
             space.taken += file.allocated().unwrap_or(0);
         }
@@ -367,7 +367,7 @@ impl Storage for Directory {
         lock(&self.commit_state).manifest_bytes
     }
 
-    /// The manifest, `CURRENT`, and that each named file is there with its length.
+    /// Checks the manifest, `CURRENT`, and that each named file exists with its length.
     fn check(&self) -> Result<Vec<Corruption>> {
         let state = lock(&self.commit_state);
         let Some(manifest) = &state.manifest else { return Ok(Vec::new()) };

@@ -1,28 +1,28 @@
-//! The format of a store: a version and feature bits, and which of them this release reads.
+//! The format of a store: its version and feature bits, and which of them this release supports.
 
 use crate::error::{Corruption, Error, Result};
 
-/// The version this release reads and writes.
+/// The version that this release reads and writes.
 pub(crate) const VERSION: u32 = 2;
-/// Features without which a store cannot be read, as far as this release knows them.
+/// The required features that this release knows.
 pub(crate) const KNOWN_REQUIRED: u32 = 0;
 
-/// What a store says of its own format.
+/// The format of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The version.
     pub version: u32,
-    /// A reader must know each of these features.
+    /// Features that a reader must know.
     pub required: u32,
-    /// A reader may ignore these; whoever writes the store keeps them.
+    /// Features that a reader may ignore. A writer keeps them.
     pub optional: u32,
 }
 
 impl Format {
-    /// What this release writes.
+    /// The format that this release writes.
     pub(crate) const CURRENT: Format = Format { version: VERSION, required: 0, optional: 0 };
 
-    /// Refuses a store of a later release, or one from before the format of the first.
+    /// Refuses an unsupported format: of a later release, or of one before the first.
     pub(crate) fn check(self, file: &str) -> Result<()> {
         if self.version < VERSION {
             let expected = format_args!("format version {VERSION}");
@@ -38,20 +38,20 @@ impl Format {
         Ok(())
     }
 
-    /// Takes over the features of `other`, which is of the same version.
+    /// Adds the features of `other`, which has the same version.
     pub(crate) fn add(&mut self, other: Format) {
         self.required |= other.required;
         self.optional |= other.optional;
     }
 
-    /// Its bytes: three words.
+    /// Encodes the format as three words.
     pub(crate) fn encode(self, out: &mut Vec<u8>) {
         for word in [self.version, self.required, self.optional] {
             out.extend_from_slice(&word.to_le_bytes());
         }
     }
 
-    /// Reads what [`encode`](Self::encode) wrote.
+    /// Decodes a format.
     pub(crate) fn decode(d: &mut crate::codec::Decoder<'_>) -> Option<Self> {
         Some(Format { version: d.u32()?, required: d.u32()?, optional: d.u32()? })
     }

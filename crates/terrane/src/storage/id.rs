@@ -1,9 +1,9 @@
-//! What a store is known by, and the salt of its checksums.
+//! Store ids, and the salt of a store's checksums.
 
 use crate::codec::{Decoder, checksum};
 use std::fmt;
 
-/// Names a store: 16 random bytes, drawn when the store is created. A copy has an id of its own.
+/// Identifies a store: 16 random bytes, drawn when the store is created. A copy gets its own id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreId([u8; StoreId::BYTES]);
 
@@ -11,16 +11,16 @@ impl StoreId {
     /// The length of an id, in bytes.
     pub const BYTES: usize = 16;
 
-    /// The id of these random bytes.
+    /// The id with these random bytes.
     #[must_use]
     pub const fn new(random: [u8; StoreId::BYTES]) -> Self {
         StoreId(random)
     }
 
-    /// An id from the operating system's source of randomness.
+    /// A random id from the operating system.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) where the system has none.
+    /// [`Error::Io`](crate::Error::Io) if the system has no randomness.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn random() -> crate::error::Result<Self> {
         let mut bytes = [0; StoreId::BYTES];
@@ -35,18 +35,18 @@ impl StoreId {
         self.0
     }
 
-    /// What the seed of every checksum of the store holds, so that what another store wrote fails.
+    /// The salt in the seed of every checksum of the store, so that what another store wrote fails.
     #[must_use]
     pub fn salt(self) -> u64 {
         checksum(&self.0, 0)
     }
 
-    /// Whether this is no id, but what there is where none was drawn.
+    /// Whether this is the default, which stands for no id.
     pub(crate) fn is_none(self) -> bool {
         self == StoreId::default()
     }
 
-    /// Takes an id off the front.
+    /// Decodes an id.
     pub(crate) fn decode(d: &mut Decoder<'_>) -> Option<Self> {
         Some(StoreId(*d.take(StoreId::BYTES)?.first_chunk()?))
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drawn_ids_differ_and_an_id_reads_as_hex() {
+    fn random_ids_differ_and_an_id_is_shown_as_hex() {
         assert_ne!(StoreId::random().unwrap(), StoreId::random().unwrap());
         let id = StoreId::new(*b"0123456789abcdef");
         assert_eq!(id.to_string(), "30313233343536373839616263646566");

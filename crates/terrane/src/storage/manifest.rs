@@ -1,18 +1,19 @@
-//! The record stream shared by [`Directory`](super::Directory) and [`Volume`](super::Volume).
+//! The manifest: the log of records shared by [`Directory`](super::Directory) and
+//! [`Volume`](super::Volume).
 //!
-//! A manifest is one *region* of a raw file: a directory's manifest from its start, or an extent of a
-//! volume's first backing. It is written once, front to back, and never reused: when a record does
-//! not fit, or recovery met anything irregular, the storage begins a new *generation* elsewhere,
-//! with a snapshot as its first record.
+//! A manifest is one *region* of a raw file: all of a directory's manifest file, or an extent of a
+//! volume's first backing. It is written once, front to back, and never reused. When a record does not
+//! fit, or recovery found an irregularity, the storage starts a new *generation* elsewhere, with a
+//! snapshot as its first record.
 //!
-//! 1. A region is two *mirrors*, its two halves. Record after record lies in both, at the same
-//!    place in each, from a multiple of 16 KiB on.
-//! 2. [`Manifest::create`] writes the first record and zeros to the region's end, and syncs.
-//! 3. [`Manifest::append`] writes a record as a frame in either mirror, filled up with zeros to a
-//!    multiple of 4 KiB; then it syncs.
-//! 4. [`scan`] takes for each index in order the first valid copy. It ends where neither copy is
-//!    valid. A later record that is valid makes that damage; otherwise what lies there is a commit
-//!    that never ended, and bytes behind what that one can have written are damage to unused room.
+//! 1. A region is two *mirrors*, its two halves. Each record is a *frame* in both, at the same offset
+//!    and aligned to 16 KiB.
+//! 2. [`Manifest::create`] writes the first record and zeros to the end of the region, and syncs.
+//! 3. [`Manifest::append`] writes a record's frame to each mirror, padded with zeros to a multiple of
+//!    4 KiB; then it syncs.
+//! 4. [`scan`] takes the first valid copy for each index in order, and ends where neither copy is
+//!    valid. If a later record is valid, that is damage. Otherwise what is there is a torn commit, and
+//!    bytes beyond what that commit can have written are damage to unused space.
 //!
 //! ```text
 //! region: mirror, mirror
@@ -23,24 +24,22 @@
 //! witness: checksum u64 | records u64, in the last 16 KiB of the second mirror
 //! ```
 //!
-//! **No record is forgotten without a word.** When a record is durable, the witness says how many
-//! there are; the sync of the next record makes that durable, too, and so does
-//! closing the store. A manifest that ends before the
-//! record that its witness counts last has lost it, however much like an end its bytes look.
+//! **No record is lost silently.** When a record is durable, the *witness* is set to the number of
+//! records; the sync of the next record, or of closing the store, makes the witness durable, too. A
+//! manifest with fewer records than its witness counts has lost some, even if it looks like one that
+//! ends there.
 //!
-//! **No single flipped bit, and no single lost sector of up to 16 KiB, takes a record that was
-//! committed.** No such sector is shared by two frames, so it takes at most one copy of one record,
-//! and the other stands in the other mirror. A record is synced before the next one is written and
-//! before its commit returns, so only the last can be torn, and the last is taken if either copy is
-//! whole. A write that ruins every sector it touches harms no earlier record, and where a committed
-//! one is written again ([`Manifest::confirm`], with the same bytes), its other copy is durable
-//! meanwhile.
+//! **No single flipped bit, and no single lost sector of up to 16 KiB, loses a committed record.** No
+//! such sector is shared by two frames, so it affects at most one copy of one record, and the other
+//! copy is in the other mirror. A record is synced before the next one is written and before its
+//! commit returns, so only the last one can be torn, and it is accepted if either copy is whole. A
+//! write that ruins every sector it touches harms no earlier record; when a committed record is
+//! written again ([`Manifest::confirm`], with the same bytes), its other copy is durable meanwhile.
 //!
-//! **Nothing stale parses.** A frame's checksum is seeded with the store's salt, its generation and
-//! its index, and the
-//! region was all zeros (synced) before its generation was named, so what lies in it was written by
-//! this generation. What a torn commit left could meet only a commit at the same place; an
-//! irregular end begins a new generation instead of writing there.
+//! **Nothing stale is read.** A frame's checksum is seeded with the store's salt, the generation and
+//! the index, and the region was all zeros (synced) before its generation was named, so everything in
+//! it was written by this generation. The remains of a torn commit could only collide with a commit at
+//! the same offset; after an irregular end, a new generation starts instead.
 
 mod region;
 
@@ -57,41 +56,41 @@ use region::{
 };
 use std::sync::Arc;
 
-/// SalvagedRecords begin at multiples of this, in bytes: no sector of a file system is larger.
+/// SalvagedThe alignment of frames, in bytes: no sector is larger.
 pub(crate) const FRAME_ALIGN: u64 = 16 << 10;
-/// The least capacity of a region, in bytes.
+/// The smallest capacity of a region, in bytes.
 pub(crate) const MIN_CAPACITY: u64 = 1 << 20;
-/// A region holds this many times its first record: two are the snapshot, the rest are others.
+/// The capacity of a region in multiples of its first record, of which two are its copies.
 const CAPACITY_FACTOR: u64 = 8;
 
-/// Whose manifest it is.
+/// Identifies a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManifestId {
-    /// The store's.
+    /// The store.
     pub store: StoreId,
-    /// Which of its manifests.
+    /// The generation.
     pub generation: u64,
 }
 
 impl ManifestId {
-    /// What seeds the checksum of the frames of this record.
+    /// The checksum seed of the frames of the record at `index`.
     #[must_use]
     pub fn seed(self, index: u64) -> u64 {
         self.store.salt() ^ self.generation.rotate_left(32) ^ index
     }
 }
 
-/// What a generation takes over from the one before.
+/// What a generation inherits from the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inherited {
-    /// The store's format, with features that this release may not know.
+    /// The store's format, including features that this release may not know.
     pub format: Format,
-    /// How many commits the store has made.
+    /// How many commits the store had made.
     pub commits: u64,
 }
 
 impl Inherited {
-    /// That of a store's first generation.
+    /// For a store's first generation.
     pub(crate) const NONE: Inherited = Inherited { format: Format::CURRENT, commits: 0 };
 }
 
@@ -101,38 +100,38 @@ pub(crate) struct Manifest {
     base: u64,
     capacity: u64,
     id: ManifestId,
-    /// Its first record is a commit itself.
+    /// Not counting the first record, which is a commit itself.
     inherited: Inherited,
-    /// The index of the next record, and where it goes in each mirror.
+    /// The index of the next record, and its offset in each mirror.
     index: u64,
     end: u64,
     appended: u64,
-    /// An append failed: nobody knows what lies from `end` on.
+    /// An append failed, so what is stored from `end` on is unknown.
     in_doubt: bool,
-    /// The last record as it was read, and where, until it is known to be durable.
+    /// The last record that was read, and its offset, until it is known to be durable.
     unconfirmed: Option<(u64, Vec<u8>)>,
-    /// The witness may not say durably how many records there are.
+    /// The durable witness may not count all records.
     witness_stale: bool,
 }
 
-/// A manifest as it was found.
+/// A manifest that was opened, and what was found in it.
 pub(crate) struct OpenedManifest {
     pub(crate) manifest: Manifest,
     pub(crate) replayed: Replayed,
     pub(crate) repaired: Vec<Corruption>,
     pub(crate) discarded_bytes: u64,
-    /// The witness is valid, and as new as a crash may leave it: nothing after the records was lost.
+    /// The witness is valid and recent enough to show that no record was lost at the end.
     pub(crate) witnessed: bool,
 }
 
 impl Manifest {
-    /// How large a region to give to a manifest whose first record is `snapshot`, in bytes.
+    /// The capacity of a region whose first record is `snapshot`, in bytes.
     pub(crate) fn capacity_for(snapshot: &Record<'_>) -> u64 {
         let first = frame_span(frame_size(snapshot.encode().len() + REGION_HEADER_BYTES));
         (first * CAPACITY_FACTOR).max(MIN_CAPACITY)
     }
 
-    /// Begins a generation in a region of `capacity` bytes from `base`, whatever lies there.
+    /// Starts a generation in the region of `capacity` bytes at `base`, and overwrites what is there.
     pub(crate) fn create(
         file: Arc<dyn File>,
         (base, capacity): (u64, u64),
@@ -143,7 +142,7 @@ impl Manifest {
         let first = snapshot.encode();
         let (bytes, end) = encode_region([&*first], capacity, id, inherited, file.name())?;
         if file.len()? <= base {
-            // A new file reads as zeros where nothing is written.
+            // A new file reads as zeros.
             file.allocate(base + capacity)?;
             for mirror in [0, bytes.len() / 2] {
                 let record = bytes.get(mirror..mirror + end as usize).unwrap_or_default();
@@ -159,7 +158,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// A manifest in a region, of which nothing is known yet.
+    /// A manifest without records.
     fn at(
         file: Arc<dyn File>,
         base: u64,
@@ -182,8 +181,8 @@ impl Manifest {
         }
     }
 
-    /// Copies the manifest, record by record, into another region of the same capacity, from `base`
-    /// of `file`, as `generation`.
+    /// Copies the manifest, record by record, as `generation` into another region of the same
+    /// capacity, at `base` of `file`.
     pub(crate) fn copy(&self, file: Arc<dyn File>, base: u64, generation: u64) -> Result<Self> {
         let name = self.file.name();
         let bytes = read_region(&*self.file, self.base, self.capacity)?;
@@ -195,13 +194,13 @@ impl Manifest {
         write_all_at(&*file, &bytes, base)?;
         file.sync()?;
         let Manifest { capacity, inherited, index, end, appended, in_doubt, .. } = *self;
-        let fresh = Manifest::at(file, base, capacity, id, inherited);
-        let copy = Manifest { index, end, appended, in_doubt, witness_stale: true, ..fresh };
+        let empty = Manifest::at(file, base, capacity, id, inherited);
+        let copy = Manifest { index, end, appended, in_doubt, witness_stale: true, ..empty };
         copy.write_witness();
         Ok(copy)
     }
 
-    /// Reads the manifest `id` in a region, and changes nothing.
+    /// Opens the manifest `id` in a region without changing anything.
     pub(crate) fn open(
         file: Arc<dyn File>,
         base: u64,
@@ -226,10 +225,10 @@ impl Manifest {
         Ok(OpenedManifest { manifest, replayed, repaired, discarded_bytes, witnessed })
     }
 
-    /// Makes a manifest that was opened durable: a record that was read but is not durable yet must
-    /// not be acted on. If an earlier sync of the last record failed, another one would not save it,
-    /// so it is written again, as it is, one copy after the other. (The first was synced before its
-    /// generation was named, and those between before the next was written.)
+    /// Makes an opened manifest durable, since a record that is not durable yet must not be acted on.
+    /// If an earlier sync of the last record failed, another sync would not save it, so it is written
+    /// again, one copy after the other. (The first record was synced before its generation was named,
+    /// the others before the next one was written.)
     pub(crate) fn confirm(&mut self) -> Result<()> {
         self.file.sync()?;
         if let Some((at, payload)) = self.unconfirmed.take() {
@@ -248,29 +247,29 @@ impl Manifest {
         self.id.generation
     }
 
-    /// How many commits the store has made, those of earlier generations included.
+    /// How many commits the store has made, in all generations.
     pub(crate) fn commits(&self) -> u64 {
         self.inherited.commits.saturating_add(self.index)
     }
 
-    /// What the next generation takes over.
+    /// What the next generation inherits.
     pub(crate) fn for_next_generation(&self) -> Inherited {
         Inherited { commits: self.commits(), ..self.inherited }
     }
 
-    /// Has the next generation take over these features, too.
+    /// Adds features for the next generation to inherit.
     pub(crate) fn add_features(&mut self, format: Format) {
         self.inherited.format.add(format);
     }
 
-    /// Writes how many records are durable. Not synced, and an error is no failure of the commit:
-    /// a witness that is missing claims nothing.
+    /// Writes the number of durable records, without a sync. An error does not fail the commit: a
+    /// missing witness claims nothing.
     fn write_witness(&self) {
         let at = self.base + self.capacity - FRAME_ALIGN;
         let _ = write_all_at(&*self.file, &encode_witness(self.id, self.index), at);
     }
 
-    /// Makes the witness durable, unless it is, when nothing will be appended for now.
+    /// Makes the witness durable.
     pub(crate) fn close(&mut self) {
         if std::mem::take(&mut self.witness_stale) && !self.in_doubt {
             self.write_witness();
@@ -278,18 +277,18 @@ impl Manifest {
         }
     }
 
-    /// Bytes that were written by appending, in both mirrors.
+    /// Bytes appended, in both mirrors.
     pub(crate) fn appended_bytes(&self) -> u64 {
         self.appended
     }
 
-    /// The region: where it begins, and its bytes.
+    /// The region: its offset and its length, in bytes.
     pub(crate) fn region(&self) -> (u64, u64) {
         (self.base, self.capacity)
     }
 
-    /// Appends a record and syncs; false, and nothing is written, where the region is too full.
-    /// After an error what was written is unknown: only a new generation settles it.
+    /// Appends a record and syncs. Returns false, and writes nothing, if the region is too full. After
+    /// an error it is unknown what was written; only a new generation resolves that.
     pub(crate) fn append(&mut self, record: &Record<'_>) -> Result<bool> {
         let frame = encode_frame(&record.encode(), self.id, self.index)?;
         let end = self.end + frame_span(frame.len());
@@ -310,7 +309,7 @@ impl Manifest {
         Ok(true)
     }
 
-    /// Reads the region again and answers every damage in it.
+    /// Reads the region again; returns all damage in it.
     pub(crate) fn check(&self) -> Result<Vec<Corruption>> {
         let bytes = read_region(&*self.file, self.base, self.capacity)?;
         let mut scan = match scan(&bytes, self.id, self.file.name(), self.base) {
@@ -319,7 +318,7 @@ impl Manifest {
             Err(e) => return Err(e),
         };
         if self.in_doubt {
-            // The record that an append left may be there, in part or whole.
+            // A record of the failed append may be there, in part or whole.
             let in_mirror = |d: &Corruption| (d.offset - self.base) % (self.capacity / 2);
             scan.repaired.retain(|d| in_mirror(d) < self.end);
             scan.records.truncate(usize::try_from(self.index).unwrap_or(usize::MAX));
@@ -328,7 +327,7 @@ impl Manifest {
         Ok(scan.repaired.into_iter().chain(lost).collect())
     }
 
-    /// The damage where there is not every record that was appended.
+    /// The damage, if records that were appended are missing.
     fn missing_records(&self, scan: &Scan<'_>) -> Option<Corruption> {
         let found = scan.records.len() as u64;
         (found != self.index).then(|| {

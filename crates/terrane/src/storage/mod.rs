@@ -1,12 +1,12 @@
-//! Where the store's bytes lie.
+//! Storage: the files of a store and its manifest.
 //!
-//! Two layers:
+//! There are two layers:
 //!
-//! 1. A [`Vfs`](vfs::Vfs) is a flat set of named raw files: native files, memory, or any of
-//!    them behind the fault wrapper. OPFS gives ready [`File`]s.
+//! 1. A [`Vfs`](vfs::Vfs) is a flat set of named raw files: native files, files in memory, or either
+//!    behind a fault-injecting wrapper. OPFS provides [`File`]s directly.
 //! 2. A [`Storage`] is what the engine sees: numbered files (tables and logs) and one *manifest* of
-//!    edits. Kinds: [`Directory`], a raw file each; and
-//!    [`Volume`], many logical files inside a few large backing files.
+//!    edits. A [`Directory`] has a raw file for each; a [`Volume`] has many logical files inside a few
+//!    large backing files.
 //!
 //! ```
 //! # fn main() -> terrane::Result<()> {
@@ -16,7 +16,7 @@
 //! use terrane::storage::{StoreId, Volume, volume::VolumeOptions};
 //! use terrane::{Db, Options};
 //!
-//! // Whatever implements `File` will do.
+//! // Anything that implements `File` will do.
 //! let backing = MemoryVfs::new().create("store")?;
 //! let options = VolumeOptions { new_id: StoreId::random()?, ..VolumeOptions::default() };
 //! let volume = Arc::new(Volume::open(vec![backing], options)?);
@@ -26,8 +26,8 @@
 //! # }
 //! ```
 //!
-//! The manifest is the only place that names files. A commit appends one record, carrying the
-//! engine's edit and, in a volume, the extents of the files it adds: one manifest, not two.
+//! Only the manifest names files. A commit appends one record with the engine's edit and, in a volume,
+//! the extents of the files it adds, so that there is one manifest, not two.
 
 pub mod directory;
 mod extent;
@@ -64,7 +64,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Names a file of the store; numbers are never reused.
+/// Identifies a file of the store. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub struct FileId {
     /// What the file holds.
@@ -98,7 +98,7 @@ impl FileId {
 }
 
 impl FileId {
-    /// The file whose name this is, as [`Display`](fmt::Display) writes it.
+    /// Parses a file name as [`Display`](fmt::Display) writes it.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (number, kind) = name.split_once('.')?;
@@ -121,16 +121,16 @@ impl fmt::Display for FileId {
     }
 }
 
-/// One record of the manifest, as the engine gives it.
+/// One commit of the engine to the manifest.
 pub struct Commit<'a> {
     /// The engine's edit, opaque to the storage.
     pub edit: &'a [u8],
-    /// Files that this edit names for the first time. Their data was synced before.
+    /// Files that this edit names for the first time. Their data is already synced.
     pub added: &'a [FileId],
     /// Files that this edit drops. Each stays readable until [`Storage::remove`].
     pub dropped: &'a [FileId],
-    /// The engine's whole state after this edit, asked for when the storage chooses to begin its
-    /// manifest again instead of appending.
+    /// Returns the engine's whole state after this edit. Called if the storage starts a new manifest
+    /// instead of appending.
     pub snapshot: &'a dyn Fn() -> Vec<u8>,
 }
 
@@ -139,71 +139,70 @@ pub struct Commit<'a> {
 pub struct Recovered {
     /// A snapshot, then the edits after it, in order.
     pub edits: Vec<Vec<u8>>,
-    /// Damage that the manifest's second copies made good.
+    /// Damage that was repaired from second copies.
     pub repaired: Vec<Corruption>,
-    /// Bytes of a last commit that never ended.
+    /// Bytes of a torn last commit.
     pub discarded_bytes: u64,
 }
 
-/// A file with a name of the store's that no commit names.
+/// A file named like one of the store's that no commit names.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Orphan {
     /// Its name.
     pub file: String,
-    /// Opening leaves it, as a commit that was lost may have named it; the others it removes.
+    /// Whether opening the store keeps it, since a lost commit may have named it. Others are removed.
     pub kept: bool,
 }
 
-/// How much room a storage takes.
+/// How much space a storage takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Space {
-    /// Bytes taken on the file system, by all files: obsolete ones, and logs that wait to be written, too.
+    /// Bytes that all files take on disk, including obsolete files and preallocated logs.
     pub taken: u64,
-    /// Bytes that are needed: those of live tables, of the manifest and, which the engine adds, of
-    /// the records of live logs.
+    /// Bytes that are needed: live tables, the manifest and the records of live logs, which the engine
+    /// adds.
     pub live: u64,
 }
 
-/// Numbered files and one manifest of edits: all that the engine knows of the world.
+/// Numbered files and one manifest of edits: the engine's only view of persistent storage.
 ///
-/// **Rules a storage keeps.** A commit is durable when `commit` returns. A file that is
-/// dropped keeps its bytes until the edit that dropped it is durable *and* `remove` was
-/// called. Files that no commit named are gone after [`Storage::resume`], but for those that are told
-/// by [`Storage::orphans`] as kept.
+/// **Requirements.** A commit is durable when `commit` returns. A dropped file keeps its bytes until
+/// the edit that dropped it is durable *and* `remove` was called. Files that no commit named are gone
+/// after [`Storage::resume`], except those that [`Storage::orphans`] reports as kept.
 pub trait Storage: Send + Sync {
-    /// The place, for messages.
+    /// Where the store is, for messages.
     fn name(&self) -> String;
-    /// Whether every change is refused, and nothing that was found is repaired or cleared up.
+    /// Whether the storage is read-only: every change is refused, and nothing is repaired or cleaned
+    /// up.
     fn read_only(&self) -> bool {
         false
     }
-    /// The id of the store: that of the one that [`Storage::recover`] found, or else of the one that
-    /// is created here.
+    /// The id of the store that [`Storage::recover`] found, or else of the one to be created here.
     fn id(&self) -> StoreId;
-    /// How many commits the store has made, as far as is known here.
+    /// How many commits the store has made, as far as the manifest tells.
     fn commits(&self) -> u64;
-    /// Reads the manifest, and changes nothing; `None` if there is no store here yet. Called once,
-    /// before anything else.
+    /// Reads the manifest without changing anything; `None` if there is no store here yet. Called
+    /// once, before anything else.
     fn recover(&self) -> Result<Option<Recovered>>;
-    /// Takes up the store that was recovered, before anything is built on it: makes durable what was
-    /// read, and removes files that no commit named.
+    /// Prepares the recovered store for use: makes durable what was read, and removes files that no
+    /// commit named.
     fn resume(&self) -> Result<()>;
-    /// Files that no commit named, as [`Storage::recover`] found them and [`Storage::resume`] left
-    /// them.
+    /// Files that no commit named: those that [`Storage::recover`] found and [`Storage::resume`] did
+    /// not remove.
     fn orphans(&self) -> Result<Vec<Orphan>> {
         Ok(Vec::new())
     }
-    /// Makes durable what is known of the commits, when no more come for now.
+    /// Makes the count of commits durable when the store is closed.
     fn close(&self);
-    /// Creates a file of `capacity` bytes: a log is preallocated to it, a table may grow past it
+    /// Creates a file of `capacity` bytes. A log is preallocated; a table may grow past its capacity
     /// until a commit names it.
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>>;
-    /// Makes the immutable file `id` of another storage one of this, without copying it; returns
-    /// whether that can be done.
+    /// Adds the immutable file `id` of another storage to this one without copying it; returns false if
+    /// that is not possible.
     fn link(&self, _id: FileId, _from: &dyn Storage) -> Result<bool> {
         Ok(false)
     }
-    /// The file of a file system that holds just this one, if there is one.
+    /// The path of the native file that holds exactly this file, if there is one.
     fn path_of(&self, _id: FileId) -> Option<PathBuf> {
         None
     }
@@ -211,29 +210,27 @@ pub trait Storage: Send + Sync {
     fn open(&self, id: FileId) -> Result<Arc<dyn File>>;
     /// Appends one record to the manifest, durably.
     fn commit(&self, commit: &Commit<'_>) -> Result<()>;
-    /// Gives a file's room back: one that a commit dropped, or that none ever named. One that is
-    /// not there is done.
+    /// Frees a file that a commit dropped or that none ever named. A missing file is not an error.
     fn remove(&self, id: FileId) -> Result<()>;
-    /// Every file present, named by a commit or not.
+    /// All files, named by a commit or not.
     fn files(&self) -> Result<Vec<FileId>>;
-    /// Room taken and needed; the records of logs, which the engine knows, are not part of what is
-    /// needed.
+    /// Space taken and needed. The engine adds the records of logs to what is needed.
     fn space(&self) -> Result<Space>;
     /// Bytes written to the manifest since the storage was opened.
     fn manifest_bytes(&self) -> u64 {
         0
     }
-    /// Does a bounded piece of housekeeping (a volume moves extents down and cuts its end off);
+    /// Does a bounded amount of vacuuming (a volume moves extents down and truncates its files);
     /// returns whether more is left.
     fn vacuum(&self) -> Result<bool> {
         Ok(false)
     }
-    /// What is wrong with the files that commits named, as far as names and lengths tell. It is
-    /// quick: no file is opened.
+    /// Checks the names and lengths of the files that commits named; returns all damage found. Opens
+    /// no file.
     fn check_files(&self) -> Result<Vec<Corruption>> {
         Ok(Vec::new())
     }
-    /// Verifies the storage's own structures on the file system (manifest, superblocks, extent map);
-    /// returns every damage found.
+    /// Verifies the storage's own structures (manifest, superblocks, extents); returns all damage
+    /// found.
     fn check(&self) -> Result<Vec<Corruption>>;
 }

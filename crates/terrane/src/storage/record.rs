@@ -1,12 +1,12 @@
-//! What one manifest record says: where files lie that it names, which it drops, the engine's edit.
+//! Manifest records: the placement of added files, the files dropped, and the engine's edit.
 //!
 //! ```text
 //! varint n, n x placement     kind u8, number, length, backing u8, n x (offset, length) of extents
 //! varint n, n x file dropped  kind u8, number
-//! 1, the edit's bytes to the end     or 0: the storage's own record, which carries no edit
+//! 1, the edit's bytes to the end     or 0: a record of the storage itself, without an edit
 //! ```
 //!
-//! Numbers are varints. Extents are counted in units of 4 KiB; a directory's files have none.
+//! Numbers are varints. Extents are in units of 4 KiB; files of a directory have none.
 
 use crate::codec::{Decoder, put_varint};
 use crate::error::{Corruption, Error, Result};
@@ -14,23 +14,23 @@ use crate::storage::extent::{Extent, UNIT};
 use crate::storage::{FileId, FileKind};
 use crate::vec_map::VecMap;
 
-/// A file's length and, in a volume, where it lies.
+/// A file's length and, in a volume, its location.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Its length, in bytes.
     pub len: u64,
-    /// Which backing file holds it.
+    /// The backing file that holds it.
     pub backing: u8,
-    /// Where in the backing file, in the order of the file's bytes.
+    /// Its extents in the backing file, in the order of the file's bytes.
     pub extents: Vec<Extent>,
 }
 
-/// One record. A file that is placed again while it lives has moved.
+/// A record. A live file that is placed again has moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Files and where they lie.
+    /// Added or moved files.
     pub placed: Vec<(FileId, Placement)>,
-    /// Files that this record drops.
+    /// Dropped files.
     pub dropped: Vec<FileId>,
     /// The engine's edit, or its snapshot in a manifest's first record.
     pub edit: Option<&'a [u8]>,
@@ -61,25 +61,25 @@ impl Record<'_> {
     }
 }
 
-/// Why bytes are no record that this release reads.
+/// Why a record cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// No release writes them.
+    /// The bytes are not a record.
     Malformed,
-    /// A later release does: there is a file of this kind.
+    /// A later release wrote it: it has a file of this kind.
     Kind(u8),
 }
 
-/// Reads what `encode` wrote.
+/// Decodes a record.
 ///
 /// # Errors
-/// What keeps the bytes from being read.
+/// Why the bytes cannot be decoded.
 pub fn decode(bytes: &[u8]) -> Result<Record<'_>, Unread> {
     let mut unknown = None;
     take_record(bytes, &mut unknown).ok_or(unknown.map_or(Unread::Malformed, Unread::Kind))
 }
 
-/// A record; `None` where there is none, for that of an `unknown` kind of file if there is one.
+/// Decodes a record; `None` if that fails, with `unknown` set if the reason is a kind of file.
 fn take_record<'a>(bytes: &'a [u8], unknown: &mut Option<u8>) -> Option<Record<'a>> {
     let mut d = Decoder::new(bytes);
     let mut record = Record::default();
@@ -123,12 +123,12 @@ fn take_id(d: &mut Decoder<'_>, unknown: &mut Option<u8>) -> Option<FileId> {
     Some(FileId { kind, number: d.varint()? })
 }
 
-/// What a manifest's records amount to.
+/// The result of replaying a manifest.
 #[derive(Debug, Default)]
 pub(crate) struct Replayed {
-    /// The files that live after the last record.
+    /// The live files after the last record.
     pub(crate) live: VecMap<FileId, Placement>,
-    /// How many lived after the first.
+    /// How many files were live after the first record.
     pub(crate) live_at_first: usize,
     /// The engine's snapshot and edits.
     pub(crate) edits: Vec<Vec<u8>>,
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn records_come_back_and_no_prefix_of_one_is_taken_for_another(
+        fn records_round_trip_and_no_prefix_decodes(
             placed in prop::collection::vec((any::<u64>(), any::<u64>(), any::<u8>(),
                 prop::collection::vec((0u64..1 << 40, 1u64..1 << 10), 0..4)), 0..4),
             dropped in prop::collection::vec(any::<u64>(), 0..4),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_later_kind_is_refused_by_name_whether_placed_or_dropped() {
+    fn a_later_kind_of_file_is_refused_by_name() {
         let placed = [1, 7, 9, 0, 0, 0, 0, 0];
         let dropped = [0, 1, 7, 9, 0];
         for record in [&placed[..], &dropped] {

@@ -352,7 +352,7 @@ fn a_creation_may_be_cut_anywhere() {
 }
 
 #[test]
-fn what_a_restarted_process_recovered_outlives_a_loss_of_power() {
+fn what_a_restarted_process_recovered_is_durable() {
     for kind in KINDS {
         for at in 0..operations(kind, 2).unwrap().0 {
             let run = || -> Result<(), Failure> {
@@ -380,7 +380,7 @@ fn the_program_of_the_crash_test_makes_volumes_move_tables() {
 
 #[cfg(feature = "testing")]
 #[test]
-fn room_reused_before_the_dropping_edit_is_synced_would_be_noticed() {
+fn space_reused_before_the_drop_is_synced_would_be_noticed() {
     let broken =
         crate::rules::Rule::ReuseAfterEdit.broken(|| crash_everywhere(Kind::Volume(1), 1..9));
     assert!(matches!(broken, Err((.., Failure::Broken(_)))), "{broken:?}");
@@ -411,7 +411,7 @@ fn fail_at(kind: Kind, at: u64, fault: Fault, stop: bool, end: Survivors) -> Res
 }
 
 #[test]
-fn a_failed_operation_is_an_error_and_loses_nothing_promised() {
+fn a_failed_operation_is_an_error_and_loses_no_commit() {
     for kind in KINDS {
         for at in 0..operations(kind, 5).unwrap().0 {
             let full = if at % 2 == 0 { Fault::NoSpace } else { Fault::Short };
@@ -429,7 +429,7 @@ fn a_failed_operation_is_an_error_and_loses_nothing_promised() {
 }
 
 #[test]
-fn a_full_vfs_refuses_and_the_store_goes_on_when_there_is_room_again() {
+fn a_full_disk_is_an_error_and_the_store_continues_with_room() {
     for kind in KINDS {
         for fault in [Fault::NoSpace, Fault::Short] {
             for kib in [0, 16, 64, 1040, 1100] {
@@ -503,7 +503,7 @@ impl File for ReadOnlyFile {
 }
 
 #[test]
-fn a_store_on_a_read_only_vfs_is_read_and_refuses_changes() {
+fn a_store_on_a_read_only_vfs_refuses_changes() {
     for kind in KINDS {
         for cut in 20..operations(kind, 7).unwrap().0 {
             // A store as a crash left it: with torn ends, stale copies and files that nobody names.

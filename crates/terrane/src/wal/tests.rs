@@ -325,7 +325,7 @@ proptest! {
     })]
 
     #[test]
-    fn after_a_crash_every_synced_record_is_there_and_only_a_suffix_is_lost(
+    fn a_crash_loses_only_a_suffix_and_no_synced_record(
         steps in steps(),
         kept in prop::collection::vec(prop::bool::weighted(0.8), 64),
         cut in prop_oneof![2 => Just(0usize), 1 => 0usize..600],
@@ -340,7 +340,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_below_a_claim_is_corruption_even_with_unsynced_writes_reordered(
+    fn damage_below_a_claim_is_corruption_whatever_else_survives(
         steps in steps(),
         kept in prop::collection::vec(prop::bool::weighted(0.9), 64),
         place in any::<prop::sample::Index>(),
@@ -405,7 +405,7 @@ fn a_log_cut_at_any_byte_replays_a_prefix() {
 }
 
 #[test]
-fn any_flipped_bit_of_a_synced_record_with_a_later_one_is_corruption() {
+fn any_flipped_bit_before_a_later_record_is_corruption() {
     let world = small();
     let sound = world.images();
     for (log, bytes) in sound.iter().enumerate() {
@@ -423,7 +423,7 @@ fn any_flipped_bit_of_a_synced_record_with_a_later_one_is_corruption() {
 }
 
 #[test]
-fn a_damaged_last_record_ends_the_log_and_its_bytes_are_reported() {
+fn a_damaged_last_record_ends_the_log_and_is_reported() {
     let world = small();
     let mut images = world.images();
     let last = &world.records[3];
@@ -491,7 +491,7 @@ fn any_flipped_bit_of_the_last_record_is_reported() {
 }
 
 #[test]
-fn damage_names_the_file_the_offset_and_the_record_that_is_missing() {
+fn damage_names_the_file_the_offset_and_the_lost_record() {
     let world = small();
     let mut images = world.images();
     let missing = &world.records[1];
@@ -551,7 +551,7 @@ impl World {
 }
 
 #[test]
-fn a_log_kept_as_a_value_claims_nothing_when_its_record_is_torn() {
+fn a_log_stored_as_a_torn_value_claims_nothing() {
     let mut world = World::new(1);
     world.append(&[1], 10);
     world.sync();
@@ -569,7 +569,7 @@ fn a_log_kept_as_a_value_claims_nothing_when_its_record_is_torn() {
 }
 
 #[test]
-fn part_of_a_log_kept_as_a_value_hides_no_record_when_its_own_is_damaged() {
+fn a_log_stored_as_a_damaged_value_hides_no_record() {
     for whole in [0, 2] {
         let mut world = World::new(1);
         // The part ends in a record that would reach over all that follows.
@@ -586,7 +586,7 @@ fn part_of_a_log_kept_as_a_value_hides_no_record_when_its_own_is_damaged() {
 }
 
 #[test]
-fn a_payload_that_does_not_decode_under_a_right_checksum_is_corruption() {
+fn a_malformed_payload_under_a_valid_checksum_is_corruption() {
     let disk = Disk::holding("log", Vec::new());
     LogWriter::begin(disk.clone(), id(1), CAPACITY)
         .unwrap()
@@ -597,7 +597,7 @@ fn a_payload_that_does_not_decode_under_a_right_checksum_is_corruption() {
 }
 
 #[test]
-fn an_entry_of_a_later_kind_is_refused_by_name_and_never_discarded_as_a_torn_end() {
+fn a_later_kind_of_entry_is_refused_and_never_discarded() {
     for (kind, name) in [
         (2, "a range delete"),
         (3, "a merge"),

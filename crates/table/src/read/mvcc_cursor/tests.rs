@@ -43,7 +43,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #[test]
-    fn a_walk_shows_what_a_sorted_map_of_live_keys_holds(
+    fn an_mvcc_cursor_iterates_like_a_sorted_map(
         versions in versions(),
         (from, to) in (bound(), bound()),
         seq in 0u64..32,

@@ -77,7 +77,7 @@ fn every_flipped_bit_is_found_and_never_believed() {
 }
 
 #[test]
-fn a_table_cut_at_any_length_is_refused_even_if_that_length_was_expected() {
+fn a_truncated_table_is_refused_even_at_the_expected_length() {
     let (_, file, info) = small_table();
     let bytes = file.bytes();
     for len in 0..bytes.len() {
@@ -89,7 +89,7 @@ fn a_table_cut_at_any_length_is_refused_even_if_that_length_was_expected() {
 }
 
 #[test]
-fn a_sound_block_in_a_wrong_place_is_damage() {
+fn a_valid_block_in_the_wrong_place_is_damage() {
     let value = |i: u8| vec![i; 50];
     let entries: Vec<Entry> = (0..4).map(|i| (vec![i], Tag::new(9, Kind::Put), value(i))).collect();
     let options =
@@ -236,7 +236,7 @@ impl Parts {
 }
 
 #[test]
-fn parts_that_contradict_each_other_under_sound_checksums_are_found() {
+fn check_finds_parts_that_contradict_each_other() {
     assert_eq!(Parts::sound().check().unwrap(), []);
     type Edit = fn(&mut Parts);
     let edits: [(&str, Edit); 17] = [
@@ -307,7 +307,7 @@ fn a_salvage_reports_malformed_entries_under_a_sound_checksum() {
 }
 
 #[test]
-fn an_entry_of_a_later_kind_is_refused_by_name_by_reads_and_check() {
+fn reads_and_check_refuse_a_later_kind_of_entry_by_name() {
     let kinds = [
         (2, "a range delete"),
         (3, "a merge"),
@@ -328,7 +328,7 @@ fn an_entry_of_a_later_kind_is_refused_by_name_by_reads_and_check() {
 }
 
 #[test]
-fn restart_points_that_do_not_ascend_within_the_entries_are_refused() {
+fn invalid_restart_points_are_refused() {
     let block = |points: &[u32]| {
         let mut bytes = vec![0; 20];
         for word in points.iter().chain(&[points.len() as u32]) {
@@ -345,7 +345,7 @@ fn restart_points_that_do_not_ascend_within_the_entries_are_refused() {
 }
 
 #[test]
-fn a_block_whose_entries_contradict_its_restart_points_is_refused() {
+fn entries_that_contradict_restart_points_are_refused() {
     // One entry, and a second restart point inside it.
     let mut bytes = Vec::new();
     for length in [0, 1, 9] {

@@ -423,7 +423,7 @@ fn the_histogram_sums_to_the_data_and_the_estimate_to_the_file() {
 }
 
 #[test]
-fn point_reads_fill_the_cache_within_its_bound_and_scans_leave_it_alone() {
+fn gets_fill_the_cache_to_its_bound_and_compactions_do_not() {
     let (file, info) = {
         let file = MemFile::holding(Vec::new());
         let mut writer = TableWriter::new(file.clone(), TableId(1), &TableOptions::default());
@@ -457,7 +457,7 @@ fn point_reads_fill_the_cache_within_its_bound_and_scans_leave_it_alone() {
 }
 
 #[test]
-fn a_value_far_longer_than_a_block_comes_back() {
+fn a_value_far_longer_than_a_block_reads_back() {
     for compression in [Compression::None, Compression::Lz4] {
         let options = TableOptions { compression, ..Default::default() };
         let value: Vec<u8> = (0..3_000_000u32).map(|i| (i / 1000) as u8).collect();

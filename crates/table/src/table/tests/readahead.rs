@@ -24,7 +24,7 @@ fn reads(table: &Arc<Table>, pattern: ReadPattern, backward: bool) -> Vec<u64> {
 }
 
 #[test]
-fn a_walk_reads_ahead_once_it_is_long_and_little_twice() {
+fn a_long_scan_reads_ahead_and_little_twice() {
     let value = |n: u32| n.to_be_bytes().iter().cycle().take(1000).copied().collect();
     let entry = |n: u32| (n.to_be_bytes().to_vec(), Tag::new(n.into(), Kind::Put), value(n));
     let entries: Vec<_> = (1..2000).map(entry).collect();
@@ -51,7 +51,7 @@ fn a_walk_reads_ahead_once_it_is_long_and_little_twice() {
 }
 
 #[test]
-fn a_compaction_reads_as_much_at_once_as_it_has_memory_for() {
+fn a_compaction_reads_ahead_as_its_memory_allows() {
     let value = |n: u32| n.to_be_bytes().iter().cycle().take(1000).copied().collect();
     let entry = |n: u32| (n.to_be_bytes().to_vec(), Tag::new(n.into(), Kind::Put), value(n));
     let entries: Vec<_> = (1..500).map(entry).collect();

@@ -12,24 +12,24 @@ use crate::storage::{Commit, FileId, Storage, lock, write_all_at};
 use crate::sync::atomic::Ordering;
 use crate::vec_map::VecSet;
 
-/// The manifest's end, and what a failed commit left open.
+/// The manifest, and what is unknown after a failed commit.
 #[derive(Default)]
 pub(super) struct CommitState {
     pub(super) manifest: Option<Manifest>,
     /// Bytes written to manifests.
     pub(super) manifest_bytes: u64,
-    /// The greatest generation that was ever begun, whether it came to be named or not.
+    /// The greatest generation ever started, whether `CURRENT` came to name it or not.
     pub(super) last_generation: u64,
-    /// The manifest takes no more records; the next commit begins a new one.
+    /// The next commit starts a new manifest.
     pub(super) needs_rollover: bool,
-    /// Files that a failed commit may have named, and which of them were to be removed.
+    /// Files that a failed commit may have named, and those of them to be removed.
     pub(super) in_doubt: VecSet<FileId>,
     pub(super) removed_in_doubt: VecSet<FileId>,
 }
 
 impl Directory {
-    /// Makes `CREATING` durable before the first file of a new store. Whoever calls has locked the
-    /// state, so that it happens once.
+    /// Makes `CREATING` durable before the first file of a new store. The caller holds the lock of the
+    /// commit state, so that this happens once.
     pub(super) fn start(&self, _: &mut CommitState) -> Result<()> {
         if !self.started.load(Ordering::Acquire) {
             self.vfs.create(CREATING)?;
@@ -54,7 +54,7 @@ impl Directory {
         self.commits.store(commits, Ordering::Release);
     }
 
-    /// Makes `record`, that of `commit`, durable.
+    /// Makes the record of `commit` durable.
     pub(super) fn put(
         &self,
         state: &mut CommitState,
@@ -82,7 +82,7 @@ impl Directory {
         self.begin_generation(state, &Record { placed, dropped: Vec::new(), edit: Some(&edit) })
     }
 
-    /// Begins a new manifest and switches `CURRENT` to it.
+    /// Rolls over: starts a new manifest and switches `CURRENT` to it.
     pub(super) fn begin_generation(
         &self,
         state: &mut CommitState,
@@ -107,7 +107,7 @@ impl Directory {
         state.manifest = Some(manifest);
         state.needs_rollover = false;
         lock(&self.files).generation = generation;
-        // The commit is durable: what cannot be removed now, the next recovery removes.
+        // The commit is durable. What cannot be removed now is removed by the next recovery.
         for name in self.vfs.list().unwrap_or_default() {
             if name == CREATING || manifest_generation(&name).is_some_and(|n| n < generation) {
                 let _ = self.vfs.remove(&name);
@@ -116,7 +116,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Where a commit's files are, and the sizes of those added.
+    /// The record of a commit, and the sizes of the files it adds.
     pub(super) fn record<'a>(&self, commit: &Commit<'a>) -> Result<(Record<'a>, Vec<Size>)> {
         let (mut placed, mut sizes) = (Vec::new(), Vec::new());
         for id in commit.added {
@@ -133,21 +133,21 @@ impl Directory {
         Ok((record, sizes))
     }
 
-    /// Does what follows from a commit that is durable.
+    /// Applies a durable commit.
     pub(super) fn apply(&self, state: &mut CommitState, record: &Record<'_>, sizes: Vec<Size>) {
         self.publish_commits(state);
         let mut files = lock(&self.files);
         for ((id, _), size) in record.placed.iter().zip(sizes) {
-            files.name(*id, size);
+            files.add_live(*id, size);
         }
         for id in &record.dropped {
-            files.forget(*id);
+            files.remove_live(*id);
             files.unnamed.insert(*id);
         }
         state.in_doubt.clear();
         for id in std::mem::take(&mut state.removed_in_doubt).iter() {
             if !files.live.contains_key(id) {
-                // Left where it is, the next recovery removes it.
+                // If this fails, the next recovery removes it.
                 let _ = self.vfs.remove(&id.to_string());
                 files.unnamed.remove(id);
             }

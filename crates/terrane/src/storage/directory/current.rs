@@ -1,8 +1,8 @@
-//! `CURRENT`: which manifest counts, and what names without it mean.
+//! `CURRENT`: names the current manifest; and what files without it mean.
 //!
 //! ```text
-//! magic 8 bytes | store id 16 bytes | generation u64 | checksum u64 | zeros to 16 KiB, and all of it
-//! once more
+//! magic 8 bytes | store id 16 bytes | generation u64 | checksum u64 | zeros to 16 KiB, then all of it
+//! again
 //! ```
 
 use super::{CREATING, CURRENT, CURRENT_TEMP, Directory, manifest_generation};
@@ -13,10 +13,10 @@ use crate::storage::vfs::{LOCK, Vfs};
 use crate::storage::{FileId, Recovered, StoreId};
 
 const MAGIC: &[u8; 8] = b"TRNCUR\r\n";
-/// No sector holds two copies of `CURRENT`.
+/// The length of a copy of `CURRENT`: no sector holds two.
 pub(super) const COPY: usize = FRAME_ALIGN as usize;
 
-/// The bytes of `CURRENT`.
+/// Encodes `CURRENT`.
 pub(super) fn encode_current(id: StoreId, generation: u64) -> Vec<u8> {
     let mut copy = MAGIC.to_vec();
     copy.extend_from_slice(&id.bytes());
@@ -26,8 +26,8 @@ pub(super) fn encode_current(id: StoreId, generation: u64) -> Vec<u8> {
     copy.repeat(2)
 }
 
-/// Reads `CURRENT`: the store's id, the generation that it names, and which of its copies (0, 1) are
-/// not valid. `None` where neither is valid.
+/// Decodes `CURRENT`: the store's id, the generation it names, and which of its copies (0, 1) are
+/// invalid. `None` if neither is valid.
 #[must_use]
 pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
     let copies = [0, COPY].map(|at| {
@@ -44,20 +44,20 @@ pub fn decode_current(bytes: &[u8]) -> Option<(StoreId, u64, Vec<usize>)> {
 }
 
 impl Directory {
-    /// The salt of the store and the generation that `CURRENT` names, if it can be read.
+    /// The store's salt and the generation that `CURRENT` names, if it can be read.
     pub(in crate::storage) fn current(vfs: &dyn Vfs) -> Option<(u64, u64)> {
         let mut bytes = vec![0; 2 * COPY];
         let n = vfs.open(CURRENT).and_then(|file| file.read_at(&mut bytes, 0)).ok()?;
         decode_current(bytes.get(..n)?).map(|(id, generation, _)| (id.salt(), generation))
     }
 
-    /// What names without `CURRENT` mean.
+    /// What a directory without `CURRENT` is: no store, an unfinished creation, or damage.
     pub(super) fn without_current(&self, names: &[String]) -> Result<Option<Recovered>> {
         let creating = names.iter().any(|n| n == CREATING);
         let ours = |n: &&String| FileId::parse(n).is_some() || manifest_generation(n).is_some();
         let left: Vec<_> = names.iter().filter(ours).collect();
         if creating {
-            // CREATING itself stays for the creation that may follow.
+            // CREATING itself stays for a creation that may follow.
             if !self.read_only {
                 left.into_iter().try_for_each(|name| self.vfs.remove(name))?;
             }
@@ -77,7 +77,7 @@ impl Directory {
         }
     }
 
-    /// The store and the generation that `CURRENT` names; damage to one of its copies goes to
+    /// Reads the store and the generation that `CURRENT` names; adds damage to one of its copies to
     /// `repaired`.
     pub(super) fn read_current(&self, repaired: &mut Vec<Corruption>) -> Result<(StoreId, u64)> {
         let file = self.vfs.open(CURRENT)?;

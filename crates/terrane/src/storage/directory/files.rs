@@ -1,23 +1,23 @@
-//! The files of a directory, and what they take.
+//! The files of a directory and the space they take.
 
 use crate::storage::vfs::Listed;
 use crate::storage::{FileId, FileKind, Orphan, Space};
 use crate::vec_map::{VecMap, VecSet};
 
-/// The files there are, and what they take, so that figures need no look at each.
+/// All files, with the space they take, so that totals need no system call per file.
 #[derive(Default)]
 pub(super) struct Files {
-    /// Those that commits named.
+    /// Files that commits named.
     pub(super) live: VecMap<FileId, Size>,
-    /// Sums over the tables among them. Logs are few, and take more as they are written.
+    /// Totals of the tables among them. (Logs are few, and grow as they are written.)
     pub(super) tables: Space,
-    /// Whether it is known what those take that were there when the store was opened.
+    /// Whether the sizes of files from before the store was opened are known.
     pub(super) measured: bool,
-    /// Those that no commit names: being written, or dropped and not removed yet.
+    /// Files that no commit names: being written, or dropped and not removed yet.
     pub(super) unnamed: VecSet<FileId>,
-    /// What was found at opening that no commit names, and has not been removed.
+    /// Orphans found at opening that were not removed.
     pub(super) orphans: Vec<Orphan>,
-    /// The manifest's.
+    /// The generation of the manifest.
     pub(super) generation: u64,
 }
 
@@ -26,14 +26,14 @@ pub(super) struct Files {
 pub(super) struct Size {
     /// Its length, in bytes.
     pub(super) len: u64,
-    /// Bytes that it takes on the file system.
+    /// The disk space that it takes, in bytes.
     pub(super) taken: u64,
 }
 
 impl Files {
-    /// A commit named this file.
-    pub(super) fn name(&mut self, id: FileId, size: Size) {
-        self.forget(id);
+    /// Adds a file that a commit named.
+    pub(super) fn add_live(&mut self, id: FileId, size: Size) {
+        self.remove_live(id);
         self.unnamed.remove(&id);
         self.live.insert(id, size);
         if id.kind == FileKind::Table {
@@ -41,8 +41,8 @@ impl Files {
         }
     }
 
-    /// A commit dropped this file, or names it again.
-    pub(super) fn forget(&mut self, id: FileId) {
+    /// Removes a file that a commit dropped.
+    pub(super) fn remove_live(&mut self, id: FileId) {
         if let Some(Size { len, taken }) = self.live.remove(&id)
             && id.kind == FileKind::Table
         {
@@ -51,12 +51,12 @@ impl Files {
         }
     }
 
-    /// Learns what each file takes from a list of all.
+    /// Updates sizes from a list of all files.
     pub(super) fn measure(&mut self, listed: &[Listed]) {
         self.measured = true;
         self.tables = Space::default();
         for (id, size) in self.live.iter_mut() {
-            // One that is not listed was named since, or is missing.
+            // A file that is not listed was named since, or is missing.
             if let Some(found) = find(listed, &id.to_string()) {
                 size.taken = found.taken;
             }
@@ -67,13 +67,14 @@ impl Files {
     }
 }
 
-/// Adds a table to the sums. Lengths are not trusted: what wraps comes right when it is taken off.
+/// Adds a table to the totals. Lengths are not trusted: a sum that wraps is right again when the table
+/// is removed.
 fn count(tables: &mut Space, Size { len, taken }: Size) {
     tables.live = tables.live.wrapping_add(len);
     tables.taken = tables.taken.wrapping_add(taken);
 }
 
-/// The file of this name in a list of all.
+/// The file with this name in a sorted list.
 pub(super) fn find<'a>(listed: &'a [Listed], name: &str) -> Option<&'a Listed> {
     let at = listed.binary_search_by(|file| file.name.as_str().cmp(name)).ok()?;
     listed.get(at)

@@ -1,16 +1,17 @@
-//! Files of a directory that no commit names: what they say of the manifest, and what becomes of them.
+//! Orphans: files of a directory that no commit names.
 //!
-//! 1. A table that was begun after more commits than the manifest has says that it lost some: the
-//!    store is refused, and nothing changes. Of logs the engine asks, as it knows their numbers.
-//! 2. Opening removes them. Tables stay where the manifest's witness is missing or old: a commit that
-//!    was lost may have named them.
+//! 1. A table that was begun after more commits than the manifest has shows that the manifest lost
+//!    some: the store is refused, and nothing changes. (The engine checks logs, whose numbers it
+//!    knows.)
+//! 2. Opening removes orphans. Tables are kept if the manifest's witness is missing or old, since a
+//!    lost commit may have named them.
 
 use super::{CREATING, CURRENT_TEMP, Directory, FOOTER_BYTES, Footer, manifest_generation};
 use crate::error::{Corruption, Result};
 use crate::storage::{File, FileId, FileKind, Orphan, Storage, lock, read_exact_at};
 
 impl Directory {
-    /// Those among `names`.
+    /// The orphans among `names`.
     pub(super) fn find_orphans(&self, names: &[String], witnessed: bool) -> Vec<Orphan> {
         let files = lock(&self.files);
         let orphan = |name: &String| {
@@ -26,8 +27,8 @@ impl Directory {
         names.iter().filter_map(orphan).collect()
     }
 
-    /// Refuses a manifest that has lost its end, where one of these tables was begun after a commit
-    /// that it does not have.
+    /// Refuses a manifest that lost commits: one of these tables was begun after a commit that it does
+    /// not have.
     pub(super) fn check_unnamed_tables(&self, orphans: &[Orphan], manifest: &str) -> Result<()> {
         let (salt, commits) = (self.id().salt(), self.commits());
         for Orphan { file: name, .. } in orphans {
@@ -44,7 +45,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes those that do not stay.
+    /// Removes the orphans that need not be kept.
     pub(super) fn sweep(&self) -> Result<()> {
         let mut files = lock(&self.files);
         let (kept, dead) = std::mem::take(&mut files.orphans).into_iter().partition(|o| o.kept);
@@ -60,7 +61,7 @@ impl Directory {
     }
 }
 
-/// The footer of a table, if the file ends with one that can be read.
+/// The footer of a table, if the file ends with a valid one.
 pub(in crate::storage) fn footer(file: &dyn File) -> Result<Option<Footer>> {
     let len = file.len()?;
     let Some(at) = len.checked_sub(FOOTER_BYTES as u64) else { return Ok(None) };

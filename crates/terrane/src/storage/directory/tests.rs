@@ -40,7 +40,7 @@ fn a_place_without_a_store_says_what_it_is() {
 }
 
 #[test]
-fn a_store_comes_back_without_leftovers_and_leaves_the_files_of_others_alone() {
+fn opening_removes_leftovers_and_no_other_files() {
     let vfs = MemoryVfs::new();
     let first = store(&vfs);
     first.create(FileId::table(3), 0).unwrap();
@@ -64,7 +64,7 @@ fn a_store_comes_back_without_leftovers_and_leaves_the_files_of_others_alone() {
 }
 
 #[test]
-fn a_file_that_lives_is_neither_removed_nor_created_nor_dropped_twice() {
+fn a_live_file_is_not_removed_created_or_dropped_twice() {
     let vfs = MemoryVfs::new();
     let store = store(&vfs);
     let id = FileId::table(1);
@@ -163,7 +163,7 @@ fn room_is_told_without_a_look_at_each_table() {
 }
 
 #[test]
-fn one_damaged_copy_is_reported_and_the_next_commit_makes_it_good() {
+fn a_damaged_copy_is_reported_and_the_next_commit_repairs_it() {
     for (name, offset) in [("MANIFEST-000001", 40), (CURRENT, 9), (CURRENT, COPY as u64 + 9)] {
         let vfs = MemoryVfs::new();
         let first = store(&vfs);

@@ -6,14 +6,15 @@ use crate::error::{Corruption, Error, Result};
 use crate::storage::format::Format;
 use crate::storage::{File, StoreId, read_exact_at};
 
-/// Frames are filled up to multiples of this, in bytes, so that most file systems write whole sectors.
+/// Frames are padded to multiples of this, in bytes, so that most file systems write whole sectors.
 const WRITE_ALIGN: usize = 4096;
 pub(super) const FRAME_HEADER_BYTES: usize = 32;
-/// What precedes the snapshot in the first record.
+/// Bytes before the snapshot in the first record.
 pub(super) const REGION_HEADER_BYTES: usize = 44;
-/// The bytes of a witness. It has a slot of its own, at the end of the region.
+/// The length of a witness, which is alone in the last 16 KiB of the region.
 const WITNESS_BYTES: usize = 16;
-/// Grows `bytes` with zeros to `len`, if memory can be had.
+
+/// Extends `bytes` with zeros to `len`, if there is enough memory.
 fn zero_extend(bytes: &mut Vec<u8>, len: u64, file: &str) -> Result<()> {
     let full = || Error::no_space(file, len);
     let len = usize::try_from(len).map_err(|_| full())?;
@@ -31,12 +32,12 @@ pub(super) fn read_region(file: &dyn File, base: u64, capacity: u64) -> Result<V
     Ok(bytes)
 }
 
-/// The bytes that are written of a frame.
+/// The bytes written for a frame.
 pub(super) fn frame_size(payload: usize) -> usize {
     (FRAME_HEADER_BYTES + payload).next_multiple_of(WRITE_ALIGN)
 }
 
-/// The bytes of a mirror that a frame of `size` bytes takes.
+/// The bytes of a mirror that a frame of `size` bytes occupies.
 pub(super) fn frame_span(size: usize) -> u64 {
     (size as u64).next_multiple_of(FRAME_ALIGN)
 }
@@ -47,7 +48,7 @@ pub(super) fn encode_witness(id: ManifestId, records: u64) -> Vec<u8> {
     [sum, count].concat()
 }
 
-/// How many records the witness in a region of `capacity` bytes counts; 0 where it is not valid.
+/// How many records the witness in a region of `capacity` bytes counts; 0 if it is not valid.
 fn decode_witness(bytes: &[u8], capacity: usize, id: ManifestId) -> u64 {
     let at = capacity.saturating_sub(FRAME_ALIGN as usize);
     let stored = bytes.get(at..).and_then(|rest| rest.get(..WITNESS_BYTES));
@@ -58,7 +59,7 @@ fn decode_witness(bytes: &[u8], capacity: usize, id: ManifestId) -> u64 {
     records.unwrap_or(0)
 }
 
-/// A frame.
+/// Encodes a frame, padding included.
 pub(super) fn encode_frame(payload: &[u8], id: ManifestId, index: u64) -> Result<Vec<u8>> {
     let len = u32::try_from(payload.len()).map_err(|_| {
         Error::invalid(
@@ -82,8 +83,8 @@ pub(super) fn encode_frame(payload: &[u8], id: ManifestId, index: u64) -> Result
     Ok(out)
 }
 
-/// A region of `capacity` bytes that holds `records`, the first of them the snapshot, and where in
-/// each mirror the next goes.
+/// Encodes a region of `capacity` bytes with these records, a snapshot first; also returns where in
+/// each mirror the next record goes.
 pub(super) fn encode_region<'a>(
     records: impl IntoIterator<Item = &'a [u8]>,
     capacity: u64,
@@ -116,13 +117,13 @@ pub(super) fn encode_region<'a>(
     Ok((bytes, at as u64))
 }
 
-/// A valid frame.
+/// A decoded frame.
 struct Frame<'a> {
     index: u64,
     payload: &'a [u8],
 }
 
-/// The frame of manifest `id` at `at`, if there is a valid one.
+/// The frame of manifest `id` at `at`, if it is valid.
 fn decode_frame(bytes: &[u8], at: usize, id: ManifestId) -> Option<Frame<'_>> {
     let mut d = Decoder::new(bytes.get(at..)?);
     let sum = d.u64()?;
@@ -137,40 +138,39 @@ fn decode_frame(bytes: &[u8], at: usize, id: ManifestId) -> Option<Frame<'_>> {
     (checksum(body, id.seed(index)) == sum).then_some(Frame { index, payload })
 }
 
-/// What a region's bytes hold.
+/// The contents of a region.
 #[derive(Debug)]
 pub struct Scan<'a> {
-    /// The records, each with its offset in the file, that of its first copy; the first without its
+    /// The records, each with the offset of its first copy in the file; the first record without its
     /// region header.
     pub records: Vec<(u64, &'a [u8])>,
-    /// Copies that are not valid, where the other one is, and bytes in room that was never written to.
+    /// Invalid copies whose other copy is valid, and stray bytes in unused space.
     pub repaired: Vec<Corruption>,
     /// Where in each mirror the next record would go, in bytes.
     pub end: u64,
-    /// Bytes from there, in the mirror that has more of them, that are not zeros: a commit that
-    /// never ended.
+    /// Bytes of a torn commit from there on, in the mirror with more of them.
     pub discarded_bytes: u64,
     /// The region's length, in bytes; the second mirror begins at half of it.
     pub capacity: u64,
-    /// The record there is lost, though later ones are not.
+    /// The loss of a record that was committed.
     lost: Option<Corruption>,
-    /// What the first record says of the store before it.
+    /// What the generation inherited.
     pub inherited: Inherited,
-    /// How many records the witness counts, at most as many as there are.
+    /// How many records the witness counts.
     pub witness: u64,
 }
 
-/// Reads the records of manifest `id` in the region `bytes`, which lies at `base` of `file`.
+/// Decodes the records of manifest `id` in the region `bytes`, which is at `base` of `file`.
 ///
 /// # Errors
-/// [`Error::Corrupt`] where a committed record is lost, [`Error::NewerFormat`] where a later release
-/// wrote the region.
+/// [`Error::Corrupt`] if a committed record is lost, [`Error::NewerFormat`] if a later release wrote
+/// the region.
 pub fn scan<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
     let found = scan_prefix(bytes, id, file, base)?;
     found.lost.clone().map_or(Ok(found), |lost| Err(lost.into()))
 }
 
-/// As [`scan`], up to a record that is lost.
+/// Like [`scan`], but only up to a lost record.
 fn scan_prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Result<Scan<'a>> {
     let generation = id.generation;
     let (capacity, inherited) = region_header(bytes, id, file, base)?;
@@ -241,17 +241,16 @@ fn scan_prefix<'a>(bytes: &'a [u8], id: ManifestId, file: &str, base: u64) -> Re
     Ok(out)
 }
 
-/// How many bytes behind the records a commit that never ended may have written: as many as either
-/// copy of its header says or, where both are lost, up to the first slot that is zeros in both
-/// mirrors.
+/// How many bytes after the records a torn commit may have written: as many as either copy of its
+/// header says or, if both are lost, up to the first 16 KiB that are zeros in both mirrors.
 fn torn_bytes(tails: [&[u8]; 2], index: u64, id: ManifestId) -> usize {
-    let says = |tail: &[u8]| {
+    let declared = |tail: &[u8]| {
         let mut d = Decoder::new(tail);
         let (_sum, len, zero) = (d.u64()?, d.u32()?, d.u32()?);
-        let its_own = zero == 0 && d.u64()? == id.generation && d.u64()? == index;
-        its_own.then(|| frame_size(len as usize))
+        let is_header = zero == 0 && d.u64()? == id.generation && d.u64()? == index;
+        is_header.then(|| frame_size(len as usize))
     };
-    tails.into_iter().filter_map(says).max().unwrap_or_else(|| {
+    tails.into_iter().filter_map(declared).max().unwrap_or_else(|| {
         let slots = tails.map(|tail| tail.chunks(FRAME_ALIGN as usize));
         let zeros = |slot: Option<&[u8]>| slot.is_none_or(|slot| slot.iter().all(|b| *b == 0));
         let [first, mut second] = slots;
@@ -259,7 +258,8 @@ fn torn_bytes(tails: [&[u8]; 2], index: u64, id: ManifestId) -> usize {
     })
 }
 
-/// A valid record after `index`, which is not at `at`: where it is, and its index.
+/// The first valid record with an index after `index`, searched for after `at`: its offset and its
+/// index.
 fn find_later(mirrors: [&[u8]; 2], at: usize, index: u64, id: ManifestId) -> Option<(usize, u64)> {
     let [first, second] = mirrors;
     [(0, first), (first.len(), second)].into_iter().find_map(|(start, mirror)| {
@@ -270,27 +270,28 @@ fn find_later(mirrors: [&[u8]; 2], at: usize, index: u64, id: ManifestId) -> Opt
     })
 }
 
-/// Whether the witness is as new as a crash may leave it. The last record's may not be durable, a
-/// record behind it that was never synced may be there, and a witness may have been refused.
+/// Whether the witness is as recent as a crash may leave it: the one of the last record may not be
+/// durable, another record may be there though it was never synced, and a witness may have failed to
+/// be written.
 pub(super) fn is_witnessed(scan: &Scan<'_>) -> bool {
     scan.witness.saturating_add(3) >= scan.records.len() as u64
 }
 
-/// What can be read of a damaged manifest.
+/// What can be read from a damaged manifest.
 pub(in crate::storage) struct SalvagedRecords {
-    /// The records from the first up to one that cannot be read, without the region header.
+    /// The records up to the first one that cannot be read, without the region header.
     pub payloads: Vec<Vec<u8>>,
-    /// Whether these are all, as far as anything there knows.
+    /// Whether these are all records, as far as the manifest can tell.
     pub whole: bool,
     /// The salt of the store.
     pub salt: u64,
-    /// How many commits the store has made, through the last of them.
+    /// How many commits the store had made, through the last of these.
     pub commits: u64,
-    /// Bytes behind them of a commit that never ended.
+    /// Bytes of a torn commit after them.
     pub discarded_bytes: u64,
 }
 
-/// Reads what a damaged region still holds.
+/// Reads what is left of a damaged region.
 pub(in crate::storage) fn salvage(
     file: &dyn File,
     base: u64,
@@ -303,14 +304,14 @@ pub(in crate::storage) fn salvage(
         let expected = format!("the first record of generation {generation}");
         Corruption::new(file.name(), base, expected, "no valid copy of it")
     })?;
-    let there = bytes.len() as u64;
-    // The second mirror may be gone, or a part of it; a length beyond that is refused below.
-    if there < capacity && capacity / 2 <= there {
+    let len = bytes.len() as u64;
+    // All or part of the second mirror may be missing; a shorter region is refused below.
+    if len < capacity && capacity / 2 <= len {
         zero_extend(&mut bytes, capacity, file.name())?;
     }
     let found = scan_prefix(&bytes, id, file.name(), base)?;
     let records = found.records.len() as u64;
-    let whole = found.lost.is_none() && there == capacity && is_witnessed(&found);
+    let whole = found.lost.is_none() && len == capacity && is_witnessed(&found);
     let payloads = found.records.iter().map(|(_, payload)| payload.to_vec()).collect();
     Ok(SalvagedRecords {
         payloads,
@@ -321,7 +322,7 @@ pub(in crate::storage) fn salvage(
     })
 }
 
-/// The generation of the region whose first record lies at `base`, if one does, and its bytes.
+/// The generation and the length of the region whose first record is at `base`, if there is one.
 pub(in crate::storage) fn region_at(file: &dyn File, base: u64) -> Result<Option<(u64, u64)>> {
     let mut header = [0; FRAME_HEADER_BYTES];
     if file.read_at(&mut header, base)? < FRAME_HEADER_BYTES {
@@ -334,7 +335,7 @@ pub(in crate::storage) fn region_at(file: &dyn File, base: u64) -> Result<Option
     Ok(decode_first(&bytes, 0).map(|(id, capacity)| (id.generation, capacity)))
 }
 
-/// The manifest whose first record lies at `at`, as it says itself, and the region's length.
+/// The manifest whose first record is at `at`, and the region's length, as that record has them.
 fn decode_first(bytes: &[u8], at: usize) -> Option<(ManifestId, u64)> {
     let mut header = Decoder::new(bytes.get(at..)?);
     header.take(16)?;
@@ -347,8 +348,8 @@ fn decode_first(bytes: &[u8], at: usize) -> Option<(ManifestId, u64)> {
     decode_frame(bytes, at, id).filter(|first| first.index == 0).map(|_| (id, capacity))
 }
 
-/// The region's length, and what it took over, as its first record says. Where its first copy is
-/// lost, the second is in the middle of a region that is there whole. The first mirror must be.
+/// The region's length and what the generation inherited, from its first record. If the first copy is
+/// lost, the second is in the middle of the region, if that is complete. The first mirror must be.
 fn region_header(
     bytes: &[u8],
     id: ManifestId,

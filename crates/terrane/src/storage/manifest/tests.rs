@@ -55,7 +55,7 @@ fn frame_ranges(scan: &Scan<'_>) -> Vec<std::ops::Range<usize>> {
 }
 
 #[test]
-fn a_count_of_commits_that_nothing_can_follow_does_not_overflow() {
+fn a_maximal_count_of_commits_does_not_overflow() {
     let vfs = MemoryVfs::new();
     let file = vfs.create("manifest").unwrap();
     let last = Inherited { commits: u64::MAX, ..FIFTH };
@@ -68,7 +68,7 @@ fn a_count_of_commits_that_nothing_can_follow_does_not_overflow() {
 }
 
 #[test]
-fn a_region_that_says_it_is_far_longer_than_its_file_is_refused_and_takes_no_memory() {
+fn a_region_far_longer_than_its_file_is_refused() {
     for capacity in [1 << 40, 1 << 62, u64::MAX - u64::MAX % (2 * FRAME_ALIGN)] {
         let mut payload = Vec::new();
         FIFTH.format.encode(&mut payload);
@@ -170,7 +170,7 @@ fn a_torn_append_is_whole_or_absent_whatever_its_sectors_hold() {
 }
 
 #[test]
-fn bytes_where_nothing_was_written_are_damage_to_be_repaired_and_no_torn_commit() {
+fn stray_bytes_are_repairable_damage_and_no_torn_commit() {
     let vfs = MemoryVfs::new();
     let manifest = manifest(&vfs, 2);
     let (sound, end, half) = (region(&vfs), manifest.end as usize, MIN_CAPACITY as usize / 2);
@@ -210,7 +210,7 @@ fn a_record_lost_before_a_later_one_is_damage() {
 }
 
 #[test]
-fn a_region_cut_short_is_repaired_or_damage_and_never_believed_whole() {
+fn a_truncated_region_is_repaired_or_reported_as_damage() {
     let vfs = MemoryVfs::new();
     manifest(&vfs, 3);
     let bytes = region(&vfs);
@@ -286,7 +286,7 @@ fn a_later_format_is_refused_by_name() {
 }
 
 #[test]
-fn a_full_region_refuses_the_record_and_check_finds_a_lost_last_one() {
+fn a_full_region_refuses_records_and_check_finds_a_lost_one() {
     let vfs = MemoryVfs::new();
     let mut manifest = manifest(&vfs, 1);
     while manifest.append(&record(&edit(1))).unwrap() {}

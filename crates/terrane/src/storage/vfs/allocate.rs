@@ -72,7 +72,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn the_blocks_of_an_allocated_file_are_there() {
+    fn an_allocated_file_has_its_blocks() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("file");
         for extend in [allocate, |file: &File, len| write_zeros(file, file.metadata()?.len(), len)]

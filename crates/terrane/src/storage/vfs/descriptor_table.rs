@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lack_of_descriptors_that_closing_cannot_end_is_told() {
+    fn a_lack_of_descriptors_that_closing_cannot_end_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let descriptors = DescriptorTable::new(100);
         let file = file_in(dir.path(), "unsynced", &descriptors);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_beyond_all_memory_is_a_full_vfs() {
+    fn a_write_beyond_all_memory_is_a_full_disk() {
         let file = MemoryVfs::new().create("a").unwrap();
         assert!(matches!(file.write_at(b"x", u64::MAX - 4), Err(Error::NoSpace(_))));
         assert!(matches!(file.set_len(u64::MAX), Err(Error::NoSpace(_))));

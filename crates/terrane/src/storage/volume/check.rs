@@ -1,4 +1,4 @@
-//! Verifies a volume on the file system, also while it is open.
+//! Verifies a volume, which may be in use.
 
 use crate::error::{Corruption, Result};
 use crate::storage::extent::Extent;
@@ -9,9 +9,9 @@ use crate::storage::volume::superblock::{RESERVED, Slot};
 use terrane_policy::sort_by;
 
 impl Volume {
-    /// 1. Both superblock slots are what they should be.
-    /// 2. Every copy of every manifest record is.
-    /// 3. Extents of live files and the manifest lie inside their backing and share no byte.
+    /// 1. Both superblock slots are valid and current.
+    /// 2. Every copy of every manifest record is valid.
+    /// 3. The extents of live files and of the manifest are within their backing and do not overlap.
     pub(super) fn check_all(&self) -> Result<Vec<Corruption>> {
         let state = lock(&self.commit_state);
         let Some(manifest) = &state.manifest else { return Ok(Vec::new()) };
@@ -22,7 +22,7 @@ impl Volume {
         for (n, slot) in self.read_slots()?.iter().enumerate() {
             let sound = matches!(slot, Slot::Valid(found)
                 if *found == self.superblock(found.format, manifest.generation(), region));
-            // After a switch that failed, a slot may be ahead; the next commit settles it.
+            // After a failed switch a slot may be ahead, until the next commit.
             if !sound && state.regions_in_doubt.is_empty() {
                 damage.push(damaged_slot(&name, n, manifest.generation()));
             }

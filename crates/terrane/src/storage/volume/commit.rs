@@ -16,39 +16,39 @@ use crate::sync::atomic::Ordering;
 use crate::vec_map::{VecMap, VecSet};
 use std::sync::Arc;
 
-/// The manifest begins a smaller region when this many times as many files were named at its beginning
-/// as there are now.
+/// The manifest moves to a smaller region when its first record names this many times the files there
+/// are now.
 const OVERSIZED: usize = 4;
 
-/// The manifest's end, and what a failed commit left open.
+/// The manifest, and what is unknown after a failed commit.
 #[derive(Default)]
 pub(super) struct CommitState {
     pub(super) manifest: Option<Manifest>,
     /// Bytes written to manifests.
     pub(super) manifest_bytes: u64,
-    /// The greatest generation that was ever begun, whether it came to be named or not.
+    /// The greatest generation ever started, whether a superblock came to name it or not.
     pub(super) last_generation: u64,
-    /// The manifest takes no more records; the next commit begins a new one.
+    /// The next commit starts a new manifest.
     pub(super) needs_rollover: bool,
-    /// How many files the manifest's first record names, after which its region was measured.
+    /// How many files the manifest's first record names, which its region was sized for.
     pub(super) files_at_first: usize,
     /// Regions that a failed switch may have named.
     pub(super) regions_in_doubt: Vec<Extent>,
-    /// Files that a failed commit may have named, and which of them were to be removed.
+    /// Files that a failed commit may have named, and those of them to be removed.
     pub(super) in_doubt: VecSet<FileId>,
     pub(super) removed_in_doubt: VecSet<FileId>,
-    /// Extents that a failed relocation may have named.
+    /// Copies of files that a failed move may have named.
     pub(super) moves_in_doubt: Vec<Arc<VolumeFile>>,
 }
 
 impl Volume {
-    /// Seals the files that a commit adds, and says where all that it names lie.
+    /// The record of a commit. Makes the files it adds immutable.
     pub(super) fn record<'a>(&self, commit: &Commit<'a>) -> Result<Record<'a>> {
         let files = lock(&self.files);
         let unknown = |what, id: &FileId| Error::invalid(what, "a file of this state", id);
         let mut added = Vec::new();
         for id in commit.added {
-            added.push((id, files.fresh(*id).ok_or_else(|| unknown("file to name", id))?));
+            added.push((id, files.uncommitted(*id).ok_or_else(|| unknown("file to name", id))?));
         }
         for id in commit.dropped {
             let file = files.live(*id).ok_or_else(|| unknown("file to drop", id))?;
@@ -57,13 +57,13 @@ impl Volume {
             }
         }
         Ok(Record {
-            placed: added.into_iter().map(|(id, file)| (*id, file.seal())).collect(),
+            placed: added.into_iter().map(|(id, file)| (*id, file.finish())).collect(),
             dropped: commit.dropped.to_vec(),
             edit: Some(commit.edit),
         })
     }
 
-    /// Makes `record`, that of `commit`, durable.
+    /// Makes the record of `commit` durable.
     pub(super) fn put(
         &self,
         state: &mut CommitState,
@@ -92,14 +92,14 @@ impl Volume {
         self.begin_generation(state, &snapshot)
     }
 
-    /// Whether the manifest's region was made for far more files than there are now.
+    /// Whether the manifest's region was sized for far more files than there are now.
     pub(super) fn is_oversized(&self, state: &CommitState) -> bool {
         let capacity = state.manifest.as_ref().map_or(0, |manifest| manifest.region().1);
         let files = lock(&self.files).all_live().len();
         capacity > MIN_CAPACITY && files < state.files_at_first / OVERSIZED
     }
 
-    /// Begins a new manifest region and switches the superblocks to it.
+    /// Rolls over: starts a new manifest region and switches the superblocks to it.
     pub(super) fn begin_generation(
         &self,
         state: &mut CommitState,
@@ -121,7 +121,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Makes `manifest`, which is durable, the current one.
+    /// Makes `manifest`, which is durable, the current one, and frees the old region.
     pub(super) fn switch(&self, state: &mut CommitState, manifest: Manifest) -> Result<()> {
         let (offset, len) = manifest.region();
         let region = Extent { offset, len };
@@ -146,12 +146,12 @@ impl Volume {
         self.commits.store(commits, Ordering::Release);
     }
 
-    /// Does what follows from a commit that is durable.
+    /// Applies a durable commit.
     pub(super) fn apply(&self, state: &mut CommitState, commit: &Commit<'_>) {
         self.publish_commits(state);
         let mut files = lock(&self.files);
-        commit.added.iter().for_each(|id| files.name(*id));
-        commit.dropped.iter().for_each(|id| files.forget(*id));
+        commit.added.iter().for_each(|id| files.mark_live(*id));
+        commit.dropped.iter().for_each(|id| files.mark_dropped(*id));
         state.in_doubt.clear();
         state.moves_in_doubt.clear();
         for id in std::mem::take(&mut state.removed_in_doubt).iter() {

@@ -1,11 +1,11 @@
 //! A logical file of a volume: extents of one backing file.
 //!
-//! 1. A table begins unsealed and grows by extents. A sync gives its unused end back. Naming it in a
-//!    commit seals it: its extents never change again, so that reads take no lock.
-//! 2. A log is sealed from the start, with all of its capacity; what it does not hold yet reads as
-//!    whatever lay there.
-//! 3. The extents go back to the room when the last handle is dropped. The volume itself holds one
-//!    until the file is removed.
+//! 1. A table grows by extents at first; a sync frees unused units at its end. The commit that names
+//!    it makes it *final*: its extents never change again, so that reads take no lock.
+//! 2. A log is final from the start, with all of its capacity; what was not written yet reads as
+//!    whatever was there before.
+//! 3. The extents are freed when the last handle is dropped. The volume itself holds one until the
+//!    file is removed.
 
 use crate::error::{Error, Result};
 use crate::storage::extent::{Extent, UNIT};
@@ -17,21 +17,21 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The most by which a table grows beyond what is written, in bytes: less than this it doubles, so
-/// that a small one takes no more than it needs and a large one has few extents.
+/// The largest growth of a table, in bytes. Smaller tables double, so that a small table takes no more
+/// than it needs and a large one has few extents.
 const MAX_STEP: u64 = 4 << 20;
-/// The least extent that a file is made of where there is a choice, in bytes.
+/// The smallest extent to allocate if there is a choice, in bytes.
 const MIN_EXTENT: u64 = 64 << 10;
 
-/// A file and the room it takes.
+/// A logical file and its extents.
 pub(super) struct VolumeFile {
     name: String,
     space: Arc<SpaceAllocator>,
     backing: u8,
     sync_tracker: SyncTracker,
     growing: Mutex<Body>,
-    sealed: OnceLock<Body>,
-    /// The extents went back before the last handle did (only with the rule against it broken).
+    final_body: OnceLock<Body>,
+    /// The extents were freed before the last handle was dropped. Only with that rule disabled.
     released: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl Body {
 }
 
 impl VolumeFile {
-    /// A table that can grow, with `capacity` bytes to begin with.
+    /// A table with `capacity` bytes, which can grow.
     pub(super) fn table(
         name: String,
         space: Arc<SpaceAllocator>,
@@ -57,9 +57,9 @@ impl VolumeFile {
     ) -> Result<Self> {
         let extents = space.allocate(backing, capacity, MIN_EXTENT)?;
         let growing = Mutex::new(Body { extents, len: 0 });
-        let (sealed, released) = (OnceLock::new(), AtomicBool::new(false));
+        let (final_body, released) = (OnceLock::new(), AtomicBool::new(false));
         let sync_tracker = SyncTracker::new(space.backing(backing)?);
-        Ok(VolumeFile { name, space, backing, sync_tracker, growing, sealed, released })
+        Ok(VolumeFile { name, space, backing, sync_tracker, growing, final_body, released })
     }
 
     /// A log of `capacity` bytes.
@@ -73,32 +73,32 @@ impl VolumeFile {
         Self::placed(name, space, Placement { len: capacity, backing, extents })
     }
 
-    /// A sealed file where `placement` says. Its extents are taken already.
+    /// A final file at `placement`, whose extents are allocated already.
     pub(super) fn placed(
         name: String,
         space: Arc<SpaceAllocator>,
         placement: Placement,
     ) -> Result<Self> {
         let Placement { len, backing, extents } = placement;
-        let sealed = OnceLock::from(Body { extents, len });
+        let final_body = OnceLock::from(Body { extents, len });
         let (growing, released) = (Mutex::default(), AtomicBool::new(false));
         let sync_tracker = SyncTracker::new(space.backing(backing)?);
-        Ok(VolumeFile { name, space, backing, sync_tracker, growing, sealed, released })
+        Ok(VolumeFile { name, space, backing, sync_tracker, growing, final_body, released })
     }
 
-    /// Gives back what the file does not use and fixes its extents and length; returns them.
-    pub(super) fn seal(&self) -> Placement {
+    /// Makes the file final, without its unused units; returns its placement.
+    pub(super) fn finish(&self) -> Placement {
         let mut growing = lock(&self.growing);
-        if self.sealed.get().is_none() {
-            self.give_unused_back(&mut growing);
-            let _ = self.sealed.set(std::mem::take(&mut *growing));
+        if self.final_body.get().is_none() {
+            self.free_unused(&mut growing);
+            let _ = self.final_body.set(std::mem::take(&mut *growing));
         }
         drop(growing);
         self.placement()
     }
 
-    /// Gives the units back that nothing was written to.
-    fn give_unused_back(&self, body: &mut Body) {
+    /// Frees the units that nothing was written to.
+    fn free_unused(&self, body: &mut Body) {
         let mut missing = body.len.next_multiple_of(UNIT);
         let mut unused = Vec::new();
         body.extents.retain_mut(|extent| {
@@ -113,37 +113,38 @@ impl VolumeFile {
         self.space.free(self.backing, &unused);
     }
 
-    /// Which backing holds it.
+    /// The backing that holds it.
     pub(super) fn backing(&self) -> u8 {
         self.backing
     }
 
-    /// The bytes that a sealed file takes.
+    /// The space that a final file takes, in bytes.
     pub(super) fn taken(&self) -> u64 {
-        self.sealed.get().map_or(0, Body::capacity)
+        self.final_body.get().map_or(0, Body::capacity)
     }
 
-    /// Where the extent of a sealed file begins that reaches highest.
+    /// The offset of the highest extent of a final file.
     pub(super) fn top(&self) -> Option<u64> {
-        self.sealed.get()?.extents.iter().map(|e| e.offset).max()
+        self.final_body.get()?.extents.iter().map(|e| e.offset).max()
     }
 
-    /// Where a sealed file lies.
+    /// The placement of a final file.
     pub(super) fn placement(&self) -> Placement {
         let (extents, len) =
-            self.sealed.get().map_or_else(Default::default, |b| (b.extents.clone(), b.len));
+            self.final_body.get().map_or_else(Default::default, |b| (b.extents.clone(), b.len));
         Placement { len, backing: self.backing, extents }
     }
 
-    /// Gives the extents back while handles still read them: what the rule forbids.
+    /// Frees the extents while handles still read them, which the rule forbids.
     pub(super) fn release_early(&self) {
         if !self.released.swap(true, Ordering::AcqRel) {
             self.space.free(self.backing, &self.placement().extents);
         }
     }
 
-    /// Moves bytes of `extents` from `offset` on: `step` is given a place in the backing and how
-    /// many bytes go there, and returns how many it moved. The sum; short where a step was.
+    /// Reads or writes `len` bytes at `offset` of `extents`: calls `step` with each offset in the
+    /// backing and a number of bytes; `step` returns how many it moved. Returns the sum, and stops
+    /// after a short step.
     fn pieces(
         extents: &[Extent],
         offset: u64,
@@ -190,8 +191,8 @@ impl VolumeFile {
         })
     }
 
-    /// Makes room up to `end`: by a step, or where the file system has not that much, just what is needed.
-    fn reach(&self, body: &mut Body, end: u64) -> Result<()> {
+    /// Allocates up to `end`: a step more than needed or, if there is not enough space, just that.
+    fn reserve(&self, body: &mut Body, end: u64) -> Result<()> {
         let capacity = body.capacity();
         let needed = end.saturating_sub(capacity);
         if needed > 0 {
@@ -206,20 +207,26 @@ impl VolumeFile {
         Ok(())
     }
 
-    /// Writes zeros from the end of an unsealed file up to `end`: extents hold what lay there.
-    fn fill(&self, body: &mut Body, end: u64) -> Result<()> {
+    /// Writes zeros from the end of a growing file up to `end`, over what its extents held before.
+    fn zero_fill(&self, body: &mut Body, end: u64) -> Result<()> {
         let zeros = [0; UNIT as usize];
         while body.len < end {
             let n = usize::try_from(end - body.len).unwrap_or(usize::MAX).min(zeros.len());
             let chunk = zeros.get(..n).unwrap_or(&zeros);
             let moved = self.write(&body.extents, chunk, body.len)?;
-            self.full("write", body.len, n as u64, moved as u64)?;
+            self.check_count("write", body.len, n as u64, moved as u64)?;
             body.len += n as u64;
         }
         Ok(())
     }
 
-    fn full(&self, action: &'static str, offset: u64, expected: u64, found: u64) -> Result<()> {
+    fn check_count(
+        &self,
+        action: &'static str,
+        offset: u64,
+        expected: u64,
+        found: u64,
+    ) -> Result<()> {
         if expected == found {
             return Ok(());
         }
@@ -227,7 +234,7 @@ impl VolumeFile {
         Err(Error::short(action, &self.name, offset, expected, found))
     }
 
-    /// Copies up to `limit` bytes of this sealed file from `offset` into `to`, which has the same
+    /// Copies up to `limit` bytes of this final file from `offset` into `to`, which has the same
     /// length; returns how many.
     pub(super) fn copy_to(&self, to: &VolumeFile, offset: u64, limit: u64) -> Result<u64> {
         let n = self.len()?.saturating_sub(offset).min(limit);
@@ -244,11 +251,11 @@ impl File for VolumeFile {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        match self.sealed.get() {
+        match self.final_body.get() {
             Some(body) => self.read(body, buf, offset),
             None => {
                 let body = lock(&self.growing);
-                self.read(self.sealed.get().unwrap_or(&body), buf, offset)
+                self.read(self.final_body.get().unwrap_or(&body), buf, offset)
             }
         }
     }
@@ -256,33 +263,33 @@ impl File for VolumeFile {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
         let mut growing = lock(&self.growing);
         let end = offset.saturating_add(buf.len() as u64);
-        if let Some(body) = self.sealed.get() {
+        if let Some(body) = self.final_body.get() {
             drop(growing);
             let fits = body.len.saturating_sub(offset).min(buf.len() as u64);
-            self.full("write", offset, buf.len() as u64, fits)?;
+            self.check_count("write", offset, buf.len() as u64, fits)?;
             return self.write(&body.extents, buf, offset);
         }
-        self.reach(&mut growing, end)?;
-        self.fill(&mut growing, offset)?;
+        self.reserve(&mut growing, end)?;
+        self.zero_fill(&mut growing, offset)?;
         let moved = self.write(&growing.extents, buf, offset)?;
         growing.len = growing.len.max(offset + moved as u64);
         Ok(moved)
     }
 
-    /// What is unused goes back first: many files may be whole and wait for the commit that names them.
+    /// Frees unused units first: many finished files may wait for the commit that names them.
     fn sync(&self) -> Result<()> {
         let mut growing = lock(&self.growing);
-        if self.sealed.get().is_none() {
-            self.give_unused_back(&mut growing);
+        if self.final_body.get().is_none() {
+            self.free_unused(&mut growing);
         }
         drop(growing);
         self.sync_tracker.sync()
     }
 
-    /// A sealed file keeps its length: any other is refused.
+    /// The length of a final file cannot change.
     fn set_len(&self, len: u64) -> Result<()> {
         let mut growing = lock(&self.growing);
-        match self.sealed.get() {
+        match self.final_body.get() {
             Some(body) if body.len == len => Ok(()),
             Some(body) => Err(Error::invalid(
                 "length of a file that a commit named",
@@ -290,8 +297,8 @@ impl File for VolumeFile {
                 format_args!("{len} bytes"),
             )),
             None => {
-                self.reach(&mut growing, len)?;
-                self.fill(&mut growing, len)?;
+                self.reserve(&mut growing, len)?;
+                self.zero_fill(&mut growing, len)?;
                 growing.len = len;
                 Ok(())
             }
@@ -300,7 +307,7 @@ impl File for VolumeFile {
 
     fn len(&self) -> Result<u64> {
         let growing = lock(&self.growing);
-        Ok(self.sealed.get().map_or(growing.len, |body| body.len))
+        Ok(self.final_body.get().map_or(growing.len, |body| body.len))
     }
 }
 
@@ -308,7 +315,7 @@ impl Drop for VolumeFile {
     fn drop(&mut self) {
         if !*self.released.get_mut() {
             let growing = lock(&self.growing);
-            let body = self.sealed.get().unwrap_or(&growing);
+            let body = self.final_body.get().unwrap_or(&growing);
             self.space.free(self.backing, &body.extents);
         }
     }

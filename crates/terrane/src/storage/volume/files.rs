@@ -1,66 +1,66 @@
-//! The files of a volume, by how far each has come.
+//! The files of a volume, by state.
 
 use super::file::VolumeFile;
 use crate::storage::{FileId, FileKind};
 use crate::vec_map::{VecMap, VecSet};
 use std::sync::Arc;
 
-/// Every file of a volume.
+/// All files of a volume.
 #[derive(Default)]
 pub(super) struct Files {
-    /// Created, and not named by a commit.
-    fresh: VecMap<FileId, Arc<VolumeFile>>,
-    /// Named.
+    /// Created, and not named by a commit yet.
+    uncommitted: VecMap<FileId, Arc<VolumeFile>>,
+    /// Named by a commit.
     live: VecMap<FileId, Arc<VolumeFile>>,
     /// Dropped by a commit, and not removed.
     dropped: VecMap<FileId, Arc<VolumeFile>>,
-    /// What the tables among the live ones take, in bytes, so that nobody has to look at each.
+    /// The space that live tables take, in bytes.
     table_bytes: u64,
 }
 
 impl Files {
-    /// Adds one that no commit names yet; false where its number was used before.
+    /// Adds a new file; returns false if its number is in use.
     pub(super) fn create(&mut self, id: FileId, file: Arc<VolumeFile>) -> bool {
         let unused = !self.live.contains_key(&id) && !self.dropped.contains_key(&id);
         if unused {
-            self.fresh.insert(id, file);
+            self.uncommitted.insert(id, file);
         }
         unused
     }
 
-    /// One that no commit names yet.
-    pub(super) fn fresh(&self, id: FileId) -> Option<&Arc<VolumeFile>> {
-        self.fresh.get(&id)
+    /// A file that no commit names yet.
+    pub(super) fn uncommitted(&self, id: FileId) -> Option<&Arc<VolumeFile>> {
+        self.uncommitted.get(&id)
     }
 
-    /// One that a commit named.
+    /// A file that a commit named.
     pub(super) fn live(&self, id: FileId) -> Option<&Arc<VolumeFile>> {
         self.live.get(&id)
     }
 
-    /// All that commits named.
+    /// All files that commits named.
     pub(super) fn all_live(&self) -> &VecMap<FileId, Arc<VolumeFile>> {
         &self.live
     }
 
-    /// One that a commit named, dropped since or not.
+    /// A file that a commit named, even if it was dropped since.
     pub(super) fn named(&self, id: FileId) -> Option<&Arc<VolumeFile>> {
         self.live.get(&id).or_else(|| self.dropped.get(&id))
     }
 
-    /// What live tables take, in bytes.
+    /// The space that live tables take, in bytes.
     pub(super) fn table_bytes(&self) -> u64 {
         self.table_bytes
     }
 
-    /// A commit named `id`, which was created here.
-    pub(super) fn name(&mut self, id: FileId) {
-        if let Some(file) = self.fresh.remove(&id) {
+    /// Notes that a commit named a new file.
+    pub(super) fn mark_live(&mut self, id: FileId) {
+        if let Some(file) = self.uncommitted.remove(&id) {
             self.place(id, file);
         }
     }
 
-    /// Makes `file` the live one of this number.
+    /// Makes `file` the live file with this number.
     pub(super) fn place(&mut self, id: FileId, file: Arc<VolumeFile>) {
         let taken = |file: &Arc<VolumeFile>| if is_table(id) { file.taken() } else { 0 };
         self.table_bytes += taken(&file);
@@ -68,8 +68,8 @@ impl Files {
         self.table_bytes -= before.as_ref().map_or(0, taken);
     }
 
-    /// A commit dropped `id`.
-    pub(super) fn forget(&mut self, id: FileId) {
+    /// Notes that a commit dropped a file.
+    pub(super) fn mark_dropped(&mut self, id: FileId) {
         if let Some(file) = self.live.remove(&id) {
             if is_table(id) {
                 self.table_bytes -= file.taken();
@@ -78,15 +78,15 @@ impl Files {
         }
     }
 
-    /// Lets go of one that no commit names, or that one dropped.
+    /// Removes a file that no commit names, or that a commit dropped.
     pub(super) fn remove(&mut self, id: FileId) {
-        self.fresh.remove(&id);
+        self.uncommitted.remove(&id);
         self.dropped.remove(&id);
     }
 
-    /// The numbers of all.
+    /// The ids of all files.
     pub(super) fn ids(&self) -> VecSet<FileId> {
-        let all = [&self.fresh, &self.live, &self.dropped];
+        let all = [&self.uncommitted, &self.live, &self.dropped];
         all.iter().flat_map(|files| files.keys().copied()).collect()
     }
 }

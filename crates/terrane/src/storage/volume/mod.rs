@@ -1,20 +1,20 @@
-//! Many logical files inside a few large backing files, and one manifest that says where each lies.
+//! The storage in a volume: many logical files inside a few large backing files.
 //!
-//! 1. Backing 0 begins with two superblock slots, which name the manifest's region in it. With
-//!    several backings logs lie in the second and tables in those after it, so that syncing a log
-//!    does not flush table data.
-//! 2. A commit syncs what grew, then appends one manifest record: the extents of the files it names
-//!    for the first time, the files it drops, and the engine's edit.
-//! 3. Where the manifest is full, or an earlier commit failed or was irregular, the commit begins a
-//!    new region instead: first record a snapshot of all live files, region synced, superblocks
-//!    switched, old region given back.
-//! 4. Room is reused only when the commit that dropped a file is durable, *and* the file was
-//!    removed, *and* no handle of it is left: the logical file gives its extents back when it is
-//!    dropped, and the volume holds one handle until the first two are so.
-//! 5. After a commit that failed, it is not known whether its record is durable. What that
-//!    record names keeps its room until a later commit, in a new region, settles it.
-//! 6. After a sync that failed, the next one by everyone with unsynced writes in that backing fails,
-//!    too (`backing`).
+//! 1. Backing 0 begins with two superblock slots, which name the manifest's region in it. With several
+//!    backings, logs are in the second and tables in the others, so that syncing a log does not flush
+//!    table data.
+//! 2. A commit syncs backings that grew, then appends one manifest record: the extents of the files it
+//!    adds, the files it drops, and the engine's edit.
+//! 3. If the manifest is full, or an earlier commit failed or left an irregularity, the commit rolls
+//!    over instead: it writes a snapshot of all live files to a new region and syncs it, switches the
+//!    superblocks and frees the old region.
+//! 4. Space is reused only when the commit that dropped a file is durable, *and* the file was removed,
+//!    *and* no handle to it is left: a logical file frees its extents when its last handle is dropped,
+//!    and the volume holds one until then.
+//! 5. After a failed commit it is unknown whether its record is durable. What it names keeps its space
+//!    until a later commit, in a new region.
+//! 6. After a failed sync, the next sync fails for every writer with unsynced writes in that backing
+//!    (`sync_tracker`).
 
 mod backing;
 mod check;
@@ -52,7 +52,7 @@ use vacuum::Move;
 /// The most backing files of a volume.
 pub const MAX_BACKINGS: usize = 8;
 
-/// Logical files in backing files.
+/// A store in backing files.
 pub struct Volume {
     name: String,
     read_only: bool,
@@ -61,14 +61,15 @@ pub struct Volume {
     space: Arc<SpaceAllocator>,
     /// Locked before `files`, and that before any backing's free extents.
     commit_state: Mutex<CommitState>,
-    /// There is a store, or the superblock that says "creation has begun" is durable.
+    /// There is a store, or the superblock of an unfinished creation is durable.
     started: AtomicBool,
     files: Mutex<Files>,
     moving: Mutex<Option<Move>>,
 }
 
 impl Volume {
-    /// A volume in `backings` (1 to [`MAX_BACKINGS`], always in the same order).
+    /// Opens the volume in `backings`: 1 to [`MAX_BACKINGS`], always in the same order. Reads nothing
+    /// yet.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for any other number of backings.
@@ -93,8 +94,8 @@ impl Volume {
         })
     }
 
-    /// The volume in the single file `path`, held for this process until it is dropped; the file is
-    /// created if it is missing and `create` says so.
+    /// Opens the volume in the single file `path`, which stays locked for this process until the volume
+    /// is dropped. Creates a missing file if `create` is set.
     ///
     /// # Errors
     /// As for [`open_locked`](crate::storage::vfs::open_locked).
@@ -106,8 +107,7 @@ impl Volume {
         Volume::open(vec![backing], VolumeOptions { name, new_id, ..VolumeOptions::default() })
     }
 
-    /// The volume in the single file `path`, to be read and left as it is, together with others who
-    /// do so.
+    /// Opens the volume in the single file `path` read-only, together with other readers.
     ///
     /// # Errors
     /// As for [`open_shared`](crate::storage::vfs::open_shared).
@@ -127,8 +127,8 @@ impl Volume {
         Ok(&self.space.backing(0)?.file)
     }
 
-    /// Which backing holds a file: logs in the second, tables from the third on; fewer backings
-    /// share.
+    /// The backing for a new file: the second for logs, the others from the third on for tables; with
+    /// fewer backings they share.
     fn backing_for(&self, id: FileId) -> u8 {
         let n = self.space.backings().len() as u64;
         let number = match id.kind {
@@ -139,7 +139,7 @@ impl Volume {
         number as u8
     }
 
-    /// Marks all room free but that of the superblocks.
+    /// Marks everything but the superblocks as free.
     fn free_all_but_superblocks(&self) -> Result<()> {
         for (n, backing) in self.space.backings().iter().enumerate() {
             let mut free = FreeExtents::new(backing.file.len()?);
@@ -151,7 +151,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Takes an extent that the file system names; one that is not free is damage.
+    /// Claims an extent that the manifest or a superblock names; if it is not free, that is damage.
     fn claim(&self, number: u8, extent: Extent, what: &str) -> Result<()> {
         let Ok(backing) = self.space.backing(number) else {
             let name = self.backing0()?.name();
@@ -177,7 +177,7 @@ impl Volume {
         Err(Corruption::new(backing.file.name(), extent.offset, expected, found).into())
     }
 
-    /// Takes the extents of a file that the manifest names.
+    /// Claims the extents of a file that the manifest names.
     fn claim_file(&self, id: FileId, placement: &Placement) -> Result<()> {
         let what = id.to_string();
         for extent in &placement.extents {
@@ -232,7 +232,7 @@ impl Storage for Volume {
         let mut opened = Manifest::open(file, offset, len, id)?;
         let (_, capacity) = opened.manifest.region();
         if capacity != len {
-            // It would be written beyond its region, or its second copies looked for elsewhere.
+            // Its second copies would be elsewhere, and appends might leave the region.
             let (expected, found) =
                 (format!("a manifest of {len} bytes"), format!("one of {capacity}"));
             return Err(Corruption::new(self.backing0()?.name(), offset, expected, found).into());

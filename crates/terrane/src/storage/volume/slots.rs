@@ -1,4 +1,4 @@
-//! Which superblock counts, how it is replaced, and what a file without one is.
+//! Reading and writing the superblock slots, and telling what a file without one is.
 
 use super::sync_tracker::SyncTracker;
 use crate::error::{Corruption, Error, Result};
@@ -12,7 +12,7 @@ use crate::storage::{File, Storage};
 use crate::sync::atomic::Ordering;
 
 impl Volume {
-    /// What the two slots hold.
+    /// Reads both slots.
     pub(super) fn read_slots(&self) -> Result<[Slot; 2]> {
         let file = self.backing0()?;
         let mut slots = [Slot::Blank; 2];
@@ -44,8 +44,8 @@ impl Volume {
         }
     }
 
-    /// Whether all backings are as nobody ever wrote to them, or a creation did not get to its
-    /// first slot.
+    /// Whether nothing was ever written to the backings: a creation at most did not get to its first
+    /// slot.
     pub(super) fn untouched(&self) -> Result<bool> {
         for (n, backing) in self.space.backings().iter().enumerate() {
             let len = backing.file.len()?;
@@ -58,11 +58,11 @@ impl Volume {
         Ok(bytes.iter().all(|b| *b == 0))
     }
 
-    /// Whether a store, or a copy of one, was begun here and never became whole: it holds none then.
-    /// Nothing is changed.
+    /// Whether the creation of a store, or of a copy, was never finished here, so that there is no
+    /// store. Changes nothing.
     ///
     /// # Errors
-    /// A failing file system.
+    /// I/O failures.
     pub fn is_unfinished(&self) -> Result<bool> {
         let generations = self.read_slots()?.map(|slot| match slot {
             Slot::Valid(superblock) => Some(superblock.generation),
@@ -71,8 +71,7 @@ impl Volume {
         Ok(generations.iter().max() == Some(&Some(0)))
     }
 
-    /// The current superblock; `None` where there is no store yet. A slot that is damaged or behind
-    /// is brought up to date.
+    /// The current superblock; `None` if there is no store yet. Repairs a damaged or outdated slot.
     pub(super) fn current(&self, repaired: &mut Vec<Corruption>) -> Result<Option<Superblock>> {
         let name = self.backing0()?.name().to_owned();
         let slots = self.read_slots()?;
@@ -104,10 +103,10 @@ impl Volume {
             ));
         }
         for (n, slot) in slots.iter().enumerate() {
-            let behind = matches!(slot, Slot::Valid(s) if s.generation < newest.generation);
+            let outdated = matches!(slot, Slot::Valid(s) if s.generation < newest.generation);
             if *slot != Slot::Valid(newest) {
-                // Where it stays as it is, a check finds it behind.
-                if !behind || self.read_only {
+                // A check reports an outdated slot only if it stays so.
+                if !outdated || self.read_only {
                     repaired.push(damaged_slot(&name, n, newest.generation));
                 }
                 if !self.read_only {
@@ -118,8 +117,8 @@ impl Volume {
         Ok(Some(newest))
     }
 
-    /// Before anything else is written to a new volume, says there that its creation has begun.
-    /// Whoever calls has locked the state, so that it happens once.
+    /// Marks a new volume as an unfinished creation before anything else is written. The caller holds
+    /// the lock of the commit state, so that this happens once.
     pub(super) fn start(&self, _: &mut CommitState) -> Result<()> {
         if self.started.load(Ordering::Acquire) {
             return Ok(());

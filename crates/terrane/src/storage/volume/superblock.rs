@@ -1,24 +1,24 @@
-//! The superblock: which manifest region is the current one.
+//! The superblock, which names the current manifest region.
 //!
-//! Two slots of 512 bytes, 16 KiB apart so that no sector holds both, at the start of backing 0. A new
-//! generation is written to the first slot and synced, then to the second and synced; only then is
-//! the region of the generation before given back. So at any time a valid slot names a region that is
-//! whole, one damaged slot loses nothing, and where the slots differ the greater generation counts.
+//! It is stored in two slots of 512 bytes at the start of backing 0, 16 KiB apart so that no sector
+//! holds both. A new generation is written to the first slot and synced, then to the second and
+//! synced; only then is the previous region freed. So at any time every valid slot names a complete
+//! region, one damaged slot loses nothing, and if the slots differ, the greater generation is current.
 //!
 //! ```text
 //! magic 8 bytes | version u32 | required u32 | optional u32 | backings u32 |
 //! store id 16 bytes | generation u64 | manifest offset u64 | manifest length u64 | checksum u64 | zeros
 //! ```
 //!
-//! Generation 0 marks a volume whose creation has not ended: it holds nothing yet.
+//! Generation 0 marks an unfinished creation: the volume holds nothing yet.
 
 use crate::codec::{Decoder, checksum};
 use crate::storage::StoreId;
 use crate::storage::format::Format;
 
-/// Where the slots lie in backing 0, in bytes.
+/// The offsets of the slots in backing 0, in bytes.
 pub(in crate::storage) const SLOTS: [u64; 2] = [0, 16 << 10];
-/// What the slots take of backing 0, in bytes.
+/// Bytes at the start of backing 0 that are reserved for the slots.
 pub(in crate::storage) const RESERVED: u64 = 32 << 10;
 /// The bytes of a slot.
 pub(in crate::storage) const SLOT_BYTES: usize = 512;
@@ -27,7 +27,7 @@ const MAGIC: &[u8; 8] = b"TRNVOL\r\n";
 /// The bytes under the checksum.
 const BODY: usize = 64;
 
-/// What a slot says.
+/// The contents of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Superblock {
     /// The format of the volume.
@@ -38,27 +38,27 @@ pub struct Superblock {
     pub id: StoreId,
     /// The manifest's generation; 0 while the volume is being created.
     pub generation: u64,
-    /// Where the manifest's region begins in backing 0, in bytes.
+    /// The offset of the manifest's region in backing 0, in bytes.
     pub manifest_offset: u64,
     /// The region's length, in bytes.
     pub manifest_len: u64,
 }
 
-/// What was found in a slot.
+/// What a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// A superblock, of this release's format or a later one.
     Valid(Superblock),
     /// Only zeros, or nothing.
     Blank,
-    /// The start of a superblock, but its checksum fails.
+    /// A superblock whose checksum fails.
     Damaged,
     /// Something else.
     Foreign,
 }
 
 impl Superblock {
-    /// The bytes of a slot.
+    /// Encodes a slot.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         self.format.encode(&mut out);
@@ -73,7 +73,7 @@ impl Superblock {
     }
 }
 
-/// Reads a slot.
+/// Decodes a slot.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Slot {
     if bytes.iter().all(|b| *b == 0) {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_comes_back_and_any_flipped_bit_of_it_is_noticed() {
+    fn a_slot_round_trips_and_any_flipped_bit_is_detected() {
         let superblock = Superblock {
             format: Format { version: 1, required: 2, optional: 3 },
             backings: 4,

@@ -107,7 +107,7 @@ fn a_table_grows_into_the_last_bytes_of_a_full_vfs() {
 }
 
 #[test]
-fn tables_that_are_synced_take_no_more_than_they_hold_and_may_grow_further() {
+fn synced_tables_free_unused_space_and_may_still_grow() {
     let volume = new(&MemoryVfs::new(), 1);
     table(&volume, 0, 10, 1);
     let end = lock(&volume.space.backings()[0].free).end();
@@ -173,7 +173,7 @@ fn a_file_that_was_never_named_gives_its_room_back_at_once() {
 }
 
 #[test]
-fn vacuum_moves_tables_down_and_shrinks_while_a_reader_keeps_the_old_place() {
+fn vacuum_shrinks_a_volume_while_readers_keep_old_extents() {
     let vfs = MemoryVfs::new();
     let volume = new(&vfs, 1);
     let big: Vec<_> = (0..6).map(|n| table(&volume, n, 500_000, n as u8)).collect();
@@ -249,7 +249,7 @@ fn a_manifest_that_says_it_is_longer_than_its_region_is_damage() {
 }
 
 #[test]
-fn a_manifest_that_served_many_more_files_gets_a_smaller_region() {
+fn a_manifest_region_for_many_more_files_is_shrunk() {
     let vfs = MemoryVfs::new();
     let volume = new(&vfs, 1);
     let ids: Vec<_> = (1..41).map(|n| table(&volume, n, 10, 1)).collect();
@@ -335,7 +335,7 @@ fn any_one_lost_sector_of_superblocks_and_manifest_is_repaired() {
 }
 
 #[test]
-fn one_damaged_superblock_is_reported_and_made_good_and_two_are_damage() {
+fn one_damaged_superblock_is_repaired_and_two_are_damage() {
     for slot in SLOTS {
         let vfs = MemoryVfs::new();
         let volume = new(&vfs, 1);
@@ -352,7 +352,7 @@ fn one_damaged_superblock_is_reported_and_made_good_and_two_are_damage() {
 }
 
 #[test]
-fn a_slot_that_a_crash_left_behind_is_repairable_where_the_volume_is_only_read() {
+fn a_stale_superblock_slot_is_repairable_when_read_only() {
     let vfs = MemoryVfs::new();
     let volume = new(&vfs, 1);
     table(&volume, 1, 100, 1);

@@ -1,15 +1,16 @@
-//! Housekeeping of a volume: tables move down into free room, and free room at the end is cut off.
+//! Vacuum: moves tables down into free space and truncates the backing files.
 //!
-//! 1. Where more than half of a backing is free, the manifest apart, and more than four steps of growth,
-//!    the live table that reaches highest is copied into free extents below it, a slice a call.
-//! 2. The copy is synced, then a record of its own names the new extents. From then on the file is
-//!    opened there; the old extents stay with those who read them.
-//! 3. The manifest's region moves down where there is a place for it: its records are copied into a
-//!    new region, which the superblocks then name, as if the manifest had been full.
-//! 4. With nothing to move, free room at the end of each backing is cut off, but for one step.
+//! 1. If more than half of a backing is free, without the manifest, and more than four growth steps
+//!    are, the highest live table is copied into free extents below it, a slice per call.
+//! 2. The copy is synced, then a record of its own names the new extents. The file is opened there
+//!    from then on; readers of the old extents keep them.
+//! 3. The manifest's region moves down if there is free space for it: its records are copied into a
+//!    new region, which the superblocks then name, as in a rollover.
+//! 4. When there is nothing to move, each backing is truncated down to one step of free space at its
+//!    end.
 //!
-//! Every move lowers where what it moves ends, so moves come to an end. A record that does not fit
-//! the manifest waits for the engine's next commit, which begins a new manifest.
+//! Every move lowers the end of what it moves, so there are finitely many. If the record of a move
+//! does not fit the manifest, it waits for the engine's next commit, which rolls the manifest over.
 
 use crate::error::Result;
 use crate::storage::manifest::{FRAME_ALIGN, next_generation};
@@ -22,11 +23,11 @@ use crate::storage::volume::sync_tracker::SyncTracker;
 use crate::storage::{File, FileId, FileKind, lock};
 use std::sync::Arc;
 
-/// What one call copies at most, and with how little free room a backing is left alone, in least
-/// steps of growth.
+/// The most that one call copies, and the free space below which a backing is left alone, in minimum
+/// growth steps.
 const STEPS: u64 = 4;
 
-/// A table on its way down.
+/// A table that is being moved.
 pub(super) struct Move {
     id: FileId,
     from: Arc<VolumeFile>,
@@ -34,7 +35,7 @@ pub(super) struct Move {
     copied: u64,
 }
 
-/// Whether a move is over, and whether it waits for a commit.
+/// The state of a move after a step.
 enum Progress {
     Going,
     Over,
@@ -42,7 +43,7 @@ enum Progress {
 }
 
 impl Volume {
-    /// Does one slice; whether more can be done now.
+    /// Does one slice; returns whether more can be done now.
     pub(super) fn vacuum_step(&self) -> Result<bool> {
         let mut moving = lock(&self.moving);
         if moving.is_none() {
@@ -69,14 +70,14 @@ impl Volume {
         Ok(false)
     }
 
-    /// Whether so much of a backing is free, apart from `manifest` bytes of it, that what it holds
-    /// should move down.
+    /// Whether so much of a backing is free, `manifest` bytes of it aside, that its contents should be
+    /// moved down.
     fn is_sparse(&self, free: &FreeExtents, manifest: u64) -> bool {
         let others = free.end().saturating_sub(manifest);
         free.total() > STEPS * self.space.min_growth() && free.total() > others / 2
     }
 
-    /// Moves the manifest's region down, if there is a place for it; whether it did.
+    /// Moves the manifest's region down, if there is space for it; returns whether it did.
     fn move_manifest(&self) -> Result<bool> {
         let mut state = lock(&self.commit_state);
         let CommitState {
@@ -89,21 +90,21 @@ impl Volume {
         let generation = next_generation(*last_generation)?;
         let file = Arc::new(SyncTracker::new(self.space.backing(0)?));
         let mut free = lock(&self.space.backing(0)?.free);
-        // The place of the region before this one is where the next may go.
+        // Space for two, since the next rollover takes another region.
         let worth = free.total() > 2 * len && self.is_sparse(&free, len);
         let place = if worth { free.take_aligned(len, FRAME_ALIGN, base) } else { None };
         drop(free);
         let Some(region) = place else { return Ok(false) };
         let copied = manifest.copy(file, region.offset, generation);
         state.last_generation = generation;
-        // If this fails, the next commit begins a new manifest.
+        // If this fails, the next commit rolls over.
         state.needs_rollover = true;
         let manifest = copied.inspect_err(|_| self.space.free(0, &[region]))?;
         self.switch(&mut state, manifest)?;
         Ok(true)
     }
 
-    /// The next table to move, with room taken for it.
+    /// The next table to move, with space allocated for its copy.
     fn next_move(&self) -> Option<Move> {
         let state = lock(&self.commit_state);
         let manifest = state.manifest.as_ref().map_or(0, |manifest| manifest.region().1);

@@ -51,7 +51,7 @@ impl File for Sparse {
 }
 
 #[test]
-fn a_log_extended_by_a_hole_is_searched_in_large_strides_and_to_its_end() {
+fn a_hole_in_a_log_is_skipped_in_large_strides() {
     let mut world = World::new(1);
     world.append(&[1], 9);
     let front = world.images().remove(0);

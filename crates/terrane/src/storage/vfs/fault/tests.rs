@@ -18,7 +18,7 @@ fn bytes(vfs: &dyn Vfs, name: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn reads_see_what_was_written_and_a_crash_leaves_what_was_synced() {
+fn reads_see_writes_and_a_crash_leaves_what_was_synced() {
     for (survivors, kept) in [(Survivors::Synced, 2), (Survivors::All, 3)] {
         let (memory, vfs) = wrapped();
         let file = vfs.open("f").unwrap();
@@ -34,7 +34,7 @@ fn reads_see_what_was_written_and_a_crash_leaves_what_was_synced() {
 }
 
 #[test]
-fn every_sector_may_be_any_of_its_contents_and_each_outcome_comes_up() {
+fn each_sector_may_keep_any_content_and_all_outcomes_occur() {
     let mut outcomes = BTreeSet::new();
     for seed in 0..4000 {
         let (memory, vfs) = wrapped();
@@ -61,7 +61,7 @@ fn every_sector_may_be_any_of_its_contents_and_each_outcome_comes_up() {
 }
 
 #[test]
-fn names_survive_only_a_sync_of_names_and_a_rename_is_old_or_new() {
+fn unsynced_names_may_be_lost_and_a_rename_is_old_or_new() {
     let (memory, vfs) = wrapped();
     let file = vfs.create("g").unwrap();
     file.write_at(&[7], 0).unwrap();
@@ -99,7 +99,7 @@ fn power_ends_in_the_midst_of_the_operation_named() {
 }
 
 #[test]
-fn faults_strike_once_or_until_healed_and_a_failed_sync_saves_nothing_later() {
+fn faults_last_as_planned_and_failed_syncs_stay_failed() {
     let (memory, vfs) = wrapped();
     let file = vfs.open("f").unwrap();
     vfs.fail_at(0, Fault::Short);
@@ -172,7 +172,7 @@ fn a_lost_and_a_misdirected_write_are_said_to_be_done() {
 }
 
 #[test]
-fn one_read_fails_and_after_a_sync_that_reverts_the_vfs_is_read() {
+fn one_read_fails_and_a_reverted_sync_shows_what_is_stored() {
     let mut outcomes = BTreeSet::new();
     for before in 0..60 {
         let (memory, vfs) = wrapped();

@@ -118,7 +118,7 @@ fn a_file_stays_open_until_its_writes_are_synced() {
 }
 
 #[test]
-fn a_file_that_is_removed_replaced_or_renamed_lives_on_behind_a_handle_that_was_closed() {
+fn a_closed_descriptor_keeps_its_removed_or_renamed_file() {
     let (_place, vfs) = two_at_once();
     let names = ["removed", "replaced", "renamed", "renamed over"];
     let held = names.map(|name| {
@@ -141,7 +141,7 @@ fn a_file_that_is_removed_replaced_or_renamed_lives_on_behind_a_handle_that_was_
 }
 
 #[test]
-fn every_directory_that_is_created_is_on_the_vfs_before_it_holds_anything() {
+fn a_created_directory_is_durable_before_it_is_used() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path();
     let dir = root.join("a/b/store");
