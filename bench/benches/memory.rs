@@ -1,6 +1,6 @@
-//! What memory a large store takes: one of 100 GB of rows (which compress, so that it takes a few GB of
-//! disk) is made, opened read-only, and read anywhere. Prints the process's resident memory beside the
-//! budget:
+//! How much memory a large store takes: a store with 100 GB of rows (which compress to a few GB on
+//! disk) is made, opened read-only, and read at random. Prints the resident memory of the process
+//! next to the configured budget:
 //!
 //! ```sh
 //! cargo bench -p terrane-bench --bench memory          # 100 GB
@@ -13,12 +13,12 @@ use std::process::Command;
 use std::time::Instant;
 use terrane::{Db, Durability, Options, WriteBatch};
 
-/// Bytes of a value: a block each.
+/// Bytes of a value: each fills a block.
 const VALUE_BYTES: usize = 4 << 10;
 const BATCH: u64 = 256;
 const READS: u64 = 1_000_000;
 
-/// Names the store to the process that reads it.
+/// Passes the store's path to the process that reads it.
 const PLACE: &str = "TERRANE_BENCH_STORE";
 
 fn main() {
@@ -31,7 +31,7 @@ fn main() {
     let begun = Instant::now();
     fill(dir.path(), rows);
     println!("{gigabytes} GB in {rows} rows: written in {:.0} s", begun.elapsed().as_secs_f64());
-    // A process of its own, so that nothing counts that writing took.
+    // In a process of its own, so that memory used for writing does not count.
     let mut reader = Command::new(std::env::current_exe().unwrap());
     reader.env(PLACE, dir.path()).arg(gigabytes.to_string());
     assert!(reader.status().unwrap().success());
@@ -90,7 +90,7 @@ fn read(place: &Path, rows: u64) {
     );
 }
 
-/// Mebibytes of resident memory; 0 where the system does not tell.
+/// Mebibytes of resident memory; 0 where the system does not report it.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,6 +1,6 @@
-//! What the number of tables costs: flushes of one key, opening, figures and planning, on stores
-//! whose tables hold an entry each; and how long a put takes beside flushes and compactions. Prints a
-//! line for each size:
+//! What the number of tables costs: flushes of one key, opening, statistics and planning, on stores
+//! whose tables hold one entry each; and how long a put takes during flushes and compactions. Prints
+//! a line for each size:
 //!
 //! ```sh
 //! cargo bench -p terrane-bench --bench scale             # 1 k, 11 k, 57 k and 100 k tables
@@ -23,10 +23,10 @@ use terrane_policy::{
 };
 
 const SIZES: [u32; 4] = [1_000, 11_000, 57_000, 100_000];
-/// Above so many tables only planning is measured.
+/// Above this many tables only planning is measured.
 const STORES_TO: u32 = 200_000;
 const FLUSHES: usize = 200;
-/// Puts that are timed beside flushes and compactions, one in so long.
+/// Puts that are timed during flushes and compactions, one every [`PACE`].
 const PUTS: u64 = 60_000;
 const PACE: Duration = Duration::from_micros(200);
 
@@ -43,8 +43,8 @@ fn main() {
     }
 }
 
-/// Microseconds that each of some calls takes: the median, and the mean of this thread's processor
-/// time, where the system tells it.
+/// Microseconds per call: the median, and the mean CPU time of this thread where the system reports
+/// it.
 fn timed(times: usize, mut call: impl FnMut()) -> (f64, f64) {
     let mut each = Vec::new();
     let before = processor();
@@ -58,7 +58,7 @@ fn timed(times: usize, mut call: impl FnMut()) -> (f64, f64) {
     (each[times / 2], processor / times as f64)
 }
 
-/// Microseconds of processor time that this thread has had; 0 where the system does not tell.
+/// Microseconds of CPU time that this thread has used; 0 where the system does not report it.
 fn processor() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = told.split(' ').next().and_then(|first| first.parse::<f64>().ok());
@@ -69,7 +69,7 @@ fn key(number: u32) -> [u8; 8] {
     u64::from(number).to_be_bytes()
 }
 
-/// Leveling that closes a table after each entry, and takes `runs` of level 0 with `base` bytes down.
+/// Leveling with one entry per table, which compacts L0 at `runs` runs, and has `base` bytes in L1.
 fn policy(runs: u64, base: u64) -> PolicyOptions {
     let text = format!(
         r#"{{"policy":"leveled","target-file-bytes":1024,"size-ratio":64,"dynamic-level-bytes":false,"l0-compaction-trigger":{runs},"level-base-bytes":{base}}}"#
@@ -113,7 +113,7 @@ fn store(tables: u32, place: Option<&Path>) {
     db.flush().unwrap();
     rows.put(&key(0), &value, Durability::Buffered).unwrap();
     rows.compact_range(&Range::prefix(b"")).unwrap();
-    // The run of level 0 becomes one of level 1.
+    // The L0 run moves to L1.
     rows.set_policy(&policy(1, 1 << 20)).unwrap();
     db.wait_until_idle().unwrap();
     rows.set_policy(&policy(4, 1 << 40)).unwrap();
@@ -143,7 +143,7 @@ fn store(tables: u32, place: Option<&Path>) {
     puts(&open(true, &small), tables);
 }
 
-/// Puts at an even pace, anywhere in the run of level 1, with threads that flush and compact.
+/// Puts at an even rate, over the keys of the L1 run, while threads flush and compact.
 fn puts(db: &Db, tables: u32) {
     let rows = db.default_keyspace();
     rows.set_policy(&policy(4, 256 << 10)).unwrap();
@@ -174,7 +174,7 @@ fn puts(db: &Db, tables: u32) {
     );
 }
 
-/// A run of `tables` in level 2, of a tenth as many in level 1, and a table in level 0.
+/// A run of `tables` in L2, of a tenth as many in L1, and a table in L0.
 fn shape(tables: u32) -> Shape {
     let table = |id: u64, smallest: u32, largest: u32| TableInfo {
         id: TableId(id),
@@ -214,7 +214,7 @@ fn planning(tables: u32) {
         fresh: RunId(9),
     };
     print!("{tables:>7} tables: a planning step");
-    // At rest, but for the last, which sends a table down.
+    // Idle, except for the last flush, which sends a table down.
     for (name, base) in [
         ("leveled", 1 << 40),
         ("tiered", 1 << 40),

@@ -1,5 +1,5 @@
-//! What callers do, on a directory of the file system: 16-byte keys, 100-byte values that compress
-//! to about half, log on, buffered.
+//! What callers do, in a native directory: 16-byte keys, 100-byte values that compress to about half,
+//! WAL on, buffered.
 #![allow(missing_docs, clippy::unwrap_used)] // criterion's macros make undocumented items
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -7,7 +7,7 @@ use terrane::{Db, Durability, Keyspace, Options, WriteBatch};
 
 const ENTRIES: u64 = 200_000;
 
-/// A stream of numbers (splitmix64).
+/// A stream of random numbers (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -22,7 +22,7 @@ impl Random {
         key(self.next() % ENTRIES)
     }
 
-    /// Half of it random, half of it zeros.
+    /// Half random, half zeros.
     fn value(&mut self) -> [u8; 100] {
         let mut value = [0; 100];
         value
@@ -39,7 +39,7 @@ fn key(number: u64) -> [u8; 16] {
     key
 }
 
-/// An empty store in a directory that goes with it.
+/// An empty store in a temporary directory.
 struct Place {
     db: Db,
     keyspace: Keyspace,
@@ -52,7 +52,7 @@ fn place() -> Place {
     Place { keyspace: db.default_keyspace(), db, _dir: dir }
 }
 
-/// A store of [`ENTRIES`] entries at rest.
+/// An idle store with [`ENTRIES`] entries.
 fn filled() -> Place {
     let place = place();
     let mut random = Random(1);
@@ -105,7 +105,7 @@ fn reads(c: &mut Criterion) {
     });
     group.bench_function("a key that is missing", |b| {
         b.iter(|| {
-            // Between two keys that are there.
+            // Between two keys that exist.
             let key: Vec<u8> = random.key().into_iter().chain([0]).collect();
             place.keyspace.get(&key).unwrap()
         });

@@ -1,4 +1,4 @@
-//! What ends while others are at work: a store, a keyspace.
+//! A store closes, or a keyspace is dropped, while others use it.
 
 use crate::explore::{crowded, explore, open, place, put, value};
 use shuttle::sync::Mutex;
@@ -28,7 +28,7 @@ fn writers_on_a_closing_store_return_and_lose_nothing() {
             })
         });
         db.close().expect("nothing fails");
-        let written = writers.map(|writer| writer.join().expect("an answer"));
+        let written = writers.map(|writer| writer.join().expect("no panic"));
         let keyspace = open(&rig, crowded()).default_keyspace();
         for (writer, written) in (0u8..).zip(written) {
             for n in 0..4 {
@@ -42,7 +42,7 @@ fn writers_on_a_closing_store_return_and_lose_nothing() {
 #[test]
 fn dropping_a_keyspace_under_a_write_frees_its_memory_budget() {
     explore(100, || {
-        // Two memtables of 4 KiB are the budget of all; the batch below takes more.
+        // The memory budget is two memtables of 4 KiB; the batch below takes more.
         let sealed = Arc::new(Mutex::new(Vec::new()));
         let listener = {
             let sealed = sealed.clone();
@@ -61,7 +61,7 @@ fn dropping_a_keyspace_under_a_write_frees_its_memory_budget() {
                 Err(other) => panic!("{other}"),
             });
         db.drop_keyspace("other").expect("nothing fails");
-        writer.join().expect("an answer");
+        writer.join().expect("no panic");
         sealed.lock().expect("not poisoned").clear();
         put(&db.default_keyspace(), b"key", 1);
         let sealed = sealed.lock().expect("not poisoned");

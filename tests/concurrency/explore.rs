@@ -1,4 +1,4 @@
-//! Many orders of one test, and the small stores that the tests use.
+//! Runs a test in many orders, and makes the small stores that the tests use.
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler};
 use shuttle::{Config, Runner};
@@ -8,9 +8,9 @@ use terrane::{Db, Durability, Keyspace, Options};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
 
-/// Runs `body` in `orders` orders: half of them switch threads anywhere, half at few places.
+/// Runs `body` in `orders` orders: half switch threads anywhere, half in few places.
 ///
-/// A failure prints its schedule; `TERRANE_SCHEDULE` runs that one again.
+/// A failure prints its schedule; `TERRANE_SCHEDULE` replays it.
 pub fn explore(orders: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
     let mut config = Config::new();
     config.stack_size = 1 << 20;
@@ -23,8 +23,8 @@ pub fn explore(orders: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
     Runner::new(PctScheduler::new_from_seed(2, 3, half), config).run(body);
 }
 
-/// A memtable of two or three of the entries that [`value`] makes; one may wait to be flushed, and
-/// two runs in level 0 to be merged.
+/// A memtable holds two or three entries of [`value`]; one may wait to be flushed, and two L0 runs to
+/// be merged.
 pub fn crowded() -> Options {
     Options { memtable_bytes: 512, max_immutable_memtables: 1, l0_stop_trigger: 2, ..tiny() }
 }

@@ -1,4 +1,4 @@
-//! Native files, of which one may be open at once: they close and open again under their users.
+//! Native files of which only one may be open at once: they close and reopen under their users.
 
 use crate::explore::explore;
 use shuttle::thread;
@@ -53,7 +53,7 @@ fn a_file_keeps_its_bytes_when_another_takes_its_name() {
                 assert_eq!(&found, b"old", "the bytes of another file");
             }
         });
-        // Each that is opened closes others.
+        // Opening one closes another.
         let user = thread::spawn({
             let vfs = vfs.clone();
             move || {

@@ -1,5 +1,5 @@
 //! The memtable in every order of its atomic operations, and with every value that the memory model
-//! lets a load find (loom): `cargo xtask test --only rust`, or as CONTRIBUTING says.
+//! allows a load to return.
 
 use loom::model::Builder;
 use loom::thread;
@@ -10,7 +10,7 @@ use terrane::table::key_hash;
 use terrane_table::read::Cursor;
 use terrane_tests::full;
 
-/// Runs `body` in every order with so many preemptions, or one more where the long runs are wanted.
+/// Runs `body` in every order with so many preemptions, or one more in the long runs.
 fn explore(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions + usize::from(full()));
@@ -21,15 +21,15 @@ fn insert(table: &Memtable, number: u64) {
     table.insert(&[number as u8], Tag::new(number, Kind::Put), &number.to_le_bytes()).unwrap();
 }
 
-/// A memtable whose next node has two levels, as the fourth has. It holds the keys 10, 20 and 30,
-/// and its filter is one word.
+/// A memtable with the keys 10, 20 and 30. Its next node has two levels, as every fourth does, and its
+/// filter is one word.
 fn three() -> Arc<Memtable> {
     let table = Arc::new(Memtable::new(64 * 8));
     [20, 10, 30].iter().for_each(|&number| insert(&table, number));
     table
 }
 
-/// The entry that a cursor stands on, which must be whole.
+/// The entry at the cursor, which must be whole.
 fn number_at(cursor: &impl Cursor) -> u64 {
     let number = u64::from(cursor.key()[0]);
     assert_eq!(cursor.tag(), Tag::new(number, Kind::Put));
@@ -37,7 +37,7 @@ fn number_at(cursor: &impl Cursor) -> u64 {
     number
 }
 
-/// All entries, by `seek` and steps in one direction.
+/// All entries, in one direction.
 fn walk(table: &Arc<Memtable>, forward: bool) -> Vec<u64> {
     let mut cursor = table.cursor();
     let mut seen = Vec::new();
@@ -49,8 +49,8 @@ fn walk(table: &Arc<Memtable>, forward: bool) -> Vec<u64> {
     seen
 }
 
-/// A reader that begins when `inserted` of `order` are known to be in sees those, in order, and
-/// nothing that no one inserted.
+/// A reader that starts when `inserted` of `order` are known to be published sees those, in order, and
+/// no entry that was not inserted.
 fn sees(seen: &[u64], inserted: usize, order: &[u64]) {
     assert!(seen.is_sorted_by(|a, b| a < b), "{seen:?} is out of order");
     assert!(order[..inserted].iter().all(|n| seen.contains(n)), "{seen:?} misses one");

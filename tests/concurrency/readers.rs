@@ -1,4 +1,4 @@
-//! Readers, while views, memtables and tables are replaced under them.
+//! Readers, while super versions, memtables and tables are replaced under them.
 
 use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::rand::{Rng, thread_rng};
@@ -11,7 +11,7 @@ use terrane_tests::fixtures::tiny;
 
 const LAST: u64 = 6;
 
-/// Writes 1 to [`LAST`] to one key, merging everything now and then.
+/// Writes 1 to [`LAST`] to one key, and compacts everything now and then.
 fn overwrite(db: &Db) -> thread::JoinHandle<()> {
     let keyspace = db.default_keyspace();
     thread::spawn(move || {
@@ -43,7 +43,7 @@ fn a_key_never_vanishes_and_never_goes_back() {
             assert!(last <= found, "{found} after {last}");
             last = found;
         }
-        writer.join().expect("an answer");
+        writer.join().expect("no panic");
     });
 }
 
@@ -65,7 +65,7 @@ fn a_snapshot_is_stable_through_flushes_and_merges() {
                 assert_eq!(look(), Some(seen.clone()));
             }
         }
-        writer.join().expect("an answer");
+        writer.join().expect("no panic");
     });
 }
 
@@ -93,7 +93,7 @@ fn a_batch_over_two_keyspaces_is_visible_whole_or_not_at_all() {
             };
             assert_eq!(look(&two), look(&one), "a batch is torn");
         }
-        writer.join().expect("an answer");
+        writer.join().expect("no panic");
     });
 }
 
@@ -121,14 +121,14 @@ fn a_scan_reads_tables_that_were_dropped_since_it_began() {
         // The writer goes from left to right, one key at a time.
         assert!(seen.is_sorted_by(|(_, a), (_, b)| a >= b), "no moment looked like {seen:?}");
         drop(cursor);
-        writer.join().expect("an answer");
+        writer.join().expect("no panic");
     });
 }
 
 #[test]
 fn a_snapshot_taken_while_a_merge_begins_finds_its_version() {
     explore(400, || {
-        // Jobs run on the thread that asks for them: few steps, so that most orders differ in them.
+        // Jobs run on the calling thread: few steps, so that most orders differ in them.
         let executor = Arc::new(SliceExecutor::default());
         let db = place().open_with(crowded(), executor).expect("a sound place");
         let keyspace = db.default_keyspace();
@@ -147,7 +147,7 @@ fn a_snapshot_taken_while_a_merge_begins_finds_its_version() {
             let found = number(&found.expect("the key is always there"));
             assert_eq!(found + 1, snapshot.sequence());
         }
-        writer.join().expect("an answer");
+        writer.join().expect("no panic");
     });
 }
 
@@ -157,7 +157,7 @@ fn files_pinned_by_readers_are_removed_after_the_next_write() {
         let rig = place();
         let db = open(&rig, tiny());
         let keyspace = db.default_keyspace();
-        // Each scan holds a table that the next merge drops.
+        // Each scan pins a table that the next merge drops.
         let [first, second, _] = [0, 1, 2].map(|n| {
             put(&keyspace, b"key", n);
             keyspace.compact_range(..).expect("nothing fails");

@@ -1,4 +1,4 @@
-//! Writers: group commit, stalls, and the work that they leave.
+//! Writers: group commit, stalls, and the background work that they cause.
 
 use crate::explore::{crowded, explore, number, open, place, put, value};
 use shuttle::thread;
@@ -30,7 +30,7 @@ fn every_writer_returns_and_reads_what_it_wrote() {
                 })
             })
             .collect();
-        writers.into_iter().for_each(|writer| writer.join().expect("an answer"));
+        writers.into_iter().for_each(|writer| writer.join().expect("no panic"));
         assert_eq!(db.check().expect("nothing fails").damage, []);
         db.close().expect("nothing fails");
         let keyspace = open(&rig, crowded()).default_keyspace();
@@ -49,8 +49,8 @@ fn background_work_finishes_without_another_call() {
             let keyspace = keyspace.clone();
             thread::spawn(move || (0..4).for_each(|n| put(&keyspace, &[writer, n as u8], n)))
         });
-        writers.into_iter().for_each(|writer| writer.join().expect("an answer"));
-        // Nobody calls the store any more: what was sealed becomes tables all the same.
+        writers.into_iter().for_each(|writer| writer.join().expect("no panic"));
+        // Nobody calls the store any more: sealed memtables are flushed all the same.
         while !db.engine().flushed(u64::MAX) {
             thread::yield_now();
         }
@@ -74,14 +74,14 @@ fn concurrent_flushes_end_with_everything_in_tables() {
                 db.wait_until_idle().expect("nothing fails");
             })
         });
-        threads.into_iter().for_each(|thread| thread.join().expect("an answer"));
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
     });
 }
 
 #[test]
 fn a_write_during_a_flush_goes_into_an_unflushed_memtable() {
     explore(400, || {
-        // Jobs run on the thread that asks for them: few steps, so that most orders differ in them.
+        // Jobs run on the calling thread: few steps, so that most orders differ in them.
         let executor = Arc::new(SliceExecutor::default());
         let db = place().open_with(tiny(), executor).expect("a sound place");
         let keyspace = db.default_keyspace();
@@ -95,7 +95,7 @@ fn a_write_during_a_flush_goes_into_an_unflushed_memtable() {
             }
         });
         db.flush().expect("nothing fails");
-        writer.join().expect("an answer");
+        writer.join().expect("no panic");
         db.flush().expect("nothing fails");
         for n in 0..24 {
             let found = keyspace.get(&[n]).expect("nothing fails");
@@ -108,7 +108,7 @@ fn a_write_during_a_flush_goes_into_an_unflushed_memtable() {
 fn writes_timed_syncs_flushes_and_compactions_run_at_once() {
     explore(60, || {
         let rig = place();
-        // The executor's timer syncs whenever chance will have it.
+        // The executor's timer syncs at any moment.
         let db = open(&rig, crowded());
         let keyspace = db.default_keyspace();
         (0..3).for_each(|n| put(&keyspace, &[9, n], n.into()));
@@ -127,8 +127,8 @@ fn writes_timed_syncs_flushes_and_compactions_run_at_once() {
             move || db.flush().expect("nothing fails")
         });
         keyspace.compact_range(..).expect("nothing fails");
-        writers.into_iter().for_each(|writer| writer.join().expect("an answer"));
-        flusher.join().expect("an answer");
+        writers.into_iter().for_each(|writer| writer.join().expect("no panic"));
+        flusher.join().expect("no panic");
         assert_eq!(db.check().expect("nothing fails").damage, []);
         db.close().expect("nothing fails");
         let keyspace = open(&rig, crowded()).default_keyspace();

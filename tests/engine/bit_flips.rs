@@ -1,13 +1,13 @@
-//! Any one bit of a store at rest is flipped: no read is wrong, and whatever matters is reported.
+//! Flips single bits of a closed or crashed store: no read is wrong, and damage that matters is reported.
 //!
-//! 1. Stores with tables in several levels of two keyspaces and with records in the log, closed or
-//!    cut off in the midst of a flush.
-//! 2. A bit that matters ([`terrane_tests::image`]) is flipped. Where there is a second copy (heads
-//!    and manifest) the store opens, shows everything, and says what it made good. Otherwise opening,
-//!    reading or a check says what is damaged, and every read gives the truth or that error. Only a
-//!    log record that nothing proves may take itself and those after it along, and that is
-//!    reported, too.
-//! 3. Any other bit changes nothing that is shown, and a check finds nothing.
+//! 1. The stores have tables in several levels of two keyspaces and records in the log. They were
+//!    closed, or lost power during a flush.
+//! 2. One bit that matters ([`terrane_tests::image`]) is flipped. Where there is a second copy (heads
+//!    and manifest), the store opens, shows everything and reports the repair. Otherwise opening,
+//!    reading or a check reports the damage, and every read returns the correct value or that error.
+//!    Only a log record that nothing proves may be dropped together with those after it, and that is
+//!    reported too.
+//! 3. Flipping any other bit changes nothing visible, and a check finds nothing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,28 +21,28 @@ use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
 use terrane_tests::history::{History, State, shown};
 use terrane_tests::image::{Image, Part, Structure};
-use terrane_tests::workload::{KEYSPACES, Step, workload};
+use terrane_tests::workload::{KEYSPACES, Operation, Step, workload, write_batch};
 
 struct Store {
     kind: Kind,
     image: Image,
     history: History,
-    /// How many batches it shows.
+    /// How many batches are visible.
     shown: usize,
 }
 
-/// How a store came to rest.
+/// How the store was left.
 #[derive(Clone, Copy, PartialEq)]
 enum Rest {
     /// Closed, with several records in the log.
     Closed,
-    /// Closed, with one record in a log whose file served before.
+    /// Closed, with one record in a log whose file was recycled.
     OneRecord,
-    /// Cut off in the midst of a flush.
+    /// Lost power during a flush.
     Crashed,
 }
 
-/// A store with something in each of its structures.
+/// A store with data in each of its structures.
 fn store(kind: Kind, rest: Rest) -> Store {
     let rig = Rig::over(kind, Arc::new(MemoryVfs::new()));
     let mut history = History::default();
@@ -50,8 +50,8 @@ fn store(kind: Kind, rest: Rest) -> Store {
     steps.extend([Step::Flush, Step::Settle]);
     play(rig.open(tiny(), 5).expect("a new store"), &rig, 5, &steps, &mut history)
         .expect("nothing fails");
-    // With this executor nothing is merged unasked: a table of level 0, then records in the log, six
-    // synced and three buffered.
+    // This executor merges nothing on its own: a table of level 0, then records in the log, six synced
+    // and three buffered.
     let db = rig.open_with(tiny(), Arc::new(SliceExecutor::default())).expect("the store");
     let mut batches = workload(6, 200).into_iter().filter_map(|step| match step {
         Step::Write { batch, .. } if batch.len() < 6 => Some(batch),
@@ -89,16 +89,8 @@ fn store(kind: Kind, rest: Rest) -> Store {
     Store { kind, image, history, shown }
 }
 
-fn write(db: &Db, batch: &[terrane_tests::workload::Operation], sync: bool, history: &mut History) {
-    let ids = KEYSPACES.map(|name| db.keyspace(name).expect("a keyspace").id());
-    let mut write = terrane::WriteBatch::new();
-    for (keyspace, key, value) in batch {
-        match value {
-            Some(value) => write.put(ids[*keyspace], key, value),
-            None => write.delete(ids[*keyspace], key),
-        }
-        .expect("within the limits");
-    }
+fn write(db: &Db, batch: &[Operation], sync: bool, history: &mut History) {
+    let write = write_batch(db, batch).expect("within the limits");
     history.attempt(batch);
     let durability = if sync { terrane::Durability::Sync } else { terrane::Durability::Buffered };
     db.write(write, durability).expect("nothing fails");
@@ -107,16 +99,16 @@ fn write(db: &Db, batch: &[terrane_tests::workload::Operation], sync: bool, hist
     }
 }
 
-/// What was said of the damage so far.
+/// What the store reported about the damage so far.
 #[derive(Default)]
-struct Message {
-    made_good: AtomicBool,
+struct Reported {
+    repaired: AtomicBool,
     discarded: AtomicU64,
     error: Mutex<Option<Error>>,
 }
 
-impl Message {
-    /// Takes down an error, which must name damage.
+impl Reported {
+    /// Records an error, which must name damage.
     fn error(&self, e: Error) -> Result<(), String> {
         let names_damage =
             matches!(e, Error::Corrupt(_) | Error::NewerFormat(_) | Error::NoStore(_));
@@ -133,57 +125,57 @@ impl Message {
 }
 
 impl Store {
-    /// Opens the store with one bit flipped and looks at everything.
+    /// Opens the store with one bit flipped and reads everything.
     fn judge(&self, file: &str, bit: u64, of: Option<Structure>) -> Result<(), String> {
         let rig = Rig::over(self.kind, Arc::new(self.image.flipped(file, bit)));
-        let said = Arc::new(Message::default());
-        let heard = said.clone();
+        let reported = Arc::new(Reported::default());
+        let listened = reported.clone();
         let listener = move |event: &Event| {
             if let Event::Recovered { discarded_bytes, repaired, .. } = event {
-                heard.made_good.store(!repaired.is_empty(), Ordering::Relaxed);
-                heard.discarded.store(*discarded_bytes, Ordering::Relaxed);
+                listened.repaired.store(!repaired.is_empty(), Ordering::Relaxed);
+                listened.discarded.store(*discarded_bytes, Ordering::Relaxed);
             }
         };
         let options = Options { listener: Some(Arc::new(listener)), ..tiny() };
         match rig.open_with(options, Arc::new(SliceExecutor::default())) {
-            Ok(db) => self.look(&db, &said, of)?,
-            Err(e) => said.error(e)?,
+            Ok(db) => self.look(&db, &reported, of)?,
+            Err(e) => reported.error(e)?,
         }
-        let discarded = said.discarded.load(Ordering::Relaxed) > 0;
-        match (of, said.any_error()) {
+        let discarded = reported.discarded.load(Ordering::Relaxed) > 0;
+        match (of, reported.any_error()) {
             (None, Some(e)) => Err(format!("nothing that matters is damaged, but {e}")),
             (None, None) => Ok(()),
             (Some(Structure::Head | Structure::Manifest), Some(e)) => {
                 Err(format!("a second copy is there, but {e}"))
             }
             (Some(Structure::Head | Structure::Manifest), None) => {
-                let said = said.made_good.load(Ordering::Relaxed);
-                if said { Ok(()) } else { Err("nobody says that a copy was made good".into()) }
+                let repaired = reported.repaired.load(Ordering::Relaxed);
+                if repaired { Ok(()) } else { Err("the repair is not reported".into()) }
             }
             (Some(_), Some(_)) => Ok(()),
             (Some(Structure::Unproven { .. }), None) if discarded => Ok(()),
-            (Some(_), None) => Err("nobody reports it".into()),
+            (Some(_), None) => Err("it is not reported".into()),
         }
     }
 
-    fn look(&self, db: &Db, said: &Message, of: Option<Structure>) -> Result<(), String> {
+    fn look(&self, db: &Db, reported: &Reported, of: Option<Structure>) -> Result<(), String> {
         let mut expected = self.history.state(self.shown);
         if let Some(Structure::Unproven { records }) = of
-            && reads(db, expected, &Message::default()).is_err()
+            && reads(db, expected, &Reported::default()).is_err()
         {
             expected = self.history.state(self.shown - records);
         }
-        reads(db, expected, said)?;
+        reads(db, expected, reported)?;
         let report = db.check().map_err(|e| format!("a check fails: {e}"))?;
-        report.damage.into_iter().try_for_each(|damage| said.error(damage.into()))?;
-        // Merges must not make good data of bad, either.
-        db.wait_until_idle().or_else(|e| said.error(e))?;
-        reads(db, expected, said)
+        report.damage.into_iter().try_for_each(|damage| reported.error(damage.into()))?;
+        // Nor may merges hide the damage by rewriting it with new checksums.
+        db.wait_until_idle().or_else(|e| reported.error(e))?;
+        reads(db, expected, reported)
     }
 }
 
-/// Scans in both directions and gets, each of which gives what is expected, or damage.
-fn reads(db: &Db, expected: &State, said: &Message) -> Result<(), String> {
+/// Scans in both directions and gets: each returns the expected entries, or reports damage.
+fn reads(db: &Db, expected: &State, reported: &Reported) -> Result<(), String> {
     let names = db.engine().keyspace_names();
     for (name, expected) in KEYSPACES.iter().zip(expected) {
         if !names.iter().any(|n| n == name) {
@@ -192,14 +184,14 @@ fn reads(db: &Db, expected: &State, said: &Message) -> Result<(), String> {
         let keyspace = db.keyspace(name).map_err(|e| e.to_string())?;
         let cursor = || keyspace.cursor(..).map_err(|e| e.to_string());
         let (mut forward, mut backward) = (cursor()?, cursor()?);
-        follow(|| Ok(owned(forward.next()?)), expected.iter(), said)?;
-        follow(|| Ok(owned(backward.prev()?)), expected.iter().rev(), said)?;
+        follow(|| Ok(owned(forward.next()?)), expected.iter(), reported)?;
+        follow(|| Ok(owned(backward.prev()?)), expected.iter().rev(), reported)?;
         let absent = [b"".as_slice(), b"key", b"key0505", b"zzz"];
         for key in expected.keys().map(Vec::as_slice).chain(absent) {
             match keyspace.get(key) {
                 Ok(found) if found.as_ref() == expected.get(key) => {}
                 Ok(_) => return Err(format!("a get of {} is wrong", key.escape_ascii())),
-                Err(e) => said.error(e)?,
+                Err(e) => reported.error(e)?,
             }
         }
     }
@@ -212,15 +204,15 @@ fn owned(pair: Option<(&[u8], &[u8])>) -> Option<Pair> {
     pair.map(|(key, value)| (key.to_vec(), value.to_vec()))
 }
 
-/// Follows a scan to its end or to damage.
+/// Follows a scan to its end or to the damage.
 fn follow<'a>(
     mut step: impl FnMut() -> terrane::Result<Option<Pair>>,
     mut expected: impl Iterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>,
-    said: &Message,
+    reported: &Reported,
 ) -> Result<(), String> {
     loop {
         match (step(), expected.next()) {
-            (Err(e), _) => return said.error(e),
+            (Err(e), _) => return reported.error(e),
             (Ok(None), None) => return Ok(()),
             (Ok(Some(found)), Some(pair)) if (&found.0, &found.1) == pair => {}
             (Ok(found), expected) => {
@@ -230,7 +222,7 @@ fn follow<'a>(
     }
 }
 
-/// Flips bits that matter, about `SAMPLES` of them or all, and some that do not.
+/// Flips all bits that matter, or a sample of about `SAMPLES`, and some that do not.
 fn flip(kind: Kind, rest: Rest) {
     const SAMPLES: u64 = 900;
     let store = store(kind, rest);
@@ -250,7 +242,7 @@ fn flip(kind: Kind, rest: Rest) {
         for bit in (skip..bits(part)).step_by(stride as usize) {
             judge(&store, &part.file, part.range.start * 8 + bit, Some(part.of));
         }
-        // Go on where the stride leads in the next part.
+        // Carry the stride over into the next part.
         let passed = bits(part).saturating_sub(skip).div_ceil(stride) * stride;
         skip = (skip + passed).saturating_sub(bits(part));
     }
@@ -302,7 +294,7 @@ fn a_bit_flip_in_a_crashed_volume_is_reported_or_harmless() {
     flip(Kind::MemoryVolume, Rest::Crashed);
 }
 
-/// In memory, too: the bytes are the same.
+/// In memory as well: the bytes are the same.
 #[test]
 fn a_bit_flip_in_a_closed_one_file_volume_is_never_silent() {
     flip(Kind::NativeVolume, Rest::Closed);

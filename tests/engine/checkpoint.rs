@@ -1,4 +1,4 @@
-//! A checkpoint is the store at one moment, in any other kind of storage.
+//! A checkpoint is the store at one moment, copied into any kind of storage.
 
 use terrane::storage::vfs::Vfs;
 use terrane::storage::vfs::fault::{Fault, Survivors};
@@ -31,7 +31,7 @@ fn a_checkpoint_equals_its_store_in_every_kind_of_storage() {
             let copy = target.open(tiny(), 2).unwrap();
             assert_eq!(copy.check().unwrap().damage, [], "{from:?} to {to:?}");
             assert!(shown(&copy).unwrap() == expected, "{from:?} to {to:?}");
-            // The two go separate ways.
+            // Neither sees the writes of the other.
             let keyspace = copy.default_keyspace();
             keyspace.put(b"new", b"here", Durability::Sync).unwrap();
             copy.keyspace("default").unwrap().compact_range(..).unwrap();
@@ -85,7 +85,7 @@ fn a_checkpoint_stops_after_a_failed_step() {
                 let Ok(storage) = target.storage() else { continue };
                 target.vfs.fail_at(failing, Fault::Io);
                 let Ok(mut checkpoint) = db.begin_checkpoint(&*storage) else { continue };
-                // Whoever takes a failed step for one to be tried again.
+                // As a caller that retries a failed step would.
                 let mut failed = 0;
                 let whole = loop {
                     match checkpoint.step(&*storage) {
@@ -174,7 +174,7 @@ fn contents(rig: &Rig, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// A store whose only log holds ten records.
+/// A store with one log of ten records.
 fn logged(kind: Kind) -> (Rig, terrane::Db) {
     let rig = Rig::new(kind);
     let db = rig.open(Options::default(), 1).unwrap();
@@ -184,8 +184,8 @@ fn logged(kind: Kind) -> (Rig, terrane::Db) {
     (rig, db)
 }
 
-/// What a place shows that an aborted checkpoint of `db` left, after `then`, and a loss of power
-/// where that is `cut`.
+/// The keys visible where a checkpoint of `db` was aborted after `steps` steps, a new store was opened
+/// and `then` ran on it. With `cut`, power is lost afterwards.
 fn after_an_abort(db: &Db, steps: usize, cut: bool, then: impl Fn(&Db)) -> Vec<Vec<u8>> {
     let mut target = Rig::new(Kind::MemoryVolume);
     let storage = target.storage().unwrap();

@@ -1,4 +1,4 @@
-//! Compactions of ranges on demand: slice by slice, beside policies and writes.
+//! Manual compaction of ranges: slice by slice, alongside policies and writes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,13 +12,13 @@ use terrane_tests::random::Random;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What was seen of slices and stalls.
+/// Slices and stalls, as reported by events.
 #[derive(Default)]
 struct Seen {
-    /// Compactions of ranges under way.
+    /// Range compactions that are running.
     running: Vec<u64>,
     slices: usize,
-    /// The most tables that one slice made part of the bottom.
+    /// The most tables that one slice merged into the bottom.
     inputs_max: usize,
     stalls: usize,
 }
@@ -97,7 +97,7 @@ impl Store {
     }
 }
 
-/// Every policy, with a seed.
+/// Every policy, each with a seed.
 fn policies(
     level_base_bytes: u64,
     target_file_bytes: u64,
@@ -106,7 +106,7 @@ fn policies(
     policies.map(|policy| policy.sized(level_base_bytes, target_file_bytes)).into_iter().zip(1..)
 }
 
-/// Whether all that was written up to `through` lies in the last run of the deepest level.
+/// Whether everything written up to `through` is in the last run of the deepest level.
 fn is_compact(keyspace: &Keyspace, through: u64) -> bool {
     let shape = keyspace.shape().unwrap();
     let bottom = shape.levels()[shape.deepest()].runs.last().map(|run| run.id);
@@ -152,7 +152,7 @@ fn compacted_slices_of_a_range_survive_a_restart() {
         let keyspace = db.default_keyspace();
         (0..8000).for_each(|_| store.write(&keyspace));
         db.wait_until_idle().unwrap();
-        // As often as it takes: a few slices, and the end of the process.
+        // A few slices, then the process ends; as often as it takes.
         let mut rounds = 0;
         drop((keyspace, db));
         loop {
@@ -191,7 +191,7 @@ fn a_steady_load_does_not_wait_for_the_compaction_of_a_range() {
         let mut writes = 0;
         while !pending.is_done().unwrap() {
             store.write(&keyspace);
-            // As an owner does between messages.
+            // As a worker does between messages.
             db.run_jobs(1 << 10).unwrap();
             writes += 1;
             assert!(writes < 100_000, "{name}: put off for ever");

@@ -5,7 +5,7 @@ use terrane_tests::crash::Crash;
 use terrane_tests::fixtures::Kind;
 use terrane_tests::full;
 
-/// Cuts a workload at every `stride`-th operation, with several outcomes each.
+/// Cuts power at every `stride`-th operation of a workload, with several outcomes each.
 fn cut_everywhere(kind: Kind, seed: u64, steps: usize, stride: u64) {
     let survivors = Survivors::All;
     let crash = Crash { kind, seed, steps, cut: None, survivors, sector: SECTOR };

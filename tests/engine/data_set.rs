@@ -1,8 +1,8 @@
-//! A data set goes in under every policy and comes out equal: forward, backward, from a snapshot
-//! taken half-way, and after a change from every policy to every other.
+//! A data set reads back unchanged under every policy: forward, backward, from a snapshot taken
+//! half-way, and after changes from every policy to every other.
 //!
-//! `TERRANE_DATA=FILE` takes the lines of a file as keys, under the presets as they are. Without
-//! it the data set is small and so are the policies.
+//! `TERRANE_DATA=FILE` takes the lines of a file as keys and uses the presets unchanged. By default
+//! the data set is small, and so are the policies.
 
 use std::collections::BTreeMap;
 use terrane::{Cursor, Db, Durability, Keyspace, Options, WriteBatch};
@@ -12,7 +12,7 @@ use terrane_tests::random::Random;
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Keys and values in no order, no key twice; the policies; options that suit them.
+/// Distinct keys in random order with their values; the policies; options that suit them.
 struct DataSet {
     rows: Rows,
     policies: Vec<PolicyOptions>,
@@ -39,7 +39,7 @@ impl DataSet {
         DataSet {
             rows: numbered(lines.into_iter().map(<[u8]>::to_vec)),
             policies: presets().iter().map(|p| preset(p.name)).collect(),
-            // So small that the tree has several levels.
+            // Small enough for several levels.
             options: Options { memtable_bytes: 2 << 20, ..Options::default() },
         }
     }
@@ -66,7 +66,7 @@ fn write(db: &Db, keyspace: &Keyspace, rows: &[(Vec<u8>, Vec<u8>)]) {
     }
 }
 
-/// Walks everything both ways.
+/// Scans everything in both directions.
 fn assert_shows(mut open: impl FnMut() -> Cursor, rows: &[(Vec<u8>, Vec<u8>)], what: &str) {
     let (mut forward, mut backward) = (open(), open());
     for (key, value) in rows {
@@ -100,7 +100,7 @@ fn a_data_set_reads_back_unchanged_under_every_policy() {
         write(&db, &keyspace, first);
         let snapshot = db.snapshot();
         write(&db, &keyspace, rest);
-        // While compactions are under way, and when they are done.
+        // During compactions, and after them.
         for state in ["busy", "at rest"] {
             assert_shows(|| whole(&keyspace), &all, &format!("{name}, {state}"));
             let then = || snapshot.cursor(&keyspace, ..).unwrap();
@@ -125,7 +125,7 @@ fn changing_between_any_two_policies_changes_no_visible_entry() {
         let policy = &set.policies[at];
         println!("change {number}: to {}", policy.name());
         keyspace.set_policy(policy).unwrap();
-        // New versions of some rows, so that each policy has work of its own.
+        // New versions of some rows, so that each policy has work to do.
         let values = shown.iter_mut().skip(number % 19).step_by(19);
         let fresh: Rows = values
             .map(|(key, value)| {
@@ -141,7 +141,7 @@ fn changing_between_any_two_policies_changes_no_visible_entry() {
     assert_eq!(db.check().unwrap().damage, []);
 }
 
-/// A walk over `count` places that goes once from each to each other.
+/// A walk over `count` nodes that takes every edge from one node to another exactly once.
 fn every_pair(count: usize) -> Vec<usize> {
     // An Euler circuit of the complete graph, by Hierholzer's algorithm.
     let mut unused: Vec<Vec<usize>> =

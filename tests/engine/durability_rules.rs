@@ -1,10 +1,10 @@
-//! Each of the five durability rules is needed: with it broken a promise is broken, with it kept the
-//! very same experiment breaks none.
+//! Each of the five durability rules is necessary: with the rule broken, some experiment loses what was
+//! promised; with it kept, the same experiment does not.
 //!
-//! 1 and 3. Crashes of seeded workloads.
-//! 2. Two flushes of which the newer is ready first.
-//! 4. A reader's tables, and those that a torn commit was to drop, keep their bytes.
-//! 5. A record that a crash lost stays lost when its log's file is recycled.
+//! * Rules 1 and 3: crashes of seeded workloads.
+//! * Rule 2: two flushes, of which the newer finishes first.
+//! * Rule 4: the tables of a reader, and those that a torn commit was to drop, keep their bytes.
+//! * Rule 5: a record lost in a crash stays lost when its log file is recycled.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use terrane_tests::random::Random;
 
 type Verdict = Result<(), String>;
 
-/// With the rule broken some experiment finds a violation; with it kept none of those up to there
-/// does.
+/// With the rule broken, some experiment finds a violation; with it kept, none of the experiments up
+/// to that one does.
 fn is_needed<E>(rule: Rule, experiments: impl Iterator<Item = E>, run: impl Fn(&E) -> Verdict) {
-    // A store with a broken rule may show a state that makes the harness panic: that counts.
+    // A store with a broken rule may make the harness itself panic: that counts.
     let noticed = |experiment: &E| {
         let verdict = rule.broken(|| catch_unwind(AssertUnwindSafe(|| run(experiment))));
         !matches!(verdict, Ok(Ok(())))
@@ -46,7 +46,7 @@ fn is_needed<E>(rule: Rule, experiments: impl Iterator<Item = E>, run: impl Fn(&
     panic!("nothing notices that {rule:?} is broken");
 }
 
-/// A seeded workload, cut all over, with several outcomes.
+/// A seeded workload, cut at many operations, with several outcomes each.
 fn crashes(kind: Kind, seed: u64) -> impl Iterator<Item = Crash> {
     let (cut, survivors, sector) = (None, Survivors::All, SECTORS[(seed % 3) as usize]);
     let whole = Crash { kind, seed, steps: 80, cut, survivors, sector };
@@ -77,13 +77,13 @@ fn flushes_of_a_keyspace_install_in_order() {
     is_needed(Rule::FlushOrder, std::iter::once(()), |()| flush_newest_first());
 }
 
-/// Two memtables hold versions of one key, and the newer one's table is written first.
+/// Two memtables hold versions of one key, and the table of the newer one is written first.
 fn flush_newest_first() -> Verdict {
     let failed = |e: terrane::Error| e.to_string();
     let vfs: Arc<dyn Vfs> = Arc::new(MemoryVfs::new());
     let open = || {
         let storage = Arc::new(Directory::open(vfs.clone())?);
-        // Every write fills its memtable, and none is so near a stall that it runs a flush.
+        // Every write fills its memtable, and none comes close enough to a stall to run a flush.
         let options = Options { memtable_bytes: 1, max_immutable_memtables: 8, ..tiny() };
         Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))
     };
@@ -111,7 +111,7 @@ fn an_edit_waits_until_its_tables_are_synced() {
     some_crash_needs(Rule::DataBeforeEdit);
 }
 
-/// A volume in one backing file, so that tables and the manifest share its room.
+/// A volume in one backing file, so that tables and the manifest share its space.
 fn volume(vfs: &FaultVfs) -> terrane::Result<Arc<Volume>> {
     let name = "volume";
     let present = vfs.list()?.iter().any(|n| n == name);
@@ -124,15 +124,15 @@ fn volume(vfs: &FaultVfs) -> terrane::Result<Arc<Volume>> {
 
 #[test]
 fn space_that_a_reader_pins_is_not_reused() {
-    // How much the reader has read when its tables are merged away.
+    // How many entries the reader has seen when its tables are merged away.
     is_needed(Rule::ReuseAfterEdit, [0, 50, 150].into_iter(), |&seen| read_while_merging(seen));
 }
 
-/// A scan is `seen` entries far when all its tables are merged away and others are written.
+/// A scan has returned `seen` entries when all its tables are merged away and others are written.
 fn read_while_merging(seen: usize) -> Verdict {
     let failed = |e: terrane::Error| e.to_string();
     let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).map_err(failed)?;
-    // Tables of 400 KiB: smaller holes than that are not what a new table takes first.
+    // Tables of 400 KiB: new tables are not placed first in holes smaller than that.
     let memtable_bytes = 1 << 20;
     let options = Options { cache_bytes: 0, memtable_bytes, wal_file_bytes: 64 << 10, ..tiny() };
     let storage = volume(&vfs).map_err(failed)?;
@@ -167,15 +167,15 @@ fn read_while_merging(seen: usize) -> Verdict {
 
 #[test]
 fn space_an_edit_frees_is_not_reused_before_the_edit_is_synced() {
-    // A record takes two sectors, so that some number of edits fills the manifest: then the edit
-    // that drops the table begins a new manifest, which needs room.
+    // A record takes two sectors, so some number of edits fills the manifest: then the edit that drops
+    // the table starts a new manifest, which needs space.
     let fillers = 50..70;
     let cuts = fillers.flat_map(|fillers| (0..12).map(move |cut| (fillers, cut)));
     is_needed(Rule::ReuseAfterEdit, cuts, |&(fillers, cut)| drop_torn(fillers, cut));
 }
 
 /// Names a table, commits `fillers` edits, and cuts power `cut` operations into the edit that drops
-/// it. If the table is still named afterwards, it must be whole.
+/// the table. If the table is still named afterwards, it must be intact.
 fn drop_torn(fillers: usize, cut: u64) -> Verdict {
     let inner = Arc::new(MemoryVfs::new());
     let vfs = FaultVfs::new(inner.clone()).map_err(|e| e.to_string())?;
@@ -221,12 +221,12 @@ fn a_record_of_an_earlier_log_in_the_file_is_not_replayed() {
     is_needed(Rule::NumberedChecksums, 0..64, |&seed| reuse_a_log(seed));
 }
 
-/// Of the unsynced records of a log a crash takes some and leaves the last, the stale one. Their
-/// sequences are given again, in the next log and then in this one's file, which serves once more: so
-/// that a record with the sequence before the stale one's ends where that begins. Then another crash
-/// takes the zeros behind it.
+/// A crash takes some of a log's unsynced records and leaves the last, the stale one. Their sequences
+/// are assigned again, in the next log and then in this one's recycled file, so that a record with the
+/// sequence before the stale one's ends where the stale one begins. Then another crash takes the zeros
+/// after it.
 fn reuse_a_log(seed: u64) -> Verdict {
-    // The stale record begins with a sector, so that a crash tells it from the others.
+    // The stale record starts on a sector boundary, so that a crash can separate it from the others.
     let (room, small) = (2 * SECTOR, 64);
     let stale = room / small + 1;
     let inner = Arc::new(MemoryVfs::new());
@@ -253,7 +253,7 @@ fn reuse_a_log(seed: u64) -> Verdict {
         if db.stats()?.discarded_bytes == 0 || next + 2 > stale {
             return Ok([true; 3]);
         }
-        // The log's file is recycled once all that counts in it is in tables.
+        // The log's file is recycled once everything in it is in tables.
         db.flush()?;
         db.wait_until_idle()?;
         let filler = tiny().wal_file_bytes - HEADER_BYTES as u64;
@@ -277,7 +277,7 @@ fn reuse_a_log(seed: u64) -> Verdict {
     }
 }
 
-/// A batch of one put, whose record takes so many bytes.
+/// A batch of one put whose record takes exactly `bytes`.
 fn filling(key: &[u8], bytes: u64) -> WriteBatch {
     let put = |value: usize| {
         let mut batch = WriteBatch::new();

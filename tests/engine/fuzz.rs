@@ -1,4 +1,4 @@
-//! Every decoder of stored bytes takes sound inputs, damaged ones and noise.
+//! Every decoder of stored bytes gets valid inputs, damaged inputs and noise.
 //!
 //! `tests/fuzz` runs the same targets for longer, under libFuzzer.
 
@@ -10,14 +10,14 @@ use terrane_tests::fuzz::{TARGETS, Target, mutate};
 use terrane_tests::random::Random;
 use terrane_tests::seeds::seeds;
 
-/// Runs a target and says with which bytes it fails.
+/// Runs a target and prints the bytes that make it fail.
 fn run(name: &str, target: fn(&[u8]), data: &[u8]) {
     if catch_unwind(|| target(data)).is_err() {
         panic!("target {name} fails with {data:?}");
     }
 }
 
-/// Runs targets on inputs, on so many damaged ones and, where `noise` is set, on noise.
+/// Runs targets on valid inputs, on `count` damaged ones and, with `noise`, on noise.
 fn run_all(targets: &[Target], count: u64, noise: bool) {
     let seeds = seeds();
     for (number, (name, target)) in targets.iter().enumerate() {
@@ -57,7 +57,7 @@ fn the_engine_survives_anything_that_decodes() {
     run_all(&ENGINES, if full() { 50_000 } else { 100 }, false);
 }
 
-/// The first inputs of the long runs: `cargo test -p terrane-tests --test engine fuzz -- --ignored`.
+/// Writes the initial corpus for libFuzzer: `cargo test -p terrane-tests --test engine fuzz -- --ignored`.
 #[test]
 #[ignore = "writes files for tests/fuzz"]
 fn write_the_corpus() {

@@ -1,14 +1,14 @@
-//! Every storage operation fails once, or a read, or all from one on, or the file system is full: the call says so,
-//! the open store still reads right, and once the file system is well it goes on or is reopened, and
-//! nothing that was acknowledged is missing.
+//! A storage operation or a read fails, or all operations from one on, or the file system is full: the
+//! call reports it, the open store still reads correctly, and once the file system works again the
+//! store continues or is reopened with every acknowledged write.
 //!
-//! 1. Play a workload until a call fails. The error is one that a file system has, or says that an
-//!    earlier one closed the log.
-//! 2. The store still shows exactly what was acknowledged, and a check finds it sound.
-//! 3. Either the power goes, too: then everything promised is there. Or the file system is well again:
-//!    the call is made again, and where that is refused the store is reopened, with everything
-//!    acknowledged there. The workload goes on to its end.
-//! 4. At the end the power goes: everything is there.
+//! 1. Play a workload until a call fails. The error is an I/O failure, or says that an earlier one
+//!    closed the log.
+//! 2. The store still shows exactly what was acknowledged, and a check finds no damage.
+//! 3. Either power is lost too: everything promised survives. Or the file system works again: the call
+//!    is repeated, and where it is refused, the store is reopened with everything acknowledged. The
+//!    workload continues to its end.
+//! 4. At the end power is lost: everything survives.
 
 use std::sync::Arc;
 use terrane::executor::{SeededExecutor, ThreadExecutor};
@@ -16,10 +16,10 @@ use terrane::storage::vfs::fault::{Fault, Survivors};
 use terrane::{Db, Durability, Error, WriteBatch};
 use terrane_tests::fixtures::{Kind, Rig, tiny};
 use terrane_tests::full;
-use terrane_tests::history::{History, shown};
-use terrane_tests::workload::{KEYSPACES, Step, workload};
+use terrane_tests::history::{History, check, shown};
+use terrane_tests::workload::{Step, workload, write_batch};
 
-/// What goes wrong.
+/// What fails.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
     Once {
@@ -30,9 +30,9 @@ enum Trouble {
         operation: u64,
         fault: Fault,
     },
-    /// One read fails; everything is read after each step, too.
+    /// One read fails; everything is also read after each step.
     Read(u64),
-    /// The file system takes so many bytes and no more.
+    /// The file system has this capacity.
     Capacity {
         bytes: u64,
         fault: Fault,
@@ -44,7 +44,7 @@ struct Experiment {
     kind: Kind,
     seed: u64,
     trouble: Trouble,
-    /// Whether the power goes when a call has failed.
+    /// Whether power is lost when a call has failed.
     crash: bool,
 }
 
@@ -53,7 +53,7 @@ struct Run {
     rig: Rig,
     db: Option<Db>,
     history: History,
-    /// The batches that were acknowledged.
+    /// How many batches were acknowledged.
     acknowledged: usize,
     opened: u64,
 }
@@ -61,7 +61,7 @@ struct Run {
 type Verdict<T = ()> = Result<T, String>;
 
 const STEPS: usize = 60;
-/// The most jobs that are under way at once.
+/// The most jobs that run at once.
 const JOBS_MAX: usize = 4;
 
 impl Experiment {
@@ -88,7 +88,7 @@ impl Experiment {
                     return run.crashed();
                 }
                 run.rig.vfs.heal();
-                // Jobs that failed in the meantime are told of once each, by calls that wait for them.
+                // Each job that failed in the meantime is reported once, to a call that waits for it.
                 let mut again = run.play(&step);
                 for _ in 0..JOBS_MAX {
                     if !matches!(&again, Err(e) if !matches!(e, Error::Poisoned(_))) {
@@ -123,19 +123,12 @@ impl Run {
         Ok(db)
     }
 
-    /// Plays one step; a batch that failed is the last of the history, and not acknowledged.
+    /// Plays one step; a batch that failed is the last in the history, and not acknowledged.
     fn play(&mut self, step: &Step) -> terrane::Result<()> {
         let db = self.open()?;
         match step {
             Step::Write { batch, sync } => {
-                let ids = [db.keyspace(KEYSPACES[0])?.id(), db.keyspace(KEYSPACES[1])?.id()];
-                let mut write = WriteBatch::new();
-                for (keyspace, key, value) in batch {
-                    match value {
-                        Some(value) => write.put(ids[*keyspace], key, value)?,
-                        None => write.delete(ids[*keyspace], key)?,
-                    }
-                }
+                let write = write_batch(&db, batch)?;
                 self.history.forget(self.acknowledged);
                 self.history.attempt(batch);
                 db.write(write, if *sync { Durability::Sync } else { Durability::Buffered })?;
@@ -172,7 +165,7 @@ impl Run {
         Ok(())
     }
 
-    /// A call has failed: how it says so, and what the store shows, are right.
+    /// A call has failed: the error it returned and what the store shows are correct.
     fn failed(&mut self, error: &Error) -> Verdict {
         if !is_of_a_vfs(error) {
             return Err(format!("a failing file system is reported as: {error}"));
@@ -184,17 +177,17 @@ impl Run {
         if &state != acknowledged.last() {
             return Err(format!("after {error} the store shows another state"));
         }
-        sound(db).map_err(|why| format!("after {error} {why}"))
+        check(db).map_err(|why| format!("after {error} {why}"))
     }
 
-    /// A store that goes on refusing is reopened, on a file system that is well.
+    /// A store that keeps refusing is reopened, on a file system that works again.
     fn reopen(&mut self, refusal: &Error) -> Verdict {
         if self.db.is_some() && !matches!(refusal, Error::Poisoned(_)) {
             return Err(format!("on a sound file system: {refusal}"));
         }
         self.db = None;
         let db = self.open().map_err(|e| format!("reopening after {refusal}: {e}"))?;
-        sound(&db)?;
+        check(&db)?;
         let state = shown(&db).map_err(|e| format!("reading after {refusal}: {e}"))?;
         let found = self.history.judge(&state)?;
         if found < self.acknowledged {
@@ -205,15 +198,15 @@ impl Run {
         Ok(())
     }
 
-    /// The power goes: what was promised is there, and the store works.
+    /// Power is lost: everything promised survives, and the store works.
     fn crashed(mut self) -> Verdict {
-        // Nothing may run on after the power is gone.
+        // Nothing may run after power is lost.
         let held = self.db.take();
         self.rig.vfs.crash(Survivors::Synced).map_err(|e| e.to_string())?;
         drop(held);
         self.rig.restore_power();
         let db = self.open().map_err(|e| format!("opening after the crash: {e}"))?;
-        sound(&db)?;
+        check(&db)?;
         let state = shown(&db).map_err(|e| format!("reading after the crash: {e}"))?;
         let found = self.history.judge(&state)?;
         self.history.rewind(found);
@@ -226,7 +219,7 @@ impl Run {
         if &state != self.history.last() {
             return Err("the store goes on with another state".to_owned());
         }
-        sound(&db)
+        check(&db)
     }
 }
 
@@ -237,12 +230,7 @@ fn is_of_a_vfs(error: &Error) -> bool {
     }
 }
 
-fn sound(db: &Db) -> Verdict {
-    let report = db.check().map_err(|e| format!("a check fails: {e}"))?;
-    report.damage.first().map_or(Ok(()), |damage| Err(format!("a check finds {damage}")))
-}
-
-/// The storage operations of the whole workload, and the bytes it takes at its end.
+/// The storage operations of the whole workload, and the bytes it uses at its end.
 fn measure(kind: Kind, seed: u64) -> (u64, u64) {
     let trouble = Trouble::Capacity { bytes: u64::MAX, fault: Fault::Io };
     let rig = Rig::new(kind);
@@ -270,7 +258,7 @@ fn fail_reads(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
 
 const FAULTS: [Fault; 3] = [Fault::Io, Fault::NoSpace, Fault::Short];
 
-/// Fails operations of workloads, every `stride`-th of each, in every way.
+/// Fails every `stride`-th operation of each workload, in every way.
 fn fail_everywhere(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
     for seed in seeds {
         let (operations, _) = measure(kind, seed);
@@ -285,7 +273,7 @@ fn fail_everywhere(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
     }
 }
 
-/// Bounds the file system to shares of what the workload takes.
+/// Limits the file system to fractions of what the workload uses.
 fn fill_up(kind: Kind, seeds: std::ops::Range<u64>, stride: usize) {
     for seed in seeds {
         let (_, taken) = measure(kind, seed);
@@ -310,7 +298,7 @@ fn seeds() -> std::ops::Range<u64> {
     if full() { 0..20 } else { 0..2 }
 }
 
-/// Everything with `full()`, otherwise one of `n`.
+/// 1 with `full()`, otherwise `n`.
 fn one_of(n: usize) -> usize {
     if full() { 1 } else { n }
 }
@@ -367,7 +355,7 @@ fn a_full_disk_loses_no_write_in_a_native_volume() {
 
 #[test]
 fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
-    // A volume may have room of its own for what the logs hold.
+    // A volume may have space of its own for what the logs hold.
     for kind in [Kind::MemoryDirectory, Kind::NativeDirectory] {
         let mut rig = Rig::new(kind);
         let mut history = History::default();
@@ -385,12 +373,12 @@ fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
         }
         db.close().expect("nothing fails yet");
         rig.vfs.set_capacity(0, Fault::NoSpace);
-        // Again and again, with power cut in between.
+        // Repeatedly, with power cut in between.
         for round in 2..5 {
             let db = open(&rig, round).expect("no room is needed to open");
             assert!(&shown(&db).expect("reads need no room") == history.last(), "{kind:?}");
             assert_eq!(db.check().expect("a check needs no room").damage, []);
-            // The log has room, until it is full.
+            // The log has space until it is full.
             let key = vec![round as u8];
             history.attempt(&[(0, key.clone(), None)]);
             let deleted = db.default_keyspace().delete(&key, Durability::Sync);
@@ -420,7 +408,7 @@ fn a_store_on_a_full_disk_opens_and_resumes_with_new_space() {
 
 #[test]
 fn a_flush_that_fails_on_another_thread_is_reported() {
-    // The log is synced, a table written and synced, and an edit, each with some operations.
+    // The flush syncs the log, writes and syncs a table, then the edit, with a few operations each.
     let mut failures = 0;
     for nth in 0..12 {
         let rig = Rig::new(Kind::MemoryDirectory);

@@ -1,5 +1,5 @@
-//! A process is killed in the midst of its work, again and again: what it was told is written is
-//! there, synced or not, since the operating system had it.
+//! A process is killed while it writes, again and again: every acknowledged write survives, synced or
+//! not, because the operating system had it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use terrane::{Db, Durability, Options};
 use terrane_tests::random::Random;
 
-/// In a process started by this test: the directory to write to, and the first number to write.
+/// In the process started by this test: the directory to write to, and the first number to write.
 const PLACE: &str = "TERRANE_TEST_PLACE";
 const FIRST: &str = "TERRANE_TEST_FIRST";
 
-/// So small that logs fill, memtables are flushed and tables merged all the while, with hardly a file
-/// open, a few, or all of them.
+/// So small that logs fill, memtables are flushed and tables merged all the time, with one file open, a
+/// few, or all of them.
 fn options(seed: u64) -> Options {
     let max_open_files = [1, 3, 1000][(seed % 3) as usize];
     Options {
@@ -43,7 +43,7 @@ fn writer(place: &Path, first: u64) -> Child {
         .unwrap()
 }
 
-/// The number that a line says was written; other lines are the test harness's.
+/// The number that a line reports as written; other lines come from the test harness.
 fn written(line: &str) -> Option<u64> {
     line.strip_prefix("written ")?.parse().ok()
 }
@@ -57,17 +57,17 @@ fn a_killed_process_loses_no_acknowledged_write() {
         let mut child = writer(dir.path(), next);
         let until = next + 1 + random.below(3000);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let told = lines.by_ref().filter_map(|line| written(&line)).find(|n| *n >= until);
-        assert!(told.is_some(), "round {round}: the writer ended by itself");
+        let reported = lines.by_ref().filter_map(|line| written(&line)).find(|n| *n >= until);
+        assert!(reported.is_some(), "round {round}: the writer ended by itself");
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it said before it died, and the one that it may have written and not said.
-        let told = lines.filter_map(|line| written(&line)).last().or(told).unwrap();
+        // The last number it reported, and the one it may have written without reporting it.
+        let reported = lines.filter_map(|line| written(&line)).last().or(reported).unwrap();
         let db = Db::open(dir.path(), options(round)).unwrap();
         assert_eq!(db.check().unwrap().damage, []);
         let rows = db.default_keyspace();
         let found = count(&rows);
-        assert!(found > told, "round {round}: {found} rows, and {told} was told of");
+        assert!(found > reported, "round {round}: {found} rows, but {reported} was reported");
         for n in 0..found {
             assert_eq!(rows.get(&key(n)).unwrap(), Some(value(n)), "round {round}: row {n}");
         }
@@ -80,7 +80,7 @@ fn count(rows: &terrane::Keyspace) -> u64 {
     rows.scan(..).unwrap().try_fold(0, |count, row| row.map(|_| count + 1)).unwrap()
 }
 
-/// The other process: it writes, buffered, says so after each row, and never ends.
+/// The other process: writes, buffered, reports each row, and never ends.
 #[test]
 fn write_until_killed() {
     let Some(place) = std::env::var_os(PLACE) else { return };
@@ -90,7 +90,7 @@ fn write_until_killed() {
     let mut out = std::io::stdout().lock();
     for n in first.. {
         rows.put(&key(n), &value(n), Durability::Buffered).unwrap();
-        // Nobody listens any more: the test has failed.
+        // Nobody reads any more: the test has failed.
         if writeln!(out, "written {n}").and_then(|()| out.flush()).is_err() {
             return;
         }

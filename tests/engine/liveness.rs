@@ -1,4 +1,4 @@
-//! The store goes on: no bound, policy or removal brings it to a standstill.
+//! The store makes progress: no limit, policy or dropped keyspace stops it.
 
 use std::sync::Arc;
 use terrane::executor::JobFilter;

@@ -1,5 +1,5 @@
-//! A manifest that has lost its end looks like one that ends there. What was committed is not
-//! forgotten without a word, and what it named is not removed.
+//! A manifest that has lost its end looks like one that ends there. Its commits are not silently
+//! forgotten, and the files that they named are not removed.
 
 use terrane::inspect;
 use terrane::storage::vfs::Vfs;
@@ -7,6 +7,7 @@ use terrane::storage::vfs::fault::Survivors;
 use terrane::storage::{Orphan, read_exact_at, write_all_at};
 use terrane::{Durability, Error, Options};
 use terrane_tests::fixtures::{Kind, Rig};
+use terrane_tests::image::Image;
 
 /// Records of the manifest begin at multiples of this.
 const SLOT: u64 = 16 << 10;
@@ -31,7 +32,7 @@ fn store() -> Rig {
     rig
 }
 
-/// The manifest's file, of which all records from `kept` on are zeros, and the witness if so wished.
+/// Zeros all records of the manifest from `kept` on, and the witness if asked to. Returns its file.
 fn forget(rig: &Rig, kept: u64, witness: bool) -> String {
     let names = rig.inner.list().unwrap();
     let name = names.into_iter().rfind(|name| name.starts_with("MANIFEST-")).unwrap();
@@ -47,17 +48,6 @@ fn forget(rig: &Rig, kept: u64, witness: bool) -> String {
     name
 }
 
-/// Every file and its bytes.
-fn contents(vfs: &dyn Vfs) -> Vec<(String, Vec<u8>)> {
-    let read = |name: String| {
-        let file = vfs.open(&name).unwrap();
-        let mut bytes = vec![0; file.len().unwrap() as usize];
-        read_exact_at(&*file, &mut bytes, 0).unwrap();
-        (name, bytes)
-    };
-    vfs.list().unwrap().into_iter().map(read).collect()
-}
-
 #[test]
 fn a_manifest_that_lost_its_end_is_refused_and_files_are_kept() {
     for kept in [1, 2, 4] {
@@ -65,17 +55,20 @@ fn a_manifest_that_lost_its_end_is_refused_and_files_are_kept() {
             let mut rig = store();
             let manifest = forget(&rig, kept, witness);
             rig.restore_power();
-            let before = contents(&*rig.inner);
+            let before = Image::of(&*rig.inner).files;
             let refused = rig.open(Options::default(), 2).err().expect("a store that is refused");
             let Error::Corrupt(damage) = refused else { panic!("{refused}") };
             assert_eq!(damage.file, manifest, "{damage}");
             assert!(damage.found.contains("lost"), "{damage}");
-            assert!(contents(&*rig.inner) == before, "{kept} records kept: a file was changed");
+            assert!(
+                Image::of(&*rig.inner).files == before,
+                "{kept} records kept: a file was changed"
+            );
         }
     }
 }
 
-/// The names of the logs there.
+/// The names of the log files.
 fn logs(rig: &Rig) -> Vec<String> {
     let names = rig.vfs.list().unwrap();
     names.into_iter().filter(|name| name.ends_with(".log")).collect()
@@ -95,12 +88,12 @@ fn a_log_opened_by_a_lost_commit_is_detected() {
     rig.vfs.crash(Survivors::All).unwrap();
     forget(&rig, 1, false);
     rig.restore_power();
-    let before = contents(&*rig.inner);
+    let before = Image::of(&*rig.inner).files;
     let checked = inspect(&*rig.storage().unwrap()).unwrap();
     let Err(Error::Corrupt(damage)) = rig.open(Options::default(), 2) else { panic!("no damage") };
     assert!(logs(&rig).contains(&damage.file) && damage.found.contains("lost"), "{damage}");
     assert_eq!(checked.damage, [*damage]);
-    assert!(contents(&*rig.inner) == before, "a file was changed");
+    assert!(Image::of(&*rig.inner).files == before, "a file was changed");
 }
 
 #[test]
@@ -124,7 +117,7 @@ fn a_log_file_renumbered_by_a_lost_commit_is_detected() {
     for name in rig.inner.list().unwrap().iter().filter(|name| stray(name)) {
         rig.inner.remove(name).unwrap();
     }
-    // The flush and what came after it.
+    // The flush, and everything committed after it.
     forget(&rig, before.len() as u64, false);
     rig.restore_power();
     let Err(Error::Corrupt(damage)) = rig.open(Options::default(), 2) else { panic!("no damage") };
@@ -157,12 +150,12 @@ fn a_check_reports_orphans_and_changes_nothing() {
         write_all_at(&*rig.inner.create(name).unwrap(), &[1; 500], 0).unwrap();
     }
     rig.restore_power();
-    let before = contents(&*rig.inner);
+    let before = Image::of(&*rig.inner).files;
     let report = inspect(&*rig.storage().unwrap()).unwrap();
-    let told: Vec<_> = report.orphans.iter().map(|o| (o.file.as_str(), o.kept)).collect();
-    assert_eq!(told, strays.map(|name| (name, false)));
+    let reported: Vec<_> = report.orphans.iter().map(|o| (o.file.as_str(), o.kept)).collect();
+    assert_eq!(reported, strays.map(|name| (name, false)));
     assert_eq!(report.damage, []);
-    assert!(contents(&*rig.inner) == before);
+    assert!(Image::of(&*rig.inner).files == before);
 
     let db = rig.open(Options::default(), 2).unwrap();
     assert_eq!(db.check().unwrap().orphans, []);

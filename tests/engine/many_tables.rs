@@ -1,8 +1,8 @@
-//! A store of thousands of tables, of which power is cut and operations fail while it opens, flushes,
-//! compacts and closes.
+//! A store of thousands of tables. Power is cut and operations fail while it opens, flushes, compacts
+//! and closes.
 //!
-//! It is made once; each experiment has a copy of its file system, strikes one of the operations, and looks
-//! at what is left.
+//! It is made once; each experiment gets a copy of its file system, fails one of the operations, and
+//! checks what is left.
 
 use std::ops::Range as Operations;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ use terrane_tests::full;
 use terrane_tests::image::Image;
 use terrane_tests::random::Random;
 
-/// How many tables it has. In a volume each takes whole units, and copies take their time.
+/// The number of tables. In a volume each takes whole units, and copying them takes time.
 fn tables_in(kind: Kind) -> u32 {
     if kind.backings().is_empty() { 10_000 } else { 2_000 }
 }
@@ -48,7 +48,7 @@ fn tables(db: &Db) -> usize {
     db.default_keyspace().shape().expect("a keyspace").tables().count()
 }
 
-/// The store, at rest.
+/// The closed store.
 fn store(kind: Kind) -> &'static Image {
     static DIRECTORY: OnceLock<Image> = OnceLock::new();
     static VOLUME: OnceLock<Image> = OnceLock::new();
@@ -73,7 +73,7 @@ fn store(kind: Kind) -> &'static Image {
     })
 }
 
-/// What is done to the store, in this order: opening, a flush, a compaction of a range, closing.
+/// The operations under test: opening, a flush, a range compaction, closing.
 fn run(rig: &Rig, marks: &mut Vec<u64>) -> Result<()> {
     let mut mark = || marks.push(rig.vfs.operations());
     mark();
@@ -92,7 +92,7 @@ fn run(rig: &Rig, marks: &mut Vec<u64>) -> Result<()> {
     Ok(())
 }
 
-/// Everything else is as it was, and these two keys old or new, in the order of their writes.
+/// Only these two keys may have changed, and in the order of their writes.
 fn judge(db: &Db, count: u32) -> std::result::Result<(), String> {
     let failed = |e: terrane::Error| format!("reading: {e}");
     let rows = db.default_keyspace();
@@ -109,7 +109,7 @@ fn judge(db: &Db, count: u32) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Strikes one operation and looks at what is left.
+/// Fails one operation and checks what is left.
 fn strike(kind: Kind, operation: u64, fault: Option<Fault>) -> std::result::Result<(), String> {
     let mut rig = Rig::over(kind, Arc::new(store(kind).vfs()));
     match fault {
@@ -119,7 +119,7 @@ fn strike(kind: Kind, operation: u64, fault: Option<Fault>) -> std::result::Resu
             rig.vfs.cut_at(operation);
         }
     }
-    // It fails where it is struck.
+    // Fails at that operation.
     let _ = run(&rig, &mut Vec::new());
     match fault {
         Some(_) => rig.vfs.heal(),
@@ -142,7 +142,7 @@ fn strike(kind: Kind, operation: u64, fault: Option<Fault>) -> std::result::Resu
     Ok(())
 }
 
-/// So many operations of a range, drawn.
+/// Draws `count` operations of a range.
 fn sample(range: Operations<u64>, count: u64, random: &mut Random) -> Vec<u64> {
     let all = range.end - range.start;
     if all <= count {
@@ -184,7 +184,7 @@ fn a_volume_spends_a_few_units_on_each_small_table() {
     let kind = Kind::MemoryVolume;
     let vfs = store(kind).vfs();
     let data = vfs.open("data").and_then(|file| file.len()).expect("a backing");
-    // 1 KiB of value makes a table of less than one unit; twice as much is free after compactions.
+    // A table with 1 KiB of value needs less than one unit; compactions leave twice as much free.
     let units = u64::from(tables_in(kind)) * 4096;
     assert!(data < 4 * units, "{data} bytes for {units}");
 }

@@ -1,8 +1,8 @@
-//! Random operations against sorted maps: the store shows what the maps show, now and at every
-//! snapshot that is held, in both directions, over reopens and changes of policy.
+//! Random operations on a store and on sorted maps: the store shows what the maps show, now and at
+//! every open snapshot, in both directions, across reopens and changes of policy.
 //!
-//! A run is a list of words, and each step draws all it chooses from its own word. So a run that
-//! fails is shrunk by leaving words out, and the least list that fails is printed.
+//! A run is a list of words, and each step draws its choices from its own word. A failing run is
+//! therefore shrunk by leaving words out, and the shortest list that fails is printed.
 
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -19,14 +19,14 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 const NAMES: [&str; 3] = ["default", "a", "b"];
 
-/// A store beside what it must show.
+/// A store and the maps it must equal.
 struct Pair {
     rig: Rig,
     options: Options,
     db: Db,
     maps: [Map; 3],
     snapshots: Vec<(Snapshot, [Map; 3])>,
-    /// Scans under way, with what is left of them to show.
+    /// Open scans, with the entries they have yet to return.
     scans: Vec<(Scan, Pairs)>,
     random: Random,
     /// The sequence of the last batch.
@@ -66,7 +66,7 @@ impl Pair {
         let mut batch = WriteBatch::new();
         let mut written: Option<(usize, Vec<u8>)> = None;
         for _ in 0..1 + self.random.below(8) {
-            // Now and then the key just written: the last entry of a batch counts.
+            // Sometimes the key just written: the last entry of a batch wins.
             let again = written.take().filter(|_| self.random.one_in(3));
             let (at, key) = again.unwrap_or_else(|| (self.random.below(3) as usize, self.key()));
             written = Some((at, key.clone()));
@@ -95,7 +95,7 @@ impl Pair {
         Range { from: bound(self), to: bound(self) }
     }
 
-    /// Compares a scan of a range, taken from either end or from both, with a map.
+    /// Compares a scan of a range, from either end or both, with a map.
     fn compare(&mut self, mut scan: Scan, map: &Map, range: &Range) {
         let mut expected = within(map, range).into_iter();
         let from_end = self.random.below(3);
@@ -111,7 +111,7 @@ impl Pair {
         }
     }
 
-    /// Seeks keys of a range and takes a step from each, one way or the other.
+    /// Seeks keys of a range and steps once from each, in either direction.
     fn seek(&mut self) {
         let at = self.random.below(3) as usize;
         let range = self.range();
@@ -178,7 +178,7 @@ impl Pair {
         self.snapshots.push((snapshot, maps));
     }
 
-    /// Goes on a little with a scan that began long ago.
+    /// Takes a few more steps of a scan that was opened long ago.
     fn resume_scan(&mut self) {
         if self.scans.len() < 3 {
             let at = self.random.below(3) as usize;
@@ -261,14 +261,14 @@ fn within(map: &Map, range: &Range) -> Pairs {
     map.iter().filter(|(k, _)| inside(k)).map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
-/// A run of about `steps` steps, which `seed` decides.
+/// A run of about `steps` steps, drawn from `seed`.
 fn run(kind: Kind, policy: PolicyOptions, seed: u64, steps: usize) {
     println!("{kind:?} {} seed {seed}", policy.name());
     let config = Config { cases: 1, failure_persistence: None, ..Config::default() };
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    // Of any length up to twice that, or nothing could be left out.
+    // Any length up to twice that: otherwise nothing could be left out.
     let words = vec(any::<u64>().no_shrink(), 0..=2 * steps);
     let shown = TestRunner::new_with_rng(config, random).run(&words, |words| {
         let mut pair = Pair::new(kind, policy.clone(), seed);
@@ -286,7 +286,7 @@ fn the_store_equals_a_sorted_map() {
     for seed in 0..seeds {
         for kind in KINDS {
             for (n, policy) in small_policies().into_iter().enumerate() {
-                // Each run draws options of its own.
+                // Each run draws its own options.
                 run(kind, policy, 31 * seed + 7 * kind as u64 + n as u64, steps);
             }
         }

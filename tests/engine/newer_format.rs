@@ -1,5 +1,5 @@
-//! What a later release wrote is refused by its name, and nothing of it is changed or discarded; what
-//! it marked as optional is skipped.
+//! Whatever a later release wrote is refused by name, and nothing of it is changed or discarded; what it
+//! marked as optional is skipped.
 
 use std::sync::Arc;
 use terrane::codec::checksum;
@@ -28,7 +28,7 @@ fn open(rig: &Rig) -> Result<Db> {
     rig.open(tiny(), 0)
 }
 
-/// The storage of a closed store, and what its manifest says.
+/// The storage of a closed store, and the state of its manifest.
 fn storage(rig: &Rig) -> (Arc<dyn Storage>, VersionSet) {
     let storage = rig.storage().unwrap();
     let recovered = storage.recover().unwrap().unwrap();
@@ -40,7 +40,7 @@ fn commit(storage: &dyn Storage, edit: &[u8], added: &[FileId]) {
     storage.commit(&Commit { edit, added, dropped: &[], snapshot: &snapshot }).unwrap();
 }
 
-/// What a refusal names.
+/// What the refusal names.
 fn refused<T>(result: Result<T>) -> String {
     match result {
         Err(Error::NewerFormat(newer)) => newer.found,
@@ -49,7 +49,7 @@ fn refused<T>(result: Result<T>) -> String {
     }
 }
 
-/// Opening and check refuse the store, again and again, and leave it as it is.
+/// Opening and checking refuse the store every time, and leave it unchanged.
 fn stays_refused(rig: &Rig, name: &str) {
     let before = Image::of(&rig.vfs).files;
     for _ in 0..2 {
@@ -113,7 +113,7 @@ fn a_log_with_an_entry_of_a_later_kind_is_refused_and_kept() {
         let log = version_set.logs[0];
         let file = storage.open(FileId::log(log.file)).unwrap();
         let mut writer = LogWriter::begin(file.clone(), log.id(), file.len().unwrap()).unwrap();
-        // A row, and after it in the same batch what this release does not know.
+        // A row, followed in the same batch by an entry that this release does not know.
         let batch = [1, 0, 1, b'k', 1, b'v', 2, 0, 1, b'a', 1, b'z'];
         writer.append(version_set.log_start, 0, &[&batch]).unwrap();
         file.sync().unwrap();
@@ -156,7 +156,7 @@ fn a_table_entry_of_a_later_kind_is_refused_everywhere() {
         assert_eq!(refused(rows.compact_range(..)), "a merge");
         let copy = Rig::new(kind);
         assert_eq!(refused(db.checkpoint(&*copy.storage().unwrap())), "a merge");
-        // Nothing came of the merge.
+        // The merge left nothing behind.
         assert_eq!(refused(rows.get(b"key")), "a merge");
     }
 }
@@ -169,7 +169,7 @@ fn a_file_of_a_later_kind_is_refused_by_name() {
         for part in snapshot.take(2) {
             let bytes = image.files.get_mut(&part.file).unwrap();
             let frame = &mut bytes[part.range.start as usize..part.range.end as usize];
-            // Behind the headers of frame and region: how many files there are, and the first's kind.
+            // After the headers of the frame and the region: the number of files, and the kind of the first.
             frame[32 + 44 + 1] = 7;
             let generation = u64::from_le_bytes(frame[16..24].try_into().unwrap());
             let seed = checksum(&frame[44..60], 0) ^ generation.rotate_left(32);

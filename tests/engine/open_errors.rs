@@ -1,5 +1,5 @@
-//! A place that holds no store, or one that cannot be opened as asked, is refused by its reason, and
-//! nothing is changed there.
+//! A place that holds no store, or one that cannot be opened as requested, is refused with the reason,
+//! and nothing in it is changed.
 
 use std::fs;
 use std::path::Path;
@@ -87,8 +87,8 @@ fn a_directory_that_lost_current_is_corrupt_and_not_empty() {
     assert!(matches!(open(dir.path(), true), Err(Error::Corrupt(_))));
 }
 
-/// Each of these is what a later release would write: the version or a required feature is raised,
-/// and the checksum is right.
+/// Each is what a later release would write: a higher version or a required feature, with a correct
+/// checksum.
 #[test]
 fn a_store_of_a_later_release_is_refused_by_name() {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
@@ -107,7 +107,7 @@ fn a_store_of_a_later_release_is_refused_by_name() {
                 let mut later = image.clone();
                 raise_format(&mut later, kind, of, raise);
                 let rig = Rig::over(kind, std::sync::Arc::new(later.vfs()));
-                // A table is opened when it is first read.
+                // A table is opened on its first read.
                 let read = rig.open(tiny(), 0).and_then(|db| db.default_keyspace().get(b"key"));
                 match read {
                     Err(Error::NewerFormat(newer)) => {
@@ -127,7 +127,7 @@ enum Raise {
     Feature,
 }
 
-/// Raises the format in every copy of the first part of its kind.
+/// Raises the format in every copy of the first such structure.
 fn raise_format(image: &mut Image, kind: Kind, of: Structure, raise: Raise) {
     let parts = image.parts(kind);
     let copies = if of == Structure::Table { 1 } else { 2 };

@@ -1,4 +1,4 @@
-//! What planners are told, and what their answers do to a tree.
+//! What the engine tells policies, and what their plans do to the tree.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -8,11 +8,11 @@ use terrane_tests::fixtures::{Kind, Rig, adversarial, small_policies, tiny};
 
 type Events = Arc<Mutex<Vec<Event>>>;
 
-/// A store that keeps its events.
+/// A store that records its events.
 fn watched(rig: &Rig, policy: PolicyOptions) -> (Db, Events) {
     let events = Events::default();
-    let heard = events.clone();
-    let listener = Arc::new(move |event: &Event| heard.lock().unwrap().push(event.clone()));
+    let recorded = events.clone();
+    let listener = Arc::new(move |event: &Event| recorded.lock().unwrap().push(event.clone()));
     let options = Options { policy, listener: Some(listener), ..tiny() };
     (rig.open(options, 1).unwrap(), events)
 }
@@ -32,15 +32,15 @@ fn small(name: &str) -> PolicyOptions {
     small_policies().into_iter().find(|p| p.name() == name).unwrap()
 }
 
-/// What the planners of all plans were told.
-fn told(events: &Events) -> Vec<Observed> {
-    let observed = |event: &Event| match event {
+/// What the policy observed before each of its plans.
+fn observations(events: &Events) -> Vec<Observed> {
+    let observation = |event: &Event| match event {
         Event::CompactionBegun { observed, .. } | Event::LevelChanged { observed, .. } => {
             Some(observed.clone())
         }
         _ => None,
     };
-    events.lock().unwrap().iter().filter_map(observed).collect()
+    events.lock().unwrap().iter().filter_map(observation).collect()
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn a_plan_sees_reads_and_writes_since_the_previous_plan() {
     fill(&db, 500, 1000);
     db.flush().unwrap();
     db.wait_until_idle().unwrap();
-    let told = told(&events);
-    assert!(told.len() > 3);
-    let sum = |of: fn(&Observed) -> u64| told.iter().map(of).sum::<u64>();
+    let observed = observations(&events);
+    assert!(observed.len() > 3);
+    let sum = |of: fn(&Observed) -> u64| observed.iter().map(of).sum::<u64>();
     assert_eq!((sum(|o| o.point_reads), sum(|o| o.range_reads)), (70, 3));
     assert!((900..=1000).contains(&sum(|o| o.updates)), "{}", sum(|o| o.updates));
-    assert!(told.iter().filter(|o| o.point_reads > 0).count() == 1);
-    assert!(told.iter().all(|o| o.table_reads.is_empty()), "this policy does not watch reads");
+    assert!(observed.iter().filter(|o| o.point_reads > 0).count() == 1);
+    assert!(observed.iter().all(|o| o.table_reads.is_empty()), "this policy does not watch reads");
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn a_read_aware_policy_sees_reads_per_table_without_writes() {
         db.default_keyspace().get(&key(n % 200)).unwrap();
         db.run_jobs(1 << 10).unwrap();
     }
-    let told = told(&events);
-    assert!(told.iter().any(|o| !o.table_reads.is_empty()), "{told:?}");
-    let (reads, lookups) = (told.iter().flat_map(|o| o.table_reads.values()), 5000 * 10);
+    let observed = observations(&events);
+    assert!(observed.iter().any(|o| !o.table_reads.is_empty()), "{observed:?}");
+    let (reads, lookups) = (observed.iter().flat_map(|o| o.table_reads.values()), 5000 * 10);
     assert!(reads.sum::<u64>() < lookups);
 }
 
@@ -134,13 +134,13 @@ fn an_added_level_survives_a_restart() {
 fn sequential_groups_keep_key_order_across_restarts() {
     let rig = Rig::new(Kind::MemoryDirectory);
     let (mut db, events) = watched(&rig, small("spooky"));
-    let mut heard = vec![events];
-    // The least key of each group's outputs, by compaction.
+    let mut logs = vec![events];
+    // The smallest key of each group's outputs, by compaction.
     let mut installed: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
     let (mut sequential, mut resumed) = (Vec::new(), 0);
     for round in 0..60u32 {
         fill(&db, round * 40, round * 40 + 40);
-        let events = heard.last().unwrap().lock().unwrap().clone();
+        let events = logs.last().unwrap().lock().unwrap().clone();
         let under_way = events.iter().rev().find_map(|event| match event {
             Event::GroupInstalled { compaction, moved: false, .. } => Some(*compaction),
             _ => None,
@@ -155,11 +155,11 @@ fn sequential_groups_keep_key_order_across_restarts() {
         }
         db.close().unwrap();
         let (again, events) = watched(&rig, small("spooky"));
-        (db, _) = (again, heard.push(events));
+        (db, _) = (again, logs.push(events));
     }
     db.flush().unwrap();
     db.wait_until_idle().unwrap();
-    for event in heard.iter().flat_map(|events| events.lock().unwrap().clone()) {
+    for event in logs.iter().flat_map(|events| events.lock().unwrap().clone()) {
         match event {
             Event::CompactionBegun { compaction, order: Order::Sequential, groups, .. } => {
                 sequential.push((compaction, groups));

@@ -1,12 +1,12 @@
-//! Power is cut in the midst of recovery, at one operation after the other, again and again.
+//! Power is cut during recovery, at one operation after another, again and again.
 //!
 //! 1. Play a workload on a store until power is cut.
-//! 2. Open the store with power cut at operation 0, then 1, and so on, each time on what the last
-//!    cut left, until opening ends before its cut.
-//! 3. What it shows is a prefix of history with everything that was promised. It is durable: power
-//!    is cut once more, and the store shows the same.
-//! 4. Go on from 1 with what is there. Sequences that the crash took are given again, so a record
-//!    that recovery discarded once must never be taken for the one that was written in its place.
+//! 2. Open the store with power cut at operation 0, then 1, and so on, each time on what the previous
+//!    cut left, until opening completes before its cut.
+//! 3. The store shows a prefix of history with everything promised. It is durable: power is cut once
+//!    more, and the store shows the same.
+//! 4. Continue from 1 with what is there. Sequences lost in the crash are assigned again, so a record
+//!    that recovery once discarded must never be mistaken for the one written in its place.
 
 use terrane::Result;
 use terrane::storage::vfs::fault::{SECTORS, Survivors};
@@ -17,20 +17,20 @@ use terrane_tests::history::{History, shown};
 use terrane_tests::random::Random;
 use terrane_tests::workload::workload;
 
-/// Crashes of one store.
+/// How often one store crashes.
 const ROUNDS: u64 = 5;
-/// Opening a store of this size takes fewer operations.
+/// More operations than opening such a store takes.
 const OPENING_MAX: u64 = 2_000;
 
-/// One store that crashes again and again.
+/// One store that crashes repeatedly.
 struct Run {
     rig: Rig,
     history: History,
     random: Random,
     seed: u64,
-    /// Openings that were cut.
+    /// Recoveries that were cut.
     cuts: u64,
-    /// Bytes of records that recovery discarded, as each look found them quarantined.
+    /// Bytes of records that recovery discarded and quarantined.
     discarded_bytes: u64,
 }
 
@@ -48,7 +48,7 @@ impl Run {
         self.rig.vfs.set_sector(sector);
     }
 
-    /// Cuts power, if it was not cut, and switches it on again.
+    /// Cuts power unless it is cut already, and restores it.
     fn crash(&mut self, survivors: Survivors) {
         self.rig.vfs.crash(survivors).expect("the wrapped file system is well");
         self.rig.restore_power();
@@ -65,13 +65,13 @@ impl Run {
         }
     }
 
-    /// Step 1. Fails where the store does not open.
+    /// Step 1. Fails if the store does not open.
     fn play(&mut self, round: u64) -> Result<()> {
         let seed = self.seed + round * 1_000;
         let db = self.rig.open(drawn(self.seed), seed)?;
         let cut = self.rig.vfs.operations() + 1 + self.random.below(150);
         self.rig.vfs.cut_at(cut);
-        // It fails where power is cut.
+        // Fails where power is cut.
         let _ = play(db, &self.rig, seed, &workload(seed, 60), &mut self.history);
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Run {
         Err(format!("opening takes {OPENING_MAX} operations"))
     }
 
-    /// What the store shows: so many batches.
+    /// How many batches the store shows.
     fn look(&mut self) -> std::result::Result<usize, String> {
         let failed = |e: terrane::Error| format!("looking: {e}");
         let db = self.rig.open(drawn(self.seed), self.seed).map_err(failed)?;
@@ -130,7 +130,7 @@ impl Run {
     }
 }
 
-/// Lets a store of each seed crash [`ROUNDS`] times.
+/// Crashes the store of each seed [`ROUNDS`] times.
 fn cut_again_and_again(kind: Kind, seeds: std::ops::Range<u64>) {
     let (mut cuts, mut discarded_bytes) = (0, 0);
     for seed in seeds {

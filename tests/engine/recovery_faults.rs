@@ -1,13 +1,12 @@
-//! Operations fail in the midst of recovery, of a store that a crash left and by an opening with
-//! other options than before.
+//! Operations fail during recovery after a crash, with other options than before.
 //!
 //! 1. Play a workload until power is cut, so that logs are torn.
-//! 2. Open what is left to be read, and copy it: nothing is written, and the copy shows the same.
-//! 3. Open it again and again, each time as the crash left it, with a fault at one operation of the
-//!    opening after the other. Where that opens, it shows what it would have shown without the fault,
-//!    and takes writes or refuses them.
-//! 4. Open it once more without a loss of power. What was promised is there, nothing else has come,
-//!    and what recovery discarded is kept. Then power is cut: it shows the same.
+//! 2. Open the result read-only and copy it: nothing is written, and the copy shows the same.
+//! 3. Open it repeatedly, each time as the crash left it, with a fault at one operation of recovery
+//!    after another. Where it opens, it shows what it shows without the fault, and accepts writes or
+//!    refuses them.
+//! 4. Open it once more, without losing power. Everything promised is there, nothing else has appeared,
+//!    and whatever recovery discarded is quarantined. Then power is cut: it shows the same.
 
 use terrane::storage::vfs::fault::{Fault, SECTORS, Survivors};
 use terrane::storage::{Directory, Storage};
@@ -15,7 +14,7 @@ use terrane::{Db, Options};
 use terrane_tests::crash::play;
 use terrane_tests::fixtures::{Kind, Rig, drawn};
 use terrane_tests::full;
-use terrane_tests::history::{History, State, shown};
+use terrane_tests::history::{History, State, check, shown};
 use terrane_tests::image::Image;
 use terrane_tests::random::Random;
 use terrane_tests::workload::workload;
@@ -30,19 +29,19 @@ type Outcome<T> = Result<T, String>;
 enum Plan {
     /// One operation.
     Once(Fault),
-    /// One, and all that follow.
+    /// One, and all after it.
     From(Fault),
-    /// There is no room for more than there is.
+    /// No space is left.
     Full,
 }
 
-/// What a crash left.
+/// The store as a crash left it.
 struct Left {
     kind: Kind,
     seed: u64,
     image: Image,
     history: History,
-    /// What opening shows, how many batches these are, what it discards, and its operations.
+    /// What opening shows, in how many batches, the bytes it discards, and its operations.
     state: State,
     batches: usize,
     discarded: u64,
@@ -53,12 +52,7 @@ fn failed(what: &str) -> impl Fn(terrane::Error) -> String {
     move |e| format!("{what}: {e}")
 }
 
-fn sound(db: &Db) -> Outcome<()> {
-    let report = db.check().map_err(failed("checking"))?;
-    report.damage.first().map_or(Ok(()), |damage| Err(format!("check finds {damage}")))
-}
-
-/// Options that differ from opening to opening, in what recovery goes by.
+/// Options that recovery depends on, different for each opening.
 fn options(seed: u64, nth: u64) -> Options {
     let mut random = Random(seed ^ nth << 32);
     let mut among = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
@@ -76,7 +70,7 @@ impl Left {
         let mut random = Random(seed ^ 0x0fa1_1ed0);
         let (mut rig, mut history) = (Rig::new(kind), History::default());
         rig.vfs.set_sector(SECTORS[random.below(3) as usize]);
-        // Once with a clean end, so that logs hold what other logs left.
+        // Closed cleanly once, so that log files hold records of earlier logs.
         let steps = workload(seed, 40);
         play(
             rig.open(drawn(seed), seed).map_err(failed("creating"))?,
@@ -100,7 +94,7 @@ impl Left {
         let batches = history.judge(&state)?;
         history.forget(batches);
         let discarded = db.stats().map_err(failed("stats"))?.quarantine_bytes;
-        sound(&db)?;
+        check(&db)?;
         let left = Left { kind, seed, image, history, state, batches, discarded, operations };
         left.read_only()?;
         Ok(left)
@@ -130,7 +124,7 @@ impl Left {
             let db =
                 place.open(self::options(self.seed, nth), 2).map_err(failed("opening the copy"))?;
             self.shows(&db).map_err(|e| format!("the copy: {e}"))?;
-            sound(&db)?;
+            check(&db)?;
         }
         if rig.vfs.operations() > 0 {
             return Err("reading changed the file system".into());
@@ -163,9 +157,9 @@ impl Left {
         }
         if let Ok(db) = opened {
             self.shows(&db)?;
-            // Who can sync has all that was found on the file system.
+            // A successful sync makes durable whatever recovery found.
             if db.sync().is_ok() {
-                sound(&db)?;
+                check(&db)?;
                 history.rewind(self.batches);
             }
             if operation.is_multiple_of(2) {
@@ -179,7 +173,7 @@ impl Left {
         let db = rig.open(options(self.seed, nth + 1), operation).map_err(failed("reopening"))?;
         let batches = history.judge(&shown(&db).map_err(failed("reading"))?)?;
         history.rewind(batches);
-        sound(&db)?;
+        check(&db)?;
         let kept = db.stats().map_err(failed("stats"))?.quarantine_bytes;
         if kept < self.discarded && plan != Plan::Once(Fault::Reverted) {
             return Err(format!("{kept} bytes are quarantined of {}", self.discarded));
@@ -192,7 +186,7 @@ impl Left {
         if &shown(&db).map_err(failed("reading"))? != history.last() {
             return Err("what was shown is not durable".into());
         }
-        sound(&db)?;
+        check(&db)?;
         play(db, &rig, operation + 1, &workload(operation + 1, 8), &mut history)
             .map_err(failed("going on"))?;
         Ok(ok)

@@ -1,10 +1,10 @@
-//! Media that err in silence, and reads that fail: what is shown is right, or the error names the
-//! fault, and whatever was promised and can be had is there.
+//! Storage that fails silently, and syncs that revert data: reads are correct or return the damage, and
+//! everything promised that is still on the file system is there.
 //!
-//! * A write is lost, or goes to another place. Only the last record of a log may go unnoticed, where
-//!   nothing was written to its file afterwards: nobody can tell it from one never written. Where
-//!   nothing proves that a record was synced, what opening discards is told, and it opens.
-//! * A sync fails, and what it was to write reads as it is on the file system, each sector old or new.
+//! * A write is lost, or goes to another place. It may go unnoticed only for the last record of a log
+//!   with no later write to its file: nothing distinguishes that from a record never written. Where
+//!   nothing proves that a record was synced, recovery discards it, reports that, and the store opens.
+//! * A sync fails and reverts what it was to write, sector by sector, to what is on the file system.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,13 +18,13 @@ use terrane_tests::workload::{Step, workload};
 
 const STEPS: usize = 60;
 
-/// Strikes one operation of a workload, reopens the store on a file system that is well, and judges what
-/// it shows; returns whether the fault was noticed.
+/// Fails one operation of a workload, reopens the store on a file system that works, and judges what it
+/// shows; returns whether the fault was noticed.
 fn strike(kind: Kind, seed: u64, operation: u64, fault: Fault) -> Result<bool, String> {
     let rig = Rig::new(kind);
     rig.vfs.fail_at(operation, fault);
     let mut history = History::default();
-    // Shows nothing wrong on the way, or panics.
+    // Panics if it reads anything wrong on the way.
     let ran = run(&rig, seed, &mut history);
     let silent = fault != Fault::Reverted;
     let names_it = |e: &Error| match e {
@@ -42,10 +42,10 @@ fn strike(kind: Kind, seed: u64, operation: u64, fault: Fault) -> Result<bool, S
     let end_lost = rig.vfs.struck_last();
     rig.vfs.heal();
     let discarded = Arc::new(AtomicBool::new(false));
-    let heard = discarded.clone();
+    let seen = discarded.clone();
     let listener = move |event: &Event| {
         if let Event::Recovered { discarded_bytes, .. } = event {
-            heard.store(*discarded_bytes > 0, Ordering::Relaxed);
+            seen.store(*discarded_bytes > 0, Ordering::Relaxed);
         }
     };
     let options = Options { listener: Some(Arc::new(listener)), ..tiny_with(seed) };
@@ -64,7 +64,7 @@ fn strike(kind: Kind, seed: u64, operation: u64, fault: Fault) -> Result<bool, S
     }
 }
 
-/// A workload on one store that is closed at the end.
+/// Plays a workload on a store that is open throughout and closed at the end.
 fn run(rig: &Rig, seed: u64, history: &mut History) -> terrane::Result<()> {
     let mut steps = workload(seed, STEPS);
     steps.retain(|step| !matches!(step, Step::Reopen | Step::Drop));

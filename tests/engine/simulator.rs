@@ -1,16 +1,16 @@
-//! The simulator and the engine agree: on one workload, with the same buffers flushed at the same
-//! writes, a policy writes and keeps nearly the same in both.
+//! The simulator and the engine agree: for one workload, with the same buffers flushed at the same
+//! writes, a policy writes and keeps nearly the same bytes in both.
 //!
-//! 1. The simulator's client draws the operations; both do them.
-//! 2. Memtables end at the same operations, and compactions come to rest before the next begins.
-//!    What goes on at once meanwhile, a seed decides in the engine, and time in the simulator.
-//! 3. An entry weighs in the simulator what it takes in the engine's flushed files: with its share of
-//!    index, filter and checksums. Else the planners, who see sizes of files, were told other sizes.
-//! 4. Written are the entries of all tables that flushes and merges made, kept all bytes in files of
-//!    tables, half-written ones and those not yet removed included.
+//! 1. The simulator's client draws the operations; both execute them.
+//! 2. Memtables end at the same operations, and compactions finish before the next one begins. Which
+//!    jobs run concurrently is decided by a seed in the engine, and by time in the simulator.
+//! 3. In the simulator an entry has the size it takes in the engine's flushed files, with its share of
+//!    index, filter and checksums. Otherwise the policies would see other file sizes.
+//! 4. "Written" counts the entries of all tables made by flushes and merges; "kept" counts all bytes of
+//!    table files, including half-written files and those not yet removed.
 //!
-//! What is left between them: a file of several tables' entries has less beside them than a flushed
-//! one, so that a level may reach its capacity a flush sooner or later.
+//! A difference remains: a file merged from several tables has less overhead than a flushed one, so a
+//! level may reach its capacity a flush sooner or later.
 
 use std::sync::{Arc, Mutex};
 use terrane::executor::SeededExecutor;
@@ -19,21 +19,21 @@ use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Durability, Event, Options};
 use terrane_policy::{PolicyOptions, TableInfo, presets};
 use terrane_sim::{Client, Config, Device, Mix, Operation, Simulation, Workload};
-use terrane_tests::counting_vfs::MeteredVfs;
+use terrane_tests::counting_vfs::CountingVfs;
 
 const KEY_BYTES: u64 = 8;
 const VALUE: [u8; 4000] = [7; 4000];
 const BUFFER_ENTRIES: u64 = 16;
 const SEED: u64 = 5;
 
-/// What came out on either side.
+/// The result of either side.
 struct Outcome {
     flushes: u64,
     write_amp: f64,
     peak_bytes: u64,
 }
 
-/// A load, then more updates.
+/// A load, followed by more updates.
 fn workload() -> Workload {
     let mix = Mix { update: 1.0, ..Mix::default() };
     Workload { load: 1500, operations: 2500, mix, ..Workload::default() }
@@ -45,7 +45,7 @@ fn simulated(policy: &PolicyOptions, entry_bytes: u64) -> Outcome {
         buffer_bytes: BUFFER_ENTRIES * entry_bytes,
         key_bytes: KEY_BYTES,
         value_bytes: entry_bytes - KEY_BYTES,
-        // As many jobs as the seeded executor has under way, and all the time that they take.
+        // As many jobs as the seeded executor runs, and as much time as they take.
         workers: 4,
         device: Device { request_bytes: 4096, write_micros: 1e6, ..Device::default() },
         log: false,
@@ -78,12 +78,12 @@ fn add(sums: &mut [u64; 2], tables: &[TableInfo]) {
     }
 }
 
-/// What the engine did, and the bytes that an entry takes in what it flushed.
+/// Runs the engine; returns the bytes that an entry takes in its flushed files, too.
 fn real(policy: &PolicyOptions) -> (Outcome, u64) {
     let made = Arc::new(Mutex::new(Made::default()));
-    let heard = made.clone();
+    let recorded = made.clone();
     let listener = Arc::new(move |event: &Event| {
-        let mut made = heard.lock().unwrap();
+        let mut made = recorded.lock().unwrap();
         match event {
             Event::Flushed { tables, .. } => {
                 made.flushes += 1;
@@ -93,7 +93,7 @@ fn real(policy: &PolicyOptions) -> (Outcome, u64) {
             _ => {}
         }
     });
-    let vfs = MeteredVfs::default();
+    let vfs = CountingVfs::default();
     let storage = Directory::open(Arc::new(vfs.clone())).unwrap();
     let options = Options {
         policy: policy.clone(),
@@ -124,7 +124,7 @@ fn real(policy: &PolicyOptions) -> (Outcome, u64) {
 
 #[test]
 fn the_simulator_and_the_engine_agree_under_every_preset() {
-    // A base a little below a flush, and tables of half a buffer.
+    // A base level slightly smaller than a flush, and tables of half a buffer.
     let buffer = BUFFER_ENTRIES * (KEY_BYTES + VALUE.len() as u64);
     let named = presets().into_iter().filter_map(|preset| PolicyOptions::preset(preset.name));
     for policy in named.map(|options| options.sized(buffer - buffer / 16, buffer / 2)) {

@@ -1,4 +1,4 @@
-//! A store is open once: a second opener, in the same process or another, is told who holds it.
+//! Only one process has a store open: a second open, there or in another process, names the holder.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use terrane::{Db, Durability, Error, Options};
 
-/// In a process started by this test: the directory to open.
+/// In the process started by this test: the directory to open.
 const PLACE: &str = "TERRANE_TEST_PLACE";
 
 fn holder(place: &Path) -> String {
@@ -24,7 +24,7 @@ fn a_second_open_in_one_process_is_refused_until_close() {
     db.default_keyspace().put(b"key", b"value", Durability::Sync).unwrap();
     let this = format!("process {} (", std::process::id());
     assert!(holder(dir.path()).starts_with(&this));
-    // A handle that outlives the store keeps nobody out.
+    // A handle that outlives the store locks nobody out.
     let left = db.default_keyspace();
     db.close().unwrap();
     let db = Db::open(dir.path(), Options::default()).unwrap();
@@ -36,11 +36,14 @@ fn a_second_open_in_one_process_is_refused_until_close() {
 fn a_second_process_is_refused_until_the_first_ends() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = other_process(dir.path());
-    let said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    assert!(said.into_iter().any(|line| line.contains("it is open")), "the other one opens it");
+    let output = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(
+        output.into_iter().any(|line| line.contains("it is open")),
+        "the other process did not open it"
+    );
     let other = format!("process {} (engine", child.id());
     assert!(holder(dir.path()).starts_with(&other));
-    // It ends without closing: the system lets go of its lock.
+    // It ends without closing: the system releases its lock.
     child.kill().unwrap();
     child.wait().unwrap();
     let db = Db::open(dir.path(), Options::default()).unwrap();
@@ -122,7 +125,7 @@ fn other_process(place: &Path) -> Child {
         .unwrap()
 }
 
-/// The other process: it opens the store and waits to be ended.
+/// The other process: opens the store and waits to be killed.
 #[test]
 fn hold_the_store_for_another_process() {
     let Some(place) = std::env::var_os(PLACE) else { return };
@@ -131,6 +134,6 @@ fn hold_the_store_for_another_process() {
     println!("it is open");
     std::io::stdout().flush().unwrap();
     let mut line = String::new();
-    // Ends when the test does, however that comes about.
+    // Ends with the test, however that ends.
     std::io::stdin().read_line(&mut line).unwrap();
 }

@@ -1,8 +1,7 @@
-//! Many threads on one native store, with background work on others.
+//! Many threads on one native store, with background work on other threads.
 //!
-//! Every writer has keys of its own and a model of them. Each of its batches writes one number to a
-//! pair of keys, so that whoever reads knows that batches are whole and that time does not run
-//! backward.
+//! Every writer has its own keys and its own model of them. Each of its batches writes one number to a
+//! pair of keys, so readers can tell that batches are whole and that time does not run backward.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +15,7 @@ const KEYS: u64 = 60;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Bounds so small that flushes and merges go on all the time.
+/// Limits so small that flushes and merges never pause.
 fn options() -> Options {
     Options {
         memtable_bytes: 32 << 10,
@@ -32,7 +31,7 @@ fn key(writer: u64, name: &str, number: u64) -> Vec<u8> {
     format!("{writer}/{name}{number:03}").into_bytes()
 }
 
-/// Writes batches: a pair of keys that are never deleted, and puts and deletes of others.
+/// Writes batches: a pair of keys that is never deleted, and puts and deletes of others.
 fn write(keyspace: &Keyspace, db: &Db, writer: u64, batches: u64) -> Model {
     let mut random = Random(writer);
     let mut model = Model::new();
@@ -59,7 +58,7 @@ fn write(keyspace: &Keyspace, db: &Db, writer: u64, batches: u64) -> Model {
     model
 }
 
-/// Gets one pair after the other: a key's number never falls.
+/// Gets random pairs: the number of a key never decreases.
 fn get(keyspace: &Keyspace, stop: &AtomicBool) {
     let mut last = BTreeMap::new();
     let mut random = Random(7);
@@ -139,7 +138,7 @@ fn writers_and_readers_on_many_threads_agree_with_a_model() {
     db.wait_until_idle().unwrap();
     holds(&keyspace, &model);
     assert_eq!(db.check().unwrap().damage, []);
-    // Dropped without a word, then closed.
+    // Dropped without a close, then closed.
     drop((keyspace, db));
     reopen(dir.path(), &model).close().unwrap();
     reopen(dir.path(), &model);

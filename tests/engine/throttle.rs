@@ -1,17 +1,17 @@
 //! On one thread a steady load pays for its background work as it goes: no write does much of it at
-//! once, none must wait, and what waits in memory stays bounded. Told in bytes, not in time.
+//! once, none stalls, and the data waiting in memory stays bounded. Measured in bytes, not time.
 
 use std::sync::Arc;
 use terrane::executor::SliceExecutor;
 use terrane::storage::Directory;
 use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Durability, Options};
-use terrane_tests::counting_vfs::MeteredVfs;
+use terrane_tests::counting_vfs::CountingVfs;
 use terrane_tests::fixtures::sized_policies;
 
-/// Random puts into a store on one thread; returns the bytes that each write moved on the file system.
+/// Random puts into a store on one thread; returns the bytes that each write moved.
 fn load(options: &Options, writes: u64) -> Vec<u64> {
-    let vfs = MeteredVfs::default();
+    let vfs = CountingVfs::default();
     let storage = Directory::open(Arc::new(vfs.clone())).unwrap();
     let executor = Arc::new(SliceExecutor::default());
     let db = Db::open_storage(Arc::new(storage), options.clone(), executor).unwrap();
@@ -49,7 +49,7 @@ fn a_steady_load_never_stalls_and_no_write_does_much_work() {
             table: TableOptions { compression: Compression::None, ..TableOptions::default() },
             ..Options::default()
         };
-        // A merge begins by reading of each of its inputs, of which level 0 may be many.
+        // A merge begins by reading from each of its inputs, and level 0 may have many.
         let bound = options.l0_stop_trigger as u64 * options.memtable_bytes;
         let most = load(&options, 40_000).into_iter().max().unwrap();
         assert!(most < bound, "{name} moves {most} bytes in one write");

@@ -1,6 +1,6 @@
-//! Makes checksums right over damaged bytes, so that what they guard is reached.
+//! Corrects the checksums of damaged bytes, so that the code they guard is reached.
 //!
-//! Each follows the lengths in the bytes as far as these go, and leaves the rest as it is.
+//! Each function follows the lengths in the bytes as far as they lead, and leaves the rest unchanged.
 
 use terrane::codec::{Decoder, checksum};
 use terrane::storage::StoreId;
@@ -12,12 +12,12 @@ use terrane::table::footer::FOOTER_BYTES;
 use terrane::wal::record::HEADER_BYTES;
 use terrane::wal::{LogId, record_bytes};
 
-/// A repaired manifest.
-pub const JOURNAL: ManifestId =
+/// The manifest whose checksums are corrected.
+pub const MANIFEST: ManifestId =
     ManifestId { store: StoreId::new([3; StoreId::BYTES]), generation: 1 };
-/// Its frames begin at multiples of this, in bytes.
-pub const JOURNAL_SLOT: usize = 16 << 10;
-/// A repaired log.
+/// Manifest frames begin at multiples of this, in bytes.
+pub const MANIFEST_SLOT: usize = 16 << 10;
+/// The log whose checksums are corrected.
 pub const LOG: LogId = LogId { number: 1, salt: 2 };
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
@@ -30,12 +30,12 @@ fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     }
 }
 
-/// The records and claims of a log, from its front.
+/// The records and claims of a log, from the start.
 pub fn log(bytes: &mut [u8], id: LogId) {
     let (seed, mut at) = (id.seed(), 0);
     while let Some(record) = bytes.get_mut(at..).filter(|rest| rest.len() >= HEADER_BYTES) {
         let len = Decoder::new(&record[4..]).u32().unwrap_or(0) as usize;
-        // Eight zeros are the end, no claim.
+        // Eight zeros are the end, not a claim.
         let Some(payload) = record[HEADER_BYTES..].get(..len).filter(|_| record[..8] != [0; 8])
         else {
             return;
@@ -48,8 +48,8 @@ pub fn log(bytes: &mut [u8], id: LogId) {
     }
 }
 
-/// The frames of the first mirror of a manifest whose region has this capacity; each gets the index of
-/// its place.
+/// The frames of the first mirror of a manifest whose region has this capacity. Each gets the index of
+/// its position.
 pub fn manifest(bytes: &mut [u8], id: ManifestId, capacity: u64) {
     let mut at = 0;
     for index in 0u64.. {
@@ -65,11 +65,11 @@ pub fn manifest(bytes: &mut [u8], id: ManifestId, capacity: u64) {
         }
         let sum = checksum(&frame[8..], id.seed(index));
         put(frame, 0, &sum.to_le_bytes());
-        at += end.next_multiple_of(JOURNAL_SLOT);
+        at += end.next_multiple_of(MANIFEST_SLOT);
     }
 }
 
-/// A head of any kind: a magic, other fields, and the checksum of what precedes it.
+/// A head of any kind: a magic, other fields, and a checksum over both.
 pub fn head(bytes: &mut [u8], magic: &[u8], body: usize) {
     put(bytes, 0, magic);
     if let Some(sum) = bytes.get(..body).map(|body| checksum(body, 0)) {
@@ -104,34 +104,34 @@ pub fn table(bytes: &mut [u8]) {
         sections.push((kind, at, len));
     }
     for (kind, at, len) in sections {
-        // Partitions have no checksum but those of their parts.
-        let Some(index) = (kind != 1).then(|| mend_part(bytes, seed, at, len)).flatten() else {
+        // A partition has no checksum of its own, only its parts do.
+        let Some(index) = (kind != 1).then(|| fix_part(bytes, seed, at, len)).flatten() else {
             continue;
         };
         if kind == 2 {
-            handles(index).into_iter().for_each(|partition| mend_partition(bytes, seed, partition));
+            handles(index).into_iter().for_each(|partition| fix_partition(bytes, seed, partition));
         }
     }
 }
 
-/// Mends a partition, and the blocks that its index names.
-fn mend_partition(bytes: &mut [u8], seed: u64, [at, filter, index]: [u64; 3]) {
-    mend_part(bytes, seed, at, filter);
-    let index = at.checked_add(filter).and_then(|at| mend_part(bytes, seed, at, index));
+/// A partition, and the blocks that its index names.
+fn fix_partition(bytes: &mut [u8], seed: u64, [at, filter, index]: [u64; 3]) {
+    fix_part(bytes, seed, at, filter);
+    let index = at.checked_add(filter).and_then(|at| fix_part(bytes, seed, at, index));
     for [at, len, _] in index.map(handles).unwrap_or_default() {
-        mend_part(bytes, seed, at, len);
+        fix_part(bytes, seed, at, len);
     }
 }
 
-/// Mends the part at a place, if there is one, and answers what is stored in it.
-fn mend_part(bytes: &mut [u8], seed: u64, at: u64, len: u64) -> Option<Vec<u8>> {
+/// The part at this offset, if there is one. Returns its decoded content.
+fn fix_part(bytes: &mut [u8], seed: u64, at: u64, len: u64) -> Option<Vec<u8>> {
     let end = at.checked_add(len).filter(|end| *end <= bytes.len() as u64)?;
     let part = &mut bytes[at as usize..end as usize];
     block_codec::fix_checksum(part, seed, at);
     block_codec::decode(part.to_vec(), seed, at).ok()
 }
 
-/// Where the parts lie that an index names: the three numbers of each.
+/// The block handles in an index: three numbers each.
 fn handles(index: Vec<u8>) -> Vec<[u64; 3]> {
     let Ok(block) = Block::decode(index) else { return Vec::new() };
     let mut cursor = BlockCursor::new(block.into());

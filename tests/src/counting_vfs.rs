@@ -1,4 +1,4 @@
-//! A file system in memory that counts: the bytes that are read and written, and those of table files.
+//! A file system in memory that counts the bytes read and written, and the size of all table files.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use terrane::storage::{File, StoreId};
 
 /// The file system; clones share it.
 #[derive(Clone, Default)]
-pub struct MeteredVfs {
+pub struct CountingVfs {
     inner: Arc<MemoryVfs>,
     counts: Arc<Mutex<Counts>>,
 }
@@ -17,32 +17,32 @@ pub struct MeteredVfs {
 #[derive(Default)]
 struct Counts {
     moved_bytes: u64,
-    /// Bytes of each table file there is, of all of them, and the most of that.
+    /// Bytes of each table file, of all together, and the peak of that.
     tables: HashMap<String, u64>,
-    target_file_bytes: u64,
+    tables_bytes: u64,
     table_bytes_peak: u64,
 }
 
 impl Counts {
-    /// A file has this length now; 0 if it is gone.
+    /// A file now has this length; 0 if it was removed.
     fn resize(&mut self, name: &str, len: u64) {
         if !name.ends_with(".sst") {
             return;
         }
         let before = self.tables.insert(name.to_owned(), len).unwrap_or(0);
-        self.target_file_bytes = self.target_file_bytes - before + len;
-        self.table_bytes_peak = self.table_bytes_peak.max(self.target_file_bytes);
+        self.tables_bytes = self.tables_bytes - before + len;
+        self.table_bytes_peak = self.table_bytes_peak.max(self.tables_bytes);
     }
 }
 
-impl MeteredVfs {
+impl CountingVfs {
     /// Bytes read and written so far.
     #[must_use]
     pub fn moved_bytes(&self) -> u64 {
         self.with(|counts| counts.moved_bytes)
     }
 
-    /// The most bytes that all files of tables took at once, those under way included.
+    /// The peak size of all table files together, including those being written.
     #[must_use]
     pub fn table_bytes_peak(&self) -> u64 {
         self.with(|counts| counts.table_bytes_peak)
@@ -53,11 +53,11 @@ impl MeteredVfs {
     }
 
     fn file(&self, inner: Arc<dyn File>) -> Arc<dyn File> {
-        Arc::new(MeteredFile { inner, vfs: self.clone() })
+        Arc::new(CountingFile { inner, vfs: self.clone() })
     }
 }
 
-impl Vfs for MeteredVfs {
+impl Vfs for CountingVfs {
     fn place(&self) -> String {
         self.inner.place()
     }
@@ -92,12 +92,12 @@ impl Vfs for MeteredVfs {
     }
 }
 
-struct MeteredFile {
+struct CountingFile {
     inner: Arc<dyn File>,
-    vfs: MeteredVfs,
+    vfs: CountingVfs,
 }
 
-impl MeteredFile {
+impl CountingFile {
     fn count(&self, moved: usize) -> Result<()> {
         let len = self.inner.len()?;
         self.vfs.with(|counts| {
@@ -108,7 +108,7 @@ impl MeteredFile {
     }
 }
 
-impl File for MeteredFile {
+impl File for CountingFile {
     fn name(&self) -> &str {
         self.inner.name()
     }

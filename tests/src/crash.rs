@@ -1,25 +1,25 @@
-//! Runs a workload until power is cut, and looks at what is left.
+//! Runs a workload until power is cut, and checks what is left.
 
 use crate::fixtures::{Kind, Rig, drawn};
-use crate::history::{History, shown};
-use crate::workload::{KEYSPACES, Step, workload};
+use crate::history::{History, check, shown};
+use crate::workload::{Step, workload, write_batch};
 use terrane::storage::vfs::fault::Survivors;
-use terrane::{Db, Durability, Result, WriteBatch};
+use terrane::{Db, Durability, Result};
 
 /// One experiment: the workload, where power is cut, and what survives.
 #[derive(Clone, Copy, Debug)]
 pub struct Crash {
     /// The storage.
     pub kind: Kind,
-    /// Decides the workload and the order of background work.
+    /// Determines the workload and the order of background work.
     pub seed: u64,
     /// Steps of the workload.
     pub steps: usize,
     /// The storage operation at which power is cut; `None` for never.
     pub cut: Option<u64>,
-    /// What of the unsynced state is left.
+    /// How much of the unsynced state survives.
     pub survivors: Survivors,
-    /// The bytes that the file system writes whole or not at all.
+    /// The unit that the file system writes atomically, in bytes.
     pub sector: u64,
 }
 
@@ -27,7 +27,7 @@ impl Crash {
     /// Runs the experiment.
     ///
     /// # Errors
-    /// What the store lost or broke, in words.
+    /// A promise that the store broke.
     pub fn run(&self) -> std::result::Result<(), String> {
         let mut rig = Rig::new(self.kind);
         let mut history = History::default();
@@ -44,11 +44,11 @@ impl Crash {
         self.look(&rig, &mut history)
     }
 
-    /// The store opens, keeps its promises, is sound and goes on working.
+    /// The store opens, keeps its promises, passes a check and keeps working.
     fn look(&self, rig: &Rig, history: &mut History) -> std::result::Result<(), String> {
         let failed = |what: &'static str| move |e: terrane::Error| format!("{what}: {e}");
         let db = rig.open(drawn(self.seed), self.seed).map_err(failed("reopening"))?;
-        sound(&db)?;
+        check(&db)?;
         let shown_now = history.judge(&shown(&db).map_err(failed("reading"))?)?;
         let sequence = db.snapshot().sequence();
         if sequence != shown_now as u64 {
@@ -58,7 +58,7 @@ impl Crash {
         play(db, rig, self.seed + 1, &workload(self.seed + 1, 12), history)
             .map_err(failed("going on"))?;
         let db = rig.open(drawn(self.seed), self.seed).map_err(failed("reopening again"))?;
-        sound(&db)?;
+        check(&db)?;
         let state = shown(&db).map_err(failed("reading again"))?;
         if &state != history.last() {
             return Err("the store does not show what was written after the crash".into());
@@ -66,10 +66,10 @@ impl Crash {
         Ok(())
     }
 
-    /// How many storage operations the workload takes when nothing fails.
+    /// The number of storage operations in the workload when nothing fails.
     ///
     /// # Panics
-    /// If it fails.
+    /// If the workload fails.
     #[must_use]
     pub fn operations(&self) -> u64 {
         let rig = Rig::new(self.kind);
@@ -78,15 +78,7 @@ impl Crash {
     }
 }
 
-fn sound(db: &Db) -> std::result::Result<(), String> {
-    let report = db.check().map_err(|e| format!("checking: {e}"))?;
-    match report.damage.first() {
-        None => Ok(()),
-        Some(damage) => Err(format!("check finds {damage}")),
-    }
-}
-
-/// Runs the whole workload from an empty place.
+/// Runs the whole workload on a new store.
 ///
 /// # Errors
 /// The first failure of the store.
@@ -95,25 +87,18 @@ pub fn run(rig: &Rig, seed: u64, steps: usize, history: &mut History) -> Result<
     play(db, rig, seed, &workload(seed, steps), history)
 }
 
-/// Plays steps on an open store, keeping the history, and closes it.
+/// Plays steps on an open store, records the history, and closes the store.
 ///
 /// # Errors
 /// The first failure of the store.
 ///
 /// # Panics
-/// If the store shows anything but what was written.
+/// If the store shows anything other than what was written.
 pub fn play(mut db: Db, rig: &Rig, seed: u64, steps: &[Step], history: &mut History) -> Result<()> {
     for (number, step) in steps.iter().enumerate() {
         match step {
             Step::Write { batch, sync } => {
-                let ids = [db.keyspace(KEYSPACES[0])?.id(), db.keyspace(KEYSPACES[1])?.id()];
-                let mut write = WriteBatch::new();
-                for (keyspace, key, value) in batch {
-                    match value {
-                        Some(value) => write.put(ids[*keyspace], key, value)?,
-                        None => write.delete(ids[*keyspace], key)?,
-                    }
-                }
+                let write = write_batch(&db, batch)?;
                 history.attempt(batch);
                 let durability = if *sync { Durability::Sync } else { Durability::Buffered };
                 let sequence = db.write(write, durability)?;

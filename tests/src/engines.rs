@@ -1,11 +1,11 @@
-//! Targets that open an engine on what a decoder took, and write to it.
+//! Fuzz targets that open an engine on what a decoder accepted, and write to it.
 //!
 //! 1. Two small stores are made once, one in a directory and one in a volume.
-//! 2. A target puts any bytes in the place of a part of one, with checksums that are right
-//!    ([`crate::checksum_fix`]): what a decoder's own checks let through must do no harm further on.
-//! 3. The store is opened, read, written, flushed, compacted, checked, and opened again. Each call may
-//!    fail with an error; none panics or runs on without end, and a write that was acknowledged as
-//!    durable is read as it was written, or refused.
+//! 2. A target replaces a part of one with arbitrary bytes and correct checksums
+//!    ([`crate::checksum_fix`]): whatever passes the decoder's own checks must do no harm later.
+//! 3. The store is opened, read, written, flushed, compacted, checked and reopened. Each call may
+//!    return an error; none panics or runs forever, and a write acknowledged as durable reads back
+//!    unchanged or is refused.
 
 use crate::checksum_fix;
 use crate::crash::play;
@@ -23,7 +23,7 @@ use terrane::table::footer::FOOTER_BYTES;
 use terrane::version::{Edit, VersionSet};
 use terrane::{Db, Durability, Result};
 
-/// All of them; each takes the inputs of the decoder whose name it has.
+/// All targets; each takes the inputs of the decoder it is named after.
 pub const ENGINES: [Target; 6] = [
     ("engine_log", log),
     ("engine_manifest", manifest),
@@ -33,13 +33,13 @@ pub const ENGINES: [Target; 6] = [
     ("engine_table", table),
 ];
 
-/// How often a store took a write on what a target had put there.
+/// How many writes succeeded on stores that a target damaged.
 pub static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// Entries that are read of a store whose tables may say anything.
+/// How many entries are read from a store whose tables may claim anything.
 const ENTRIES_MAX: usize = 10_000;
 
-/// A store at rest, and where its parts are.
+/// A closed store, and the location of its parts.
 struct Store {
     kind: Kind,
     image: Image,
@@ -81,27 +81,27 @@ impl Store {
         store.get_or_init(|| Store::make(kind))
     }
 
-    /// A file system with the store, and these bytes in it.
+    /// A file system with the store, and these bytes in one of its files.
     fn with(&self, file: &str, offset: u64, bytes: &[u8]) -> MemoryVfs {
         let vfs = self.image.vfs();
         put(&vfs, file, offset, bytes);
         vfs
     }
 
-    /// The first mirror of its manifest, as far as there are records.
+    /// The first mirror of the manifest, up to its last record.
     fn records(&self) -> &[u8] {
         let Manifest { file, base, end, .. } = &self.manifest;
         &self.image.files[file][*base as usize..][..*end as usize]
     }
 
-    /// A file system with the store, and this manifest.
+    /// A file system with the store and this manifest.
     fn with_manifest(&self, records: &[u8]) -> MemoryVfs {
         let Manifest { file, base, len, .. } = &self.manifest;
         let mirror = *len as usize / 2;
         let mut bytes = records.to_vec();
         checksum_fix::manifest(&mut bytes, self.manifest.id, *len);
         bytes.resize(mirror, 0);
-        // The second mirror ends with no witness, which counts nothing.
+        // The second mirror ends without a witness, so it does not count.
         self.with(file, *base, &[&bytes[..], &bytes[..]].concat())
     }
 }
@@ -111,7 +111,7 @@ fn put(vfs: &MemoryVfs, file: &str, offset: u64, bytes: &[u8]) {
     write_all_at(&*file, bytes, offset).expect("room in memory");
 }
 
-/// A small store at rest, with some tables, records behind them, and claims among these.
+/// A small closed store with some tables, and after them records and claims in the log.
 pub(crate) fn small(kind: Kind) -> Image {
     let rig = Rig::new(kind);
     let mut steps = workload(5, 40);
@@ -134,19 +134,19 @@ pub fn log(data: &[u8]) {
     work(store.kind, store.with(&name, 0, &bytes));
 }
 
-/// The front of a manifest. The records behind it are the store's: one that ends before what its tables
-/// and logs know of would be refused.
+/// The beginning of a manifest, followed by the store's own records: a manifest that ends before what
+/// the tables and logs refer to would be refused.
 pub fn manifest(data: &[u8]) {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         let store = Store::get(kind);
         let mut bytes = data[..data.len().min(store.manifest.len as usize / 4)].to_vec();
-        bytes.resize(bytes.len().next_multiple_of(checksum_fix::JOURNAL_SLOT), 0);
+        bytes.resize(bytes.len().next_multiple_of(checksum_fix::MANIFEST_SLOT), 0);
         bytes.extend(store.records().get(bytes.len()..).unwrap_or_default());
         work(kind, store.with_manifest(&bytes));
     }
 }
 
-/// An edit after those of the store.
+/// An edit after the store's own.
 pub fn edit(data: &[u8]) {
     for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
         let store = Store::get(kind);
@@ -157,7 +157,7 @@ pub fn edit(data: &[u8]) {
         bytes.extend([0, 0, 1]);
         bytes.extend(data);
         // The last slot of a mirror holds no record.
-        if bytes.len() + checksum_fix::JOURNAL_SLOT <= store.manifest.len as usize / 2 {
+        if bytes.len() + checksum_fix::MANIFEST_SLOT <= store.manifest.len as usize / 2 {
             work(kind, store.with_manifest(&bytes));
         }
     }
@@ -184,7 +184,7 @@ pub fn superblock(data: &[u8]) {
     work(store.kind, vfs);
 }
 
-/// A table in the place of the one with its number, or of the first.
+/// A table in place of the one with its number, or of the first one.
 pub fn table(data: &[u8]) {
     let store = Store::get(Kind::MemoryDirectory);
     let tables = store.version_set.tables();
@@ -192,7 +192,7 @@ pub fn table(data: &[u8]) {
     let own = tables.iter().find(|t| number.as_ref().is_some_and(|n| *n == t.id.0.to_le_bytes()));
     let info = own.or(tables.first()).expect("a table");
     let mut bytes = data.to_vec();
-    // The manifest has its length, and the footer is at the end.
+    // The length is that of the manifest, and the footer is at the end.
     let len = info.bytes as usize;
     if bytes.len() != len && bytes.len() > FOOTER_BYTES {
         let footer = bytes.split_off(bytes.len() - FOOTER_BYTES);
@@ -210,7 +210,7 @@ fn work(kind: Kind, vfs: MemoryVfs) {
     for round in 0..3u8 {
         let Ok(db) = rig.open(tiny(), round.into()) else { return };
         let keyspace = db.default_keyspace();
-        // What was said to be durable, if nothing failed since.
+        // What was acknowledged as durable, if nothing has failed since.
         let written = keyspace.get(key);
         assert!(round == 0 || !matches!(&written, Ok(value) if value.as_deref() != Some(&[round])));
         let _ = look(&db);
@@ -221,7 +221,7 @@ fn work(kind: Kind, vfs: MemoryVfs) {
         let read = keyspace.get(key);
         assert!(!matches!(&read, Ok(value) if value.as_deref() != Some(&[round + 1])), "{read:?}");
         let _ = db.check();
-        // What the log alone has is read when the store is opened again.
+        // In the first round everything stays in the log, which is read on the next open.
         if round > 0 {
             let _ = change(&db);
         }
@@ -231,7 +231,7 @@ fn work(kind: Kind, vfs: MemoryVfs) {
     }
 }
 
-/// Reads in every way.
+/// Reads in every way there is.
 fn look(db: &Db) -> Result<()> {
     let snapshot = db.snapshot();
     for name in db.keyspaces() {

@@ -1,4 +1,4 @@
-//! The four kinds of storage, each over a file system that loses power, fails, fills up and rots.
+//! The four kinds of storage, each over a file system that can lose power, fail, fill up or corrupt data.
 
 use crate::random::Random;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use terrane_policy::{
 pub enum Kind {
     /// A file for each table, in memory.
     MemoryDirectory,
-    /// A file for each table, in a directory of the file system.
+    /// A file for each table, in a native directory.
     NativeDirectory,
     /// Three backing files in memory, as on OPFS.
     MemoryVolume,
-    /// One backing file in the file system.
+    /// One native backing file.
     NativeVolume,
 }
 
@@ -42,13 +42,13 @@ impl Kind {
     }
 }
 
-/// One place for a store, and the file system in front of it.
+/// A place for one store, and the file system through which the store sees it.
 pub struct Rig {
     /// The kind of storage.
     pub kind: Kind,
-    /// What is on the file system.
+    /// The underlying file system.
     pub inner: Arc<dyn Vfs>,
-    /// The file system that the store sees.
+    /// The file system that the store sees, which can fail.
     pub vfs: FaultVfs,
     _dir: Option<tempfile::TempDir>,
 }
@@ -60,7 +60,7 @@ impl Rig {
         let native = matches!(kind, Kind::NativeDirectory | Kind::NativeVolume);
         let dir = native.then(|| tempfile::tempdir().expect("a temporary directory"));
         let inner: Arc<dyn Vfs> = match &dir {
-            // Few open files, so that some are closed and opened again.
+            // Few open files, so that files are closed and reopened.
             Some(dir) => {
                 let vfs = NativeVfs::open(dir.path(), true).expect("a directory");
                 Arc::new(vfs.open_at_most(8))
@@ -70,7 +70,7 @@ impl Rig {
         Rig { _dir: dir, ..Rig::over(kind, inner) }
     }
 
-    /// A place with whatever `inner` holds.
+    /// A place with the content of `inner`.
     ///
     /// # Panics
     /// If it cannot be read.
@@ -80,7 +80,7 @@ impl Rig {
         Rig { kind, inner, vfs, _dir: None }
     }
 
-    /// Power is back: the store sees what is on the file system.
+    /// Restores power: the store sees what the underlying file system holds.
     pub fn restore_power(&mut self) {
         self.vfs = FaultVfs::new(self.inner.clone()).expect("a readable file system");
     }
@@ -106,18 +106,18 @@ impl Rig {
         Ok(Arc::new(Volume::open(backings, options)?))
     }
 
-    /// Opens the store with jobs interleaved as `seed` decides.
+    /// Opens the store; `seed` determines how jobs interleave.
     ///
     /// # Errors
-    /// What opening says.
+    /// Those of opening.
     pub fn open(&self, options: Options, seed: u64) -> Result<Db> {
         self.open_with(options, Arc::new(SeededExecutor::new(seed)))
     }
 
-    /// Opens the store with a executor of choice.
+    /// Opens the store with the given executor.
     ///
     /// # Errors
-    /// What opening says.
+    /// Those of opening.
     pub fn open_with(&self, options: Options, executor: Arc<dyn Executor>) -> Result<Db> {
         Db::open_storage(self.storage()?, options, executor)
     }
@@ -139,7 +139,7 @@ pub fn tiny() -> Options {
     }
 }
 
-/// As [`tiny`], with the small policy that `choice` falls on.
+/// Like [`tiny`], with the small policy that `choice` selects.
 #[must_use]
 pub fn tiny_with(choice: u64) -> Options {
     let policies = small_policies();
@@ -147,8 +147,8 @@ pub fn tiny_with(choice: u64) -> Options {
     Options { policy, ..tiny() }
 }
 
-/// As [`tiny`], with the small policy that `seed` falls on and whatever else it draws: a table is one
-/// block or dozens, in one partition or one each, cached or not.
+/// Like [`tiny`], with the small policy that `seed` selects and other options drawn at random: a table
+/// has one block or dozens, in one partition or one each, cached or not.
 #[must_use]
 pub fn drawn(seed: u64) -> Options {
     let mut random = Random(seed ^ 0x0971_0425);
@@ -171,7 +171,7 @@ pub fn drawn(seed: u64) -> Options {
     }
 }
 
-/// A policy that proposes whatever comes to its mind, for ever: a tree under it is never at rest.
+/// A policy that proposes random plans forever: a tree under it never becomes idle.
 #[must_use]
 pub fn adversarial(seed: u64) -> PolicyOptions {
     PolicyOptions::Adversarial(Adversarial { seed })
@@ -183,7 +183,7 @@ pub fn small_policies() -> [PolicyOptions; 7] {
     sized_policies(2 << 10, 1 << 10)
 }
 
-/// Every policy, with a first level and tables of these sizes.
+/// Every policy, with these sizes of the first level and of tables.
 #[must_use]
 pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> [PolicyOptions; 7] {
     let size_ratio = 3;

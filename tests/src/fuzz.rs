@@ -1,8 +1,8 @@
-//! Every decoder of stored bytes, as a target that takes any bytes at all.
+//! Every decoder of stored bytes, as a fuzz target that takes arbitrary bytes.
 //!
-//! 1. [`TARGETS`] lists them. None panics, runs on without end, or takes memory that the bytes do
-//!    not justify; what does decode comes back when it is encoded again.
-//! 2. Where a checksum guards a decoder, the target first makes it right ([`crate::checksum_fix`]).
+//! 1. [`TARGETS`] lists them. None panics, runs forever, or allocates more memory than the bytes
+//!    justify; whatever decodes is the same after encoding and decoding it again.
+//! 2. Where a checksum guards a decoder, the target first corrects it ([`crate::checksum_fix`]).
 //! 3. [`crate::seeds`] gives each target inputs that decode, and [`mutate`] damages them.
 //! 4. The targets of [`crate::engines`] open an engine on what decodes.
 //!
@@ -28,10 +28,10 @@ use terrane::version::{Edit, VersionSet};
 use terrane::{WriteBatch, batch, wal};
 use terrane_policy::{TableId, TableInfo};
 
-/// A decoder's name, and what feeds it.
+/// The name of a decoder, and the function that feeds it.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All decoders.
 pub const TARGETS: [Target; 13] = [
     ("log", log),
     ("batch", batch),
@@ -48,10 +48,10 @@ pub const TARGETS: [Target; 13] = [
     ("stored", stored),
 ];
 
-/// Runs a target by its name.
+/// Runs the target with this name.
 ///
 /// # Panics
-/// If there is none of that name, or the target finds something wrong.
+/// If there is no target with this name, or it finds a bug.
 pub fn run(name: &str, data: &[u8]) {
     let mut targets = TARGETS.iter().chain(&ENGINES);
     let target = targets.find(|(n, _)| *n == name).expect("the name of a target");
@@ -94,9 +94,9 @@ pub fn batch(data: &[u8]) {
 /// A manifest, its records, and their edits one after another.
 pub fn manifest(data: &[u8]) {
     let mut bytes = data.to_vec();
-    let mirror = bytes.len() / checksum_fix::JOURNAL_SLOT * checksum_fix::JOURNAL_SLOT;
-    checksum_fix::manifest(&mut bytes, checksum_fix::JOURNAL, 2 * mirror as u64);
-    let Ok(scan) = scan(&bytes, checksum_fix::JOURNAL, "manifest", 0) else { return };
+    let mirror = bytes.len() / checksum_fix::MANIFEST_SLOT * checksum_fix::MANIFEST_SLOT;
+    checksum_fix::manifest(&mut bytes, checksum_fix::MANIFEST, 2 * mirror as u64);
+    let Ok(scan) = scan(&bytes, checksum_fix::MANIFEST, "manifest", 0) else { return };
     let mut version_set = VersionSet::default();
     for (number, (_, payload)) in scan.records.iter().enumerate() {
         let Some(edit) = decode_record(payload).ok().and_then(|record| record.edit) else {
@@ -110,7 +110,7 @@ pub fn manifest(data: &[u8]) {
 /// One record of a manifest.
 pub fn record(data: &[u8]) {
     if let Ok(record) = decode_record(data) {
-        // Each takes two bytes at least.
+        // Each takes at least two bytes.
         let extents: usize = record.placed.iter().map(|(_, place)| place.extents.len()).sum();
         assert!(2 * (record.placed.len() + record.dropped.len() + extents) <= data.len());
     }
@@ -126,7 +126,7 @@ pub fn edit(data: &[u8]) {
     }
 }
 
-/// A version set comes back from its snapshot.
+/// A version set is the same after a snapshot.
 fn again(version_set: &VersionSet) {
     let snapshot = version_set.snapshot().encode();
     let edit = Edit::decode(&snapshot, 0).expect("a snapshot");
@@ -185,7 +185,7 @@ pub fn table(data: &[u8]) {
     let _ = table.check();
 }
 
-/// A place where every table is one file.
+/// A place where every table is the same file.
 struct OneFile(Arc<dyn File>);
 
 impl TableFiles for OneFile {
@@ -194,7 +194,7 @@ impl TableFiles for OneFile {
     }
 }
 
-/// What a tree would know of this table: its own words.
+/// What the version set would know about this table, taken from the table itself.
 fn info(bytes: &[u8]) -> Option<TableInfo> {
     let end = bytes.len().checked_sub(FOOTER_BYTES)?;
     let footer = Footer::decode(bytes[end..].try_into().ok()?, "table", bytes.len() as u64).ok()?;
@@ -205,18 +205,18 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
     let directory = part(from, footer.directory_len.into()).ok()?;
     let sections = decode_directory(&directory, &footer).ok()?;
     let found = sections.iter().find(|section| section.kind == 3)?;
-    let said = Properties::decode(&part(found.offset, found.len).ok()?).ok()?;
+    let properties = Properties::decode(&part(found.offset, found.len).ok()?).ok()?;
     Some(TableInfo {
         id: TableId(footer.table),
         bytes: bytes.len() as u64,
-        entries: said.entries,
-        tombstones: said.tombstones,
-        smallest: said.smallest,
-        largest: said.largest,
-        first_seq: said.first_seq,
-        last_seq: said.last_seq,
+        entries: properties.entries,
+        tombstones: properties.tombstones,
+        smallest: properties.smallest,
+        largest: properties.largest,
+        first_seq: properties.first_seq,
+        last_seq: properties.last_seq,
         salt: footer.salt,
-        histogram: said.histogram,
+        histogram: properties.histogram,
     })
 }
 
@@ -234,7 +234,7 @@ pub fn footer(data: &[u8]) {
     }
 }
 
-/// What a table says of itself.
+/// The properties of a table.
 pub fn properties(data: &[u8]) {
     if let Ok(properties) = Properties::decode(data) {
         let mut out = Vec::new();
@@ -253,7 +253,7 @@ pub fn filter(data: &[u8]) {
     }
 }
 
-/// A block, walked and searched in both directions.
+/// A block, scanned and searched in both directions.
 pub fn block(data: &[u8]) {
     let Ok(block) = Block::decode(data.to_vec()) else { return };
     let mut cursor = BlockCursor::new(Arc::new(block));
@@ -284,7 +284,7 @@ pub fn stored(data: &[u8]) {
     }
 }
 
-/// Damages bytes: flips, lengths, cuts, splices with themselves and with `other`, noise.
+/// Damages bytes: flips, lengths, cuts, splices from themselves and from `other`, noise.
 #[must_use]
 pub fn mutate(random: &mut Random, sound: &[u8], other: &[u8]) -> Vec<u8> {
     let mut bytes = sound.to_vec();
@@ -293,7 +293,7 @@ pub fn mutate(random: &mut Random, sound: &[u8], other: &[u8]) -> Vec<u8> {
         let len = random.below(64) as usize;
         match random.below(9) {
             0 | 1 => bytes.iter_mut().skip(at).take(1).for_each(|b| *b ^= 1 << random.below(8)),
-            // What a length looks like that is far too great, or one off.
+            // What looks like a length that is far too large, or off by one.
             2 => edge(random, &mut bytes, at),
             3 => bytes.iter_mut().skip(at).take(1).for_each(|b| *b = b.wrapping_add(1)),
             4 => bytes.truncate(at),
@@ -314,7 +314,7 @@ pub fn mutate(random: &mut Random, sound: &[u8], other: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Writes a number of an awkward size, as a varint or a word.
+/// Writes a number at an extreme, as a varint or a word.
 fn edge(random: &mut Random, bytes: &mut [u8], at: usize) {
     let value = match random.below(4) {
         0 => u64::MAX,

@@ -1,4 +1,4 @@
-//! What a store was asked to do, what it promised, and whether it keeps it.
+//! What was written to a store, what it promised to keep, and whether it did.
 
 use crate::workload::{KEYSPACES, Operation};
 use std::collections::BTreeMap;
@@ -7,12 +7,12 @@ use terrane::{Db, Result};
 /// The live entries of both keyspaces.
 pub type State = [BTreeMap<Vec<u8>, Vec<u8>>; 2];
 
-/// Every state that the batches went through.
+/// Every state that the batches produced.
 #[derive(Clone)]
 pub struct History {
     /// `states[n]` is the state after `n` batches.
     states: Vec<State>,
-    /// Batches that were promised to be on the file system.
+    /// How many batches were promised to be durable.
     synced: usize,
 }
 
@@ -35,12 +35,12 @@ impl History {
         self.states.push(state);
     }
 
-    /// All batches so far are promised to be on the file system.
+    /// All batches so far are promised to be durable.
     pub fn promise(&mut self) {
         self.synced = self.states.len() - 1;
     }
 
-    /// How many batches there were.
+    /// The number of batches.
     #[must_use]
     pub fn batches(&self) -> usize {
         self.states.len() - 1
@@ -61,10 +61,10 @@ impl History {
         &self.states[batches]
     }
 
-    /// How many batches a store shows after a crash: a prefix, not shorter than what was promised.
+    /// How many batches a store shows after a crash: a prefix of history that has everything promised.
     ///
     /// # Errors
-    /// What is wrong with the state, in words.
+    /// What is wrong with the state.
     pub fn judge(&self, state: &State) -> std::result::Result<usize, String> {
         let Some(shown) = self.states.iter().rposition(|s| s == state) else {
             return Err(format!("no prefix of history: {}", self.nearest(state)));
@@ -75,19 +75,19 @@ impl History {
         Ok(shown)
     }
 
-    /// Whether the state is one of those that the batches went through.
+    /// Whether the state is one that the batches produced.
     #[must_use]
     pub fn has(&self, state: &State) -> bool {
         self.states.contains(state)
     }
 
-    /// Forgets what was lost: the store goes on from `shown` batches, which are on the file system.
+    /// Forgets lost batches: the store continues after the first `shown`, which are durable.
     pub fn rewind(&mut self, shown: usize) {
         self.forget(shown);
         self.synced = shown;
     }
 
-    /// Forgets batches after the first `kept`: they failed.
+    /// Forgets the batches after the first `kept`, which failed.
     pub fn forget(&mut self, kept: usize) {
         self.states.truncate(kept + 1);
         self.synced = self.synced.min(kept);
@@ -99,7 +99,16 @@ impl History {
     }
 }
 
-/// Everything that a store shows, by scans; each key is then got, too. Nothing is written.
+/// Checks a store.
+///
+/// # Errors
+/// The damage that the check finds.
+pub fn check(db: &Db) -> std::result::Result<(), String> {
+    let report = db.check().map_err(|e| format!("checking: {e}"))?;
+    report.damage.first().map_or(Ok(()), |damage| Err(format!("check finds {damage}")))
+}
+
+/// Everything that a store shows: its scans, compared with a get of each key. Nothing is written.
 ///
 /// # Errors
 /// Those of reading.

@@ -1,15 +1,15 @@
-//! The bytes of a store at rest, and which of them matter.
+//! The bytes of a closed store, and which of them matter.
 //!
 //! A byte matters if a live structure covers it with a checksum:
 //!
-//! 1. `CURRENT`: magic, generation and checksum of either copy. A volume: a superblock's body and
-//!    checksum in either slot.
-//! 2. The manifest: both frames of every record, without the zeros that fill them up.
+//! 1. In `CURRENT`: magic, generation and checksum of either copy. In a volume: the body and checksum
+//!    of either superblock slot.
+//! 2. In the manifest: both frames of every record, without the zeros that pad them.
 //! 3. Every byte of a table that the manifest names.
-//! 4. Of each live log, header and payload of the records that recovery takes.
+//! 4. In each live log: header and payload of the records that recovery replays.
 //!
-//! All others may hold anything: padding, a log past its last record, what a torn commit left, free
-//! room, the rest of a unit after a table's end.
+//! All other bytes may hold anything: padding, a log after its last record, leftovers of a torn commit,
+//! free space, the rest of a unit after the end of a table.
 
 use crate::fixtures::Kind;
 use std::collections::BTreeMap;
@@ -41,9 +41,9 @@ pub enum Structure {
     Table,
     /// A log record that a later one, or a table, proves to have been synced.
     Proven,
-    /// A log record that nothing proves; with those after it this many are lost if it is.
+    /// A log record that nothing proves; if it is damaged, it is lost with all records after it.
     Unproven {
-        /// Records from this one on.
+        /// The number of records from this one on.
         records: usize,
     },
 }
@@ -53,7 +53,7 @@ pub enum Structure {
 pub struct Part {
     /// The raw file.
     pub file: String,
-    /// Where in it.
+    /// The byte range in it.
     pub range: Range<u64>,
     /// What it belongs to.
     pub of: Structure,
@@ -67,7 +67,7 @@ struct Piece {
 }
 
 impl Image {
-    /// What a file system holds.
+    /// Reads all files of a file system.
     ///
     /// # Panics
     /// If it cannot be read.
@@ -82,7 +82,7 @@ impl Image {
         Image { files: vfs.list().expect("names").into_iter().map(read).collect() }
     }
 
-    /// A file system that holds it.
+    /// A file system with these files.
     ///
     /// # Panics
     /// If memory is full.
@@ -96,10 +96,10 @@ impl Image {
         vfs
     }
 
-    /// A file system that holds it, with one bit flipped.
+    /// A file system with these files, and one bit flipped.
     ///
     /// # Panics
-    /// If the bit lies past the end of the file.
+    /// If the bit is past the end of the file.
     #[must_use]
     pub fn flipped(&self, name: &str, bit: u64) -> MemoryVfs {
         let vfs = self.vfs();
@@ -109,10 +109,10 @@ impl Image {
         vfs
     }
 
-    /// Every part that matters, of a sound store.
+    /// All parts that matter, of an undamaged store.
     ///
     /// # Panics
-    /// If the store is not sound.
+    /// If the store is damaged.
     #[must_use]
     pub fn parts(&self, kind: Kind) -> Vec<Part> {
         let mut parts = Vec::new();
@@ -141,8 +141,8 @@ impl Image {
         parts
     }
 
-    /// The manifest's file, where its region begins, the region and the generation; what names it
-    /// goes to `parts`.
+    /// The manifest's file, the offset of its region, the region and the manifest's id. Adds the heads
+    /// that name it to `parts`.
     pub(crate) fn manifest(
         &self,
         kind: Kind,
@@ -172,7 +172,7 @@ impl Image {
         (name, base, region, id)
     }
 
-    /// Where the bytes of a file lie.
+    /// Where the bytes of a file are.
     fn pieces(
         &self,
         kind: Kind,
@@ -198,7 +198,7 @@ impl Image {
         pieces.iter().flat_map(|p| piece(p).iter().copied()).collect()
     }
 
-    /// The records that recovery takes, log by log.
+    /// The records that recovery replays, log by log.
     fn logs(
         &self,
         version_set: &VersionSet,

@@ -1,6 +1,6 @@
 //! Seeded choices (splitmix64): the same seed makes the same test.
 
-/// A stream of choices.
+/// A stream of random choices.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
@@ -19,7 +19,7 @@ impl Random {
         self.word() % bound.max(1)
     }
 
-    /// Whether a thing of one in `n` happens.
+    /// True once in `n` calls on average.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }

@@ -56,7 +56,7 @@ pub fn seeds() -> Seeds {
 }
 
 fn manifest(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {
-    // The first mirror, as far as the fourth record.
+    // The first mirror, up to its fourth record.
     let end = (scan.end as usize).min(64 << 10);
     seeds.entry("manifest").or_default().push(region[..end].to_vec());
     for (_, payload) in &scan.records {
@@ -67,7 +67,7 @@ fn manifest(seeds: &mut Seeds, scan: &Scan<'_>, region: &[u8]) {
     // What a later release may add: features, and a change with two more fields.
     let later = [&[14, 3, 0, 0x80, 1][..], &[1, 7, 9, 2, 0, 4, 2, 8, 8]];
     seeds.entry("edit").or_default().push(later.concat());
-    // The greatest next number and sequence, from which none can follow.
+    // The greatest next number and sequence, which leave nothing to assign.
     let greatest = [&[0xff; 9][..], &[1]].concat();
     let last = [&[1, 10][..], &greatest, &[8, 11, 0], &greatest].concat();
     seeds.entry("edit").or_default().push(last);
@@ -80,7 +80,7 @@ fn logs(seeds: &mut Seeds, image: &Image) {
             let (from, to) = (part.range.start as usize, part.range.end as usize);
             let batches = batches(&bytes[from + HEADER_BYTES..to]).flatten();
             seeds.entry("batch").or_default().extend(batches.map(|(_, batch)| batch.to_vec()));
-            // The log up to this record.
+            // The log up to and including this record.
             seeds.entry("log").or_default().push(bytes[..to.next_multiple_of(8)].to_vec());
         }
     }
@@ -120,7 +120,7 @@ fn table(seeds: &mut Seeds, bytes: &[u8]) {
     seeds.entry("table").or_default().push(bytes.to_vec());
 }
 
-/// The three numbers of each entry of an index.
+/// The three numbers of each index entry.
 fn handles(index: &[u8]) -> Vec<[u64; 3]> {
     let mut index = BlockCursor::new(Block::decode(index.to_vec()).expect("sound").into());
     let mut handles = Vec::new();

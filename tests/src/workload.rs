@@ -1,6 +1,7 @@
 //! Seeded workloads over two keyspaces.
 
 use crate::random::Random;
+use terrane::{Db, Result, WriteBatch};
 
 /// The keyspaces' names.
 pub const KEYSPACES: [&str; 2] = ["default", "other"];
@@ -8,25 +9,41 @@ pub const KEYSPACES: [&str; 2] = ["default", "other"];
 /// A put (`Some`) or delete (`None`) in one of the keyspaces.
 pub type Operation = (usize, Vec<u8>, Option<Vec<u8>>);
 
+/// A batch of these operations, for a store that has both keyspaces or makes them.
+///
+/// # Errors
+/// Those of making a keyspace.
+pub fn write_batch(db: &Db, operations: &[Operation]) -> Result<WriteBatch> {
+    let ids = [db.keyspace(KEYSPACES[0])?.id(), db.keyspace(KEYSPACES[1])?.id()];
+    let mut batch = WriteBatch::new();
+    for (keyspace, key, value) in operations {
+        match value {
+            Some(value) => batch.put(ids[*keyspace], key, value)?,
+            None => batch.delete(ids[*keyspace], key)?,
+        }
+    }
+    Ok(batch)
+}
+
 /// One step.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A batch, synced or buffered.
+    /// Writes a batch, synced or buffered.
     Write {
-        /// The operations; every batch writes a counter, so no two states are alike.
+        /// The operations; every batch writes a counter, so no two states are equal.
         batch: Vec<Operation>,
         /// Whether it is synced.
         sync: bool,
     },
-    /// All buffered writes are put on the file system.
+    /// Syncs the log.
     Sync,
-    /// Memtables become tables.
+    /// Flushes the memtables.
     Flush,
-    /// Every job is run.
+    /// Runs every job.
     Settle,
-    /// The store is closed and opened.
+    /// Closes and reopens the store.
     Reopen,
-    /// The store is dropped without a word and opened.
+    /// Drops the store without closing it, and reopens it.
     Drop,
 }
 
@@ -59,7 +76,7 @@ fn batch(random: &mut Random, number: usize) -> Vec<Operation> {
         let key = format!("key{:03}", random.below(120)).into_bytes();
         let length = match random.below(20) {
             0 => 0,
-            // Longer than a log file: it gets one of its own.
+            // Longer than a log file: it gets a file of its own.
             1 if random.one_in(6) => 6000,
             _ => random.below(90) as usize,
         };

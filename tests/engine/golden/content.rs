@@ -1,6 +1,6 @@
-//! What a store holds, as rules: lines `keyspace first end step version`. Each gives the keys
-//! `first`, `first + step` and so on below `end` the value of that version, or none where it is 0.
-//! Later lines overwrite earlier ones.
+//! The content of a store, as rules: lines of `keyspace first end step version`. Each sets the keys
+//! `first`, `first + step` and so on below `end` to the value of that version, or deletes them if it is
+//! 0. Later lines overwrite earlier ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The keys that it names, each with its value.
+    /// The keys it covers, each with its value.
     pub fn entries(self) -> impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)> {
         let value = move |n| (self.version > 0).then(|| value(n, self.version));
         (self.first..self.end).step_by(self.step).map(move |n| (key(n), value(n)))
@@ -42,7 +42,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// The content that the lines of `rules` make.
+    /// The content that the lines of `rules` describe.
     pub fn of(rules: &str) -> Content {
         let mut keyspaces = BTreeMap::<String, Entries>::new();
         for line in rules.lines() {
@@ -71,7 +71,7 @@ pub fn key(n: u64) -> Vec<u8> {
     format!("key{n:05}").into_bytes()
 }
 
-/// Text for 64 keys in turn, which LZ4 makes shorter, then noise for 64, which it does not.
+/// Alternates between 64 keys with text, which LZ4 compresses, and 64 with noise, which it does not.
 pub fn value(n: u64, version: u64) -> Vec<u8> {
     if (n / 64).is_multiple_of(2) {
         return format!("version {version} of {n}; ").repeat(1 + n as usize % 4).into_bytes();

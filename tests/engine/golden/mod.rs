@@ -1,8 +1,8 @@
-//! Stores that releases have written (`tests/golden`): later ones must read them.
+//! Stores written by earlier releases (`tests/golden`), which every later release must read.
 //!
-//! * `content` - what a store holds, as a list of rules that lies beside it.
+//! * `content` - the content of a store, as a list of rules kept next to it.
 //! * `write` - writes a set of stores, one for each kind of storage.
-//! * `format` - reads a store as FORMAT.md says, without the engine.
+//! * `format` - reads a store as FORMAT.md describes it, without the engine.
 
 mod content;
 mod format;
@@ -13,10 +13,10 @@ use format::{Files, Place, Store};
 use std::path::{Path, PathBuf};
 use terrane::{Db, Durability, Keyspace, Options};
 
-/// The name of a volume's file; a directory's files have names of their own.
+/// The file of a volume; the files of a directory have their own names.
 const VOLUME: &str = "store.volume";
 
-/// A store of a set.
+/// One store of a set.
 struct Golden {
     place: PathBuf,
     content: Content,
@@ -44,7 +44,7 @@ impl Golden {
         self.place.join(VOLUME).is_file()
     }
 
-    /// A copy that may be changed.
+    /// A copy to write to.
     fn copy(&self) -> tempfile::TempDir {
         let copy = tempfile::tempdir().unwrap();
         for file in std::fs::read_dir(&self.place).unwrap() {
@@ -64,12 +64,12 @@ impl Golden {
     }
 }
 
-/// Where the sets lie.
+/// The folder of the sets.
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
 }
 
-/// Holds gets and scans in both directions against what is expected.
+/// Checks gets, and scans in both directions.
 fn holds(db: &Db, content: &Content) {
     let mut names = db.keyspaces();
     names.sort();
@@ -142,7 +142,7 @@ fn format_md_suffices_to_read_every_golden_store() {
     }
 }
 
-/// What a store does not show. A set that lacks one of these would let it break unseen.
+/// A feature that the store does not have. Without it in the set, that feature could break unnoticed.
 fn lacks(store: &Store) -> Option<&'static str> {
     let shows = [
         (store.keyspaces.len() > 1, "several keyspaces"),

@@ -1,12 +1,12 @@
 //! Writes a set of golden stores:
 //! `cargo test -p terrane-tests --test engine golden -- --ignored` makes `tests/golden/VERSION`.
 //!
-//! Every feature of the format is in each of its two stores:
+//! Each of its two stores has every feature of the format:
 //!
-//! 1. Two keyspaces; batches over both; small logs that fill and is recycled.
-//! 2. Overwritten and deleted while a snapshot looks, then merged: several versions of a key.
-//! 3. A compaction of several groups, stopped when the first is installed.
-//! 4. Batches that are only in the log, the last of them cut short.
+//! 1. Two keyspaces; batches over both; small logs that fill and are recycled.
+//! 2. Overwrites and deletes under a snapshot, then merged: several versions of a key.
+//! 3. A compaction of several groups, stopped after the first is installed.
+//! 4. Batches that are only in the log, the last of them torn.
 
 use super::content::Rule;
 use super::format::{Place, Store};
@@ -39,7 +39,7 @@ fn options() -> Options {
     }
 }
 
-/// The policy of `other`, whose compactions have several groups.
+/// The policy of `other`: its compactions have several groups.
 fn whole_levels() -> PolicyOptions {
     let (size_ratio, level_base_bytes, target_file_bytes) = (3, 2 << 10, 2 << 10);
     let full =
@@ -47,14 +47,14 @@ fn whole_levels() -> PolicyOptions {
     PolicyOptions::LeveledFull(full)
 }
 
-/// A store that is being written, and what was written.
+/// A store being written, and the rules of what was written.
 struct Writing {
     db: Db,
     rules: String,
 }
 
 impl Writing {
-    /// Applies a rule to some keyspaces: eight keys of all of them are a batch.
+    /// Applies a rule to some keyspaces: eight keys in each of them make a batch.
     fn apply(
         &mut self,
         keyspaces: &[&'static str],
@@ -82,8 +82,8 @@ impl Writing {
     }
 }
 
-/// Writes a store on `vfs`, which `open` has in front of it, the last batches over keys below
-/// `end`; returns the rules of what it holds.
+/// Writes a store through `open`, which is over `vfs`, its last batches with keys below `end`. Returns
+/// the image and the rules of its content.
 fn write(
     open: impl Fn() -> Arc<dyn Storage>,
     place: Place,
@@ -108,8 +108,8 @@ fn write(
     }
     drop(snapshot);
 
-    // Two clusters of keys, far from each other, make two groups. What follows must leave one of them
-    // to be done.
+    // Two clusters of keys, far from each other, make two groups. One of them must stay unfinished
+    // through all that follows.
     let remaining = || Store::read(&Image::of(vfs).files, place).remaining > 0;
     writing.db = db;
     for version in 9.. {
@@ -127,9 +127,8 @@ fn write(
             continue;
         }
 
-        // A volume that is mostly free moves its tables to the front and gives back the rest. What
-        // they leave is free when the store is opened again, and a manifest that moves have filled
-        // goes on with a commit.
+        // A volume that is mostly free moves its tables to the front and truncates the rest. The space they
+        // leave is free when the store is reopened, and a manifest full of moves continues with a commit.
         for _ in 0..4 {
             drop(writing.db);
             if place == Place::Volume {
@@ -143,7 +142,7 @@ fn write(
         }
 
         writing.apply(&BOTH, 100, end, 1, 99);
-        // Leaves a claim.
+        // Writes a claim.
         writing.db.sync().unwrap();
         if remaining() {
             break;
@@ -171,8 +170,8 @@ fn save(name: &str, (mut image, rules): (Image, String)) {
     }
 }
 
-/// The first of several stores, which differ in the number of their last batches, that shows every
-/// feature: it depends on these where logs and compactions stand at the end.
+/// The first of several stores, which differ in how many batches come last, that has every feature:
+/// where logs and compactions stand at the end depends on that number.
 fn complete(place: Place, store: impl Fn(u64) -> (Image, String)) -> (Image, String) {
     let shows_all =
         |(image, _): &(Image, String)| lacks(&Store::read(&image.files, place)).is_none();

@@ -9,7 +9,7 @@ pub const KIND: u8 = 0;
 
 const HEADER: usize = 32;
 
-/// The entries of the log with this salt and number, which goes on at sequence `next`.
+/// The entries of the log with this salt and number, from sequence `next` on.
 pub fn read(
     store: &mut Store,
     bytes: &[u8],
@@ -52,7 +52,7 @@ pub fn read(
         at = end.next_multiple_of(8);
         assert!(bytes[end..at].iter().all(|byte| *byte == 0), "a record is filled up with zeros");
     }
-    // Zeros, where the end is not a record that was cut short.
+    // Zeros, unless the log ends in a torn record.
     let ends = header(bytes, at, seed(number)).is_some();
     assert!(ends || bytes[at..].iter().take(8).all(|byte| *byte == 0), "the end of a log");
     let older = |at: &usize| (1..number).any(|older| header(bytes, *at, seed(older)).is_some());

@@ -1,4 +1,4 @@
-//! The manifest, and what its edits add up to ("The manifest" to "Edits" of FORMAT.md).
+//! The manifest, and the state that its edits produce ("The manifest" to "Edits" of FORMAT.md).
 
 use super::bytes::{Reader, checksum, u32_at, u64_at};
 use super::{Files, Place};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 const SLOT: usize = 16 << 10;
 const UNIT: u64 = 4096;
 
-/// A table as an edit names it.
+/// A table as described by an edit.
 #[derive(Clone)]
 pub struct Info {
     level: u64,
@@ -30,7 +30,7 @@ pub struct Keyspace {
     pub tables: BTreeMap<u64, Info>,
 }
 
-/// Where a file lies.
+/// The location of a file.
 struct Placed {
     length: u64,
     backing: u8,
@@ -67,9 +67,9 @@ pub struct Manifest {
     pub keyspaces: BTreeMap<u64, Keyspace>,
     /// The file of each log, and the salt of its checksums.
     pub logs: BTreeMap<u64, (u64, u64)>,
-    /// The sequence with which the logs begin.
+    /// The first sequence in the logs.
     pub log_start: u64,
-    /// Groups that are left of a plan, by keyspace and compaction.
+    /// The remaining groups of a plan, by keyspace and compaction.
     remaining: BTreeMap<(u64, u64), u64>,
     next_number: u64,
 }
@@ -123,7 +123,7 @@ impl Manifest {
         bytes
     }
 
-    /// Groups that are left of compactions.
+    /// The number of remaining groups of all compactions.
     pub fn remaining(&self) -> u64 {
         self.remaining.values().sum()
     }
@@ -220,7 +220,7 @@ impl Manifest {
                 }
                 other => panic!("edit {other} is not in FORMAT.md"),
             }
-            // Fields that were added: even ones may be skipped.
+            // Fields added later: even ones may be skipped.
             let mut last = 0;
             while !body.is_empty() {
                 let (number, _) = (body.varint(), body.bytes());
@@ -237,7 +237,7 @@ impl Manifest {
         }
     }
 
-    /// The empty level `at` comes or goes.
+    /// Adds or removes the empty level `at`.
     fn move_levels(&mut self, id: u64, dropped: bool, at: u64) {
         for info in self.keyspace(id).tables.values_mut().filter(|info| info.level >= at) {
             assert!(!dropped || info.level > at, "a level that goes is empty");

@@ -1,10 +1,10 @@
-//! A reader of stores that was written from FORMAT.md and uses nothing of the engine. It checks all
-//! that the page says of what it meets, and panics where that is not so.
+//! A reader written from FORMAT.md alone, which uses nothing of the engine. It checks everything that
+//! the page says about the bytes it meets, and panics where they differ.
 //!
 //! 1. `bytes` - numbers, checksums, LZ4.
 //! 2. `manifest` - from `CURRENT` or a superblock to records, their files and their edits.
-//! 3. `log` and `table` - what the files that the manifest names hold.
-//! 4. [`Store::read`] puts it together: of each key the version with the greatest sequence.
+//! 3. `log` and `table` - the contents of the files that the manifest names.
+//! 4. [`Store::read`] combines them: of each key, the version with the greatest sequence.
 
 mod bytes;
 mod log;
@@ -15,11 +15,11 @@ use super::content::Entries;
 use manifest::Manifest;
 use std::collections::BTreeMap;
 
-/// How the store lies on its file system.
+/// The kind of storage.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Place {
     Directory,
-    /// In one backing.
+    /// With one backing file.
     Volume,
 }
 
@@ -35,29 +35,29 @@ pub struct Entry {
     pub value: Option<Vec<u8>>,
 }
 
-/// What a store holds, and which features of the format it shows.
+/// The content of a store, and which features of the format it has.
 #[derive(Default)]
 pub struct Store {
     pub keyspaces: BTreeMap<String, Entries>,
-    /// Groups of compactions that have begun and are not installed.
+    /// Groups of running compactions that are not installed yet.
     pub remaining: u64,
-    /// Keyspaces whose policy remembers something.
+    /// Keyspaces whose policy has state.
     pub policy_states: usize,
     /// Stored blocks without compression, and with LZ4.
     pub blocks: [usize; 2],
-    /// Tables that say whose they are.
+    /// Tables that name their keyspace.
     pub named: usize,
     /// Tables with several partitions.
     pub partitioned: usize,
     pub tombstones: usize,
-    /// Entries of tables that are not the newest of their key in it.
+    /// Table entries that are not the newest version of their key in the table.
     pub old_versions: usize,
     /// Records of logs, and those with entries of several keyspaces.
     pub records: usize,
     pub shared_records: usize,
     /// Claims in logs.
     pub claims: usize,
-    /// Logs that end in a record that was cut short.
+    /// Logs that end in a torn record.
     pub torn: usize,
     /// Files of logs that hold records of an earlier one.
     pub recycled: usize,
@@ -87,7 +87,7 @@ impl Store {
             let bytes = manifest.file(files, log::KIND, *file);
             for entry in log::read(&mut store, &bytes, [*salt, *number], &mut next) {
                 let flushed = manifest.keyspaces.get(&entry.keyspace).map(|k| k.flushed);
-                // What a table holds is not taken again; a keyspace that is gone takes nothing.
+                // Entries that are in a table, or in a dropped keyspace, are skipped.
                 if flushed.is_some_and(|flushed| entry.sequence > flushed) {
                     versions.push(entry);
                 }

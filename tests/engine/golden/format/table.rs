@@ -155,7 +155,7 @@ fn block(bytes: &[u8]) -> Vec<Item> {
     items
 }
 
-/// Whether a filter lets a key pass.
+/// Whether a filter may contain a key.
 fn passes(filter: &[u8], key: &[u8]) -> bool {
     let (lines, probes) = filter.split_at(filter.len() - 1);
     let hash = checksum(key, 0);
@@ -168,8 +168,8 @@ fn passes(filter: &[u8], key: &[u8]) -> bool {
     })
 }
 
-/// Holds the properties against the entries, and these against what the manifest says. The id and
-/// name of the keyspace, if they are there.
+/// Checks the properties against the entries, and both against the manifest. Returns the id and name
+/// of the keyspace, if they are there.
 fn properties<'a>(
     section: &'a [u8],
     items: &[Item],
