@@ -8,7 +8,7 @@ use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, File, Storage, Volume};
 use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Options, Result};
-use terrane_policy::adversarial::Adversarial;
+use terrane_policy::Adversarial;
 use terrane_policy::{
     LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered, TieredFull, Universal,
 };

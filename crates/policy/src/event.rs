@@ -2,7 +2,7 @@
 //! reads a trace need not know where it came from.
 
 use crate::context::Observed;
-use crate::options::PolicyOptions;
+use crate::policies::PolicyOptions;
 use serde::Serialize;
 use terrane_types::{
     Corruption, KeyspaceId, LevelChange, Order, RunId, Seq, Stall, TableId, TableInfo,

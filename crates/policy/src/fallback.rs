@@ -8,7 +8,7 @@
 //!    run of its deepest level: nothing is left out that could be passed.
 
 use crate::context::Running;
-use crate::format::count;
+use crate::toolkit::format::count;
 use crate::validate::validate;
 use std::sync::Arc;
 use terrane_types::{

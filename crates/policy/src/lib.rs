@@ -15,54 +15,35 @@
 //! Nothing here knows of storage, threads or clocks: the same policy object drives the engine on
 //! disk, in a browser and in the simulator.
 
-#[cfg(any(test, feature = "testing"))]
-pub mod adversarial;
 pub mod context;
 pub mod event;
 pub mod fallback;
-pub mod lazy_leveled;
-pub mod leveled;
-pub mod leveled_full;
 pub mod options;
-pub mod parameter;
-pub mod parse;
-pub mod pick;
+pub mod policies;
 pub mod policy;
 pub mod propose;
 pub mod slices;
-pub mod spooky;
-pub mod tiered;
-pub mod tiered_full;
 pub mod tombstones;
-pub mod universal;
+pub mod toolkit;
 pub mod validate;
 
-mod format;
-mod group_builder;
 #[cfg(test)]
 mod tests;
-mod trivial_move;
-mod vertical;
-mod view;
 
 pub use context::{KeySample, Observed, PlanContext, Running};
 pub use fallback::fallback;
-pub use lazy_leveled::LazyLeveled;
-pub use leveled::Leveled;
-pub use leveled_full::LeveledFull;
-pub use options::{BadOption, PolicyOptions, Preset, presets};
-pub use parameter::{Parameter, Value};
-pub use parse::ParseError;
-pub use pick::Pick;
+pub use options::BadOption;
+pub use options::parse::ParseError;
+pub use options::presets::{Preset, presets};
+pub use policies::*;
 pub use policy::{Installed, MAX_STATE, Policy, Step};
 pub use propose::{Proposal, READS_BETWEEN, propose};
 pub use slices::{Slice, Slicing, next_slice};
-pub use spooky::Spooky;
-pub use tiered::Tiered;
-pub use tiered_full::TieredFull;
 pub use tombstones::TombstoneRule;
-pub use universal::Universal;
-pub use validate::{Refusal, validate, validate_flush, validate_plan, validate_reshape};
+pub use toolkit::parameter::{Parameter, Value};
+pub use toolkit::pick::Pick;
+pub use validate::refusal::Refusal;
+pub use validate::{validate, validate_flush, validate_plan, validate_reshape};
 
 // What a policy reads and proposes, so that who writes one needs this crate alone.
 #[doc(inline)]

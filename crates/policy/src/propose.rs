@@ -9,7 +9,8 @@
 use crate::context::PlanContext;
 use crate::fallback::fallback;
 use crate::policy::Policy;
-use crate::validate::{Refusal, validate_plan};
+use crate::validate::refusal::Refusal;
+use crate::validate::validate_plan;
 use terrane_types::Plan;
 
 /// Refusals in a row after which a policy is not asked once.

@@ -10,7 +10,7 @@
 //! version of the key, and later plans only rearrange the versions that there are.
 
 use crate::context::Running;
-use crate::validate::outputs;
+use crate::validate::output::outputs;
 use std::sync::Arc;
 use terrane_types::{
     Destination, Group, Place, Run, Shape, TableIdSet, TableInfo, key_range, sort_by,

@@ -1,7 +1,6 @@
 //! The adversarial policy: it does propose harm of every kind, and the validator stands it.
 
 use super::*;
-use crate::adversarial::Adversarial;
 use proptest::prelude::*;
 
 /// How often each answer came.
@@ -77,7 +76,8 @@ proptest! {
 fn plans_of_every_kind_come_up() {
     let mut met = Met::default();
     for seed in 0..1500u64 {
-        let bytes: Vec<_> = (0..300).map(|i| crate::pick::mix(seed << 16 | i) as u8).collect();
+        let bytes: Vec<_> =
+            (0..300).map(|i| crate::toolkit::pick::mix(seed << 16 | i) as u8).collect();
         walk(seed, &bytes, &mut met);
     }
     assert!(met.nothing > 1000 && met.admitted > 1000 && met.reshaped > 50, "{met:?}");

@@ -41,7 +41,9 @@ fn ends(mut options: PolicyOptions) -> Vec<PolicyOptions> {
     for other in 0..=count {
         for highest in [false, true] {
             for (at, tuned) in options.tuning().into_iter().enumerate() {
-                if let crate::parameter::ValueRef::Number { least, most, value } = tuned.slot {
+                if let crate::toolkit::parameter::ValueRef::Number { least, most, value } =
+                    tuned.slot
+                {
                     *value = if highest == (at != other) { most } else { least };
                 }
             }
@@ -55,7 +57,7 @@ fn ends(mut options: PolicyOptions) -> Vec<PolicyOptions> {
 fn each_policy_plans_with_sizes_and_parameters_at_the_ends_of_their_ranges() {
     let mut plans = 0;
     let trees = [&[10][..], &[4, 1, 1, 1, 1, 1], &[0, 9], &[70, 3, 3, 3], &[1, 0, 0, 0, 0, 0, 1]];
-    for options in crate::options::defaults().into_iter().flat_map(ends) {
+    for options in crate::options::presets::defaults().into_iter().flat_map(ends) {
         // Two ends that exclude each other are refused.
         let Ok(policy) = options.build() else { continue };
         for size in [0, 1, u64::MAX / 2, u64::MAX] {

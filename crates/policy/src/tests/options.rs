@@ -1,7 +1,7 @@
 //! Choosing a policy.
 
 use super::*;
-use crate::options::defaults;
+use crate::options::presets::defaults;
 
 #[test]
 fn every_preset_is_found_by_its_name_and_builds() {

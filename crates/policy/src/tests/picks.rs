@@ -1,7 +1,7 @@
 //! Which table goes down, and the state that round robin keeps.
 
 use super::*;
-use crate::pick::{Candidates, Cursors};
+use crate::toolkit::pick::{Candidates, Cursors};
 use proptest::prelude::*;
 
 const LEVELED: Leveled = Leveled {

@@ -2,7 +2,7 @@
 //! the figures that models give are asymptotic.
 
 use super::*;
-use crate::pick::mix;
+use crate::toolkit::pick::mix;
 use std::collections::{HashMap, HashSet};
 
 /// B, in entries of one byte.

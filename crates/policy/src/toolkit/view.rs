@@ -4,8 +4,8 @@
 //! `B * T^i`; but above L, when it adapts to the data, it is `max(B, N_L / T^(L-i))`: a level new at
 //! the bottom and nearly empty would else let the one above it hold as much as itself.
 
+use super::group_builder::Target;
 use crate::context::{PlanContext, Running};
-use crate::group_builder::Target;
 use terrane_types::{
     Action, Destination, Level, Placed, Run, RunId, Shape, TableId, Tables, VecSet, tables_of,
 };

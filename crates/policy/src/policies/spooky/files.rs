@@ -7,7 +7,7 @@
 //!   groups that fit into one such file are joined.
 
 use super::tree::Tree;
-use crate::group_builder::{Target, build_groups_cut, bytes};
+use crate::toolkit::group_builder::{Target, build_groups_cut, bytes};
 use std::sync::Arc;
 use terrane_types::{Group, TableInfo, key_range, sort_by};
 

@@ -2,7 +2,7 @@
 
 use super::Spooky;
 use crate::context::PlanContext;
-use crate::view::{Vertical, View};
+use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Group, Plan, TableId, inputs_of};
 
 /// One call of the planner.

@@ -2,7 +2,7 @@
 //! Granulating LSM-Tree Compactions Correctly", PVLDB 15(11), 2022, section 4).
 //!
 //! L is the deepest level, X the one a chosen number of levels above it, at least 1; capacities
-//! adapt to L (`view.rs`). The files of L, in its oldest run, part the key space; those of levels X
+//! adapt to L (`toolkit/view.rs`). The files of L, in its oldest run, part the key space; those of levels X
 //! to L-1 are cut at the same keys.
 //!
 //! 1. **Admission** (`upper.rs`). Level 0 with its runs and B bytes goes down to q, the smallest level
@@ -20,7 +20,7 @@
 //!    A dividing merge is one of the second kind, and never runs beside a partitioned one.
 //!
 //! The G largest levels are leveled, those above tiered: there what comes from above is a new run.
-//! With X = L this is the full merge of [`crate::leveled_full`] and [`crate::tiered_full`].
+//! With X = L this is the full merge of [`super::leveled_full`] and [`super::tiered_full`].
 //!
 //! The paper writes `L*(T-1)/2 + 1` times what a user does, and takes `1 + 1/T^(L-X) + 1/(T-1)` of
 //! the room. Its 1 is what files of X cost that are written although the next merge takes them; a
@@ -33,8 +33,8 @@ mod tree;
 mod upper;
 
 use crate::context::PlanContext;
-use crate::parameter::{Described, ParameterRef};
 use crate::policy::Policy;
+use crate::toolkit::parameter::{Described, ParameterRef};
 use terrane_types::Plan;
 use tree::Tree;
 

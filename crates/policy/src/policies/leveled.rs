@@ -1,6 +1,6 @@
 //! Leveling: vertical growth, partial compactions.
 //!
-//! Below level 0 a level is one run. Capacities are as `view.rs` says: by default they adapt
+//! Below level 0 a level is one run. Capacities are as `toolkit/view.rs` says: by default they adapt
 //! to what L, the deepest level, holds.
 //!
 //! 1. **Unite.** A level that has several runs (another policy left them) is made one run before
@@ -21,10 +21,10 @@
 //!      is empty. With fixed capacities it sends tables down like any other.
 
 use crate::context::PlanContext;
-use crate::parameter::{Described, ParameterRef, ValueRef};
-use crate::pick::{Cursors, Pick};
 use crate::policy::{Installed, Policy, Step};
-use crate::view::{Vertical, View};
+use crate::toolkit::parameter::{Described, ParameterRef, ValueRef};
+use crate::toolkit::pick::{Cursors, Pick};
+use crate::toolkit::view::{Vertical, View};
 use terrane_types::Plan;
 
 /// The leveled policy and its parameters.

@@ -1,8 +1,8 @@
 //! Lazy leveling: the G largest levels are leveled, those above them tiered.
 //!
-//! L is the deepest level, capacities are as `view.rs` says. The levels below L-G are one run
+//! L is the deepest level, capacities are as `toolkit/view.rs` says. The levels below L-G are one run
 //! each; the others, down to L-G, have up to T. With G = 1 only the largest is leveled; with G at
-//! least L all are, as in [`crate::leveled`]; G = 0 would be [`crate::tiered`].
+//! least L all are, as in [`super::leveled`]; G = 0 would be [`super::tiered`].
 //!
 //! 1. **Unite.** A leveled level that has several runs is made one run before anything else touches
 //!    it. When the tree loses its last level, a tiered level may become such a one.
@@ -18,10 +18,10 @@
 //!    * **Level L at its capacity** becomes level L+1 as it is; level L-G+1 is tiered from then on.
 
 use crate::context::PlanContext;
-use crate::parameter::{Described, ParameterRef};
-use crate::pick::Pick;
 use crate::policy::Policy;
-use crate::view::{Vertical, View};
+use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::pick::Pick;
+use crate::toolkit::view::{Vertical, View};
 use terrane_types::Plan;
 
 /// The lazily leveled policy and its parameters.

@@ -10,7 +10,7 @@
 
 use super::files::within;
 use super::tree::Tree;
-use crate::format::{count, size};
+use crate::toolkit::format::{count, size};
 use terrane_types::{Action, Compaction, Destination, Group, Order, Plan};
 
 impl Tree<'_> {

@@ -16,11 +16,11 @@
 //!    data makes the tree no deeper.
 
 use crate::context::PlanContext;
-use crate::format::{count, size};
-use crate::group_builder::build_groups;
-use crate::parameter::{Described, ParameterRef};
 use crate::policy::Policy;
-use crate::view::{Vertical, View};
+use crate::toolkit::format::{count, size};
+use crate::toolkit::group_builder::build_groups;
+use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Compaction, Plan};
 
 /// The fully tiered policy and its parameters.

@@ -1,7 +1,7 @@
 //! Admission: level 0 and all down to a level of 1 to X become part of that level.
 
 use super::tree::Tree;
-use crate::format::{count, size};
+use crate::toolkit::format::{count, size};
 use terrane_types::{Compaction, Plan};
 
 impl Tree<'_> {

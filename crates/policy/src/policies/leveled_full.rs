@@ -1,6 +1,6 @@
 //! Leveling with full, preemptive compactions: vertical growth, one merge at a time.
 //!
-//! Below level 0 a level is one run. L is the deepest level, capacities are as `view.rs` says.
+//! Below level 0 a level is one run. L is the deepest level, capacities are as `toolkit/view.rs` says.
 //!
 //! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
 //!    the newest are merged there, also beside a merge further down. So are, beside one, runs of like
@@ -13,11 +13,11 @@
 //!    emptied by the same merge, instead of by one more: preempted.
 
 use crate::context::PlanContext;
-use crate::format::{count, size};
-use crate::group_builder::build_groups;
-use crate::parameter::{Described, ParameterRef};
 use crate::policy::Policy;
-use crate::view::{Vertical, View};
+use crate::toolkit::format::{count, size};
+use crate::toolkit::group_builder::build_groups;
+use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Compaction, Plan};
 
 /// The fully leveled policy and its parameters.

@@ -1,10 +1,10 @@
 //! The steps that the vertical policies share. Each is `None` when it does not apply or must wait.
 
-use crate::format::{count, size};
-use crate::group_builder::{Target, build_groups};
-use crate::pick::{Candidates, Pick, pick};
-use crate::trivial_move::move_or_merge;
-use crate::view::View;
+use super::format::{count, size};
+use super::group_builder::{Target, build_groups};
+use super::pick::{Candidates, Pick, pick};
+use super::trivial_move::move_or_merge;
+use super::view::View;
 use terrane_types::{
     Compaction, Destination, Group, LevelChange, Plan, Reshape, Run, TableInfo, inputs_of, sort_by,
     tables_of,

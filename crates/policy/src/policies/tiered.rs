@@ -15,11 +15,11 @@
 //! down, a level of too many is merged.
 
 use crate::context::PlanContext;
-use crate::format::{count, size};
-use crate::parameter::{Described, ParameterRef};
 use crate::policy::Policy;
-use crate::trivial_move::move_or_merge;
-use crate::view::{Vertical, View};
+use crate::toolkit::format::{count, size};
+use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::trivial_move::move_or_merge;
+use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Action, Compaction, Destination, Group, Plan};
 
 /// The tiered policy and its parameters.

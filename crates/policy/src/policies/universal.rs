@@ -16,10 +16,10 @@
 //! nothing move. A shape of any other policy is a stack as it is.
 
 use crate::context::{PlanContext, Running};
-use crate::format::{count, size};
-use crate::group_builder::{Target, build_groups};
-use crate::parameter::{Described, ParameterRef};
 use crate::policy::Policy;
+use crate::toolkit::format::{count, size};
+use crate::toolkit::group_builder::{Target, build_groups};
+use crate::toolkit::parameter::{Described, ParameterRef};
 use terrane_types::{Compaction, Destination, Plan, Run, Shape};
 
 /// The universal policy and its parameters.

@@ -24,139 +24,16 @@
 //! level that would get another index, since the group names its destination by the old one; what
 //! such groups read may shift, as it stays below all that they write.
 
-use crate::context::Running;
-use serde::Serialize;
-use std::sync::Arc;
-use terrane_types::{
-    Action, Compaction, Destination, EditError, FlushPlan, Group, LevelChange, MAX_LEVELS, Placed,
-    Plan, Shape, TableId, TableIdSet, TableInfo, key_range, reshape, sort_by,
-};
+pub(crate) mod output;
+pub mod refusal;
 
-/// Why a plan was refused. Groups are counted from 0 within the plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[serde(tag = "refusal", rename_all = "kebab-case")]
-pub enum Refusal {
-    /// The plan has no groups.
-    #[error("the plan has no groups")]
-    NoGroups,
-    /// The cuts of a flush do not ascend strictly.
-    #[error("the cuts of the flush do not ascend")]
-    FlushCuts,
-    /// The levels cannot change so.
-    #[error("{why}")]
-    Levels {
-        /// How they do not fit.
-        why: EditError,
-    },
-    /// A running group writes into a level that would get another index.
-    #[error("{change}, but a running group writes into {destination}")]
-    Shifts {
-        /// The change.
-        change: LevelChange,
-        /// Where the group writes.
-        destination: Destination,
-    },
-    /// A group has no inputs.
-    #[error("group {group} has no inputs")]
-    NoInputs {
-        /// The group.
-        group: usize,
-    },
-    /// Cuts do not ascend strictly.
-    #[error("the cuts of group {group} do not ascend")]
-    Cuts {
-        /// The group.
-        group: usize,
-    },
-    /// The destination skips a level, or is too deep.
-    #[error("group {group} writes into level {level}: expected at most level {limit}")]
-    TooDeep {
-        /// The group.
-        group: usize,
-        /// The level it names.
-        level: usize,
-        /// The deepest level it may name.
-        limit: usize,
-    },
-    /// The destination names a run of another level.
-    #[error("group {group} writes into {destination}, but that run belongs to level {found}")]
-    RunElsewhere {
-        /// The group.
-        group: usize,
-        /// Where it writes.
-        destination: Destination,
-        /// The level that has, or was promised, the run.
-        found: usize,
-    },
-    /// An input is not in the shape.
-    #[error("group {group} reads {table}, which the shape does not hold")]
-    Missing {
-        /// The group.
-        group: usize,
-        /// The input.
-        table: TableId,
-    },
-    /// An input has a consumer already, in this plan or in a running one.
-    #[error("group {group} reads {table}, which is already an input of this or a running group")]
-    Taken {
-        /// The group.
-        group: usize,
-        /// The input.
-        table: TableId,
-    },
-    /// An input would pass a table that overlaps it and stays where it is.
-    #[error(
-        "{input} would go from {from} to {destination} past {table} in {place}, which overlaps it \
-         and is left out"
-    )]
-    Passes {
-        /// The input.
-        input: TableId,
-        /// Where it stands.
-        from: Destination,
-        /// Where its group writes.
-        destination: Destination,
-        /// The table left out.
-        table: TableId,
-        /// Where that one stands.
-        place: Destination,
-    },
-    /// The output would overlap a table that stays in the destination run.
-    #[error("the output of {input} and its group would overlap {table}, which stays in {place}")]
-    Lands {
-        /// An input of the group.
-        input: TableId,
-        /// The table left out.
-        table: TableId,
-        /// The run.
-        place: Destination,
-    },
-    /// Two groups would turn the order of overlapping inputs round once both have committed.
-    #[error(
-        "{newer} is above {older} and overlaps it, but their groups write into {newer_to} and \
-         {older_to}: the order would turn"
-    )]
-    Crosses {
-        /// The input that stands above.
-        newer: TableId,
-        /// Where its group writes.
-        newer_to: Destination,
-        /// The input that stands below.
-        older: TableId,
-        /// Where its group writes.
-        older_to: Destination,
-    },
-    /// Two outputs, of two groups or of one move, would overlap in one run.
-    #[error("the outputs that hold {first} and {second} would overlap in {place}")]
-    Collides {
-        /// An input of the output that starts first.
-        first: TableId,
-        /// An input of the other.
-        second: TableId,
-        /// The run.
-        place: Destination,
-    },
-}
+use crate::context::Running;
+use output::{Output, outputs};
+use refusal::Refusal;
+use terrane_types::{
+    Action, Compaction, FlushPlan, Group, LevelChange, MAX_LEVELS, Placed, Plan, Shape, TableId,
+    TableIdSet, reshape, sort_by,
+};
 
 /// Refuses `compaction` unless every state that it and `running` can leave is sound.
 ///
@@ -196,27 +73,6 @@ pub fn validate_reshape(
 /// Refuses a flush whose cuts do not ascend.
 pub fn validate_flush(plan: &FlushPlan) -> Result<(), Refusal> {
     if plan.cuts.is_sorted_by(|a, b| a < b) { Ok(()) } else { Err(Refusal::FlushCuts) }
-}
-
-/// What a group writes, as far as is known before: a key range that holds `of`.
-pub(crate) struct Output<'a> {
-    pub(crate) of: TableId,
-    pub(crate) smallest: &'a [u8],
-    pub(crate) largest: &'a [u8],
-}
-
-/// The outputs of a group with these inputs: the hull of a merge, each table of a move.
-pub(crate) fn outputs<'a>(action: &Action, inputs: &[&'a Arc<TableInfo>]) -> Vec<Output<'a>> {
-    match (action, inputs.first()) {
-        (Action::Merge { .. }, Some(first)) => {
-            let (smallest, largest) = key_range(inputs);
-            vec![Output { of: first.id, smallest, largest }]
-        }
-        _ => {
-            let each = inputs.iter();
-            each.map(|t| Output { of: t.id, smallest: &t.smallest, largest: &t.largest }).collect()
-        }
-    }
 }
 
 /// A group whose inputs have been looked up.

@@ -1,11 +1,16 @@
 //! What a policy is tuned by, as the command line and the page show it.
 
-use crate::pick::Pick;
+use super::pick::Pick;
 use crate::policy::Policy;
 use serde::Serialize;
 
 /// A policy as options know it: what it is, beside what it does.
 pub(crate) trait Described: Policy {
+    /// Whether users choose it; a policy for tests alone is no preset.
+    fn is_preset(&self) -> bool {
+        true
+    }
+
     /// What it does, in one sentence.
     fn summary(&self) -> &'static str;
 

@@ -12,9 +12,10 @@
 //! Reading goes by the parameters' own description, and the engine reads text without serde: that
 //! code is many times as large, and a browser has to load it.
 
-use crate::options::{PolicyOptions, defaults};
-use crate::parameter::{Value, ValueRef};
-use crate::pick::Pick;
+use super::presets::defaults;
+use crate::policies::PolicyOptions;
+use crate::toolkit::parameter::{Value, ValueRef};
+use crate::toolkit::pick::Pick;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
@@ -89,7 +90,7 @@ impl PolicyOptions {
 
     /// Gives a number its default again; returns whether that was another.
     fn reset(&mut self, parameter: &str) -> bool {
-        let named = PolicyOptions::named(self.name()).map_or_else(Vec::new, |p| p.parameters());
+        let named = named(self.name()).map_or_else(Vec::new, |p| p.parameters());
         let default = named.into_iter().find(|p| p.name == parameter).map(|p| p.value);
         let slot = self.tuning().into_iter().find(|tuned| tuned.name == parameter);
         match (slot.map(|tuned| tuned.slot), default) {
@@ -139,9 +140,10 @@ fn read(
         Given::Word(word) if name == POLICY => Some(word),
         _ => None,
     });
-    let Some(mut options) = name.and_then(|name| PolicyOptions::named(name)).map(scale) else {
+    let Some(mut options) = name.and_then(|name| named(name)).map(scale) else {
+        let known: Vec<_> = defaults().iter().map(PolicyOptions::name).collect();
         wrong(name.map_or("expected a map with the name of a policy".to_owned(), |name| {
-            unknown("policy", name, &defaults().map(|options| options.name()))
+            unknown("policy", name, &known)
         }))?;
         return Ok(PolicyOptions::default());
     };
@@ -169,6 +171,11 @@ fn read(
         }
     }
     Ok(options)
+}
+
+/// The policy of this name with its defaults, also one that is no preset.
+fn named(name: &str) -> Option<PolicyOptions> {
+    PolicyOptions::all().into_iter().find(|options| options.name() == name)
 }
 
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {

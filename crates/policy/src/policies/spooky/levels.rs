@@ -8,7 +8,7 @@
 //! step is undone by the next.
 
 use super::tree::Tree;
-use crate::format::size;
+use crate::toolkit::format::size;
 use terrane_types::{LevelChange, Plan, Reshape};
 
 impl Tree<'_> {

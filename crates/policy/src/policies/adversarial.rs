@@ -12,14 +12,14 @@
 //!
 //! Flushes are cut at any keys, at times in no order. Its state is noise, which no reader may trust.
 
+use super::lazy_leveled::LazyLeveled;
+use super::leveled::Leveled;
+use super::tiered::Tiered;
+use super::universal::Universal;
 use crate::context::{KeySample, PlanContext};
-use crate::lazy_leveled::LazyLeveled;
-use crate::leveled::Leveled;
-use crate::parameter::{Described, ParameterRef};
-use crate::pick::{Pick, mix};
 use crate::policy::{Installed, Policy, Step};
-use crate::tiered::Tiered;
-use crate::universal::Universal;
+use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::pick::{Pick, mix};
 use std::sync::Arc;
 use terrane_types::{
     Action, Compaction, Destination, FlushPlan, Group, LevelChange, Order, Plan, Reshape, RunId,
@@ -41,7 +41,7 @@ pub struct Adversarial {
 
 impl Policy for Adversarial {
     fn name(&self) -> &'static str {
-        "hostile"
+        "adversarial"
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
@@ -97,6 +97,10 @@ impl Policy for Adversarial {
 }
 
 impl Described for Adversarial {
+    fn is_preset(&self) -> bool {
+        false
+    }
+
     fn summary(&self) -> &'static str {
         "Proposes anything, legal or not, to test what must withstand it."
     }

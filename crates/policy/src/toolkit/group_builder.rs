@@ -3,12 +3,12 @@
 //! 1. Tables that overlap form connected components, in key order.
 //! 2. A component that lies in the destination already stays as it is, and parts its neighbours.
 //! 3. Neighbours that fit into one table together are joined.
-//! 4. A part of one table moves (see [`crate::trivial_move`]), all such in one group; any other is merged,
+//! 4. A part of one table moves (see [`super::trivial_move`]), all such in one group; any other is merged,
 //!    in a group of its own.
 //!
 //! The hulls of the groups are disjoint, so they commit in any order.
 
-use crate::trivial_move::move_or_merge;
+use super::trivial_move::move_or_merge;
 use std::sync::Arc;
 use terrane_types::{Action, Destination, Group, Place, Run, TableInfo, sort_by};
 

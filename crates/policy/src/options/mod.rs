@@ -1,0 +1,84 @@
+//! Options: a policy chosen by name and parameters.
+//!
+//! * [`mod@presets`]: every policy with its defaults.
+//! * [`parse`]: options as JSON.
+//! * `scale`: the same policy for a larger machine.
+
+pub mod parse;
+pub mod presets;
+mod scale;
+
+use crate::policies::{Leveled, PolicyOptions};
+use crate::policy::Policy;
+use crate::toolkit::parameter::{Parameter, ParameterRef, Value};
+
+/// A parameter is outside its range.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, thiserror::Error)]
+#[error("{policy}: {parameter} is {found}, expected {least} to {most}")]
+pub struct BadOption {
+    /// The policy's name.
+    pub policy: &'static str,
+    /// The parameter's name.
+    pub parameter: &'static str,
+    /// Its least value.
+    pub least: u64,
+    /// Its greatest value.
+    pub most: u64,
+    /// The value given.
+    pub found: u64,
+}
+
+impl PolicyOptions {
+    /// The policy's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.described().name()
+    }
+
+    /// Bytes at which it closes a table.
+    #[must_use]
+    pub fn target_file_bytes(&self) -> u64 {
+        let named =
+            self.parameters().into_iter().find(|p| p.name == ParameterRef::TARGET_FILE_BYTES);
+        match named.map(|parameter| parameter.value) {
+            Some(Value::Number { value, .. }) => value,
+            _ => u64::MAX,
+        }
+    }
+
+    /// What the policy does, in one sentence.
+    #[must_use]
+    pub fn summary(&self) -> &'static str {
+        self.described().summary()
+    }
+
+    /// The parameters with their ranges and the values chosen.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<Parameter> {
+        self.clone().tuning().iter().map(ParameterRef::parameter).collect()
+    }
+
+    /// Makes the policy; refuses a parameter outside its range.
+    pub fn build(&self) -> Result<Box<dyn Policy>, BadOption> {
+        for Parameter { name, value, .. } in self.parameters() {
+            if let Value::Number { least, most, value: found } = value
+                && !(least..=most).contains(&found)
+            {
+                let policy = self.name();
+                return Err(BadOption { policy, parameter: name, least, most, found });
+            }
+        }
+        Ok(self.clone().into_policy())
+    }
+
+    pub(crate) fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
+        self.described_mut().tuning()
+    }
+}
+
+/// The default is leveling.
+impl Default for PolicyOptions {
+    fn default() -> Self {
+        PolicyOptions::Leveled(Leveled::default())
+    }
+}

@@ -1,0 +1,41 @@
+//! The presets: every policy with its defaults, as a person chooses from them.
+
+use crate::policies::PolicyOptions;
+use crate::toolkit::parameter::Parameter;
+
+/// A policy with its defaults.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+}
+
+impl PolicyOptions {
+    /// The preset of this name, if there is one.
+    #[must_use]
+    pub fn preset(name: &str) -> Option<Self> {
+        defaults().into_iter().find(|options| options.name() == name)
+    }
+}
+
+/// Every preset.
+#[must_use]
+pub fn presets() -> Vec<Preset> {
+    let described = |options: &PolicyOptions| Preset {
+        name: options.name(),
+        summary: options.summary(),
+        parameters: options.parameters(),
+    };
+    defaults().iter().map(described).collect()
+}
+
+/// Every policy that is a preset, with its defaults.
+pub(crate) fn defaults() -> Vec<PolicyOptions> {
+    let mut all = PolicyOptions::all();
+    all.retain(|options| options.described().is_preset());
+    all
+}
