@@ -1,5 +1,5 @@
 /**
- * The module against the command: the same configuration, the same bytes, in however many slices.
+ * The module against the command: one configuration gives the same bytes in both, however it is sliced.
  * MODULE is the folder of the module, TERRANE the command.
  */
 
@@ -16,19 +16,21 @@ const { initSync, Simulation } = await import(pathToFileURL(join(MODULE, "terran
 initSync({ module: readFileSync(join(MODULE, "terrane_sim_bg.wasm")) });
 
 const sizes = { "buffer-bytes": 65_536, "key-bytes": 16, "value-bytes": 112 };
-const policies = ["leveled", "leveled-full", "tiered", "lazy-leveled", "universal", "spooky"];
+const policies = JSON.parse(execFileSync(TERRANE, ["policies", "--json"], { encoding: "utf8" }));
+const leveled = policies.find(({ name }) => name === "leveled");
 const mix = { update: 0.6, delete: 0.1, read: 0.2, "read-missing": 0.05, scan: 0.05 };
 const zipf = { by: "zipf", exponent: 0.99, "move-every": 5000 };
 const flash = { "capacity-bytes": 16_000_000, "page-bytes": 4096, "unit-pages": 64 };
 
-function config(policy, choice) {
-  const base = policy === "universal" ? {} : { "base-bytes": 61_440 };
+function config({ name, parameters }, choice) {
+  const hasBase = parameters.some((parameter) => parameter.name === "level-base-bytes");
+  const base = hasBase ? { "level-base-bytes": 61_440 } : {};
   const workload = { load: 20_000, operations: 20_000, mix, choice };
-  const options = { policy, ...base, "table-bytes": 32_768 };
+  const options = { policy: name, ...base, "target-file-bytes": 32_768 };
   return JSON.stringify({ ...sizes, policy: options, workload, flash, seed: 7, timeline: true });
 }
 
-/** Figures and events of the command. */
+/** The report and the events of the command. */
 function native(text) {
   const folder = mkdtempSync(join(tmpdir(), "terrane-sim-"));
   try {
@@ -48,7 +50,7 @@ function native(text) {
 
 for (const policy of policies) {
   for (const choice of [{ by: "uniform" }, zipf]) {
-    test(`${policy}, ${choice.by}: figures and events are those of the command, byte for byte`, () => {
+    test(`${policy.name}, ${choice.by}: the module matches the command byte for byte`, () => {
       const text = config(policy, choice);
       const { report, events } = native(text);
       const simulation = new Simulation(text, true);
@@ -63,7 +65,7 @@ for (const policy of policies) {
 }
 
 test("slices of virtual time end in time, and change nothing", () => {
-  const text = config("leveled", { by: "uniform" });
+  const text = config(leveled, { by: "uniform" });
   const whole = new Simulation(text, false);
   while (whole.advance(Infinity, Infinity));
   const end = whole.seconds();
@@ -77,7 +79,7 @@ test("slices of virtual time end in time, and change nothing", () => {
 });
 
 test("levels hold runs of tables with their key ranges and sizes", () => {
-  const simulation = new Simulation(config("leveled", { by: "uniform" }), false);
+  const simulation = new Simulation(config(leveled, { by: "uniform" }), false);
   while (simulation.advance(Infinity, Infinity));
   const { levels } = JSON.parse(simulation.levels());
   const tables = levels.flatMap(({ runs }) => runs.flatMap((run) => run.tables));

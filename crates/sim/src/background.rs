@@ -1,11 +1,11 @@
-//! What goes on beside the application: flushes and merges, in chunks.
+//! Background work: flushes and merges, in chunks.
 //!
-//! 1. While a worker is free the scheduler is asked for a group: a move takes effect at once, a
-//!    merge begins. One flush goes on at a time, beside the workers.
-//! 2. A job reads and writes chunk by chunk. A chunk is done when the device has served it and the
-//!    processor has merged it, whichever is later: reading, merging and writing overlap.
-//! 3. What is written goes to flash in the order in which chunks begin. Collection's reads and
-//!    writes are the device's, too.
+//! 1. A free worker asks the scheduler for a group: a move takes effect at once, a merge begins. One
+//!    flush runs at a time, in addition to the workers.
+//! 2. A job reads and writes chunk by chunk. A chunk is done when the device has transferred it and
+//!    the processor has merged it, whichever is later: reading, merging and writing overlap.
+//! 3. Writes reach flash in the order in which chunks begin. Garbage collection's reads and writes
+//!    take device time, too.
 //! 4. After its last chunk a job takes effect: outputs enter the tree, inputs leave it.
 
 use crate::clock::{Time, nanos, seconds};
@@ -43,7 +43,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Has the scheduler see the store, and counts and tells what it says.
+    /// Asks the scheduler what to do next, counts it and emits its events.
     fn schedule<T>(&mut self, now: Time, ask: impl FnOnce(&mut Scheduler, Situation) -> T) -> T {
         let (listener, meters) = (&mut self.listener, &mut self.meters);
         let mut emit = |event: Event| {
@@ -89,7 +89,7 @@ impl Simulation {
         self.install_group(task, Vec::new(), now)
     }
 
-    /// Tables of these entries, with names of their own.
+    /// Tables of these entries, with new ids.
     fn tables(&mut self, parts: Vec<Arc<[Entry]>>, bits: f64) -> Vec<Table> {
         let sizes = self.sizes;
         let mut tables = Vec::with_capacity(parts.len());
@@ -142,7 +142,7 @@ impl Simulation {
         self.go_on(self.last_job, now)
     }
 
-    /// Steps 2 and 4: a job has done what it began, and goes on.
+    /// Steps 2 and 4: a job has finished a chunk, and continues.
     pub(crate) fn go_on(&mut self, number: u64, now: Time) -> Result<(), SimulationError> {
         let Some(job) = self.jobs.get_mut(&number) else { return Ok(()) };
         let Some(chunk) = job.next_chunk() else {
@@ -162,7 +162,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Step 3; returns the bytes that collection moved.
+    /// Step 3; returns the bytes that garbage collection moved.
     fn write_chunk(&mut self, chunk: &Chunk, now: Time) -> Result<u64, SimulationError> {
         let mut moved = 0;
         for piece in &chunk.pieces {
@@ -174,7 +174,7 @@ impl Simulation {
         Ok(moved)
     }
 
-    /// Writes the log of the active memtable; returns the bytes that collection moved.
+    /// Writes the log of the active memtable; returns the bytes that garbage collection moved.
     pub(crate) fn append_log(
         &mut self,
         bytes: u64,
@@ -306,7 +306,7 @@ impl Simulation {
     }
 }
 
-/// The file of a memtable's log, beyond the names of tables.
+/// The file number of a memtable's log, above all table ids.
 fn log_file(number: u64) -> u64 {
     u64::MAX - number
 }

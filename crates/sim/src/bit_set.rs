@@ -1,4 +1,4 @@
-//! Which keys are live, by their numbers.
+//! The set of live keys, by number.
 
 /// A set of numbers, one bit each.
 #[derive(Default)]
@@ -8,7 +8,7 @@ pub(crate) struct BitSet {
 }
 
 impl BitSet {
-    /// Puts a number in, or takes it out.
+    /// Adds or removes a number.
     pub(crate) fn set(&mut self, number: u64, live: bool) {
         let at = (number / 64) as usize;
         if self.words.len() <= at {
@@ -24,7 +24,7 @@ impl BitSet {
         *word ^= bit;
     }
 
-    /// How many are in.
+    /// The size of the set.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

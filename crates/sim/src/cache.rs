@@ -1,4 +1,4 @@
-//! The block cache: least recently used blocks leave first.
+//! The block cache: least recently used blocks are evicted first.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ struct Node {
     older: usize,
 }
 
-/// Which blocks are in memory. A block is named by its table and its place there. Blocks of tables
-/// that are gone stay until their turn.
+/// The blocks in memory. A block is identified by its table and its index there. Blocks of removed
+/// tables stay until they are evicted.
 pub(crate) struct Cache {
     capacity: usize,
     slots: HashMap<(u64, u64), usize>,
@@ -22,12 +22,12 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// A cache of so many blocks.
+    /// A cache of this many blocks.
     pub(crate) fn new(capacity: usize) -> Self {
         Cache { capacity, slots: HashMap::new(), nodes: Vec::new(), newest: NONE, oldest: NONE }
     }
 
-    /// Reads a block; returns whether it was there. It is from now on.
+    /// Reads a block, which is cached afterwards; returns whether it was a hit.
     pub(crate) fn read(&mut self, table: u64, block: u64) -> bool {
         if self.capacity == 0 {
             return false;
@@ -54,7 +54,7 @@ impl Cache {
         false
     }
 
-    /// Takes a node out of the order.
+    /// Unlinks a node.
     fn unlink(&mut self, slot: usize) {
         let Some(&Node { newer, older, .. }) = self.nodes.get(slot) else { return };
         match self.nodes.get_mut(newer) {
@@ -67,7 +67,7 @@ impl Cache {
         }
     }
 
-    /// Puts a node at the new end.
+    /// Links a node as the most recently used.
     fn link(&mut self, slot: usize) {
         let older = std::mem::replace(&mut self.newest, slot);
         match self.nodes.get_mut(older) {

@@ -5,7 +5,7 @@ use crate::zipf::Zipf;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// One operation. Keys are given as they are, numbers for those that are written.
+/// One operation. Reads name a key, writes the number of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Writes the key of this number.
@@ -14,7 +14,7 @@ pub enum Operation {
     Delete(u64),
     /// Reads a key.
     Get(u64),
-    /// Reads so many entries from a key on.
+    /// Reads a number of entries, starting at a key.
     Scan {
         /// The key.
         from: u64,
@@ -25,22 +25,21 @@ pub enum Operation {
     ReadModifyWrite(u64),
 }
 
-/// Draws the operations of a workload: an iterator over them.
+/// Draws the operations of a workload; an iterator.
 pub struct Client {
     workload: Workload,
-    /// The shares of the mix, each with the sum of those up to it.
+    /// The shares of the mix, as cumulative sums.
     shares: Vec<(Kind, f64)>,
     random: ChaCha8Rng,
     salt: u64,
     inserted: u64,
-    /// Operations drawn, those of the load included.
+    /// Operations drawn, including the load.
     drawn: u64,
     zipf: Option<Zipf>,
     ranges: Ranges,
 }
 
-/// The key ranges of [`Choice::ShiftingRanges`]: the sum of the weights up to each, and where it
-/// lies.
+/// The key ranges of [`Choice::ShiftingRanges`]: the cumulative weight of each, and where it lies.
 #[derive(Default)]
 struct Ranges {
     sums: Vec<f64>,
@@ -48,7 +47,7 @@ struct Ranges {
 }
 
 impl Client {
-    /// The operations of a workload, from the first on.
+    /// The operations of a workload, starting with the first.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64) -> Self {
         let mut sum = 0.0;
@@ -74,12 +73,12 @@ impl Client {
         }
     }
 
-    /// Operations in all.
+    /// The total number of operations.
     pub(crate) fn length(&self) -> u64 {
         self.workload.load + self.workload.operations
     }
 
-    /// How many have been drawn.
+    /// The number of operations drawn so far.
     pub(crate) fn drawn(&self) -> u64 {
         self.drawn
     }
@@ -101,12 +100,12 @@ impl Client {
         }
     }
 
-    /// Keys that operations choose among.
+    /// The number of keys that operations choose from.
     fn keys(&self) -> u64 {
         self.inserted.max(self.workload.keys).max(1)
     }
 
-    /// A number between 0 and 1, 1 excluded.
+    /// A number from 0 to 1, exclusive.
     fn unit(&mut self) -> f64 {
         (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -158,7 +157,7 @@ impl Client {
         rank
     }
 
-    /// Deals the ranges again when their number grows: it does so in equal steps over the operations.
+    /// Redistributes the ranges when their number grows, in equal steps over the operations.
     fn shift(&mut self, from: u64, to: u64, step: u64) {
         let (from, step) = (from.max(1), step.max(1));
         let stages = to.saturating_sub(from) / step + 1;
@@ -227,7 +226,7 @@ impl Iterator for Client {
     }
 }
 
-/// Scatters the bits of a number: the finaliser of SplitMix64, which maps no two to one.
+/// Scatters the bits of a number: the finaliser of SplitMix64, a bijection.
 pub(crate) fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,10 +1,10 @@
-//! Virtual time, and what is to happen when.
+//! Virtual time, and the queue of events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Nanoseconds since the simulation began. Whole numbers, so that the order of events never hangs
-/// on rounding.
+/// Nanoseconds since the simulation began. Integers, so that the order of events never depends on
+/// rounding.
 pub(crate) type Time = u64;
 
 /// A duration in [`Time`].
@@ -17,7 +17,7 @@ pub(crate) fn seconds(time: Time) -> f64 {
     time as f64 / 1e9
 }
 
-/// Events to come, by time; those of one moment in the order in which they were entered.
+/// Future events by time; events of the same time are in insertion order.
 #[derive(Default)]
 pub(crate) struct Agenda {
     events: BinaryHeap<Reverse<(Time, u64, u64)>>,
@@ -25,18 +25,18 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    /// Enters that the job of this number gets on at `at`.
+    /// Schedules the next step of a job at `at`.
     pub(crate) fn enter(&mut self, at: Time, job: u64) {
         self.entered += 1;
         self.events.push(Reverse((at, self.entered, job)));
     }
 
-    /// When the next event is; [`Time::MAX`] if there is none.
+    /// The time of the next event; [`Time::MAX`] if there is none.
     pub(crate) fn next(&self) -> Time {
         self.events.peek().map_or(Time::MAX, |Reverse((at, _, _))| *at)
     }
 
-    /// Takes the next event: its time and its job.
+    /// Removes the next event; returns its time and its job.
     pub(crate) fn pop(&mut self) -> Option<(Time, u64)> {
         self.events.pop().map(|Reverse((at, _, job))| (at, job))
     }

@@ -1,4 +1,4 @@
-//! What is simulated.
+//! The configuration of a simulation.
 
 use crate::device::Device;
 use crate::flash::FlashOptions;
@@ -6,7 +6,7 @@ use crate::workload::{Choice, Workload};
 use serde::{Deserialize, Serialize};
 use terrane_policy::{BadOption, PolicyOptions};
 
-/// A store, its machine and its workload. Every field has a default.
+/// A store, the machine it runs on and its workload. Every field has a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
@@ -14,43 +14,43 @@ pub struct Config {
     pub policy: PolicyOptions,
     /// B: bytes of entries at which a memtable is sealed.
     pub buffer_bytes: u64,
-    /// Sealed memtables that may wait for their flush before writes wait, too.
+    /// Sealed memtables at which writes stall.
     pub max_immutable_memtables: usize,
-    /// Runs in level 0 at which writes wait for a compaction.
+    /// Runs in level 0 at which writes stall.
     pub l0_stop_trigger: usize,
-    /// Groups that are merged at once. A flush goes on beside them.
+    /// Concurrent merges. A flush runs in addition.
     pub workers: usize,
     /// Bytes of a key.
     pub key_bytes: u64,
     /// Bytes of a value.
     pub value_bytes: u64,
-    /// Bytes of a block, the unit in which tables are read and cached.
+    /// Bytes of a block, the unit of reads and of the cache.
     pub block_bytes: u64,
     /// Bits of Bloom filter for each entry of a table; 0 for no filter.
     pub filter_bits_per_key: f64,
     /// Bytes of the block cache.
     pub cache_bytes: u64,
-    /// Whether writes go to a log, too. Its bytes take time and flash, and count in no
-    /// amplification of the tree.
+    /// Whether writes are also logged. The log takes device time and flash; it does not count towards
+    /// the tree's amplification.
     pub log: bool,
-    /// The most operations per second; 0 for as fast as they go.
+    /// The most operations per second; 0 for no limit.
     pub rate: f64,
-    /// Storage and processor.
+    /// The storage and the processor.
     pub device: Device,
-    /// The flash beneath, if its garbage collection is to be simulated.
+    /// The flash device, if its garbage collection is simulated.
     pub flash: Option<FlashOptions>,
     /// What the application does.
     pub workload: Workload,
-    /// What everything random is drawn from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// Operations of a window, of which the report names the slowest.
+    /// Operations per window; the report names the slowest window.
     pub window: u64,
     /// Whether the report lists every window.
     pub timeline: bool,
 }
 
-/// The Spooky paper's setting (section 6): 16-byte keys, 512-byte values, buffers of 64 MB, 10 bits
-/// of filter, blocks of 4 KB, writes that wait at 9 runs of level 0, 16 threads.
+/// The Spooky paper's setting (section 6): 16-byte keys, 512-byte values, buffers of 64 MB, filters of
+/// 10 bits per entry, blocks of 4 KB, a stall at 9 runs in level 0, 16 threads.
 impl Default for Config {
     fn default() -> Self {
         Config {
@@ -76,20 +76,20 @@ impl Default for Config {
     }
 }
 
-/// Why a simulation cannot begin, or go on.
+/// Why a simulation cannot start or continue.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimulationError {
     /// A parameter of the policy is outside its range.
     #[error(transparent)]
     Policy(#[from] BadOption),
-    /// Another choice is.
+    /// Another option is outside its range.
     #[error("{what} is {found}, expected {expected}")]
     Config {
         /// Which.
         what: &'static str,
-        /// What it may be.
+        /// Its range.
         expected: &'static str,
-        /// What it is.
+        /// The value given.
         found: String,
     },
     /// The store needs more than the flash device holds.
@@ -100,24 +100,24 @@ pub enum SimulationError {
     FlashFull {
         /// When.
         seconds: f64,
-        /// What it holds.
+        /// Its capacity, in bytes.
         capacity_bytes: u64,
-        /// What tables, half-written ones included, take.
+        /// Bytes of all tables, including unfinished ones.
         store_bytes: u64,
     },
-    /// Writes wait, nothing is under way, and no plan would help.
+    /// Writes are stalled, nothing runs, and the policy has no plan.
     #[error("after {seconds:.0} s writes wait, and neither the policy nor the fallback has a plan")]
     Stuck {
         /// When.
         seconds: f64,
     },
-    /// An edit of the policy's does not fit the shape, although the validator admitted it.
+    /// An edit does not fit the shape, although the validator accepted its plan.
     #[error("an admitted plan does not fit the tree: {0}")]
     Edit(#[from] terrane_policy::EditError),
 }
 
 impl Config {
-    /// Refuses what cannot be simulated.
+    /// Validates the configuration.
     pub(crate) fn validate(&self) -> Result<(), SimulationError> {
         let positive = [
             ("buffer-bytes", self.buffer_bytes),

@@ -1,35 +1,34 @@
-//! The device: how long reads and writes take.
+//! The storage device: how long reads and writes take.
 //!
 //! One queue serves all background work in turn, chunk by chunk ([`Device::request_bytes`]), so that
-//! jobs under way share the bandwidth evenly; reading and writing a chunk takes
-//! `read / read speed + write / write speed`. Each chunk costs its job the time of a request beside,
-//! in which the device serves others.
+//! running jobs share the bandwidth evenly; a chunk takes `read / read speed + write / write speed`.
+//! In addition each chunk costs its job the latency of a request, during which the device serves
+//! others.
 //!
-//! A block that the application reads does not wait for whole chunks: it takes a request's time,
-//! and its transfer as many times as there are jobs to share the bandwidth with. What it transfers
-//! is taken from the jobs all the same.
+//! A block that the application reads does not wait for whole chunks: it takes a request's latency,
+//! and its transfer slowed by the number of jobs that share the bandwidth. The jobs lose the
+//! bandwidth that it uses.
 
 use crate::clock::{Time, nanos};
 use serde::{Deserialize, Serialize};
 
-/// A machine's storage and processor, as far as they matter here.
+/// The storage and processor figures of a machine that matter here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Device {
-    /// Sequential reading, in bytes per second.
+    /// Sequential read speed, in bytes per second.
     pub read_speed: f64,
-    /// Sequential writing, in bytes per second.
+    /// Sequential write speed, in bytes per second.
     pub write_speed: f64,
-    /// What one request takes beside its transfer, in microseconds.
+    /// Latency of a request, without its transfer, in microseconds.
     pub request_micros: f64,
     /// Bytes that a job reads or writes with one request.
     pub request_bytes: u64,
-    /// Processor time of a merge or a flush, in nanoseconds per byte that is read or, in a flush,
-    /// written.
+    /// Processor time of a merge per byte read, or of a flush per byte written, in nanoseconds.
     pub merge_nanos_per_byte: f64,
-    /// Processor time of one write of the application, in microseconds.
+    /// Processor time of a write, in microseconds.
     pub write_micros: f64,
-    /// Processor time of one point read, or of the start of a range read, in microseconds.
+    /// Processor time of a point read, or of starting a range read, in microseconds.
     pub read_micros: f64,
 }
 
@@ -40,9 +39,9 @@ impl Default for Device {
     }
 }
 
-/// Storage of these speeds beside the processor that all presets share: merging at 200 MB/s a
-/// thread and 2 µs an operation. No paper states these figures, nor the time of a request: they are
-/// assumed, and none is fitted to a result.
+/// Storage of these speeds, with the processor that all presets share: merges at 200 MB/s per thread,
+/// and 2 µs per operation. No paper states these figures or the latency of a request: they are
+/// assumptions, and none is fitted to a result.
 fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
     Device {
         read_speed,
@@ -60,20 +59,20 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
 pub struct DevicePreset {
     /// Its name.
     pub name: &'static str,
-    /// What the paper says of it.
+    /// What the paper says about it.
     pub paper: &'static str,
-    /// Where the speeds of reading and writing are from. The other figures are assumed.
+    /// The source of the read and write speeds. The other figures are assumed.
     pub speeds: &'static str,
     /// Its figures.
     pub device: Device,
 }
 
-/// What [`DevicePreset::speeds`] says of speeds that nobody states.
+/// [`DevicePreset::speeds`] where no paper states any.
 const ASSUMED: &str = "assumed";
 
 impl Device {
-    /// The machines of the papers whose policies are compared. The papers name a disk or an
-    /// instance, and no speed of it.
+    /// The machines of the papers whose policies are compared. The papers name a disk or an instance
+    /// but state no speeds.
     #[must_use]
     pub fn presets() -> Vec<DevicePreset> {
         let preset = |name, paper, speeds, device| DevicePreset { name, paper, speeds, device };
@@ -119,16 +118,16 @@ impl Device {
         Self::presets().into_iter().find(|p| p.name == name).map(|p| p.device)
     }
 
-    /// How long the transfers take alone.
+    /// How long the transfers take without contention.
     fn transfer(&self, read: u64, written: u64) -> Time {
         nanos(read as f64 / self.read_speed + written as f64 / self.write_speed)
     }
 }
 
-/// The device at work.
+/// The state of the device.
 pub(crate) struct Queue {
     device: Device,
-    /// When it has served everything that came so far.
+    /// When it will have served all requests so far.
     free: Time,
 }
 
@@ -137,18 +136,18 @@ impl Queue {
         Queue { device, free: 0 }
     }
 
-    /// A job's chunk that comes at `now`; returns when it is served.
+    /// Serves a job's chunk that is requested at `now`; returns when it is done.
     pub(crate) fn chunk(&mut self, now: Time, read: u64, written: u64) -> Time {
         self.load(now, read, written);
         self.free + nanos(self.device.request_micros * 1e-6)
     }
 
-    /// Transfers that nobody waits for.
+    /// Asynchronous transfers.
     pub(crate) fn load(&mut self, now: Time, read: u64, written: u64) {
         self.free = self.free.max(now) + self.device.transfer(read, written);
     }
 
-    /// A block that the application reads at `now` beside so many jobs; returns when it is there.
+    /// A block that the application reads at `now` beside this many jobs; returns when it is done.
     pub(crate) fn block(&mut self, now: Time, bytes: u64, jobs: u64) -> Time {
         self.load(now, bytes, 0);
         let shared = self.device.transfer(bytes, 0) * (jobs + 1);

@@ -1,4 +1,4 @@
-//! Entries without their values: a key, a sequence number, put or delete.
+//! Entries without values: a key, a sequence number, put or delete.
 
 /// One version of a key, in 16 bytes. They sort by key, then newest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ impl Entry {
     }
 }
 
-/// What entries weigh on the device, in bytes.
+/// Sizes of entries on the device, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub(crate) key: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// A put weighs its key and value, a delete its key.
+    /// A put takes its key and value, a delete its key.
     pub(crate) fn of(self, entry: Entry) -> u64 {
         if entry.is_delete() { self.key } else { self.key + self.value }
     }

@@ -1,12 +1,12 @@
-//! A page-mapped flash device: what garbage collection rewrites beneath the file system.
+//! A page-mapped flash device: what its garbage collection rewrites.
 //!
-//! 1. Flash is written page by page and erased in *units* of many pages. A page that is written goes
-//!    to the open unit of the host, whichever file it belongs to: files that are written at the same
-//!    time lie interspersed.
-//! 2. A file that is removed (TRIM) leaves its pages invalid where they are.
-//! 3. When few units are free, collection takes the closed unit with the fewest valid pages (the
-//!    first of them; *greedy*), moves these to an open unit of its own, and erases it.
-//! 4. There are more units than the host sees bytes: *over-provisioning* leaves collection room.
+//! 1. Flash is written page by page and erased in *units* of many pages. The host's pages go to its
+//!    open unit, whichever file they belong to: files that are written concurrently are interleaved.
+//! 2. Removing a file (TRIM) invalidates its pages where they are.
+//! 3. When few units are free, garbage collection picks the closed unit with the fewest valid pages
+//!    (the first such; *greedy*), moves these to an open unit of its own, and erases it.
+//! 4. The device has more units than the host can address: *over-provisioning* leaves garbage
+//!    collection room to work.
 //!
 //! Files are mapped page by page; a file's last page is written whole.
 
@@ -17,9 +17,9 @@ use std::collections::{HashMap, VecDeque};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlashOptions {
-    /// What the host may keep, in bytes.
+    /// The host's capacity, in bytes.
     pub capacity_bytes: u64,
-    /// Pages beyond that, as a share of the capacity.
+    /// Over-provisioning, as a share of the capacity.
     pub over_provisioning: f64,
     /// Bytes of a page.
     pub page_bytes: u64,
@@ -27,7 +27,7 @@ pub struct FlashOptions {
     pub unit_pages: u32,
 }
 
-/// 960 GB; the rest is assumed: 7 % more, in units of 1 GiB, a stripe over all dies.
+/// 960 GB; assumed are 7 % over-provisioning and units of 1 GiB, a stripe over all dies.
 impl Default for FlashOptions {
     fn default() -> Self {
         FlashOptions {
@@ -44,20 +44,20 @@ impl FlashOptions {
         self.capacity_bytes / self.page_bytes.max(1)
     }
 
-    /// Units there are, with the spare ones that collection cannot do without.
+    /// The number of units, including the spare ones that garbage collection needs.
     pub(crate) fn units(&self) -> u64 {
         let pages = self.logical_pages() as f64 * (1.0 + self.over_provisioning);
         (pages / f64::from(self.unit_pages.max(1))).ceil() as u64 + SPARE_UNITS
     }
 }
 
-/// The open unit of the host, that of collection, and one to go on with.
+/// The host's open unit, that of garbage collection, and one in reserve.
 const SPARE_UNITS: u64 = 3;
 
-/// Free units at which collection begins.
+/// Free units at which garbage collection begins.
 const FREE_UNITS: usize = 2;
 
-/// More is to be kept than the device holds.
+/// The device is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -65,22 +65,22 @@ pub(crate) struct Full;
 struct Unit {
     /// Pages written since it was erased.
     written: u32,
-    /// Those that still belong to a file.
+    /// Those of them that are valid.
     valid: u32,
 }
 
-/// Whose page it is: a file, and the page's number in it.
+/// The owner of a page: a file, and the page's index in it.
 type Owner = Option<(u64, u32)>;
 
 #[derive(Default)]
 struct File {
-    /// Where its pages lie, by unit and place there.
+    /// Its pages, as unit and index there.
     pages: Vec<(u32, u32)>,
-    /// Bytes at its end that fill no page yet.
+    /// Bytes at its end that do not fill a page yet.
     pending: u64,
 }
 
-/// The device at work.
+/// The state of the device.
 pub(crate) struct Flash {
     page_bytes: u64,
     unit_pages: u32,
@@ -89,7 +89,7 @@ pub(crate) struct Flash {
     owners: Vec<Owner>,
     free: VecDeque<u32>,
     files: HashMap<u64, File>,
-    /// The unit that the host's writes go to, and that of collection's.
+    /// The open unit of the host, and that of garbage collection.
     open: [Option<u32>; 2],
     valid_pages: u64,
     host_pages: u64,
@@ -119,7 +119,7 @@ impl Flash {
         }
     }
 
-    /// Appends to a file, which may be new; its last page is written when it ends.
+    /// Appends to a new or existing file; the last page is written when the file ends.
     pub(crate) fn append(&mut self, file: u64, bytes: u64, ends: bool) -> Result<(), Full> {
         let entry = self.files.entry(file).or_default();
         let pending = entry.pending + bytes;
@@ -129,7 +129,7 @@ impl Flash {
         self.write(file, pages + rest)
     }
 
-    /// Forgets a file.
+    /// Removes a file.
     pub(crate) fn trim(&mut self, file: u64) {
         for (unit, place) in self.files.remove(&file).map(|f| f.pages).unwrap_or_default() {
             self.invalidate(unit, place);
@@ -137,12 +137,12 @@ impl Flash {
         }
     }
 
-    /// Bytes that the host wrote.
+    /// Bytes written by the host.
     pub(crate) fn host_bytes(&self) -> u64 {
         self.host_pages * self.page_bytes
     }
 
-    /// Bytes that collection moved.
+    /// Bytes moved by garbage collection.
     pub(crate) fn moved_bytes(&self) -> u64 {
         self.moved_pages * self.page_bytes
     }
@@ -161,7 +161,7 @@ impl Flash {
         Ok(())
     }
 
-    /// Writes a page to one of the open units; returns where.
+    /// Writes a page to one of the open units; returns its location.
     fn place(&mut self, stream: usize, owner: (u64, u32)) -> Result<(u32, u32), Full> {
         let room = |number: &u32, units: &[Unit]| {
             units.get(*number as usize).is_some_and(|unit| unit.written < self.unit_pages)
@@ -190,12 +190,12 @@ impl Flash {
         Ok((unit, place))
     }
 
-    /// Step 3: empties a unit and erases it.
+    /// Step 3: moves a unit's valid pages and erases it.
     fn collect(&mut self) -> Result<(), Full> {
         let closed = (0u32..).zip(&self.units).filter(|(number, unit)| {
             unit.written == self.unit_pages && !self.open.contains(&Some(*number))
         });
-        // An open unit that is full is as good as closed, but the next page replaces it anyway.
+        // A full open unit could be collected, but the next page replaces it anyway.
         let (victim, unit) = closed.min_by_key(|(_, unit)| unit.valid).ok_or(Full)?;
         if unit.valid == self.unit_pages {
             return Err(Full);

@@ -1,14 +1,14 @@
-//! A flush or a merge under way: what it reads and writes, chunk by chunk.
+//! A running flush or merge: what it reads and writes, chunk by chunk.
 //!
-//! What a job leaves is known when it begins; the time it takes is that of its chunks. In each it
-//! reads and writes the same share of all that it reads and writes, into one file after another.
+//! The outputs of a job are known when it begins; its duration is that of its chunks. Each chunk reads
+//! and writes the same share of the job's total, into one file after another.
 
 use crate::clock::Time;
 use crate::schedule::Task;
 use crate::tree::Table;
 use terrane_policy::{FlushPlan, TableId};
 
-/// What ends with the job.
+/// The effect of a job.
 pub(crate) enum Work {
     /// The oldest sealed memtable becomes a run of level 0.
     Flush(FlushPlan),
@@ -16,21 +16,21 @@ pub(crate) enum Work {
     Merge(Task),
 }
 
-/// A part of a chunk that goes to one file.
+/// The part of a chunk that goes to one file.
 pub(crate) struct Piece {
     pub(crate) file: TableId,
     pub(crate) bytes: u64,
-    /// Whether the file begins with it.
+    /// Whether it is the first of the file.
     pub(crate) begins: bool,
-    /// Whether the file ends with it.
+    /// Whether it is the last of the file.
     pub(crate) ends: bool,
 }
 
-/// What a job does next.
+/// The next step of a job.
 pub(crate) struct Chunk {
     pub(crate) read: u64,
     pub(crate) pieces: Vec<Piece>,
-    /// All that was read once it is done.
+    /// Total bytes read after it.
     pub(crate) read_so_far: u64,
 }
 
@@ -40,17 +40,17 @@ impl Chunk {
     }
 }
 
-/// A job under way.
+/// A running job.
 pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) outputs: Vec<Table>,
     pub(crate) begun: Time,
-    /// Bytes that it reads in all.
+    /// Total bytes to read.
     pub(crate) reads: u64,
     writes: u64,
     chunks: u64,
     done: u64,
-    /// The output that is written, and what it has.
+    /// The current output, and its bytes so far.
     output: usize,
     written: u64,
 }
@@ -68,12 +68,12 @@ impl Job {
         Job { work, outputs, begun, reads, writes, chunks, done: 0, output: 0, written: 0 }
     }
 
-    /// Bytes that it reads, or writes if it reads none: what its processor time goes by.
+    /// Bytes read, or written if none are read: the basis of its processor time.
     pub(crate) fn merged(&self, chunk: &Chunk) -> u64 {
         if self.reads > 0 { chunk.read } else { chunk.written() }
     }
 
-    /// What is done of `all` after so many chunks.
+    /// The part of `all` that is done after this many chunks.
     fn share(&self, all: u64, chunks: u64) -> u64 {
         let share = u128::from(all) * u128::from(chunks) / u128::from(self.chunks);
         u64::try_from(share).unwrap_or(all)

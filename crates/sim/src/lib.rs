@@ -1,15 +1,15 @@
 //! A discrete-event simulator of an LSM tree.
 //!
-//! The compaction policies are the real ones, and so are the validator and the tombstone rule
-//! (`terrane-policy`). Everything else is as small as it can be and still answer what a policy
+//! The compaction policies, the validator and the tombstone rule are the real ones
+//! (`terrane-policy`). Everything else is as simple as it can be while still measuring what a policy
 //! costs: keys are exact, values are sizes, time is virtual, and nothing is stored.
 //!
-//! * [`Config`] says what is simulated, [`Simulation`] runs it, [`Report`] says what came out.
+//! * [`Config`] is the input, [`Simulation`] runs it, [`Report`] is the result.
 //! * `workload`, `client`, `zipf` - what the application does.
-//! * `memory`, `tree`, `merge`, `entry`, `live` - the store's contents.
-//! * `schedule` - the policy at work. `job`, `background` - flushes and merges.
-//! * `device`, `flash`, `cache`, `reads`, `clock` - what time and wear they cost.
-//! * `meter`, `report`, `trace` - what is seen of it.
+//! * `memory`, `tree`, `merge`, `entry`, `bit_set` - the store's contents.
+//! * `schedule` - planning. `job`, `background` - flushes and merges.
+//! * `device`, `flash`, `cache`, `reads`, `clock` - their cost in time and flash wear.
+//! * `meter`, `report`, `trace` - measurements and events.
 //!
 //! The same configuration gives the same report, byte for byte. Nothing reads a clock.
 //!

@@ -1,14 +1,14 @@
-//! Memtables: the one that takes the writes, and those that wait for their flush.
+//! Memtables: the active one, and the sealed ones that wait to be flushed.
 
 use crate::entry::Entry;
 use std::collections::{HashSet, VecDeque};
 
-/// Entries in memory, in the order of their writing.
+/// A memtable: entries in write order.
 #[derive(Default)]
 pub(crate) struct Memtable {
     pub(crate) entries: Vec<Entry>,
     pub(crate) bytes: u64,
-    /// Its keys, if reads ask for them.
+    /// Its keys, if the workload reads.
     keys: HashSet<u64>,
 }
 
@@ -16,11 +16,11 @@ pub(crate) struct Memtable {
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) active: Memtable,
-    /// Oldest first. The first one may be under way.
+    /// Oldest first. The first one may be flushing.
     pub(crate) sealed: VecDeque<Memtable>,
     /// The last sequence number.
     pub(crate) seq: u64,
-    /// Whether keys are indexed, since there are reads.
+    /// Whether keys are indexed, for reads.
     indexed: bool,
 }
 
@@ -29,7 +29,7 @@ impl Memory {
         Memory { indexed, ..Memory::default() }
     }
 
-    /// Takes a version of a key that weighs so many bytes; returns its entry.
+    /// Adds a version of a key, of this many bytes; returns its entry.
     pub(crate) fn write(&mut self, key: u64, delete: bool, bytes: impl Fn(Entry) -> u64) -> u64 {
         self.seq += 1;
         let entry = Entry::new(key, self.seq, delete);
@@ -42,7 +42,7 @@ impl Memory {
         bytes
     }
 
-    /// Closes the active memtable; returns its bytes, or nothing if it is empty.
+    /// Seals the active memtable; returns its bytes, or nothing if it is empty.
     pub(crate) fn seal(&mut self) -> Option<u64> {
         if self.active.entries.is_empty() {
             return None;

@@ -1,11 +1,11 @@
-//! Merging: what a flush or a merge leaves of its inputs, and where it cuts its outputs.
+//! Merging: which entries a flush or merge keeps, and where it cuts its outputs.
 //!
-//! 1. The inputs are put one behind the other and sorted. Each run among them is in order, and the
-//!    standard library's sort merges runs that it finds.
-//! 2. Of each key the newest version stays: nobody holds a snapshot.
-//! 3. A tombstone goes when nothing older of its key lies below ([`TombstoneRule`]).
+//! 1. The inputs are concatenated and sorted. Each of them is sorted already, and the standard
+//!    library's sort merges sorted stretches.
+//! 2. The newest version of each key is kept: there are no snapshots.
+//! 3. A tombstone is dropped if nothing older of its key lies below ([`TombstoneRule`]).
 //! 4. A table is cut where the next key is at or above the next of the cuts, and once the table has
-//!    reached its size: the engine's rule.
+//!    reached its size, as in the engine.
 
 use crate::entry::{Entry, Sizes};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What is counted while the simulation runs.
+//! Measurements taken while the simulation runs.
 //!
-//! Everything is counted twice: for the whole run, and for the phase (load, operations) under way.
+//! Everything is counted twice: for the whole run, and for the current phase (load, operations).
 
 use crate::clock::{Time, seconds};
 use crate::report::{Figures, StallSeconds, Window};
@@ -34,7 +34,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Time in which writes waited.
+    /// Adds time in which writes were stalled.
     pub(crate) fn stall(&mut self, cause: Stall, time: Time) {
         *match cause {
             Stall::Level0 => &mut self.stalled_level0,
@@ -43,25 +43,25 @@ impl Sums {
         } += time;
     }
 
-    /// What the tree wrote.
+    /// Bytes written by flushes and merges.
     fn written(&self) -> u64 {
         self.flushed_bytes + self.merge_written_bytes
     }
 }
 
-/// A quantity over time.
+/// A value over time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gauge {
     value: f64,
     since: Time,
-    /// Value times nanoseconds, and the nanoseconds.
+    /// The integral over nanoseconds, and the nanoseconds.
     area: f64,
     width: f64,
     max: f64,
 }
 
 impl Gauge {
-    /// It has another value from now on.
+    /// Sets the value from now on.
     fn set(&mut self, now: Time, value: f64) {
         let width = now.saturating_sub(self.since) as f64;
         self.area += self.value * width;
@@ -70,7 +70,7 @@ impl Gauge {
         self.max = self.max.max(value);
     }
 
-    /// It is of interest from now on only.
+    /// Starts measuring now.
     fn begin(&mut self, now: Time) {
         *self = Gauge { value: self.value, since: now, max: self.value, ..Gauge::default() };
     }
@@ -80,13 +80,13 @@ impl Gauge {
     }
 }
 
-/// The quantities that are followed over time.
+/// The values that are tracked over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Levels {
     pub(crate) runs: usize,
     pub(crate) tables: usize,
     pub(crate) files: usize,
-    /// Bytes of all tables, half-written ones included.
+    /// Bytes of all tables, including unfinished ones.
     pub(crate) store_bytes: u64,
     /// Bytes of the newest version of every live key.
     pub(crate) logical_bytes: u64,
@@ -113,7 +113,7 @@ struct Meter {
 }
 
 impl Meter {
-    /// A window may be full.
+    /// Closes the window if it is full.
     fn end_window(&mut self, now: Time, length: u64, levels: &Levels) -> Option<Window> {
         let (then, begun) = &self.window;
         let operations = self.sums.operations - then.operations;
@@ -199,7 +199,7 @@ impl Meter {
     }
 }
 
-/// A ratio; 0 of nothing.
+/// A ratio; 0 if the denominator is.
 fn per(value: f64, of: f64) -> f64 {
     if of > 0.0 { value / of } else { 0.0 }
 }
@@ -224,8 +224,8 @@ impl Meters {
         add(&mut self.phase.sums);
     }
 
-    /// The quantities are these from now on. Amplification of space is followed only where
-    /// `is_grown`: a tree of a few buffers says nothing.
+    /// Sets the values from now on. Space amplification is tracked only if `is_grown`: it means
+    /// nothing for a tree of a few buffers.
     pub(crate) fn set(&mut self, now: Time, levels: Levels, is_grown: bool) {
         self.levels = levels;
         for meter in [&mut self.whole, &mut self.phase] {
@@ -242,13 +242,13 @@ impl Meters {
         }
     }
 
-    /// An operation is over; returns the whole run's window, if it ends with it.
+    /// Counts an operation; returns the whole run's window if it ends with it.
     pub(crate) fn end_window(&mut self, now: Time, length: u64) -> Option<Window> {
         self.phase.end_window(now, length, &self.levels);
         self.whole.end_window(now, length, &self.levels)
     }
 
-    /// The phase ends; returns its figures.
+    /// Ends the phase; returns its figures.
     pub(crate) fn end_phase(&mut self, now: Time, workers: usize) -> Figures {
         let figures = self.phase.figures(now, workers, &self.levels);
         let Meter { mut runs, mut tables, mut files, mut store, mut space_amp, .. } = self.phase;

@@ -1,16 +1,15 @@
-//! What reads find, and which blocks they need for it.
+//! What reads find, and which blocks they touch.
 //!
 //! **Point read.** Memtables, then runs, newest first. In a run at most one table can hold the key.
-//! If it does, one block is read and the search ends. If it does not, its filter lets the key
-//! through with the filter's probability, drawn from the key and the table, so that the same key
-//! fares the same again; then one block is read for nothing.
+//! If it does, one block is read and the search ends. If it does not, the filter passes the key with
+//! its false-positive probability, drawn from the key and the table, so that the same key always has
+//! the same result; then one block is read for nothing.
 //!
-//! **Range read.** Runs are merged from the first key on, until enough keys that are not deleted
-//! have come. Each run costs the blocks from its first entry to the one that stands when the read
-//! ends: at least one.
+//! **Range read.** Runs are merged from the start key until enough live keys were found. Each run
+//! costs the blocks from its first entry to its position when the read ends: at least one.
 //!
-//! What is not counted: entries in memtables do not shorten a range read; indexes and filters are
-//! in memory; a block holds as many entries as fit into it by their bytes.
+//! Simplifications: entries in memtables do not shorten a range read; indexes and filters are in
+//! memory; a block holds as many entries as fit into it by size.
 
 use crate::client::mix;
 use crate::entry::Entry;
@@ -22,7 +21,7 @@ use terrane_policy::{Run, RunTables, TableId};
 /// A block of a table.
 pub(crate) type Block = (TableId, u64);
 
-/// How many entries a block holds.
+/// The number of entries in a block.
 pub(crate) fn entries_per_block(block_bytes: u64, entry_bytes: u64) -> u64 {
     (block_bytes / entry_bytes.max(1)).max(1)
 }
@@ -44,13 +43,13 @@ pub(crate) fn get(tree: &Tree, key: u64, per_block: u64, mut block: impl FnMut(B
     }
 }
 
-/// Whether the filter of a table lets a key through that the table does not hold.
+/// Whether a table's filter has a false positive for this key.
 fn passes(table: &Table, key: u64) -> bool {
     let drawn = mix(key ^ mix(table.info.id.0)) as f64 / u64::MAX as f64;
     drawn < table.false_positives
 }
 
-/// One run of a range read.
+/// A cursor over one run, for a range read.
 struct Cursor<'a> {
     tree: &'a Tree,
     rest: RunTables<'a>,
@@ -70,7 +69,7 @@ impl<'a> Cursor<'a> {
         cursor
     }
 
-    /// Goes to the next table.
+    /// Advances to the next table.
     fn open(&mut self) {
         self.table = self.rest.next().and_then(|next| self.tree.table(next.id));
         self.at = 0;

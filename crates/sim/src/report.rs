@@ -1,30 +1,30 @@
-//! What a simulation answers.
+//! The results of a simulation.
 
 use serde::Serialize;
 
-/// Everything that was measured. Amplifications are ratios, times seconds of virtual time.
+/// The results. Amplifications are ratios; times are in seconds of virtual time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The policy's name.
     pub policy: &'static str,
-    /// What everything random was drawn from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// Figures of the whole run, what compactions did after the last operation included.
+    /// Figures of the whole run, including compactions after the last operation.
     #[serde(flatten)]
     pub whole: Figures,
-    /// The same, phase by phase.
+    /// The same for each phase.
     pub phases: Vec<Phase>,
     /// The tree at the end, level 0 first.
     pub levels: Vec<LevelReport>,
-    /// Every window, if they were asked for.
+    /// Every window, if the configuration asks for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Window>,
 }
 
-/// A part of the run.
+/// A phase of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
-    /// `load`, `operations`, or `wait_until_idle`: what is left to do after the last operation.
+    /// `load`, `operations`, or `wait_until_idle` for the work left after the last operation.
     pub name: &'static str,
     /// Its figures.
     #[serde(flatten)]
@@ -42,23 +42,23 @@ pub struct LevelReport {
     pub bytes: u64,
 }
 
-/// Seconds in which writes waited, by cause.
+/// Seconds in which writes were stalled, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StallSeconds {
-    /// Too many memtables waited for their flush.
+    /// Too many memtables waited to be flushed.
     pub memtables: f64,
-    /// Too many runs stood in level 0.
+    /// Level 0 had too many runs.
     pub level0: f64,
 }
 
-/// What was measured over some time.
+/// Measurements over a period.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// How long it took.
+    /// Its duration.
     pub seconds: f64,
     /// Operations of the application.
     pub operations: u64,
-    /// Bytes that it wrote.
+    /// Bytes that they wrote.
     pub user_bytes: u64,
     /// Bytes of the newest versions of all live keys, at the end.
     pub logical_bytes: u64,
@@ -66,49 +66,49 @@ pub struct Figures {
     pub flushes: u64,
     /// Their bytes.
     pub flushed_bytes: u64,
-    /// Bytes that flushes and merges wrote, for each that the application wrote; none where it wrote
+    /// Bytes written by flushes and merges per byte written by the application; none if it wrote
     /// nothing, as in `wait_until_idle`.
     pub write_amp: Option<f64>,
-    /// The same without flushes, as most models count.
+    /// The same without flushes, as most models count it.
     pub write_amp_compaction: Option<f64>,
-    /// Bytes written to flash, the log and garbage collection included, for each of the
-    /// application's.
+    /// Bytes written to flash, including the log and garbage collection, per byte written by the
+    /// application.
     pub write_amp_device: Option<f64>,
-    /// Bytes written to flash for each that the store wrote to the device.
+    /// Bytes written to flash per byte that the store wrote to the device.
     pub gc_factor: Option<f64>,
     /// Bytes of the log.
     pub wal_file_bytes: u64,
-    /// Greatest ratio of the bytes of all tables, inputs of merges and half-written outputs
-    /// included, to the logical bytes at that moment. Moments before the store holds 32 buffers,
-    /// or half the load if that is less, do not count.
+    /// The greatest ratio of the bytes of all tables, including inputs of merges and unfinished
+    /// outputs, to the logical bytes at that time. Times before the store holds 32 buffers, or half
+    /// the load if that is less, do not count.
     pub space_amp_peak: f64,
-    /// Its mean over time.
+    /// The mean of that ratio over time.
     pub space_amp_mean: f64,
-    /// The most that all tables took, in bytes.
+    /// The peak of the bytes of all tables.
     pub store_bytes_peak: u64,
-    /// Runs, over time.
+    /// The mean number of runs.
     pub runs_mean: f64,
-    /// The most runs.
+    /// The peak number of runs.
     pub runs_max: u64,
-    /// Tables, over time.
+    /// The mean number of tables.
     pub tables_mean: f64,
-    /// The most tables.
+    /// The peak number of tables.
     pub tables_max: u64,
-    /// The most files at once: tables, and those half written.
+    /// The peak number of files: tables, including unfinished ones.
     pub files_open_max: u64,
     /// Point reads.
     pub gets: u64,
-    /// Blocks that one read from the device, on average.
+    /// Mean number of blocks that such a read fetched from the device.
     pub read_ios_per_get: f64,
     /// Range reads.
     pub scans: u64,
-    /// Blocks that one read from the device, on average.
+    /// Mean number of blocks that such a read fetched from the device.
     pub read_ios_per_scan: f64,
-    /// Share of blocks that were in the cache.
+    /// The cache hit rate.
     pub cache_hit_rate: f64,
     /// Compactions that ended.
     pub compactions: u64,
-    /// Groups of one, on average.
+    /// Mean number of groups per compaction.
     pub groups_per_compaction: f64,
     /// Groups that only moved tables.
     pub trivial_moves: u64,
@@ -124,13 +124,13 @@ pub struct Figures {
     pub throughput_mean: f64,
     /// Those of the slowest window.
     pub throughput_worst_window: f64,
-    /// Time in which writes waited.
+    /// Time in which writes were stalled.
     pub stall_seconds: StallSeconds,
-    /// Share of their time that workers merged.
+    /// The share of time that workers spent merging.
     pub worker_utilisation: f64,
 }
 
-/// Some operations in a row.
+/// A window of consecutive operations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Window {
     /// When it ended.
@@ -141,9 +141,9 @@ pub struct Window {
     pub user_bytes: u64,
     /// Operations per second in it.
     pub throughput: f64,
-    /// Amplification of writes in it; none where the application wrote nothing.
+    /// Write amplification in it; none if the application wrote nothing.
     pub write_amp: Option<f64>,
-    /// That of garbage collection in it.
+    /// Write amplification of garbage collection in it.
     pub gc_factor: Option<f64>,
     /// Bytes of all tables when it ended.
     pub store_bytes: u64,

@@ -1,8 +1,8 @@
-//! Scheduling: the one place that knows the interface of policies.
+//! Scheduling: the only module that knows the interface of policies.
 //!
-//! It does what the engine does, in the engine's order:
+//! It schedules in the same order as the engine:
 //! 1. Groups of compactions that have begun are handed out first.
-//! 2. Then the policy is asked, once for each change of the tree (`terrane_policy::asking`).
+//! 2. Then the policy is asked for a plan, once per change of the tree ([`propose`]).
 
 use crate::entry::Entry;
 use crate::trace::KEYSPACE;
@@ -15,7 +15,7 @@ use terrane_policy::{
     RunId, Running, Shape, Step, TableId, TableInfo, TombstoneRule, propose, validate_flush,
 };
 
-/// Keys of a memtable that the planner of its flush is shown.
+/// The size of the key sample of a memtable that a flush planner receives.
 const SAMPLE_KEYS: usize = 256;
 
 /// A compaction that has begun.
@@ -25,14 +25,14 @@ struct Begun {
     reason: String,
     /// Whether the policy made the plan, not the fallback.
     own: bool,
-    /// Groups that nobody has taken.
+    /// Groups that have not begun.
     waiting: VecDeque<Arc<Group>>,
-    /// Groups that are not installed; those that wait are among them.
+    /// Groups that are not installed, including those that have not begun.
     open: Vec<Arc<Group>>,
 }
 
 impl Begun {
-    /// The next group, unless another goes first.
+    /// The next group, unless another must finish first.
     fn next_group(&mut self) -> Option<Arc<Group>> {
         let may = self.order.lets_begin(self.waiting.len(), self.open.len());
         may.then(|| self.waiting.pop_front()).flatten()
@@ -41,9 +41,9 @@ impl Begun {
 
 /// What is to be done next.
 pub(crate) enum Next {
-    /// A group is to be merged or moved.
+    /// Merge or move a group.
     Group(Task),
-    /// A level is to be added or dropped.
+    /// Add or drop a level.
     Reshape(Reshape, Observed),
 }
 
@@ -53,10 +53,10 @@ pub(crate) struct Task {
     pub(crate) group: Arc<Group>,
 }
 
-/// What planning may use of the store.
+/// The parts of the store that planning uses.
 pub(crate) struct Situation<'a> {
     pub(crate) shape: &'a Shape,
-    /// The last id that was given to a table, a run or a compaction.
+    /// The last id assigned to a table, a run or a compaction.
     pub(crate) last_id: &'a mut u64,
     pub(crate) emit: &'a mut dyn FnMut(Event),
 }
@@ -67,27 +67,27 @@ impl Situation<'_> {
     }
 }
 
-/// What the policy's answer led to.
+/// The outcome of asking the policy.
 enum Planned {
-    /// Nothing is to do.
+    /// Nothing to do.
     Nothing,
     /// A compaction has begun, or was refused.
     Again,
-    /// The levels are to change.
+    /// A level is added or dropped.
     Reshape(Reshape, Observed),
 }
 
-/// A policy at work.
+/// A policy with its state and its running compactions.
 pub(crate) struct Scheduler {
     policy: Box<dyn Policy>,
     state: Vec<u8>,
     l0_stop_trigger: usize,
     begun: Vec<Begun>,
-    /// Whether the tree has changed since the policy last said that nothing is to do.
+    /// Whether the tree has changed since the policy last had no plan.
     unplanned: bool,
     /// Plans refused in a row.
     refused: u32,
-    /// What was asked of the store since the last plan began.
+    /// The operations observed since the last plan began.
     observed: Observed,
 }
 
@@ -106,13 +106,13 @@ impl Scheduler {
         })
     }
 
-    /// So many entries were sealed.
+    /// Counts entries of a sealed memtable.
     pub(crate) fn updated(&mut self, entries: u64) {
         self.observed.updates += entries;
     }
 
-    /// A key was looked up, and these tables' filters let it pass; returns whether the policy is to
-    /// be asked.
+    /// Counts a point read and the tables whose filters passed its key; returns whether to ask the
+    /// policy.
     pub(crate) fn looked_up(&mut self, tables: impl IntoIterator<Item = TableId>) -> bool {
         self.observed.point_reads += 1;
         if !self.policy.watches_reads() {
@@ -126,13 +126,13 @@ impl Scheduler {
         is_due
     }
 
-    /// A range was read.
+    /// Counts a range read.
     pub(crate) fn scanned(&mut self) {
         self.observed.range_reads += 1;
     }
 
-    /// How a memtable is cut into the tables of its run: of so many entries and bytes, of which these
-    /// are written, in order.
+    /// How a memtable of this many entries and bytes is cut into the tables of its run; `written` are
+    /// the entries that remain, in order.
     pub(crate) fn flush(
         &self,
         mut situation: Situation,
@@ -174,7 +174,7 @@ impl Scheduler {
         }
     }
 
-    /// What is to be done next, if anything; a compaction may begin with it.
+    /// The next task, if any; it may be the first of a new compaction.
     pub(crate) fn next(&mut self, mut situation: Situation) -> Option<Next> {
         loop {
             let waiting =
@@ -226,7 +226,7 @@ impl Scheduler {
         own: bool,
         observed: Observed,
     ) {
-        // Runs that the plan creates have names from the next id up.
+        // Runs that the plan creates have ids from the next one up.
         let named = plan.groups.iter().map(|g| g.destination.run.0).max().unwrap_or(0);
         *situation.last_id = named.max(*situation.last_id);
         *situation.last_id += 1;
@@ -254,12 +254,12 @@ impl Scheduler {
         Running { compactions: compactions.collect() }
     }
 
-    /// Which tombstones a group that begins may drop.
+    /// The tombstone rule for a group that begins.
     pub(crate) fn tombstones(&self, shape: &Shape, group: &Group) -> TombstoneRule {
         TombstoneRule::new(shape, &self.running(), group)
     }
 
-    /// A step of the policy's own has taken effect.
+    /// Updates the policy's state after a step of one of its own plans.
     fn remember(&mut self, before: &Shape, step: Step) {
         self.keep(self.policy.apply(&self.state, &Installed { before, step }));
         self.unplanned = true;

@@ -1,11 +1,11 @@
-//! The simulation: one application, its store, and the machine beneath.
+//! The simulation: an application, its store, and the machine below.
 //!
-//! 1. The application does one operation after another. Each takes processor time, and the time of
+//! 1. The application runs one operation after another. Each takes processor time, and the time of
 //!    the blocks that it reads.
-//! 2. What is due in the background before an operation begins happens first: `background.rs`.
-//! 3. A write waits while as many memtables are sealed, or runs stand in level 0, as the options
-//!    allow. Only what happens in the background ends that.
-//! 4. After the last operation the memtable is flushed, and compactions come to rest.
+//! 2. Background events that are due before an operation begins happen first: `background.rs`.
+//! 3. A write stalls while there are as many sealed memtables, or runs in level 0, as the options
+//!    allow. Only background work ends a stall.
+//! 4. After the last operation the memtable is flushed, and compactions run until the tree is idle.
 
 use crate::bit_set::BitSet;
 use crate::cache::Cache;
@@ -31,7 +31,7 @@ use terrane_types::Stall;
 /// Receives every event, with the virtual second at which it happened.
 pub type Listener = Box<dyn FnMut(f64, &Event)>;
 
-/// Before the store holds so many buffers its amplification of space says nothing.
+/// Space amplification means nothing before the store holds this many buffers.
 const GROWN_BUFFERS: u64 = 32;
 
 /// A store under simulation.
@@ -39,19 +39,19 @@ pub struct Simulation {
     pub(crate) config: Config,
     pub(crate) sizes: Sizes,
     client: Client,
-    /// When the application goes on.
+    /// When the application continues.
     time: Time,
-    /// When it may begin its next operation, if their rate is bounded.
+    /// When its next operation may begin, if the rate is limited.
     not_before: f64,
-    /// The write that waits, why, and since when.
+    /// The stalled write, the reason, and since when.
     waits: Option<(Operation, Stall, Time)>,
-    /// The last operation is done.
+    /// Whether the last operation is done.
     settling: bool,
     pub(crate) agenda: Agenda,
     pub(crate) memory: Memory,
     pub(crate) tree: Tree,
     pub(crate) scheduler: Scheduler,
-    /// The last id that was given to a table, a run or a compaction.
+    /// The last id assigned to a table, a run or a compaction.
     pub(crate) last_id: u64,
     pub(crate) jobs: BTreeMap<u64, Job>,
     pub(crate) last_job: u64,
@@ -59,12 +59,12 @@ pub struct Simulation {
     pub(crate) merging: usize,
     pub(crate) queue: Queue,
     pub(crate) flash: Option<Flash>,
-    /// Bytes of all tables, and of outputs so far; files among the latter.
+    /// Bytes of all tables and of unfinished outputs, and the number of the latter.
     pub(crate) store_bytes: u64,
     pub(crate) half_written: usize,
-    /// Memtables whose log is there, the active one included, by number: the first and the last.
+    /// The first and the last memtable that still has a log; the last is the active one.
     pub(crate) logs: (u64, u64),
-    /// Bytes that are still to be logged.
+    /// Bytes that are not yet logged.
     unlogged: u64,
     cache: Cache,
     live: BitSet,
@@ -76,10 +76,10 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A store that is empty, at time 0.
+    /// An empty store at time 0.
     ///
     /// # Errors
-    /// A choice that is outside its range.
+    /// An option outside its range.
     pub fn new(config: Config) -> Result<Self, SimulationError> {
         config.validate()?;
         let mix = &config.workload.mix;
@@ -118,7 +118,7 @@ impl Simulation {
         })
     }
 
-    /// Has every event from now on heard.
+    /// Passes every event from now on to a listener.
     pub fn listen(&mut self, listener: Listener) {
         self.listener = Some(listener);
     }
@@ -132,16 +132,16 @@ impl Simulation {
         Ok(self.report())
     }
 
-    /// Goes on for so many operations; returns whether there is more to do.
+    /// Runs this many operations; returns whether there is more to do.
     ///
     /// # Errors
-    /// A flash device that is full; a tree that no plan would bring on.
+    /// The flash device is full, or writes stall and the policy has no plan.
     pub fn advance(&mut self, operations: u64) -> Result<bool, SimulationError> {
         self.go(operations, Time::MAX)
     }
 
-    /// Goes on for at most so many operations, and with nothing that happens after this second;
-    /// returns whether there is more to do.
+    /// Runs at most this many operations, up to this virtual second; returns whether there is more to
+    /// do.
     ///
     /// # Errors
     /// As [`Simulation::advance`].
@@ -184,14 +184,14 @@ impl Simulation {
         }
     }
 
-    /// When what comes next happens, if anything does.
+    /// The time of the next event, if there is one.
     fn next_moment(&self) -> Option<Time> {
         let due = Some(self.agenda.next()).filter(|due| *due < Time::MAX);
         let goes_on = self.waits.is_none() && !self.settling;
         if goes_on { Some(due.unwrap_or(self.time).min(self.time)) } else { due }
     }
 
-    /// Operations done, and in all.
+    /// Operations done, and their total.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.client.drawn(), self.client.length())
@@ -209,7 +209,7 @@ impl Simulation {
         self.tree.shape()
     }
 
-    /// What has been measured so far.
+    /// The results so far.
     #[must_use]
     pub fn report(&self) -> Report {
         let levels = self.tree.shape().levels().iter().map(|level| LevelReport {
@@ -227,7 +227,7 @@ impl Simulation {
         }
     }
 
-    /// The phase is that of the next operation.
+    /// Switches to the phase of the next operation.
     fn begin_phase(&mut self) {
         let left = self.client.drawn() < self.client.length();
         let phase = match (left, self.client.is_loaded()) {
@@ -249,7 +249,7 @@ impl Simulation {
         }
     }
 
-    /// Does an operation, or has it wait.
+    /// Runs an operation, or stalls it.
     fn operate(&mut self, operation: Operation) -> Result<(), SimulationError> {
         if self.config.rate > 0.0 {
             self.time = self.time.max(nanos(self.not_before));
@@ -285,7 +285,7 @@ impl Simulation {
         }
     }
 
-    /// Why a write would have to wait.
+    /// Why a write would stall.
     fn blocked(&self) -> Option<Stall> {
         let runs = self.tree.shape().levels().first().map_or(0, |level| level.runs.len());
         if self.memory.sealed.len() >= self.config.max_immutable_memtables {
@@ -314,7 +314,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Logs a write. The log is written behind it, a chunk at a time, and nobody waits.
+    /// Logs a write. The log is written asynchronously, a chunk at a time.
     fn log(&mut self, bytes: u64) -> Result<(), SimulationError> {
         self.unlogged += if self.config.log { bytes } else { 0 };
         if self.unlogged >= self.config.device.request_bytes {
@@ -331,7 +331,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Closes the memtable, and its log.
+    /// Seals the memtable and its log.
     fn seal(&mut self) -> Result<(), SimulationError> {
         self.scheduler.updated(self.memory.active.entries.len() as u64);
         let Some(bytes) = self.memory.seal() else { return self.dispatch(self.time) };
@@ -342,7 +342,7 @@ impl Simulation {
         self.dispatch(self.time)
     }
 
-    /// A write that waited goes on, if it may.
+    /// Resumes the stalled write if it may proceed.
     fn go_on_writing(&mut self, at: Time) -> Result<(), SimulationError> {
         if self.settling {
             self.time = self.time.max(at);
@@ -403,7 +403,7 @@ impl Simulation {
         read
     }
 
-    /// Follows what changed in the tree.
+    /// Updates the meters after a change of the tree.
     pub(crate) fn observe(&mut self, now: Time) {
         let logical_bytes = self.live.count() * self.sizes.put();
         let half_load = self.config.workload.load * self.sizes.put() / 2;
@@ -419,7 +419,7 @@ impl Simulation {
         self.meters.set(now, levels, logical_bytes >= grown);
     }
 
-    /// Tells the listener.
+    /// Notifies the listener.
     pub(crate) fn emit(&mut self, at: Time, event: impl FnOnce() -> Event) {
         if let Some(listener) = &mut self.listener {
             listener(seconds(at), &event());

@@ -4,10 +4,10 @@ use serde::Serialize;
 use terrane_policy::event::Event;
 use terrane_types::KeyspaceId;
 
-/// The one keyspace there is.
+/// The only keyspace of a simulated store.
 pub(crate) const KEYSPACE: KeyspaceId = KeyspaceId(0);
 
-/// A line of the trace: an event, and when it happened.
+/// A line of the trace: an event and its time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TraceLine<'a> {
     /// The virtual second.

@@ -1,4 +1,4 @@
-//! The tree: a shape, and what each of its tables holds.
+//! The tree: a shape, and the entries of its tables.
 
 use crate::entry::{Entry, Sizes};
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use terrane_policy::{
 pub(crate) struct Table {
     pub(crate) info: Arc<TableInfo>,
     pub(crate) entries: Arc<[Entry]>,
-    /// f: the share of absent keys that its filter lets through.
+    /// f: the false-positive rate of its filter.
     pub(crate) false_positives: f64,
 }
 
@@ -43,7 +43,7 @@ impl Table {
     }
 }
 
-/// Points of a table's histogram, at most.
+/// The most points of a table's histogram.
 const HISTOGRAM_POINTS: usize = 64;
 
 fn histogram(entries: &[Entry], sizes: Sizes) -> Histogram {
@@ -56,7 +56,7 @@ fn histogram(entries: &[Entry], sizes: Sizes) -> Histogram {
     points.collect::<Vec<_>>().into()
 }
 
-/// The false positives of a Bloom filter with the best number of probes: `2^(-bits * ln 2)`.
+/// The false-positive rate of a Bloom filter with the optimal number of probes: `2^(-bits * ln 2)`.
 fn rate(bits_per_key: f64) -> f64 {
     libm::exp(-bits_per_key * LN_2 * LN_2)
 }
@@ -77,13 +77,12 @@ impl Tree {
         self.tables.get(&id)
     }
 
-    /// The tables that a group reads, as it lists them.
+    /// A group's inputs, in its order.
     pub(crate) fn inputs(&self, group: &Group) -> Vec<&Table> {
         group.inputs.iter().filter_map(|id| self.table(*id)).collect()
     }
 
-    /// Makes an edit take effect; `tables` are those that it adds and that are new. Returns the
-    /// shape before.
+    /// Applies an edit; `tables` are the new ones that it adds. Returns the shape before.
     pub(crate) fn edit(
         &mut self,
         edit: &ShapeEdit,
@@ -104,12 +103,12 @@ impl Tree {
         Ok(std::mem::replace(&mut self.shape, next))
     }
 
-    /// Runs of all levels.
+    /// The number of runs.
     pub(crate) fn runs(&self) -> usize {
         self.shape.levels().iter().map(|level| level.runs.len()).sum()
     }
 
-    /// Tables of all runs.
+    /// The number of tables.
     pub(crate) fn len(&self) -> usize {
         self.tables.len()
     }

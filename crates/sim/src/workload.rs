@@ -1,27 +1,27 @@
-//! What the application does: a load, then operations of a mix on keys that a distribution chooses.
+//! Workloads: a load, then a mix of operations on keys drawn from a distribution.
 //!
 //! Keys are numbered 0, 1, 2 ... in the order of their first insertion; [`KeyOrder`] says where a
 //! number lies in the key space. A distribution chooses numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// A load and the operations after it.
+/// A load, followed by operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Workload {
-    /// Keys that are inserted first, each once.
+    /// Keys that are inserted first, once each.
     pub load: u64,
-    /// Operations after that.
+    /// Operations after the load.
     pub operations: u64,
-    /// Keys that operations choose among where that is more than were inserted.
+    /// Keys that operations choose from, if greater than the number inserted.
     pub keys: u64,
     /// Where the keys lie.
     pub order: KeyOrder,
-    /// What the operations are.
+    /// The mix of operations.
     pub mix: Mix,
-    /// Which keys they update, read and delete.
+    /// The distribution of the keys that they update, read and delete.
     pub choice: Choice,
-    /// Entries that a range read returns at most; each draws 1 to this.
+    /// The greatest length of a range read; each draws one from 1 to this.
     pub scan_entries: u64,
 }
 
@@ -39,7 +39,7 @@ impl Default for Workload {
     }
 }
 
-/// Where the keys of consecutive numbers lie.
+/// Where consecutively numbered keys lie in the key space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyOrder {
@@ -49,7 +49,7 @@ pub enum KeyOrder {
     Ascending,
 }
 
-/// Shares of the operations. They need not add up to 1; all zero is all updates.
+/// Shares of the operations. They need not add up to 1; all zero means updates only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mix {
@@ -63,7 +63,7 @@ pub struct Mix {
     pub read: f64,
     /// Point reads of keys that were never written.
     pub read_missing: f64,
-    /// Range reads from chosen keys on.
+    /// Range reads that start at chosen keys.
     pub scan: f64,
     /// Point reads of chosen keys, each with a put after it.
     pub read_modify_write: f64,
@@ -84,7 +84,7 @@ impl Mix {
     }
 }
 
-/// What an operation is.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Insert,
@@ -96,53 +96,53 @@ pub(crate) enum Kind {
     ReadModifyWrite,
 }
 
-/// How keys are chosen.
+/// The distribution of keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "by", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Choice {
-    /// Every key alike.
+    /// Uniform.
     Uniform,
-    /// The key of rank r in proportion to `r^-exponent`; ranks are dealt to keys anywhere, and again
-    /// at each move.
+    /// Zipfian: the key of rank r is drawn in proportion to `r^-exponent`; ranks are assigned to keys
+    /// at random, and again at each move.
     #[serde(rename_all = "kebab-case")]
     Zipf {
-        /// How uneven.
+        /// The skew.
         exponent: f64,
-        /// Operations after which the ranks are dealt again; 0 for never.
+        /// Operations after which ranks are assigned again; 0 for never.
         move_every: u64,
     },
-    /// As `zipf`, the last inserted first.
+    /// As `zipf`, with the most recently inserted key ranked first.
     Latest {
-        /// How uneven.
+        /// The skew.
         exponent: f64,
     },
-    /// Key ranges of uneven heat, all keys of a range alike: `Prefix_random` of MixGraph (Cao et
-    /// al., FAST '20), the number of ranges growing over time as the BucketLSM paper has it. Wants
+    /// Key ranges of different heat, uniform within a range: `Prefix_random` of MixGraph (Cao et al.,
+    /// FAST '20), with a number of ranges that grows over time as in the BucketLSM paper. Needs
     /// ascending keys.
     ShiftingRanges {
-        /// Ranges at first.
+        /// The initial number of ranges.
         from: u64,
-        /// Ranges at last.
+        /// The final number of ranges.
         to: u64,
-        /// Ranges that are added at a time.
+        /// The number of ranges added at a time.
         step: u64,
     },
 }
 
-/// A workload that has a name.
+/// A named workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkloadPreset {
     /// Its name.
     pub name: &'static str,
     /// What it does.
     pub summary: &'static str,
-    /// Its choices, for a load of `load` keys and so many operations.
+    /// The workload, for a load of `load` keys and this many operations.
     #[serde(skip)]
     workload: Workload,
 }
 
 impl WorkloadPreset {
-    /// The workload at this scale. What only writes new keys takes all entries as its load.
+    /// The workload at this scale. One that only inserts has all entries in its load.
     #[must_use]
     pub fn at(&self, load: u64, operations: u64) -> Workload {
         let keys = if self.workload.keys > 0 { load } else { 0 };
@@ -153,7 +153,7 @@ impl WorkloadPreset {
 }
 
 impl Workload {
-    /// Every workload that has a name.
+    /// Every named workload.
     #[must_use]
     pub fn presets() -> Vec<WorkloadPreset> {
         let preset = |name, summary, mix, choice| {

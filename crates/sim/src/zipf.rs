@@ -1,18 +1,19 @@
-//! Ranks by Zipf's law: of `n` ranks the k-th is drawn in proportion to `k^-s`.
+//! Zipf's law: of `n` ranks the k-th is drawn in proportion to `k^-s`.
 //!
-//! 1. A point is drawn from beneath an envelope that is 1 up to 1 and `x^-s` from there to `n`, by the
-//!    inverse of its integral.
-//! 2. It lies in the unit interval of one rank, and is taken as often as the law is below the
-//!    envelope there; else another is drawn.
+//! Rejection sampling:
+//! 1. A point is drawn under an envelope that is 1 up to 1 and `x^-s` from there to `n`, by the inverse
+//!    of its integral.
+//! 2. Its unit interval is that of one rank; it is accepted with the ratio of the law to the envelope
+//!    there, or another point is drawn.
 //!
-//! Powers and logarithms are those of `libm`: a platform's own may differ in their last bit, and the
-//! same seed is to give the same bytes everywhere.
+//! Powers and logarithms are those of `libm`: a platform's own may differ in the last bit, and a seed
+//! must give the same bytes everywhere.
 
 /// The distribution of `n` ranks with exponent `s`.
 pub(crate) struct Zipf {
     n: f64,
     s: f64,
-    /// The area beneath the envelope.
+    /// The area under the envelope.
     area: f64,
 }
 
@@ -24,12 +25,12 @@ impl Zipf {
         Zipf { n, s, area: 1.0 + beyond }
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub(crate) fn ranks(&self) -> u64 {
         self.n as u64
     }
 
-    /// A rank, the first is 0; `unit` draws from 0 to 1.
+    /// Draws a rank, from 0; `unit` draws numbers from 0 to 1.
     pub(crate) fn draw(&self, mut unit: impl FnMut() -> f64) -> u64 {
         let Zipf { n, s, area } = *self;
         loop {

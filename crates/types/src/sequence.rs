@@ -359,7 +359,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_made_of_a_sequence_is_kept_for_what_did_not_change(steps in steps()) {
+        fn derived_sequences_reuse_chunks_that_did_not_change(steps in steps()) {
             let mut source: Sequence<u32> = (0..500).collect();
             let mut made = Sequence::made_of(&source, None, |v| Some(u64::from(*v)));
             for steps in steps.chunks(7) {

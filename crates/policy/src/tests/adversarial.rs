@@ -64,7 +64,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_admitted_of_adversarial_plans_changes_no_read(
+    fn accepted_adversarial_plans_change_no_read(
         seed: u64,
         bytes in proptest::collection::vec(any::<u8>(), 300),
     ) {

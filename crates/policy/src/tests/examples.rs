@@ -52,7 +52,7 @@ fn after(policy: &dyn Policy, model: &Model) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn a_full_merge_goes_to_the_smallest_level_that_holds_all_above_it() {
+fn a_full_merge_targets_the_smallest_level_that_fits() {
     let into_1 = after(&LEVELED_FULL, &tree(&[&[12], &[20], &[60], &[200]]));
     assert_eq!(into_1, [vec![], vec![20], vec![60], vec![200]]);
     // 12 + 30 do not fit into 36, but with 60 into 108.
@@ -64,7 +64,7 @@ fn a_full_merge_goes_to_the_smallest_level_that_holds_all_above_it() {
 }
 
 #[test]
-fn the_last_level_takes_what_no_level_holds_and_goes_deeper_when_full() {
+fn the_last_level_takes_what_no_level_fits_and_deepens_if_full() {
     let merged = after(&LEVELED_FULL, &tree(&[&[12], &[30], &[105]]));
     assert_eq!(merged, [vec![], vec![], vec![105]]);
     let deeper = after(&LEVELED_FULL, &tree(&[&[], &[], &[108]]));
@@ -72,7 +72,7 @@ fn the_last_level_takes_what_no_level_holds_and_goes_deeper_when_full() {
 }
 
 #[test]
-fn a_full_merge_in_tiers_makes_a_new_run_of_the_level_that_holds_it() {
+fn a_full_tiered_merge_adds_a_run_to_the_level_that_fits() {
     let into_1 = after(&TIERED_FULL, &tree(&[&[12], &[12, 12], &[40]]));
     assert_eq!(into_1, [vec![], vec![12, 12, 12], vec![40]]);
     let into_2 = after(&TIERED_FULL, &tree(&[&[12], &[12, 10, 8], &[40]]));
@@ -87,7 +87,7 @@ fn a_full_merge_in_tiers_makes_a_new_run_of_the_level_that_holds_it() {
 }
 
 #[test]
-fn a_lazy_tree_merges_runs_into_a_new_one_above_and_into_the_one_run_of_its_last_level() {
+fn lazy_leveling_adds_runs_above_and_merges_into_the_last() {
     let upper = after(&LAZY, &tree(&[&[], &[4, 4, 4], &[20], &[200]]));
     assert_eq!(upper, [vec![], vec![], vec![4, 20], vec![200]]);
     let last = after(&LAZY, &tree(&[&[], &[], &[20, 10, 10], &[200]]));
@@ -98,7 +98,7 @@ fn a_lazy_tree_merges_runs_into_a_new_one_above_and_into_the_one_run_of_its_last
 }
 
 #[test]
-fn into_the_last_level_a_lazy_tree_rewrites_only_what_overlaps() {
+fn lazy_leveling_rewrites_only_overlaps_in_the_last_level() {
     let mut model = Model::default();
     let far = model.write(2, 1, 100..190);
     let near = model.write(2, 1, 0..10);
@@ -113,14 +113,14 @@ fn into_the_last_level_a_lazy_tree_rewrites_only_what_overlaps() {
 }
 
 #[test]
-fn with_more_leveled_levels_the_lazy_tree_is_leveled_further_up() {
+fn more_leveled_levels_make_a_lazy_tree_leveled_higher_up() {
     let two = LazyLeveled { leveled_levels: 2, ..LAZY };
     let upper = after(&two, &tree(&[&[], &[4, 4, 4], &[20], &[200]]));
     assert_eq!(upper, [vec![], vec![], vec![20], vec![200]]);
 }
 
 #[test]
-fn with_fixed_capacities_a_full_last_level_sends_tables_down_and_else_it_goes_itself() {
+fn a_full_last_level_sends_tables_down_or_becomes_the_next() {
     let mut model = Model::default();
     for key in (0..42).step_by(6) {
         model.write(1, 1, key..key + 6);

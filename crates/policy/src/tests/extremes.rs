@@ -54,7 +54,7 @@ fn ends(mut options: PolicyOptions) -> Vec<PolicyOptions> {
 }
 
 #[test]
-fn each_policy_plans_with_sizes_and_parameters_at_the_ends_of_their_ranges() {
+fn every_policy_plans_at_the_ends_of_every_range() {
     let mut plans = 0;
     let trees = [&[10][..], &[4, 1, 1, 1, 1, 1], &[0, 9], &[70, 3, 3, 3], &[1, 0, 0, 0, 0, 0, 1]];
     for options in crate::options::presets::defaults().into_iter().flat_map(ends) {

@@ -24,7 +24,7 @@ fn every_preset_is_found_by_its_name_and_builds() {
 }
 
 #[test]
-fn a_parameter_that_is_not_given_takes_its_default_and_an_unknown_one_is_refused() {
+fn a_missing_parameter_has_its_default_an_unknown_one_fails() {
     let read = serde_json::from_str::<PolicyOptions>;
     let expected = Tiered { size_ratio: 7, ..Tiered::default() };
     let options = read(r#"{"policy": "tiered", "size-ratio": 7}"#).unwrap();
@@ -98,7 +98,7 @@ fn every_choice_is_found_by_its_name() {
 }
 
 #[test]
-fn stored_options_that_are_not_known_leave_the_others_as_they_are() {
+fn unknown_stored_options_do_not_affect_the_others() {
     let expected = PolicyOptions::Leveled(Leveled { size_ratio: 7, ..Leveled::default() });
     for (wrong, named) in [
         (r#"{"policy": "leveled", "size-ratio": 7, "depth": 3}"#, "depth"),

@@ -43,7 +43,7 @@ fn order(policy: &Leveled, model: &mut Model, state: &mut Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn round_robin_goes_on_after_the_last_table_and_then_from_the_start() {
+fn round_robin_resumes_after_the_last_table_and_wraps() {
     let (mut model, mut state) = (tree(), Vec::new());
     assert_eq!(order(&LEVELED, &mut model, &mut state), [0, 6, 12, 18, 24]);
     for key in [0, 6, 12] {
@@ -64,7 +64,7 @@ fn a_state_that_cannot_be_read_is_as_good_as_none() {
 }
 
 #[test]
-fn the_cursors_of_all_levels_with_the_longest_keys_fit_into_a_state() {
+fn cursors_of_all_levels_with_the_longest_keys_fit_a_state() {
     let mut cursors = Cursors::default();
     for level in 0..64 {
         cursors.advance(level, &vec![level as u8; 1 << 20]);
@@ -75,7 +75,7 @@ fn the_cursors_of_all_levels_with_the_longest_keys_fit_into_a_state() {
 }
 
 #[test]
-fn the_oldest_table_is_the_one_with_the_smallest_sequence_number() {
+fn the_oldest_table_has_the_smallest_sequence_number() {
     let mut model = Model::default();
     model.write(2, 1, 60..66);
     for key in [18, 0, 24, 6, 12] {
@@ -98,7 +98,7 @@ fn a_random_order_depends_on_the_seed_and_on_nothing_else() {
 
 proptest! {
     #[test]
-    fn a_sweep_finds_the_overlaps_that_a_search_for_each_table_finds(
+    fn a_sweep_finds_the_same_overlaps_as_binary_searches(
         bytes in proptest::collection::vec(any::<u8>(), 120)
     ) {
         let mut dice = Dice(bytes.iter());

@@ -250,7 +250,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_policy_comes_to_rest_from_any_shape_and_from_the_others(
+    fn every_policy_becomes_idle_from_any_shape(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
         order in proptest::collection::vec(0..POLICIES.len(), 3),
     ) {
@@ -265,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn under_load_each_policy_keeps_its_plans_legal_and_its_bounds_at_rest(
+    fn plans_stay_legal_under_load_and_bounds_hold_when_idle(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
         which in 0..POLICIES.len(),
     ) {
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn the_fallback_is_legal_beside_any_plan_and_ends_with_one_run(
+    fn the_fallback_is_legal_beside_any_plan_and_ends_in_one_run(
         bytes in proptest::collection::vec(any::<u8>(), 400),
     ) {
         let mut dice = Dice(bytes.iter());
@@ -348,7 +348,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_each_kind_spooky_runs_one_merge_at_once_and_never_a_dividing_beside_a_partitioned_one(
+    fn spooky_runs_one_merge_of_each_kind_at_a_time(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
         levels_below in 1..3u64,
     ) {
@@ -396,7 +396,7 @@ fn keys_in_order_are_moved_and_never_rewritten_by_leveling() {
 }
 
 #[test]
-fn tiering_writes_each_entry_about_once_a_level_and_leveling_more() {
+fn tiering_writes_an_entry_about_once_a_level_leveling_more() {
     let scattered =
         |f: u16| (0..12).map(|k| (u32::from(f * 12 + k) * 3203 % 8009) as u16).collect();
     let (model, tiered) = load(&TIERED, 200, scattered);
@@ -416,7 +416,7 @@ fn overwriting_the_same_keys_adds_no_level_to_either_tree() {
 }
 
 #[test]
-fn full_merges_add_a_level_at_capacity_although_runs_wait_in_level_0() {
+fn full_merges_add_a_level_even_while_level_0_has_runs() {
     for policy in [&LEVELED_FULL as &dyn Policy, &TIERED_FULL] {
         let mut model = Model::default();
         model.write(1, 1, 0..36);
@@ -446,7 +446,7 @@ fn leveling_sends_down_the_table_that_overlaps_least() {
 }
 
 #[test]
-fn a_table_rich_in_tombstones_is_rewritten_when_it_reaches_the_bottom() {
+fn a_tombstone_rich_table_is_rewritten_at_the_bottom() {
     let mut model = Model::default();
     for run in 1..=3 {
         model.write(0, run, [0, 50]);
@@ -521,7 +521,7 @@ fn the_deepest_tiered_level_waits_for_its_runs() {
 }
 
 #[test]
-fn the_fallback_waits_for_a_plan_that_writes_between_its_inputs() {
+fn the_fallback_waits_for_a_plan_that_writes_into_its_block() {
     let mut model = Model::default();
     let rising = model.write(1, 1, 4..6);
     model.write(0, 10, 0..2);

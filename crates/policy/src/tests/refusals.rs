@@ -213,7 +213,7 @@ fn merging_around_a_table_may_not_lift_stale_keys_above_it() {
 /// T[1-5] of age 5, U1[4-9] of age 9, U2[5-8] of age 3 and V[7-8] of age 6: merging T, U1 and U2
 /// would lift U2's 7 above V's.
 #[test]
-fn a_merge_within_a_level_may_not_lift_a_stale_key_above_a_table_between() {
+fn a_merge_in_a_level_may_not_lift_a_stale_key_past_a_table() {
     let mut model = Model::default();
     let u2 = model.write(1, 3, 5..=8);
     let t = model.write(1, 5, 1..=5);

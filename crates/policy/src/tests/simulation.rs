@@ -187,7 +187,7 @@ const UNIVERSAL: Universal = Universal {
 };
 
 #[test]
-fn tiering_writes_less_than_lazy_leveling_than_full_leveling_than_partial() {
+fn policies_rank_by_writes_as_the_literature_says() {
     for keys in [1 << 32, 8000] {
         let [partial, full, lazy, tiered, tiered_full] =
             [&LEVELED as &dyn Policy, &LEVELED_FULL, &LAZY, &TIERED, &TIERED_FULL]
@@ -199,14 +199,14 @@ fn tiering_writes_less_than_lazy_leveling_than_full_leveling_than_partial() {
 }
 
 #[test]
-fn the_least_overlap_writes_less_than_the_oldest_or_a_random_table() {
+fn picking_least_overlap_writes_less_than_oldest_or_random() {
     let [least, oldest, random] = [Pick::LeastOverlap, Pick::Oldest, Pick::Random]
         .map(|pick| uniform(&Leveled { pick, ..LEVELED }, 300, 1 << 32).write_amplification());
     assert!(least < oldest && least < random, "{least} {oldest} {random}");
 }
 
 #[test]
-fn capacities_that_adapt_bound_what_stands_above_the_deepest_level() {
+fn dynamic_capacities_bound_the_levels_above_the_last() {
     let above = |policy: &dyn Policy| {
         let shape = uniform(policy, 500, 1 << 32).shape;
         let deepest = shape.levels().last().map_or(0, Level::bytes);
@@ -220,7 +220,7 @@ fn capacities_that_adapt_bound_what_stands_above_the_deepest_level() {
 }
 
 #[test]
-fn a_flood_of_tiny_flushes_goes_down_by_the_base_size_and_costs_little_more() {
+fn tiny_flushes_gather_to_the_base_size_and_cost_little_more() {
     for policy in [&LEVELED as &dyn Policy, &LEVELED_FULL, &LAZY, &TIERED, &TIERED_FULL] {
         let mut tree = Simulation::default();
         for key in 0..100 * FLUSH {
@@ -262,7 +262,7 @@ const SPOOKY: Spooky = Spooky {
 /// of the room at the peak Spooky takes far less than full merges, the less the further X lies
 /// above L.
 #[test]
-fn spooky_writes_little_more_than_full_merges_in_much_less_room() {
+fn spooky_writes_little_more_than_full_merges_in_less_space() {
     let measure = |policy: &dyn Policy| {
         let load = uniform(policy, 500, 1 << 32).write_amplification();
         let mut updates = uniform(policy, 300, 12_000);

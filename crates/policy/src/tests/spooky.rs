@@ -98,7 +98,7 @@ fn figure_5_no_edge_is_merged_superfluously() {
 }
 
 #[test]
-fn a_dividing_merge_cuts_at_the_largest_levels_files_and_a_full_one_makes_one_file() {
+fn a_dividing_merge_cuts_at_the_largest_levels_boundaries() {
     let mut model = Model::default();
     for (from, to) in [(0, 40), (50, 70), (80, 89), (90, 99)] {
         model.write(3, 1, from..=to);
@@ -117,7 +117,7 @@ fn a_dividing_merge_cuts_at_the_largest_levels_files_and_a_full_one_makes_one_fi
 
 /// Figure 10: X is the third largest level, and of 300 bytes level 2 may have 100, level 1 33.
 #[test]
-fn a_partitioned_merge_goes_to_the_smallest_level_that_holds_what_is_above() {
+fn a_partitioned_merge_targets_the_smallest_level_that_fits() {
     let policy = Spooky { levels_below: 2, ..SPOOKY };
     let tree = |second: u16| {
         let mut model = Model::default();
@@ -140,7 +140,7 @@ fn a_partitioned_merge_goes_to_the_smallest_level_that_holds_what_is_above() {
 }
 
 #[test]
-fn files_that_reach_an_empty_level_are_moved_or_written_once_more_as_the_paper_counts() {
+fn files_move_into_an_empty_level_unless_moves_are_off() {
     let mut model = Model::default();
     for file in 0..3 {
         let from = file * 100;
@@ -158,7 +158,7 @@ fn files_that_reach_an_empty_level_are_moved_or_written_once_more_as_the_paper_c
 }
 
 #[test]
-fn a_file_over_which_nothing_newer_lies_is_left_as_it_is() {
+fn a_file_with_nothing_newer_above_it_is_not_rewritten() {
     let mut model = figure_5();
     let hot = model.write(1, 2, 26..=38);
     model.write(1, 2, 40..=50);
@@ -174,7 +174,7 @@ fn a_file_over_which_nothing_newer_lies_is_left_as_it_is() {
 }
 
 #[test]
-fn a_file_over_the_limit_is_cut_into_equal_parts_and_small_neighbours_are_joined() {
+fn large_files_are_cut_equally_and_small_neighbours_joined() {
     let mut model = Model::default();
     // Level 1, of 90 bytes, may have 30, and so may a file of level 2.
     for (from, to) in [(0, 50), (100, 105), (110, 115), (120, 150)] {
@@ -187,7 +187,7 @@ fn a_file_over_the_limit_is_cut_into_equal_parts_and_small_neighbours_are_joined
 }
 
 #[test]
-fn keys_in_order_are_moved_down_and_written_once_on_arrival_in_the_largest_level() {
+fn spooky_rewrites_sequential_keys_once_in_the_largest_level() {
     let mut model = Model::default();
     let mut written = 0;
     for flush in 0..200u16 {
@@ -212,7 +212,7 @@ fn keys_in_order_are_moved_down_and_written_once_on_arrival_in_the_largest_level
 }
 
 #[test]
-fn a_level_is_added_at_capacity_and_dropped_when_the_one_above_would_do_and_neither_is_undone() {
+fn a_level_change_is_not_undone_by_the_next_plan() {
     let mut model = Model::default();
     model.write(2, 1, 0..108);
     assert_eq!(change(&SPOOKY, &model), Some(LevelChange::Add(2)));
@@ -231,7 +231,7 @@ fn a_level_is_added_at_capacity_and_dropped_when_the_one_above_would_do_and_neit
 }
 
 #[test]
-fn after_a_drop_the_file_that_was_never_divided_is_cut_before_it_is_merged_file_by_file() {
+fn an_undivided_file_is_cut_before_a_partitioned_merge() {
     let mut model = figure_5();
     model.write(1, 2, (0..100).step_by(2));
     let cut = groups(&SPOOKY, &model, Order::Sequential);
@@ -244,7 +244,7 @@ fn after_a_drop_the_file_that_was_never_divided_is_cut_before_it_is_merged_file_
 }
 
 #[test]
-fn tiered_levels_take_new_runs_cut_at_the_oldest_run_of_the_largest() {
+fn tiered_levels_take_runs_cut_at_the_oldest_run_of_the_last() {
     let lazy = Spooky { leveled_levels: 1, ..SPOOKY };
     let mut model = figure_5();
     for run in 2..=3 {
@@ -272,7 +272,7 @@ fn tiered_levels_take_new_runs_cut_at_the_oldest_run_of_the_largest() {
 }
 
 #[test]
-fn runs_that_a_merge_keeps_waiting_are_merged_within_level_0_one_merge_at_a_time() {
+fn waiting_runs_are_merged_within_level_0_one_at_a_time() {
     let mut model = figure_5();
     model.write(0, 2, (0..100).step_by(4));
     let Some(Plan::Compact(dividing)) = next(&SPOOKY, &model) else { panic!("level 0 is due") };
@@ -293,7 +293,7 @@ fn runs_that_a_merge_keeps_waiting_are_merged_within_level_0_one_merge_at_a_time
 }
 
 #[test]
-fn runs_of_unlike_size_are_not_merged_in_level_0_however_long_a_merge_below_takes() {
+fn level_0_never_merges_runs_of_unlike_size() {
     let mut model = figure_5();
     model.write(0, 2, (0..100).step_by(4));
     let Some(Plan::Compact(dividing)) = next(&SPOOKY, &model) else { panic!("level 0 is due") };

@@ -13,7 +13,7 @@ fn droppable(
 }
 
 #[test]
-fn a_tombstone_stays_where_a_table_left_out_below_spans_its_key() {
+fn a_tombstone_stays_if_a_table_left_below_spans_its_key() {
     let mut model = Model::default();
     model.write(2, 1, 2..4);
     model.write(2, 1, 6..8);
@@ -34,7 +34,7 @@ fn tables_above_and_inputs_keep_no_tombstone() {
 }
 
 #[test]
-fn what_a_running_group_promised_below_keeps_tombstones() {
+fn a_running_groups_promised_output_below_keeps_tombstones() {
     let mut model = Model::default();
     let left = model.write(1, 1, 0..1);
     let right = model.write(1, 1, 8..9);

@@ -53,7 +53,7 @@ fn runs_twice_as_heavy_as_the_oldest_are_all_merged() {
 }
 
 #[test]
-fn neighbours_are_merged_while_the_next_is_no_larger_than_what_is_taken() {
+fn universal_merges_neighbours_while_the_next_is_no_larger() {
     // 1 and 1 and 2 go together; 5 is more than their 4 and a hundredth.
     let (model, ids) = stack(&[1, 1, 2, 5, 200], 2);
     assert_eq!(merged(&model), Some((ids[..3].to_vec(), Destination { level: 1, run: RunId(98) })));
@@ -115,7 +115,7 @@ fn tables_that_overlap_nothing_move_within_a_merge() {
 }
 
 #[test]
-fn a_run_that_others_move_into_is_left_alone_meanwhile() {
+fn a_run_that_a_group_moves_into_is_left_alone_meanwhile() {
     let mut model = Model::default();
     model.write(1, 1, 400..501);
     let into = model.write(1, 2, 0..100);

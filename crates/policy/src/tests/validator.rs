@@ -93,14 +93,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_admitted_plan_changes_no_read_in_any_order_of_commits(
+    fn an_accepted_plan_changes_no_read_in_any_commit_order(
         bytes in proptest::collection::vec(any::<u8>(), 200)
     ) {
         walk(&bytes, false, &mut Met::default());
     }
 
     #[test]
-    fn over_dense_tables_exactly_the_safe_plans_are_admitted(
+    fn over_dense_tables_exactly_the_safe_plans_are_accepted(
         bytes in proptest::collection::vec(any::<u8>(), 200)
     ) {
         walk(&bytes, true, &mut Met::default());
@@ -108,7 +108,7 @@ proptest! {
 }
 
 #[test]
-fn the_random_plans_are_admitted_and_refused_in_good_number() {
+fn random_plans_are_both_accepted_and_refused_often() {
     let mut met = Met::default();
     for seed in 0..500u64 {
         let mut state = seed;

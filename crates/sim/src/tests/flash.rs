@@ -144,7 +144,7 @@ fn rounds(writers: u64, lifetimes: impl Fn(u64) -> u64) -> f64 {
 }
 
 #[test]
-fn files_that_die_together_cost_no_collection_and_files_that_do_not_do() {
+fn garbage_collection_is_free_only_if_files_die_together() {
     assert_eq!(rounds(1, |_| 200), 1.0);
     assert_eq!(rounds(4, |_| 50), 1.0);
     assert!(rounds(4, |writer| [1, 1, 1, 220][writer as usize]) > 1.2);

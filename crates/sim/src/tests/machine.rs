@@ -36,7 +36,7 @@ fn a_write_waits_for_the_flush_before_it_and_no_longer() {
 }
 
 #[test]
-fn a_write_waits_for_a_merge_where_level_0_is_full_and_the_worker_is_busy_meanwhile() {
+fn a_write_stalls_on_a_full_level_0_while_the_worker_merges() {
     // Two runs of 1000 bytes are read and merged at a millisecond a byte; what else there is takes
     // no time. The third buffer fills at once, and waits.
     let mut config = slow(r#"{"policy": "tiered", "size-ratio": 2, "level-base-bytes": 1024}"#, 30);
@@ -109,7 +109,7 @@ fn a_full_flash_device_is_named() {
 }
 
 #[test]
-fn slices_of_virtual_time_end_in_time_and_change_nothing() {
+fn slicing_virtual_time_does_not_change_the_result() {
     for options in all_small() {
         let config = small(options, updates(2000, 2000, Choice::Uniform));
         let whole = run(config.clone());

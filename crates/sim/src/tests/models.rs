@@ -74,7 +74,7 @@ fn held(simulation: &Simulation) -> BTreeMap<u64, Entry> {
 }
 
 #[test]
-fn every_policy_keeps_the_newest_version_of_every_key_under_every_workload() {
+fn every_policy_keeps_the_newest_version_of_every_key() {
     let zipf = Choice::Zipf { exponent: 1.0, move_every: 500 };
     let ranges = Choice::ShiftingRanges { from: 2, to: 8, step: 2 };
     let ascending = |w| Workload { order: KeyOrder::Ascending, ..w };
@@ -118,7 +118,7 @@ fn every_policy_keeps_the_newest_version_of_every_key_under_every_workload() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_report_and_trace_and_another_another() {
+fn a_seed_determines_the_report_and_the_trace() {
     let outcome = |seed| {
         let mut workload = updates(2000, 2000, Choice::Zipf { exponent: 0.99, move_every: 300 });
         workload.mix.read = 0.5;

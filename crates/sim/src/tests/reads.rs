@@ -13,7 +13,7 @@ fn mixed(read: Mix, bits: f64, cache_bytes: u64) -> Figures {
 }
 
 #[test]
-fn a_point_read_costs_one_block_where_filters_are_perfect_and_one_a_run_where_there_are_none() {
+fn a_point_read_costs_one_block_with_filters_one_per_run_else() {
     let found = Mix { read: 1.0, ..Mix::default() };
     let missing = Mix { read_missing: 1.0, ..Mix::default() };
     let perfect = mixed(found.clone(), 64.0, 0);
@@ -30,7 +30,7 @@ fn a_point_read_costs_one_block_where_filters_are_perfect_and_one_a_run_where_th
 }
 
 #[test]
-fn reads_find_what_the_tree_holds_and_need_the_blocks_that_hold_it() {
+fn reads_find_every_key_and_touch_only_its_blocks() {
     for policy in all_small() {
         let simulation = run(small(policy, updates(1500, 3000, Choice::Uniform)));
         let tree = &simulation.tree;

@@ -35,7 +35,7 @@ fn a_load_writes_every_key_once_anywhere_or_in_order() {
 }
 
 #[test]
-fn zipf_draws_the_hottest_key_as_often_as_its_law_says_and_moves_it() {
+fn zipf_draws_and_moves_its_hottest_key_as_specified() {
     let zipf = |move_every| Workload {
         load: 1000,
         operations: 40_000,
@@ -51,7 +51,7 @@ fn zipf_draws_the_hottest_key_as_often_as_its_law_says_and_moves_it() {
 }
 
 #[test]
-fn the_latest_keys_are_read_most_while_keys_are_inserted() {
+fn ycsb_d_mostly_reads_the_latest_keys() {
     let reads = operations(&Workload::preset("ycsb-d", 1000, 20_000).unwrap());
     let client = Client::new(&Workload::preset("ycsb-d", 1000, 20_000).unwrap(), 3);
     let numbers: BTreeMap<_, _> = (0..3000).map(|n| (client.key(n), n)).collect();
