@@ -1,12 +1,11 @@
-//! The files of a store that cannot be opened, found without the rules that opening goes by. Nothing
-//! is written.
+//! Finds the files of a store that cannot be opened. Writes nothing.
 //!
-//! 1. The manifest, as far as it can be read: in a directory the newest generation that begins with
-//!    a sound record, whatever `CURRENT` says; in a volume the one that the superblocks name or,
-//!    where both are lost, the newest whose first record is found at the front of a unit.
-//! 2. The tables and logs: in a directory by their names; in a volume where the manifest says or,
-//!    without it, tables wherever the footer of one ends a sound stretch. (A log has no such end,
-//!    and a table in several extents is not found.)
+//! 1. The manifest, as far as it can be read: in a directory, that of the newest generation with a
+//!    valid first record, whatever `CURRENT` says; in a volume, the one that the superblocks name or,
+//!    if both are lost, the newest one whose first record is found at a unit boundary.
+//! 2. The tables and logs: in a directory, by name; in a volume, where the manifest says. Without a
+//!    manifest, a volume is searched for table footers, which finds tables in a single extent (but no
+//!    logs, which have no footer).
 
 use crate::error::Result;
 use crate::storage::directory::footer;
@@ -20,32 +19,32 @@ use crate::table::footer::{FOOTER_BYTES, Footer, MAGIC_BYTES};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bytes that a search reads at once.
+/// Bytes that a search reads at a time.
 const WINDOW: u64 = 1 << 20;
 
 /// What is left of a store.
 #[derive(Default)]
 pub struct Remains {
-    /// The engine's edits, a snapshot first; none where no manifest can be read.
+    /// The engine's edits, a snapshot first; empty if no manifest can be read.
     pub edits: Vec<Vec<u8>>,
     /// Whether these are all edits, as far as the manifest can tell.
     pub whole: bool,
-    /// The files that live after them, with their lengths, in bytes.
+    /// The files that are live after them, with their lengths, in bytes.
     pub named: BTreeMap<FileId, u64>,
-    /// Tables and logs, by number.
+    /// Tables and logs.
     pub files: Vec<(FileId, Arc<dyn File>)>,
-    /// Salts that its checksums may have: that of the store, and those of its tables.
+    /// Salts that checksums may have: that of the store, and those of its tables.
     pub salts: Vec<u64>,
-    /// What was wrong, a sentence each.
+    /// What was wrong, one sentence each.
     pub notes: Vec<String>,
-    /// Whether anything there is a store's.
+    /// Whether anything found belongs to a store.
     is_store: bool,
 }
 
-/// What is left of a store in a directory.
+/// Finds what is left of a store in a directory.
 ///
 /// # Errors
-/// A failing file system.
+/// I/O failures.
 pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
     let mut remains = Remains::default();
     let current = Directory::current(vfs);
@@ -65,8 +64,8 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
         });
         match read {
             Ok(records) if !records.payloads.is_empty() => {
-                remains.take(name, &records)?;
-                // A later one that never came to be named may be unreadable.
+                remains.add_records(name, &records)?;
+                // A later manifest that was never finished may be unreadable.
                 let last = current.map(|(_, named)| named).or(newest);
                 remains.whole &= last <= Some(generation);
                 manifest = Some((name, records));
@@ -94,10 +93,10 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
     Ok(remains)
 }
 
-/// What is left of a store in a volume of one backing file.
+/// Finds what is left of a store in a volume of one backing file.
 ///
 /// # Errors
-/// A failing file system.
+/// I/O failures.
 pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
     let mut remains = Remains::default();
     let mut newest = None;
@@ -122,8 +121,9 @@ pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
     if let Some((generation, offset, len)) = region {
         match manifest::salvage(&**backing, offset, len, generation) {
             Ok(records) => {
-                for (id, placement) in remains.take(backing.name(), &records)? {
-                    let file = Placed { name: id.to_string(), backing: backing.clone(), placement };
+                for (id, placement) in remains.add_records(backing.name(), &records)? {
+                    let file =
+                        PlacedFile { name: id.to_string(), backing: backing.clone(), placement };
                     remains.add(id, Arc::new(file));
                 }
             }
@@ -140,7 +140,7 @@ pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
 }
 
 impl Remains {
-    /// Whether there is nothing of a store.
+    /// Whether nothing of a store was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.is_store && self.edits.is_empty() && self.files.is_empty()
@@ -152,8 +152,7 @@ impl Remains {
         }
     }
 
-    /// Doubts a manifest that does not have every commit after which a table was begun, as opening
-    /// does.
+    /// Marks the manifest as incomplete if a table was begun after a commit that it does not have.
     fn compare_commits(&mut self, manifest: &str, records: &SalvagedRecords) {
         let tables = self.files.iter().filter(|(id, _)| id.kind == FileKind::Table);
         let unnamed = tables.filter(|(id, _)| !self.named.contains_key(id));
@@ -169,7 +168,7 @@ impl Remains {
         }
     }
 
-    /// Takes a file, and the salt of a table.
+    /// Adds a file and, for a table, its salt.
     fn add(&mut self, id: FileId, file: Arc<dyn File>) {
         if let Some(footer) = footer(&*file).ok().flatten().filter(|_| id.kind == FileKind::Table) {
             self.add_salt(footer.salt);
@@ -177,8 +176,12 @@ impl Remains {
         self.files.push((id, file));
     }
 
-    /// Takes what a manifest's records say; returns where the files lie that live after them.
-    fn take(&mut self, name: &str, records: &SalvagedRecords) -> Result<Vec<(FileId, Placement)>> {
+    /// Adds what a manifest's records say; returns the placement of the live files after them.
+    fn add_records(
+        &mut self,
+        name: &str,
+        records: &SalvagedRecords,
+    ) -> Result<Vec<(FileId, Placement)>> {
         self.whole = records.whole;
         self.add_salt(records.salt);
         if !records.whole {
@@ -191,7 +194,7 @@ impl Remains {
         let pairs: Vec<_> = records.payloads.iter().map(|p| (0, p.as_slice())).collect();
         let mut replayed = replay(name, &pairs);
         let mut kept = pairs.len();
-        // A record that does not follow from those before is as good as none.
+        // A record that contradicts earlier ones is ignored, with all after it.
         self.notes.extend(replayed.as_ref().err().map(ToString::to_string));
         while replayed.is_err() && kept > 0 {
             kept -= 1;
@@ -205,7 +208,7 @@ impl Remains {
     }
 }
 
-/// The region of the newest generation whose first record lies at the front of a unit.
+/// The region of the newest generation whose first record is at a unit boundary.
 fn find_manifest(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>> {
     let mut found = None;
     let mut offset = RESERVED;
@@ -223,17 +226,17 @@ fn find_manifest(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>
     Ok(found)
 }
 
-/// Tables that lie in one piece: a footer that says where its file begins, at the front of a unit.
+/// Finds tables in a single extent: those whose footer leads to a start at a unit boundary.
 fn find_tables(backing: &Arc<dyn File>, len: u64, remains: &mut Remains) -> Result<()> {
     let magic = MAGIC_BYTES;
     let mut base = RESERVED;
     loop {
-        // A magic that begins in a hole begins with a zero, which it does not.
+        // No magic begins in a hole, since its first byte is not zero.
         base = backing.next_data(base)?.max(base);
         if base >= len {
             break;
         }
-        // Windows overlap by less than a footer's magic: none cuts one in two, and no two have one.
+        // Windows overlap by one byte less than a magic, so that each magic is in exactly one window.
         let window = (WINDOW + magic.len() as u64 - 1).min(len - base);
         let mut bytes = vec![0; usize::try_from(window).unwrap_or(0)];
         read_exact_at(&**backing, &mut bytes, base)?;
@@ -257,18 +260,18 @@ fn table_that_ends_at(backing: &Arc<dyn File>, end: u64) -> Option<(FileId, Arc<
     let extents = vec![Extent { offset, len: len.next_multiple_of(UNIT) }];
     let placement = Placement { len, extents, ..Placement::default() };
     let id = FileId { kind: FileKind::Table, number };
-    let file = Placed { name: id.to_string(), backing: backing.clone(), placement };
+    let file = PlacedFile { name: id.to_string(), backing: backing.clone(), placement };
     Some((id, Arc::new(file)))
 }
 
-/// A file in a volume, to be read.
-struct Placed {
+/// A file in a volume, for reading.
+struct PlacedFile {
     name: String,
     backing: Arc<dyn File>,
     placement: Placement,
 }
 
-impl File for Placed {
+impl File for PlacedFile {
     fn name(&self) -> &str {
         &self.name
     }

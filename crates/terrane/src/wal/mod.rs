@@ -1,12 +1,13 @@
-//! The write-ahead log: every batch lies here before it is in a memtable.
+//! The write-ahead log: every batch is written here before it goes into a memtable.
 //!
-//! 1. A log has a *number*, never reused, and lies in a file, which may have been another log's
+//! 1. A log has a *number*, which is never reused, and a file, which may have been another log's
 //!    before: older records may follow the last one.
-//! 2. Batches committed together are one record ([`record`]), written in one piece ([`LogWriter`]).
-//!    It is whole after a crash, or it is not there.
-//! 3. Every record says how far the log was known to be durable when it was written. Behind
-//!    the last one a *claim* says it, a header without a payload.
-//! 4. A [`Replay`] reads what a crash left, and tells a lost suffix from damage by that ([`recovery`]).
+//! 2. Batches committed together are one record ([`record`]), written in one write ([`LogWriter`]).
+//!    After a crash it is whole or absent.
+//! 3. Every record says how far the log was known to be durable when it was written. After the last
+//!    one, a *claim* says so: a header without a payload.
+//! 4. A [`Replay`] reads what a crash left, and by those tells a lost suffix from damage
+//!    ([`recovery`]).
 
 mod log_sync;
 pub mod record;
@@ -23,7 +24,7 @@ pub use writer::{LogWriter, erase};
 
 use crate::rules::Rule;
 
-/// Names a log among those of all stores.
+/// Identifies a log among those of all stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogId {
     /// Its number.
@@ -33,8 +34,8 @@ pub struct LogId {
 }
 
 impl LogId {
-    /// What seeds the checksums of the log's records, so that neither records which an earlier log
-    /// left in the same file pass (rule 5), nor those of another store.
+    /// The checksum seed of the log's records, so that records left in the same file by an earlier log
+    /// (rule 5) or by another store fail.
     #[must_use]
     pub fn seed(self) -> u64 {
         let number = if Rule::NumberedChecksums.holds() { self.number } else { 0 };

@@ -1,4 +1,4 @@
-//! Records of the log.
+//! Log records.
 //!
 //! A record starts at a multiple of 8 bytes. All words are little-endian:
 //!
@@ -9,36 +9,36 @@
 //!       16..24  synced sequence: batches through it were known to be durable, in this log or
 //!               an earlier one, when this record was written
 //!       24..32  payload checksum, under the log's seed
-//!       32..    payload: one or more batches, each after its length as a varint; then zeros to a
-//!               multiple of 8
+//!       32..    payload: one or more batches, each with its length before it as a varint; then zeros
+//!               to a multiple of 8
 //! ```
 //!
 //! # Claims
 //!
 //! A *claim* is a header without a payload: its payload length is 0, and its first sequence is that
-//! of the next batch. It stands where the next record would, which then follows it. It says what the
-//! next record would say, that batches were synced, before there is one.
+//! of the next batch. It is where the next record would be, and the next record follows it. It says,
+//! before there is a next record, which batches were synced.
 //!
 //! # The end
 //!
-//! Eight zero bytes follow the last record, and stand at the front of a log that has none, so that
-//! an end is told from a record whose header is damaged. The next record is written over them.
+//! Eight zero bytes follow the last record, or start a log without records, to tell the end from a
+//! record with a damaged header. The next record overwrites them.
 //!
-//! # Searching beyond a record that is lost
+//! # Searching beyond a lost record
 //!
-//! A payload may hold what looks like a record, such as a copy of this log, or of another store's log
-//! of the same number and salt. What it says must not count.
+//! A payload may contain what looks like a record, such as a copy of this log, or of another store's
+//! log with the same number and salt. That must not count.
 //!
-//! 1. The search begins at a *boundary*: the front of the log, or the end of a record.
-//! 2. A header that is sound at a boundary was written there by the log, even if its payload is torn.
-//!    Records do not overlap, so none lies in its extent: the search goes on where it ends, which is
-//!    a boundary again.
-//! 3. Where there is no sound header, the next boundary is not known. From there on every place is
+//! 1. The search starts at a *boundary*: the start of the log, or the end of a record.
+//! 2. A valid header at a boundary was written there by the log, even if its payload is torn. Records
+//!    do not overlap, so there is none within it: the search continues at its end, which is a boundary
+//!    again.
+//! 3. Without a valid header, the next boundary is unknown. From there on every aligned offset is
 //!    tried, and only valid records are skipped: a torn one may be part of a payload, and seem to
-//!    reach over records that do count.
+//!    extend over real records.
 //!
-//! So no record of the log is missed. One that is none can be found only after step 3, inside a
-//! record whose header is lost and whose payload is not.
+//! So no record of the log is missed. A false record can be found only after step 3, inside a record
+//! whose header is lost and whose payload is not.
 
 use super::LogId;
 use super::window::{Source, Window};
@@ -48,37 +48,37 @@ use crate::entry::Seq;
 use crate::error::Result;
 use crate::storage::File;
 
-/// Bytes of a record's header.
+/// The length of a record's header.
 pub const HEADER_BYTES: usize = 32;
-/// Records start at multiples of this.
+/// The alignment of records.
 pub const ALIGNMENT: u64 = 8;
 
 /// The longest payload, in bytes: the longest batch with its length.
 pub const MAX_PAYLOAD_BYTES: usize = MAX_BATCH_BYTES + 5;
 
-/// What follows the last record, if there is room for it.
+/// The end marker, which follows the last record if there is room for it.
 pub(super) const END: [u8; 8] = [0; 8];
 
-/// Bytes that a record with this much payload takes, with its header and padding.
+/// The length of a record with this much payload, header and padding included.
 #[must_use]
 pub fn record_bytes(payload: usize) -> u64 {
     (HEADER_BYTES as u64).saturating_add(payload as u64).next_multiple_of(ALIGNMENT)
 }
 
-/// Bytes that batches of these lengths take as a payload.
+/// The length of a payload with batches of these lengths.
 pub fn payload_bytes(lengths: impl Iterator<Item = usize>) -> usize {
     let prefix = |length: usize| (length.max(1).ilog2() / 7 + 1) as usize;
     lengths.map(|length| length + prefix(length)).sum()
 }
 
-/// Adds a batch to a payload.
+/// Appends a batch to a payload.
 pub(super) fn push_batch(payload: &mut Vec<u8>, batch: &[u8]) {
     put_varint(payload, batch.len() as u64);
     payload.extend_from_slice(batch);
 }
 
-/// The batches of a payload, each with its place, in bytes. Any bytes are safe; the first that hold
-/// no batch end the iteration.
+/// The batches of a payload, each with its offset in it. Any bytes are safe to pass; iteration ends
+/// after the first malformed batch.
 pub fn batches(payload: &[u8]) -> Batches<'_> {
     Batches { rest: Decoder::new(payload), total: payload.len() }
 }
@@ -107,16 +107,16 @@ impl<'a> Iterator for Batches<'a> {
     }
 }
 
-/// Bytes that a log needs for a record with this much payload, and a claim behind it.
+/// The file length that a log needs for a record with this much payload and a claim after it.
 #[must_use]
 pub fn log_file_bytes(payload: usize) -> u64 {
     record_bytes(payload).saturating_add(HEADER_BYTES as u64)
 }
 
-/// What a record's header says.
+/// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Bytes of payload, without padding.
+    /// The length of the payload, without padding.
     pub payload_bytes: usize,
     /// The sequence of the payload's first batch.
     pub first: Seq,
@@ -126,14 +126,14 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a record of the log with this seed.
+    /// The header of a record with this payload, in the log with this seed.
     pub(super) fn new(seed: u64, first: Seq, synced: Seq, payload: &[u8]) -> Self {
         let checksum = checksum(payload, seed);
         Header { payload_bytes: payload.len(), first, synced, checksum }
     }
 
-    /// The header as it lies in the log with this seed. The payload is at most
-    /// [`MAX_PAYLOAD_BYTES`].
+    /// Encodes the header for the log with this seed. The payload is at most [`MAX_PAYLOAD_BYTES`]
+    /// long.
     pub(super) fn encode(&self, seed: u64) -> [u8; HEADER_BYTES] {
         let fields = [self.first, self.synced, self.checksum];
         let mut body = [0; HEADER_BYTES - 4];
@@ -147,7 +147,7 @@ impl Header {
         out
     }
 
-    /// Reads a header of the log with this seed; the cheapest test comes first.
+    /// Decodes a header of the log with this seed. The cheapest checks come first.
     pub(super) fn decode(bytes: &[u8], seed: u64) -> Result<Self, Invalid> {
         let mut fields = Decoder::new(bytes);
         let sum = fields.u32().ok_or(Invalid::End)?;
@@ -169,7 +169,7 @@ impl Header {
     }
 }
 
-/// Why there is no record of the log at a place, as words for "found ...".
+/// Why there is no record at an offset, as the text after "found".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Invalid {
     #[error("the end of the file")]
@@ -184,7 +184,7 @@ pub(super) enum Invalid {
     Payload(usize),
 }
 
-/// Reads the record at `offset` of the log with this seed: header and payload.
+/// Reads the record at `offset` of the log with this seed: its header and payload.
 pub(super) fn read<S: Source>(
     log: &mut Window<S>,
     offset: u64,
@@ -207,16 +207,16 @@ pub(super) fn read<S: Source>(
     Ok(Ok((header, payload)))
 }
 
-/// A search for the valid records of the log with a seed, from one place on.
+/// A search for valid records of the log with this seed.
 pub(super) struct Search {
     seed: u64,
     offset: u64,
-    /// Whether a record of the log, if there is one at `offset`, can only begin there.
+    /// Whether `offset` is a boundary between records.
     at_boundary: bool,
 }
 
 impl Search {
-    /// A search from `boundary`, the front of the log or the end of one of its records.
+    /// A search from `boundary`: the start of the log or the end of a record.
     pub(super) fn from(boundary: u64, seed: u64) -> Self {
         Search { seed, offset: boundary, at_boundary: true }
     }
@@ -232,7 +232,7 @@ impl Search {
                     return Ok(Some(found));
                 }
                 Err(Invalid::End) => return Ok(None),
-                // No record begins with these zeros, and there may be a lot of them.
+                // No record begins with zeros, of which there may be many.
                 Err(Invalid::Nothing) => {
                     self.at_boundary = false;
                     let next = log.skip_zeros(offset + ALIGNMENT)?;
@@ -250,7 +250,7 @@ impl Search {
     }
 }
 
-/// A valid record and its place.
+/// A valid record that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Where the record starts, in bytes.
@@ -266,7 +266,7 @@ impl Found {
         self.offset + record_bytes(self.header.payload_bytes)
     }
 
-    /// Its batches, each with its sequence. `bytes` are those that it was found in.
+    /// Its batches, each with its sequence number. `bytes` are those it was found in.
     pub fn batches<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = (Seq, &'a [u8])> + use<'a> {
         let at = usize::try_from(self.offset).unwrap_or(usize::MAX).saturating_add(HEADER_BYTES);
         let payload = bytes.get(at..).and_then(|b| b.get(..self.header.payload_bytes));
@@ -275,15 +275,15 @@ impl Found {
     }
 }
 
-/// The log of the store with this salt whose record lies at the front of `bytes`, if its number is
-/// among `numbers`.
+/// The log whose record is at the start of `bytes`, if its number is in `numbers` and its store has
+/// this salt.
 pub fn log_of(bytes: &[u8], salt: u64, numbers: std::ops::RangeInclusive<u64>) -> Option<LogId> {
     let header = bytes.get(..HEADER_BYTES)?;
     let mut logs = numbers.map(|number| LogId { number, salt });
     logs.find(|log| Header::decode(header, log.seed()).is_ok())
 }
 
-/// As [`log_of`] for a file, of which the first record must be whole.
+/// Like [`log_of`], for a file, whose first record must be whole.
 pub fn log_in(
     file: &dyn File,
     salt: u64,
@@ -299,7 +299,7 @@ pub fn log_in(
     Ok(read(&mut log, 0, id.seed())?.is_ok().then_some(id))
 }
 
-/// Every valid record of `log` in `bytes`, wherever it lies. Any bytes are safe.
+/// All valid records of the log `id` in `bytes`. Any bytes are safe to pass.
 pub fn scan(bytes: &[u8], id: LogId) -> Result<Vec<Found>> {
     let mut log = Window::over(bytes)?;
     let mut all = Vec::new();

@@ -1,49 +1,49 @@
-//! Reading the logs after a crash.
+//! Log replay after a crash.
 //!
 //! # Steps
 //!
-//! 1. The next sequence expected is `start`. Go over the logs in the order of their numbers.
-//! 2. In each, read records from the front. A record is *accepted* if both checksums hold and it
+//! 1. The next sequence expected is `start`. Visit the logs in the order of their numbers.
+//! 2. In each, read records from the start. A record is *accepted* if both checksums match and it
 //!    begins with the expected sequence; its batches are applied, and the next sequence is expected.
-//! 3. The first record that is not accepted ends that log. The next log may still go on: a log that
-//!    was filled ends so.
-//! 4. Look through the rest of each log, at every place where a record may start, for valid records
-//!    ([`record`](super::record) says how).
-//! 5. The *claim* is the greatest synced sequence that these records hold, or the `floor`. (A record
-//!    that was accepted claims less than its own first sequence.) If it reaches the sequence that is
-//!    expected at the end, a batch that was durable is missing: the log is corrupt. If not,
-//!    what was not accepted is what the crash lost.
+//! 3. The first record that is not accepted ends that log. The next log may still continue: this is
+//!    how a full log ends.
+//! 4. Search the rest of each log for valid records, at every offset where one may start (see
+//!    [`record`](super::record)).
+//! 5. The *claim* is the greatest synced sequence in these records, or the `floor`. (An accepted
+//!    record claims less than its own first sequence.) If it reaches the sequence expected at the end,
+//!    a durable batch is missing: the log is corrupt. If not, what was not accepted is what the crash
+//!    lost.
 //!
-//! # Why that is right
+//! # Why this is correct
 //!
 //! * *A prefix of history.* Sequences leave no gap, and only the expected one is accepted, so what is
 //!   applied is the history up to a point. A group of batches is one record, under one checksum.
-//! * *No synced batch is lost.* The records through the last sync are durable and follow
-//!   one another, so step 2 accepts them all. Only damage stops it earlier.
-//! * *A crash is not taken for damage.* Unsynced writes may reach the file system in any order, with gaps.
-//!   But a record never claims more than was synced when it was written, all of that is accepted, so
-//!   the claim is less than the sequence expected at the end, whatever survives of the rest.
-//! * *Damage is not taken for a crash*, as far as anything that is left knows better: if step 2 stops
-//!   at a synced record, every record written after that sync claims it, and one that survives, in
-//!   any log, is found by step 4. The same holds for what the floor says.
-//! * *Behind the last record* a background sync and a close leave a claim, which is such a record for
-//!   all that was synced.
-//! * *A last record without a claim* has no witness. Damage to it, and to the records before it that no
-//!   later one claims, looks like a crash that cut the log there. It ends the log, and what can be
-//!   seen of it, its header at least, is counted in [`Replayed::discarded_bytes`]. (A crash that took
-//!   no record but the zeros behind the last one is counted as one that took a header.)
-//! * *Stale records*, which an earlier log left in the file, have another seed (rule 5). Without it
-//!   one could follow: sequences that a crash lost are given again.
+//! * *No synced batch is lost.* The records through the last sync are durable and consecutive, so
+//!   step 2 accepts them all. Only damage stops it earlier.
+//! * *A crash is not mistaken for damage.* Unsynced writes may become durable in any order, with gaps.
+//!   But a record never claims more than was synced when it was written, and all of that is accepted,
+//!   so the claim is less than the sequence expected at the end, whatever else survives.
+//! * *Damage is not mistaken for a crash*, as far as the remaining records can tell: if step 2 stops at
+//!   a synced record, every record written after that sync claims it, and step 4 finds any that
+//!   survives, in any log. The same holds for the floor.
+//! * *After the last record* a background sync and a close leave a claim, which is such a record for
+//!   everything that was synced.
+//! * *A last record without a claim* is not claimed by anything. Damage to it, and to earlier records
+//!   that no later one claims, looks like a crash that cut the log there. It ends the log, and what can
+//!   be recognized of it, at least its header, is counted in [`Replayed::discarded_bytes`]. (A crash
+//!   that lost only the zeros after the last record is counted as one that lost a header.)
+//! * *Stale records*, which an earlier log left in the file, have another seed (rule 5). Without that,
+//!   one could continue the log, since sequence numbers that a crash lost are used again.
 //!
-//! A discarded record is not erased, but its log is never appended to: the caller ends it there by an
-//! edit, beyond which later replays do not read (`through`), and goes on in another log. A log from
-//! which nothing was discarded may be appended to where its records end.
+//! A discarded record is not erased, but its log is never appended to again: the caller ends it there
+//! by an edit, beyond which later replays do not read (`through`), and continues in another log. A log
+//! from which nothing was discarded may be appended to at the end of its records.
 //!
-//! # Once more, for good
+//! # Rewriting what may not be durable
 //!
-//! What was accepted beyond the claim may be in the page cache alone: a process that was killed
-//! leaves it there, and after a sync that failed a page may be marked clean that was never written.
-//! So [`write_again`] writes it once more, and syncs it, before anything is built on it.
+//! What was accepted beyond the claim may only be in the page cache: a killed process leaves it there,
+//! and after a failed sync a page may be marked clean though it was never written. So
+//! [`write_again`] rewrites and syncs it before anything depends on it.
 
 use super::LogId;
 use super::record::{HEADER_BYTES, Header, Invalid, Search, batches, read, record_bytes};
@@ -54,10 +54,10 @@ use crate::error::{Corruption, Error, Result};
 use crate::storage::{File, write_all_at};
 use std::sync::Arc;
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Replayed {
-    /// The sequence after the last batch applied: the first that the store gives next.
+    /// The sequence number after the last batch applied, which the next batch gets.
     pub next: Seq,
     /// Records applied.
     pub records: u64,
@@ -65,50 +65,51 @@ pub struct Replayed {
     pub batches: u64,
     /// Entries applied.
     pub entries: u64,
-    /// Bytes that hold records, or what is left of them, which the crash cut off from the log: from
-    /// the first record missing through the last one that can be made out, summed over the logs.
+    /// Bytes of records, whole or in part, that the crash cut off: from the first missing record through
+    /// the last recognizable one, summed over the logs.
     pub discarded_bytes: u64,
-    /// Batches through this sequence were synced, as far as anything that is left says.
+    /// Batches through this sequence number are known to have been synced.
     pub claim: Seq,
 }
 
-/// What a replay found in one log.
+/// The result of replaying one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayedLog {
-    /// Where the records end that were applied.
+    /// Where the applied records end.
     pub end: u64,
-    /// Bytes from there on that hold records, or what is left of them, which were not.
+    /// Bytes from there on of records, whole or in part, that were not applied.
     pub discarded_bytes: u64,
-    /// The last sequence applied, of this log and those before it.
+    /// The last sequence number applied, from this log or an earlier one.
     pub last: Seq,
 }
 
-/// Bytes that are written again at a time.
+/// Bytes that [`write_again`] writes at a time.
 const REWRITE_BYTES: u64 = 256 << 10;
 
-/// Is given a batch of a log: its sequence and its bytes, which decode ([`decode`]).
+/// Applies a batch: its sequence number, and its bytes, which were validated ([`decode`]).
 pub type Apply<'a> = &'a mut dyn FnMut(Seq, &[u8]) -> Result<()>;
 
-/// A replay on its way. The caller gives it all logs that the store has, in the order of their numbers.
-/// What it applies counts only when [`Replay::end`] has found no damage: until then the caller can drop it.
+/// A replay in progress. The caller passes all logs of the store, in the order of their numbers. What
+/// was applied is valid only once [`Replay::end`] has found no damage.
 pub struct Replay {
     replayed: Replayed,
     ends: Vec<End>,
 }
 
 impl Replay {
-    /// Expects the sequence `start` next. Batches through `floor` are known to be durable.
+    /// A replay that expects sequence number `start` next. Batches through `floor` are known to be
+    /// durable.
     #[must_use]
     pub fn new(start: Seq, floor: Seq) -> Self {
         let replayed = Replayed { next: start, claim: floor, ..Replayed::default() };
         Replay { replayed, ends: Vec::new() }
     }
 
-    /// Applies what the log of the next number holds. Where `through` is given, the log ends with
-    /// that sequence, which is known to be durable: nothing after it counts.
+    /// Applies the next log. If `through` is given, the log ends with that sequence number, which is
+    /// known to be durable: nothing after it counts.
     ///
     /// # Errors
-    /// Damage, a failing file system, and the errors of `apply`.
+    /// Corruption, I/O failures, and the errors of `apply`.
     pub fn log(
         &mut self,
         id: LogId,
@@ -125,10 +126,10 @@ impl Replay {
         Ok(log)
     }
 
-    /// What was found, when there are no more logs.
+    /// Ends the replay, after the last log.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where a synced batch is missing.
+    /// [`Error::Corrupt`] if a synced batch is missing.
     pub fn end(self) -> Result<Replayed> {
         let Replay { replayed, ends } = self;
         if replayed.claim >= replayed.next {
@@ -138,16 +139,16 @@ impl Replay {
     }
 }
 
-/// Writes once more, in place, what no sync vouches for of a log that was replayed: its records with
-/// batches after `claim`, and claims behind the others.
+/// Rewrites in place, and syncs, what may not be durable of a replayed log: its records with batches
+/// after `claim`, and claims after the other records.
 ///
 /// # Errors
-/// A failing file system.
+/// I/O failures.
 pub fn write_again(id: LogId, file: &dyn File, found: ReplayedLog, claim: Seq) -> Result<()> {
     let ReplayedLog { end, last, .. } = found;
     let mut log = Window::over(file)?;
     let (mut before, mut offset, mut next) = (0, 0, last + 1);
-    // The records were found to be sound.
+    // The replay validated these records.
     while offset < end
         && let Some(bytes) = log.bytes(offset, HEADER_BYTES)?
         && let Ok(header) = Header::decode(bytes, id.seed())
@@ -176,24 +177,24 @@ pub fn write_again(id: LogId, file: &dyn File, found: ReplayedLog, claim: Seq) -
 struct End {
     file: Arc<dyn File>,
     offset: u64,
-    /// What is there instead of the next record.
+    /// Why the next record is not accepted.
     stop: Stop,
-    /// Whether valid records lie at or after the end.
+    /// Whether there are valid records at or after the end.
     more: bool,
 }
 
 /// Why a record is not accepted.
 enum Stop {
-    /// The log ends here, as the manifest says.
+    /// The log ends here, according to the manifest.
     Ended,
-    /// There is none.
+    /// There is no valid record.
     Invalid(Invalid),
-    /// It begins with another sequence.
+    /// It begins with another sequence number.
     Other(Seq),
 }
 
 impl Stop {
-    /// Whether it has a sound header and not all of its payload.
+    /// Whether it has a valid header and a torn payload.
     fn is_torn(&self) -> bool {
         matches!(self, Stop::Invalid(Invalid::Cut(_) | Invalid::Payload(_)))
     }
@@ -224,7 +225,7 @@ fn replay_log(
             offset += HEADER_BYTES as u64;
             continue;
         }
-        let (count, entries) = decoded(file.name(), offset, &header, payload)?;
+        let (count, entries) = count_entries(file.name(), offset, &header, payload)?;
         for (seq, batch) in (header.first..).zip(batches(payload).flatten()) {
             apply(seq, batch.1)?;
         }
@@ -235,7 +236,7 @@ fn replay_log(
         offset += record_bytes(header.payload_bytes);
     };
 
-    // What can be made out of the record at the end reaches to here, even if none follows it.
+    // The recognizable part of the record at the end, even if no other follows.
     let mut last = match stop {
         Stop::Invalid(Invalid::Cut(_)) => log.len(),
         Stop::Invalid(Invalid::Payload(n)) => offset + record_bytes(n),
@@ -252,9 +253,9 @@ fn replay_log(
     Ok(End { file: file.clone(), offset, stop, more })
 }
 
-/// The numbers of batches and of their entries in a record whose checksums hold; a payload that does
-/// not decode is damage, or has an entry of a later release.
-fn decoded(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<(u64, u64)> {
+/// The numbers of batches and entries in a record with valid checksums. A payload that does not decode
+/// is damage, or has an entry of a later release.
+fn count_entries(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<(u64, u64)> {
     let damaged =
         |at: usize, damage: BatchDamage| damage.within(file, offset + (HEADER_BYTES + at) as u64);
     let (mut count, mut entries) = (0, 0);
@@ -274,9 +275,9 @@ fn decoded(file: &str, offset: u64, header: &Header, payload: &[u8]) -> Result<(
     Ok((count, entries))
 }
 
-/// Names the place where the record with sequence `next` should be. That is the end of the last log
-/// that had an accepted record; but if nothing is left there of a record, and in the next log with
-/// records they follow what is none, it is the front of that one.
+/// The error for the missing record with sequence number `next`. It should be at the end of the last
+/// log with an accepted record; but if nothing of a record is left there, and the next log with
+/// records does not start with one, it should be at the start of that log.
 fn missing(ends: &[End], next: Seq, claim: Seq) -> Error {
     let last = ends.iter().rposition(|end| end.offset > 0).unwrap_or(0);
     let mut candidates = ends.iter().skip(last);

@@ -1,17 +1,17 @@
-//! A sliding window over a log, so that a file is read in large pieces.
+//! A sliding window over a log, so that it is read in large pieces.
 
 use crate::error::Result;
 use crate::storage::{File, read_exact_at};
 
-/// What one read brings, in bytes, unless a record is longer.
+/// Bytes per read, unless a record is longer.
 const CHUNK: u64 = 1 << 20;
 
-/// Bytes of a known length: a file, or bytes in memory.
+/// A file or bytes in memory.
 pub(super) trait Source {
     fn len(&self) -> Result<u64>;
-    /// Fills `buf` from `offset`; all of it lies before the end.
+    /// Fills `buf` from `offset`, which must not pass the end.
     fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()>;
-    /// Where bytes may lie that are not zeros, at `offset` or after it.
+    /// The first offset, at or after `offset`, that may not be in a hole.
     fn next_data(&self, offset: u64) -> Result<u64>;
 }
 
@@ -45,11 +45,11 @@ impl Source for &[u8] {
     }
 }
 
-/// The part of a source that was read last.
+/// A source, and the part of it that was read last.
 pub(super) struct Window<S> {
     source: S,
     len: u64,
-    /// Where `buffer` lies in the source.
+    /// The offset of `buffer` in the source.
     base: u64,
     buffer: Vec<u8>,
 }

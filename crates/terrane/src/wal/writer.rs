@@ -1,4 +1,4 @@
-//! Writing a log.
+//! The log writer.
 
 use super::LogId;
 use super::record::{
@@ -10,19 +10,21 @@ use crate::error::{Error, Result};
 use crate::storage::{File, write_all_at};
 use std::sync::Arc;
 
-/// A buffer that has grown past this is not kept for the next record.
+/// A larger buffer is not kept for the next record.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Erases the front of a file that holds an earlier log, for one that will lie there. Until then
-/// what the earlier one left looks like damage to the first record.
+/// Erases the start of a recycled log file. Without that, what the earlier log left there looks like
+/// damage to the first record.
+///
+/// # Errors
+/// I/O failures.
 pub fn erase(file: &dyn File) -> Result<()> {
     write_all_at(file, &END, 0)
 }
 
-/// Appends records to one log. Where it begins, no more than the front of its file has to be erased:
-/// records that lie there are another log's.
+/// Appends records to a log.
 ///
-/// After a failed write or sync what the file holds is unknown, and every later call is
+/// After a failed write or sync it is unknown what the file holds, and every later call fails with
 /// [`Error::Poisoned`].
 pub struct LogWriter {
     file: Arc<dyn File>,
@@ -34,28 +36,29 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Begins log `id`, one that no log had before, in `file`, with room for `capacity` bytes.
+    /// Starts log `id`, which is new, in `file` with `capacity` bytes. A recycled file only needs its
+    /// start erased, since the records of other logs fail their checksums.
     ///
     /// # Errors
-    /// A failing file system.
+    /// I/O failures.
     pub fn begin(file: Arc<dyn File>, id: LogId, capacity: u64) -> Result<Self> {
         erase(&*file)?;
         Ok(LogWriter { file, id, capacity, end: 0, record: Vec::new(), failed: None })
     }
 
-    /// Goes on in log `id`, whose records end at `end`, and which holds nothing after them.
+    /// Continues log `id`, whose records end at `end`, with nothing after them.
     #[must_use]
     pub fn resume(file: Arc<dyn File>, id: LogId, capacity: u64, end: u64) -> Self {
         LogWriter { file, id, capacity, end, record: Vec::new(), failed: None }
     }
 
-    /// What names the log.
+    /// The log's id.
     #[must_use]
     pub fn id(&self) -> LogId {
         self.id
     }
 
-    /// The file that the log lies in.
+    /// The log's file.
     #[must_use]
     pub fn file(&self) -> &Arc<dyn File> {
         &self.file
@@ -67,18 +70,19 @@ impl LogWriter {
         self.end
     }
 
-    /// Whether a record with this much payload can be appended: the log has the room for it and for a
-    /// claim behind it ([`log_file_bytes`]), and it is at most [`MAX_PAYLOAD_BYTES`].
+    /// Whether a record with this much payload can be appended: the log has room for it and for a claim
+    /// after it ([`log_file_bytes`]), and it is at most [`MAX_PAYLOAD_BYTES`] long.
     #[must_use]
     pub fn fits(&self, payload: usize) -> bool {
         payload <= MAX_PAYLOAD_BYTES && log_file_bytes(payload) <= self.capacity - self.end
     }
 
     /// Appends one record of these batches ([`WriteBatch::bytes`](crate::batch::WriteBatch::bytes)),
-    /// in a single write; after a crash all of them are there, or none. They have the sequences from
-    /// `first` on, and those through `synced` are durable already.
+    /// in a single write; after a crash all of them are there, or none. They have the sequence numbers
+    /// from `first` on; those through `synced` are already durable.
     ///
-    /// Refuses what does not fit, and a batch without any entry.
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the record does not fit or a batch is empty; I/O failures.
     pub fn append(&mut self, first: Seq, synced: Seq, batches: &[&[u8]]) -> Result<()> {
         debug_assert!(synced < first, "synced {synced} must come before first {first}");
         self.usable()?;
@@ -104,20 +108,19 @@ impl LogWriter {
         self.put(record_bytes(payload))
     }
 
-    /// Says that batches through `synced` are durable already, in place of the next record,
-    /// which will begin with `next`: so damage to what was synced is told from a crash. There is room
-    /// for one between two records; a claim that leaves batches out and would take it is not made, so
-    /// that the one of all batches can be.
+    /// Appends a claim that batches through `synced` are durable, so that damage to them is told from a
+    /// crash. The next record will start with `next`. Room for one claim is reserved at the end: a claim
+    /// that does not cover all batches is skipped if it would use that room.
     ///
     /// # Errors
-    /// A failing file system.
+    /// I/O failures.
     pub fn claim(&mut self, next: Seq, synced: Seq) -> Result<()> {
         self.usable()?;
         let seed = self.id.seed();
         let header = Header::new(seed, next, synced, &[]).encode(seed);
         let size = header.len() as u64;
         let needed = if synced.saturating_add(1) < next { 2 * size } else { size };
-        // One that begins as the end does would not be seen: it would change nothing.
+        // A claim that starts like the end marker would be read as the end, so it is useless.
         if header.starts_with(&END[..4]) || self.capacity - self.end < needed {
             return Ok(());
         }
@@ -126,7 +129,7 @@ impl LogWriter {
         self.put(size)
     }
 
-    /// Appends the record that was made, of `size` bytes with its padding, and what ends the log.
+    /// Writes the buffered record, padded to `size` bytes, and the end marker.
     fn put(&mut self, size: u64) -> Result<()> {
         let end = (self.capacity - self.end - size).min(END.len() as u64);
         self.record.resize((size + end) as usize, 0);

@@ -1,13 +1,13 @@
-//! A file's blocks, allocated before they are written.
+//! Preallocation: a file's blocks are allocated before they are written.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
 
-/// Extends `file` to `len` bytes that read as zeros and have their blocks: a full disk is an
-/// error now, and not when the blocks are written. A file that is as long is left as it is.
+/// Extends `file` to `len` bytes that read as zeros and have their blocks, so that a full disk is an
+/// error now and not when they are written. A longer file is left as it is.
 ///
-/// Where the file system cannot allocate, the zeros are written. One that copies on write, or
-/// compresses, may need room again for what is written over them.
+/// If the file system cannot preallocate, zeros are written. One that compresses or copies on write
+/// may still need space when they are overwritten.
 pub(super) fn allocate(file: &File, len: u64) -> io::Result<()> {
     let end = file.metadata()?.len();
     if end >= len {
@@ -17,7 +17,7 @@ pub(super) fn allocate(file: &File, len: u64) -> io::Result<()> {
         Err(e) if e.kind() == ErrorKind::Unsupported => write_zeros(file, end, len),
         other => other,
     };
-    // What a full disk had room for goes back.
+    // On a full disk, free what was allocated.
     allocated.inspect_err(|_| drop(file.set_len(end)))
 }
 
@@ -27,7 +27,7 @@ fn reserve(file: &File, end: u64, len: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
     if cfg!(target_vendor = "apple") && end > 0 {
-        // There a file is given the whole of its new length once more.
+        // There the whole new length would be allocated on top of the old.
         return file.set_len(len);
     }
     loop {
@@ -39,7 +39,7 @@ fn reserve(file: &File, end: u64, len: u64) -> io::Result<()> {
     }
 }
 
-/// A length that is set has its clusters: files are sparse only where that is asked for.
+/// Setting the length allocates the clusters: files are sparse only on request.
 #[cfg(windows)]
 fn reserve(file: &File, _end: u64, len: u64) -> io::Result<()> {
     file.set_len(len)

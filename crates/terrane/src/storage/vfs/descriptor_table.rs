@@ -1,20 +1,20 @@
-//! A bound on the files that are open at once: a process may hold only so many descriptors, and a
-//! store may have more tables than that.
+//! The descriptor table: bounds how many files are open at once, since a store may have more tables
+//! than a process may have file descriptors.
 //!
-//! 1. A [`Descriptor`] is a file that its user holds; whether it is open at the moment shows nowhere.
-//!    Whoever uses a closed one opens it again, by its path.
-//! 2. Open handles stand in a queue. Where there are more than the bound, the first is closed, or
-//!    sent back to the end if it was used since it stood there last (second chance, which is close
-//!    to least recently used): so a use only sets a flag.
-//! 3. A handle is not closed while it has writes that no sync has covered: the system reports a
-//!    failed write-back to the handles that were open then, and nobody else may learn of it.
-//! 4. Nor is one whose path leads elsewhere now, as the file was removed, replaced or renamed. Before
-//!    that happens every handle of the path is opened, and kept so ([`DescriptorTable::repoint`]).
-//! 5. Where the process has no descriptor left, as others of its files took them, the bound is halved
-//!    and what is too many is closed ([`DescriptorTable::retry`]). It does not rise again: a lower one costs
-//!    time alone.
-//! 6. A sync looks whether the path leads to the file, unless the store itself moved it. If not,
-//!    somebody replaced or removed a store that is in use: what was written is lost, and it says so.
+//! 1. A [`Descriptor`] stands for a file. Callers cannot tell whether it is open: using a closed one
+//!    opens it again, by its path.
+//! 2. Open descriptors are in a queue. If there are more than the bound, the first one is closed, or
+//!    moved to the end if it was used since it was last at the front (second chance, an approximation
+//!    of LRU), so that a use only sets a flag.
+//! 3. A descriptor with unsynced writes is not closed: the system reports a failed write-back only to
+//!    descriptors that were open then.
+//! 4. Nor is one whose path now leads to another file, since its file was removed, replaced or
+//!    renamed. Before such a change every descriptor of the path is opened and kept open
+//!    ([`DescriptorTable::repoint`]).
+//! 5. If the process runs out of descriptors, the bound is halved and files beyond it are closed
+//!    ([`DescriptorTable::retry`]). It is not raised again: a low bound only costs time.
+//! 6. A sync checks that the path still leads to the file, unless the store itself moved it. If not,
+//!    somebody replaced or removed a store in use, what was written is lost, and the sync fails.
 
 use crate::error::Message;
 use crate::storage::lock;
@@ -27,87 +27,88 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-/// The handles of one directory.
+/// The descriptors of one directory.
 pub(super) struct DescriptorTable {
-    most: AtomicUsize,
+    max_open: AtomicUsize,
     read_only: bool,
-    /// Those that their path leads to. Locked before a handle's file, and that before `open`.
+    /// Descriptors whose path leads to their file. Locked before a descriptor's `file`, and that
+    /// before `open`.
     by_path: Mutex<BTreeMap<PathBuf, Vec<Arc<Descriptor>>>>,
-    /// Those that are open.
+    /// Open descriptors.
     open: Mutex<VecDeque<Arc<Descriptor>>>,
 }
 
-/// A file, open or not.
+/// A file, which may be closed at times.
 pub(super) struct Descriptor {
     path: PathBuf,
     file: RwLock<Option<File>>,
-    /// It was used since it stood at the front of the queue.
+    /// It was used since it was last at the front of the queue.
     used: AtomicBool,
     unsynced: AtomicBool,
-    /// The path leads to it no more.
+    /// The path no longer leads to it.
     moved: AtomicBool,
 }
 
 impl DescriptorTable {
-    /// No handles yet; about `most` are to be open at once.
-    pub(super) fn new(most: usize) -> Self {
-        let most = AtomicUsize::new(most);
+    /// An empty table with at most about `max_open` open files.
+    pub(super) fn new(max_open: usize) -> Self {
+        let max_open = AtomicUsize::new(max_open);
         DescriptorTable {
-            most,
+            max_open,
             read_only: false,
             by_path: Mutex::default(),
             open: Mutex::default(),
         }
     }
 
-    /// As [`new`](Self::new), for files that are only read.
-    pub(super) fn read_only(most: usize) -> Self {
-        DescriptorTable { read_only: true, ..DescriptorTable::new(most) }
+    /// Like [`new`](Self::new), for files that are only read.
+    pub(super) fn read_only(max_open: usize) -> Self {
+        DescriptorTable { read_only: true, ..DescriptorTable::new(max_open) }
     }
 
     /// Opens or creates a file.
     pub(super) fn open(&self, path: PathBuf, options: &OpenOptions) -> io::Result<Arc<Descriptor>> {
         let mut by_path = lock(&self.by_path);
         let file = self.retry(|| options.open(&path))?;
-        let handle = Arc::new(Descriptor {
+        let descriptor = Arc::new(Descriptor {
             path: path.clone(),
             file: RwLock::new(Some(file)),
             used: AtomicBool::new(true),
             unsynced: AtomicBool::new(false),
             moved: AtomicBool::new(false),
         });
-        by_path.entry(path).or_default().push(handle.clone());
+        by_path.entry(path).or_default().push(descriptor.clone());
         drop(by_path);
-        self.admit(&handle);
-        Ok(handle)
+        self.enqueue(&descriptor);
+        Ok(descriptor)
     }
 
-    /// Lets go of a handle that nobody uses any more.
-    pub(super) fn forget(&self, handle: &Arc<Descriptor>) {
+    /// Removes a descriptor that is no longer used.
+    pub(super) fn forget(&self, descriptor: &Arc<Descriptor>) {
         let mut by_path = lock(&self.by_path);
-        if let Some(same) = by_path.get_mut(&handle.path) {
-            same.retain(|h| !Arc::ptr_eq(h, handle));
+        if let Some(same) = by_path.get_mut(&descriptor.path) {
+            same.retain(|h| !Arc::ptr_eq(h, descriptor));
             if same.is_empty() {
-                by_path.remove(&handle.path);
+                by_path.remove(&descriptor.path);
             }
         }
         drop(by_path);
-        lock(&self.open).retain(|h| !Arc::ptr_eq(h, handle));
+        lock(&self.open).retain(|h| !Arc::ptr_eq(h, descriptor));
     }
 
-    /// Changes what `paths` lead to, by `change`. The handles there are keep their files.
+    /// Runs `change`, which changes what `paths` lead to. Existing descriptors keep their files.
     pub(super) fn repoint(
         &self,
         paths: &[&Path],
         change: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<()> {
-        // Held to the end, so that none is opened between and not kept.
+        // Held to the end, so that no descriptor is opened in between.
         let mut by_path = lock(&self.by_path);
         for path in paths {
-            for handle in by_path.get(*path).into_iter().flatten() {
-                handle.moved.store(true, Ordering::Release);
-                match self.with(handle, |_| Ok(())) {
-                    // There is no file to be kept.
+            for descriptor in by_path.get(*path).into_iter().flatten() {
+                descriptor.moved.store(true, Ordering::Release);
+                match self.with(descriptor, |_| Ok(())) {
+                    // There is no file to keep.
                     Err(e) if e.kind() == ErrorKind::NotFound => {}
                     other => other?,
                 }
@@ -117,71 +118,71 @@ impl DescriptorTable {
         change()
     }
 
-    /// Uses a handle's file.
+    /// Calls `work` with the descriptor's file.
     pub(super) fn with<T>(
         &self,
-        handle: &Arc<Descriptor>,
+        descriptor: &Arc<Descriptor>,
         work: impl FnOnce(&File) -> io::Result<T>,
     ) -> io::Result<T> {
         loop {
-            // Held during the work: an open handle that is used is not closed.
-            if let Some(file) = &*handle.file.read().unwrap_or_else(PoisonError::into_inner) {
-                if !handle.used.load(Ordering::Relaxed) {
-                    handle.used.store(true, Ordering::Relaxed);
+            // Held during the work, so that the file is not closed.
+            if let Some(file) = &*descriptor.file.read().unwrap_or_else(PoisonError::into_inner) {
+                if !descriptor.used.load(Ordering::Relaxed) {
+                    descriptor.used.store(true, Ordering::Relaxed);
                 }
                 return work(file);
             }
-            self.open_again(handle)?;
+            self.reopen(descriptor)?;
         }
     }
 
-    /// As [`with`](Self::with), for work that a sync must follow, whether it succeeds or not.
+    /// Like [`with`](Self::with), for work that must be followed by a sync, even if it fails.
     pub(super) fn write<T>(
         &self,
-        handle: &Arc<Descriptor>,
+        descriptor: &Arc<Descriptor>,
         work: impl FnOnce(&File) -> io::Result<T>,
     ) -> io::Result<T> {
-        self.with(handle, |file| {
+        self.with(descriptor, |file| {
             let done = work(file);
-            // After the work, so that a sync beside it does not take it for its own.
-            handle.unsynced.store(true, Ordering::Release);
+            // After the work, so that a concurrent sync does not count it as covered.
+            descriptor.unsynced.store(true, Ordering::Release);
             done
         })
     }
 
-    /// Makes every earlier change of a file durable, in the file that its path leads to.
-    pub(super) fn sync(&self, handle: &Arc<Descriptor>) -> io::Result<()> {
-        self.with(handle, |file| {
-            // Before the sync, so that a write beside it is not taken for covered.
-            handle.unsynced.swap(false, Ordering::AcqRel);
-            let synced = file.sync_data().and_then(|()| handle.still_there(file));
-            synced.inspect_err(|_| handle.unsynced.store(true, Ordering::Release))
+    /// Makes all earlier changes durable. Fails if the path no longer leads to the file.
+    pub(super) fn sync(&self, descriptor: &Arc<Descriptor>) -> io::Result<()> {
+        self.with(descriptor, |file| {
+            // Before the sync, so that a concurrent write is not counted as covered.
+            descriptor.unsynced.swap(false, Ordering::AcqRel);
+            let synced = file.sync_data().and_then(|()| descriptor.still_there(file));
+            synced.inspect_err(|_| descriptor.unsynced.store(true, Ordering::Release))
         })
     }
 
-    fn open_again(&self, handle: &Arc<Descriptor>) -> io::Result<()> {
-        let mut file = handle.file.write().unwrap_or_else(PoisonError::into_inner);
+    fn reopen(&self, descriptor: &Arc<Descriptor>) -> io::Result<()> {
+        let mut file = descriptor.file.write().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
             let mut options = OpenOptions::new();
             options.read(true).write(!self.read_only);
-            *file = Some(self.retry(|| options.open(&handle.path))?);
-            handle.used.store(true, Ordering::Relaxed);
-            self.admit(handle);
+            *file = Some(self.retry(|| options.open(&descriptor.path))?);
+            descriptor.used.store(true, Ordering::Relaxed);
+            self.enqueue(descriptor);
         }
         Ok(())
     }
 
-    /// Puts a handle that was opened into the queue, and closes what is too many.
-    fn admit(&self, handle: &Arc<Descriptor>) {
+    /// Adds an opened descriptor to the queue, and closes files beyond the bound.
+    fn enqueue(&self, descriptor: &Arc<Descriptor>) {
         let mut open = lock(&self.open);
-        open.push_back(handle.clone());
-        let closed = close_beyond(&mut open, self.most.load(Ordering::Relaxed));
-        // The system closes them when the queue is not locked any more.
+        open.push_back(descriptor.clone());
+        let closed = close_beyond(&mut open, self.max_open.load(Ordering::Relaxed));
+        // Files are closed after the queue is unlocked.
         drop(open);
         drop(closed);
     }
 
-    /// Does what needs a descriptor; where there is none, again, with fewer files open.
+    /// Calls `work`, which needs a descriptor; while there is none, again with fewer files open.
     pub(super) fn retry<T>(&self, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         loop {
             match work() {
@@ -191,23 +192,23 @@ impl DescriptorTable {
         }
     }
 
-    /// Halves the bound, of as many as are open now. Whether any file was closed.
+    /// Halves the bound, from the number of files open now; returns whether any was closed.
     fn halve(&self) -> bool {
         let mut open = lock(&self.open);
-        let most = open.len() / 2;
-        self.most.fetch_min(most.max(1), Ordering::Relaxed);
-        let closed = close_beyond(&mut open, most);
+        let half = open.len() / 2;
+        self.max_open.fetch_min(half.max(1), Ordering::Relaxed);
+        let closed = close_beyond(&mut open, half);
         drop(open);
         !closed.is_empty()
     }
 }
 
-/// Takes files out of the queue until `most` are left there, or none may be closed.
-fn close_beyond(open: &mut VecDeque<Arc<Descriptor>>, most: usize) -> Vec<File> {
+/// Takes files out of the queue until `max_open` are left, or none can be closed.
+fn close_beyond(open: &mut VecDeque<Arc<Descriptor>>, max_open: usize) -> Vec<File> {
     let mut closed = Vec::new();
-    // In the first round each may lose its chance, in the second any is closed that may be.
+    // The first round may clear every used flag; the second closes what can be closed.
     for _ in 0..2 * open.len() {
-        if open.len() <= most {
+        if open.len() <= max_open {
             break;
         }
         let Some(first) = open.pop_front() else { break };
@@ -220,9 +221,9 @@ fn close_beyond(open: &mut VecDeque<Arc<Descriptor>>, most: usize) -> Vec<File> 
 }
 
 impl Descriptor {
-    /// Fails where the path leads elsewhere, and not by this store's doing.
+    /// Fails if the path no longer leads to the file, and this store did not change it.
     fn still_there(&self, file: &File) -> io::Result<()> {
-        // The mark comes before the change.
+        // `moved` is set before the change.
         if leads_to(&self.path, file)? || self.moved.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -231,7 +232,7 @@ impl Descriptor {
         Err(io::Error::other(Message(why.to_owned())))
     }
 
-    /// Takes the file out, if the handle may be closed.
+    /// Takes the file out, if the descriptor can be closed.
     fn close(&self) -> Option<File> {
         if self.used.swap(false, Ordering::Relaxed) {
             return None;

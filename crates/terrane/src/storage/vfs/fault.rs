@@ -1,21 +1,21 @@
-//! A file system that fails: power cuts, lost, torn and reordered writes, errors, a full disk, bit rot.
+//! A fault-injecting file system: power cuts, lost, torn and reordered writes, I/O errors, a full
+//! disk, bit rot.
 //!
-//! 1. What the program wrote since a file's last sync, and what it did to names since the last
-//!    [`Vfs::sync_names`], is kept apart from what is on the file system. Reads see all of it.
-//! 2. Every write, resize, sync, creation, removal and rename is one *operation*, counted from 0.
-//!    Any of them can be made to fail, or be the one at which power is cut; from then on all fail.
-//! 3. [`FaultVfs::crash`] decides what of the unsynced state had reached the file system and puts the
-//!    outcome into the file system wrapped. Wrap that one again: power is back.
+//! 1. Writes since a file's last sync, and changes to names since the last [`Vfs::sync_names`], are
+//!    kept apart from the durable state. Reads see all of them.
+//! 2. Every write, resize, sync, creation, removal and rename is one *operation*, numbered from 0. Any
+//!    of them can be made to fail, or power can be cut at it; then all later ones fail.
+//! 3. [`FaultVfs::crash`] decides what survives of the unsynced state, and writes the outcome to the
+//!    wrapped file system. Wrapping that one again is the restart.
 //!
-//! **What a crash may leave.** Each sector of a file (of 512 bytes, or as
-//! [`FaultVfs::set_sector`] says) holds one of the contents that it had
-//! since the last sync, independently of every other sector: so writes are lost, torn and
-//! reordered. The length is one of the lengths the file had; bytes that were never put there are
-//! zeros. An operation on names happened or not, in order among operations on one name; a file
-//! whose name is not on the file system is gone, however well its bytes were synced. A failed sync
-//! leaves its writes in doubt for ever: a later sync does not save them.
+//! **What a crash may leave.** Each sector of a file (512 bytes, or what [`FaultVfs::set_sector`] set)
+//! has one of the contents it had since the last sync, independently of all other sectors, so that
+//! writes are lost, torn and reordered. The length is one of the lengths that the file had; bytes that
+//! were never written are zeros. A change of a name happened or not, in order among the changes of one
+//! name; a file whose name is not durable is lost, even if its bytes were synced. A failed sync leaves
+//! its writes in doubt for good: a later sync does not save them.
 //!
-//! Reads are counted on their own, and can be made to fail ([`FaultVfs::fail_read_at`]).
+//! Reads are counted separately, and can be made to fail, too ([`FaultVfs::fail_read_at`]).
 
 mod crash;
 mod file;
@@ -34,34 +34,34 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// The unit that the file system writes whole or not at all, in bytes, where nobody says otherwise.
+/// The default sector size, in bytes: a sector is written whole or not at all.
 pub const SECTOR: u64 = 512;
-/// The sizes of sectors that there are.
+/// Sector sizes of real devices.
 pub const SECTORS: [u64; 3] = [512, 4096, 16384];
 
 /// How an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The file system reports an error, and nothing is done.
+    /// An I/O error. Nothing is done.
     Io,
-    /// The file system is full, and nothing is done.
+    /// The disk is full. Nothing is done.
     NoSpace,
-    /// A write does the first half of its bytes and says so; other operations fail as with `Io`.
+    /// A write writes half of its bytes and returns that count; other operations fail like `Io`.
     Short,
-    /// The process ended before the operation, which is not begun: with
-    /// [`FaultVfs::fail_from`] and [`FaultVfs::heal`], a restart without a loss of power.
+    /// The process ended before the operation. With [`FaultVfs::fail_from`] and [`FaultVfs::heal`],
+    /// this is a restart without a power cut.
     Killed,
-    /// A write is said to be done, and is not; other operations are done.
+    /// A write is reported as done and is not; other operations succeed.
     Lost,
-    /// A write goes to another place in its file, the given number of bytes further on, and is said
-    /// to be done; other operations are done.
+    /// A write goes to the wrong place, this many bytes further on, and is reported as done; other
+    /// operations succeed.
     Misdirected(u64),
-    /// A sync fails, and from then on the file reads as it is on the file system, where each sector may
-    /// have been written or not; other operations fail as with `Io`.
+    /// A sync fails, and from then on reads see what is stored, where each sector may have been written
+    /// or not; other operations fail like `Io`.
     Reverted,
 }
 
-/// A wrapper around any file system. Clones share it.
+/// A fault-injecting wrapper around any file system. Clones share its state.
 #[derive(Clone)]
 pub struct FaultVfs {
     shared: Arc<Shared>,
@@ -77,14 +77,14 @@ struct State {
     operations: u64,
     reads: u64,
     failing_read: Option<u64>,
-    /// The file that a lost or misdirected write struck, until it is written again.
+    /// The file of the last lost or misdirected write, until it is written again.
     struck: Option<usize>,
     sector: u64,
     cut: Option<u64>,
     crashed: bool,
     faults: Vec<Planned>,
     capacity: Option<(u64, Fault)>,
-    /// Names and files as the program sees them, and as they are on the file system.
+    /// Names as the program sees them, and as they are durable.
     names: BTreeMap<String, usize>,
     durable: BTreeMap<String, usize>,
     pending: Vec<(u64, NameChange)>,
@@ -103,12 +103,12 @@ enum NameChange {
     Rename(String, String, usize),
 }
 
-/// A file: what the program sees, what is on the file system, and the changes between.
+/// A file: what the program sees, what is durable, and the changes in between.
 struct Node {
     seen: Vec<u8>,
     synced: Vec<u8>,
     changes: Vec<Change>,
-    /// Nothing happened to it since the file system was wrapped.
+    /// It was not changed since the file system was wrapped.
     pristine: bool,
 }
 
@@ -124,16 +124,16 @@ enum What {
     SetLen(u64),
 }
 
-/// What becomes of the operation that just began.
+/// What happens to an operation.
 enum Outcome {
     Done,
     Fails(Fault),
-    /// Power is cut in the midst of it.
+    /// Power is cut during it.
     Cut,
 }
 
 impl FaultVfs {
-    /// Wraps `inner`, with what it holds now.
+    /// Wraps `inner`.
     ///
     /// # Errors
     /// Those of reading `inner`.
@@ -155,53 +155,52 @@ impl FaultVfs {
         Ok(FaultVfs { shared: Arc::new(Shared { inner, state: Mutex::new(state) }) })
     }
 
-    /// How many operations began so far.
+    /// The number of operations so far.
     #[must_use]
     pub fn operations(&self) -> u64 {
         lock(&self.shared.state).operations
     }
 
-    /// How many reads of files began so far.
+    /// The number of reads so far.
     #[must_use]
     pub fn reads(&self) -> u64 {
         lock(&self.shared.state).reads
     }
 
-    /// Lets this one read fail.
+    /// Makes this read fail.
     pub fn fail_read_at(&self, read: u64) {
         lock(&self.shared.state).failing_read = Some(read);
     }
 
-    /// Whether nothing was written to the file that a lost or misdirected write struck since.
+    /// Whether the file of the last lost or misdirected write was not written since.
     #[must_use]
     pub fn struck_last(&self) -> bool {
         lock(&self.shared.state).struck.is_some()
     }
 
-    /// Sets the unit that the file system writes whole or not at all, in bytes.
+    /// Sets the sector size, in bytes.
     pub fn set_sector(&self, bytes: u64) {
         lock(&self.shared.state).sector = bytes.max(1);
     }
 
-    /// Cuts power in the midst of this operation: it may have happened in part, and it and all
-    /// that follow fail.
+    /// Cuts power during this operation, which may happen in part. It and all later ones fail.
     pub fn cut_at(&self, operation: u64) {
         lock(&self.shared.state).cut = Some(operation);
     }
 
-    /// Lets this one operation fail.
+    /// Makes this operation fail.
     pub fn fail_at(&self, operation: u64, fault: Fault) {
         let planned = Planned { operation, until_healed: false, fault };
         lock(&self.shared.state).faults.push(planned);
     }
 
-    /// Lets this operation and all that follow fail, until [`heal`](Self::heal).
+    /// Makes this operation and all later ones fail, until [`heal`](Self::heal).
     pub fn fail_from(&self, operation: u64, fault: Fault) {
         let planned = Planned { operation, until_healed: true, fault };
         lock(&self.shared.state).faults.push(planned);
     }
 
-    /// Ends every planned fault and the bound on capacity.
+    /// Removes all planned faults and the capacity limit.
     pub fn heal(&self) {
         let mut state = lock(&self.shared.state);
         state.faults.clear();
@@ -209,16 +208,16 @@ impl FaultVfs {
         state.capacity = None;
     }
 
-    /// Bounds the bytes of all files; a write that would pass it fails with `fault`. With
-    /// [`Fault::Short`] it fills what is left and says so.
+    /// Limits the total bytes of all files. A write that would exceed it fails with `fault`; with
+    /// [`Fault::Short`] it is cut short at the limit.
     pub fn set_capacity(&self, bytes: u64, fault: Fault) {
         lock(&self.shared.state).capacity = Some((bytes, fault));
     }
 
-    /// Flips one bit of a file, on the file system and for those who read it now.
+    /// Flips one bit of a file, both stored and as it is read.
     ///
     /// # Errors
-    /// Where the file is missing or shorter.
+    /// If the file is missing or shorter.
     pub fn flip(&self, name: &str, bit: u64) -> Result<()> {
         let mut state = lock(&self.shared.state);
         let node = state.find("flip", name)?;
@@ -236,7 +235,7 @@ impl FaultVfs {
         Ok(())
     }
 
-    /// Cuts power, if it was not cut, and leaves in the wrapped file system what survived.
+    /// Cuts power, unless it was cut, and writes what survives to the wrapped file system.
     ///
     /// # Errors
     /// Those of writing to the wrapped file system.
@@ -270,7 +269,7 @@ impl FaultVfs {
 }
 
 impl State {
-    /// Counts an operation and says what becomes of it; an error once power was cut.
+    /// Counts an operation and decides its outcome; an error after a power cut.
     fn begin(&mut self, action: &'static str, name: &str) -> Result<(u64, Outcome)> {
         self.powered(action, name)?;
         let operation = self.operations;
@@ -287,7 +286,7 @@ impl State {
         Ok((operation, fault.map_or(Outcome::Done, Outcome::Fails)))
     }
 
-    /// As [`begin`](Self::begin), for operations that happen or not: a fault is an error at once.
+    /// Like [`begin`](Self::begin), for operations that happen or not: a fault is an error at once.
     fn begin_whole(&mut self, action: &'static str, name: &str) -> Result<(u64, Result<()>)> {
         match self.begin(action, name)? {
             (n, Outcome::Done) => Ok((n, Ok(()))),
@@ -310,7 +309,7 @@ impl State {
             .ok_or_else(|| Error::io(action, name, 0, io::ErrorKind::NotFound.into()))
     }
 
-    /// How many of the bytes from `offset` to `end` fit, where the file system is bounded.
+    /// How many of the bytes from `offset` to `end` fit, if not all do.
     fn room(&self, node: usize, offset: u64, end: u64) -> Option<(u64, Fault)> {
         let (capacity, fault) = self.capacity?;
         let len = |n: &usize| self.nodes.get(*n).map_or(0, |n| n.seen.len() as u64);
@@ -325,7 +324,7 @@ impl Node {
         Node { seen: Vec::new(), synced: Vec::new(), changes: Vec::new(), pristine: false }
     }
 
-    /// Notes a change that may reach the file system; `visible` if the program sees it too.
+    /// Records a change that may become durable; with `visible`, the program sees it, too.
     fn change(&mut self, operation: u64, what: What, visible: bool) {
         if visible {
             what.apply(&mut self.seen);

@@ -1,10 +1,10 @@
-//! One process at a time: locks that the operating system lets go when their holder ends.
+//! The lock of a directory store: one process at a time, until that process ends.
 //!
-//! 1. The directory itself is locked, where the system can: removing or replacing the lock file lets
-//!    nobody in. (Not on Windows, where instead a lock file that is open cannot be removed, nor a
-//!    directory with open files be renamed; nor on some network file systems.)
-//! 2. The file `LOCK` is locked, too. It says who holds the store, where there is room for that.
-//! 3. Those who only read share both locks, and create nothing.
+//! 1. The directory itself is locked, if the system can do that, so that removing or replacing the
+//!    lock file does not let another process in. (Not on Windows, where instead an open lock file
+//!    cannot be removed, nor a directory with open files be renamed; nor on some network file systems.)
+//! 2. The file `LOCK` is locked, too, and says who holds the store.
+//! 3. Readers share both locks and create nothing.
 
 use crate::error::{Error, Result};
 use crate::storage::vfs::LOCK;
@@ -12,17 +12,17 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-/// A store held for this process; dropped, it is free.
+/// A locked store. Dropping this unlocks it.
 #[derive(Debug)]
 pub struct StoreLock {
-    /// None where a store is only read and has no lock file.
+    /// `None` if a store is opened read-only and has no lock file.
     file: Option<File>,
     exclusive: bool,
     _directory: Option<File>,
 }
 
 impl StoreLock {
-    /// Locks `dir`, creating its lock file if needed, and writes into that who holds it.
+    /// Locks `dir` for this process. Creates the lock file if needed, and writes `who` into it.
     pub(super) fn acquire(dir: &Path, who: &str) -> Result<Self> {
         let directory = lock_directory(dir, File::try_lock)?;
         let path = dir.join(LOCK);
@@ -30,7 +30,7 @@ impl StoreLock {
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(windows)]
         {
-            // Readers and writers, but nobody who would delete it.
+            // Share reading and writing, but not deletion.
             use std::os::windows::fs::OpenOptionsExt;
             options.share_mode(3);
         }
@@ -44,13 +44,13 @@ impl StoreLock {
             Err(TryLockError::Error(e)) => return Err(refuse("lock")(e)),
             Err(TryLockError::WouldBlock) => return Err(busy(dir)),
         }
-        // A full disk has no room for the name; the lock holds without.
+        // On a full disk the name cannot be written; the lock holds without it.
         let _ = file.set_len(0);
         let _ = write!(file, "process {} ({who})", std::process::id());
         Ok(StoreLock { file: Some(file), exclusive: true, _directory: directory })
     }
 
-    /// Locks `dir` together with others who only read it. Nothing there is changed.
+    /// Locks `dir` together with other readers. Changes nothing.
     pub(super) fn share(dir: &Path) -> Result<Self> {
         let directory = lock_directory(dir, File::try_lock_shared)?;
         let path = dir.join(LOCK);
@@ -73,13 +73,13 @@ impl StoreLock {
 impl Drop for StoreLock {
     fn drop(&mut self) {
         if let Some(file) = self.file.as_ref().filter(|_| self.exclusive) {
-            // Those who share the store from now on say nothing of themselves.
+            // Later readers share the lock without writing their name.
             let _ = file.set_len(0);
         }
     }
 }
 
-/// Locks the directory itself; none where the system cannot.
+/// Locks the directory itself; `None` if the system cannot do that.
 fn lock_directory(
     dir: &Path,
     lock: impl Fn(&File) -> Result<(), TryLockError>,
@@ -92,8 +92,7 @@ fn lock_directory(
     }
 }
 
-/// What the holder wrote; where the system does not let others read a locked file, no more than
-/// that there is one.
+/// The error that names the holder, as it wrote itself into the lock file, if others can read that.
 fn busy(dir: &Path) -> Error {
     let mut words = Vec::new();
     let read = File::open(dir.join(LOCK)).and_then(|file| file.take(256).read_to_end(&mut words));

@@ -1,4 +1,4 @@
-//! Files in memory: a store that ends with its process, and the ground that tests stand on.
+//! Files in memory: for stores that end with their process, and for tests.
 
 use crate::error::{Error, Result};
 use crate::storage::vfs::Vfs;
@@ -8,8 +8,8 @@ use crate::vec_map::VecMap;
 use std::io::ErrorKind;
 use std::sync::{Arc, PoisonError};
 
-/// Named files in memory. Clones share them. A removed file lives on behind its open handles.
-/// The ids that it draws are 1, 2, 3 and so on.
+/// Named files in memory. Clones share them. A removed file lives on behind its open handles. The ids
+/// drawn are 1, 2, 3 and so on.
 #[derive(Clone, Default)]
 pub struct MemoryVfs {
     files: Arc<Mutex<VecMap<Name, Bytes>>>,
@@ -20,7 +20,7 @@ type Name = Arc<str>;
 type Bytes = Arc<RwLock<Vec<u8>>>;
 
 impl MemoryVfs {
-    /// A file system without files.
+    /// An empty file system.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -80,7 +80,7 @@ struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// Grows `bytes` to `len`, with zeros; memory that cannot be had is a full file system.
+    /// Extends `bytes` to `len` with zeros. Running out of memory is an [`Error::NoSpace`].
     fn grow(&self, bytes: &mut Vec<u8>, len: u64) -> Result<()> {
         let more = len.saturating_sub(bytes.len() as u64);
         let full = || Error::no_space(&self.name, more);

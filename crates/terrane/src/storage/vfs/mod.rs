@@ -1,4 +1,4 @@
-//! A flat set of named raw files.
+//! The file system interface, and its implementations.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod allocate;
@@ -27,33 +27,33 @@ use crate::storage::{File, StoreId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The name of the file that says who holds a directory.
+/// The lock file, which names the process that holds a directory.
 pub(crate) const LOCK: &str = "LOCK";
 
-/// A file of a file system, as a listing shows it.
+/// A file in a listing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listed {
     /// Its name.
     pub name: String,
     /// Its length, in bytes.
     pub len: u64,
-    /// Bytes that it takes, as [`File::allocated`] says.
+    /// The disk space that it takes, in bytes: [`File::allocated`].
     pub taken: u64,
 }
 
-/// A flat set of named raw files, such as one directory of a file system.
+/// A flat set of named raw files, such as a directory.
 pub trait Vfs: Send + Sync {
-    /// The place, for messages.
+    /// Where the files are, for messages.
     fn place(&self) -> String;
-    /// Draws the id of a new store: at random, or in a file system for tests always the same ones.
+    /// Draws the id of a new store: at random, or in tests deterministically.
     fn draw_id(&self) -> Result<StoreId>;
-    /// Creates an empty file; one of that name is replaced.
+    /// Creates an empty file, replacing an existing one.
     fn create(&self, name: &str) -> Result<Arc<dyn File>>;
-    /// Where a file lies in a file system, if it lies in one.
+    /// The path of a file, if it is a native file.
     fn path_of(&self, _name: &str) -> Option<PathBuf> {
         None
     }
-    /// Gives a file of the same file system a name here, too; returns whether that can be done.
+    /// Hard-links a native file here; returns false if that is not possible.
     fn link(&self, _from: &Path, _name: &str) -> Result<bool> {
         Ok(false)
     }
@@ -63,9 +63,9 @@ pub trait Vfs: Send + Sync {
     fn remove(&self, name: &str) -> Result<()>;
     /// Renames a file, replacing `to` atomically. Durable after [`Vfs::sync_names`].
     fn rename(&self, from: &str, to: &str) -> Result<()>;
-    /// Every name present, sorted.
+    /// The names of all files, sorted.
     fn list(&self) -> Result<Vec<String>>;
-    /// Every file present with its size, sorted by name.
+    /// All files with their sizes, sorted by name.
     fn sizes(&self) -> Result<Vec<Listed>> {
         let listed = |name: String| {
             let file = self.open(&name)?;

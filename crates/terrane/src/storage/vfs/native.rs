@@ -1,4 +1,4 @@
-//! Files of the operating system: one directory.
+//! Native files: a directory of the operating system.
 
 use crate::error::{Error, Result};
 use crate::storage::vfs::allocate::allocate;
@@ -11,8 +11,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// About how many files are open at once where nobody says otherwise.
-const MOST_OPEN: usize = 256;
+/// The default bound on open files.
+const DEFAULT_MAX_OPEN: usize = 256;
 
 /// One directory of the file system.
 pub struct NativeVfs {
@@ -22,12 +22,12 @@ pub struct NativeVfs {
 }
 
 impl NativeVfs {
-    /// The directory `dir`, created if it is missing and `create` says so. About 256 of its files
-    /// are open at once, as [`open_at_most`](Self::open_at_most) bounds them; others are opened when
-    /// they are used.
+    /// Opens the directory `dir`, and creates it if it is missing and `create` is set. At most about
+    /// 256 of its files are open at once, unless [`open_at_most`](Self::open_at_most) sets another
+    /// bound.
     ///
     /// # Errors
-    /// [`Error::NoStore`] where the directory is missing and not to be created, or is a file.
+    /// [`Error::NoStore`] if the directory is missing and not to be created, or is a file.
     pub fn open(dir: impl Into<PathBuf>, create: bool) -> Result<Self> {
         let dir = dir.into();
         let place = dir.display().to_string();
@@ -37,9 +37,9 @@ impl NativeVfs {
         }
         match fs::metadata(&dir) {
             Ok(found) if found.is_dir() => {
-                // Files are opened later, too, when the process may be in another directory.
+                // Files are opened later, when the process may have changed its directory.
                 let dir = std::path::absolute(dir).map_err(|e| Error::io("open", &place, 0, e))?;
-                let descriptors = Arc::new(DescriptorTable::new(bounded(MOST_OPEN)));
+                let descriptors = Arc::new(DescriptorTable::new(bounded(DEFAULT_MAX_OPEN)));
                 Ok(NativeVfs { dir, descriptors, read_only: false })
             }
             Ok(_) => Err(Error::no_store(place, "it is not a directory")),
@@ -50,18 +50,17 @@ impl NativeVfs {
         }
     }
 
-    /// The directory `dir`, where nothing is changed: files are opened for reading, and every other
-    /// call is refused.
+    /// Opens the directory `dir` read-only: files are opened for reading, and every change is refused.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn read_only(dir: impl Into<PathBuf>) -> Result<Self> {
         let vfs = Self::open(dir, false)?;
-        Ok(NativeVfs { read_only: true, ..vfs }.open_at_most(MOST_OPEN))
+        Ok(NativeVfs { read_only: true, ..vfs }.open_at_most(DEFAULT_MAX_OPEN))
     }
 
-    /// The same directory with about `most` of its files open at once, though never more than half
-    /// of what the process may open: the rest is for others. Files opened before do not count.
+    /// Sets the bound on files open at once to about `most`, but at most half of the files that the
+    /// process may open. Files that are open already do not count.
     #[must_use]
     pub fn open_at_most(self, most: usize) -> Self {
         let descriptors =
@@ -69,7 +68,6 @@ impl NativeVfs {
         NativeVfs { descriptors: Arc::new(descriptors(bounded(most))), ..self }
     }
 
-    /// Refuses a change where there is to be none.
     fn refuse_if_read_only(&self, action: &'static str, name: &str) -> Result<()> {
         if self.read_only {
             return Err(Error::read_only(action, name));
@@ -77,11 +75,11 @@ impl NativeVfs {
         Ok(())
     }
 
-    /// Locks the directory for this process until the lock is dropped; one that may only be read,
-    /// together with others who read it. `who` names the program to those who find the store in use.
+    /// Locks the directory for this process until the lock is dropped; if it was opened read-only,
+    /// together with other readers. `who` names this program in the errors of other processes.
     ///
     /// # Errors
-    /// [`Error::Busy`] with the holder's own words where it is held.
+    /// [`Error::Busy`], which names the holder, if it is locked.
     pub fn lock(&self, who: &str) -> Result<StoreLock> {
         if self.read_only {
             StoreLock::share(&self.dir)
@@ -98,37 +96,37 @@ impl NativeVfs {
     ) -> Result<Arc<dyn File>> {
         let path = self.dir.join(name);
         let name = path.display().to_string();
-        let handle =
+        let descriptor =
             self.descriptors.open(path, options).map_err(|e| Error::io(action, &name, 0, e))?;
-        Ok(Arc::new(NativeFile { name, handle, descriptors: self.descriptors.clone() }))
+        Ok(Arc::new(NativeFile { name, descriptor, descriptors: self.descriptors.clone() }))
     }
 }
 
-/// `most`, or half of the files that the process may open.
+/// `most`, but at most half of the files that the process may open.
 fn bounded(most: usize) -> usize {
     descriptors().map_or(most, |all| most.min(all / 2)).max(1)
 }
 
-/// Opens the file `path`, which is locked for this process until the last handle of it goes; it is
-/// created if it is missing and `create` says so.
+/// Opens the file `path` and locks it for this process until its last handle is dropped. Creates a
+/// missing file if `create` is set.
 ///
 /// # Errors
-/// [`Error::NoStore`] where it is missing and not to be created, [`Error::Busy`] where another
-/// process holds it.
+/// [`Error::NoStore`] if it is missing and not to be created, [`Error::Busy`] if another process
+/// holds it.
 pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
     let name = path.display().to_string();
-    // A pool of its own, which never closes the file: the lock goes with the handle.
+    // A table of its own, which never closes the file: that would release the lock.
     let descriptors = Arc::new(DescriptorTable::new(usize::MAX));
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true);
-    let handle = match descriptors.open(path.to_owned(), &options) {
+    let descriptor = match descriptors.open(path.to_owned(), &options) {
         Err(e) if e.kind() == ErrorKind::NotFound && create => {
             let refuse = |e| Error::io("create", &name, 0, e);
             let created = descriptors.open(path.to_owned(), options.create_new(true));
-            let handle = created.map_err(refuse)?;
+            let descriptor = created.map_err(refuse)?;
             let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
             sync_directory(parent.unwrap_or(Path::new("."))).map_err(refuse)?;
-            handle
+            descriptor
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {
             let why = "there is no such file".to_owned();
@@ -136,18 +134,18 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
         }
         opened => opened.map_err(|e| Error::io("open", &name, 0, e))?,
     };
-    locked(name, handle, descriptors, fs::File::try_lock)
+    locked(name, descriptor, descriptors, fs::File::try_lock)
 }
 
-/// Opens the file `path` for reading, together with others who do.
+/// Opens the file `path` for reading, together with other readers.
 ///
 /// # Errors
-/// [`Error::NoStore`] where it is missing, [`Error::Busy`] where another process holds it.
+/// [`Error::NoStore`] if it is missing, [`Error::Busy`] if another process holds it.
 pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
     let name = path.display().to_string();
     let descriptors = Arc::new(DescriptorTable::read_only(usize::MAX));
     match descriptors.open(path.to_owned(), fs::OpenOptions::new().read(true)) {
-        Ok(handle) => locked(name, handle, descriptors, fs::File::try_lock_shared),
+        Ok(descriptor) => locked(name, descriptor, descriptors, fs::File::try_lock_shared),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             Err(Error::no_store(name, "there is no such file"))
         }
@@ -155,16 +153,16 @@ pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
     }
 }
 
-/// The file of a handle, when it is locked.
+/// Locks a descriptor's file.
 fn locked(
     name: String,
-    handle: Arc<Descriptor>,
+    descriptor: Arc<Descriptor>,
     descriptors: Arc<DescriptorTable>,
     lock: impl Fn(&fs::File) -> Result<(), fs::TryLockError>,
 ) -> Result<Arc<dyn File>> {
-    match descriptors.with(&handle, |file| Ok(lock(file))) {
-        Ok(Ok(())) => Ok(Arc::new(NativeFile { name, handle, descriptors })),
-        // There is no room in the file for its holder's name.
+    match descriptors.with(&descriptor, |file| Ok(lock(file))) {
+        Ok(Ok(())) => Ok(Arc::new(NativeFile { name, descriptor, descriptors })),
+        // The file has no place for its holder's name.
         Ok(Err(fs::TryLockError::WouldBlock)) => {
             Err(Error::busy(name, "another process".to_owned()))
         }
@@ -183,7 +181,7 @@ impl Vfs for NativeVfs {
 
     fn create(&self, name: &str) -> Result<Arc<dyn File>> {
         self.refuse_if_read_only("create", name)?;
-        // A fresh file, not the old one cut off: a reader of the old one keeps its bytes.
+        // A new file instead of truncating the old one, whose readers keep its bytes.
         let path = self.dir.join(name);
         let removed = self.descriptors.repoint(&[&path], || match fs::remove_file(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
@@ -201,8 +199,7 @@ impl Vfs for NativeVfs {
         self.refuse_if_read_only("link", name)?;
         match fs::hard_link(from, self.dir.join(name)) {
             Ok(()) => Ok(true),
-            // Another file system, one without links, or a file of another user: it is copied
-            // instead.
+            // Another file system, one without links, or another user's file: copy it instead.
             Err(e)
                 if matches!(
                     e.kind(),
@@ -225,8 +222,8 @@ impl Vfs for NativeVfs {
     fn remove(&self, name: &str) -> Result<()> {
         self.refuse_if_read_only("remove", name)?;
         let path = self.dir.join(name);
-        // While it is open its room is not given back, which takes a while: that is when this is closed,
-        // and no file waits to be opened.
+        // An open file is not freed until it is closed. Freeing a large one takes a while, so that
+        // happens after `repoint` has released its lock.
         let kept = fs::File::open(&path);
         let removed = self.descriptors.repoint(&[&path], || fs::remove_file(&path));
         drop(kept);
@@ -279,8 +276,8 @@ impl Vfs for NativeVfs {
     }
 }
 
-/// Creates a directory, and its parents first. The name of each is durable, by `sync` of its parent,
-/// before anything is put into it: so one that is not empty needs no sync.
+/// Creates a directory and its parents. Each name is made durable, by `sync` of its parent, before
+/// anything is created inside, so that a directory that is not empty needs no sync.
 fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let Some(parent) = dir.parent() else { return Ok(()) };
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -293,8 +290,8 @@ fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::R
                 _ => sync(parent),
             }
         }
-        // An earlier call may have ended before its sync. Where the parent may not be read,
-        // the directory was made by someone else.
+        // An earlier call may have ended before its sync. If the parent cannot be read, someone else
+        // created the directory.
         Ok(true) => match sync(parent) {
             Err(e) if e.kind() != ErrorKind::PermissionDenied => Err(e),
             _ => Ok(()),
@@ -305,7 +302,7 @@ fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::R
 
 struct NativeFile {
     name: String,
-    handle: Arc<Descriptor>,
+    descriptor: Arc<Descriptor>,
     descriptors: Arc<DescriptorTable>,
 }
 
@@ -315,8 +312,8 @@ impl NativeFile {
     }
 }
 
-/// Calls `step` with the bytes moved so far until it moves nothing more or `len` are moved; the
-/// system may move fewer bytes at once, or be interrupted, without being at an end.
+/// Calls `step` with the number of bytes moved so far until it moves nothing or `len` bytes are moved:
+/// the system may move fewer bytes at once, or be interrupted, before the end.
 fn repeat(len: usize, mut step: impl FnMut(usize) -> io::Result<usize>) -> io::Result<usize> {
     let mut moved = 0;
     while moved < len {
@@ -336,7 +333,7 @@ impl File for NativeFile {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        let read = self.descriptors.with(&self.handle, |file| {
+        let read = self.descriptors.with(&self.descriptor, |file| {
             repeat(buf.len(), |done| {
                 let rest = buf.get_mut(done..).unwrap_or_default();
                 file.read_at(rest, offset + done as u64)
@@ -346,7 +343,7 @@ impl File for NativeFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
-        let written = self.descriptors.write(&self.handle, |file| {
+        let written = self.descriptors.write(&self.descriptor, |file| {
             repeat(buf.len(), |done| {
                 file.write_at(buf.get(done..).unwrap_or_default(), offset + done as u64)
             })
@@ -355,36 +352,36 @@ impl File for NativeFile {
     }
 
     fn sync(&self) -> Result<()> {
-        self.descriptors.sync(&self.handle).map_err(|e| self.error("sync", 0, e))
+        self.descriptors.sync(&self.descriptor).map_err(|e| self.error("sync", 0, e))
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        let resized = self.descriptors.write(&self.handle, |file| file.set_len(len));
+        let resized = self.descriptors.write(&self.descriptor, |file| file.set_len(len));
         resized.map_err(|e| self.error("resize", len, e))
     }
 
     fn allocate(&self, len: u64) -> Result<()> {
-        let allocated = self.descriptors.write(&self.handle, |file| allocate(file, len));
+        let allocated = self.descriptors.write(&self.descriptor, |file| allocate(file, len));
         allocated.map_err(|e| self.error("allocate", len, e))
     }
 
     fn len(&self) -> Result<u64> {
-        let found = self.descriptors.with(&self.handle, fs::File::metadata);
+        let found = self.descriptors.with(&self.descriptor, fs::File::metadata);
         Ok(found.map_err(|e| self.error("measure", 0, e))?.len())
     }
 
     fn next_data(&self, offset: u64) -> Result<u64> {
-        let found = self.descriptors.with(&self.handle, |file| next_data(file, offset));
+        let found = self.descriptors.with(&self.descriptor, |file| next_data(file, offset));
         found.map_err(|e| self.error("seek", 0, e))
     }
 
     fn allocated(&self) -> Result<u64> {
-        let found = self.descriptors.with(&self.handle, fs::File::metadata);
+        let found = self.descriptors.with(&self.descriptor, fs::File::metadata);
         Ok(taken(&found.map_err(|e| self.error("measure", 0, e))?))
     }
 }
 
-/// The room that a file takes, in bytes; its length where the system does not tell.
+/// The disk space that a file takes, in bytes; its length if the system does not tell.
 fn taken(file: &fs::Metadata) -> u64 {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::blocks(file) * 512;
@@ -394,7 +391,7 @@ fn taken(file: &fs::Metadata) -> u64 {
 
 impl Drop for NativeFile {
     fn drop(&mut self) {
-        self.descriptors.forget(&self.handle);
+        self.descriptors.forget(&self.descriptor);
     }
 }
 

@@ -1,5 +1,5 @@
-//! What operating systems do in different ways: reads and writes at an offset, names that are
-//! durable, and whether a path still leads to a file.
+//! What differs between operating systems: positional reads and writes, durable names, and telling
+//! whether a path still leads to a file.
 
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ impl FileExt for fs::File {
     }
 }
 
-/// How many files this process may have open at once, where that is bounded.
+/// The limit of open files of this process, if there is one.
 pub(super) fn descriptors() -> Option<usize> {
     #[cfg(unix)]
     {
@@ -36,7 +36,7 @@ pub(super) fn descriptors() -> Option<usize> {
     None
 }
 
-/// Whether a file was not opened because the process, or the system, has too many open.
+/// Whether a file could not be opened because the process or the system has too many open files.
 pub(super) fn lacks_descriptors(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
@@ -62,19 +62,19 @@ pub(super) fn leads_to(path: &Path, file: &fs::File) -> io::Result<bool> {
     }
 }
 
-/// The lock file and the directory keep their names while they are open, so the files do.
+/// An open lock file and its directory keep their names, and so do the files.
 #[cfg(not(unix))]
 pub(super) fn leads_to(_: &Path, _: &fs::File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Where the next bytes lie that are stored, from `offset` on; the end of the file stands for none. It
-/// is `offset` where the file system does not tell.
+/// The offset of the next data at or after `offset`; the end of the file if there is none, and `offset`
+/// if the file system cannot tell.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos", target_os = "freebsd"))]
 pub(super) fn next_data(file: &fs::File, offset: u64) -> io::Result<u64> {
     use rustix::fs::{SeekFrom, seek};
     use rustix::io::Errno;
-    // Reads and writes give their own offsets, so nobody minds where this leaves the file's.
+    // Reads and writes are positional, so the file's own offset does not matter.
     match seek(file, SeekFrom::Data(offset)) {
         Ok(data) => Ok(data),
         Err(Errno::NXIO) => Ok(file.metadata()?.len()),
@@ -122,9 +122,9 @@ pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
     fs::File::open(dir)?.sync_all()
 }
 
-/// NTFS writes names through its own manifest, in order, and flushes that with any handle that may
-/// write, a directory's, too. Where a directory cannot be opened so, the next sync of a file does
-/// it: a name is in the manifest before that file's own changes.
+/// NTFS logs names in its own journal, in order, and flushes that with any writable handle, also a
+/// directory's. If a directory cannot be opened that way, the next sync of a file does it: the name is
+/// in the journal before that file's own changes.
 #[cfg(windows)]
 pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
     use std::os::windows::fs::OpenOptionsExt;
@@ -137,7 +137,7 @@ pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Other systems give no way to.
+/// Other systems have no way to do that.
 #[cfg(not(any(unix, windows)))]
 pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())

@@ -1,35 +1,35 @@
-//! The choice of what a crash leaves (see the head of [`fault`](super)).
+//! Decides what survives a crash (see [`fault`](super)).
 
 use super::{NameChange, Node, State, What, index, put};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What of the unsynced state is on the file system after a crash.
+/// What survives a crash of the unsynced state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survivors {
     /// Nothing of it.
     Synced,
     /// All of it.
     All,
-    /// A choice made by this seed, of all that may be left.
+    /// A random choice, from this seed, of everything that may survive.
     Random(u64),
-    /// Every operation before `operation`, the first `sectors` sectors of that one, none after.
+    /// All operations before `operation`, the first `sectors` sectors of that one, and none after.
     Prefix {
         /// The operation that is torn.
         operation: u64,
-        /// How many of its sectors, from its start, are on the file system.
+        /// How many of its sectors survive, from its start.
         sectors: u64,
     },
 }
 
 impl State {
-    /// The names on the file system after a crash.
+    /// The names after a crash.
     pub(super) fn surviving_names(
         &self,
         survivors: Survivors,
         random: &mut Random,
     ) -> BTreeMap<String, usize> {
         let mut names = self.durable.clone();
-        // A name whose earlier change is not on the file system cannot have its later ones there.
+        // If a change of a name did not survive, later changes of that name do not either.
         let mut stopped = BTreeSet::new();
         let heads = random.below(4);
         for (operation, change) in &self.pending {
@@ -67,7 +67,7 @@ impl State {
 }
 
 impl Node {
-    /// What a crash leaves of the file.
+    /// The file after a crash.
     pub(super) fn surviving(
         &self,
         sector_bytes: u64,
@@ -77,7 +77,7 @@ impl Node {
         let mut out = self.synced.clone();
         let mut len = out.len() as u64;
         let mut seen_len = len;
-        // Sectors that hold an older content, and so no later one. The length is one more of them.
+        // Sectors that keep an older content, and so no later one. The length counts as one.
         const LENGTH: u64 = u64::MAX;
         let mut stopped = BTreeSet::new();
         for change in &self.changes {
@@ -135,7 +135,7 @@ impl Node {
     }
 }
 
-/// Splitmix64: all the randomness of a crash comes from its seed.
+/// SplitMix64, from a seed.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

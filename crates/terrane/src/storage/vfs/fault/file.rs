@@ -1,4 +1,4 @@
-//! A file of the file system that fails: what a fault does to reads, writes and syncs.
+//! Files of the fault-injecting file system: what faults do to reads, writes and syncs.
 
 use super::{Fault, Outcome, Random, Shared, Survivors, What, failure, index, no_power};
 use crate::error::Result;
@@ -46,7 +46,7 @@ impl File for FaultFile {
             Outcome::Cut => (wanted, false),
             Outcome::Fails(Fault::Short) => (wanted / 2, true),
             Outcome::Fails(Fault::Lost) => {
-                // The file system grows the file all the same.
+                // The file grows all the same.
                 if let Some(node) = state.nodes.get_mut(self.node) {
                     let end = offset + wanted;
                     if end > node.seen.len() as u64 {
