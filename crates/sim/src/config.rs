@@ -122,7 +122,7 @@ impl Config {
         let positive = [
             ("buffer-bytes", self.buffer_bytes),
             ("memtables-max", self.max_immutable_memtables as u64),
-            ("l0-compaction-trigger-max", self.l0_stop_trigger as u64),
+            ("l0-stop-trigger", self.l0_stop_trigger as u64),
             ("workers", self.workers as u64),
             ("key-bytes", self.key_bytes),
             ("block-bytes", self.block_bytes),

@@ -82,9 +82,9 @@ impl<'a> View<'a> {
         view
     }
 
-    /// Whether level 0 holds half as many runs as writes stop at, or more.
+    /// Whether level 0 holds three quarters of the runs at which writes stop, or more.
     pub(crate) fn nears_stop(&self) -> bool {
-        self.runs(0).len().saturating_mul(2) >= self.l0_stop_trigger
+        self.runs(0).len().saturating_mul(4) >= self.l0_stop_trigger.saturating_mul(3)
     }
 
     /// L.

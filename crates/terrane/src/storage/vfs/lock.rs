@@ -18,7 +18,7 @@ pub struct StoreLock {
     /// `None` if a store is opened read-only and has no lock file.
     file: Option<File>,
     exclusive: bool,
-    _directory: Option<File>,
+    directory: Option<File>,
 }
 
 impl StoreLock {
@@ -47,7 +47,7 @@ impl StoreLock {
         // On a full disk the name cannot be written; the lock holds without it.
         let _ = file.set_len(0);
         let _ = write!(file, "process {} ({who})", std::process::id());
-        Ok(StoreLock { file: Some(file), exclusive: true, _directory: directory })
+        Ok(StoreLock { file: Some(file), exclusive: true, directory })
     }
 
     /// Locks `dir` together with other readers. Changes nothing.
@@ -58,12 +58,12 @@ impl StoreLock {
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                return Ok(StoreLock { file: None, exclusive: false, _directory: directory });
+                return Ok(StoreLock { file: None, exclusive: false, directory });
             }
             Err(e) => return Err(refuse(e)),
         };
         match file.try_lock_shared() {
-            Ok(()) => Ok(StoreLock { file: Some(file), exclusive: false, _directory: directory }),
+            Ok(()) => Ok(StoreLock { file: Some(file), exclusive: false, directory }),
             Err(TryLockError::WouldBlock) => Err(busy(dir)),
             Err(TryLockError::Error(e)) => Err(refuse(e)),
         }
@@ -75,6 +75,11 @@ impl Drop for StoreLock {
         if let Some(file) = self.file.as_ref().filter(|_| self.exclusive) {
             // Later readers share the lock without writing their name.
             let _ = file.set_len(0);
+        }
+        // Closing the files would leave the locks with a child process that is being spawned on another
+        // thread, which holds copies of all descriptors until it executes its program.
+        for file in self.file.iter().chain(&self.directory) {
+            let _ = file.unlock();
         }
     }
 }
@@ -101,4 +106,21 @@ fn busy(dir: &Path) -> Error {
         _ => "another process".to_owned(),
     };
     Error::busy(dir.display().to_string(), holder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_though_a_child_process_holds_its_descriptors() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = StoreLock::acquire(dir.path(), "test").unwrap();
+        let held =
+            [&lock.file, &lock.directory].map(|f| f.as_ref().map(|f| f.try_clone().unwrap()));
+        assert!(StoreLock::acquire(dir.path(), "test").is_err());
+        drop(lock);
+        StoreLock::acquire(dir.path(), "test").unwrap();
+        drop(held);
+    }
 }

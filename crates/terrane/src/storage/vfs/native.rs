@@ -98,7 +98,8 @@ impl NativeVfs {
         let name = path.display().to_string();
         let descriptor =
             self.descriptors.open(path, options).map_err(|e| Error::io(action, &name, 0, e))?;
-        Ok(Arc::new(NativeFile { name, descriptor, descriptors: self.descriptors.clone() }))
+        let descriptors = self.descriptors.clone();
+        Ok(Arc::new(NativeFile { name, descriptor, descriptors, is_locked: false }))
     }
 }
 
@@ -161,7 +162,7 @@ fn locked(
     lock: impl Fn(&fs::File) -> Result<(), fs::TryLockError>,
 ) -> Result<Arc<dyn File>> {
     match descriptors.with(&descriptor, |file| Ok(lock(file))) {
-        Ok(Ok(())) => Ok(Arc::new(NativeFile { name, descriptor, descriptors })),
+        Ok(Ok(())) => Ok(Arc::new(NativeFile { name, descriptor, descriptors, is_locked: true })),
         // The file has no place for its holder's name.
         Ok(Err(fs::TryLockError::WouldBlock)) => {
             Err(Error::busy(name, "another process".to_owned()))
@@ -304,6 +305,7 @@ struct NativeFile {
     name: String,
     descriptor: Arc<Descriptor>,
     descriptors: Arc<DescriptorTable>,
+    is_locked: bool,
 }
 
 impl NativeFile {
@@ -391,6 +393,10 @@ fn taken(file: &fs::Metadata) -> u64 {
 
 impl Drop for NativeFile {
     fn drop(&mut self) {
+        if self.is_locked {
+            // As for `StoreLock`: a child process may hold a copy of the descriptor.
+            let _ = self.descriptors.with(&self.descriptor, fs::File::unlock);
+        }
         self.descriptors.forget(&self.descriptor);
     }
 }
