@@ -4,6 +4,7 @@ use crate::steps::Steps;
 use crate::to_js;
 use js_sys::Uint8Array;
 use std::sync::Arc;
+use terrane::error::Message;
 use terrane::executor::SliceExecutor;
 use terrane::storage::vfs::{MemoryVfs, Vfs};
 use terrane::storage::volume::{Volume, VolumeOptions};
@@ -44,7 +45,7 @@ fn new_id() -> Result<StoreId> {
     let mut bytes = [0; StoreId::BYTES];
     let failed = |e: JsValue| {
         let why = e.as_string().unwrap_or_else(|| "crypto.getRandomValues failed".to_owned());
-        Error::io("draw", "random bytes", 0, std::io::Error::other(why))
+        Error::io("draw", "random bytes", 0, std::io::Error::other(Message(why)))
     };
     get_random_values(&mut bytes).map_err(failed)?;
     Ok(StoreId::new(bytes))

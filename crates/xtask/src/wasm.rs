@@ -69,7 +69,14 @@ struct Module {
 /// The engine.
 const ENGINE: Module = Module {
     source: "crates/wasm",
-    parts: &["crates/policy", "crates/table", "crates/terrane", "crates/opfs", "crates/wasm"],
+    parts: &[
+        "crates/types",
+        "crates/policy",
+        "crates/table",
+        "crates/terrane",
+        "crates/opfs",
+        "crates/wasm",
+    ],
     name: "terrane",
     profile: "wasm",
     output: "bindings-js/wasm",
@@ -82,7 +89,7 @@ const WEIGH: &str = "`${zlib.gzipSync(fs.readFileSync(process.argv[1]), { level:
 /// The simulator.
 const SIMULATOR: Module = Module {
     source: "crates/sim-wasm",
-    parts: &["crates/policy", "crates/sim", "crates/sim-wasm"],
+    parts: &["crates/types", "crates/policy", "crates/sim", "crates/sim-wasm"],
     name: "terrane_sim",
     profile: "wasm-sim",
     output: "target/sim-wasm",

@@ -19,7 +19,7 @@
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
-use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::pick::Pick;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::Plan;
@@ -105,8 +105,8 @@ impl LazyLeveled {
 
 impl Described for LazyLeveled {
     fn summary(&self) -> &'static str {
-        "The largest level is one run, the others have several: nearly the writing of tiering at \
-         nearly the space of leveling."
+        prose("The largest level is one run, the others have several: nearly the writing of tiering at \
+         nearly the space of leveling.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

@@ -22,7 +22,7 @@
 
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
-use crate::toolkit::parameter::{Described, ParameterRef, ValueRef};
+use crate::toolkit::parameter::{Described, ParameterRef, ValueRef, prose};
 use crate::toolkit::pick::{Cursors, Pick};
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::Plan;
@@ -106,8 +106,8 @@ impl Policy for Leveled {
 
 impl Described for Leveled {
     fn summary(&self) -> &'static str {
-        "One run a level, one table at a time into the next: few runs to read and little space \
-         lost, for more writing."
+        prose("One run a level, one table at a time into the next: few runs to read and little space \
+         lost, for more writing.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
@@ -119,7 +119,7 @@ impl Described for Leveled {
             ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
             ParameterRef {
                 name: "pick",
-                meaning: "which table of a level over its capacity goes down",
+                meaning: prose("which table of a level over its capacity goes down"),
                 slot: ValueRef::Pick(&mut self.pick),
             },
             ParameterRef::number(

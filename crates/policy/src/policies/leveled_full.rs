@@ -16,7 +16,7 @@ use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
-use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Compaction, Plan};
 
@@ -90,8 +90,8 @@ fn merge(view: &View) -> Option<Plan> {
 
 impl Described for LeveledFull {
     fn summary(&self) -> &'static str {
-        "One run a level, everything down to the level that holds it in one merge: less writing \
-         than table by table, for much space while it lasts."
+        prose("One run a level, everything down to the level that holds it in one merge: less writing \
+         than table by table, for much space while it lasts.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

@@ -17,7 +17,7 @@
 use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::toolkit::format::{count, size};
-use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Action, Compaction, Destination, Group, Plan};
@@ -115,8 +115,8 @@ impl Tiered {
 
 impl Described for Tiered {
     fn summary(&self) -> &'static str {
-        "Several runs a level, merged all at once into the next: little writing, for more runs to \
-         read and more space."
+        prose("Several runs a level, merged all at once into the next: little writing, for more runs to \
+         read and more space.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

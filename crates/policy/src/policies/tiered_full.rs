@@ -19,7 +19,7 @@ use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
-use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Compaction, Plan};
 
@@ -110,8 +110,8 @@ impl TieredFull {
 
 impl Described for TieredFull {
     fn summary(&self) -> &'static str {
-        "Several runs a level, everything above the level that holds it in one merge: least \
-         writing, for more runs to read and more space."
+        prose("Several runs a level, everything above the level that holds it in one merge: least \
+         writing, for more runs to read and more space.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

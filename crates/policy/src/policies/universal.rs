@@ -19,7 +19,7 @@ use crate::context::{PlanContext, Running};
 use crate::policy::Policy;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::{Target, build_groups};
-use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use terrane_types::{Compaction, Destination, Plan, Run, Shape};
 
 /// The universal policy and its parameters.
@@ -187,8 +187,8 @@ impl Universal {
 
 impl Described for Universal {
     fn summary(&self) -> &'static str {
-        "A stack of runs, of which neighbours of like age and size are merged: little writing, for \
-         much space while everything is merged."
+        prose("A stack of runs, of which neighbours of like age and size are merged: little writing, for \
+         much space while everything is merged.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

@@ -18,6 +18,13 @@ pub(crate) trait Described: Policy {
     fn tuning(&mut self) -> Vec<ParameterRef<'_>>;
 }
 
+/// What is said of a policy and its parameters; nothing in a browser's module, where the types and
+/// the demo's list say it.
+#[inline(always)]
+pub(crate) const fn prose(text: &'static str) -> &'static str {
+    if cfg!(target_family = "wasm") { "" } else { text }
+}
+
 /// A parameter of a policy at hand.
 pub(crate) struct ParameterRef<'a> {
     pub(crate) name: &'static str,
@@ -89,7 +96,11 @@ impl<'a> ParameterRef<'a> {
         (least, most): (u64, u64),
         value: &'a mut u64,
     ) -> Self {
-        ParameterRef { name, meaning, slot: ValueRef::Number { least, most, value } }
+        ParameterRef {
+            name,
+            meaning: prose(meaning),
+            slot: ValueRef::Number { least, most, value },
+        }
     }
 
     pub(crate) fn size_ratio(value: &'a mut u64) -> Self {
@@ -119,7 +130,7 @@ impl<'a> ParameterRef<'a> {
     }
 
     pub(crate) fn switch(name: &'static str, meaning: &'static str, value: &'a mut bool) -> Self {
-        ParameterRef { name, meaning, slot: ValueRef::Switch(value) }
+        ParameterRef { name, meaning: prose(meaning), slot: ValueRef::Switch(value) }
     }
 
     pub(crate) fn dynamic_level_bytes(value: &'a mut bool) -> Self {

@@ -7,7 +7,7 @@ use quick_cache::sync::Cache;
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
-use terrane_types::TableId;
+use terrane_types::{TableId, sort_by};
 
 /// The most shards: more than the usual number of reader threads. A small cache has fewer, since
 /// nothing larger than a shard is cached.
@@ -145,7 +145,7 @@ impl BlockCache {
     /// scans the whole cache, so that reads need not keep a list of blocks per table; call it for many
     /// tables at a time.
     pub fn remove(&self, mut tables: Vec<TableId>) {
-        tables.sort_unstable();
+        sort_by(&mut tables, Ord::cmp);
         if let Some(blocks) = self.blocks.as_ref().filter(|_| !tables.is_empty()) {
             blocks.retain(|(of, _), _| tables.binary_search(of).is_err());
         }

@@ -9,6 +9,9 @@
 //!    above the previous block's separator and not above their own (so that separators ascend); and
 //!    pass the partition's filter. Restart points must be at entries that share nothing.
 //! 4. If all of that holds, the totals must be those of the properties and of the manifest.
+//!
+//! All of it is `#[inline]`, so that it is compiled with the crate that checks: in the browser for
+//! size, unlike the rest of this crate.
 
 use super::Malformed;
 use super::block::{Block, offset};
@@ -16,7 +19,7 @@ use super::block_cursor::BlockCursor;
 use super::block_fetcher::{Direction, MAX_READAHEAD_BYTES, Prefetched};
 use super::filter::Filter;
 use super::index::BlockHandle;
-use super::open_table::{OpenTable, Partition};
+use super::open_table::OpenTable;
 use super::properties::Properties;
 use super::reader::Table;
 use crate::codec::key_hash;
@@ -67,6 +70,7 @@ struct Bound {
 impl Bound {
     const START: Self = Bound { set: false, key: Vec::new(), tag: Tag(0) };
 
+    #[inline]
     fn set(&mut self, key: &[u8], tag: Tag) {
         self.set = true;
         self.key.clear();
@@ -74,6 +78,7 @@ impl Bound {
         self.tag = tag;
     }
 
+    #[inline]
     fn is_before(&self, key: &[u8], tag: Tag) -> bool {
         !self.set || compare(&self.key, self.tag, key, tag) == Ordering::Less
     }
@@ -85,6 +90,7 @@ impl Table {
     ///
     /// # Errors
     /// As for [`TableCheck::into_found`].
+    #[inline]
     pub fn check(self: &Arc<Self>) -> Result<Vec<Corruption>> {
         let mut check = TableCheck::begin(Arc::clone(self));
         while check.step(u64::MAX) {}
@@ -95,6 +101,7 @@ impl Table {
 impl TableCheck {
     /// Starts a check: reads again what an open table keeps in memory.
     #[must_use]
+    #[inline]
     pub fn begin(table: Arc<Table>) -> Self {
         let mut check = TableCheck {
             properties: None,
@@ -127,6 +134,7 @@ impl TableCheck {
     }
 
     /// Checks about `bytes` bytes of blocks; returns whether any are left.
+    #[inline]
     pub fn step(&mut self, bytes: u64) -> bool {
         let Some(opened) = self.opened.take() else { return false };
         let enough = self.end.unwrap_or(0).saturating_add(bytes);
@@ -158,12 +166,14 @@ impl TableCheck {
     ///
     /// # Errors
     /// [`Error::NewerFormat`] if the table has something that only a later release can read.
+    #[inline]
     pub fn into_found(self) -> Result<Vec<Corruption>> {
         self.newer.map_or(Ok(self.found), Err)
     }
 
     /// Records an error. One that is neither corruption nor a newer format is recorded as a table
     /// that cannot be read.
+    #[inline]
     fn report(&mut self, error: Error) {
         self.found.push(match error {
             Error::Corrupt(corruption) => *corruption,
@@ -176,6 +186,7 @@ impl TableCheck {
     }
 
     /// The current partition, or else the next one that can be read.
+    #[inline]
     fn enter(&mut self, opened: &OpenTable) -> Option<CurrentPartition> {
         if let Some(current) = self.current.take() {
             return Some(current);
@@ -212,6 +223,7 @@ impl TableCheck {
 
     /// Checks the current partition's index and its blocks, up to offset `enough` in the file;
     /// returns whether any are left. An error is damage to the index; damage to blocks is recorded.
+    #[inline]
     fn check_partition(
         &mut self,
         opened: &OpenTable,
@@ -241,15 +253,15 @@ impl TableCheck {
             self.end = Some(handle.offset + handle.len);
             index.advance().map_err(on_index)?;
         }
-        self.check_index(opened, partition, current).map_err(on_index)?;
+        self.check_index(opened, current).map_err(on_index)?;
         Ok(false)
     }
 
     /// Checks the index of a partition, all of whose blocks were checked, against the top level.
+    #[inline]
     fn check_index(
         &self,
         opened: &OpenTable,
-        partition: &Partition,
         CurrentPartition { index, number, .. }: CurrentPartition,
     ) -> Result<(), Malformed> {
         let mut at = 0;
@@ -265,16 +277,18 @@ impl TableCheck {
         }
         match opened.separator(number)? {
             Some((key, tag)) if (key, tag) == (&self.below.key, self.below.tag) => Ok(()),
+            // There is one for each partition.
             other => {
-                let separator = other.map(|(key, tag)| (key.escape_ascii().to_string(), tag.seq()));
-                let expected =
-                    format_args!("{separator:?} as last separator of {:?}", partition.handle);
-                Err(Malformed::new(0, expected, self.below.key.escape_ascii()))
+                let (key, tag) = other.unwrap_or((&[], Tag(0)));
+                let last = entry_name(key, tag);
+                let expected = format_args!("{last} as last separator");
+                Err(Malformed::new(0, expected, entry_name(&self.below.key, self.below.tag)))
             }
         }
     }
 
     /// Checks the block at `handle`, whose last entry is at or below the separator.
+    #[inline]
     fn check_block(
         &mut self,
         opened: &OpenTable,
@@ -292,6 +306,7 @@ impl TableCheck {
         result.map_err(|e| opened.damage(e, handle.offset))
     }
 
+    #[inline]
     fn check_entries(
         &mut self,
         cursor: &mut BlockCursor,
@@ -306,10 +321,7 @@ impl TableCheck {
         cursor.seek_first()?;
         while cursor.valid() {
             let (at, key, tag) = (cursor.start(), cursor.key(), cursor.tag());
-            let wrong = |expected: &str| {
-                let found = format_args!("{} at sequence {}", key.escape_ascii(), tag.seq());
-                Err(Malformed::new(at, expected, found))
-            };
+            let wrong = |expected: &str| Err(Malformed::new(at, expected, entry_name(key, tag)));
             if !self.last.is_before(key, tag) {
                 return wrong("an entry after the one before");
             }
@@ -352,6 +364,7 @@ impl TableCheck {
     }
 
     /// Checks the totals against the properties and the manifest.
+    #[inline]
     fn check_sums(&mut self, opened: &OpenTable) {
         let Some(properties) = &self.properties else { return };
         self.sums.largest = std::mem::take(&mut self.last.key);
@@ -379,6 +392,13 @@ impl TableCheck {
     }
 }
 
+/// How an entry is named in a report.
+#[inline]
+fn entry_name(key: &[u8], tag: Tag) -> String {
+    format!("{} at sequence {}", key.escape_ascii(), tag.seq())
+}
+
+#[inline]
 fn restart_offsets(block: &Block) -> Vec<usize> {
     block.restarts().iter().map(offset).collect()
 }

@@ -9,6 +9,9 @@ mod quarantine;
 mod recover;
 mod witness;
 
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use quarantine::MARK;
 pub(crate) use recover::LiveLog;
-pub(crate) use witness::{check_log_numbers, later_log};
+pub(crate) use witness::check_log_numbers;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use witness::later_log;

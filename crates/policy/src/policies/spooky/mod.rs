@@ -34,7 +34,7 @@ mod upper;
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
-use crate::toolkit::parameter::{Described, ParameterRef};
+use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use terrane_types::Plan;
 use tree::Tree;
 
@@ -93,8 +93,8 @@ impl Policy for Spooky {
 
 impl Described for Spooky {
     fn summary(&self) -> &'static str {
-        "Full merges above, and below merges of one file with those that overlap it exactly: nearly \
-         the writing of full merges at nearly the space of small ones."
+        prose("Full merges above, and below merges of one file with those that overlap it exactly: nearly \
+         the writing of full merges at nearly the space of small ones.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
