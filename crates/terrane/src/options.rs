@@ -14,7 +14,7 @@ pub enum Durability {
     /// The write is durable when the call returns. Survives a power cut.
     Sync,
     /// The write is in the log file when the call returns: it survives the end of the process, and
-    /// a power cut may take it together with everything after it. A executor syncs the log at least
+    /// a power cut may take it together with everything after it. An executor syncs the log at least
     /// every [`Options::sync_interval_ms`].
     #[default]
     Buffered,

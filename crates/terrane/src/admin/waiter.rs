@@ -97,7 +97,7 @@ impl Waiter {
         while !self.advance()? {
             let Inner { engine, executor, .. } = &*self.db.inner;
             executor.wait_until_idle(engine, &|_| self.has_come())?;
-            // A executor that is told to stop leaves work undone.
+            // An executor that is told to stop leaves work undone.
             if !self.has_come() {
                 return Err(Error::Closed(Closed::Store));
             }

@@ -256,7 +256,7 @@ fn a_check_finds_no_damage_in_what_goes_away_meanwhile() {
         // In several logs.
         fill(&db, 200, 1);
         let (report, _) = check(&db, |step| {
-            // Tables are merged, and logs retire and is recycled, before they are read.
+            // Tables are merged, and logs retire and are recycled, before they are read.
             db.default_keyspace().compact_range(..).unwrap();
             db.wait_until_idle().unwrap();
             fill(&db, 200, step as u64);

@@ -47,7 +47,7 @@ pub(crate) struct SealedLog {
     pub last: Seq,
     /// Where its records end.
     pub bytes: u64,
-    /// Whether its file has the usual size, so that it can is recycled.
+    /// Whether its file has the usual size, so that it can be recycled.
     pub reusable: bool,
 }
 
@@ -143,7 +143,7 @@ pub(crate) struct State {
     pub spare_logs: Vec<SpareLog>,
     /// Whether a job is to make a spare log.
     pub spare_wanted: bool,
-    /// Cloned by those who read logs over a while: what retires meanwhile does not is recycled.
+    /// Cloned by those who read logs over a while: what retires meanwhile does not get recycled.
     pub logs_held: Arc<()>,
     /// Plans refused in a row, by keyspace; at two the planner falls back.
     pub refused: VecMap<KeyspaceId, u32>,

@@ -1,6 +1,6 @@
 //! Waits of writes: how often for what, and how long where the executor has a clock.
 //!
-//! The engine reads no clock itself: a executor that has one gives it with [`Engine::set_clock`].
+//! The engine reads no clock itself: an executor that has one gives it with [`Engine::set_clock`].
 
 use crate::engine::Engine;
 use crate::error::Stall;

@@ -56,7 +56,7 @@ impl State {
 }
 
 impl SeededExecutor {
-    /// A executor whose choices follow from `seed`.
+    /// An executor whose choices follow from `seed`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         SeededExecutor { state: Mutex::new(State { random: seed, jobs: Vec::new() }) }

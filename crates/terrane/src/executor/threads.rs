@@ -187,7 +187,7 @@ pub fn workers() -> usize {
 }
 
 impl ThreadExecutor {
-    /// A executor that runs up to `merges_max` merges at once, and beside them a flush and a removal.
+    /// An executor that runs up to `merges_max` merges at once, and beside them a flush and a removal.
     ///
     /// If the system gives no threads, jobs run on the threads of those who wait for them.
     #[must_use]

@@ -10,7 +10,7 @@
 //!    in the midst of recovery is repaired by recovering again, and a full disk is no hindrance.
 //! 5. If the crash took something from that log, it is *sealed* like the full ones before it: writes
 //!    go on in a spare one, or a new one. What is left of the records that are lost is copied first
-//!    ([`quarantine`](super::set_aside)), since the file will is recycled.
+//!    ([`quarantine`](super::set_aside)), since the file will be recycled.
 //! 6. Where there is no room for that, the store opens all the same, to be read: the memtables are
 //!    shown, the logs stay as they are, and no write is taken until it is opened again with room. A
 //!    read-only store stops before step 3.
@@ -206,7 +206,7 @@ impl Engine {
             write_again(log.record.id(), &*log.file, log.found, claim)?;
         }
 
-        // Logs of an unusual size, or those of the store that this is a copy of, do not is recycled.
+        // Logs of an unusual size, or those of the store that this is a copy of, do not get recycled.
         let (salt, usual_bytes) = (self.storage.id().salt(), self.options.wal_file_bytes);
         let is_usual = |log: &LiveLog| log.record.salt == salt && log.len == usual_bytes;
         let used = logs.iter().rposition(|log| log.is_used() || !is_usual(log));

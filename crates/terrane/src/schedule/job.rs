@@ -1,4 +1,4 @@
-//! A piece of background work, run in slices by a executor.
+//! A piece of background work, run in slices by an executor.
 
 use crate::engine::Engine;
 use crate::error::Result;

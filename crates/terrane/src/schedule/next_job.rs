@@ -20,7 +20,7 @@ use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
 
-/// Which jobs a executor has room for.
+/// Which jobs an executor has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobFilter {
     /// Any; flushes come first.
@@ -69,7 +69,7 @@ impl Engine {
         self.work.store(false, Ordering::Release);
     }
 
-    /// Whether a job may be ready. Cheap; a executor asks after every write.
+    /// Whether a job may be ready. Cheap; an executor asks after every write.
     #[must_use]
     pub fn work_waits(&self) -> bool {
         self.work.load(Ordering::Acquire)

@@ -80,7 +80,7 @@ impl File for HeldLog {
 
 impl Engine {
     /// Holds the live logs; the last is the one that is appended to. No edit is under way, which
-    /// might have chosen some of them to is recycled.
+    /// might have chosen some of them to be recycled.
     pub(crate) fn hold_logs(&self, _: &EditLock<'_>, writer: &Writer, state: &State) -> HeldLogs {
         let mut logs = Vec::new();
         for SealedLog { id, file, bytes, last, .. } in &state.sealed_logs {
