@@ -29,11 +29,11 @@ impl Engine {
             ));
         }
         let edits = self.lock_edits()?;
-        let mut state = lock(&self.state);
+        let state = lock(&self.state);
         if let Some(id) = state.version_set.find(name) {
             return Ok(id);
         }
-        let fresh = state.fresh_id();
+        let fresh = self.ids.fresh();
         let id = KeyspaceId(u32::try_from(fresh).map_err(|_| {
             Error::invalid("keyspace", "fewer than 2^32 numbers in the life of a store", fresh)
         })?);

@@ -36,7 +36,7 @@ impl Engine {
     pub(crate) fn prepare(&self, _: &EditLock<'_>, mut changes: Vec<Change>) -> Result<Prepared> {
         self.writable()?;
         let state = lock(&self.state);
-        changes.push(Change::NextId(state.next_id));
+        changes.push(Change::NextId(self.ids.next()));
         let mut version_set = state.version_set.clone();
         drop(state);
         let edit = Edit { changes };

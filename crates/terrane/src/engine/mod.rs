@@ -42,25 +42,23 @@ pub(crate) use writer::Writer;
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
 use crate::event::Event;
-use crate::jobs::JobMemory;
+use crate::jobs::JobContext;
 use crate::options::Options;
-use crate::storage::{FileId, Storage};
-use crate::sync::atomic::{AtomicBool, AtomicU64};
+use crate::storage::Storage;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{ArcSwap, Mutex, MutexGuard, lock};
-use crate::table::{BlockCache, Table, TableFiles};
 use crate::vec_map::VecMap;
-use crate::version::{LiveTable, ObsoleteFiles};
+use crate::version::{Ids, LiveTable};
 use crate::wal::LogSync;
 use std::sync::Arc;
-use terrane_policy::TableInfo;
 
 /// One open store. Shared by its callers and its executor.
 pub struct Engine {
     pub(crate) options: Options,
     pub(crate) storage: Arc<dyn Storage>,
-    pub(crate) files: Arc<dyn TableFiles>,
-    pub(crate) cache: Arc<BlockCache>,
-    pub(crate) job_memory: Arc<JobMemory>,
+    /// What jobs work with.
+    pub(crate) jobs: Arc<JobContext>,
+    pub(crate) ids: Arc<Ids>,
     pub(crate) edit_lock: Mutex<()>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) log_sync: LogSync,
@@ -70,7 +68,6 @@ pub struct Engine {
     pub(crate) visible: AtomicU64,
     /// The sequences that snapshots hold, with how many hold each.
     pub(crate) snapshots: Mutex<VecMap<Seq, usize>>,
-    pub(crate) obsolete_files: Arc<ObsoleteFiles>,
     pub(crate) counters: Counters,
     /// Memory that all memtables take.
     pub(crate) memtable_bytes: AtomicU64,
@@ -93,27 +90,6 @@ impl Engine {
         self.storage.name()
     }
 
-    pub(crate) fn storage(&self) -> &dyn Storage {
-        &*self.storage
-    }
-
-    pub(crate) fn cache(&self) -> &Arc<BlockCache> {
-        &self.cache
-    }
-
-    pub(crate) fn job_memory(&self) -> &Arc<JobMemory> {
-        &self.job_memory
-    }
-
-    /// The table that is known by `info`.
-    pub(crate) fn table(&self, info: Arc<TableInfo>) -> Table {
-        Table::new(info, self.files.clone(), self.cache.clone())
-    }
-
-    pub(crate) fn obsolete_files(&self) -> &Arc<ObsoleteFiles> {
-        &self.obsolete_files
-    }
-
     /// The tables of all keyspaces, held.
     pub(crate) fn live_tables(&self) -> Vec<Arc<LiveTable>> {
         let mut tables = Vec::new();
@@ -123,25 +99,14 @@ impl Engine {
         tables
     }
 
-    /// Has a file removed that nothing needs any more.
-    pub(crate) fn mark_obsolete(&self, file: FileId) {
-        self.obsolete_files.mark_obsolete(file);
+    /// Says that a job may be ready.
+    pub(crate) fn work_came(&self) {
+        self.work.store(true, Ordering::Release);
     }
 
     /// Whether a commit to the manifest failed, so that nobody knows what it holds.
     pub(crate) fn in_doubt(&self) -> bool {
         lock(&self.state).in_doubt.is_some()
-    }
-
-    /// Gives a file's room back.
-    pub(crate) fn remove_file(&self, file: FileId) -> Result<()> {
-        self.storage.remove(file)?;
-        self.emit(|| Event::FileRemoved { file: file.to_string() });
-        Ok(())
-    }
-
-    pub(crate) fn vacuum_storage(&self) -> Result<bool> {
-        self.storage.vacuum()
     }
 
     /// Tells the listener, if there is one; the event is built for it alone.

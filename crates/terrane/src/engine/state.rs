@@ -133,7 +133,6 @@ pub(crate) enum Stage {
 #[derive(Default)]
 pub(crate) struct State {
     pub version_set: VersionSet,
-    pub next_id: u64,
     pub sealed: VecMap<KeyspaceId, Vec<Sealed>>,
     pub compactions: Vec<RunningCompaction>,
     pub reshapes: VecMap<KeyspaceId, PendingReshape>,
@@ -248,13 +247,6 @@ impl State {
     pub fn holds_planner(&self, keyspace: KeyspaceId) -> bool {
         let holds = |stage: &Stage| matches!(stage, Stage::Turn | Stage::Sought | Stage::Blocked);
         self.ranges.iter().any(|r| r.keyspace == keyspace && holds(&r.stage))
-    }
-
-    /// A number that nothing has yet.
-    pub fn fresh_id(&mut self) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        id
     }
 
     /// Compactions of one keyspace, as its planner must see them.

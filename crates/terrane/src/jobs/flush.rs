@@ -4,10 +4,9 @@
 //! 2. Version by version is written, but for those that no reader can see.
 //! 3. The tables are durable before one edit names them.
 
-use crate::engine::Engine;
+use super::{DropRule, Outcome, TableSetWriter};
 use crate::entry::Seq;
 use crate::error::Result;
-use crate::jobs::{DropRule, Progress, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::{Memtable, MemtableCursor};
 use std::sync::Arc;
@@ -16,9 +15,9 @@ use terrane_table::read::Cursor;
 
 /// Writes one memtable.
 pub(crate) struct Flush {
-    keyspace: KeyspaceId,
-    through: Seq,
-    memtable: Arc<Memtable>,
+    pub keyspace: KeyspaceId,
+    pub through: Seq,
+    pub memtable: Arc<Memtable>,
     writing: Option<Writing>,
 }
 
@@ -35,45 +34,56 @@ impl Flush {
         Flush { keyspace, through, memtable, writing: None }
     }
 
-    pub fn step(&mut self, engine: &Engine, bytes: u64) -> Result<Progress> {
-        let Writing { plan, cursor, drop_rule, outputs } = match &mut self.writing {
-            Some(writing) => writing,
-            None => {
-                let plan = engine.plan_flush(self.keyspace, &self.memtable);
-                let outputs =
-                    TableSetWriter::new(engine, self.keyspace, plan.cuts.clone(), u64::MAX, None);
-                let drop_rule = DropRule::new(engine.snapshot_list());
-                let mut cursor = self.memtable.cursor();
-                cursor.seek_first()?;
-                self.writing.insert(Writing { plan, cursor, drop_rule, outputs })
-            }
+    /// Whether it is planned: until then it cannot run.
+    pub fn is_planned(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    /// Says how the memtable is cut, where its tables go and what they keep.
+    pub fn plan(
+        &mut self,
+        plan: FlushPlan,
+        outputs: TableSetWriter,
+        drop_rule: DropRule,
+    ) -> Result<()> {
+        let mut cursor = self.memtable.cursor();
+        cursor.seek_first()?;
+        self.writing = Some(Writing { plan, cursor, drop_rule, outputs });
+        Ok(())
+    }
+
+    /// Writes about so many bytes; returns the tables when all are written.
+    pub fn step(&mut self, bytes: u64) -> Result<Option<Outcome>> {
+        let Some(Writing { plan, cursor, drop_rule, outputs }) = &mut self.writing else {
+            return Ok(None);
         };
         let mut left = bytes;
         while cursor.valid() {
             let (key, tag, value) = (cursor.key(), cursor.tag(), cursor.value());
             // Level 0 is the newest: whatever a tombstone hides lies below it.
             if drop_rule.keeps(key, tag, |_| true) {
-                outputs.add(engine, key, tag, value)?;
+                outputs.add(key, tag, value)?;
             }
             left = left.saturating_sub((key.len() + value.len() + 16) as u64);
             cursor.next()?;
             if left == 0 {
                 outputs.count_memory();
-                return Ok(Progress::More);
+                return Ok(None);
             }
         }
-        outputs.cut(engine)?;
-        let tables = outputs.finished().to_vec();
-        if !engine.flush_written(self.keyspace, self.through, plan, tables)? {
-            outputs.discard(engine);
-        }
-        Ok(Progress::Done)
+        outputs.cut()?;
+        Ok(Some(Outcome::Flushed {
+            keyspace: self.keyspace,
+            through: self.through,
+            plan: plan.clone(),
+            tables: outputs.finished().to_vec(),
+        }))
     }
 
-    pub fn abandon(self, engine: &Engine) {
-        if let Some(mut writing) = self.writing {
-            writing.outputs.discard(engine);
+    /// Throws away what was written, or leaves it where an edit may have named it.
+    pub fn discard(&mut self, named: bool) {
+        if let Some(writing) = &mut self.writing {
+            writing.outputs.discard(named);
         }
-        engine.flush_abandoned(self.keyspace, self.through);
     }
 }

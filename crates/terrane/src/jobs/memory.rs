@@ -150,11 +150,11 @@ mod tests {
         let mut compaction = rows.begin_compact_range(..).unwrap();
         while !compaction.is_done().unwrap() {
             db.run_jobs(16 << 10).unwrap();
-            let reserved = *lock(&engine.job_memory.reserved);
-            assert!(reserved + engine.cache().bytes() <= rest, "{reserved} reserved");
+            let reserved = *lock(&engine.jobs.memory.reserved);
+            assert!(reserved + engine.jobs.cache.bytes() <= rest, "{reserved} reserved");
             most = most.max(reserved);
         }
         assert!(most > 4 * UNIT, "{most} at most");
-        assert_eq!(*lock(&engine.job_memory.reserved), 0);
+        assert_eq!(*lock(&engine.jobs.memory.reserved), 0);
     }
 }

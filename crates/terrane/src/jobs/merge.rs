@@ -6,10 +6,9 @@
 //!    lie in one table.
 //! 4. The outputs are durable before one edit replaces the inputs by them.
 
-use crate::engine::Engine;
+use super::{DropRule, JobContext, Outcome, Reservation, TableSetWriter};
 use crate::error::Result;
 use crate::event::Event;
-use crate::jobs::{DropRule, Progress, Reservation, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::table::{ReadPattern, RunCursor};
 use crate::version::Tree;
@@ -19,9 +18,9 @@ use terrane_table::read::{Cursor, MergeCursor, Source, known_kind};
 
 /// One group's merge.
 pub(crate) struct Merge {
-    compaction: u64,
+    pub compaction: u64,
     keyspace: KeyspaceId,
-    group: Group,
+    pub group: Group,
     cursor: Option<MergeCursor>,
     /// The memory of the cursor.
     buffers: Option<Reservation>,
@@ -65,37 +64,38 @@ impl Merge {
         }
     }
 
-    pub fn step(&mut self, engine: &Engine, bytes: u64) -> Result<Progress> {
+    /// Reads about so many bytes; returns the outputs when all are written.
+    pub fn step(&mut self, context: &JobContext, bytes: u64) -> Result<Option<Outcome>> {
         let mut cursor = match self.cursor.take() {
             Some(cursor) => cursor,
-            None => self.begin(engine)?,
+            None => self.begin(context)?,
         };
         let mut left = bytes;
         while cursor.valid() {
             let size = (cursor.key().len() + cursor.value().len() + 16) as u64;
-            self.take(engine, &cursor)?;
+            self.take(&cursor)?;
             cursor.next()?;
             self.read_entries += 1;
             left = left.saturating_sub(size);
             if left == 0 {
-                engine.emit(|| Event::MergeProgress {
+                context.emit(|| Event::MergeProgress {
                     compaction: self.compaction,
                     read_bytes: self.read_bytes(),
                     total_bytes: self.total_bytes,
                 });
                 self.cursor = Some(cursor);
                 self.outputs.count_memory();
-                return Ok(Progress::More);
+                return Ok(None);
             }
         }
-        self.outputs.cut(engine)?;
-        engine.counters.merged(self.total_bytes, self.outputs.finished());
-        let outputs = self.outputs.finished();
-        if !engine.install_group(self.compaction, self.keyspace, &self.group, outputs)? {
-            self.outputs.discard(engine);
-            engine.group_abandoned(self.compaction, &self.group);
-        }
-        Ok(Progress::Done)
+        self.outputs.cut()?;
+        Ok(Some(Outcome::Merged {
+            keyspace: self.keyspace,
+            compaction: self.compaction,
+            group: self.group.clone(),
+            outputs: self.outputs.finished().to_vec(),
+            read_bytes: self.total_bytes,
+        }))
     }
 
     /// The bytes of tables that the entries read so far take.
@@ -106,10 +106,10 @@ impl Merge {
 
     /// One cursor for each run that has inputs, newest first, merged. They read ahead as far as
     /// there is memory for all.
-    fn begin(&mut self, engine: &Engine) -> Result<MergeCursor> {
+    fn begin(&mut self, context: &JobContext) -> Result<MergeCursor> {
         let inputs = self.tree.shape().find(self.group.inputs.clone());
         let runs = || inputs.chunk_by(|a, b| a.place == b.place);
-        let (buffers, ahead) = engine.job_memory().reserve_merge(runs().count());
+        let (buffers, ahead) = context.memory.reserve_merge(runs().count());
         self.buffers = Some(buffers);
         let cursors = runs().map(|run| {
             let open = |t: &Placed| Some(self.tree.table(t.table.id)?.table().clone());
@@ -125,18 +125,18 @@ impl Merge {
     }
 
     /// Takes the entry under the cursor into the outputs, if it stays.
-    fn take(&mut self, engine: &Engine, cursor: &MergeCursor) -> Result<()> {
+    fn take(&mut self, cursor: &MergeCursor) -> Result<()> {
         let (key, tag) = (cursor.key(), cursor.tag());
         known_kind(tag)?;
         if !self.drop_rule.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }
-        self.outputs.add(engine, key, tag, cursor.value())
+        self.outputs.add(key, tag, cursor.value())
     }
 
-    pub fn abandon(mut self, engine: &Engine) {
+    /// Throws away what was written, or leaves it where an edit may have named it.
+    pub fn discard(&mut self, named: bool) {
         self.cursor = None;
-        self.outputs.discard(engine);
-        engine.group_abandoned(self.compaction, &self.group);
+        self.outputs.discard(named);
     }
 }

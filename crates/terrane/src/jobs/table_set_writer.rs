@@ -1,9 +1,8 @@
 //! The tables that a job builds.
 
-use crate::engine::Engine;
+use super::{JobContext, Reservation};
 use crate::entry::Tag;
 use crate::error::Result;
-use crate::jobs::Reservation;
 use crate::keyspace::KeyspaceId;
 use crate::rules::Rule;
 use crate::storage::{File, FileId};
@@ -20,6 +19,7 @@ struct Building {
 
 /// Tables under construction: one open at a time, the others finished, synced and open for reading.
 pub(crate) struct TableSetWriter {
+    context: Arc<JobContext>,
     /// Whose they are, and its name.
     keyspace: KeyspaceId,
     name: Option<String>,
@@ -38,25 +38,27 @@ impl TableSetWriter {
     /// Tables that start again at each key of `cuts` (ascending) and close at `target_file_bytes`, with
     /// `filter_bits` for each key, or as many as the store's tables have.
     pub fn new(
-        engine: &Engine,
+        context: &Arc<JobContext>,
         keyspace: KeyspaceId,
+        name: Option<String>,
         cuts: Vec<Vec<u8>>,
         target_file_bytes: u64,
         filter_bits: Option<u32>,
     ) -> Self {
-        let mut options = engine.options().table;
+        let mut options = context.table;
         if let Some(bits) = filter_bits {
             options.filter_bits_per_key = bits as f32;
         }
         TableSetWriter {
+            context: context.clone(),
             keyspace,
-            name: engine.keyspace_name(keyspace),
+            name,
             cuts,
             next_cut: 0,
             target_file_bytes,
             options,
             building: None,
-            buffers: engine.job_memory().reserve(),
+            buffers: context.memory.reserve(),
             finished: Vec::new(),
         }
     }
@@ -68,21 +70,21 @@ impl TableSetWriter {
 
     /// Appends an entry to the open table, or to the next one where a cut falls: only between user
     /// keys, so that all versions of a key lie in one table.
-    pub fn add(&mut self, engine: &Engine, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
+    pub fn add(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         let same_key = self.building.as_ref().is_some_and(|b| b.writer.last_key() == key);
         if !same_key && self.cuts_before(key) {
-            self.cut(engine)?;
+            self.cut()?;
         }
         let building = match &mut self.building {
             Some(building) => building,
             None => {
-                let id = TableId(engine.fresh_id());
-                let file = engine.storage().create(FileId::table(id.0), 0)?;
+                let JobContext { storage, cache, ids, .. } = &*self.context;
+                let id = TableId(ids.fresh());
+                let file = storage.create(FileId::table(id.0), 0)?;
                 let writer = TableWriter::new(file.clone(), id, &self.options);
-                let storage = engine.storage();
                 let writer = writer.of_store(storage.id().salt(), storage.commits());
                 let writer = writer.of_keyspace(self.keyspace.0, self.name.clone());
-                let writer = writer.caching(engine.cache().clone());
+                let writer = writer.caching(cache.clone());
                 self.buffers.set(writer.memory());
                 self.building.insert(Building { id, file, writer })
             }
@@ -102,7 +104,7 @@ impl TableSetWriter {
     }
 
     /// Finishes the open table: it is durable, and open for reading.
-    pub fn cut(&mut self, engine: &Engine) -> Result<()> {
+    pub fn cut(&mut self) -> Result<()> {
         let Some(Building { id, file, writer }) = self.building.take() else { return Ok(()) };
         let done = writer.finish().and_then(|info| {
             if Rule::DataBeforeEdit.holds() {
@@ -110,9 +112,9 @@ impl TableSetWriter {
             }
             // Its own properties keep the histogram.
             let info = TableInfo { histogram: Histogram::default(), ..info };
-            let table = engine.table(Arc::new(info));
-            table.open_in(file)?;
-            Ok(LiveTable::new(table, engine.obsolete_files().clone()))
+            let live = self.context.live_table(info);
+            live.table().open_in(file)?;
+            Ok(live)
         });
         self.count_memory();
         match done {
@@ -121,7 +123,7 @@ impl TableSetWriter {
                 Ok(())
             }
             Err(e) => {
-                engine.mark_obsolete(FileId::table(id.0));
+                self.context.mark_obsolete(FileId::table(id.0));
                 Err(e)
             }
         }
@@ -132,16 +134,16 @@ impl TableSetWriter {
         &self.finished
     }
 
-    /// Throws everything away: no edit has named it. Where one may have, since its commit failed
-    /// half-way, the files stay: the next recovery knows.
-    pub fn discard(&mut self, engine: &Engine) {
-        if engine.in_doubt() {
+    /// Throws everything away. Where an edit may have named it, since its commit failed half-way, the
+    /// files stay: the next recovery knows.
+    pub fn discard(&mut self, named: bool) {
+        if named {
             self.building = None;
             self.finished.clear();
             return;
         }
         if let Some(building) = self.building.take() {
-            engine.mark_obsolete(FileId::table(building.id.0));
+            self.context.mark_obsolete(FileId::table(building.id.0));
         }
         self.count_memory();
         self.finished.drain(..).for_each(|table| table.mark_dropped());
@@ -159,13 +161,13 @@ mod tests {
     use terrane_table::read::ReadTracer;
 
     /// Three versions of each of 100 keys.
-    fn write(outputs: &mut TableSetWriter, engine: &Engine) {
+    fn write(outputs: &mut TableSetWriter) {
         for n in 0..100u8 {
             for seq in (1..=3).rev() {
-                outputs.add(engine, &[n], Tag::new(seq, Kind::Put), &[n; 20]).unwrap();
+                outputs.add(&[n], Tag::new(seq, Kind::Put), &[n; 20]).unwrap();
             }
         }
-        outputs.cut(engine).unwrap();
+        outputs.cut().unwrap();
     }
 
     fn store() -> Db {
@@ -178,15 +180,17 @@ mod tests {
     fn tables_are_cut_at_keys_and_sizes_and_hold_all_versions_of_a_key() {
         let db = store();
         let cuts = vec![vec![10], vec![10, 0], vec![90, 5]];
-        let mut by_key = TableSetWriter::new(db.engine(), KeyspaceId(0), cuts, u64::MAX, None);
-        write(&mut by_key, db.engine());
+        let mut by_key =
+            TableSetWriter::new(&db.engine().jobs, KeyspaceId(0), None, cuts, u64::MAX, None);
+        write(&mut by_key);
         let bounds = |outputs: &TableSetWriter| {
             let infos = outputs.finished().iter().map(|t| t.table().info().clone());
             infos.map(|i| (i.smallest[0], i.largest[0], i.entries)).collect::<Vec<_>>()
         };
         assert_eq!(bounds(&by_key), [(0, 9, 30), (10, 10, 3), (11, 90, 240), (91, 99, 27)]);
-        let mut by_size = TableSetWriter::new(db.engine(), KeyspaceId(0), Vec::new(), 500, None);
-        write(&mut by_size, db.engine());
+        let mut by_size =
+            TableSetWriter::new(&db.engine().jobs, KeyspaceId(0), None, Vec::new(), 500, None);
+        write(&mut by_size);
         let sizes = bounds(&by_size);
         assert!(sizes.len() > 10 && sizes.iter().all(|(.., n)| n % 3 == 0), "{sizes:?}");
     }
@@ -195,9 +199,15 @@ mod tests {
     fn filters_have_the_bits_that_the_plan_says() {
         let db = store();
         let with = |bits| {
-            let mut outputs =
-                TableSetWriter::new(db.engine(), KeyspaceId(0), Vec::new(), u64::MAX, bits);
-            write(&mut outputs, db.engine());
+            let mut outputs = TableSetWriter::new(
+                &db.engine().jobs,
+                KeyspaceId(0),
+                None,
+                Vec::new(),
+                u64::MAX,
+                bits,
+            );
+            write(&mut outputs);
             let table = outputs.finished()[0].table().clone();
             (1000..2000u64)
                 .filter(|n| {

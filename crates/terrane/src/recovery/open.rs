@@ -2,7 +2,7 @@
 
 use crate::engine::{Counters, Engine, KeyspaceInner, Keyspaces, SpareLog, State, Writer};
 use crate::error::{Error, Result};
-use crate::jobs::JobMemory;
+use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
@@ -10,9 +10,8 @@ use crate::storage::{File, FileId, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64};
-use crate::sync::lock;
 use crate::table::{BlockCache, Table, TableFiles};
-use crate::version::{Change, LiveTable, ObsoleteFiles, Tree, VersionSet};
+use crate::version::{Change, Ids, LiveTable, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
 use std::sync::Arc;
 use terrane_policy::{TableId, TableInfo};
@@ -68,6 +67,7 @@ impl Engine {
         let files: Arc<dyn TableFiles> = Arc::new(Files(storage.clone()));
         let work = Arc::new(AtomicBool::new(true));
         let obsolete_files = Arc::new(ObsoleteFiles::new(work.clone()));
+        let ids = Arc::new(Ids::from(version_set.next_id));
         let mut keyspaces = Keyspaces::default();
         for (&id, record) in version_set.keyspaces.iter() {
             let live = |info: &Arc<TableInfo>| {
@@ -79,7 +79,6 @@ impl Engine {
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
         }
         let state = State {
-            next_id: version_set.next_id,
             unplanned: keyspaces.keys().copied().collect(),
             version_set,
             ..State::default()
@@ -96,10 +95,15 @@ impl Engine {
             memtable_bytes: AtomicU64::new(0),
             sealed_bytes: AtomicU64::new(0),
             work,
-            obsolete_files,
-            job_memory: JobMemory::new(&options, cache.clone()),
-            files,
-            cache,
+            jobs: JobContext::new(
+                storage.clone(),
+                files,
+                cache,
+                obsolete_files,
+                ids.clone(),
+                &options,
+            ),
+            ids,
             storage,
             options,
         })
@@ -108,9 +112,8 @@ impl Engine {
     /// Writes the first edit of a new store.
     fn create(&self) -> Result<()> {
         let policy = policy_json(&self.options.policy);
-        let mut state = lock(&self.state);
-        state.next_id = 1;
-        let number = state.fresh_id();
+        self.ids.skip_to(1);
+        let number = self.ids.fresh();
         let file = self.storage.create(FileId::log(number), self.options.wal_file_bytes)?;
         let name = DEFAULT_KEYSPACE.to_owned();
         let changes = vec![
@@ -118,7 +121,6 @@ impl Engine {
             Change::RetireLogs { below: 0, next: 1 },
             self.opened(number, number),
         ];
-        drop(state);
         let state = self.commit_edit(&self.lock_edits()?, changes, &[FileId::log(number)], &[])?;
         self.adopt_keyspaces(&state)?;
         drop(state);

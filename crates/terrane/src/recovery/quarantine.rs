@@ -27,7 +27,7 @@ impl Engine {
         let (mut changes, mut added) = (Vec::new(), Vec::new());
         for log in logs.iter().filter(|log| log.found.discarded_bytes > 0) {
             let (offset, bytes) = (log.found.end, log.found.discarded_bytes);
-            let file = self.fresh_id();
+            let file = self.ids.fresh();
             let copy = self.storage.create(FileId::log(file), MARK.len() as u64 + bytes)?;
             write_all_at(&*copy, MARK, 0)?;
             let mut chunk = Vec::new();
@@ -90,7 +90,7 @@ impl Db {
             let changes = kept.iter().map(|k| Change::DropQuarantine { file: k.file }).collect();
             let dropped: Vec<_> = kept.iter().map(|k| FileId::log(k.file)).collect();
             drop(engine.commit_edit(&manifest, changes, &[], &dropped)?);
-            dropped.into_iter().for_each(|file| engine.mark_obsolete(file));
+            dropped.into_iter().for_each(|file| engine.jobs.mark_obsolete(file));
         }
         Ok(version_set.quarantine_bytes())
     }

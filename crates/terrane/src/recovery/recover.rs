@@ -275,7 +275,7 @@ impl Engine {
                 self.storage.remove(file)?;
             }
         }
-        while self.obsolete_files.take().is_some() {}
+        while self.jobs.obsolete_files.take().is_some() {}
         Ok(())
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::jobs::Progress;
-use crate::jobs::{Flush, Merge};
+use crate::jobs::{DropRule, Flush, Merge, Outcome, Progress, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::version::ObsoleteFile;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use terrane_policy::Group;
 
 /// What a job does.
 pub(crate) enum Work {
-    /// Writes a memtable as a table.
+    /// Writes a memtable as tables.
     Flush(Box<Flush>),
     /// Merges a group.
     Merge(Box<Merge>),
@@ -21,15 +20,16 @@ pub(crate) enum Work {
     SpareLog,
     /// Adds or drops a level.
     Reshape { keyspace: KeyspaceId },
-    /// Gives a file's room back.
+    /// Gives a file's space back.
     Remove(ObsoleteFile),
-    /// Does housekeeping of the storage.
+    /// Vacuums the storage.
     Vacuum,
     /// Nothing is left to do.
     Ended,
 }
 
-/// One piece of background work. It may move between threads between slices.
+/// One piece of background work. It may move between threads between slices. Dropped before its end
+/// it is abandoned: what it wrote is removed, and what it held is free for another.
 pub struct Job {
     engine: Arc<Engine>,
     work: Work,
@@ -55,75 +55,96 @@ impl Job {
     /// Works for about `bytes` bytes read or written. At its end the result takes effect.
     ///
     /// # Errors
-    /// Damage or a failing file system. The job is over then: what it wrote is removed, and the engine
+    /// Damage or an I/O failure. The job is over then: what it wrote is removed, and the engine
     /// rests until background work is asked for again.
     pub fn run_for(&mut self, bytes: u64) -> Result<Progress> {
         let done = self.step(bytes);
         match &done {
             Ok(Progress::More) => {}
-            Ok(Progress::Done) => self.end(false),
+            Ok(Progress::Done) => self.work = Work::Ended,
             Err(e) => {
                 // Housekeeping that fails holds nothing up: recovery sweeps what it left.
                 // A write that needs a log meets the reason itself.
                 let housekeeping =
                     matches!(self.work, Work::Remove(_) | Work::Vacuum | Work::SpareLog);
                 self.engine.job_failed(e, !housekeeping);
-                self.end(true);
+                self.abandon();
             }
         }
         done
     }
 
+    /// Runs a slice, and has the outcome installed when there is one.
     fn step(&mut self, bytes: u64) -> Result<Progress> {
-        let engine = &self.engine;
-        match &mut self.work {
-            Work::Flush(flush) => flush.step(engine, bytes),
-            Work::Merge(merge) => merge.step(engine, bytes),
-            Work::Move { compaction, keyspace, group } => {
-                if !engine.install_group(*compaction, *keyspace, group, &[])? {
-                    engine.group_abandoned(*compaction, group);
-                }
-                Ok(Progress::Done)
-            }
-            Work::SpareLog => engine.add_spare_log(0).map(|()| Progress::Done),
-            Work::Reshape { keyspace } => {
-                engine.install_reshape(*keyspace).map(|()| Progress::Done)
-            }
-            Work::Remove(obsolete_file) => {
-                engine.remove_file(obsolete_file.clear(engine.cache())).map(|()| Progress::Done)
-            }
-            Work::Vacuum => {
-                Ok(if engine.vacuum_storage()? { Progress::More } else { Progress::Done })
-            }
-            Work::Ended => Ok(Progress::Done),
+        let Some(outcome) = self.work(bytes)? else { return Ok(Progress::More) };
+        if !self.engine.install(outcome)? {
+            self.abandon();
         }
+        Ok(Progress::Done)
     }
 
-    /// Lets go of what the work holds; `abandoned` if it did not come to its end.
-    fn end(&mut self, abandoned: bool) {
+    /// Runs a slice; returns the outcome at the end of the work.
+    fn work(&mut self, bytes: u64) -> Result<Option<Outcome>> {
+        let engine = &self.engine;
+        Ok(Some(match &mut self.work {
+            Work::Flush(flush) => {
+                if !flush.is_planned() {
+                    plan(engine, flush)?;
+                }
+                return flush.step(bytes);
+            }
+            Work::Merge(merge) => return merge.step(&engine.jobs, bytes),
+            Work::Vacuum if engine.storage.vacuum()? => return Ok(None),
+            Work::Remove(file) => {
+                engine.jobs.remove(file)?;
+                Outcome::Nothing
+            }
+            Work::Move { compaction, keyspace, group } => Outcome::Moved {
+                keyspace: *keyspace,
+                compaction: *compaction,
+                group: group.clone(),
+            },
+            Work::Reshape { keyspace } => Outcome::Reshaped { keyspace: *keyspace },
+            Work::SpareLog => Outcome::LogFills,
+            Work::Vacuum | Work::Ended => Outcome::Nothing,
+        }))
+    }
+
+    /// Discards what was written and lets go of what the work holds.
+    fn abandon(&mut self) {
+        let engine = &self.engine;
         match std::mem::replace(&mut self.work, Work::Ended) {
-            Work::Flush(flush) if abandoned => flush.abandon(&self.engine),
-            Work::Merge(merge) if abandoned => merge.abandon(&self.engine),
-            Work::Move { compaction, group, .. } if abandoned => {
-                self.engine.group_abandoned(compaction, &group);
+            Work::Flush(mut flush) => {
+                flush.discard(engine.in_doubt());
+                engine.abandon_flush(flush.keyspace, flush.through);
             }
-            Work::Reshape { keyspace } if abandoned => {
-                self.engine.reshape_abandoned(keyspace);
+            Work::Merge(mut merge) => {
+                merge.discard(engine.in_doubt());
+                engine.abandon_group(merge.compaction, &merge.group);
             }
-            Work::Flush(_)
-            | Work::Merge(_)
-            | Work::Move { .. }
-            | Work::Reshape { .. }
-            | Work::Remove(_)
-            | Work::SpareLog
-            | Work::Vacuum
-            | Work::Ended => {}
+            Work::Move { compaction, group, .. } => engine.abandon_group(compaction, &group),
+            Work::Reshape { keyspace } => engine.abandon_reshape(keyspace),
+            Work::Remove(_) | Work::SpareLog | Work::Vacuum | Work::Ended => {}
         }
     }
 }
 
+/// Plans a flush as it begins, with no lock held.
+fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
+    let plan = engine.plan_flush(flush.keyspace, &flush.memtable);
+    let outputs = TableSetWriter::new(
+        &engine.jobs,
+        flush.keyspace,
+        engine.keyspace_name(flush.keyspace),
+        plan.cuts.clone(),
+        u64::MAX,
+        None,
+    );
+    flush.plan(plan, outputs, DropRule::new(engine.snapshot_list()))
+}
+
 impl Drop for Job {
     fn drop(&mut self) {
-        self.end(true);
+        self.abandon();
     }
 }

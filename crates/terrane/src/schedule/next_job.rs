@@ -75,11 +75,6 @@ impl Engine {
         self.work.load(Ordering::Acquire)
     }
 
-    /// Says that a job may be ready.
-    pub(crate) fn work_came(&self) {
-        self.work.store(true, Ordering::Release);
-    }
-
     fn next_flush(&self, state: &mut State) -> Option<Work> {
         let (keyspace, sealed) = state
             .sealed
@@ -93,7 +88,7 @@ impl Engine {
     }
 
     fn next_removal(&self, state: &mut State) -> Option<Work> {
-        let obsolete_file = self.obsolete_files.take()?;
+        let obsolete_file = self.jobs.obsolete_files.take()?;
         state.vacuum_due = true;
         Some(Work::Remove(obsolete_file))
     }
@@ -155,44 +150,18 @@ impl Engine {
         let Action::Merge { cuts, target_file_bytes, filter_bits } = &group.action else {
             return Work::Move { compaction, keyspace, group };
         };
-        let outputs =
-            TableSetWriter::new(self, keyspace, cuts.clone(), *target_file_bytes, *filter_bits);
+        let outputs = TableSetWriter::new(
+            &self.jobs,
+            keyspace,
+            self.keyspace_name(keyspace),
+            cuts.clone(),
+            *target_file_bytes,
+            *filter_bits,
+        );
         let rule = TombstoneRule::new(tree.shape(), running, &group);
         let drop_rule = DropRule::new(self.snapshot_list());
         let merge = Merge::new(outputs, compaction, keyspace, group, tree, drop_rule, rule);
         Work::Merge(Box::new(merge))
-    }
-
-    /// A group's job was abandoned.
-    pub(crate) fn group_abandoned(&self, compaction: u64, group: &Group) {
-        let ended = lock(&self.state).end_group(compaction, group);
-        self.work_came();
-        if ended {
-            self.emit(|| Event::CompactionEnded { compaction });
-        }
-    }
-
-    /// A change of levels was abandoned: the planner is asked again.
-    pub(crate) fn reshape_abandoned(&self, id: KeyspaceId) {
-        let mut state = lock(&self.state);
-        if state.reshapes.remove(&id).is_some() {
-            state.unplanned.insert(id);
-        }
-        drop(state);
-        self.work_came();
-    }
-
-    /// A flush was abandoned: another job may take it.
-    pub(crate) fn flush_abandoned(&self, id: KeyspaceId, through: Seq) {
-        let mut state = lock(&self.state);
-        let queue = state.sealed.get_mut(&id).into_iter().flatten();
-        if let Some(sealed) = queue.into_iter().find(|s| s.through == through)
-            && matches!(sealed.status, FlushStatus::Running)
-        {
-            sealed.status = FlushStatus::Waiting;
-        }
-        drop(state);
-        self.work_came();
     }
 
     /// A job failed: if `rest` says so, background work rests until it is asked for again.

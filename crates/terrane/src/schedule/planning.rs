@@ -69,7 +69,7 @@ impl Engine {
                 remembered: record.map_or_else(Vec::new, |record| record.policy_state.clone()),
                 running: state.running(id),
                 observed: keyspace.access_stats.observed(&tree),
-                fresh: RunId(state.next_id),
+                fresh: RunId(self.ids.next()),
                 refused: state.refused.get(&id).copied().unwrap_or(0),
                 begun: state.begun,
                 keyspace,
@@ -117,7 +117,7 @@ impl Engine {
         };
         state.unplanned.insert(id);
         if let Plan::Compact(compaction) = &mut plan {
-            rename(compaction, fresh, RunId(state.next_id));
+            rename(compaction, fresh, RunId(self.ids.next()));
         }
         if !self.still_fits(&state, &request, &plan) {
             return None;
@@ -159,12 +159,12 @@ impl Engine {
         planner: Option<Arc<Box<dyn Policy>>>,
         observed: Observed,
     ) -> u64 {
-        // Runs that the plan creates have names from `next_id` up: none may get them again.
+        // Runs that the plan creates have names from the next number up: none may get them again.
         let names =
             plan.groups.iter().map(|g| g.destination.run.0.saturating_add(1)).max().unwrap_or(0);
-        state.next_id = state.next_id.max(names);
+        self.ids.skip_to(names);
         state.begun += 1;
-        let number = state.fresh_id();
+        let number = self.ids.fresh();
         self.emit(|| Event::CompactionBegun {
             keyspace: id,
             compaction: number,
@@ -201,7 +201,7 @@ impl Engine {
         let Some(record) = state.version_set.keyspaces.get(&id).cloned() else {
             return FlushPlan::default();
         };
-        let (running, fresh) = (state.running(id), RunId(state.next_id));
+        let (running, fresh) = (state.running(id), RunId(self.ids.next()));
         drop(state);
         let planning = PlanContext {
             shape: &record.shape,

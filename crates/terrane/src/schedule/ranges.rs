@@ -59,7 +59,7 @@ impl Engine {
         let target_file_bytes = PolicyOptions::stored(&record.policy).0.target_file_bytes();
         let target_file_bytes =
             target_file_bytes.min(self.options.memtable_bytes.saturating_mul(TABLE_MEMTABLES));
-        let number = state.fresh_id();
+        let number = self.ids.fresh();
         state.ranges.push(RangeRequest {
             number,
             keyspace: id,

@@ -9,6 +9,7 @@ mod bounds;
 mod change;
 mod edit;
 mod histograms;
+mod ids;
 mod plan;
 mod super_version;
 mod tree;
@@ -16,6 +17,7 @@ mod version_set;
 
 pub use change::{Change, Features};
 pub use edit::Edit;
+pub use ids::Ids;
 pub use tree::{LiveTable, ObsoleteFile, ObsoleteFiles, Tree};
 pub use version_set::{KeyspaceRecord, LogRecord, Quarantine, VersionSet};
 

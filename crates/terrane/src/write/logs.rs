@@ -111,7 +111,7 @@ impl Engine {
             return Ok(());
         }
         let capacity = bytes.max(self.options.wal_file_bytes);
-        let number = state.fresh_id();
+        let number = self.ids.fresh();
         // A log of unusual size overtakes the spares: they get new numbers behind it. Meanwhile no
         // writer finds them.
         let spares = std::mem::take(&mut state.spare_logs);
@@ -125,7 +125,7 @@ impl Engine {
         };
         let mut logs = vec![SpareLog { number, file_number: number, file, capacity }];
         for spare in spares {
-            logs.push(SpareLog { number: self.fresh_id(), ..spare });
+            logs.push(SpareLog { number: self.ids.fresh(), ..spare });
         }
         let open = |log: &SpareLog| self.opened(log.number, log.file_number);
         let changes = logs.iter().map(open).collect();
@@ -167,8 +167,7 @@ impl Engine {
         let held = Arc::strong_count(&state.logs_held) > 1;
         for log in state.sealed_logs.iter().take(retired.logs) {
             if log.reusable && !held && state.spare_logs.len() + retired.spares.len() < SPARES_MAX {
-                let number = state.next_id;
-                state.next_id += 1;
+                let number = self.ids.fresh();
                 changes.push(self.opened(number, log.file_number));
                 let file = log.file.clone();
                 let (file_number, capacity) = (log.file_number, self.options.wal_file_bytes);
@@ -189,10 +188,5 @@ impl Engine {
     pub(crate) fn opened(&self, number: u64, file: u64) -> Change {
         let LogId { number, salt } = self.log_id(number);
         Change::OpenLog { number, file, salt }
-    }
-
-    /// A number that nothing has yet.
-    pub(crate) fn fresh_id(&self) -> u64 {
-        lock(&self.state).fresh_id()
     }
 }

@@ -69,7 +69,7 @@ fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
     };
     let memtable = [Step::Memtable { place: 0 }, Step::Absent { false_positive: false }];
 
-    let cache = db.engine().cache();
+    let cache = &db.engine().jobs.cache;
     cache.resize(0);
     cache.resize(1 << 20);
     let first = steps(&keyspace, "a");
@@ -105,11 +105,11 @@ fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
     for key in ["a", "m", "z"] {
         keyspace.delete(key.as_bytes(), Buffered).unwrap();
     }
-    assert!(db.engine().cache().bytes() > 0);
+    assert!(db.engine().jobs.cache.bytes() > 0);
     keyspace.compact_range(..).unwrap();
     assert_eq!(keyspace.shape().unwrap().tables().count(), 0);
     db.wait_until_idle().unwrap();
-    assert_eq!(db.engine().cache().bytes(), 0);
+    assert_eq!(db.engine().jobs.cache.bytes(), 0);
 }
 
 #[test]

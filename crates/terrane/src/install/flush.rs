@@ -1,0 +1,116 @@
+//! A flush takes effect: its tables are a new run of level 0, and logs retire.
+
+use super::policy_state::remembered;
+use super::{next_tree, show};
+use crate::engine::{EditLock, Engine, FlushStatus, Sealed};
+use crate::entry::Seq;
+use crate::error::Result;
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::rules::Rule;
+use crate::storage::FileId;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::version::{Change, LiveTable};
+use crate::wal::erase;
+use std::sync::Arc;
+use terrane_policy::{FlushPlan, RunId, Step, TableInfo};
+
+impl Engine {
+    /// A flush job has written its tables (or had nothing to write). Returns `false` if the keyspace
+    /// is gone.
+    pub(super) fn install_flushed(
+        &self,
+        id: KeyspaceId,
+        through: Seq,
+        plan: FlushPlan,
+        tables: Vec<Arc<LiveTable>>,
+    ) -> Result<bool> {
+        self.log_sync.usable()?;
+        if Rule::LogBeforeInstall.holds() && self.log_sync.synced() < through {
+            self.sync()?;
+        }
+        let edits = self.lock_edits()?;
+        let mut state = lock(&self.state);
+        let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
+        if let Some(sealed) = queue.iter_mut().find(|s| s.through == through) {
+            sealed.status = FlushStatus::Written { plan, tables };
+        }
+        drop(state);
+        while self.install_flush(&edits, id)? {}
+        Ok(true)
+    }
+
+    /// Installs the oldest flush of a keyspace if its tables are written.
+    fn install_flush(&self, edits: &EditLock<'_>, id: KeyspaceId) -> Result<bool> {
+        let mut state = lock(&self.state);
+        let Some(queue) = state.sealed.get_mut(&id) else { return Ok(false) };
+        let written = |s: &Sealed| matches!(s.status, FlushStatus::Written { .. });
+        let at = if Rule::FlushOrder.holds() {
+            queue.first().filter(|s| written(s)).map(|_| 0)
+        } else {
+            queue.iter().position(written)
+        };
+        let Some((at, sealed)) = at.and_then(|at| Some((at, queue.get(at)?))) else {
+            return Ok(false);
+        };
+        let FlushStatus::Written { plan, tables } = &sealed.status else { return Ok(false) };
+        let (plan, opened) = (plan.clone(), tables.clone());
+        let (through, memtable) = (sealed.through, sealed.memtable.clone());
+        let keyspace = self.keyspaces.load().get(&id).cloned();
+        let Some(keyspace) = keyspace else { return Ok(false) };
+
+        let run = RunId(self.ids.fresh());
+        let mut changes = vec![Change::Flushed { keyspace: id, through }];
+        let retired = self.retire_logs(&mut state, &memtable, &mut changes);
+        let version_set = state.version_set.clone();
+        drop(state);
+        let tables: Vec<_> = opened.iter().map(|t| TableInfo::clone(t.table().info())).collect();
+        let added: Vec<_> = tables.iter().map(|info| FileId::table(info.id.0)).collect();
+        changes.extend(tables.iter().cloned().map(|info| Change::AddTable {
+            keyspace: id,
+            level: 0,
+            run,
+            info,
+        }));
+        let step = Step::Flush { plan: &plan, tables: &tables };
+        changes.extend(remembered(&version_set, &keyspace, step));
+        let prepared = self.prepare(edits, changes)?;
+        let tree = next_tree(&prepared.version_set, &keyspace, &opened);
+        // Between here and the end the memtable is still the queue's: only seals touch the queue,
+        // and they add to its end.
+        let mut state = self.commit_prepared(edits, prepared, &added, &retired.dropped)?;
+        state.sealed.update(id, |queue| drop(queue.remove(at)));
+        state.sealed_logs.drain(..retired.logs);
+        show(&state, &keyspace, tree, Some(&memtable));
+        // In this order: a writer in between must not take what is left for more than it is.
+        self.memtable_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
+        self.sealed_bytes.fetch_sub(memtable.bytes() as u64, Ordering::Relaxed);
+        state.unplanned.insert(id);
+        if !tables.is_empty() {
+            self.counters.flushed(tables.iter().map(|info| info.bytes).sum());
+            let reason = plan.reason;
+            self.emit(|| Event::Flushed { keyspace: id, run, tables, reason, through });
+        }
+        drop(state);
+        self.work_came();
+        // Where this fails, the next recovery says that it discards a header, and no more.
+        retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
+        lock(&self.state).spare_logs.extend(retired.spares);
+        retired.dropped.into_iter().for_each(|file| self.jobs.mark_obsolete(file));
+        Ok(true)
+    }
+
+    /// A flush was abandoned: another job may take it.
+    pub(crate) fn abandon_flush(&self, id: KeyspaceId, through: Seq) {
+        let mut state = lock(&self.state);
+        let queue = state.sealed.get_mut(&id).into_iter().flatten();
+        if let Some(sealed) = queue.into_iter().find(|s| s.through == through)
+            && matches!(sealed.status, FlushStatus::Running)
+        {
+            sealed.status = FlushStatus::Waiting;
+        }
+        drop(state);
+        self.work_came();
+    }
+}

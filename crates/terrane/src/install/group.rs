@@ -1,0 +1,91 @@
+//! A group of a compaction takes effect: its outputs replace its inputs.
+
+use super::policy_state::{not_its_own, remembered};
+use super::{next_tree, show};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::storage::FileId;
+use crate::sync::lock;
+use crate::version::{Change, LiveTable};
+use std::sync::Arc;
+use terrane_policy::{Action, Group, Step, TableId, TableInfo};
+
+impl Engine {
+    /// A group's outputs are durable: they replace its inputs. Returns `false`, and changes
+    /// nothing, if the keyspace is gone.
+    pub(super) fn install_group(
+        &self,
+        number: u64,
+        id: KeyspaceId,
+        group: &Group,
+        outputs: &[Arc<LiveTable>],
+    ) -> Result<bool> {
+        let edits = self.lock_edits()?;
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(false) };
+        let moved = group.action == Action::Move;
+        let super_version = keyspace.super_version.load_full();
+        let inputs = group.inputs.iter().filter_map(|t| super_version.tree.table(*t));
+        let arriving: Vec<_> = if moved { inputs.collect() } else { outputs.iter().collect() };
+        let infos: Vec<_> =
+            arriving.into_iter().map(|t| TableInfo::clone(t.table().info())).collect();
+        let drop_table = |table: &TableId| Change::DropTable { keyspace: id, table: *table };
+        let mut changes: Vec<_> = group.inputs.iter().map(drop_table).collect();
+        let destination = group.destination;
+        changes.extend(infos.iter().map(|info| Change::AddTable {
+            keyspace: id,
+            level: destination.level,
+            run: destination.run,
+            info: info.clone(),
+        }));
+        let state = lock(&self.state);
+        changes.extend(state.remaining_after(number, group));
+        let planned = state.compactions.iter().find(|c| c.number == number);
+        let planner = planned.and_then(|c| c.planner.clone());
+        let ends = planned.is_some_and(|c| c.open.iter().all(|open| open == group));
+        let version_set = state.version_set.clone();
+        drop(state);
+        let own = planner.is_some_and(|p| Arc::ptr_eq(&p, &keyspace.policy.load_full()));
+        changes.extend(if own {
+            remembered(&version_set, &keyspace, Step::Group { group, outputs: &infos, ends })
+        } else {
+            not_its_own(&version_set, &keyspace, group, &infos)
+        });
+        let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
+        let gone: &[TableId] = if moved { &[] } else { &group.inputs };
+        let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
+        let prepared = self.prepare(&edits, changes)?;
+        let tree = next_tree(&prepared.version_set, &keyspace, outputs);
+        let mut state = self.commit_prepared(&edits, prepared, &added, &dropped)?;
+
+        gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
+        show(&state, &keyspace, tree, None);
+        // In the same step as the edit: planners see the outputs in the shape from now on.
+        let ended = state.end_group(number, group);
+        self.emit(|| Event::GroupInstalled {
+            keyspace: id,
+            compaction: number,
+            inputs: group.inputs.clone(),
+            level: destination.level,
+            run: destination.run,
+            outputs: infos,
+            moved,
+        });
+        if ended {
+            self.emit(|| Event::CompactionEnded { compaction: number });
+        }
+        drop(state);
+        self.work_came();
+        Ok(true)
+    }
+
+    /// A group's job was abandoned.
+    pub(crate) fn abandon_group(&self, compaction: u64, group: &Group) {
+        let ended = lock(&self.state).end_group(compaction, group);
+        self.work_came();
+        if ended {
+            self.emit(|| Event::CompactionEnded { compaction });
+        }
+    }
+}

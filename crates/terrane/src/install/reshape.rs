@@ -1,0 +1,60 @@
+//! A change of levels takes effect: runs are relabelled, and nothing is rewritten.
+
+use super::policy_state::{adopted, remembered};
+use super::{next_tree, show};
+use crate::engine::{Engine, PendingReshape};
+use crate::error::Result;
+use crate::event::Event;
+use crate::keyspace::KeyspaceId;
+use crate::sync::lock;
+use crate::version::Change;
+use std::sync::Arc;
+use terrane_policy::{Reshape, Step, validate_reshape};
+
+impl Engine {
+    /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
+    /// asked for otherwise may have begun since.
+    pub(super) fn install_reshape(&self, id: KeyspaceId) -> Result<()> {
+        let edits = self.lock_edits()?;
+        let state = lock(&self.state);
+        // It stays where it is until it is made: its planner is not asked meanwhile.
+        let Some(waiter) = state.reshapes.get(&id).cloned() else { return Ok(()) };
+        let (running, version_set) = (state.running(id), state.version_set.clone());
+        drop(state);
+        let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(()) };
+        let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = waiter;
+        let shape = keyspace.super_version.load().tree.shape().clone();
+        if let Err(refusal) = validate_reshape(&shape, &running, change) {
+            self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });
+            self.abandon_reshape(id);
+            return Ok(());
+        }
+        let mut changes = vec![Change::Levels { keyspace: id, change }];
+        changes.extend(if Arc::ptr_eq(&planner, &keyspace.policy.load_full()) {
+            remembered(&version_set, &keyspace, Step::Reshape(change))
+        } else {
+            let next = terrane_policy::reshape(&shape, change).ok();
+            next.and_then(|next| adopted(&version_set, &keyspace, &next))
+        });
+        let prepared = self.prepare(&edits, changes)?;
+        let tree = next_tree(&prepared.version_set, &keyspace, &[]);
+        let mut state = self.commit_prepared(&edits, prepared, &[], &[])?;
+        show(&state, &keyspace, tree, None);
+        state.reshapes.remove(&id);
+        state.unplanned.insert(id);
+        self.emit(|| Event::LevelChanged { keyspace: id, change, reason, observed });
+        drop(state);
+        self.work_came();
+        Ok(())
+    }
+
+    /// A change of levels was abandoned: the planner is asked again.
+    pub(crate) fn abandon_reshape(&self, id: KeyspaceId) {
+        let mut state = lock(&self.state);
+        if state.reshapes.remove(&id).is_some() {
+            state.unplanned.insert(id);
+        }
+        drop(state);
+        self.work_came();
+    }
+}

@@ -1,0 +1,66 @@
+//! What jobs work with.
+
+use super::JobMemory;
+use crate::error::Result;
+use crate::event::{Event, Listener};
+use crate::options::Options;
+use crate::storage::{FileId, Storage};
+use crate::table::{BlockCache, Table, TableFiles, TableOptions};
+use crate::version::{Ids, LiveTable, ObsoleteFile, ObsoleteFiles};
+use std::sync::Arc;
+use terrane_policy::TableInfo;
+
+/// All that jobs need of a store. They know nothing of the engine, which hands them out and installs
+/// their outcomes.
+pub(crate) struct JobContext {
+    pub storage: Arc<dyn Storage>,
+    pub files: Arc<dyn TableFiles>,
+    pub cache: Arc<BlockCache>,
+    pub memory: Arc<JobMemory>,
+    pub obsolete_files: Arc<ObsoleteFiles>,
+    pub ids: Arc<Ids>,
+    /// How tables are built.
+    pub table: TableOptions,
+    pub listener: Option<Listener>,
+}
+
+impl JobContext {
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        files: Arc<dyn TableFiles>,
+        cache: Arc<BlockCache>,
+        obsolete_files: Arc<ObsoleteFiles>,
+        ids: Arc<Ids>,
+        options: &Options,
+    ) -> Arc<Self> {
+        let memory = JobMemory::new(options, cache.clone());
+        let (table, listener) = (options.table, options.listener.clone());
+        Arc::new(JobContext { storage, files, cache, memory, obsolete_files, ids, table, listener })
+    }
+
+    /// The live table that is known by `info`.
+    pub fn live_table(&self, info: TableInfo) -> Arc<LiveTable> {
+        let table = Table::new(Arc::new(info), self.files.clone(), self.cache.clone());
+        LiveTable::new(table, self.obsolete_files.clone())
+    }
+
+    /// Removes a file that nothing holds any more.
+    pub fn remove(&self, file: &mut ObsoleteFile) -> Result<()> {
+        let file = file.clear(&self.cache);
+        self.storage.remove(file)?;
+        self.emit(|| Event::FileRemoved { file: file.to_string() });
+        Ok(())
+    }
+
+    /// Has a file removed that nothing needs any more.
+    pub fn mark_obsolete(&self, file: FileId) {
+        self.obsolete_files.mark_obsolete(file);
+    }
+
+    /// Notifies the listener, if there is one; the event is built for it alone.
+    pub fn emit(&self, event: impl FnOnce() -> Event) {
+        if let Some(listener) = &self.listener {
+            listener(&event());
+        }
+    }
+}
