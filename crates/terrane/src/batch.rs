@@ -111,6 +111,18 @@ impl WriteBatch {
     /// # Errors
     /// [`Error::InvalidArgument`] where the bytes are no batch, or an entry is over its limit.
     pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
+        WriteBatch::from_encoded_for(bytes, Ok)
+    }
+
+    /// As [`WriteBatch::from_encoded`], with the `id` of each keyspace that the bytes name in its place.
+    ///
+    /// # Errors
+    /// As for [`WriteBatch::from_encoded`], and those of `id`.
+    #[doc(hidden)]
+    pub fn from_encoded_for(
+        bytes: Vec<u8>,
+        id: impl Fn(KeyspaceId) -> Result<KeyspaceId>,
+    ) -> Result<Self> {
         let refuse = |found: String| {
             Error::invalid(
                 "batch",
@@ -122,13 +134,29 @@ impl WriteBatch {
             return Err(refuse(format!("{} bytes", bytes.len())));
         }
         let mut batch = WriteBatch::new();
-        for entry in decode(&bytes) {
-            let (_, keyspace, key, value) = entry.map_err(|damage| refuse(damage.to_string()))?;
-            check_limits(key, value)?;
-            batch.entries += 1;
-            batch.names(keyspace);
+        // Entries are copied from the first one on whose keyspace has another id.
+        let mut copies = false;
+        let mut entries = decode(&bytes);
+        loop {
+            let at = entries.offset();
+            let Some(entry) = entries.next() else { break };
+            let (kind, named, key, value) = entry.map_err(|damage| refuse(damage.to_string()))?;
+            let keyspace = id(named)?;
+            if !copies && keyspace != named {
+                copies = true;
+                batch.bytes.extend_from_slice(bytes.get(..at).unwrap_or_default());
+            }
+            if copies {
+                batch.push(kind, keyspace, key, value)?;
+            } else {
+                check_limits(key, value)?;
+                batch.entries += 1;
+                batch.names(keyspace);
+            }
         }
-        batch.bytes = bytes;
+        if !copies {
+            batch.bytes = bytes;
+        }
         Ok(batch)
     }
 
@@ -224,6 +252,13 @@ pub struct Entries<'a> {
     total: usize,
 }
 
+impl Entries<'_> {
+    /// Where the next entry begins, in bytes from the first one.
+    fn offset(&self) -> usize {
+        self.total - self.rest.rest().len()
+    }
+}
+
 impl<'a> Iterator for Entries<'a> {
     type Item = Result<Entry<'a>, BatchDamage>;
 
@@ -232,7 +267,7 @@ impl<'a> Iterator for Entries<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let offset = self.total - self.rest.rest().len();
+        let offset = self.offset();
         let entry = entry(&mut self.rest);
         if entry.is_err() {
             self.rest = Decoder::new(&[]);
@@ -278,6 +313,7 @@ fn cut(expected: &'static str, at: &Decoder<'_>) -> BatchDamage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Closed;
     use proptest::prelude::*;
 
     fn operation() -> impl Strategy<Value = (bool, u32, Vec<u8>, Vec<u8>)> {
@@ -357,5 +393,28 @@ mod tests {
         assert_eq!((batch.len(), batch.bytes().len()), (3, held));
         batch.delete(KeyspaceId(1), b"k").unwrap();
         assert_eq!(batch.len(), 4);
+    }
+
+    #[test]
+    fn a_batch_is_read_for_other_keyspace_ids_and_keeps_its_order() {
+        let mut encoded = WriteBatch::new();
+        encoded.put(KeyspaceId(0), b"a", b"1").unwrap();
+        encoded.put(KeyspaceId(1), b"a", b"2").unwrap();
+        encoded.delete(KeyspaceId(0), b"b").unwrap();
+        let id = |named: KeyspaceId| match named.0 {
+            0 => Ok(KeyspaceId(0)),
+            1 => Ok(KeyspaceId(300)),
+            _ => Err(Error::Closed(Closed::Keyspace)),
+        };
+        let batch = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), id).unwrap();
+        let mut expected = WriteBatch::new();
+        expected.put(KeyspaceId(0), b"a", b"1").unwrap();
+        expected.put(KeyspaceId(300), b"a", b"2").unwrap();
+        expected.delete(KeyspaceId(0), b"b").unwrap();
+        assert_eq!(batch, expected);
+
+        encoded.put(KeyspaceId(2), b"a", b"").unwrap();
+        let unknown = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), id);
+        assert!(matches!(unknown, Err(Error::Closed(_))));
     }
 }

@@ -12,7 +12,6 @@
 
 use std::ops::Bound;
 use terrane::codec::Decoder;
-use terrane::entry::Kind;
 use terrane::vec_map::VecMap;
 use terrane::{Closed, Error, Keyspace, KeyspaceId, Range, Result, WriteBatch};
 
@@ -111,31 +110,7 @@ pub(crate) fn batch(bytes: Vec<u8>, keyspaces: &VecMap<u32, Keyspace>) -> Result
     let id = |number: KeyspaceId| {
         keyspaces.get(&number.0).map(Keyspace::id).ok_or(Error::Closed(Closed::Keyspace))
     };
-    translate(WriteBatch::from_encoded(bytes)?, id)
-}
-
-/// Replaces each keyspace of a batch by its `id`; the batch itself where that changes nothing.
-fn translate(
-    batch: WriteBatch,
-    id: impl Fn(KeyspaceId) -> Result<KeyspaceId>,
-) -> Result<WriteBatch> {
-    let mut same = true;
-    for &keyspace in batch.keyspaces() {
-        same &= id(keyspace)? == keyspace;
-    }
-    if same {
-        return Ok(batch);
-    }
-    let mut translated = WriteBatch::new();
-    for entry in &batch {
-        let (kind, keyspace, key, value) =
-            entry.map_err(|e| malformed("a valid batch", e.to_string()))?;
-        match kind {
-            Kind::Put => translated.put(id(keyspace)?, key, value)?,
-            Kind::Delete => translated.delete(id(keyspace)?, key)?,
-        }
-    }
-    Ok(translated)
+    WriteBatch::from_encoded_for(bytes, id)
 }
 
 fn malformed(expected: &str, found: String) -> Error {
@@ -145,29 +120,6 @@ fn malformed(expected: &str, found: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_batch_gets_the_engines_keyspace_ids_and_keeps_its_order() {
-        let mut encoded = WriteBatch::new();
-        encoded.put(KeyspaceId(1), b"a", b"").unwrap();
-        encoded.delete(KeyspaceId(0), b"b").unwrap();
-        let id = |number: KeyspaceId| match number.0 {
-            0 => Ok(KeyspaceId(0)),
-            1 => Ok(KeyspaceId(300)),
-            _ => Err(Error::Closed(Closed::Keyspace)),
-        };
-        let batch = translate(encoded, id).unwrap();
-        let found: Vec<_> = batch.iter().collect();
-        let expected = [
-            (Kind::Put, KeyspaceId(300), &b"a"[..], &b""[..]),
-            (Kind::Delete, KeyspaceId(0), b"b", b""),
-        ];
-        assert_eq!(found, expected.map(Ok));
-
-        let mut unknown = WriteBatch::new();
-        unknown.put(KeyspaceId(2), b"a", b"").unwrap();
-        assert!(matches!(translate(unknown, id), Err(Error::Closed(_))));
-    }
 
     #[test]
     fn a_range_round_trips_and_one_truncated_anywhere_is_rejected() {

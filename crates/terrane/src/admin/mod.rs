@@ -5,12 +5,14 @@
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened.
+//! * `quarantine` - what recovery has discarded and keeps.
 //! * `repair` - what a store that cannot be opened still holds, as a new one.
 
 mod check;
 mod checkpoint;
 mod inspect;
 mod keyspaces;
+mod quarantine;
 #[cfg(not(target_arch = "wasm32"))]
 mod repair;
 mod stats;

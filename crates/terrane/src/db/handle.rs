@@ -191,7 +191,10 @@ impl Db {
     /// A failing file system, a full disk, a closed store; nothing was acknowledged then.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let Inner { engine, executor, group, .. } = &*self.inner;
-        group.write(engine, &**executor, batch, durability)
+        let written =
+            group.write(engine, batch, durability, &|| executor.wait_for_progress(engine))?;
+        executor.wake(engine);
+        Ok(written)
     }
 
     /// Makes every earlier write durable.

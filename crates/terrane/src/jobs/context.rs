@@ -4,17 +4,17 @@ use super::JobMemory;
 use crate::error::Result;
 use crate::event::{Event, Listener};
 use crate::options::Options;
-use crate::storage::{FileId, Storage};
+use crate::storage::{File, FileId, Storage};
 use crate::table::{BlockCache, Table, TableFiles, TableOptions};
 use crate::version::{Ids, LiveTable, ObsoleteFile, ObsoleteFiles};
 use std::sync::Arc;
-use terrane_policy::TableInfo;
+use terrane_policy::{TableId, TableInfo};
 
 /// All that jobs need of a store. They know nothing of the engine, which hands them out and installs
 /// their outcomes.
 pub(crate) struct JobContext {
     pub storage: Arc<dyn Storage>,
-    pub files: Arc<dyn TableFiles>,
+    files: Arc<dyn TableFiles>,
     pub cache: Arc<BlockCache>,
     pub memory: Arc<JobMemory>,
     pub obsolete_files: Arc<ObsoleteFiles>,
@@ -27,20 +27,20 @@ pub(crate) struct JobContext {
 impl JobContext {
     pub fn new(
         storage: Arc<dyn Storage>,
-        files: Arc<dyn TableFiles>,
-        cache: Arc<BlockCache>,
         obsolete_files: Arc<ObsoleteFiles>,
         ids: Arc<Ids>,
         options: &Options,
     ) -> Arc<Self> {
+        let files = Arc::new(Files(storage.clone()));
+        let cache = Arc::new(BlockCache::new(options.cache_share(0)));
         let memory = JobMemory::new(options, cache.clone());
         let (table, listener) = (options.table, options.listener.clone());
         Arc::new(JobContext { storage, files, cache, memory, obsolete_files, ids, table, listener })
     }
 
     /// The live table that is known by `info`.
-    pub fn live_table(&self, info: TableInfo) -> Arc<LiveTable> {
-        let table = Table::new(Arc::new(info), self.files.clone(), self.cache.clone());
+    pub fn live_table(&self, info: Arc<TableInfo>) -> Arc<LiveTable> {
+        let table = Table::new(info, self.files.clone(), self.cache.clone());
         LiveTable::new(table, self.obsolete_files.clone())
     }
 
@@ -62,5 +62,14 @@ impl JobContext {
         if let Some(listener) = &self.listener {
             listener(&event());
         }
+    }
+}
+
+/// The tables of a storage.
+struct Files(Arc<dyn Storage>);
+
+impl TableFiles for Files {
+    fn open(&self, table: TableId) -> Result<Arc<dyn File>> {
+        self.0.open(FileId::table(table.0))
     }
 }

@@ -112,7 +112,7 @@ impl TableSetWriter {
             }
             // Its own properties keep the histogram.
             let info = TableInfo { histogram: Histogram::default(), ..info };
-            let live = self.context.live_table(info);
+            let live = self.context.live_table(Arc::new(info));
             live.table().open_in(file)?;
             Ok(live)
         });
@@ -154,10 +154,10 @@ impl TableSetWriter {
 mod tests {
     use super::*;
     use crate::entry::Kind;
-    use crate::executor::SliceExecutor;
+    use crate::options::Options;
     use crate::storage::Directory;
+    use crate::storage::Storage;
     use crate::storage::vfs::MemoryVfs;
-    use crate::{Db, Options};
     use terrane_table::read::ReadTracer;
 
     /// Three versions of each of 100 keys.
@@ -170,26 +170,24 @@ mod tests {
         outputs.cut().unwrap();
     }
 
-    fn store() -> Db {
-        let storage = Directory::open(Arc::new(MemoryVfs::new())).unwrap();
-        let executor = Arc::new(SliceExecutor::default());
-        Db::open_storage(Arc::new(storage), Options::default(), executor).unwrap()
+    fn context() -> Arc<JobContext> {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        assert!(storage.recover().unwrap().is_none());
+        JobContext::new(storage, Arc::default(), Arc::default(), &Options::default())
     }
 
     #[test]
     fn tables_are_cut_at_keys_and_sizes_and_hold_all_versions_of_a_key() {
-        let db = store();
+        let context = context();
         let cuts = vec![vec![10], vec![10, 0], vec![90, 5]];
-        let mut by_key =
-            TableSetWriter::new(&db.engine().jobs, KeyspaceId(0), None, cuts, u64::MAX, None);
+        let mut by_key = TableSetWriter::new(&context, KeyspaceId(0), None, cuts, u64::MAX, None);
         write(&mut by_key);
         let bounds = |outputs: &TableSetWriter| {
             let infos = outputs.finished().iter().map(|t| t.table().info().clone());
             infos.map(|i| (i.smallest[0], i.largest[0], i.entries)).collect::<Vec<_>>()
         };
         assert_eq!(bounds(&by_key), [(0, 9, 30), (10, 10, 3), (11, 90, 240), (91, 99, 27)]);
-        let mut by_size =
-            TableSetWriter::new(&db.engine().jobs, KeyspaceId(0), None, Vec::new(), 500, None);
+        let mut by_size = TableSetWriter::new(&context, KeyspaceId(0), None, Vec::new(), 500, None);
         write(&mut by_size);
         let sizes = bounds(&by_size);
         assert!(sizes.len() > 10 && sizes.iter().all(|(.., n)| n % 3 == 0), "{sizes:?}");
@@ -197,16 +195,10 @@ mod tests {
 
     #[test]
     fn filters_have_the_bits_that_the_plan_says() {
-        let db = store();
+        let context = context();
         let with = |bits| {
-            let mut outputs = TableSetWriter::new(
-                &db.engine().jobs,
-                KeyspaceId(0),
-                None,
-                Vec::new(),
-                u64::MAX,
-                bits,
-            );
+            let mut outputs =
+                TableSetWriter::new(&context, KeyspaceId(0), None, Vec::new(), u64::MAX, bits);
             write(&mut outputs);
             let table = outputs.finished()[0].table().clone();
             (1000..2000u64)

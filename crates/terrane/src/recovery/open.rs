@@ -6,15 +6,14 @@ use crate::jobs::JobContext;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Options, policy_json};
 use crate::recovery::check_log_numbers;
-use crate::storage::{File, FileId, Storage};
+use crate::storage::{FileId, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64};
-use crate::table::{BlockCache, Table, TableFiles};
-use crate::version::{Change, Ids, LiveTable, ObsoleteFiles, Tree, VersionSet};
+use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
 use std::sync::Arc;
-use terrane_policy::{TableId, TableInfo};
+use terrane_policy::TableInfo;
 
 /// The keyspace that is always there.
 const DEFAULT_ID: KeyspaceId = KeyspaceId(0);
@@ -63,17 +62,13 @@ impl Engine {
         options: Options,
         version_set: VersionSet,
     ) -> Result<Engine> {
-        let cache = Arc::new(BlockCache::new(options.cache_share(0)));
-        let files: Arc<dyn TableFiles> = Arc::new(Files(storage.clone()));
         let work = Arc::new(AtomicBool::new(true));
         let obsolete_files = Arc::new(ObsoleteFiles::new(work.clone()));
         let ids = Arc::new(Ids::from(version_set.next_id));
+        let jobs = JobContext::new(storage.clone(), obsolete_files, ids.clone(), &options);
         let mut keyspaces = Keyspaces::default();
         for (&id, record) in version_set.keyspaces.iter() {
-            let live = |info: &Arc<TableInfo>| {
-                let table = Table::new(info.clone(), files.clone(), cache.clone());
-                LiveTable::new(table, obsolete_files.clone())
-            };
+            let live = |info: &Arc<TableInfo>| jobs.live_table(info.clone());
             let tables: Vec<_> = record.shape.tables().map(|(.., info)| live(info)).collect();
             let tree = Tree::default().next(record.shape.clone(), &tables);
             keyspaces.insert(id, Arc::new(KeyspaceInner::new(id, record, tree, &options)?));
@@ -95,14 +90,7 @@ impl Engine {
             memtable_bytes: AtomicU64::new(0),
             sealed_bytes: AtomicU64::new(0),
             work,
-            jobs: JobContext::new(
-                storage.clone(),
-                files,
-                cache,
-                obsolete_files,
-                ids.clone(),
-                &options,
-            ),
+            jobs,
             ids,
             storage,
             options,
@@ -126,14 +114,5 @@ impl Engine {
         drop(state);
         let capacity = self.options.wal_file_bytes;
         self.begin_log(SpareLog { number, file_number: number, file, capacity }, 1, 0)
-    }
-}
-
-/// The tables of a storage.
-struct Files(Arc<dyn Storage>);
-
-impl TableFiles for Files {
-    fn open(&self, table: TableId) -> Result<Arc<dyn File>> {
-        self.0.open(FileId::table(table.0))
     }
 }

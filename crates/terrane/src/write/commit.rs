@@ -1,6 +1,7 @@
 //! Commits: a group of batches becomes one log record, then memtable entries, then visible.
 //!
-//! 1. Refuse what cannot be taken: an unknown keyspace, a stall, a poisoned log.
+//! 1. Refuse what cannot be written, to an unknown keyspace or a poisoned log, and wait while a stall
+//!    lasts (`stall`).
 //! 2. Append one record to the log, in a spare one if it does not fit.
 //! 3. For a synced commit sync the log: older ones that were not synced yet first, so that what a
 //!    crash takes is always a suffix.
@@ -10,6 +11,7 @@
 //! A failed append or sync leaves the log in an unknown state, so the writer is poisoned: nothing
 //! is acknowledged after it until the store is reopened.
 
+use super::CatchUp;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Keyspaces, SealedLog, Wait, Writer};
 use crate::entry::{MAX_SEQ, Seq, Tag};
@@ -25,21 +27,22 @@ use crate::wal::{LogWriter, log_file_bytes, payload_bytes};
 use std::sync::Arc;
 
 impl Engine {
-    /// Writes a group of batches as one atomic record, and returns the sequence of the last one. Each
-    /// has its own, in their order; one that is empty gets none.
+    /// Writes a group of batches, none of them empty, as one atomic record, and returns the sequence of
+    /// the last one. Each has its own, in their order. During a stall background work is to `catch_up`.
     ///
     /// # Errors
-    /// [`Error::Stalled`] if jobs must run first (nothing was written; try again), a failing file system
-    /// (nothing is acknowledged; the log is poisoned), or a bad argument.
-    pub fn commit(&self, batches: &[&WriteBatch], durability: Durability) -> Result<Seq> {
+    /// [`Error::Stalled`] if it cannot (nothing was written), an I/O failure (nothing is acknowledged;
+    /// the log is poisoned), or a bad argument.
+    pub(crate) fn commit(
+        &self,
+        batches: &[&WriteBatch],
+        durability: Durability,
+        catch_up: &CatchUp<'_>,
+    ) -> Result<Seq> {
         self.writable()?;
-        let batches: Vec<_> = batches.iter().filter(|b| !b.is_empty()).copied().collect();
-        if batches.is_empty() {
-            return self.commit_nothing(durability);
-        }
         let parts: Vec<&[u8]> = batches.iter().map(|b| b.bytes()).collect();
         let payload = payload_bytes(parts.iter().map(|part| part.len()));
-        let (mut writer, keyspaces) = self.writer_with_room(&batches, payload)?;
+        let (mut writer, keyspaces) = self.writer_with_room(batches, payload, catch_up)?;
         let first = writer.next;
         let last = first + batches.len() as u64 - 1;
         if last > MAX_SEQ {
@@ -71,7 +74,7 @@ impl Engine {
             let appended = writer.appended(self.log_sync.synced());
             self.waits().time(Wait::Sync, || self.log_sync.sync(&appended))?;
         }
-        let taken = insert(&keyspaces, &batches, first)?;
+        let taken = insert(&keyspaces, batches, first)?;
         self.memtable_bytes.fetch_add(taken, Ordering::Relaxed);
         self.visible.store(last, Ordering::Release);
         let touched: Vec<_> = batches.iter().flat_map(|b| b.keyspaces()).copied().collect();
@@ -79,9 +82,10 @@ impl Engine {
         Ok(last)
     }
 
-    /// Commits batches without an entry: they are refused where others are, and make what was written
-    /// before them durable if they ask for that. Returns the last sequence.
-    fn commit_nothing(&self, durability: Durability) -> Result<Seq> {
+    /// Commits a batch without an entry: it is refused where others are, and makes what was written
+    /// before it durable if it asks for that. Returns the last sequence.
+    pub(crate) fn commit_nothing(&self, durability: Durability) -> Result<Seq> {
+        self.writable()?;
         drop(self.open_state()?);
         self.log_sync.usable()?;
         let last = self.visible.load(Ordering::Acquire);
@@ -104,17 +108,27 @@ impl Engine {
         claimed.inspect_err(|e| self.log_sync.poison(e))
     }
 
-    /// The writer, with a log that `bytes` of payload fit in, once the batches are admitted.
+    /// The writer, with a log that `bytes` of payload fit in, once nothing stalls the batches.
     fn writer_with_room(
         &self,
         batches: &[&WriteBatch],
         bytes: usize,
+        catch_up: &CatchUp<'_>,
     ) -> Result<(MutexGuard<'_, Writer>, Arc<Keyspaces>)> {
+        let mut caught_up = Ok(());
         loop {
             let mut writer = self.waits().lock(&self.writer);
             self.log_sync.usable()?;
             let keyspaces = self.keyspaces.load_full();
-            self.admit(&keyspaces, batches)?;
+            if let Some(reason) = self.stall(&keyspaces, batches)? {
+                drop(writer);
+                self.begin_stall(reason)?;
+                // The job that ended the stall may have ended just before the executor looked for
+                // one, so only a second stall without a job in between is final.
+                caught_up?;
+                caught_up = self.waits().time(reason.into(), catch_up);
+                continue;
+            }
             let fits = writer.log.as_ref().is_some_and(|log| log.fits(bytes));
             if fits || self.rotate_log(&mut writer, log_file_bytes(bytes))? {
                 return Ok((writer, keyspaces));
@@ -122,39 +136,6 @@ impl Engine {
             drop(writer);
             self.emit(|| Event::Stalled { reason: Stall::Log });
             self.waits().time(Wait::Log, || self.add_spare_log(log_file_bytes(bytes)))?;
-        }
-    }
-
-    /// Refuses batches that name unknown keyspaces, and writes that must wait.
-    fn admit(&self, keyspaces: &Keyspaces, batches: &[&WriteBatch]) -> Result<()> {
-        if let Some(cause) = &self.open_state()?.in_doubt {
-            return Err(Error::Poisoned(Box::new(cause.clone())));
-        }
-        if self.memory_is_full() {
-            return Err(self.stalled(Stall::Memory));
-        }
-        for id in batches.iter().flat_map(|b| b.keyspaces()) {
-            let keyspace = keyspaces.get(id).ok_or(Error::Closed(Closed::Keyspace))?;
-            let super_version = keyspace.super_version.load();
-            if super_version.sealed.len() >= self.options.max_immutable_memtables {
-                return Err(self.stalled(Stall::Memtables));
-            }
-            if super_version.tree.level0_runs() >= self.options.l0_stop_trigger {
-                return Err(self.stalled(Stall::Level0));
-            }
-        }
-        Ok(())
-    }
-
-    /// A write must wait: for jobs, or not at all if they cannot help.
-    fn stalled(&self, reason: Stall) -> Error {
-        match lock(&self.state).failed.take() {
-            Some(cause) => cause,
-            None => {
-                self.emit(|| Event::Stalled { reason });
-                self.counters.stalls.fetch_add(1, Ordering::Relaxed);
-                Error::Stalled(reason)
-            }
         }
     }
 

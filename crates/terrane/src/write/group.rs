@@ -5,18 +5,18 @@
 //!    for one, hands out the results and wakes everybody.
 //! 3. Who finds its result returns; otherwise the first to wake leads the next group.
 //!
-//! On one thread nobody ever waits: each writer leads a group of its own.
+//! On one thread there is no queue: each batch is committed alone.
 
+use super::CatchUp;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Wait};
 use crate::entry::Seq;
 use crate::error::{Closed, Error, Result};
-use crate::executor::Executor;
 use crate::options::Durability;
 use crate::sync::lock;
 use crate::sync::{Condvar, Mutex};
 use crate::vec_map::VecMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 /// Bytes of batches beyond which a group takes no more.
 const GROUP_BYTES_MAX: usize = 1 << 20;
@@ -43,14 +43,22 @@ pub(crate) struct GroupCommit {
 }
 
 impl GroupCommit {
-    /// Writes a batch, alone or with others, and returns its sequence.
+    /// Writes a batch, alone or with others, and returns its sequence. One without an entry gets none:
+    /// the last one is returned.
     pub fn write(
         &self,
-        engine: &Arc<Engine>,
-        executor: &dyn Executor,
+        engine: &Engine,
         batch: WriteBatch,
         durability: Durability,
+        catch_up: &CatchUp<'_>,
     ) -> Result<Seq> {
+        if batch.is_empty() {
+            return engine.commit_nothing(durability);
+        }
+        if cfg!(all(target_arch = "wasm32", not(target_feature = "atomics"))) {
+            // On one thread nobody else can be committing.
+            return engine.commit(&[&batch], durability, catch_up);
+        }
         let mut queue = lock(&self.queue);
         let number = queue.next_ticket;
         queue.next_ticket += 1;
@@ -67,7 +75,7 @@ impl GroupCommit {
             queue.led = true;
             let mut lead = Lead { group: take_group(&mut queue.waiting), results: None, on: self };
             drop(queue);
-            lead.results = Some(commit_group(engine, executor, &lead.group));
+            lead.results = Some(commit_group(engine, &lead.group, catch_up));
             drop(lead);
             queue = lock(&self.queue);
         }
@@ -111,48 +119,20 @@ fn take_group(waiting: &mut Vec<Ticket>) -> Vec<Ticket> {
 }
 
 /// Commits a group. A batch that cannot be taken must not fail its neighbours: they go alone then.
-fn commit_group(
-    engine: &Arc<Engine>,
-    executor: &dyn Executor,
-    group: &[Ticket],
-) -> Vec<Result<Seq>> {
-    match commit(engine, executor, group) {
-        Ok(last) => {
-            let gets_one = |t: &Ticket| u64::from(!t.batch.is_empty());
-            let mut seq = last - group.iter().map(gets_one).sum::<u64>();
-            let sequences = group.iter().map(|t| {
-                seq += gets_one(t);
-                Ok(seq)
-            });
-            sequences.collect()
-        }
+fn commit_group(engine: &Engine, group: &[Ticket], catch_up: &CatchUp<'_>) -> Vec<Result<Seq>> {
+    match commit(engine, group, catch_up) {
+        Ok(last) => (last + 1 - group.len() as u64..=last).map(Ok).collect(),
         Err(Error::Closed(_) | Error::InvalidArgument(_)) if group.len() > 1 => {
-            group.iter().map(|t| commit(engine, executor, std::slice::from_ref(t))).collect()
+            group.iter().map(|t| commit(engine, std::slice::from_ref(t), catch_up)).collect()
         }
         Err(e) => vec![Err(e); group.len()],
     }
 }
 
-/// Commits batches as one, letting the executor catch up as often as it must.
-fn commit(engine: &Arc<Engine>, executor: &dyn Executor, group: &[Ticket]) -> Result<Seq> {
+/// Commits batches as one record, which is synced if any of them asks for that.
+fn commit(engine: &Engine, group: &[Ticket], catch_up: &CatchUp<'_>) -> Result<Seq> {
     let batches: Vec<&WriteBatch> = group.iter().map(|t| &t.batch).collect();
     let sync = group.iter().any(|t| t.durability == Durability::Sync);
     let durability = if sync { Durability::Sync } else { Durability::Buffered };
-    let mut relieved = Ok(());
-    loop {
-        match engine.commit(&batches, durability) {
-            Ok(last) => {
-                executor.wake(engine);
-                return Ok(last);
-            }
-            Err(Error::Stalled(reason)) if relieved.is_ok() => {
-                relieved =
-                    engine.waits().time(reason.into(), || executor.wait_for_progress(engine));
-            }
-            // The job that ended the stall may have ended just before the executor looked for one,
-            // so only a second stall without a job in between is final.
-            Err(stall @ Error::Stalled(_)) => return relieved.and(Err(stall)),
-            Err(e) => return Err(e),
-        }
-    }
+    engine.commit(&batches, durability, catch_up)
 }

@@ -2,7 +2,7 @@
 //!
 //! * `group` - writers that arrive while another commits go together in the next record.
 //! * `commit` - one log record, then the memtables, then it is visible.
-//! * `stall` - where a write is refused because background work is behind; `backpressure` - how near
+//! * `stall` - when a write waits for background work; `backpressure` - how near
 //!   that is, and `throttle` - the background work that a write pays for meanwhile.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire.
@@ -12,9 +12,11 @@ mod commit;
 mod group;
 mod logs;
 mod seal;
+mod stall;
 mod throttle;
 
 pub(crate) use backpressure::Backpressure;
 pub(crate) use group::GroupCommit;
 pub(crate) use logs::{HeldLog, HeldLogs};
+pub(crate) use stall::CatchUp;
 pub(crate) use throttle::Throttle;

@@ -51,12 +51,6 @@ impl Engine {
         self.memtable_bytes.load(Ordering::Relaxed).saturating_sub(sealed)
     }
 
-    /// Whether memtables take all of their share and flushes are about to give some back.
-    pub(crate) fn memory_is_full(&self) -> bool {
-        self.sealed_bytes.load(Ordering::Relaxed) > 0
-            && self.memtable_bytes.load(Ordering::Relaxed) > self.options.memtables_share()
-    }
-
     /// Seals memtables while the logs that their oldest entries keep take too much room.
     fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
         let sealed = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();

@@ -1,0 +1,64 @@
+//! Write stalls: when a write must wait for background work.
+//!
+//! 1. A write stalls while memtables take all of their memory, while its keyspace has as many sealed
+//!    memtables as may wait for their flush, or while its level 0 has as many runs as it may.
+//! 2. The writer lets go of its lock, has background work catch up, and looks again.
+//! 3. Where a job has failed the write reports that instead.
+
+use crate::batch::WriteBatch;
+use crate::engine::{Engine, Keyspaces};
+use crate::error::{Closed, Error, Result, Stall};
+use crate::event::Event;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+
+/// Returns when background work has made progress, or with the reason why it cannot.
+pub(crate) type CatchUp<'a> = dyn Fn() -> Result<()> + 'a;
+
+impl Engine {
+    /// What stalls these batches, if anything does.
+    ///
+    /// # Errors
+    /// A batch that names an unknown keyspace; a store that takes no writes.
+    pub(super) fn stall(
+        &self,
+        keyspaces: &Keyspaces,
+        batches: &[&WriteBatch],
+    ) -> Result<Option<Stall>> {
+        if let Some(cause) = &self.open_state()?.in_doubt {
+            return Err(Error::Poisoned(Box::new(cause.clone())));
+        }
+        if self.memory_is_full() {
+            return Ok(Some(Stall::Memory));
+        }
+        for id in batches.iter().flat_map(|b| b.keyspaces()) {
+            let keyspace = keyspaces.get(id).ok_or(Error::Closed(Closed::Keyspace))?;
+            let super_version = keyspace.super_version.load();
+            if super_version.sealed.len() >= self.options.max_immutable_memtables {
+                return Ok(Some(Stall::Memtables));
+            }
+            if super_version.tree.level0_runs() >= self.options.l0_stop_trigger {
+                return Ok(Some(Stall::Level0));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether memtables take all of their share and flushes are about to give some back.
+    fn memory_is_full(&self) -> bool {
+        self.sealed_bytes.load(Ordering::Relaxed) > 0
+            && self.memtable_bytes.load(Ordering::Relaxed) > self.options.memtables_share()
+    }
+
+    /// Counts a stall, unless jobs cannot end it: one has failed.
+    pub(super) fn begin_stall(&self, reason: Stall) -> Result<()> {
+        match lock(&self.state).failed.take() {
+            Some(cause) => Err(cause),
+            None => {
+                self.emit(|| Event::Stalled { reason });
+                self.counters.stalls.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+}
