@@ -27,7 +27,7 @@ impl DataSet {
                 (0..6_000).map(|_| random.word() >> 40).collect();
             return DataSet {
                 rows: numbered(words.into_iter().map(|word| format!("@{word:x}").into_bytes())),
-                policies: small_policies().to_vec(),
+                policies: small_policies(),
                 options: tiny(),
             };
         };

@@ -8,9 +8,9 @@ use terrane::storage::volume::VolumeOptions;
 use terrane::storage::{Directory, File, Storage, Volume};
 use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Options, Result};
-use terrane_policy::Adversarial;
 use terrane_policy::{
-    LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered, TieredFull, Universal,
+    Adversarial, LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered, TieredFull,
+    Universal, presets,
 };
 
 /// A kind of storage.
@@ -179,15 +179,16 @@ pub fn adversarial(seed: u64) -> PolicyOptions {
 
 /// Every policy, so small that a few hundred entries fill several levels.
 #[must_use]
-pub fn small_policies() -> [PolicyOptions; 7] {
+pub fn small_policies() -> Vec<PolicyOptions> {
     sized_policies(2 << 10, 1 << 10)
 }
 
-/// Every policy, with these sizes of the first level and of tables.
+/// Every policy, with these sizes of the first level and of tables. Policies that are not tuned here
+/// have the defaults of their other parameters.
 #[must_use]
-pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> [PolicyOptions; 7] {
+pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOptions> {
     let size_ratio = 3;
-    [
+    let mut policies = vec![
         PolicyOptions::Tiered(Tiered { size_ratio: 2, level_base_bytes, target_file_bytes }),
         PolicyOptions::Leveled(Leveled {
             size_ratio,
@@ -221,5 +222,12 @@ pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> [PolicyO
             levels_below: 1,
             ..Spooky::default()
         }),
-    ]
+    ];
+    for preset in presets() {
+        if policies.iter().all(|policy| policy.name() != preset.name) {
+            let options = PolicyOptions::preset(preset.name);
+            policies.extend(options.map(|p| p.sized(level_base_bytes, target_file_bytes)));
+        }
+    }
+    policies
 }

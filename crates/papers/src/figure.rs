@@ -1,8 +1,8 @@
-//! A figure of a paper, and what we found instead.
+//! A figure of a paper, with our results.
 
 use serde::Serialize;
 
-/// Where the number beside ours is from.
+/// The source of the number that ours is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -19,9 +19,9 @@ pub enum Source {
 pub struct Row {
     /// What was simulated.
     pub case: String,
-    /// What was measured of it.
+    /// The quantity.
     pub measure: &'static str,
-    /// What came out.
+    /// The result.
     pub ours: f64,
     /// The paper's number.
     pub paper: Option<f64>,
@@ -34,15 +34,15 @@ pub struct Row {
 /// A line of a plot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// What it shows.
+    /// Its label.
     pub name: String,
-    /// Whether its points are values of one of the paper's equations, not ours.
+    /// Whether its points are values of one of the paper's equations rather than our results.
     pub equation: bool,
     /// Its points, by x.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Lines over one another.
+/// Several curves on one pair of axes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plot {
     /// What x is, with its unit.
@@ -56,15 +56,15 @@ pub struct Plot {
 /// A figure of a paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// Its name, of which files are named.
+    /// Its name, from which file names are made.
     pub id: &'static str,
-    /// Which it is, and what it shows.
+    /// Its number in the paper, and what it shows.
     pub title: &'static str,
     /// What the paper says.
     pub claim: &'static str,
     /// What is simulated here, and how that differs from what the paper did.
     pub setting: String,
-    /// Our numbers.
+    /// Our results.
     pub rows: Vec<Row>,
     /// Its curves.
     pub plots: Vec<Plot>,
@@ -77,7 +77,7 @@ impl Figure {
         self.rows.push(Row { case: case.to_owned(), measure, ours, paper, ratio, source });
     }
 
-    /// Adds a number that the paper has, too.
+    /// Adds a number that the paper also states.
     pub(crate) fn beside(
         &mut self,
         case: &str,
@@ -89,7 +89,7 @@ impl Figure {
         self.rows.push(Row { case, measure, ours, paper: Some(paper), ratio, source });
     }
 
-    /// Sets what the authors measured beside a number of ours, if that is there.
+    /// Adds the authors' measurement to a number of ours, if we have it.
     pub(crate) fn measured(&mut self, case: &str, measure: &str, paper: f64) {
         let row = self.rows.iter_mut().find(|row| row.case == case && row.measure == measure);
         if let Some(row) = row {
@@ -98,7 +98,7 @@ impl Figure {
         }
     }
 
-    /// Our number of this case and measure.
+    /// Our number for this case and quantity.
     #[must_use]
     pub fn number(&self, case: &str, measure: &str) -> Option<f64> {
         self.rows.iter().find(|r| r.case == case && r.measure == measure).map(|r| r.ours)
@@ -111,7 +111,7 @@ impl Plot {
         self.add(name, false, at);
     }
 
-    /// Adds a point to what an equation says of the curve of this name.
+    /// Adds a point to the equation's curve of this name.
     pub(crate) fn equation(&mut self, name: &str, at: (f64, f64)) {
         self.add(name, true, at);
     }

@@ -1,11 +1,10 @@
-//! What the papers measured, simulated again with the policies of this project.
+//! The papers' experiments, simulated with the policies of this project.
 //!
-//! 1. A paper's module ([`spooky`]) simulates each of its figures at a [`Scale`] and answers
-//!    [`Figure`]s: our numbers, and beside them the paper's where it states one, or the value of its
-//!    equation.
-//! 2. [`write()`] makes of them a page (Markdown), JSON, and a plot (SVG) for each figure with curves.
+//! 1. A paper's module ([`spooky`]) simulates each of its figures at a [`Scale`] and returns
+//!    [`Figure`]s: our numbers beside the paper's, where it states one, or the value of its equation.
+//! 2. [`write()`] turns them into a page (Markdown), JSON, and a plot (SVG) for each figure with curves.
 //!
-//! Nothing is fitted: machine, geometry and scale are chosen before, and stand in each figure's
+//! Nothing is fitted: machine, geometry and scale are chosen in advance and documented in each figure's
 //! setting. The same scale gives the same report, byte for byte.
 
 mod figure;
@@ -18,24 +17,24 @@ pub use page::write;
 
 use terrane_sim::SimulationError;
 
-/// How much is simulated.
+/// The scale of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Seconds: what tests assert orders and inequalities on.
+    /// Runs for seconds: tests assert orders and inequalities at this scale.
     Ci,
-    /// Minutes: what is published.
+    /// Runs for minutes: the published reports.
     Full,
 }
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum PapersError {
-    /// A simulation could not begin, or go on.
+    /// A simulation could not start or continue.
     #[error("{case}: {why}")]
     Simulation {
         /// What was simulated.
         case: String,
-        /// Why it ended.
+        /// Why it failed.
         why: SimulationError,
     },
     /// A plot could not be drawn.
@@ -43,7 +42,7 @@ pub enum PapersError {
     Plot {
         /// Which figure.
         figure: &'static str,
-        /// What the plotter says.
+        /// The plotter's error.
         why: String,
     },
     /// A part of the report could not be written.
@@ -51,7 +50,7 @@ pub enum PapersError {
     Write {
         /// Where.
         file: String,
-        /// What the file system says.
+        /// The error of the file system.
         why: std::io::Error,
     },
 }

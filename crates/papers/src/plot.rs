@@ -1,17 +1,17 @@
 //! Plots, as SVG.
 //!
-//! Our curves are solid lines with a mark at each point; what an equation says of the same thing is
-//! dashed in the same colour. The key stands beside the axes, where it covers nothing.
+//! Our curves are solid lines with a mark at each point; the equation for the same quantity is dashed
+//! in the same colour. The legend is beside the axes, where it covers nothing.
 
 use crate::figure::{Curve, Plot};
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (760, 400);
-/// Room for the key, right of the axes.
+/// Space for the legend, right of the axes.
 const KEY_WIDTH: i32 = 190;
-/// The distance of two lines of the key.
+/// The line height of the legend.
 const LINE: i32 = 20;
-/// Colours that are told apart by those who see few, after Okabe and Ito.
+/// Colour-blind-safe colours, after Okabe and Ito.
 const COLORS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -72,12 +72,12 @@ fn draw_into(svg: &mut String, title: &str, plot: &Plot) -> Result<(), Box<dyn s
     Ok(())
 }
 
-/// A number with two digits after the point at most.
+/// A number with at most two decimals.
 fn short(value: f64) -> String {
     ((value * 100.0).round() / 100.0).to_string()
 }
 
-/// What there are curves of.
+/// The labels of the curves.
 fn names(plot: &Plot) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for curve in &plot.curves {

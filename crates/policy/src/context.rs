@@ -1,32 +1,32 @@
-//! What a planner is told.
+//! The input of a planner.
 
 use serde::Serialize;
 use terrane_types::{
     Compaction, Destination, Flatten, Group, RunId, Shape, TableId, VecMap, VecSet,
 };
 
-/// Everything that a planner goes by: the same values always give the same plan.
+/// Everything that a planner depends on: the same values always give the same plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanContext<'a> {
-    /// The tree as it is.
+    /// The current tree.
     pub shape: &'a Shape,
-    /// What the policy remembers, in its own encoding.
+    /// The policy's state, in its own encoding.
     pub state: &'a [u8],
-    /// Plans that have begun and not ended.
+    /// Running compactions.
     pub running: &'a Running,
-    /// What was asked of the tree since the last plan began.
+    /// Operations on the tree since the last plan began.
     pub observed: &'a Observed,
-    /// Runs in level 0 at which writes stop.
+    /// Runs in level 0 at which writes stall.
     pub l0_stop_trigger: usize,
-    /// A run id greater than every id in the shape and in `running`: the name for a run that the
-    /// plan creates. A plan that needs several may count up from it.
+    /// A run id greater than every id in the shape and in `running`: the id of a run that the plan
+    /// creates. A plan that needs several may count up from it.
     pub fresh: RunId,
 }
 
-/// Plans that have begun and not ended, as a planner must see them.
+/// Compactions that have begun and not ended.
 #[derive(Clone, Debug, Default)]
 pub struct Running {
-    /// The running compactions. Their inputs are still in the shape; their outputs are promised.
+    /// The compactions. Their inputs are still in the shape, their outputs are not yet in it.
     /// A group that has committed is no longer listed.
     pub compactions: Vec<Compaction>,
 }
@@ -71,29 +71,29 @@ impl Running {
     }
 }
 
-/// What was asked of one keyspace since its last plan began.
+/// Operations on a keyspace since its last plan began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Observed {
     /// Entries written, puts and deletes, counted when their memtable is sealed.
     pub updates: u64,
-    /// Keys looked up.
+    /// Point reads.
     pub point_reads: u64,
-    /// Scans begun.
+    /// Scans started.
     pub range_reads: u64,
-    /// Lookups that a table's filter let pass, of tables that had any; empty unless the policy
+    /// Point reads that passed a table's filter, for tables with any; empty unless the policy
     /// [watches reads](crate::Policy::watches_reads).
     pub table_reads: VecMap<TableId, u64>,
 }
 
-/// A sealed memtable, as the planner of its flush sees it.
+/// A sample of a sealed memtable, for the planner of its flush.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeySample {
     /// Entries in it, all versions counted.
     pub entries: u64,
-    /// Memory that they take, in bytes.
+    /// Their memory, in bytes.
     pub bytes: u64,
-    /// Some of its user keys, strictly ascending, about equally many entries apart; the first and
-    /// the last of the memtable are among them.
+    /// Some of its user keys, strictly ascending and about equally many entries apart, including the
+    /// first and the last.
     pub keys: Vec<Vec<u8>>,
 }

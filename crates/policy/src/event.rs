@@ -1,5 +1,5 @@
-//! The event stream: what the engine does and what the simulator plays, as one type, so that whoever
-//! reads a trace need not know where it came from.
+//! The event stream of the engine and of the simulator: one type, so that a trace reads the same
+//! whichever of the two wrote it.
 
 use crate::context::Observed;
 use crate::policies::PolicyOptions;
@@ -8,126 +8,126 @@ use terrane_types::{
     Corruption, KeyspaceId, LevelChange, Order, RunId, Seq, Stall, TableId, TableInfo,
 };
 
-/// Something that the engine, or the simulator, did.
+/// Something that the engine or the simulator did.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Event {
-    /// The store was opened and its log replayed.
+    /// The store was opened and its WAL replayed.
     Recovered {
-        /// Records read back from the logs.
+        /// Records replayed from WAL files.
         records: u64,
         /// Batches in them.
         batches: u64,
-        /// Entries in these.
+        /// Entries in those.
         entries: u64,
-        /// Bytes of an unfinished end that were discarded.
+        /// Bytes of torn tails that were discarded.
         discarded_bytes: u64,
-        /// Damage that second copies made good.
+        /// Damage that was repaired from second copies.
         repaired: Vec<Corruption>,
     },
-    /// A keyspace came to be.
+    /// A keyspace was created.
     KeyspaceCreated {
         /// Its id.
         keyspace: KeyspaceId,
         /// Its name.
         name: String,
     },
-    /// A keyspace was removed with all it held.
+    /// A keyspace was dropped with all its data.
     KeyspaceDropped {
         /// Its id.
         keyspace: KeyspaceId,
         /// Its name.
         name: String,
     },
-    /// A keyspace has another policy.
+    /// The policy of a keyspace was changed.
     PolicyChanged {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
-        /// The new one.
+        /// The new policy.
         policy: PolicyOptions,
     },
-    /// A keyspace was opened whose stored policy this release does not know in full: what it does not
-    /// know, or would not set, is at its default.
+    /// A keyspace was opened with a stored policy of which this release does not know or allow some
+    /// options: those have their defaults.
     PolicyAdjusted {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
-        /// The policy as it is used.
+        /// The policy in use.
         policy: PolicyOptions,
-        /// What was not used, in words.
+        /// The options that were ignored, in words.
         problems: Vec<String>,
     },
-    /// A memtable was closed for writing and waits for its flush.
+    /// A memtable was sealed and waits to be flushed.
     MemtableSealed {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
-        /// Memory it takes.
+        /// Its memory, in bytes.
         bytes: u64,
-        /// The last sequence in it.
+        /// Its last sequence number.
         through: Seq,
     },
     /// A memtable became a run of level 0.
     Flushed {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
         /// The new run.
         run: RunId,
         /// Its tables, in key order.
         tables: Vec<TableInfo>,
-        /// Why it was cut into several, in words; empty where it was not.
+        /// Why it was cut into several tables, in words; empty if it was not.
         reason: String,
-        /// Everything up to this sequence is in tables now.
+        /// Everything up to this sequence number is in tables now.
         through: Seq,
     },
     /// A compaction began.
     CompactionBegun {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
-        /// Its number, for the events that follow.
+        /// Its number, for later events.
         compaction: u64,
         /// How many groups it has.
         groups: usize,
-        /// Whether they may run at once.
+        /// Whether they may run concurrently.
         order: Order,
         /// The policy's reason, in words.
         reason: String,
-        /// What had been asked of the keyspace, as the policy was told.
+        /// The operations that the policy was told of.
         observed: Observed,
     },
-    /// A level came or went: runs were relabelled, and nothing was rewritten.
+    /// A level was added or dropped: runs were relabelled, nothing was rewritten.
     LevelChanged {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
         /// What changed.
         change: LevelChange,
         /// The policy's reason, in words.
         reason: String,
-        /// What had been asked of the keyspace, as the policy was told.
+        /// The operations that the policy was told of.
         observed: Observed,
     },
-    /// A part of a merge was done.
+    /// A merge made progress.
     MergeProgress {
         /// The compaction.
         compaction: u64,
         /// Bytes read so far.
         read_bytes: u64,
-        /// Bytes to read in all.
+        /// Total bytes to read.
         total_bytes: u64,
     },
-    /// A group's tables were replaced.
+    /// A group was installed: its outputs replaced its inputs.
     GroupInstalled {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
         /// The compaction.
         compaction: u64,
-        /// What was consumed.
+        /// The input tables.
         inputs: Vec<TableId>,
         /// The level of the outputs.
         level: usize,
         /// The run of the outputs.
         run: RunId,
-        /// What was produced; the inputs themselves if they were moved.
+        /// The output tables; the inputs themselves if they were moved.
         outputs: Vec<TableInfo>,
-        /// Whether the tables were relabelled without rewriting.
+        /// Whether the tables were moved without rewriting.
         moved: bool,
     },
     /// All groups of a compaction are installed or abandoned.
@@ -137,22 +137,22 @@ pub enum Event {
     },
     /// The validator refused a plan: a defect of the policy, which costs work but no data.
     PlanRefused {
-        /// Whose.
+        /// The keyspace.
         keyspace: KeyspaceId,
-        /// The pair of tables and the rule, in words.
+        /// The violated rule and the tables, in words.
         why: String,
     },
-    /// Writes wait.
+    /// Writes stall.
     Stalled {
-        /// For what.
+        /// Why.
         reason: Stall,
     },
-    /// A job failed; it is tried again at the next flush or stalled write.
+    /// A job failed; it is retried at the next flush or stalled write.
     JobFailed {
         /// What happened.
         error: String,
     },
-    /// A file that no version holds was removed.
+    /// An obsolete file was removed.
     FileRemoved {
         /// Its name.
         file: String,

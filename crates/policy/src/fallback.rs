@@ -1,11 +1,11 @@
-//! What is done when a policy's own plans were refused: a plan that is always legal, so that a
-//! wrong policy can neither lose data nor block writes.
+//! The plan to make after a policy's own plans were refused: it is always legal, so a wrong policy can
+//! neither lose data nor block writes.
 //!
-//! 1. The oldest block of two or more neighbouring runs of level 0 of which no running plan holds a
-//!    table is merged in place: into the newest of them. Nothing stands between its inputs, so no
-//!    order can turn. Should a running plan write into the block, the validator says to wait.
-//! 2. Otherwise, when nothing is running and there is more than one run, the whole tree becomes one
-//!    run of its deepest level: nothing is left out that could be passed.
+//! 1. The oldest block of two or more neighbouring runs of level 0 that no running plan reads is merged
+//!    in place, into the newest of them. Nothing lies between its inputs, so the order of versions is
+//!    kept. If a running plan writes into the block, the validator refuses it and the fallback waits.
+//! 2. Otherwise, if nothing is running and there is more than one run, the whole tree becomes one run
+//!    of its deepest level: no table is left out, so none can be passed.
 
 use crate::context::Running;
 use crate::toolkit::format::count;
@@ -15,7 +15,7 @@ use terrane_types::{
     Action, Compaction, Destination, Group, Plan, Run, RunId, Shape, TableInfo, tables_of,
 };
 
-/// A legal plan that lessens the number of runs; `None` when there is none now.
+/// A legal plan that reduces the number of runs; `None` if there is none now.
 #[must_use]
 pub fn fallback(shape: &Shape, running: &Running, fresh: RunId) -> Option<Plan> {
     let plan = merge_level0(shape, running).or_else(|| merge_all(shape, running, fresh))?;

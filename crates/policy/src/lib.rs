@@ -2,17 +2,16 @@
 //!
 //! 1. A [`Shape`] is an immutable picture of one keyspace's tree: levels of runs of tables. It and the
 //!    other nouns are those of `terrane_types`.
-//! 2. A [`Policy`] looks at a shape, at what is already running and at what was read and written
-//!    ([`PlanContext`]), and proposes a [`Plan`]. It is chosen through [`PolicyOptions`]. One policy is
-//!    one module that opens with its rule; the vertical ones share what they see (`view.rs`) and
-//!    their steps (`vertical.rs`).
-//! 3. The [`mod@validate`] module refuses every plan that could lose or resurrect data, so that a
-//!    wrong policy can only waste work; [`fallback()`] is what is done instead. Both stand behind
-//!    [`propose()`], by which whoever drives a policy gets its plans.
-//! 4. A [`TombstoneRule`] says which tombstones a group's merge may drop.
+//! 2. A [`Policy`] looks at a shape, at running compactions and at the observed reads and writes
+//!    ([`PlanContext`]), and proposes a [`Plan`]. [`PolicyOptions`] selects one. Each of the
+//!    [`policies`] is a module whose head states its rule; they share a [`toolkit`].
+//! 3. The [`mod@validate`] module refuses every plan that could lose or resurrect data, so a wrong
+//!    policy can only waste work; [`fallback()`] makes a legal plan instead. Callers use
+//!    [`propose()`], which combines the three.
+//! 4. A [`TombstoneRule`] decides which tombstones a group's merge may drop.
 //! 5. An [`Event`](event::Event) reports each step that the engine or the simulator takes.
 //!
-//! Nothing here knows of storage, threads or clocks: the same policy object drives the engine on
+//! Nothing here knows about storage, threads or clocks: the same policy object drives the engine on
 //! disk, in a browser and in the simulator.
 
 pub mod context;
@@ -45,7 +44,7 @@ pub use toolkit::pick::Pick;
 pub use validate::refusal::Refusal;
 pub use validate::{validate, validate_flush, validate_plan, validate_reshape};
 
-// What a policy reads and proposes, so that who writes one needs this crate alone.
+// What a policy reads and proposes, so that a policy's author needs this crate only.
 #[doc(inline)]
 pub use terrane_types::{
     Action, Compaction, Destination, EditError, Flatten, FlushPlan, Group, Histogram,

@@ -6,21 +6,21 @@ use terrane_types::{FlushPlan, Group, LevelChange, Plan, Shape, TableInfo};
 /// The greatest length of a policy's state, in bytes.
 pub const MAX_STATE: usize = 64 << 10;
 
-/// A change of the tree, at the moment it is installed.
+/// A change of the tree that is being installed.
 #[derive(Clone, Copy, Debug)]
 pub struct Installed<'a> {
     /// The shape before.
     pub before: &'a Shape,
-    /// What was done.
+    /// The change.
     pub step: Step<'a>,
 }
 
-/// A step of a plan, which takes effect as one edit.
+/// A step of a plan, installed as one edit.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a> {
-    /// A memtable became a run of level 0. What recovery makes of the logs is neither cut nor told.
+    /// A memtable became a run of level 0. Flushes during recovery are neither cut nor reported.
     Flush {
-        /// How it was cut.
+        /// How the memtable was cut.
         plan: &'a FlushPlan,
         /// The run's tables, in key order; none if nothing was left to write.
         tables: &'a [TableInfo],
@@ -29,7 +29,7 @@ pub enum Step<'a> {
     Group {
         /// The group.
         group: &'a Group,
-        /// The tables that stand at its destination now; those of a move are its inputs.
+        /// The tables at its destination; for a move, its inputs.
         outputs: &'a [TableInfo],
         /// Whether the compaction ends with this group.
         ends: bool,
@@ -40,18 +40,18 @@ pub enum Step<'a> {
 
 /// A compaction policy: a pure planner.
 ///
-/// A policy that must remember something keeps it in a *state* of its own encoding, of at most
-/// [`MAX_STATE`] bytes. The policy holds no copy of it: whoever drives the policy stores the state,
-/// with the very edit that changed it, and hands it to every call. `plan` never changes it. A state
-/// that a policy cannot read is as good as none, never an error.
+/// A policy that must remember something keeps it in a *state* in its own encoding, of at most
+/// [`MAX_STATE`] bytes. The policy object holds no copy: the caller stores the state atomically with the
+/// edit that changed it, and passes it to every call. `plan` never changes it. A policy treats a state
+/// that it cannot decode as empty; that is not an error.
 pub trait Policy: Send + Sync {
-    /// The preset's name, as options and the command line spell it.
+    /// The policy's name in options and on the command line.
     fn name(&self) -> &'static str;
 
-    /// Proposes the next plan, or nothing when the shape is at rest.
+    /// Proposes the next plan, or nothing if none is needed.
     fn plan(&self, context: &PlanContext) -> Option<Plan>;
 
-    /// Whether [`Policy::flush`] is to be asked.
+    /// Whether to call [`Policy::flush`].
     fn cuts_flushes(&self) -> bool {
         false
     }
@@ -62,12 +62,12 @@ pub trait Policy: Send + Sync {
         FlushPlan::default()
     }
 
-    /// Whether the tables of a shape must have their histograms when it plans.
+    /// Whether it needs the tables' histograms to plan.
     fn reads_histograms(&self) -> bool {
         false
     }
 
-    /// Whether the reads of each table are to be counted for it.
+    /// Whether it needs [read counts of each table](crate::Observed::table_reads).
     fn watches_reads(&self) -> bool {
         false
     }
@@ -78,7 +78,7 @@ pub trait Policy: Send + Sync {
         state.to_vec()
     }
 
-    /// The state for a tree that is new, or was last changed by plans of others.
+    /// The initial state for a tree that is new or was last changed by another policy.
     fn adopt(&self, shape: &Shape) -> Vec<u8> {
         let _ = shape;
         Vec::new()

@@ -1,10 +1,10 @@
-//! Asking a policy: what its answer leads to, in the engine and in the simulator alike.
+//! Asking a policy for a plan, in the engine and in the simulator alike.
 //!
-//! 1. The policy is asked, unless it was refused twice in a row: then the fallback is taken once, so
-//!    that it cannot bring the tree to a standstill.
-//! 2. The fallback is taken, too, where the policy is content with more runs in level 0 than writes
-//!    are let on with, and nothing runs: they must not wait for ever.
-//! 3. The validator admits or refuses the plan.
+//! 1. The policy is asked, unless two of its plans in a row were refused: then the fallback is used
+//!    once, so that a wrong policy cannot stop all progress.
+//! 2. The fallback is also used if the policy has no plan although level 0 has reached the write-stall
+//!    limit and nothing runs: the stall would never end.
+//! 3. The validator accepts or refuses the plan.
 
 use crate::context::PlanContext;
 use crate::fallback::fallback;
@@ -13,31 +13,30 @@ use crate::validate::refusal::Refusal;
 use crate::validate::validate_plan;
 use terrane_types::Plan;
 
-/// Refusals in a row after which a policy is not asked once.
+/// Refusals in a row after which the fallback is used once.
 const REFUSALS_MAX: u32 = 2;
 
-/// Point reads after which a policy that [watches reads](Policy::watches_reads) is asked for a plan,
-/// since nothing else may change in a tree that is only read.
+/// Point reads after which a policy that [watches reads](Policy::watches_reads) is asked for a plan:
+/// a read-only workload changes nothing else that would trigger it.
 pub const READS_BETWEEN: u64 = 1024;
 
-/// What comes of asking.
+/// The outcome of asking a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proposal {
-    /// Nothing is to do.
+    /// Nothing to do.
     Nothing,
     /// The validator refused the plan.
     Refused(Refusal),
-    /// The validator admitted it.
+    /// The validator accepted the plan.
     Plan {
-        /// What is to be done.
+        /// The plan.
         plan: Plan,
-        /// Whether the policy made it, not the fallback.
+        /// Whether the policy made it, rather than the fallback.
         own: bool,
     },
 }
 
-/// Asks a policy once. `refused` counts the plans that were refused in a row, and is to be handed in
-/// again.
+/// Asks a policy once. `refused` counts consecutive refusals; pass it to the next call.
 pub fn propose(policy: &dyn Policy, context: &PlanContext, refused: &mut u32) -> Proposal {
     let PlanContext { shape, running, fresh, l0_stop_trigger, .. } = *context;
     let trusted = *refused < REFUSALS_MAX;

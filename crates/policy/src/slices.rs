@@ -1,21 +1,21 @@
 //! Compaction of a range on demand, in slices of bounded size.
 //!
-//! The range is compact when what it held at some moment lies in the *bottom*, the last run of the
-//! deepest level, without tombstones that can go. A step at a time, from what the shape is by then:
+//! The range is compact when its contents as of some moment are in the *bottom*, the last run of the
+//! deepest level, without tombstones that can be dropped. Each step starts from the current shape:
 //!
-//! 1. What is to be done: tables of the range above the bottom with entries of that moment or
-//!    before, and tables of the bottom from before that moment with tombstones.
-//! 2. A slice begins at the least key of these, and ends where some table starts, so that it holds
-//!    about the bytes wanted; a table that reaches beyond counts in proportion to the starts of
-//!    others within it.
-//! 3. The slice's tables, and all that these overlap below, become part of the bottom: one group.
-//!    What lies above them may stay there, as it is newer.
-//! 4. Where tables that reach beyond the end bring too much along, those are cut first, at the end
-//!    and at some starts beyond, each in its place: so every table is cut a few times at most. The
-//!    next step is the slice up to that end.
+//! 1. The work left: tables of the range above the bottom with entries of that moment or earlier, and
+//!    tables of the bottom from before that moment with tombstones.
+//! 2. A slice begins at the least key of these and ends where some table starts, so that it holds about
+//!    the target size; a table that extends beyond it counts in proportion to the starts of other
+//!    tables within it.
+//! 3. The slice's tables and all that they overlap below are merged into the bottom: one group. Tables
+//!    above them may stay there, as they are newer.
+//! 4. If tables that extend beyond the end would bring in too much, they are cut first, at the end and
+//!    at some starts after it, each in its place: so every table is cut only a few times. The next step
+//!    is the slice up to that end.
 //!
-//! A step moves entries to the bottom or cuts what is in the way of the next, so there is an end,
-//! whatever a policy does beside it.
+//! Each step moves entries to the bottom or cuts what blocks the next, so this terminates, whatever a
+//! policy does at the same time.
 
 use std::sync::Arc;
 use terrane_types::{
@@ -23,24 +23,24 @@ use terrane_types::{
     key_range, sort_by,
 };
 
-/// Cuts of a table in one step.
+/// The most cuts of a table in one step.
 const CUTS_MAX: usize = 15;
-/// How many times the bytes wanted a slice may have before tables are cut for it.
+/// Tables are cut for a slice that exceeds the target size by this factor.
 const EXCESS_MAX: u64 = 4;
 
-/// A range that is to be compact.
+/// A range to compact.
 pub struct Slicing<'a> {
     /// Whether a table ends before the range begins.
     pub ends_before: &'a dyn Fn(&TableInfo) -> bool,
-    /// Whether a table starts behind the end of the range.
+    /// Whether a table starts after the range ends.
     pub starts_behind: &'a dyn Fn(&TableInfo) -> bool,
-    /// Entries up to this sequence are to be in the bottom.
+    /// Entries up to this sequence number must reach the bottom.
     pub through: u64,
-    /// Tables of the bottom whose names are below this one are to lose their tombstones.
+    /// Tables of the bottom with ids below this one must lose their tombstones.
     pub before: TableId,
-    /// The end of the slice that is next, where tables were cut for it.
+    /// The end of the next slice, if tables were cut for it.
     pub end: Option<&'a [u8]>,
-    /// The bytes that a slice should have.
+    /// The target size of a slice, in bytes.
     pub slice_bytes: u64,
     /// Size at which tables are closed, in bytes.
     pub target_file_bytes: u64,
@@ -55,14 +55,14 @@ impl Slicing<'_> {
     }
 }
 
-/// What is next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slice {
     /// The range is compact.
     Done,
     /// Tables are cut for the slice that ends here.
     Cut(Compaction, Vec<u8>),
-    /// A slice becomes part of the bottom.
+    /// A slice is merged into the bottom.
     Merge(Compaction),
 }
 
@@ -83,7 +83,7 @@ pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
     tables.extend(inside.filter(|t| t.tombstones == 0 || t.id >= slicing.before));
     tables.retain(|t| t.largest.as_slice() >= start);
     let starts = Starts::new(start, &mut tables);
-    // Another compaction may have done meanwhile what the tables were cut for.
+    // Another compaction may have finished the slice that the tables were cut for.
     let given = slicing.end.filter(|end| *end > start);
     let at = match given {
         Some(end) => starts.0.partition_point(|s| *s < end),
@@ -119,8 +119,8 @@ pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
     Slice::Merge(Compaction::parallel(vec![group], reason))
 }
 
-/// The tables, everything that they overlap below them, and the bottom's within the hull of all of
-/// these: each with its place if it is above the bottom.
+/// The tables, all that they overlap below, and the bottom's tables in the key range of all of these:
+/// each with its place if it is above the bottom.
 fn closure<'a>(
     runs: &[(Destination, &'a Run)],
     bottom: &'a Run,
@@ -128,7 +128,7 @@ fn closure<'a>(
 ) -> Vec<(Option<Destination>, Table<'a>)> {
     let mut seeded = VecSet::default();
     seeded.extend(seeds.iter().map(|t| t.id));
-    // The seeds, then everything that is taken: nothing is taken that overlaps none of these.
+    // The seeds and all tables taken so far: any other table taken overlaps one of these.
     let mut all = seeds.to_vec();
     let mut above: Vec<Table> = Vec::new();
     let mut inputs = Vec::new();
@@ -151,7 +151,7 @@ fn closure<'a>(
     inputs
 }
 
-/// The keys at which tables start, after the slice's own.
+/// The start keys of tables, after that of the slice.
 struct Starts<'a>(Vec<&'a [u8]>);
 
 impl<'a> Starts<'a> {
@@ -168,7 +168,7 @@ impl<'a> Starts<'a> {
         self.0.partition_point(|s| *s <= key)
     }
 
-    /// Which start ends a slice of about so many bytes; past the last where the rest has no more.
+    /// The start that ends a slice of about this size; past the last if the rest is smaller.
     fn end(&self, tables: &[Table], bytes: u64) -> usize {
         let before = |at: usize| {
             let load = tables.iter().map(|t| {
@@ -187,7 +187,7 @@ impl<'a> Starts<'a> {
         low
     }
 
-    /// Keys at which to cut a table: `end`, which is start number `at`, and some beyond.
+    /// Keys at which to cut a table: `end`, which is start number `at`, and some after it.
     fn cuts(&self, table: &TableInfo, at: usize, end: &[u8]) -> Vec<Vec<u8>> {
         let beyond = self.0.get(at..self.through(&table.largest)).unwrap_or_default();
         let step = beyond.len().div_ceil(CUTS_MAX).max(1);

@@ -1,13 +1,13 @@
 //! When a merge may drop a tombstone.
 //!
-//! A tombstone hides older versions of its key. The validator lets no table that overlaps an input
-//! stand between that input and the destination, so every older version that a group leaves out
-//! stands below its destination. A tombstone at or below the oldest snapshot may therefore be
-//! dropped when no table left out below the destination spans its key. What running groups read is
-//! still in the shape; what they promised to write counts too.
+//! A tombstone hides older versions of its key. The validator allows no table that overlaps an input
+//! between that input and the destination, so every older version outside the group is below its
+//! destination. A tombstone at or below the oldest snapshot may therefore be dropped if no table below
+//! the destination, other than the group's inputs, spans its key. Inputs of running groups are still
+//! in the shape; the outputs that these will write count, too.
 //!
-//! The answer stays true while the group runs: when it is yes, no table left out holds an older
-//! version of the key, and later plans only rearrange the versions that there are.
+//! The decision holds while the group runs: if the tombstone may be dropped, no other table holds an
+//! older version of the key, and later plans only rearrange existing versions.
 
 use crate::context::Running;
 use crate::validate::output::outputs;
@@ -16,16 +16,16 @@ use terrane_types::{
     Destination, Group, Place, Run, Shape, TableIdSet, TableInfo, key_range, sort_by,
 };
 
-/// Answers, key by key, whether one group's merge may drop a tombstone.
+/// Decides, key by key, whether one group's merge may drop a tombstone.
 #[derive(Clone, Debug)]
 pub struct TombstoneRule {
-    /// The runs below, each with the first of its tables that ends at or after the last key asked.
+    /// The runs below, each with its first table that ends at or after the last key queried.
     below: Vec<(Run, Place)>,
-    /// Key ranges that running groups promised below, both ends inclusive; sorted and disjoint.
+    /// Key ranges that running groups will write below, inclusive; sorted and disjoint.
     promised: Vec<(Vec<u8>, Vec<u8>)>,
     /// The group's own inputs.
     own: TableIdSet,
-    /// The last key asked.
+    /// The last key queried.
     last: Vec<u8>,
 }
 
@@ -57,15 +57,15 @@ impl TombstoneRule {
 
     /// Whether a tombstone of `key`, at or below the oldest snapshot, may be dropped.
     ///
-    /// Costs a comparison or two for each run below where keys ascend by less than a table, binary
-    /// searches else.
+    /// Costs a comparison or two for each run below if keys ascend by less than a table, otherwise
+    /// binary searches.
     pub fn may_drop(&mut self, key: &[u8]) -> bool {
         let ascends = self.last.as_slice() <= key;
         self.last.clear();
         self.last.extend_from_slice(key);
         let at = self.promised.partition_point(|(_, largest)| largest.as_slice() < key);
         let mut held = self.promised.get(at).is_some_and(|(from, _)| from.as_slice() <= key);
-        // Every run is looked at, so that each place is that of the last key.
+        // Every run is visited, so that each place is that of the last key.
         for (run, place) in &mut self.below {
             let ends_before = |place| {
                 run.tables().get(place).is_some_and(|t: &Arc<TableInfo>| t.largest.as_slice() < key)
@@ -83,7 +83,7 @@ impl TombstoneRule {
     }
 }
 
-/// What a group reads.
+/// The inputs of a group.
 fn tables<'a>(shape: &'a Shape, group: &Group) -> Vec<&'a Arc<TableInfo>> {
     shape.find(group.inputs.clone()).iter().map(|placed| placed.table).collect()
 }

@@ -1,13 +1,13 @@
 //! The simulator for JavaScript: a module of its own, so that the store's stays small.
 //!
-//! 1. A simulation is made of the JSON that `terrane simulate --config` reads.
-//! 2. It is advanced in slices, by operations or to a moment of virtual time, so that a page can draw
-//!    between them.
-//! 3. Between slices it returns its tree, the events since the last question and its figures, as
-//!    JSON: spelled as the store's module spells its own tree and events, and as
-//!    `terrane simulate --json` prints its figures.
+//! 1. A simulation is configured by the JSON that `terrane simulate --config` reads.
+//! 2. It advances in slices, by operations or to a point in virtual time, so that a page can draw in
+//!    between.
+//! 3. Between slices it returns its tree, the events since the last call and its figures as JSON: in the
+//!    same form as the store's module returns its tree and events, and as `terrane simulate --json`
+//!    prints its figures.
 //!
-//! The same configuration gives the same answers, byte for byte, as the command does.
+//! The same configuration gives the same results as the command, byte for byte.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,17 +19,17 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen]
 pub struct Simulation {
     simulation: terrane_sim::Simulation,
-    /// Events since they were last asked for, each as JSON; nothing if nobody listens.
+    /// Events since the last call of `events`, each as JSON; `None` if they are not watched.
     events: Option<Rc<RefCell<Vec<String>>>>,
 }
 
 #[wasm_bindgen]
 impl Simulation {
-    /// A store that is empty, at time 0; `config` is JSON, and what it leaves out has its default.
-    /// Events are kept only if they are `watched`, until they are asked for.
+    /// An empty store at time 0; `config` is JSON, and missing fields have their defaults. Events are
+    /// kept only if they are `watched`, until [`Simulation::events`] is called.
     ///
     /// # Errors
-    /// JSON that is no configuration, a choice that is outside its range.
+    /// Invalid JSON, or an option outside its range.
     #[wasm_bindgen(constructor)]
     pub fn new(config: &str, watched: bool) -> Result<Simulation, JsError> {
         let config = serde_json::from_str(config)?;
@@ -44,11 +44,11 @@ impl Simulation {
         Ok(Simulation { simulation, events })
     }
 
-    /// Goes on for at most so many operations, and with nothing that happens after this virtual
-    /// second. Returns whether there is more to do.
+    /// Runs at most this many operations, up to this virtual second. Returns whether there is more to
+    /// do.
     ///
     /// # Errors
-    /// A flash device that is full; a tree that no plan would bring on.
+    /// The flash device is full, or writes stall and the policy has no plan.
     pub fn advance(&mut self, operations: f64, until: f64) -> Result<bool, JsError> {
         Ok(self.simulation.advance_until(operations as u64, until)?)
     }
@@ -58,7 +58,7 @@ impl Simulation {
         self.simulation.progress().0 as f64
     }
 
-    /// Operations in all.
+    /// The total number of operations.
     pub fn length(&self) -> f64 {
         self.simulation.progress().1 as f64
     }

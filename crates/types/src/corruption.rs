@@ -30,7 +30,7 @@ impl Corruption {
     }
 }
 
-/// Here alone the sentences are written: what finds damage stays small.
+/// Formats out of line, so that the code that detects damage stays small.
 #[inline(never)]
 fn damage(
     file: &str,

@@ -1,18 +1,18 @@
-//! Installing a change: a shape and an edit make the next shape.
+//! Edits: a shape and an edit make the next shape.
 //!
-//! 1. The dropped tables leave their runs.
-//! 2. The added ones enter theirs, each in its place by key, where it must be disjoint from its
-//!    neighbours; a run, or a level, that is not there yet is created.
-//! 3. Empty runs and trailing empty levels vanish. An empty level between others stays, so that a
-//!    level keeps its index.
+//! 1. Dropped tables leave their runs.
+//! 2. Added tables enter theirs by key, where they must not overlap their neighbours; missing runs and
+//!    levels are created.
+//! 3. Empty runs and trailing empty levels are removed. An empty level between others stays, so that
+//!    levels keep their indices.
 //!
-//! Tables that the edit does not name are neither looked up nor compared, but for the neighbours of
-//! those that enter.
+//! Tables that the edit does not name are neither looked up nor compared, except the neighbours of
+//! added ones.
 //!
-//! A change of levels ([`reshape`]) is an edit of its own: nothing but the levels' indices changes.
+//! A change of levels ([`reshape`]) is a separate edit: only the indices of levels change.
 //!
-//! A table that moves is dropped and added by the same edit. Edits are read back from the manifest,
-//! so none is trusted: one that does not fit the shape is a typed error and changes nothing.
+//! A table that moves is dropped and added by the same edit. Edits are read back from the manifest, so
+//! none is trusted: one that does not fit the shape is a typed error and changes nothing.
 
 use crate::ids::{Destination, RunId, TableId};
 use crate::plan::LevelChange;
@@ -36,7 +36,7 @@ pub struct ShapeEdit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditError {
-    /// A dropped table is not there, or is dropped twice.
+    /// A dropped table is missing, or dropped twice.
     #[error("the edit drops {0}, which the shape does not hold")]
     Missing(TableId),
     /// An added table's id is taken.
@@ -50,15 +50,15 @@ pub enum EditError {
     TooDeep {
         /// The table.
         table: TableId,
-        /// Its level, as the edit says.
+        /// Its level, according to the edit.
         level: usize,
     },
-    /// A change of levels names a level that is not there, or not empty, or is one too many.
+    /// A change of levels names a missing or non-empty level, or adds one too many.
     #[error("{change}, of {levels} levels: expected one below level 0, empty to be dropped")]
     NoSuchLevel {
         /// The change.
         change: LevelChange,
-        /// How many levels there are.
+        /// The number of levels.
         levels: usize,
     },
     /// Two tables of one run would overlap.
@@ -80,7 +80,7 @@ pub fn apply(shape: &Shape, edit: &ShapeEdit) -> Result<Shape, EditError> {
     Ok(next)
 }
 
-/// Makes an edit take effect in a shape; one that does not fit leaves it half changed.
+/// Applies an edit in place; one that does not fit leaves the shape half changed.
 pub fn change(shape: &mut Shape, edit: &ShapeEdit) -> Result<(), EditError> {
     for id in &edit.dropped {
         if !shape.take(*id) {
@@ -146,7 +146,7 @@ fn enter(shape: &mut Shape, tables: &[&(usize, RunId, Arc<TableInfo>)]) -> Resul
     Ok(())
 }
 
-/// The run of this place, which is created if it is not there.
+/// The run of this place, created if missing.
 fn run_at(shape: &mut Shape, level: usize, id: RunId) -> Option<&mut Run> {
     let levels = shape.levels_mut();
     if levels.len() <= level {

@@ -1,7 +1,7 @@
-//! Walks over lists of lists: the tables of runs, the groups of compactions, the inputs of groups.
+//! Iteration over lists of lists: the groups of compactions, the inputs of groups.
 //!
-//! `flat_map` does the same. It is compiled again for each closure and each way to use it, with the
-//! inner walk three times in each, which a browser would load.
+//! `flat_map` does the same, but it is compiled for each closure and each use, with the inner iteration
+//! three times in each, which a browser would download.
 
 use std::slice::Iter;
 
@@ -14,7 +14,7 @@ pub struct Flatten<'a, O, I> {
 }
 
 impl<'a, O, I> Flatten<'a, O, I> {
-    /// The members of what `list` returns for each of `outer`.
+    /// The members of the lists that `list` returns for each of `outer`.
     pub fn new(outer: &'a [O], list: fn(&'a O) -> &'a [I]) -> Self {
         Flatten { outer: outer.iter(), inner: Iter::default(), list }
     }

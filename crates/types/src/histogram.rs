@@ -1,13 +1,13 @@
-//! How a table's bytes spread over its keys: a few points, from which sizes of ranges are estimated.
+//! The distribution of a table's bytes over its keys: a few points, to estimate the sizes of ranges.
 //!
-//! A table's own properties hold them. They are kept in memory for the planners that read them
-//! alone, and become known when such a planner is about to be asked.
+//! A table's properties store them. They are loaded only for planners that need them, just before such
+//! a planner is called.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-/// So many stored bytes of data lie at or below this key.
+/// The stored bytes of data up to a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramPoint {
     /// The last user key of a data block.
@@ -16,8 +16,7 @@ pub struct HistogramPoint {
     pub bytes: u64,
 }
 
-/// Points in ascending order, of which the last is the table's end; without points where nothing is
-/// known.
+/// Points in ascending order, of which the last is the table's end; empty until they are known.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Histogram(OnceLock<Arc<[HistogramPoint]>>);
 
@@ -28,12 +27,12 @@ impl Histogram {
         self.0.get().is_some()
     }
 
-    /// Makes the points of `other` known here, if none are.
+    /// Takes the points of `other`, unless it has some.
     pub fn learn(&self, other: Histogram) {
         let _ = self.0.set(other.0.into_inner().unwrap_or_default());
     }
 
-    /// About how many stored bytes of data lie at or below `key`.
+    /// An estimate of the stored bytes of data up to `key`.
     #[must_use]
     pub fn bytes_through(&self, key: &[u8]) -> u64 {
         let below = self.partition_point(|point| point.key.as_slice() <= key);

@@ -1,11 +1,11 @@
-//! What a policy may propose.
+//! Plans: what a policy may propose.
 
 use crate::flatten::Flatten;
 use crate::ids::{Destination, TableId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A proposal, with its reason in words (for the event stream and the visualizer).
+/// A plan, with its reason in words for the event stream and the demo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Plan {
     /// Merge or move tables within the tree.
@@ -31,26 +31,26 @@ impl From<Reshape> for Plan {
 pub struct FlushPlan {
     /// User keys at which a new table must start, strictly ascending.
     pub cuts: Vec<Vec<u8>>,
-    /// Why, in words a person reads; empty where nothing is cut.
+    /// The reason, in words; empty if nothing is cut.
     pub reason: String,
 }
 
-/// A change of the levels themselves: whole runs are relabelled, and nothing is rewritten.
+/// A change of the levels themselves: whole runs are relabelled, nothing is rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reshape {
     /// What changes.
     pub change: LevelChange,
-    /// Why, in words a person reads.
+    /// The reason, in words.
     pub reason: String,
 }
 
-/// Which level comes or goes. Runs keep their names and their order.
+/// The level to add or drop. Runs keep their ids and their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LevelChange {
-    /// An empty level of this index comes to be: what was at it and below is one level deeper.
+    /// Adds an empty level at this index: that level and all below shift down by one.
     Add(usize),
-    /// The empty level of this index goes: what was below is one level higher.
+    /// Drops the empty level at this index: all levels below shift up by one.
     Drop(usize),
 }
 
@@ -72,63 +72,63 @@ impl fmt::Display for LevelChange {
     }
 }
 
-/// A set of groups, each of which commits alone.
+/// A set of groups, which commit independently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {
     /// The groups.
     pub groups: Vec<Group>,
-    /// Whether several may run at once.
+    /// Whether several may run concurrently.
     pub order: Order,
-    /// Why, in words a person reads: "level 1 has 4 of 4 runs: all become one run of level 2".
+    /// The reason, in words: "level 1 has 4 of 4 runs: all become one run of level 2".
     pub reason: String,
 }
 
 impl Compaction {
-    /// Groups that may run at once.
+    /// Groups that may run concurrently.
     #[must_use]
     pub fn parallel(groups: Vec<Group>, reason: String) -> Self {
         Compaction { groups, order: Order::Parallel, reason }
     }
 }
 
-/// In which order the groups of a compaction run. Each commits alone in either.
+/// The order in which the groups of a compaction run. They commit independently in either.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Any number at once.
+    /// Any number concurrently.
     #[default]
     Parallel,
-    /// One after another, as they are listed, also after a restart.
+    /// One after another, in this order, also after a restart.
     Sequential,
 }
 
 impl Order {
-    /// Whether another group may begin, of a compaction of which `open` are not installed and
-    /// `waiting` of these have not begun.
+    /// Whether another group of a compaction may begin, if `open` groups are not installed, of which
+    /// `waiting` have not begun.
     #[must_use]
     pub fn lets_begin(self, waiting: usize, open: usize) -> bool {
         self == Order::Parallel || waiting == open
     }
 }
 
-/// The inputs of groups, group after group.
+/// The inputs of all groups, in order.
 #[must_use]
 pub fn inputs_of(groups: &[Group]) -> Flatten<'_, Group, TableId> {
     Flatten::new(groups, |group| &group.inputs)
 }
 
-/// One unit of a compaction: it reads its inputs, writes into one run, and installs as one edit.
+/// The unit of a compaction: it reads its inputs, writes into one run, and is installed as one edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// The tables that are consumed.
     pub inputs: Vec<TableId>,
-    /// Where the outputs go.
+    /// The run that receives the outputs.
     pub destination: Destination,
     /// Merge or move.
     pub action: Action,
 }
 
-/// How a group's outputs come about.
+/// How a group's outputs are made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// Merge the inputs. Outputs are cut before a user key that is at or above the next of `cuts`
@@ -138,8 +138,7 @@ pub enum Action {
         cuts: Vec<Vec<u8>>,
         /// Size at which a table is closed, in bytes; `u64::MAX` for no bound.
         target_file_bytes: u64,
-        /// Bits of filter for each distinct user key of the outputs; `None` for as many as the
-        /// store's tables have.
+        /// Filter bits per distinct user key of the outputs; `None` for the store's setting.
         filter_bits: Option<u32>,
     },
     /// Relabel the inputs into the destination without rewriting them.

@@ -1,11 +1,11 @@
-//! A sequence that shares what stays the same: a clone costs nothing, and a change of one copies a
-//! chunk, not the whole.
+//! A persistent sequence: a clone is cheap and shares everything, and a change copies one chunk rather
+//! than the whole.
 //!
-//! 1. Items lie in chunks of at most `CHUNK`, and the chunks in a list. Both are reference-counted.
-//! 2. A change copies the list and the chunk that it touches, unless nobody else holds them.
-//! 3. A full chunk is split in half, but behind the last a new one begins, so that what comes in order
-//!    fills its chunks. Neighbours that fit into half a chunk together become one.
-//! 4. A search looks at the last items of the chunks, which stand in the list, then into one chunk.
+//! 1. Items are in chunks of at most `CHUNK`, and the chunks in a list. Both are reference-counted.
+//! 2. A change copies the list and the affected chunk, unless they are not shared.
+//! 3. A full chunk is split in half, except that appending starts a new one, so that items inserted in
+//!    order fill their chunks. Neighbours that fit into half a chunk together are joined.
+//! 4. A search looks at the last items of the chunks, which the list holds, then into one chunk.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -20,14 +20,14 @@ pub struct Sequence<T> {
     len: usize,
 }
 
-/// Some neighbouring items, never none.
+/// Some consecutive items, at least one.
 #[derive(Clone)]
 struct Chunk<T> {
     items: Arc<Vec<T>>,
     last: T,
 }
 
-/// Where an item of a sequence stands, until the sequence changes.
+/// The position of an item, valid until the sequence changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     chunk: usize,
@@ -35,13 +35,13 @@ pub struct Place {
 }
 
 impl<T> Sequence<T> {
-    /// How many items there are.
+    /// The number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -65,7 +65,7 @@ impl<T> Sequence<T> {
         self.chunks.last().map(|chunk| &chunk.last)
     }
 
-    /// The place behind the last item.
+    /// The place after the last item.
     #[must_use]
     pub fn end(&self) -> Place {
         Place { chunk: self.chunks.len(), at: 0 }
@@ -91,8 +91,8 @@ impl<T> Sequence<T> {
         Some(Place { chunk, at: self.chunks.get(chunk)?.items.len().checked_sub(1)? })
     }
 
-    /// The place of the first item of which `is_before` is not true; it is true of all before that,
-    /// and of none after.
+    /// The place of the first item for which `is_before` is false; it must be true for all items before
+    /// that, and false for all after.
     #[inline]
     pub fn partition_point(&self, is_before: impl Fn(&T) -> bool) -> Place {
         let chunk = self.chunks.partition_point(|chunk| is_before(&chunk.last));
@@ -114,7 +114,7 @@ impl<T> Sequence<T> {
 }
 
 impl<T: Clone> Sequence<T> {
-    /// Adds an item at a place; what stands there and after it comes behind.
+    /// Inserts an item at a place, before the item there.
     pub fn insert(&mut self, mut place: Place, item: T) {
         let chunks = Arc::make_mut(&mut self.chunks);
         self.len += 1;
@@ -140,7 +140,7 @@ impl<T: Clone> Sequence<T> {
         }
     }
 
-    /// Takes the item at a place out.
+    /// Removes the item at a place.
     pub fn remove(&mut self, place: Place) -> Option<T> {
         self.get(place)?;
         let chunks = Arc::make_mut(&mut self.chunks);
@@ -158,14 +158,14 @@ impl<T: Clone> Sequence<T> {
         Some(item)
     }
 
-    /// What `make` makes of each item of `source`. Where `before` has a sequence and what was made of
-    /// it, the chunks that `source` shares with it keep what was made of them.
+    /// Maps each item of `source`. If `before` has an earlier sequence and its result, the results of
+    /// the chunks that `source` shares with it are reused.
     pub fn made_of<S>(
         source: &Sequence<S>,
         before: Option<(&Sequence<S>, &Sequence<T>)>,
         mut make: impl FnMut(&S) -> Option<T>,
     ) -> Self {
-        // Where nothing was left out, the chunks of both stand side by side.
+        // If nothing was filtered out, the chunks of both correspond.
         let before = before.filter(|(old, made)| old.len == made.len);
         if let Some((old, made)) = before
             && Arc::ptr_eq(&old.chunks, &source.chunks)

@@ -1,13 +1,12 @@
-//! One sort for all types: the standard one is several KiB of code for each, which a browser would
-//! load.
+//! One sort for all types: each monomorphization of the standard one costs several KiB of code, which a
+//! browser would download.
 //!
-//! 1. Places are sorted, by what is compared at them: neighbouring stretches in order are merged,
-//!    each time twice as long.
+//! 1. A merge sort of the indices, which compares the items at them.
 //! 2. Items are swapped into that order, one cycle of the permutation after another.
 
 use std::cmp::Ordering;
 
-/// Sorts, and leaves equal items in their order.
+/// A stable sort.
 pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let order = order(items.len(), &|a, b| match (items.get(a), items.get(b)) {
         (Some(a), Some(b)) => compare(a, b),
@@ -16,7 +15,7 @@ pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     arrange(order, &mut |a, b| items.swap(a, b));
 }
 
-/// Step 1: which item comes first, second and so on.
+/// Step 1: the indices of the items in sorted order.
 fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<_> = (0..count).collect();
     let mut merged = Vec::with_capacity(count);
@@ -33,8 +32,8 @@ fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize>
     order
 }
 
-/// Appends the places of both lists, of equal ones those of `left` first. Lists that are in order as
-/// they stand cost one comparison.
+/// Appends the indices of both lists in order, of equal items those of `left` first. Lists that are
+/// in order already cost one comparison.
 fn merge(
     mut left: &[usize],
     mut right: &[usize],

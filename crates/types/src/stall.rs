@@ -7,13 +7,13 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stall {
-    /// As many sealed memtables wait for their flush as memory allows.
+    /// Too many sealed memtables wait to be flushed.
     Memtables,
-    /// Memtables, those that wait for their flush among them, take all of their memory.
+    /// Memtables, including sealed ones, use all of their memory.
     Memory,
-    /// Level 0 holds as many runs as reads can bear.
+    /// Level 0 has as many runs as reads tolerate.
     Level0,
-    /// The log is full and the next one is not ready.
+    /// The WAL file is full and the next one is not ready.
     Log,
 }
 

@@ -1,15 +1,15 @@
 //! Maps and sets in a sorted vector.
 //!
-//! They hold what is few (keyspaces, snapshots) or comes nearly in order (files by their number). A
-//! lookup is a binary search; an insertion or removal moves what lies behind, so it is cheap at the
-//! end; many come in at once by sorting them. A B-tree is some KiB of code for each type that it
-//! holds, which a browser would download.
+//! They suit few items (keyspaces, snapshots) or items that arrive nearly in order (files by number). A
+//! lookup is a binary search; an insertion or removal shifts what follows, so it is cheap at the end; a
+//! bulk insertion sorts. Each monomorphization of `BTreeMap` costs some KiB of code, which a browser
+//! would download.
 
 use crate::sort::sort_by;
 use serde::{Serialize, Serializer};
 use std::slice;
 
-/// So many entries are inserted one by one among those that are there.
+/// Up to this many entries are inserted one by one.
 const FEW: usize = 16;
 
 /// A map from `K` to `V`, in the order of the keys.
@@ -25,7 +25,7 @@ impl<K, V> Default for VecMap<K, V> {
 }
 
 impl<K: Ord, V> VecMap<K, V> {
-    /// Where the key is, or where it would be.
+    /// The index of the key, or where it would be inserted.
     fn find(&self, key: &K) -> Result<usize, usize> {
         match self.entries.last() {
             Some((last, _)) if last < key => Err(self.entries.len()),
@@ -33,8 +33,8 @@ impl<K: Ord, V> VecMap<K, V> {
         }
     }
 
-    /// Brings entries into order of which those from `came` on were appended as they came: of one
-    /// key, the last stays. What was in order is looked at only where many came among it.
+    /// Sorts the entries, of which those from `came` on were appended in any order; the last of a key
+    /// wins. The earlier ones are only touched if many were appended.
     fn sort_from(&mut self, came: usize) {
         let last = came.saturating_sub(1);
         let tail = self.entries.get(last..).unwrap_or_default();
@@ -64,7 +64,7 @@ impl<K: Ord, V> VecMap<K, V> {
         self.entries.get_mut(at).map(|(_, value)| value)
     }
 
-    /// Whether the key is there.
+    /// Whether the map has the key.
     #[must_use]
     pub fn contains_key(&self, key: &K) -> bool {
         self.find(key).is_ok()
@@ -81,13 +81,13 @@ impl<K: Ord, V> VecMap<K, V> {
         }
     }
 
-    /// Takes a key out; returns the value it had.
+    /// Removes a key; returns its value.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let at = self.find(key).ok()?;
         Some(self.entries.remove(at).1)
     }
 
-    /// Keeps the entries of which `keep` says so.
+    /// Retains the entries for which `keep` is true.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &V) -> bool) {
         self.entries.retain(|(key, value)| keep(key, value));
     }
@@ -105,13 +105,13 @@ impl<K: Ord, V> VecMap<K, V> {
         self.entries.last()
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -139,7 +139,7 @@ impl<K: Ord, V> VecMap<K, V> {
 }
 
 impl<K: Ord, V: Default> VecMap<K, V> {
-    /// Does something with the value of a key, which begins as the default if it is not there.
+    /// Changes the value of a key, which is inserted with its default if missing.
     pub fn update<R>(&mut self, key: K, change: impl FnOnce(&mut V) -> R) -> R {
         let at = self.find(&key).unwrap_or_else(|at| {
             self.entries.insert(at, (key, V::default()));
@@ -147,7 +147,7 @@ impl<K: Ord, V: Default> VecMap<K, V> {
         });
         match self.entries.get_mut(at) {
             Some((_, value)) => change(value),
-            // Not reached: it was found there, or inserted.
+            // Unreachable: the key was found or inserted.
             None => change(&mut V::default()),
         }
     }

@@ -1,8 +1,8 @@
 //! A store on a flash device.
 //!
-//! The device is the paper's, counted in buffers: 960 GB of 64 MB each, erase units of a 960th of
-//! it (1 GB), 7 % more flash than the host sees, pages of a 32nd of a buffer. The writer goes as
-//! fast as the store lets it, with 16 workers; a log is written, too.
+//! The device is the paper's, measured in buffers: 960 GB in buffers of 64 MB, erase units of a 960th
+//! of the device (1 GB), 7 % over-provisioning, pages of a 32nd of a buffer. The client writes as fast as
+//! the store accepts, with 16 workers and a log.
 
 use super::{Store, simulate};
 use crate::PapersError;
@@ -10,22 +10,22 @@ use crate::figure::Figure;
 use terrane_policy::PolicyOptions;
 use terrane_sim::{Choice, Config, FlashOptions, Mix, Report, SimulationError, Workload};
 
-/// Whether the data fits: 1 if it does.
+/// 1 if the data fits, else 0.
 pub const FITS: &str = "fits";
-/// What flushes and merges wrote for each byte of the user's.
+/// Bytes written by flushes and merges per byte of the user's.
 pub const TREE: &str = "write amp of the tree";
-/// What flash wrote for each byte that it was told to.
+/// Bytes written to flash per byte written by the host.
 pub const COLLECTION: &str = "write amp of garbage collection";
 /// Their product.
 pub const TOTAL: &str = "total write amp";
-/// The most that all tables took, over what the device holds.
+/// The peak size of all tables over the capacity of the device.
 pub const PEAK: &str = "peak space, share of the device";
 
 const PAGES_OF_BUFFER: u64 = 32;
 const UNITS: u64 = 960;
 const OVER_PROVISIONING: f64 = 0.07;
 
-/// A device of so many buffers.
+/// A device of this many buffers.
 #[derive(Clone, Copy)]
 pub(super) struct Drive {
     pub(super) store: Store,
@@ -37,7 +37,7 @@ pub(super) struct Drive {
 #[derive(Clone, Copy)]
 pub(super) enum Updates {
     Uniform,
-    /// Zipf with exponent 1: hot keys anywhere, and other ones after each fifth.
+    /// Zipf with exponent 1: hot keys at random, and different ones after each fifth.
     MovingZipf,
 }
 
@@ -80,7 +80,7 @@ impl Drive {
         Config { flash: Some(flash), ..store.config(policy, workload) }
     }
 
-    /// Adds to the figure what comes of data that takes this share of the device. Answers it, too,
+    /// Adds the results for data that takes this share of the device to the figure, and returns them
     /// unless the data does not fit.
     pub(super) fn measure(
         self,

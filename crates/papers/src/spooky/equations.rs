@@ -1,6 +1,6 @@
 //! The paper's equations. L is the number of levels, T the size ratio.
 
-/// L: the levels that hold so many buffers (section 2).
+/// L: the number of levels for this many buffers (section 2).
 #[must_use]
 pub fn levels(buffers: u64, size_ratio: u64) -> f64 {
     (buffers as f64).log(size_ratio as f64).ceil().max(1.0)
@@ -24,19 +24,19 @@ pub fn spooky_writes(levels: f64, size_ratio: u64) -> f64 {
     full_writes(levels, size_ratio) + 1.0
 }
 
-/// The most that partial merges need of the space of the data (equation 6).
+/// The greatest space amplification of partial merges (equation 6).
 #[must_use]
 pub fn partial_space(size_ratio: u64) -> f64 {
     1.0 + 1.0 / (size_ratio as f64 - 1.0)
 }
 
-/// The most that full merges need (equation 7).
+/// The greatest space amplification of full merges (equation 7).
 #[must_use]
 pub fn full_space(size_ratio: u64) -> f64 {
     1.0 + partial_space(size_ratio)
 }
 
-/// The most that Spooky needs with X so many levels above L (equation 11).
+/// The greatest space amplification of Spooky with X this many levels above L (equation 11).
 #[must_use]
 pub fn spooky_space(size_ratio: u64, levels_below: u64) -> f64 {
     partial_space(size_ratio) + (size_ratio as f64).powf(-(levels_below as f64))

@@ -1,4 +1,4 @@
-//! With the garbage collection of flash beneath (`drive.rs`).
+//! Experiments with garbage collection of flash (`drive.rs`).
 
 use super::drive::{Drive, Updates};
 use super::{PAPER_BUFFER, Store};
@@ -7,18 +7,18 @@ use crate::{PapersError, Scale};
 
 pub use super::drive::{COLLECTION, FITS, PEAK, TOTAL, TREE};
 
-/// What collection writes beyond what it was told to.
+/// Bytes that garbage collection adds.
 pub const EXTRA: &str = "extra writes of garbage collection";
 
-/// The cases of figure 13, after the data of the paper's device of 960 GB.
+/// The cases of figure 13, by the data on the paper's device of 960 GB.
 pub const FULL: &str = "full, 369 GB";
-/// Full merges of as much data as partial ones and Spooky hold.
+/// Full merges with as much data as partial merges and Spooky have.
 pub const FULL_LARGE: &str = "full, 644 GB";
 /// Partial merges.
 pub const PARTIAL: &str = "partial, 644 GB";
 /// Spooky.
 pub const SPOOKY: &str = "spooky, 644 GB";
-/// What Spooky writes, over what partial merges do.
+/// Spooky's writes over those of partial merges.
 pub const SPOOKY_OVER_PARTIAL: &str = "spooky over partial, 644 GB";
 
 const SMALL: f64 = 369.0 / 960.0;

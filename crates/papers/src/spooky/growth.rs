@@ -1,7 +1,7 @@
-//! Write and space amplification as the data grows, and as T does.
+//! Write and space amplification as the data or T grows.
 //!
-//! So many buffers of unique random keys are loaded, then uniform updates go on; each buffer comes to
-//! rest before the next, and one partitioned group is in flight at a time.
+//! A number of buffers of unique random keys is loaded, followed by uniform updates; the tree becomes
+//! idle after each buffer, and one partitioned group is in flight at a time.
 
 use super::{Store, equations, simulate};
 use crate::figure::{Figure, Plot, Source};
@@ -9,15 +9,15 @@ use crate::{PapersError, Scale};
 use terrane_policy::PolicyOptions;
 use terrane_sim::{Mix, Workload};
 
-/// Loads, and updates of any key after it.
+/// A load, followed by uniform updates.
 pub const PHASES: [&str; 2] = ["load", "updates"];
-/// Bytes that merges wrote for each byte of the user's.
+/// Bytes written by merges per byte of the user's.
 pub const WRITES: &str = "write amp";
-/// The most space that tables took, over the data.
+/// The peak size of all tables over the data.
 pub const PEAK: &str = "peak space amp";
-/// The most files there were.
+/// The peak number of files.
 pub const FILES: &str = "files";
-/// What Spooky writes beyond full merges.
+/// The write amplification of Spooky minus that of full merges.
 pub const DIFFERENCE: &str = "write amp, less that of full";
 
 const SETTING: &str = "the machine is given all the time it needs between buffers; level 0 goes \
@@ -25,8 +25,8 @@ const SETTING: &str = "the machine is given all the time it needs between buffer
     ceil(log_T(N/B)). The equations have a file of X that comes alone to an empty level rewritten \
     there; *spooky, moves* is the policy as it is unless told so, which saves 1/T of the 1.";
 
-/// So many keys are loaded, however many buffers that is: with fewer, the files of X hold only a few
-/// keys for each file of L, and many of those are left as they are, which would flatter Spooky.
+/// The number of keys loaded, however many buffers that is: with fewer, the files of X hold only a few
+/// keys for each file of L, and merges leave many of those, which would flatter Spooky.
 fn keys(scale: Scale) -> u64 {
     if scale == Scale::Ci { 40_000 } else { 200_000 }
 }
@@ -52,7 +52,7 @@ pub fn size_of_ratios(scale: Scale) -> u64 {
     if scale == Scale::Ci { 1000 } else { 3500 }
 }
 
-/// A way to merge, and what the equations say of it.
+/// A merge granularity, with its equations.
 struct Design {
     name: &'static str,
     policy: fn(Store, u64) -> PolicyOptions,
@@ -64,11 +64,11 @@ struct Design {
 /// Which plots show a design.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
-    /// All, beside its equations.
+    /// All, with its equations.
     Everywhere,
-    /// Those of writing, which has no equation of its own: moves change nothing else.
+    /// Those of writes, without an equation: moves change nothing else.
     Writes,
-    /// That of space, beside its equation: X hardly changes writing.
+    /// That of space, with its equation: X hardly affects writes.
     Space,
 }
 
@@ -93,7 +93,7 @@ const SPOOKY: Design = Design {
     space: |ratio| equations::spooky_space(ratio, 2),
     shown: Shown::Everywhere,
 };
-/// Spooky as it is by default.
+/// Spooky with its default options.
 const MOVES: Design = Design {
     name: "spooky, moves",
     policy: |store, ratio| store.spooky_that_moves(ratio),
@@ -115,13 +115,13 @@ const SPOOKY_3: Design = Design {
     ..SPOOKY
 };
 
-/// How many times as much is updated as is loaded. A merge into the largest level writes about as
-/// much as there is: over a single time one more or less would be all the difference there is.
+/// Updates as a multiple of the load. A merge into the largest level writes about as much as the whole
+/// data: with a multiple of one, a merge more or less would dominate the result.
 pub(super) fn rounds(scale: Scale) -> u64 {
     if scale == Scale::Ci { 1 } else { 4 }
 }
 
-/// A load of so many buffers, then so many times as many of uniform updates.
+/// A load of this many buffers, then uniform updates of a multiple of it.
 pub(super) fn uniform(store: Store, buffers: u64, rounds: u64) -> Workload {
     let load = buffers * store.buffer_entries;
     let mix = Mix { update: 1.0, ..Mix::default() };
@@ -134,7 +134,7 @@ pub fn case(x: &str, at: u64, design: &str) -> String {
     format!("{x} = {at}, {design}")
 }
 
-/// Adds what a design does at one point of the x axis.
+/// Adds the results of a design at one point of the x axis.
 fn measure(
     figure: &mut Figure,
     scale: Scale,
@@ -176,7 +176,7 @@ fn measure(
     Ok(())
 }
 
-/// Adds what Spooky writes beyond full merges at one point.
+/// Adds the difference between Spooky and full merges at one point.
 fn subtract(figure: &mut Figure, x: &str, at: u64) {
     for (design, phase) in [SPOOKY, MOVES].iter().flat_map(|d| PHASES.map(|phase| (d, phase))) {
         let case = |design: &Design| format!("{}, {phase}", case(x, at, design.name));
@@ -201,7 +201,7 @@ fn plots(x: &'static str) -> Vec<Plot> {
     y.map(|y| Plot { x, y, curves: Vec::new() }).into()
 }
 
-/// Figure 6 A, with Spooky beside, and 14 D: T = 5, and more and more buffers.
+/// Figure 6 A, with Spooky added, and 14 D: T = 5, with a growing number of buffers.
 ///
 /// # Errors
 /// A simulation that failed.
@@ -216,7 +216,7 @@ pub fn over_data(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure,
         plots: plots("N/B"),
     };
     let all = [&FULL, &PARTIAL, &SPOOKY, &MOVES, &SPOOKY_1, &SPOOKY_3];
-    // The last wants more keys than a test can afford.
+    // The last needs more keys than a test can afford.
     let designs = if scale == Scale::Ci { &all[..5] } else { &all[..] };
     for &buffers in sizes(scale) {
         for design in designs {
@@ -228,7 +228,7 @@ pub fn over_data(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure,
     Ok(figure)
 }
 
-/// Figure 6 B, with Spooky beside: so many buffers, and greater and greater T.
+/// Figure 6 B, with Spooky added: a fixed number of buffers, with growing T.
 ///
 /// # Errors
 /// A simulation that failed.

@@ -3,12 +3,12 @@
 //!
 //! * [`growth`] - figure 6 and figure 14 D: write and space amplification as the data or T grows.
 //! * [`shapes`] - figure 14 A-C: lazy leveling and tiering.
-//! * [`skew`] - figures 13 G and 11 A: updates that favour some keys.
-//! * [`flash`] - figures 13 A-D and G-H, 15 B and 1: with the garbage collection of flash.
+//! * [`skew`] - figures 13 G and 11 A: skewed updates.
+//! * [`flash`] - figures 13 A-D and G-H, 15 B and 1: with garbage collection of flash.
 //!
-//! The paper's store has buffers of 64 MB and entries of 528 bytes. Here an entry stands for many:
-//! what matters is how many buffers there are, and how large files, erase units and requests are in
-//! buffers. All of that is kept; times are those of a machine slower by as much as the store is
+//! The paper's store has buffers of 64 MB and entries of 528 bytes. Here an entry stands for many: what
+//! matters is the number of buffers, and the size of files, erase units and requests in buffers. These
+//! are the paper's; times are those of a machine that is slower by the factor by which the store is
 //! smaller.
 
 mod drive;
@@ -22,10 +22,10 @@ use crate::{Figure, PapersError, Scale};
 use terrane_policy::{Leveled, LeveledFull, PolicyOptions, Spooky};
 use terrane_sim::{Config, Device, Report, Simulation, Workload};
 
-/// What the report is called.
+/// The title of the report.
 pub const TITLE: &str = "Spooky (PVLDB 15(11), 2022)";
 
-/// All figures; `progress` hears what is simulated next.
+/// All figures; `progress` is called with each simulation's name.
 ///
 /// # Errors
 /// A simulation that failed.
@@ -47,7 +47,7 @@ const ENTRY: u64 = 528;
 /// The paper's buffer.
 const PAPER_BUFFER: u64 = 64 << 20;
 
-/// A store whose buffer holds so many entries.
+/// A store whose buffer holds this many entries.
 #[derive(Clone, Copy)]
 struct Store {
     buffer_entries: u64,
@@ -58,7 +58,7 @@ impl Store {
         self.buffer_entries * ENTRY
     }
 
-    /// B, a little below a buffer: one that lost some overwritten entries is still a buffer.
+    /// B, a little below a buffer, so that a buffer with some overwritten entries still counts as one.
     fn base(self) -> u64 {
         self.buffer() - self.buffer() / 16
     }
@@ -75,12 +75,12 @@ impl Store {
         })
     }
 
-    /// Partial merges of the file that overlaps least; files are as large as a buffer.
+    /// Partial merges of the file that overlaps least; files have the size of a buffer.
     fn partial(self, size_ratio: u64) -> PolicyOptions {
         self.partial_of(size_ratio, 1)
     }
 
-    /// Partial merges of files of so many buffers.
+    /// Partial merges of files of this many buffers.
     fn partial_of(self, size_ratio: u64, buffers: u64) -> PolicyOptions {
         let (level_base_bytes, target_file_bytes) = (self.base(), buffers * self.buffer());
         let l0_compaction_trigger = 1;
@@ -93,8 +93,8 @@ impl Store {
         })
     }
 
-    /// Spooky with X that many levels above L, and the G largest levels leveled; as in the paper, a
-    /// file that comes alone to an empty level is rewritten.
+    /// Spooky with X this many levels above L, and the G largest levels leveled; as in the paper, a
+    /// file that reaches an empty level alone is rewritten.
     fn spooky(self, size_ratio: u64, levels_below: u64, leveled_levels: u64) -> PolicyOptions {
         PolicyOptions::Spooky(Spooky {
             size_ratio,
@@ -107,7 +107,7 @@ impl Store {
         })
     }
 
-    /// Spooky with X = L-2 as the policy is unless told otherwise: a file that comes alone is moved.
+    /// Spooky with X = L-2 and the policy's default: a file that overlaps nothing is moved.
     fn spooky_that_moves(self, size_ratio: u64) -> PolicyOptions {
         match self.spooky(size_ratio, 2, 64) {
             PolicyOptions::Spooky(spooky) => {
@@ -117,7 +117,7 @@ impl Store {
         }
     }
 
-    /// The paper's machine, as much slower as the store is smaller.
+    /// The paper's machine, slower by the factor by which the store is smaller.
     fn device(self) -> Device {
         let factor = PAPER_BUFFER as f64 / self.buffer() as f64;
         let device = Device::default();
@@ -132,7 +132,7 @@ impl Store {
         }
     }
 
-    /// A store that is written to as fast as it can bear.
+    /// A store that is written to as fast as it accepts.
     fn config(self, policy: PolicyOptions, workload: Workload) -> Config {
         Config {
             policy,
@@ -144,7 +144,7 @@ impl Store {
         }
     }
 
-    /// A store that becomes idle after each buffer, as the paper's equations have it.
+    /// A store that becomes idle after each buffer, as the paper's equations assume.
     fn at_rest(self, policy: PolicyOptions, workload: Workload) -> Config {
         Config { rate: 1e-3, log: false, ..self.config(policy, workload) }
     }

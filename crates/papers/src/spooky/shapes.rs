@@ -1,4 +1,4 @@
-//! Spooky beside full merges under leveling, lazy leveling and tiering.
+//! Spooky compared with full merges under leveling, lazy leveling and tiering.
 
 use super::growth::{PEAK, WRITES, rounds, uniform};
 use super::{Store, simulate};
@@ -8,7 +8,7 @@ use crate::{PapersError, Scale};
 /// The merge policies, with G.
 pub const POLICIES: [(&str, u64); 3] = [("leveled", 64), ("lazy leveled", 1), ("tiered", 0)];
 
-/// The ways to merge, with L - X.
+/// The merge granularities, with L - X.
 pub const MERGES: [(&str, u64); 2] = [("full", 0), ("spooky", 2)];
 
 /// Figure 14 A-C.

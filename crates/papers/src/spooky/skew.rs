@@ -1,8 +1,7 @@
-//! Updates that favour some keys: what is written, and which files are left as they are.
+//! Skewed updates: write amplification, and which files merges leave as they are.
 //!
-//! A file of the largest level is *left* by a partitioned merge into that level if it is there
-//! before and after. The store becomes idle after each buffer, so that a look at the tree between
-//! two buffers shows each such merge.
+//! A partitioned merge *leaves* a file of the largest level if the file is there before and after. The
+//! store becomes idle after each buffer, so inspecting the tree between two buffers shows each merge.
 
 use super::Store;
 use super::growth::{WRITES, rounds};
@@ -12,17 +11,17 @@ use std::collections::HashSet;
 use terrane_policy::{PolicyOptions, Shape, TableId};
 use terrane_sim::{Choice, Config, KeyOrder, Mix, Simulation, Workload};
 
-/// Share of the largest level's files that merges into it left as they were.
+/// The share of the largest level's files that merges into it leave.
 pub const LEFT: &str = "files left, share";
 
-/// The workloads: hot keys anywhere, as in the paper, and hot keys side by side.
+/// The workloads: hot keys at random places, as in the paper, and adjacent hot keys.
 pub const WORKLOADS: [&str; 2] = ["hot keys anywhere", "hot keys side by side"];
 
 fn workload(store: Store, (buffers, rounds): (u64, u64), name: &str) -> Workload {
     let load = buffers * store.buffer_entries;
     let operations = rounds * load;
     let updates = Mix { update: 1.0, ..Mix::default() };
-    // They move four times, as every two hours of ten.
+    // They move four times, like every two hours of ten.
     let moving = Choice::Zipf { exponent: 1.0, move_every: operations / 5 };
     let (order, choice, mix) = if name == WORKLOADS[0] {
         (KeyOrder::Scattered, moving, updates)
@@ -33,7 +32,7 @@ fn workload(store: Store, (buffers, rounds): (u64, u64), name: &str) -> Workload
     Workload { load, operations, mix, order, choice, ..Workload::default() }
 }
 
-/// Figure 13 G, and what figure 11 A tells.
+/// Figure 13 G, and the effect that figure 11 A explains.
 ///
 /// # Errors
 /// A simulation that failed.
@@ -79,7 +78,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     Ok(figure)
 }
 
-/// What merges wrote for a byte of the updates, and the share of files that were left.
+/// Bytes written by merges per byte of updates, and the share of files left.
 fn run(case: &str, config: Config, buffer: u64) -> Result<(f64, f64), PapersError> {
     let load = config.workload.load;
     let failed = |why| PapersError::Simulation { case: case.to_owned(), why };

@@ -35,7 +35,7 @@ impl PolicyOptions {
         self.described().name()
     }
 
-    /// Bytes at which it closes a table.
+    /// The size at which it closes a table, in bytes.
     #[must_use]
     pub fn target_file_bytes(&self) -> u64 {
         let named =
@@ -52,13 +52,13 @@ impl PolicyOptions {
         self.described().summary()
     }
 
-    /// The parameters with their ranges and the values chosen.
+    /// The parameters with their ranges and current values.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
         self.clone().tuning().iter().map(ParameterRef::parameter).collect()
     }
 
-    /// Makes the policy; refuses a parameter outside its range.
+    /// Builds the policy; fails if a parameter is outside its range.
     pub fn build(&self) -> Result<Box<dyn Policy>, BadOption> {
         for Parameter { name, value, .. } in self.parameters() {
             if let Value::Number { least, most, value: found } = value

@@ -1,16 +1,15 @@
-//! How options are spelt: one map, as JSON or whatever serde writes and reads.
+//! The text form of options: one map, as JSON or any other serde format.
 //!
 //! ```json
 //! {"policy": "leveled", "size-ratio": 10}
 //! ```
 //!
-//! 1. The name chooses a policy with its defaults; it may stand anywhere in the map.
-//! 2. Each other entry is looked up among its parameters and laid into its slot. Names that no
-//!    parameter has, and values of another kind, are refused; ranges are looked at when the policy
-//!    is built.
+//! 1. The name selects a policy with its defaults; it may appear anywhere in the map.
+//! 2. Each other entry sets a parameter. Unknown names and values of the wrong kind are errors; ranges
+//!    are checked when the policy is built.
 //!
-//! Reading goes by the parameters' own description, and the engine reads text without serde: that
-//! code is many times as large, and a browser has to load it.
+//! Parsing is driven by the descriptions of the parameters, and the engine parses text without serde,
+//! whose code is many times as large: a browser has to load it.
 
 use super::presets::defaults;
 use crate::policies::PolicyOptions;
@@ -39,12 +38,12 @@ impl Serialize for PolicyOptions {
     }
 }
 
-/// Why a text spells no policy's options.
+/// Why a text is not a policy's options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(String);
 
-/// From JSON without escapes.
+/// Parses JSON without escapes.
 impl FromStr for PolicyOptions {
     type Err = ParseError;
 
@@ -53,18 +52,18 @@ impl FromStr for PolicyOptions {
     }
 }
 
-const NO_MAP: &str = "not a map of numbers and words";
+const NO_MAP: &str = "expected a map of a policy and its parameters";
 
 impl PolicyOptions {
-    /// From JSON without escapes; `scale` makes of the policy's preset what it is where nothing is
-    /// given.
+    /// Parses JSON without escapes; `scale` adjusts the policy's defaults before its parameters are
+    /// set.
     pub fn spelt(text: &str, scale: fn(Self) -> Self) -> Result<Self, ParseError> {
         let entries = entries(text).ok_or_else(|| NO_MAP.to_owned());
         entries.and_then(|entries| read(&entries, scale, &mut Err)).map_err(ParseError)
     }
 
-    /// The options that a store keeps, which another release may have written: what this one does
-    /// not know, or would not set, is at its default. Returns what that is, in words.
+    /// Parses the options that a store keeps, which another release may have written: what this one
+    /// does not know or allow gets its default. Also returns these problems, in words.
     #[must_use]
     pub fn stored(text: &str) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
@@ -88,7 +87,7 @@ impl PolicyOptions {
         (options, problems)
     }
 
-    /// Gives a number its default again; returns whether that was another.
+    /// Resets a number to its default; returns whether it changed.
     fn reset(&mut self, parameter: &str) -> bool {
         let named = named(self.name()).map_or_else(Vec::new, |p| p.parameters());
         let default = named.into_iter().find(|p| p.name == parameter).map(|p| p.value);
@@ -130,7 +129,7 @@ impl<'de> Deserialize<'de> for PolicyOptions {
     }
 }
 
-/// Steps 1 and 2; `wrong` says whether what is wrong is refused, or left out.
+/// Steps 1 and 2; `wrong` decides whether a problem is an error or is ignored.
 fn read(
     entries: &[(String, Given)],
     scale: fn(PolicyOptions) -> PolicyOptions,
@@ -179,10 +178,10 @@ fn named(name: &str) -> Option<PolicyOptions> {
 }
 
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    format!("no {what} is `{name}`, expected {}", known.join(", "))
+    format!("unknown {what} `{name}`, expected {}", known.join(", "))
 }
 
-/// Lays a value into its slot, if it is of the right kind.
+/// Sets a parameter if the value is of the right kind.
 fn take(slot: &mut ValueRef<'_>, given: &Given) -> bool {
     match (slot, given) {
         (ValueRef::Number { value, .. }, Given::Number(number)) => **value = *number,
@@ -196,12 +195,12 @@ fn take(slot: &mut ValueRef<'_>, given: &Given) -> bool {
     true
 }
 
-/// A value as it was read.
+/// A value as parsed.
 enum Given {
     Number(u64),
     Switch(bool),
     Word(String),
-    /// What no parameter is.
+    /// A value of no parameter's kind.
     Other,
 }
 

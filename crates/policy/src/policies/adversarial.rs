@@ -1,16 +1,16 @@
-//! A policy that proposes anything, to test what must withstand it: validators, engines, recovery.
+//! A policy that proposes anything, to test that validator, engine and recovery withstand it.
 //!
-//! Every proposal is drawn from the seed and from what the planner sees, so the same tree always gets
-//! the same answer:
+//! Every proposal is drawn from the seed and from the planner's input, so the same tree always gets
+//! the same proposal:
 //!
 //! 1. Nothing, one time in four, unless runs pile up in level 0.
 //! 2. A plan of one of the real policies, with parameters that make it act.
-//! 3. Such a plan, spoilt: an input left out, taken twice or taken from a running plan; another
-//!    destination; a merge torn in two, or made a move; cuts that do not ascend.
-//! 4. Groups at random: any inputs, held or missing ones too, in any order, to any place.
+//! 3. Such a plan, corrupted: an input left out, used twice or taken from a running plan; another
+//!    destination; a merge split in two or turned into a move; cuts that do not ascend.
+//! 4. Random groups: any inputs, including taken or missing ones, in any order, to any place.
 //! 5. A level added or dropped anywhere.
 //!
-//! Flushes are cut at any keys, at times in no order. Its state is noise, which no reader may trust.
+//! Flushes are cut at any keys, sometimes not ascending. Its state is random bytes.
 
 use super::lazy_leveled::LazyLeveled;
 use super::leveled::Leveled;
@@ -26,16 +26,16 @@ use terrane_types::{
     Shape, TableId, TableInfo,
 };
 
-/// Runs in level 0 from which on something is always proposed.
+/// Runs in level 0 at which something is always proposed.
 const PILE: usize = 4;
 
-/// Levels beyond which groups at random do not dig.
+/// Random groups write to levels above this one.
 const DEPTH: usize = 8;
 
 /// The adversarial policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Adversarial {
-    /// What proposals are drawn from.
+    /// The seed of all proposals.
     pub seed: u64,
 }
 
@@ -110,7 +110,7 @@ impl Described for Adversarial {
     }
 }
 
-/// A stream of numbers.
+/// A stream of random numbers.
 struct Draw(u64);
 
 impl Draw {
@@ -142,7 +142,7 @@ impl Draw {
     }
 }
 
-/// What a real policy would do, with parameters small enough for the tree that there is.
+/// The plan of a real policy, with parameters small enough to act on this tree.
 fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
     let level_base_bytes = (context.shape.bytes() / (1 << draw.below(8))).max(1);
     let target_file_bytes = (level_base_bytes / 2).max(1);
@@ -177,7 +177,7 @@ fn levels(draw: &mut Draw, shape: &Shape) -> Reshape {
     Reshape { change, reason: "drawn at random".to_owned() }
 }
 
-/// Groups of any tables to any place; half the time they share no table.
+/// Groups of any tables with any destination; half the time they share no table.
 fn random(draw: &mut Draw, context: &PlanContext) -> Compaction {
     let PlanContext { shape, fresh, .. } = *context;
     let mut tables: Vec<&Arc<TableInfo>> = shape.tables().map(|(_, _, t)| t).collect();
@@ -204,7 +204,7 @@ fn random(draw: &mut Draw, context: &PlanContext) -> Compaction {
     Compaction { groups, order, reason: "drawn at random".to_owned() }
 }
 
-/// A run that is there, a new one between or above those that are, or a name of another level.
+/// An existing run, a new one between or above the existing ones, or the id of another level's run.
 fn place(draw: &mut Draw, shape: &Shape, fresh: RunId) -> Destination {
     let runs: Vec<_> = (shape.levels().iter().enumerate())
         .flat_map(|(level, l)| l.runs.iter().map(move |r| Destination { level, run: r.id }))
@@ -234,7 +234,7 @@ fn action(draw: &mut Draw, shape: &Shape, tables: &[&Arc<TableInfo>]) -> Action 
     Action::Merge { cuts, target_file_bytes, filter_bits }
 }
 
-/// Makes one thing of a plan wrong, or different at least.
+/// Corrupts a plan in one way, or at least changes it.
 fn spoil(draw: &mut Draw, plan: &mut Compaction, context: &PlanContext) {
     let PlanContext { shape, running, fresh, .. } = *context;
     let held: Vec<_> = running.groups().flat_map(|g| &g.inputs).copied().collect();

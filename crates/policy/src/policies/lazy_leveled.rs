@@ -1,19 +1,19 @@
 //! Lazy leveling: the G largest levels are leveled, those above them tiered.
 //!
-//! L is the deepest level, capacities are as `toolkit/view.rs` says. The levels below L-G are one run
-//! each; the others, down to L-G, have up to T. With G = 1 only the largest is leveled; with G at
+//! L is the deepest level; `toolkit/view.rs` defines capacities. The levels below L-G are one run each;
+//! the others, down to L-G, have up to T runs. With G = 1 only the largest level is leveled; with G at
 //! least L all are, as in [`super::leveled`]; G = 0 would be [`super::tiered`].
 //!
-//! 1. **Unite.** A leveled level that has several runs is made one run before anything else touches
-//!    it. When the tree loses its last level, a tiered level may become such a one.
-//! 2. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
-//!    the newest are merged there.
-//! 3. Of the levels that are due, the one with the greatest score acts; one that has to wait for a
-//!    running plan keeps the levels it needs from being taken meanwhile.
-//!    * **Level 0** with its runs and bytes, and **a tiered level** with T runs or more than `C_i`
-//!      bytes: all of it becomes one new run of the next level, if that one is tiered; else it is
-//!      merged, component by component, with the tables it overlaps there. Level 0 comes first, and
-//!      runs of like size are merged there while it waits, when writes are about to stop.
+//! 1. **Merge into one run.** A leveled level with several runs is made one run before anything else
+//!    touches it. A tiered level becomes such a level when the tree loses its last one.
+//! 2. **Merge within level 0.** If as many runs wait in level 0 as the trigger requires, but hold less
+//!    than B bytes, the newest are merged there.
+//! 3. Of the levels that are due, the one with the highest score is compacted; one that has to wait for
+//!    a running plan reserves the levels it needs.
+//!    * **Level 0** with enough runs and bytes, and **a tiered level** with T runs or more than `C_i`
+//!      bytes: all of it becomes one new run of the next level if that is tiered; otherwise it is
+//!      merged, component by component, with the tables it overlaps there. Shortly before writes
+//!      stall, level 0 comes first, and merges runs of similar size while it waits.
 //!    * **A leveled level above L, over its capacity**, sends down the table that overlaps least.
 //!    * **Level L at its capacity** becomes level L+1 as it is; level L-G+1 is tiered from then on.
 
@@ -29,7 +29,7 @@ use terrane_types::Plan;
 pub struct LazyLeveled {
     /// T: the factor between capacities, and the runs that fill a tiered level.
     pub size_ratio: u64,
-    /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
+    /// B: the least bytes that level 0 sends down at once; the least capacity of a level.
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,

@@ -1,24 +1,24 @@
 //! Leveling: vertical growth, partial compactions.
 //!
-//! Below level 0 a level is one run. Capacities are as `toolkit/view.rs` says: by default they adapt
-//! to what L, the deepest level, holds.
+//! Each level below level 0 is one run. `toolkit/view.rs` defines capacities: by default they adapt to
+//! the size of L, the deepest level.
 //!
-//! 1. **Unite.** A level that has several runs (another policy left them) is made one run before
-//!    anything else touches it: tables that overlap are merged, the others move. Running plans are
-//!    taken to be this policy's own.
-//! 2. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
-//!    the newest are merged there.
-//! 3. Of the levels that are due, the one with the greatest score acts; a level that is due but has
-//!    to wait for a running plan keeps the levels it needs from being taken meanwhile.
-//!    * **Level 0**, when the runs that its trigger says wait with B bytes (score: runs / trigger).
-//!      Its tables and those of level 1 that overlap them form connected components, one group each.
-//!      A table alone moves; neighbours that fit into one table are joined. When writes are about to
-//!      stop, level 0 comes before any other, and runs of like size are merged there while it waits.
-//!    * **A level over its capacity** (score: `N_i / C_i`) sends down one table with the tables it
-//!      overlaps there; which, is an option ([`Pick`]). Tables that are already on their way down
-//!      count no more.
-//!    * **Level L at its capacity** becomes level L+1 as it is, when capacities adapt; its old place
-//!      is empty. With fixed capacities it sends tables down like any other.
+//! 1. **Merge into one run.** A level with several runs, left by another policy, is made one run
+//!    before anything else touches it: tables that overlap are merged, the others move. Running
+//!    plans are assumed to be this policy's own.
+//! 2. **Merge within level 0.** If as many runs wait in level 0 as the trigger requires, but hold less
+//!    than B bytes, the newest are merged there.
+//! 3. Of the levels that are due, the one with the highest score is compacted; a level that is due but
+//!    has to wait for a running plan reserves the levels it needs.
+//!    * **Level 0** is due at the trigger's number of runs, with B bytes (score: runs / trigger). Its
+//!      tables and the overlapping ones of level 1 form connected components, one group each. A
+//!      table alone moves; neighbours that fit into one table are joined. Shortly before writes
+//!      stall, level 0 comes before any other, and merges runs of similar size while it waits.
+//!    * **A level over its capacity** (score: `N_i / C_i`) sends down one table, merged with the
+//!      tables it overlaps there; which one is an option ([`Pick`]). Tables that are already on their
+//!      way down do not count.
+//!    * **Level L at its capacity** becomes level L+1 as it is, if capacities adapt; its old place is
+//!      empty. With fixed capacities it sends tables down like any other.
 
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
@@ -32,7 +32,7 @@ use terrane_types::Plan;
 pub struct Leveled {
     /// T: the factor between capacities.
     pub size_ratio: u64,
-    /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
+    /// B: the least bytes that level 0 sends down at once; the least capacity of a level.
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
@@ -42,7 +42,7 @@ pub struct Leveled {
     pub dynamic_level_bytes: bool,
     /// Which table goes down.
     pub pick: Pick,
-    /// What random picks are drawn from.
+    /// The seed of random picks.
     pub seed: u64,
 }
 
@@ -88,7 +88,7 @@ impl Policy for Leveled {
             })
     }
 
-    /// Moves the cursor of the level that a table was sent down from.
+    /// Advances the cursor of the level that sent a table down.
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
         let Step::Group { group, .. } = installed.step else { return state.to_vec() };
         let from = group.destination.level.saturating_sub(1);

@@ -1,16 +1,16 @@
 //! Leveling with full, preemptive compactions: vertical growth, one merge at a time.
 //!
-//! Below level 0 a level is one run. L is the deepest level, capacities are as `toolkit/view.rs` says.
+//! Each level below level 0 is one run. L is the deepest level; `toolkit/view.rs` defines capacities.
 //!
-//! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
-//!    the newest are merged there, also beside a merge further down. So are, beside one, runs of like
-//!    size when writes are about to stop.
-//! 2. **Level L at its capacity** becomes level L+1 as it is; its old place is empty. This goes first:
-//!    where writes never pause, runs wait in level 0 after each merge.
-//! 3. When those runs hold B bytes, or a level above L is over its capacity, or one has several
-//!    runs, everything above and in level q is merged into q: the smallest level that can hold it
-//!    all (else L), and not above what is to be repaired. A level that would overflow next is so
-//!    emptied by the same merge, instead of by one more: preempted.
+//! 1. **Merge within level 0.** If as many runs wait in level 0 as the trigger requires, but hold less
+//!    than B bytes, the newest are merged there, even while a merge runs further down. During such a
+//!    merge, runs of similar size are merged there, too, shortly before writes stall.
+//! 2. **Level L at its capacity** becomes level L+1 as it is; its old place is empty. This comes before
+//!    step 3: under a steady load, level 0 has runs after each merge.
+//! 3. If those runs hold B bytes, or a level above L is over its capacity or has several runs,
+//!    everything down to level q is merged into q: the smallest level that holds it all (else L), at
+//!    or below every level to repair. So a level that would overflow next is emptied by the same
+//!    merge instead of by another one: preemption.
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
@@ -25,7 +25,7 @@ use terrane_types::{Compaction, Plan};
 pub struct LeveledFull {
     /// T: the factor between capacities.
     pub size_ratio: u64,
-    /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
+    /// B: the least bytes that level 0 sends down at once; the least capacity of a level.
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
@@ -63,7 +63,7 @@ impl Policy for LeveledFull {
         let view = View::new(rule, context);
         view.merge_within_l0().or_else(|| match view.is_idle() {
             true => view.deepen().or_else(|| merge(&view)),
-            false => view.wait_for_progress(),
+            false => view.merge_while_waiting(),
         })
     }
 }

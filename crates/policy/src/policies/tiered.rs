@@ -1,18 +1,18 @@
 //! Tiering: vertical growth, full compactions.
 //!
 //! A level holds up to T runs, and level i has the capacity `C_i = B * T^(i+1)` bytes: T runs, each
-//! of what a full level above it holds (level 0 receives flushes of about B bytes).
+//! the size of a full level above it (level 0 receives flushes of about B bytes).
 //!
-//! 1. A level is full when T runs stand in it, or its bytes reach `C_i`.
-//! 2. A full level becomes one new run of the next level: merged, or moved when it is a single run.
-//! 3. The deepest level has no next. With T runs it is merged in place, so that it grows only by
-//!    what overwrites and deletes leave; a single run that reaches `C_i` moves to a new level.
+//! 1. A level is full when it has T runs, or when its bytes reach `C_i`.
+//! 2. A full level becomes one new run of the next level: merged, or moved if it is a single run.
+//! 3. The deepest level has no next. With T runs it is merged in place, so that it grows only by what
+//!    is left after overwrites and deletes; a single run that reaches `C_i` moves to a new level.
 //!    Fewer runs wait, whatever their bytes: merging each arrival at once would be leveling.
-//! 4. Level 0 is full by its runs only when they hold B bytes; with T runs of less, the newest are
-//!    merged there. A level of which a running plan holds a table waits.
+//! 4. Level 0 is full by run count only if its runs hold B bytes; if T runs hold less, the newest are
+//!    merged there. A level waits while a running plan reads a table of it.
 //!
-//! A shape made by any other policy fits these rules as it is: a level of one run rests or moves
-//! down, a level of too many is merged.
+//! These rules apply to the shape of any other policy: a level of one run stays or moves down, a level
+//! of too many is merged.
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
@@ -27,7 +27,7 @@ use terrane_types::{Action, Compaction, Destination, Group, Plan};
 pub struct Tiered {
     /// T: runs that fill a level, and the factor between capacities.
     pub size_ratio: u64,
-    /// B: bytes of a usual flush.
+    /// B: the usual size of a flush, in bytes.
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,

@@ -1,19 +1,18 @@
 //! Tiering with full, preemptive compactions: vertical growth, one merge at a time.
 //!
-//! A level has up to T runs and the fixed capacity `C_i = B * T^i`. Capacities that adapt to the
-//! deepest level bound what leveling wastes; a deepest level of several runs has no such bound to
-//! keep.
+//! A level has up to T runs and the fixed capacity `C_i = B * T^i`. Dynamic capacities bound the space
+//! amplification of leveling; with several runs in the deepest level there is no such bound to keep.
 //!
-//! 1. **Gather.** When as many runs wait in level 0 as its trigger says, but hold less than B bytes,
-//!    the newest are merged there, also beside a merge further down. So are, beside one, runs of like
-//!    size when writes are about to stop.
-//! 2. **A single run in L at its capacity** becomes level L+1 as it is. This goes first: where writes
-//!    never pause, runs wait in level 0 after each merge.
-//! 3. When those runs hold B bytes, or a level has more runs or bytes than it may, everything above
-//!    level q becomes one new run of q: the smallest level that can hold it beside what is there,
-//!    below every level that has too much.
-//! 4. When no level can, the whole tree becomes one run of the deepest, L: data that overwrites old
-//!    data makes the tree no deeper.
+//! 1. **Merge within level 0.** If as many runs wait in level 0 as the trigger requires, but hold less
+//!    than B bytes, the newest are merged there, even while a merge runs further down. During such a
+//!    merge, runs of similar size are merged there, too, shortly before writes stall.
+//! 2. **A single run in L at its capacity** becomes level L+1 as it is. This comes before step 3:
+//!    under a steady load, level 0 has runs after each merge.
+//! 3. If those runs hold B bytes, or a level has too many runs or bytes, everything above level q
+//!    becomes one new run of q: the smallest level with room for it, below every level that has too
+//!    much.
+//! 4. If no level has room, the whole tree becomes one run of the deepest level, L: overwriting data
+//!    makes the tree no deeper.
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
@@ -28,7 +27,7 @@ use terrane_types::{Compaction, Plan};
 pub struct TieredFull {
     /// T: the runs of a level, and the factor between capacities.
     pub size_ratio: u64,
-    /// B: bytes that level 0 gathers at least before they go down.
+    /// B: the least bytes that level 0 sends down at once.
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
@@ -63,7 +62,7 @@ impl Policy for TieredFull {
         let view = View::new(rule, context);
         view.merge_within_l0().or_else(|| match view.is_idle() {
             true => view.deepen().or_else(|| self.merge(&view)),
-            false => view.wait_for_progress(),
+            false => view.merge_while_waiting(),
         })
     }
 }

@@ -1,19 +1,19 @@
-//! Universal: the tree is a stack of runs, of which neighbours of like age and size are merged.
+//! Universal compaction: the tree is a stack of runs; neighbours of similar size are merged.
 //!
-//! The stack is every run of every level, newest first. Flushes wait in level 0; what has been
-//! merged down to the oldest of them stands in level 1. Nothing is done while fewer runs stand than
-//! the trigger says. Else the first that applies, among runs that no running plan touches:
+//! The stack is every run of every level, newest first. Flushes land in level 0; merges that include
+//! the oldest run of level 0 write to level 1. Nothing happens while there are fewer runs than the
+//! trigger. Otherwise the first of these applies, among runs that no running plan touches:
 //!
-//! 1. **Space.** When all runs above the oldest weigh the limit's share of the oldest (200 %: the
-//!    tree may be three times what a full merge leaves), the whole stack is merged.
-//! 2. **Size ratio.** The newest neighbours are merged of which each is at most as large as all
-//!    newer ones taken so far, and the ratio more (1 %).
-//! 3. **Count.** With more runs than the trigger, as many of the newest are merged as bring them
-//!    down to it.
+//! 1. **Space.** If the runs above the oldest reach a percentage of the oldest (200 %: the tree may
+//!    be three times as large as after a full merge), the whole stack is merged.
+//! 2. **Size ratio.** The newest neighbours are merged, as long as each is at most as large as all
+//!    newer ones taken so far plus the ratio (1 %).
+//! 3. **Count.** If there are more runs than the trigger, as many of the newest are merged as needed
+//!    to get back to it.
 //!
-//! The output takes the place of the oldest run that is merged, so no order turns; but when that is
-//! the oldest of level 0 it becomes the newest run of level 1. Within a merge, tables that overlap
-//! nothing move. A shape of any other policy is a stack as it is.
+//! The output takes the place of the oldest merged run, so the order of versions is kept; if that is
+//! the oldest run of level 0, the output becomes the newest run of level 1. Within a merge, tables that
+//! overlap nothing move. The shape of any other policy is a valid stack.
 
 use crate::context::{PlanContext, Running};
 use crate::policy::Policy;
@@ -25,15 +25,15 @@ use terrane_types::{Compaction, Destination, Plan, Run, Shape};
 /// The universal policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Universal {
-    /// Runs that stand before anything is merged.
+    /// Number of runs at which merging starts.
     pub run_trigger: u64,
-    /// By how many percent a run may be larger than all newer ones and still be merged with them.
+    /// How much larger than all newer runs, in percent, a run may be to be merged with them.
     pub size_ratio_percent: u64,
-    /// The least number of runs that are merged for the size ratio.
+    /// The least number of runs in a merge by size ratio.
     pub min_merge_width: u64,
-    /// The greatest number of runs that are merged for the size ratio or the count.
+    /// The greatest number of runs in a merge by size ratio or count.
     pub max_merge_width: u64,
-    /// Bytes of all runs but the oldest, in percent of the oldest, at which all are merged.
+    /// Bytes of all runs above the oldest, in percent of the oldest, at which all are merged.
     pub space_percent: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
@@ -94,7 +94,7 @@ struct Component<'a> {
     place: Destination,
     run: &'a Run,
     bytes: u64,
-    /// A running plan holds a table of it, or writes into it.
+    /// Whether a running plan reads a table of it or writes into it.
     busy: bool,
 }
 
@@ -114,7 +114,7 @@ fn bytes(block: &[Component]) -> u64 {
     block.iter().map(|c| c.bytes).fold(0, u64::saturating_add)
 }
 
-/// Neighbours of the stack that are to be one run, and why.
+/// Neighbours of the stack to merge, and why.
 type Block<'s, 'a> = (&'s [Component<'a>], String);
 
 impl Universal {
@@ -155,7 +155,7 @@ impl Universal {
         Some((block, reason))
     }
 
-    /// How many of the first of `rest` go together by size, before one that is busy.
+    /// How many of the first of `rest` are of similar size, up to one that is busy.
     fn like_sized(&self, rest: &[Component]) -> usize {
         let mut sum = 0u64;
         let is_next = |c: &&Component| {
@@ -193,7 +193,7 @@ impl Described for Universal {
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         let unlimited = u64::from(u32::MAX);
-        // What is merged at least cannot be more than what is merged at most.
+        // The least width cannot exceed the greatest.
         let width_least = self.min_merge_width.max(2);
         vec![
             ParameterRef::number(

@@ -1,8 +1,8 @@
-//! Numbers as a person reads them, for the reasons of plans.
+//! Human-readable numbers, for the reasons of plans.
 
 use std::fmt::{self, Display};
 
-/// A size: "512 B", "3.2 MiB". In whole numbers: code that writes fractions is large.
+/// A size: "512 B", "3.2 MiB". With integer arithmetic: code that formats floats is large.
 pub(crate) fn size(bytes: u64) -> impl Display {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     fmt::from_fn(move |f| {

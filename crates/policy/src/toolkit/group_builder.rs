@@ -1,42 +1,42 @@
-//! Groups that bring tables into one run: each goes alone, as cheaply as it can.
+//! Builds the groups that merge tables into one run, as cheaply as possible.
 //!
 //! 1. Tables that overlap form connected components, in key order.
-//! 2. A component that lies in the destination already stays as it is, and parts its neighbours.
+//! 2. A component that is in the destination already stays there, and separates its neighbours.
 //! 3. Neighbours that fit into one table together are joined.
-//! 4. A part of one table moves (see [`super::trivial_move`]), all such in one group; any other is merged,
+//! 4. Components of one table move (see [`super::trivial_move`]), all in one group; any other is merged,
 //!    in a group of its own.
 //!
-//! The hulls of the groups are disjoint, so they commit in any order.
+//! The key ranges of the groups are disjoint, so they commit in any order.
 
 use super::trivial_move::move_or_merge;
 use std::sync::Arc;
 use terrane_types::{Action, Destination, Group, Place, Run, TableInfo, sort_by};
 
-/// The run that tables are brought into.
+/// The run that tables are merged into.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
-    /// Where it stands, or will.
+    /// Its place, now or later.
     pub(crate) destination: Destination,
-    /// The tables that are there, or those that may overlap what comes.
+    /// Its tables, or those that may overlap the incoming ones.
     pub(crate) there: Option<&'a Run>,
     /// Whether nothing older lies below.
     pub(crate) bottom: bool,
     /// Size at which a table is closed, in bytes.
     pub(crate) target_file_bytes: u64,
-    /// Whether a table that comes alone is moved, not rewritten.
+    /// Whether a table that overlaps nothing is moved rather than rewritten.
     pub(crate) trivial_moves: bool,
 }
 
 /// The keys at which a merge of these tables is cut.
 pub(crate) type Cuts<'c> = &'c dyn Fn(&[&Arc<TableInfo>]) -> Vec<Vec<u8>>;
 
-/// The groups that bring the tables of `coming` into the target.
+/// The groups that merge the tables of `coming` into the target.
 pub(crate) fn build_groups<'a>(coming: Vec<&'a Arc<TableInfo>>, target: Target<'a>) -> Vec<Group> {
     build_groups_cut(coming, target, target.target_file_bytes, &|_| Vec::new())
 }
 
-/// As [`build_groups`], but neighbours are joined up to `join_bytes`, and a part is cut where `cuts` says: a
-/// table alone moves only if it needs no cut.
+/// As [`build_groups`], but neighbours are joined up to `join_bytes`, and a component is cut at the keys
+/// that `cuts` returns: a single table moves only if it needs no cut.
 pub(crate) fn build_groups_cut<'a>(
     coming: Vec<&'a Arc<TableInfo>>,
     target: Target<'a>,
@@ -66,7 +66,7 @@ pub(crate) fn build_groups_cut<'a>(
     merges
 }
 
-/// Steps 1 to 3. Of what is there, only the tables that belong to a part are looked at.
+/// Steps 1 to 3. Only the target's tables that belong to a component are visited.
 fn parts<'a>(
     mut coming: Vec<&'a Arc<TableInfo>>,
     there: Option<&'a Run>,
@@ -75,7 +75,7 @@ fn parts<'a>(
     sort_by(&mut coming, |a, b| a.smallest.cmp(&b.smallest));
     let mut parts: Vec<Vec<&Arc<TableInfo>>> = Vec::new();
     let mut coming = coming.into_iter().peekable();
-    // What is there comes behind the last part from here on.
+    // The target's tables before this place belong to earlier components.
     let mut behind = Place::default();
     while let Some(first) = coming.next() {
         let mut end = &first.largest;

@@ -1,10 +1,10 @@
-//! What a policy is tuned by, as the command line and the page show it.
+//! The parameters of policies, as the command line and the demo show them.
 
 use super::pick::Pick;
 use crate::policy::Policy;
 use serde::Serialize;
 
-/// A policy as options know it: what it is, beside what it does.
+/// The description of a policy, for options.
 pub(crate) trait Described: Policy {
     /// Whether users choose it; a policy for tests alone is no preset.
     fn is_preset(&self) -> bool {
@@ -14,25 +14,25 @@ pub(crate) trait Described: Policy {
     /// What it does, in one sentence.
     fn summary(&self) -> &'static str;
 
-    /// What it is tuned by, and where the values lie.
+    /// Its parameters, with references to their values.
     fn tuning(&mut self) -> Vec<ParameterRef<'_>>;
 }
 
-/// What is said of a policy and its parameters; nothing in a browser's module, where the types and
-/// the demo's list say it.
+/// A text that describes a policy or a parameter; empty in the browser's module, where the generated
+/// types and the demo's list have it.
 #[inline(always)]
 pub(crate) const fn prose(text: &'static str) -> &'static str {
     if cfg!(target_family = "wasm") { "" } else { text }
 }
 
-/// A parameter of a policy at hand.
+/// A parameter with a reference to its value.
 pub(crate) struct ParameterRef<'a> {
     pub(crate) name: &'static str,
     pub(crate) meaning: &'static str,
     pub(crate) slot: ValueRef<'a>,
 }
 
-/// Where the value of a parameter lies, and what it may be.
+/// A reference to a value, with its range.
 pub(crate) enum ValueRef<'a> {
     Number { least: u64, most: u64, value: &'a mut u64 },
     Switch(&'a mut bool),
@@ -46,7 +46,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it means, with its unit.
     pub meaning: &'static str,
-    /// What it may be, and is.
+    /// Its range and its value.
     pub value: Value,
 }
 
@@ -60,25 +60,25 @@ pub enum Value {
         least: u64,
         /// The greatest that is allowed.
         most: u64,
-        /// The preset's; in [`crate::PolicyOptions::parameters`], the one chosen.
+        /// The default; in [`crate::PolicyOptions::parameters`], the current value.
         value: u64,
     },
     /// Yes or no.
     Switch {
-        /// Which.
+        /// The value.
         value: bool,
     },
     /// One of several words.
     Choice {
         /// The words.
         among: &'static [&'static str],
-        /// The one chosen.
+        /// The chosen word.
         value: &'static str,
     },
 }
 
 impl<'a> ParameterRef<'a> {
-    /// The parameter with the value that it has.
+    /// The parameter with its current value.
     pub(crate) fn parameter(&self) -> Parameter {
         let value = match &self.slot {
             ValueRef::Number { least, most, value } => {

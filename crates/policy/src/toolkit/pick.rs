@@ -1,11 +1,11 @@
-//! Which table of a level over its capacity goes down: the choices that the literature compares.
+//! Which table a level over its capacity sends down: the choices that the literature compares.
 //!
 //! * **Least overlap**: the table with the least ratio of what it overlaps below to its own bytes.
-//! * **Oldest**: the one with the smallest sequence number in it, which has waited longest.
-//! * **Round robin**: the first that starts beyond where the last one ended, in key order; then
-//!   from the start again. `Cursors` remembers where, level by level.
-//! * **Random**: any, drawn from a seed and the names of the tables that there are to choose from;
-//!   the same tree always gives the same choice.
+//! * **Oldest**: the one with the smallest sequence number, which has waited longest.
+//! * **Round robin**: the first that starts after the end of the previous one, in key order, wrapping
+//!   around. `Cursors` remembers where, level by level.
+//! * **Random**: any, drawn from a seed and the ids of the candidates; the same tree always gives the
+//!   same choice.
 
 use crate::policy::MAX_STATE;
 use std::sync::Arc;
@@ -19,24 +19,24 @@ pub enum Pick {
     LeastOverlap,
     /// The table that holds the smallest sequence number.
     Oldest,
-    /// Table after table in key order.
+    /// Tables in key order.
     RoundRobin,
     /// Any table.
     Random,
 }
 
 impl Pick {
-    /// The choices, as options spell them.
+    /// The names of the choices in options.
     pub const NAMES: [&str; 4] = ["least-overlap", "oldest", "round-robin", "random"];
 
-    /// The choice that options spell like this.
+    /// The choice of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Pick> {
         let all = [Pick::LeastOverlap, Pick::Oldest, Pick::RoundRobin, Pick::Random];
         all.into_iter().find(|pick| pick.name() == name)
     }
 
-    /// This choice, as options spell it.
+    /// The name of this choice.
     #[must_use]
     pub fn name(self) -> &'static str {
         let [least_overlap, oldest, round_robin, random] = Self::NAMES;
@@ -49,8 +49,8 @@ impl Pick {
     }
 }
 
-/// The tables of a run that may go down, in key order, with what each overlaps below: one sweep over
-/// both runs. What is held, or overlaps what is, may not.
+/// The tables of a run that may go down, in key order, with the bytes that each overlaps below: one
+/// sweep over both runs. Tables that running groups consume, or that overlap such tables, may not.
 #[derive(Clone)]
 pub(crate) struct Candidates<'a> {
     run: &'a Run,
@@ -58,7 +58,7 @@ pub(crate) struct Candidates<'a> {
     is_held: &'a dyn Fn(&TableInfo) -> bool,
     /// The next table.
     next: Place,
-    /// The first below that may overlap it.
+    /// The first table below that may overlap it.
     under: Place,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Candidate<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// All of `run`, over `below`.
+    /// The candidates of `run`, over `below`.
     pub(crate) fn new(
         run: &'a Run,
         below: Option<&'a Run>,
@@ -88,7 +88,7 @@ impl<'a> Candidates<'a> {
         Candidates { next, under: under.unwrap_or_default(), ..*self }
     }
 
-    /// Bytes of what a table overlaps, unless that is held. Tables come in key order.
+    /// Bytes that a table overlaps; `None` if a running group consumes some. Call in key order.
     fn overlap(&mut self, table: &TableInfo) -> Option<u64> {
         let Some(below) = self.below.map(Run::tables) else { return Some(0) };
         let (mut at, mut bytes) = (self.under, 0u64);
@@ -128,7 +128,7 @@ impl Candidate<'_> {
     }
 }
 
-/// The one that goes.
+/// Picks a table.
 pub(crate) fn pick<'a>(
     how: Pick,
     mut candidates: Candidates<'a>,
@@ -159,17 +159,17 @@ pub(crate) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Where each level's last table to go down ended. Kept as, for each level, the level (1 byte), the
-/// length of the key (2 bytes, little-endian) and the key.
+/// The end of the last table that each level sent down. Encoded, for each level, as the level (1 byte),
+/// the length of the key (2 bytes, little-endian) and the key.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursors(Vec<(u8, Vec<u8>)>);
 
-/// Keys are kept up to this length, so that the cursors of all levels fit into a state. A shortened
-/// key lies before the one it stands for: a table may then be chosen again before its turn.
+/// Keys are truncated to this length, so that the cursors of all levels fit into a state. A truncated
+/// key sorts before the original: a table may then be chosen again before its turn.
 const KEPT: usize = MAX_STATE / MAX_LEVELS - 3;
 
 impl Cursors {
-    /// Reads a state; none if it is not one of these.
+    /// Decodes a state; empty if it is not valid.
     pub(crate) fn read(mut state: &[u8]) -> Self {
         let mut cursors = Cursors::default();
         while let Some((&[level, low, high], rest)) = state.split_first_chunk() {
@@ -181,7 +181,7 @@ impl Cursors {
         if state.is_empty() { cursors } else { Cursors::default() }
     }
 
-    /// The state that keeps them.
+    /// Encodes them as a state.
     pub(crate) fn state(&self) -> Vec<u8> {
         let mut state = Vec::new();
         for (level, key) in &self.0 {

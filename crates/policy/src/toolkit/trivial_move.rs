@@ -1,16 +1,16 @@
-//! How tables that overlap nothing go down a level.
+//! How tables that overlap nothing go down a level: trivial moves.
 //!
-//! Moving them costs nothing, but a move never drops a tombstone. So on arrival at the bottom,
-//! where tombstones have nothing left to hide, tables rich in them are rewritten instead. This
-//! happens once, on the way down: a snapshot that keeps the tombstones cannot make it repeat.
+//! A move costs nothing, but it never drops a tombstone. So tables with many tombstones are rewritten
+//! instead when they reach the bottom, where tombstones hide nothing. This happens once, on the way
+//! down: a snapshot that keeps the tombstones cannot cause it again.
 
 use terrane_types::Action;
 
 /// Tables with more than one tombstone in this many entries are rewritten at the bottom.
 const RICH: u64 = 4;
 
-/// Move or merge tables that hold so much; `bottom` says that nothing older lies below the
-/// destination.
+/// Whether to move or merge tables with this many entries and tombstones; `bottom` says that nothing
+/// older lies below the destination.
 pub(crate) fn move_or_merge(
     entries: u64,
     tombstones: u64,

@@ -1,4 +1,4 @@
-//! The steps that the vertical policies share. Each is `None` when it does not apply or must wait.
+//! The steps that the vertical policies share. Each returns `None` if it does not apply or must wait.
 
 use super::format::{count, size};
 use super::group_builder::{Target, build_groups};
@@ -10,14 +10,14 @@ use terrane_types::{
     tables_of,
 };
 
-/// So many runs may wait in level 0 at least while they hold less than B bytes.
+/// At least this many runs may wait in level 0 while they hold less than B bytes.
 const LIGHT_RUNS: u64 = 4;
 
-/// A gathered run may be this many times as large as the newer ones that are merged into it.
+/// In a merge within level 0, a run may be this many times as large as all newer ones together.
 const GROWTH: u64 = 4;
 
 impl View<'_> {
-    /// Whether what waits in level 0 is to go down: enough runs, and B bytes in them.
+    /// Whether the waiting runs of level 0 are due: there are enough of them, with B bytes.
     pub(crate) fn admits(&self) -> bool {
         self.waiting_runs >= self.rule.l0_compaction_trigger && !self.is_light()
     }
@@ -26,8 +26,8 @@ impl View<'_> {
         self.waiting_bytes < self.rule.level_base_bytes
     }
 
-    /// Merges tiny flushes within level 0, since each round into the next level may rewrite much of
-    /// it.
+    /// Merges tiny flushes within level 0, since each merge into the next level may rewrite much of
+    /// that level.
     pub(crate) fn merge_within_l0(&self) -> Option<Plan> {
         if !self.is_light() {
             return None;
@@ -35,9 +35,8 @@ impl View<'_> {
         self.merge_in_level0(&format!("less than {} in them", size(self.rule.level_base_bytes)))
     }
 
-    /// Merges, where so many runs wait in level 0 that they are worth it, the newest two, and each
-    /// older one while it is at most [`GROWTH`] times as large as what is taken. Runs so grow by a
-    /// factor before they are merged again.
+    /// If enough runs wait in level 0, merges the newest two, and each older one while it is at most
+    /// [`GROWTH`] times as large as those taken. So runs grow by a factor before they are merged again.
     pub(crate) fn merge_in_level0(&self, why: &str) -> Option<Plan> {
         if self.waiting_runs < self.rule.l0_compaction_trigger.max(LIGHT_RUNS) {
             return None;
@@ -55,9 +54,9 @@ impl View<'_> {
         self.merge_runs(runs.get(..taken)?, why)
     }
 
-    /// Merges, where writes go on while runs must wait, the newest neighbours of like size in level
-    /// 0, as many as are worth it. What waits is so bounded by the number of runs: were they merged
-    /// whatever their sizes, a level without a capacity would take in all that is written.
+    /// Merges the newest neighbours of similar size in level 0, if there are enough, while writes
+    /// continue but runs must wait. This bounds level 0 by its number of runs: if it merged runs of any
+    /// size, it would absorb everything that is written, as it has no capacity.
     pub(crate) fn merge_alike_in_level0(&self, why: &str) -> Option<Plan> {
         let width = usize::try_from(self.rule.l0_compaction_trigger.max(LIGHT_RUNS)).ok()?;
         let alike = self.runs(0).windows(width).find(|runs| {
@@ -69,9 +68,9 @@ impl View<'_> {
         self.merge_runs(alike?, why)
     }
 
-    /// Merges within level 0, one merge at a time, while what is due there waits for a running plan and
-    /// writes are about to stop.
-    pub(crate) fn wait_for_progress(&self) -> Option<Plan> {
+    /// Merges within level 0, one merge at a time, while its due runs wait for a running plan and writes
+    /// are about to stall.
+    pub(crate) fn merge_while_waiting(&self) -> Option<Plan> {
         let merges = self.running.groups().any(|g| g.destination.level == 0);
         if merges || !self.admits() || !self.nears_stop() {
             return None;
@@ -79,7 +78,7 @@ impl View<'_> {
         self.merge_alike_in_level0("a merge below keeps them waiting")
     }
 
-    /// Merges neighbours of level 0 where the newest of them stands.
+    /// Merges neighbours of level 0 into the newest of them.
     fn merge_runs(&self, block: &[Run], why: &str) -> Option<Plan> {
         if block.len() < 2 {
             return None;
@@ -95,8 +94,8 @@ impl View<'_> {
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// Why everything down to at least `least` is merged: the level above that one, `over` less one,
-    /// has too much, or that one is `scattered` over several runs, or level 0 is due.
+    /// Why everything down to at least `least` is merged: the level above it, `over` less one, has too
+    /// much, or it is `scattered` over several runs, or level 0 is due.
     pub(crate) fn cause(
         &self,
         least: usize,
@@ -115,9 +114,9 @@ impl View<'_> {
         }
     }
 
-    /// Of the levels from 0 to L that are due, the one with the greatest score acts; one that has to
-    /// wait keeps the levels it needs from being taken meanwhile, as does one from `leveled` down that
-    /// has several runs. Where level 0 has to wait, it is [relieved](View::wait_for_progress).
+    /// Compacts the level from 0 to L with the highest score, if it is due. A due level that has to
+    /// wait reserves the levels it needs, as does one from `leveled` down that has several runs. While
+    /// level 0 waits, [runs may be merged within it](View::merge_while_waiting).
     pub(crate) fn compact_highest_score(
         &self,
         leveled: usize,
@@ -139,7 +138,7 @@ impl View<'_> {
         for (level, _) in due {
             let waits = kept.contains(&level) || kept.contains(&(level + 1));
             let plan = if waits { None } else { step(level) };
-            let plan = plan.or_else(|| if level == 0 { self.wait_for_progress() } else { None });
+            let plan = plan.or_else(|| if level == 0 { self.merge_while_waiting() } else { None });
             if plan.is_some() {
                 return plan;
             }
@@ -165,7 +164,7 @@ impl View<'_> {
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// Brings all tables of a level into the next: into its run, or into a new one.
+    /// Merges all tables of a level into the next: into its run, or into a new one.
     pub(crate) fn empty(&self, level: usize, target: Target) -> Option<Plan> {
         if self.is_any_held(level) {
             return None;
@@ -191,7 +190,7 @@ impl View<'_> {
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// Makes the last level, a single run at its capacity, a new last level as it is.
+    /// Turns the last level, a single run at its capacity, into a new last level as it is.
     pub(crate) fn deepen(&self) -> Option<Plan> {
         let last = self.last();
         let (bytes, capacity) = (self.bytes(last), self.capacity(last));
@@ -208,7 +207,7 @@ impl View<'_> {
         Some(Reshape { change: LevelChange::Add(last), reason }.into())
     }
 
-    /// Sends one table of a level down, with what it overlaps in the next.
+    /// Sends one table of a level down, merged with the tables it overlaps there.
     pub(crate) fn send_down(
         &self,
         level: usize,
@@ -242,9 +241,9 @@ impl View<'_> {
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// How full a level is: at 1 or more it is due. Level 0 counts its runs, and comes before any other
-    /// level when writes are about to stop; L (when capacities adapt) is due when it is full, any other
-    /// when it is more than full.
+    /// The score of a level: it is due at 1 or more. Level 0 counts its runs, and comes before any
+    /// other level when writes are about to stall; L, with dynamic capacities, is due at its capacity,
+    /// any other level above it.
     pub(crate) fn score(&self, level: usize) -> f64 {
         let ratio = |have: u64, limit: u64| have as f64 / limit.max(1) as f64;
         if level == 0 {

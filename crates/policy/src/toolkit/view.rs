@@ -1,8 +1,8 @@
-//! What one call of a vertical policy's planner sees: the tree, what is running, and capacities.
+//! A vertical policy's view of the tree during one call: sizes, capacities and what is running.
 //!
-//! L is the deepest level, at least 1, and `N_i` the bytes of level i. The capacity `C_i` is
-//! `B * T^i`; but above L, when it adapts to the data, it is `max(B, N_L / T^(L-i))`: a level new at
-//! the bottom and nearly empty would else let the one above it hold as much as itself.
+//! L is the deepest level, at least 1, and `N_i` the bytes of level i. The capacity `C_i` is `B * T^i`.
+//! Dynamic capacities above L are `max(B, N_L / T^(L-i))` instead: otherwise the level above a new,
+//! nearly empty bottom could hold as much as the bottom itself.
 
 use super::group_builder::Target;
 use crate::context::{PlanContext, Running};
@@ -15,7 +15,7 @@ use terrane_types::{
 pub(crate) struct Vertical {
     /// T: the factor between capacities.
     pub(crate) size_ratio: u64,
-    /// B: what level 0 gathers at least before it goes down; the least capacity.
+    /// B: the least bytes that level 0 sends down at once; the least capacity.
     pub(crate) level_base_bytes: u64,
     /// Size at which a table is closed.
     pub(crate) target_file_bytes: u64,
@@ -25,24 +25,24 @@ pub(crate) struct Vertical {
     pub(crate) dynamic_level_bytes: bool,
 }
 
-/// One call of the planner.
+/// The state of one planner call.
 pub(crate) struct View<'a> {
     pub(crate) rule: Vertical,
     pub(crate) shape: &'a Shape,
     pub(crate) running: &'a Running,
     pub(crate) fresh: RunId,
     held: VecSet<TableId>,
-    /// The runs that hold those.
+    /// The runs of those tables.
     held_runs: Vec<Destination>,
-    /// `N_i`, which a planner asks for again and again.
+    /// `N_i`, computed once.
     sizes: Vec<u64>,
     /// Bytes of each level that running groups take further down.
     leaving: Vec<u64>,
-    /// How many runs wait in level 0: those that no running plan holds a table of.
+    /// Waiting runs of level 0: those of which no running plan reads a table.
     pub(crate) waiting_runs: u64,
-    /// Bytes of those.
+    /// Their bytes.
     pub(crate) waiting_bytes: u64,
-    /// Runs in level 0 at which writes stop.
+    /// Runs in level 0 at which writes stall.
     l0_stop_trigger: usize,
 }
 
@@ -82,7 +82,7 @@ impl<'a> View<'a> {
         view
     }
 
-    /// Whether level 0 holds three quarters of the runs at which writes stop, or more.
+    /// Whether level 0 has at least three quarters of the runs at which writes stall.
     pub(crate) fn nears_stop(&self) -> bool {
         self.runs(0).len().saturating_mul(4) >= self.l0_stop_trigger.saturating_mul(3)
     }
@@ -119,7 +119,7 @@ impl<'a> View<'a> {
         self.shape.levels().get(level).map_or(&[], |l| &l.runs)
     }
 
-    /// A level's newest run: all there is in a leveled one.
+    /// A level's newest run; the only one of a leveled level.
     pub(crate) fn run(&self, level: usize) -> Option<&'a Run> {
         self.runs(level).first()
     }
@@ -134,7 +134,7 @@ impl<'a> View<'a> {
         tables_of(self.runs(level))
     }
 
-    /// Whether a running group consumes the table of this name.
+    /// Whether a running group consumes the table of this id.
     pub(crate) fn holds(&self, table: &TableId) -> bool {
         self.held.contains(table)
     }
@@ -154,13 +154,13 @@ impl<'a> View<'a> {
         self.running.groups().next().is_none()
     }
 
-    /// Bytes of a level and all above it, down from level `from`.
+    /// Bytes of the levels `from` to `level`.
     pub(crate) fn down_to(&self, from: usize, level: usize) -> u64 {
         let sizes = self.sizes.iter().take(level.saturating_add(1)).skip(from);
         sizes.copied().fold(0, u64::saturating_add)
     }
 
-    /// The run of a level: the newest there, the one that is promised, or a new one.
+    /// The run of a level: its newest, one that a running group will create, or a new one.
     pub(crate) fn run_of(&self, level: usize) -> Destination {
         let there = self.runs(level).first().map(|run| run.id);
         let promised = || {
@@ -170,12 +170,12 @@ impl<'a> View<'a> {
         Destination { level, run: there.or_else(promised).unwrap_or(self.fresh) }
     }
 
-    /// The run of a level, to bring tables into.
+    /// The run of a level, as a target.
     pub(crate) fn leveled(&self, level: usize) -> Target<'a> {
         self.target(self.run_of(level), self.run(level))
     }
 
-    /// A new run of a level, to bring tables into.
+    /// A new run of a level, as a target.
     pub(crate) fn new_run(&self, level: usize) -> Target<'a> {
         self.target(Destination { level, run: self.fresh }, None)
     }

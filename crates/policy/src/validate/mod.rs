@@ -1,28 +1,28 @@
 //! The plan validator: a plan that could lose or resurrect data is refused, so that a wrong policy
 //! can only waste work.
 //!
-//! A place is (level, run), newest first. A tree is *sound* when, of any two tables that hold a
-//! common user key, the one above holds only newer versions of it, and no two tables of a run
-//! overlap: then the first place that holds a key returns a read. The groups of a plan, and of the
-//! plans already running, commit one by one in an order that nobody controls, so every subset of
-//! them must leave the tree sound. What a subset leaves is a set of tables, each either there
-//! before or the output of a group, and soundness speaks of pairs only. A pair needs at most two
-//! groups to exist, so it is enough, for each new group with destination *d*, to check:
+//! A place is (level, run), newest first. A tree is *sound* if, of any two tables that hold a common
+//! user key, the one above holds only newer versions of it, and no two tables of a run overlap: then a
+//! read finds the newest version in the first place that holds the key. The groups of a plan, and of
+//! the plans already running, commit one by one in any order, so every subset of them must leave the
+//! tree sound. A subset leaves a set of tables, each either there before or the output of a group, and
+//! soundness is a property of pairs. A pair depends on at most two groups, so it is enough to check,
+//! for each new group with destination *d*:
 //!
-//! 1. **Form.** Groups have inputs, cuts ascend, the level is there or is the next one, a run is
-//!    named on one level only, inputs exist and have one consumer.
+//! 1. **Form.** Groups have inputs, cuts ascend, the level exists or is the next one, a run is used
+//!    on one level only, inputs exist and have one consumer.
 //! 2. **An output and a table left out** (inputs of other groups are left out of this one). For
 //!    each input A and each V left out that overlaps it: A above V if and only if *d* above V; that
-//!    is, no such V stands between A and *d*. And no V in run *d* overlaps the output.
+//!    is, no such V is between A and *d*. And no V in run *d* overlaps the output.
 //! 3. **Two outputs**, one of them new. For overlapping inputs A and B of the two groups: A above B
 //!    if and only if *d* of A above *d* of B; and outputs into one run do not overlap.
 //!
-//! The output of a merge counts as spanning the whole hull of its inputs; a move's outputs are its
-//! inputs. Pairs without a new group hold since they were checked when the later of the two began.
+//! The output of a merge is assumed to span the whole key range of its inputs; a move's outputs are its
+//! inputs. Pairs without a new group were checked when the later of the two began.
 //!
-//! A change of levels turns no two places round. It is refused where a running group writes into a
-//! level that would get another index, since the group names its destination by the old one; what
-//! such groups read may shift, as it stays below all that they write.
+//! A change of levels does not reorder places. It is refused if a running group writes into a level
+//! whose index would change, since the group identifies its destination by the old one; the inputs of
+//! such groups may shift, as they stay below their destinations.
 
 pub(crate) mod output;
 pub mod refusal;
@@ -35,7 +35,7 @@ use terrane_types::{
     TableIdSet, reshape, sort_by,
 };
 
-/// Refuses `compaction` unless every state that it and `running` can leave is sound.
+/// Refuses `compaction` unless every state that it and `running` can lead to is sound.
 ///
 /// `shape` must be sound itself, and the running groups validated when they began.
 pub fn validate(shape: &Shape, running: &Running, compaction: &Compaction) -> Result<(), Refusal> {
@@ -55,8 +55,8 @@ pub fn validate_plan(shape: &Shape, running: &Running, plan: &Plan) -> Result<()
     }
 }
 
-/// Refuses a change of levels that does not fit the shape, or would move what a running group
-/// writes into.
+/// Refuses a change of levels that does not fit the shape, or that would shift a level that a running
+/// group writes into.
 pub fn validate_reshape(
     shape: &Shape,
     running: &Running,
@@ -163,7 +163,7 @@ fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal
     Ok(())
 }
 
-/// Step 2. Runs are sorted, so only the tables that overlap are looked at.
+/// Step 2. Runs are sorted, so only overlapping tables are visited.
 fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
     let own = TableIdSet::from(group.group.inputs.clone());
     let destination = group.group.destination;
@@ -191,7 +191,7 @@ fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
 }
 
 /// Step 3, the order: a sweep over all inputs by their smallest key meets each overlapping pair
-/// once. Two overlapping inputs stand in different runs, so one is above the other.
+/// once. Two overlapping inputs are in different runs, so one is above the other.
 fn check_order(old: &[Resolved], new: &[Resolved]) -> Result<(), Refusal> {
     let mut inputs = Vec::new();
     for (number, group) in old.iter().chain(new).enumerate() {

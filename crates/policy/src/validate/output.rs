@@ -1,16 +1,16 @@
-//! What a group will write, as far as its inputs tell.
+//! The outputs of a group, as far as its inputs determine them.
 
 use std::sync::Arc;
 use terrane_types::{Action, TableId, TableInfo, key_range};
 
-/// What a group writes, as far as is known before: a key range that holds `of`.
+/// A key range that a group will write, which holds its input `of`.
 pub(crate) struct Output<'a> {
     pub(crate) of: TableId,
     pub(crate) smallest: &'a [u8],
     pub(crate) largest: &'a [u8],
 }
 
-/// The outputs of a group with these inputs: the hull of a merge, each table of a move.
+/// The outputs of a group with these inputs: one key range for a merge, one per table for a move.
 pub(crate) fn outputs<'a>(action: &Action, inputs: &[&'a Arc<TableInfo>]) -> Vec<Output<'a>> {
     match (action, inputs.first()) {
         (Action::Merge { .. }, Some(first)) => {

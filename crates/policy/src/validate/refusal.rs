@@ -13,13 +13,13 @@ pub enum Refusal {
     /// The cuts of a flush do not ascend strictly.
     #[error("the cuts of the flush do not ascend")]
     FlushCuts,
-    /// The levels cannot change so.
+    /// The change of levels does not fit the shape.
     #[error("{why}")]
     Levels {
-        /// How they do not fit.
+        /// Why it does not fit.
         why: EditError,
     },
-    /// A running group writes into a level that would get another index.
+    /// A running group writes into a level whose index would change.
     #[error("{change}, but a running group writes into {destination}")]
     Shifts {
         /// The change.
@@ -56,7 +56,7 @@ pub enum Refusal {
         group: usize,
         /// Where it writes.
         destination: Destination,
-        /// The level that has, or was promised, the run.
+        /// The level that has the run, or will have it.
         found: usize,
     },
     /// An input is not in the shape.
@@ -67,7 +67,7 @@ pub enum Refusal {
         /// The input.
         table: TableId,
     },
-    /// An input has a consumer already, in this plan or in a running one.
+    /// An input already has a consumer, in this plan or in a running one.
     #[error("group {group} reads {table}, which is already an input of this or a running group")]
     Taken {
         /// The group.
@@ -83,13 +83,13 @@ pub enum Refusal {
     Passes {
         /// The input.
         input: TableId,
-        /// Where it stands.
+        /// Its place.
         from: Destination,
         /// Where its group writes.
         destination: Destination,
         /// The table left out.
         table: TableId,
-        /// Where that one stands.
+        /// The place of that table.
         place: Destination,
     },
     /// The output would overlap a table that stays in the destination run.
@@ -102,17 +102,17 @@ pub enum Refusal {
         /// The run.
         place: Destination,
     },
-    /// Two groups would turn the order of overlapping inputs round once both have committed.
+    /// Two groups would reverse the order of overlapping inputs once both have committed.
     #[error(
         "{newer} is above {older} and overlaps it, but their groups write into {newer_to} and \
-         {older_to}: the order would turn"
+         {older_to}: their order would be reversed"
     )]
     Crosses {
-        /// The input that stands above.
+        /// The input above.
         newer: TableId,
         /// Where its group writes.
         newer_to: Destination,
-        /// The input that stands below.
+        /// The input below.
         older: TableId,
         /// Where its group writes.
         older_to: Destination,

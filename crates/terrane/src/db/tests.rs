@@ -461,7 +461,7 @@ fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
     });
     let options = Options { listener: Some(listener), ..Options::small() };
     let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
-    let (other, problem) = (db.keyspace("other").unwrap(), "no parameter is `depth`");
+    let (other, problem) = (db.keyspace("other").unwrap(), "unknown parameter `depth`");
     let told = told.lock().unwrap();
     assert!(
         matches!(&told[..], [(keyspace, problems)] if *keyspace == id && problems[0].starts_with(problem))

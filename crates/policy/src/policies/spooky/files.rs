@@ -1,8 +1,8 @@
-//! Which groups bring levels into one, and into which files they are cut.
+//! The groups that merge levels into one, and the files that they are cut into.
 //!
 //! * Above X a group becomes one file.
-//! * In X and below, but for L, it is cut at L's *boundaries*: the keys with which the files of L's
-//!   oldest run begin. So is a new run of a tiered L.
+//! * In X and below, except L, it is cut at L's *boundaries*: the first keys of the files of L's
+//!   oldest run. So is a new run of a tiered L.
 //! * In L's one run it is cut into parts of equal size, of at most `C_X` bytes, and neighbouring
 //!   groups that fit into one such file are joined.
 
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use terrane_types::{Group, TableInfo, key_range, sort_by};
 
 impl<'a> Tree<'a> {
-    /// The groups that bring levels `from` to `level` into that one: into its run, which takes the
-    /// level's other runs in, or as a new one.
+    /// The groups that merge levels `from` to `level` into `level`: into its run, together with its
+    /// other runs, or as a new run.
     pub fn groups(&self, from: usize, level: usize) -> Vec<Group> {
         let mut coming = self.view.shape.between(from, level);
         let trivial_moves = self.trivial_moves || level <= self.divided;
@@ -45,7 +45,7 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// Keys with which the files of L's oldest run begin, without the first.
+    /// The first keys of the files of L's oldest run, without the first file.
     pub fn boundaries(&self) -> Vec<&'a [u8]> {
         let oldest = self.view.runs(self.last).last();
         let files = oldest.map(|run| run.tables().iter().skip(1));
@@ -53,7 +53,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Those of the ascending `boundaries` at which a file of these keys is cut.
+/// Those of the ascending `boundaries` at which a file of this key range is cut.
 pub(super) fn within(boundaries: &[&[u8]], smallest: &[u8], largest: &[u8]) -> Vec<Vec<u8>> {
     let from = boundaries.partition_point(|b| *b <= smallest);
     let to = boundaries.partition_point(|b| *b <= largest);
@@ -61,8 +61,8 @@ pub(super) fn within(boundaries: &[&[u8]], smallest: &[u8], largest: &[u8]) -> V
     inside.iter().map(|b| b.to_vec()).collect()
 }
 
-/// Keys that cut what these tables hold into equal parts of at most `most` bytes, as far as their
-/// histograms tell; none if it is one part.
+/// Keys that cut the contents of these tables into equal parts of at most `most` bytes, estimated
+/// from their histograms; none if there is one part.
 pub(super) fn parts(tables: &[&Arc<TableInfo>], most: u64) -> Vec<Vec<u8>> {
     let count = bytes(tables).div_ceil(most.max(1));
     let mut points = Vec::new();

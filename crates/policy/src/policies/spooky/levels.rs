@@ -1,11 +1,11 @@
-//! Adding and dropping a level: whole runs are relabelled.
+//! Adding and dropping a level: whole runs are relabelled, nothing is rewritten.
 //!
 //! 1. L with at least `C_L` bytes in one run becomes L+1, and its old place is empty.
-//! 2. L with fewer than `C_L / T` bytes becomes L-1, when levels X to L-1 are empty: after a whole
-//!    partitioned merge.
+//! 2. L with fewer than `C_L / T` bytes becomes L-1 if levels X to L-1 are empty, which they are after
+//!    a complete partitioned merge.
 //!
-//! Nothing that writes into X or below runs meanwhile. `C_L / T` is the capacity of L-1, so neither
-//! step is undone by the next.
+//! Nothing that writes into X or below runs at that time. `C_L / T` is the capacity of L-1, so neither
+//! step undoes the other.
 
 use super::tree::Tree;
 use crate::toolkit::format::size;

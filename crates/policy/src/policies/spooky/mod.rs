@@ -1,30 +1,31 @@
 //! Spooky: full merges above, merges of perfectly overlapping files below (Dayan et al., "Spooky:
 //! Granulating LSM-Tree Compactions Correctly", PVLDB 15(11), 2022, section 4).
 //!
-//! L is the deepest level, X the one a chosen number of levels above it, at least 1; capacities
-//! adapt to L (`toolkit/view.rs`). The files of L, in its oldest run, part the key space; those of levels X
-//! to L-1 are cut at the same keys.
+//! L is the deepest level, X a level at least 1 that is a fixed number of levels above it; capacities
+//! adapt to L (`toolkit/view.rs`). The files of L, in its oldest run, partition the key space; those of
+//! levels X to L-1 are cut at the same keys.
 //!
-//! 1. **Admission** (`upper.rs`). Level 0 with its runs and B bytes goes down to q, the smallest level
-//!    of 1 to X that holds all above and in it, else X. Above X all becomes one file, but files that
-//!    overlap nothing stay apart: keys in order move. Into X it is a *dividing merge*.
-//! 2. **Partitioned merge** (`partition.rs`). X at its capacity goes down to z, the smallest level
-//!    below it that holds levels X to z, else L: one group of overlapping files after another, in
-//!    key order. A file of z over which nothing newer lies is no part of any group. Into L a file
-//!    has at most `C_X` bytes: a larger one is cut into equal parts, and neighbouring groups that
-//!    fit into one are joined.
-//! 3. **Levels** (`levels.rs`). L at its capacity becomes L+1 as it is; L that would fit the level
-//!    above it, when all from X to there is empty, becomes that one.
-//! 4. **At once** runs at most one partitioned merge, of which one group at a time, one merge down
-//!    to at most X-1, and one within level 0, of runs of like size while a merge keeps them waiting.
-//!    A dividing merge is one of the second kind, and never runs beside a partitioned one.
+//! 1. **Full and dividing merges** (`upper.rs`). Level 0, with enough runs and B bytes, is merged into
+//!    q, the smallest level of 1 to X that holds everything down to it, else X. Above X the output is
+//!    one file, except that files that overlap nothing stay separate: sequential keys move. A merge
+//!    into X is a *dividing merge*.
+//! 2. **Partitioned merge** (`partition.rs`). X at its capacity is merged into z, the smallest level
+//!    below it that holds levels X to z, else L: one group of overlapping files after another, in key
+//!    order. A file of z with nothing newer above it belongs to no group. A file of L has at most
+//!    `C_X` bytes: a larger one is cut into equal parts, and neighbouring groups that fit into one
+//!    file are joined.
+//! 3. **Levels** (`levels.rs`). L at its capacity becomes L+1 as it is; L that would fit into the level
+//!    above it becomes that level, if everything from X to there is empty.
+//! 4. **Concurrency.** At most one partitioned merge runs, one group of it at a time; one merge into a
+//!    level above X; and one merge within level 0, of runs of similar size that another merge keeps
+//!    waiting. A dividing merge counts as the second kind and never runs beside a partitioned one.
 //!
-//! The G largest levels are leveled, those above tiered: there what comes from above is a new run.
-//! With X = L this is the full merge of [`super::leveled_full`] and [`super::tiered_full`].
+//! The G largest levels are leveled, those above are tiered: there each merge adds a new run. With X = L
+//! this is the full merge of [`super::leveled_full`] and [`super::tiered_full`].
 //!
-//! The paper writes `L*(T-1)/2 + 1` times what a user does, and takes `1 + 1/T^(L-X) + 1/(T-1)` of
-//! the room. Its 1 is what files of X cost that are written although the next merge takes them; a
-//! file of X that comes alone to an empty level is written there once more, unless it is moved.
+//! In the paper the write amplification is `L*(T-1)/2 + 1`, the space amplification
+//! `1 + 1/T^(L-X) + 1/(T-1)`. The 1 in the former is the cost of files of X that the next merge rewrites;
+//! a file of X that reaches an empty level alone is rewritten there once more, unless it is moved.
 
 mod files;
 mod levels;
@@ -43,19 +44,19 @@ use tree::Tree;
 pub struct Spooky {
     /// T: the factor between capacities, and the runs of a tiered level.
     pub size_ratio: u64,
-    /// B: bytes that level 0 gathers at least before they go down; the least capacity of a level.
+    /// B: the least bytes that level 0 sends down at once; the least capacity of a level.
     pub level_base_bytes: u64,
-    /// The most bytes that any file has, also where the paper would have it larger.
+    /// The greatest size of any file, in bytes, also where the paper has larger ones.
     pub target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged.
     pub l0_compaction_trigger: u64,
-    /// L - X: how many levels lie below the one that dividing merges write. With none merges are
-    /// full, with one this is the paper's two-level Spooky.
+    /// L - X: the number of levels below the one that dividing merges write. With 0 all merges are
+    /// full; with 1 this is the paper's two-level Spooky.
     pub levels_below: u64,
-    /// G: how many of the largest levels are leveled. With none all are tiered.
+    /// G: how many of the largest levels are leveled. With 0 all are tiered.
     pub leveled_levels: u64,
-    /// Whether a partitioned merge moves a file that comes alone, to an empty level most often. The
-    /// paper's equation has it rewritten there: that costs 1/T more, and nothing is gained.
+    /// Whether a partitioned merge moves a file that overlaps nothing, mostly into an empty level. The
+    /// paper's equation counts a rewrite there, which costs 1/T more and gains nothing.
     pub trivial_moves: bool,
 }
 

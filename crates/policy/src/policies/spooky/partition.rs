@@ -1,12 +1,12 @@
 //! The partitioned merge: levels X to z, one group of overlapping files at a time.
 //!
-//! 1. It is due when X has its capacity, or T runs where it is tiered, and when a level below X is
-//!    to be repaired that another policy left with too much, or with several runs.
+//! 1. It is due when X reaches its capacity, or T runs if it is tiered, and to repair a level below X
+//!    that another policy left with too much data or with several runs.
 //! 2. z is the smallest level below X that holds levels X to z, else L.
-//! 3. Files of levels above L that reach over a boundary of L, as another policy or a smaller L
-//!    left them, are cut there first, each in its place.
-//! 4. The files of levels X to z that overlap form the groups, cut as `files.rs` says. Each is merged,
-//!    or moved when it is one file; what lies in z alone is left as it is.
+//! 3. Files of levels above L that cross a boundary of L, left by another policy or a smaller L, are
+//!    first cut there, each in its place.
+//! 4. The overlapping files of levels X to z form the groups, cut as in `files.rs`. Each is merged, or
+//!    moved if it is one file; files of z that overlap nothing are left as they are.
 
 use super::files::within;
 use super::tree::Tree;

@@ -1,11 +1,11 @@
-//! What one call of the planner sees: L, X, which levels are leveled, and what runs.
+//! The planner's view of the tree: L, X, which levels are leveled, and what runs.
 
 use super::Spooky;
 use crate::context::PlanContext;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Group, Plan, TableId, inputs_of};
 
-/// One call of the planner.
+/// The state of one planner call.
 pub(super) struct Tree<'a> {
     pub view: View<'a>,
     /// L.
@@ -14,7 +14,7 @@ pub(super) struct Tree<'a> {
     pub divided: usize,
     /// L-G+1, at least 1: from here down levels are leveled.
     first_leveled: usize,
-    /// Whether a partitioned merge moves a file that comes alone.
+    /// Whether a partitioned merge moves a file that overlaps nothing.
     pub trivial_moves: bool,
 }
 
@@ -44,21 +44,20 @@ impl<'a> Tree<'a> {
         level >= self.first_leveled
     }
 
-    /// Whether `level` can take all from level `from` down to it: beside what is there, as a new run
-    /// where it is tiered.
+    /// Whether `level` has room for levels `from` to `level`; as a new run, if it is tiered.
     pub fn holds(&self, from: usize, level: usize) -> bool {
         let has_place = self.is_leveled(level) || self.runs(level) < self.view.rule.size_ratio;
         self.view.down_to(from, level) <= self.view.capacity(level) && has_place
     }
 
-    /// Whether a level above L has more than it may.
+    /// Whether a level above L is over its limits.
     pub fn is_over(&self, level: usize) -> bool {
         let crowded = !self.is_leveled(level) && self.runs(level) > self.view.rule.size_ratio;
         self.view.bytes(level) > self.view.capacity(level) || crowded
     }
 
-    /// Whether a level has several runs and must have one: a leveled one, or L with its capacity
-    /// or more than T runs.
+    /// Whether a level has several runs and must have one: a leveled one, or L at its capacity or
+    /// with more than T runs.
     pub fn is_scattered(&self, level: usize) -> bool {
         let full = self.view.bytes(level) >= self.view.capacity(level);
         let crowded = self.runs(level) > self.view.rule.size_ratio;
@@ -71,7 +70,7 @@ impl<'a> Tree<'a> {
         self.view.running.writes_from(self.divided)
     }
 
-    /// Whether a full or a dividing merge runs: anything that takes from above X, but for merges
+    /// Whether a full or a dividing merge runs: anything that reads levels above X, except merges
     /// within level 0.
     pub fn is_upper_busy(&self) -> bool {
         let taken = self.view.running.taken_into(self.divided);
@@ -83,7 +82,7 @@ impl<'a> Tree<'a> {
             || self.running().any(|g| (1..self.divided).contains(&g.destination.level))
     }
 
-    /// Merges within level 0: runs of few bytes, or runs of like size that must wait for a merge.
+    /// Merges small runs within level 0, or runs of similar size that must wait for another merge.
     pub fn merge_within_l0(&self) -> Option<Plan> {
         if self.running().any(|g| g.destination.level == 0) {
             return None;
@@ -100,7 +99,7 @@ impl<'a> Tree<'a> {
         self.view.running.groups()
     }
 
-    /// Whether nobody else consumes what these groups do.
+    /// Whether no running group reads the inputs of these groups.
     pub fn are_free(&self, groups: &[Group]) -> bool {
         !inputs_of(groups).any(|id| self.view.holds(id))
     }

@@ -1,12 +1,12 @@
-//! Admission: level 0 and all down to a level of 1 to X become part of that level.
+//! Full and dividing merges: level 0 and everything down to a level of 1 to X is merged into it.
 
 use super::tree::Tree;
 use crate::toolkit::format::{count, size};
 use terrane_types::{Compaction, Plan};
 
 impl Tree<'_> {
-    /// The full or dividing merge that is due: level 0 is, or a level of 1 to X is to be repaired that
-    /// another policy, or a smaller L, left with too much.
+    /// The full or dividing merge that is due: of level 0, or to repair a level of 1 to X that another
+    /// policy or a smaller L left with too much data.
     pub(super) fn admit(&self) -> Option<Plan> {
         if self.is_upper_busy() {
             return None;
