@@ -133,7 +133,8 @@ pub fn policy_at(
     }
     // Its errors say where.
     serde_json::from_str::<PolicyOptions>(text).map_err(|e| format!("{e}\n{EXAMPLE}"))?;
-    let options = PolicyOptions::spelt(text, scale).map_err(|e| format!("{e}\n{EXAMPLE}"))?;
+    let options =
+        PolicyOptions::parse_scaled(text, scale).map_err(|e| format!("{e}\n{EXAMPLE}"))?;
     options.build().map_err(|e| format!("{e}\n{EXAMPLE}"))?;
     Ok(options)
 }

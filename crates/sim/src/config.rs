@@ -112,7 +112,7 @@ pub enum SimulationError {
         seconds: f64,
     },
     /// An edit does not fit the shape, although the validator accepted its plan.
-    #[error("an admitted plan does not fit the tree: {0}")]
+    #[error("an accepted plan does not fit the tree: {0}")]
     Edit(#[from] terrane_policy::EditError),
 }
 

@@ -39,7 +39,7 @@ impl Begun {
     }
 }
 
-/// What is to be done next.
+/// The next task.
 pub(crate) enum Next {
     /// Merge or move a group.
     Group(Task),
@@ -47,7 +47,7 @@ pub(crate) enum Next {
     Reshape(Reshape, Observed),
 }
 
-/// A group that is to be merged or moved.
+/// A group to merge or move.
 pub(crate) struct Task {
     pub(crate) compaction: u64,
     pub(crate) group: Arc<Group>,
@@ -199,9 +199,9 @@ impl Scheduler {
     fn plan(&mut self, situation: &mut Situation) -> Planned {
         let (running, mut refused) = (self.running(), self.refused);
         let context = self.context(situation, &running);
-        let answer = propose(&*self.policy, &context, &mut refused);
+        let proposal = propose(&*self.policy, &context, &mut refused);
         self.refused = refused;
-        let (plan, own) = match answer {
+        let (plan, own) = match proposal {
             Proposal::Nothing => return Planned::Nothing,
             Proposal::Refused(refusal) => {
                 situation.refuse(refusal.to_string());

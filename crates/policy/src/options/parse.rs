@@ -48,7 +48,7 @@ impl FromStr for PolicyOptions {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::spelt(text, |preset| preset)
+        Self::parse_scaled(text, |preset| preset)
     }
 }
 
@@ -57,7 +57,7 @@ const NO_MAP: &str = "expected a map of a policy and its parameters";
 impl PolicyOptions {
     /// Parses JSON without escapes; `scale` adjusts the policy's defaults before its parameters are
     /// set.
-    pub fn spelt(text: &str, scale: fn(Self) -> Self) -> Result<Self, ParseError> {
+    pub fn parse_scaled(text: &str, scale: fn(Self) -> Self) -> Result<Self, ParseError> {
         let entries = entries(text).ok_or_else(|| NO_MAP.to_owned());
         entries.and_then(|entries| read(&entries, scale, &mut Err)).map_err(ParseError)
     }

@@ -73,7 +73,7 @@ fn merge(view: &View) -> Option<Plan> {
     let last = view.last();
     let over = (1..last).rfind(|l| view.bytes(*l) > view.capacity(*l)).map(|l| l + 1);
     let scattered = (1..=last).rfind(|l| view.runs(*l).len() > 1);
-    let least = view.admits().then_some(1).max(over).max(scattered)?;
+    let least = view.is_level0_due().then_some(1).max(over).max(scattered)?;
     let q = (least..last).find(|q| view.down_to(0, *q) <= view.capacity(*q)).unwrap_or(last);
 
     let mut coming = view.shape.between(0, q);

@@ -72,7 +72,7 @@ impl Tiered {
         let (capacity, deepest) = (self.capacity(depth), view.shape.deepest());
         let in_place = runs > 1 && depth > 0 && depth == deepest;
 
-        let crowded = runs as u64 >= self.size_ratio && (depth > 0 || view.admits());
+        let crowded = runs as u64 >= self.size_ratio && (depth > 0 || view.is_level0_due());
         let heavy = bytes >= capacity && !in_place;
         if !(crowded || heavy) || view.is_any_held(depth) {
             return None;

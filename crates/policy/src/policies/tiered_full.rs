@@ -77,7 +77,7 @@ impl TieredFull {
             runs(*l) > self.size_ratio || is_heavy && (*l < last || runs(*l) > 1)
         };
         let over = (1..=last).rfind(is_over).map(|l| l + 1);
-        let least = view.admits().then_some(1).max(over)?;
+        let least = view.is_level0_due().then_some(1).max(over)?;
         let holds =
             |q: &usize| view.down_to(0, *q) <= view.capacity(*q) && runs(*q) < self.size_ratio;
         let found = (least..=last).find(holds);

@@ -1,13 +1,13 @@
-//! The adversarial policy: it does propose harm of every kind, and the validator stands it.
+//! The adversarial policy proposes harm of every kind, and the validator withstands it.
 
 use super::*;
 use proptest::prelude::*;
 
-/// How often each answer came.
+/// How often each outcome occurred.
 #[derive(Debug, Default)]
 struct Met {
     nothing: usize,
-    admitted: usize,
+    accepted: usize,
     reshaped: usize,
     refused: BTreeMap<String, usize>,
 }
@@ -24,7 +24,7 @@ fn walk(seed: u64, bytes: &[u8], met: &mut Met) {
             None => met.nothing += 1,
             Some(plan) => match validate_plan(&model.shape, &running, &plan) {
                 Ok(()) => {
-                    met.admitted += 1;
+                    met.accepted += 1;
                     match plan {
                         Plan::Compact(plan) if groups.len() + plan.groups.len() <= 6 => {
                             groups.extend(plan.groups.clone());
@@ -80,7 +80,7 @@ fn plans_of_every_kind_come_up() {
             (0..300).map(|i| crate::toolkit::pick::mix(seed << 16 | i) as u8).collect();
         walk(seed, &bytes, &mut met);
     }
-    assert!(met.nothing > 1000 && met.admitted > 1000 && met.reshaped > 50, "{met:?}");
+    assert!(met.nothing > 1000 && met.accepted > 1000 && met.reshaped > 50, "{met:?}");
     for kind in [
         "Levels",
         "Shifts",

@@ -81,7 +81,7 @@ fn a_full_tiered_merge_adds_a_run_to_the_level_that_fits() {
     assert_eq!(too_much, [vec![], vec![], vec![16, 40]]);
     let too_many = after(&TIERED_FULL, &tree(&[&[12], &[4, 4, 4], &[40]]));
     assert_eq!(too_many, [vec![], vec![], vec![12, 40]]);
-    // Three runs stand in each: all that there is becomes one run, in place.
+    // Each level has three runs: the whole tree becomes one run, in place.
     let all = after(&TIERED_FULL, &tree(&[&[12], &[12, 10, 8], &[20, 20, 40]]));
     assert_eq!(all, [vec![], vec![], vec![40]]);
 }
@@ -92,7 +92,7 @@ fn lazy_leveling_adds_runs_above_and_merges_into_the_last() {
     assert_eq!(upper, [vec![], vec![], vec![4, 20], vec![200]]);
     let last = after(&LAZY, &tree(&[&[], &[], &[20, 10, 10], &[200]]));
     assert_eq!(last, [vec![], vec![], vec![], vec![200]]);
-    // Level 1 may have 90 / 3 bytes.
+    // The capacity of level 1 is 90 / 3 bytes.
     let heavy = after(&LAZY, &tree(&[&[], &[31], &[90]]));
     assert_eq!(heavy, [vec![], vec![], vec![90]]);
 }

@@ -19,13 +19,13 @@ fn table(id: u64, size: u64, from: u8, to: u8) -> Arc<TableInfo> {
     })
 }
 
-/// Levels of so many runs each, of two tables that hold `size` each.
+/// Levels of this many runs each, of two tables with `size` bytes each.
 fn tree(runs: &[u64], size: u64) -> Shape {
     let mut edit = ShapeEdit::default();
     let mut id = 1000;
     for (level, runs) in runs.iter().enumerate() {
         for _ in 0..*runs {
-            // Deeper is older, and has lesser names.
+            // Deeper is older, and has smaller ids.
             id -= 10;
             edit.added.push((level, RunId(id), table(id, size, 0, 100)));
             edit.added.push((level, RunId(id), table(id + 1, size, 110, 200)));

@@ -36,7 +36,7 @@ impl Model {
         &self.data[&id]
     }
 
-    /// A table of these contents: a version weighs one byte.
+    /// A table of these contents: a version takes one byte.
     fn table(&mut self, versions: Versions) -> Arc<TableInfo> {
         self.last_table += 1;
         let id = TableId(self.last_table);
@@ -151,7 +151,7 @@ impl Model {
         self.states(groups).iter().all(|(_, s)| s.as_ref().is_ok_and(Model::is_sound))
     }
 
-    /// A run id that nothing has.
+    /// An unused run id.
     fn fresh(&self, running: &Running) -> RunId {
         let there = self.shape.levels().iter().flat_map(|l| &l.runs).map(|r| r.id.0);
         RunId(there.chain(running.groups().map(|g| g.destination.run.0)).max().unwrap_or(0) + 1)
@@ -259,10 +259,10 @@ impl Dice<'_> {
     }
 }
 
-/// Runs in level 0 at which writes stop.
+/// Runs in level 0 at which writes stall.
 const LEVEL0_RUNS_MAX: usize = 8;
 
-/// What a policy proposes where nothing was observed.
+/// The proposal of a policy that observed no operations.
 fn propose(
     policy: &(impl Policy + ?Sized),
     shape: &Shape,

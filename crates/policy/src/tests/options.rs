@@ -1,4 +1,4 @@
-//! Choosing a policy.
+//! Options: names, parameters and their text form.
 
 use super::*;
 use crate::options::presets::defaults;
@@ -42,7 +42,7 @@ fn a_missing_parameter_has_its_default_an_unknown_one_fails() {
     }
 }
 
-/// What is chosen, without the range: that may follow from another parameter.
+/// The value without its range, which may depend on another parameter.
 fn chosen(value: &Value) -> String {
     match value {
         Value::Number { value, .. } => value.to_string(),

@@ -24,7 +24,7 @@ fn tree() -> Model {
     model
 }
 
-/// The first keys of the tables that go down one after another, until the tree rests.
+/// The first keys of the tables that go down one after another, until the tree is idle.
 fn order(policy: &Leveled, model: &mut Model, state: &mut Vec<u8>) -> Vec<u8> {
     let running = Running::default();
     let mut order = Vec::new();

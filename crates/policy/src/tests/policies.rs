@@ -1,4 +1,4 @@
-//! The policies from any shape, and under load: every plan is legal, they come to rest, and at rest
+//! The policies from any shape, and under load: every plan is legal, they become idle, and then
 //! their invariants hold.
 
 use super::*;
@@ -131,7 +131,7 @@ impl<'a, 'd> Executor<'a, 'd> {
                 return;
             }
         }
-        panic!("{} does not come to rest: {:?}", policy.name(), self.model.shape);
+        panic!("{} does not become idle: {:?}", policy.name(), self.model.shape);
     }
 
     fn flush(&mut self) {
@@ -207,12 +207,12 @@ fn check_spooky(shape: &Shape, below: usize, leveled: usize) {
     assert!(!rises || shape.bytes() >= 12 * 3u64.pow(last as u32 - 1), "{shape:?}");
 }
 
-/// As many levels as there may be.
+/// The greatest number of levels.
 const ALL: usize = 64;
 
 type Case = (&'static dyn Policy, fn(&Shape));
 
-/// Every policy in its forms, and what must hold when it has nothing left to do.
+/// Every policy in several configurations, and the invariants of its idle trees.
 const POLICIES: [Case; 20] = [
     (&LEVELED, |shape| check_vertical(shape, ALL, true)),
     (&Leveled { dynamic_level_bytes: false, ..LEVELED }, |shape| check_vertical(shape, ALL, false)),
@@ -315,7 +315,7 @@ proptest! {
     }
 }
 
-/// Loads flushes of `flush` keys each, to rest after each one.
+/// Loads flushes of `flush` keys each, until the tree is idle after each one.
 fn load(policy: &dyn Policy, flushes: u16, keys_of: impl Fn(u16) -> Vec<u16>) -> (Model, u64) {
     let mut model = Model::default();
     let mut written = 0;
@@ -335,7 +335,7 @@ fn load(policy: &dyn Policy, flushes: u16, keys_of: impl Fn(u16) -> Vec<u16>) ->
     (model, written)
 }
 
-/// What a running compaction of Spooky is, by what it does.
+/// The kinds of Spooky's compactions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     WithinLevel0,
@@ -500,7 +500,7 @@ fn what_a_waiting_level_needs_is_not_taken_meanwhile() {
     let busy = Running { compactions: vec![plan(vec![move_to(&[going], 2, 1)])] };
     let next = |model: &Model| propose(&LEVELED, &model.shape, &[], &busy, model.fresh(&busy));
     assert!(next(&model).is_some(), "level 1 alone sends another table down");
-    // No neighbours are of like size, so they are not merged among themselves.
+    // No neighbours are of similar size, so level 0 merges none of them.
     for run in 3..9 {
         model.write(0, run, 3..if run % 2 == 0 { 4 } else { 9 });
     }

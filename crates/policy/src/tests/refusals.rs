@@ -1,4 +1,4 @@
-//! Each way in which a plan could lose or resurrect data, by name.
+//! Each refusal: the ways in which a plan could lose or resurrect data.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn refusal(model: &Model, groups: Vec<Group>) -> Refusal {
     beside(model, vec![], groups).unwrap_err()
 }
 
-fn admitted(model: &Model, groups: Vec<Group>) {
+fn accepted(model: &Model, groups: Vec<Group>) {
     beside(model, vec![], groups).unwrap();
 }
 
@@ -36,7 +36,7 @@ fn a_table_may_not_sink_past_an_older_one() {
         "table 3 would go from level 0, run 3 to level 2, run 1 past table 2 in level 1, run 2, \
          which overlaps it and is left out"
     );
-    admitted(&model, vec![merge(&[new, mid, old], 2, 1)]);
+    accepted(&model, vec![merge(&[new, mid, old], 2, 1)]);
 }
 
 #[test]
@@ -54,14 +54,14 @@ fn an_output_may_not_overlap_what_stays_in_its_run() {
 }
 
 #[test]
-fn the_hull_of_a_merge_counts_even_where_no_input_lies() {
+fn the_whole_key_range_of_a_merge_counts() {
     let mut model = Model::default();
     let between = model.write(1, 1, 5..6);
     let left = model.write(0, 2, 0..2);
     let right = model.write(0, 2, 8..9);
     let refused = refusal(&model, vec![merge(&[left, right], 1, 1)]);
     assert!(matches!(refused, Refusal::Lands { table, .. } if table == between));
-    admitted(&model, vec![move_to(&[left, right], 1, 1)]);
+    accepted(&model, vec![move_to(&[left, right], 1, 1)]);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_run_may_keep_tables_beside_the_output() {
     model.write(1, 1, 0..3);
     let below = model.write(1, 1, 4..7);
     let above = model.write(0, 2, 5..6);
-    admitted(&model, vec![merge(&[above, below], 1, 1)]);
+    accepted(&model, vec![merge(&[above, below], 1, 1)]);
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn two_groups_may_not_turn_the_order_of_their_inputs() {
     let new = model.write(0, 40, 0..3);
     // The newer sinks and the older rises: either alone keeps the order.
     let (sink, rise) = (move_to(&[new], 0, 20), move_to(&[old], 0, 30));
-    admitted(&model, vec![sink.clone()]);
-    admitted(&model, vec![rise.clone()]);
+    accepted(&model, vec![sink.clone()]);
+    accepted(&model, vec![rise.clone()]);
     let both = refusal(&model, vec![sink.clone(), rise.clone()]);
     assert!(matches!(both, Refusal::Crosses { newer, older, .. } if newer == new && older == old));
     assert_eq!(beside(&model, vec![sink], vec![rise]), Err(both));
@@ -107,7 +107,7 @@ fn two_outputs_may_not_overlap_in_one_run() {
     let d = model.write(0, 2, 10..12);
     let refused = refusal(&model, vec![merge(&[a, b], 1, 3), merge(&[c, d], 1, 3)]);
     assert!(matches!(refused, Refusal::Collides { .. }));
-    admitted(&model, vec![merge(&[a, c], 1, 3), merge(&[b, d], 1, 3)]);
+    accepted(&model, vec![merge(&[a, c], 1, 3), merge(&[b, d], 1, 3)]);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn merging_around_a_table_may_not_lift_stale_keys_above_it() {
     let in_place = vec![merge(&[t1, t3, t4], 1, 4)];
     assert!(!model.all_sound(&in_place));
     assert!(matches!(refusal(&model, in_place), Refusal::Passes { table, .. } if table == t2));
-    admitted(&model, vec![merge(&[t1, t2, t3, t4], 2, 14)]);
+    accepted(&model, vec![merge(&[t1, t2, t3, t4], 2, 14)]);
 }
 
 /// T[1-5] of age 5, U1[4-9] of age 9, U2[5-8] of age 3 and V[7-8] of age 6: merging T, U1 and U2
@@ -223,5 +223,5 @@ fn a_merge_in_a_level_may_not_lift_a_stale_key_past_a_table() {
     assert!(!model.all_sound(&groups));
     assert!(matches!(refusal(&model, groups), Refusal::Passes { input, table, .. }
         if input == u2 && table == v));
-    admitted(&model, vec![merge(&[t, u1, u2, v], 1, 9)]);
+    accepted(&model, vec![merge(&[t, u1, u2, v], 1, 9)]);
 }

@@ -25,8 +25,8 @@ struct Simulation {
     admissions: Vec<u64>,
     /// Distinct keys written.
     keys: HashSet<u32>,
-    /// The most room taken, inputs and outputs of a group together, for each byte of a distinct
-    /// key, since it was last set to 0.
+    /// The peak space, including inputs and outputs of a group, per byte of distinct keys, since it
+    /// was last reset.
     peak: f64,
 }
 

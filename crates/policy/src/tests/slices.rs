@@ -1,4 +1,4 @@
-//! Ranges made compact in slices: bounded, legal, and at an end.
+//! Ranges compacted in slices: these are bounded and legal, and come to an end.
 
 use super::*;
 
@@ -69,7 +69,7 @@ fn everything_becomes_one_run_in_slices_of_bounded_size() {
     assert_eq!(model.shape.bytes(), u64::from(KEYS));
     assert!(model.is_sound());
     assert!(merged.iter().all(|slice| *slice <= 4 * 80), "{merged:?}");
-    // All is read once or little more, and what is in the way a few times.
+    // Everything is read about once, and tables that block a slice a few times.
     let above = bytes - u64::from(KEYS);
     assert!(merged.iter().sum::<u64>() < bytes * 3 / 2, "{merged:?}");
     assert!(cut.iter().sum::<u64>() < above * 6, "{cut:?}");

@@ -1,4 +1,5 @@
-//! Writes stop at so many runs in level 0: it must not wait for levels that are far over their bounds.
+//! Writes stall at a number of runs in level 0, so compacting it must not wait for levels that are far
+//! over their capacities.
 
 use super::*;
 
@@ -106,7 +107,7 @@ fn level_0_goes_down_before_a_level_far_over_its_bound() {
     for policy in policies() {
         let (mut model, mut running) = (overfull(), Running::default());
         let mut plans = 0;
-        // Two workers, while as many runs come as stop writes but for one.
+        // Two workers, while one run fewer arrives than stalls writes.
         while level0(&model) + 1 < LEVEL0_RUNS_MAX {
             flush(&mut model, &running);
         }
@@ -134,7 +135,7 @@ fn level_0_stays_below_the_stop_beside_a_long_merge() {
             assert!(level0(&model) < LEVEL0_RUNS_MAX, "{}: {running:?}", policy.name());
             flush(&mut model, &running);
             while running.compactions.len() < 3 && begin(&mut model, &mut running, &*policy) {}
-            // What goes further down than level 0 does not end.
+            // Merges below level 0 do not end.
             while let Some(at) = running.compactions.iter().position(|c| !is_long(c)) {
                 commit(&mut model, &mut running, at);
                 begin(&mut model, &mut running, &*policy);

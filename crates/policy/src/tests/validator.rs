@@ -1,4 +1,4 @@
-//! The validator against the model: what it admits never changes a read, and it refuses no more
+//! The validator against the model: what it accepts never changes a read, and it refuses no more
 //! than it must.
 
 use super::*;
@@ -15,18 +15,18 @@ fn is_about_order(refusal: &Refusal) -> bool {
     )
 }
 
-/// What a walk met.
+/// The outcomes of a random walk.
 #[derive(Debug, Default)]
 struct Met {
-    admitted: usize,
-    admitted_merges: usize,
-    admitted_pairs: usize,
-    admitted_beside_running: usize,
+    accepted: usize,
+    accepted_merges: usize,
+    accepted_pairs: usize,
+    accepted_beside_running: usize,
     refused: usize,
 }
 
-/// Proposes plans, begins those that are admitted and, in a sparse tree, commits some groups. In a
-/// dense tree a plan must be admitted exactly when every state is sound; in a sparse one, where
+/// Proposes plans, begins those that are accepted and, in a sparse tree, commits some groups. In a
+/// dense tree a plan must be accepted exactly when every state is sound; in a sparse one, where
 /// ranges overlap that share no key, only if.
 fn walk(bytes: &[u8], dense: bool, met: &mut Met) {
     let mut dice = Dice(bytes.iter());
@@ -39,11 +39,11 @@ fn walk(bytes: &[u8], dense: bool, met: &mut Met) {
         groups.extend(compaction.groups.clone());
         match validate(&model.shape, &running, &compaction) {
             Ok(()) => {
-                assert!(model.all_sound(&groups), "admitted {groups:?} in {model:?}");
-                met.admitted += 1;
-                met.admitted_merges += usize::from(compaction.groups[0].inputs.len() > 1);
-                met.admitted_pairs += usize::from(compaction.groups.len() > 1);
-                met.admitted_beside_running += usize::from(beside > 0);
+                assert!(model.all_sound(&groups), "accepted {groups:?} in {model:?}");
+                met.accepted += 1;
+                met.accepted_merges += usize::from(compaction.groups[0].inputs.len() > 1);
+                met.accepted_pairs += usize::from(compaction.groups.len() > 1);
+                met.accepted_beside_running += usize::from(beside > 0);
                 check_tombstones(&model, &groups);
                 if groups.len() <= 5 {
                     running.compactions.push(compaction);
@@ -122,7 +122,7 @@ fn random_plans_are_both_accepted_and_refused_often() {
         walk(&bytes, seed % 2 == 0, &mut met);
     }
     println!("{met:?}");
-    assert!(met.admitted > 250 && met.refused > 250, "{met:?}");
-    assert!(met.admitted_merges > 100 && met.admitted_pairs > 25, "{met:?}");
-    assert!(met.admitted_beside_running > 50, "{met:?}");
+    assert!(met.accepted > 250 && met.refused > 250, "{met:?}");
+    assert!(met.accepted_merges > 100 && met.accepted_pairs > 25, "{met:?}");
+    assert!(met.accepted_beside_running > 50, "{met:?}");
 }

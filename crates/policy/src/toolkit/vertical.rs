@@ -18,7 +18,7 @@ const GROWTH: u64 = 4;
 
 impl View<'_> {
     /// Whether the waiting runs of level 0 are due: there are enough of them, with B bytes.
-    pub(crate) fn admits(&self) -> bool {
+    pub(crate) fn is_level0_due(&self) -> bool {
         self.waiting_runs >= self.rule.l0_compaction_trigger && !self.is_light()
     }
 
@@ -72,7 +72,7 @@ impl View<'_> {
     /// are about to stall.
     pub(crate) fn merge_while_waiting(&self) -> Option<Plan> {
         let merges = self.running.groups().any(|g| g.destination.level == 0);
-        if merges || !self.admits() || !self.nears_stop() {
+        if merges || !self.is_level0_due() || !self.nears_stop() {
             return None;
         }
         self.merge_alike_in_level0("a merge below keeps them waiting")
@@ -247,7 +247,7 @@ impl View<'_> {
     pub(crate) fn score(&self, level: usize) -> f64 {
         let ratio = |have: u64, limit: u64| have as f64 / limit.max(1) as f64;
         if level == 0 {
-            return match self.admits() {
+            return match self.is_level0_due() {
                 true if self.nears_stop() => f64::INFINITY,
                 true => ratio(self.waiting_runs, self.rule.l0_compaction_trigger),
                 false => 0.0,

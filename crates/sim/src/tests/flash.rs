@@ -1,13 +1,13 @@
-//! Flash against a model that knows nothing but a list of units and searches everything.
+//! Flash against a naive model: a list of units, searched linearly.
 
 use crate::flash::{Flash, FlashOptions, Full};
 use proptest::prelude::*;
 
-/// A page: whose it is (0 if no one's), and which of the file's.
+/// A page: its file (0 if none), and its index in the file.
 type Page = (u64, usize);
 
 struct Model {
-    /// Units in the order of their numbers; `None` is not written.
+    /// Units by number; `None` is an unwritten page.
     units: Vec<Vec<Option<Page>>>,
     free: Vec<usize>,
     host: Option<usize>,
@@ -123,7 +123,7 @@ proptest! {
     }
 }
 
-/// Rounds of files of the same length, written by turns, each round replacing the one before.
+/// Rounds of interleaved files of the same length, each replacing the previous round.
 fn rounds(writers: u64, lifetimes: impl Fn(u64) -> u64) -> f64 {
     let options = FlashOptions { capacity_bytes: 40_000, unit_pages: 16, ..OPTIONS };
     let mut flash = Flash::new(&options);

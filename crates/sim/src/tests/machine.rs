@@ -1,10 +1,10 @@
-//! Time on machines so simple that it can be said beforehand.
+//! Time on machines so simple that it can be predicted.
 
 use super::*;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// One thing costs time, in whole seconds: writing a thousand bytes.
+/// Only writing costs time: a second per thousand bytes.
 fn slow(policy_json: &str, entries: u64) -> Config {
     let workload = Workload { load: entries, ..Workload::default() };
     let mut config = small(policy(policy_json), workload);
@@ -15,7 +15,7 @@ fn slow(policy_json: &str, entries: u64) -> Config {
     config
 }
 
-/// Equal but for the microseconds of the writes themselves.
+/// Equal up to the microseconds of the writes themselves.
 fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-4, "{found}, expected {expected}");
 }
@@ -66,7 +66,7 @@ fn jobs_share_the_device_and_its_bytes_take_their_time() {
     let report = run(config).report().whole;
     let written = (report.flushed_bytes + report.merge_written_bytes) as f64 / 5e4;
     let device = written + report.merge_read_bytes as f64 / 1e5;
-    // It is idle now and then, and never does two things at once.
+    // It is sometimes idle, and never does two things at once.
     assert!(report.seconds >= device && report.seconds < 1.3 * device, "{report:?} {device}");
 }
 

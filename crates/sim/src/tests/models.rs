@@ -1,11 +1,11 @@
-//! What trees write and hold, against counts.
+//! What trees write and hold, against analytic counts.
 
 use super::*;
 use crate::client::{Client, Operation};
 use crate::entry::Entry;
 use std::collections::BTreeMap;
 
-/// Writes that wait for everything before them.
+/// Writes that wait until the tree is idle.
 fn idle(policy_json: &str, flushes: u64) -> Figures {
     let workload = Workload { load: 64 * flushes, ..Workload::default() };
     run(Config { l0_stop_trigger: 64, ..small(policy(policy_json), workload) }).report().whole
@@ -97,7 +97,7 @@ fn every_policy_keeps_the_newest_version_of_every_key() {
         }
         for policy in all_small() {
             let name = policy.name();
-            // A machine on which much goes on at once.
+            // A machine with much concurrency.
             let mut config = Config { seed, workers: 3, ..small(policy, workload.clone()) };
             config.device.merge_nanos_per_byte = 50.0;
             let simulation = run(config);

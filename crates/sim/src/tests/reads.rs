@@ -1,4 +1,4 @@
-//! Blocks that reads need.
+//! The blocks that reads touch.
 
 use super::*;
 use crate::reads::{get, scan};
@@ -22,7 +22,7 @@ fn a_point_read_costs_one_block_with_filters_one_per_run_else() {
     assert_eq!(mixed(missing.clone(), 64.0, 0).read_ios_per_get, 0.0);
     let none = mixed(missing.clone(), 0.0, 0);
     assert!((none.read_ios_per_get / none.runs_mean - 1.0).abs() < 0.1, "{none:?}");
-    // A Bloom filter of 5 bits lets 9 % through.
+    // A Bloom filter of 5 bits per entry has 9 % false positives.
     let some = mixed(missing, 5.0, 0).read_ios_per_get / none.read_ios_per_get;
     assert!((0.07..0.11).contains(&some), "{some}");
     assert!(mixed(found.clone(), 64.0, 200_000).read_ios_per_get < 0.9);

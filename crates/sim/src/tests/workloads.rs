@@ -1,4 +1,4 @@
-//! What clients ask for.
+//! The operations that clients draw.
 
 use super::*;
 use crate::client::{Client, Operation};

@@ -87,7 +87,7 @@ impl Policy for Spooky {
         let tree = Tree::new(self, context);
         (tree.change_levels())
             .or_else(|| tree.partition())
-            .or_else(|| tree.admit())
+            .or_else(|| tree.merge_upper())
             .or_else(|| tree.merge_within_l0())
     }
 }

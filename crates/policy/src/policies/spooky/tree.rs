@@ -87,7 +87,7 @@ impl<'a> Tree<'a> {
         if self.running().any(|g| g.destination.level == 0) {
             return None;
         }
-        let waits = self.view.admits() && (self.is_lower_busy() || self.is_upper_busy());
+        let waits = self.view.is_level0_due() && (self.is_lower_busy() || self.is_upper_busy());
         if waits {
             self.view.merge_alike_in_level0("a merge below keeps them waiting")
         } else {

@@ -7,13 +7,13 @@ use terrane_types::{Compaction, Plan};
 impl Tree<'_> {
     /// The full or dividing merge that is due: of level 0, or to repair a level of 1 to X that another
     /// policy or a smaller L left with too much data.
-    pub(super) fn admit(&self) -> Option<Plan> {
+    pub(super) fn merge_upper(&self) -> Option<Plan> {
         if self.is_upper_busy() {
             return None;
         }
         let over = (1..self.divided).rfind(|l| self.is_over(*l)).map(|l| l + 1);
         let scattered = (1..=self.divided).rfind(|l| self.is_scattered(*l));
-        let least = self.view.admits().then_some(1).max(over).max(scattered)?;
+        let least = self.view.is_level0_due().then_some(1).max(over).max(scattered)?;
         let level = (least..self.divided).find(|q| self.holds(0, *q)).unwrap_or(self.divided);
         let divides = level == self.divided;
         if divides && self.is_lower_busy() {
