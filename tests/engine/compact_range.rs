@@ -103,7 +103,10 @@ fn policies(
     target_file_bytes: u64,
 ) -> impl Iterator<Item = (PolicyOptions, u64)> {
     let policies = sized_policies(level_base_bytes, target_file_bytes);
-    policies.map(|policy| policy.sized(level_base_bytes, target_file_bytes)).into_iter().zip(1..)
+    policies
+        .into_iter()
+        .map(move |policy| policy.sized(level_base_bytes, target_file_bytes))
+        .zip(1..)
 }
 
 /// Whether everything written up to `through` is in the last run of the deepest level.

@@ -105,8 +105,10 @@ impl LazyLeveled {
 
 impl Described for LazyLeveled {
     fn summary(&self) -> &'static str {
-        prose("The largest level is one run, the others have several: nearly the writing of tiering at \
-         nearly the space of leveling.")
+        prose(
+            "The largest level is one run, the others have several: nearly the writing of tiering at \
+         nearly the space of leveling.",
+        )
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

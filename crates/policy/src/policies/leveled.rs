@@ -106,8 +106,10 @@ impl Policy for Leveled {
 
 impl Described for Leveled {
     fn summary(&self) -> &'static str {
-        prose("One run a level, one table at a time into the next: few runs to read and little space \
-         lost, for more writing.")
+        prose(
+            "One run a level, one table at a time into the next: few runs to read and little space \
+         lost, for more writing.",
+        )
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

@@ -90,8 +90,10 @@ fn merge(view: &View) -> Option<Plan> {
 
 impl Described for LeveledFull {
     fn summary(&self) -> &'static str {
-        prose("One run a level, everything down to the level that holds it in one merge: less writing \
-         than table by table, for much space while it lasts.")
+        prose(
+            "One run a level, everything down to the level that holds it in one merge: less writing \
+         than table by table, for much space while it lasts.",
+        )
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

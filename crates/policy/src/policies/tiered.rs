@@ -115,8 +115,10 @@ impl Tiered {
 
 impl Described for Tiered {
     fn summary(&self) -> &'static str {
-        prose("Several runs a level, merged all at once into the next: little writing, for more runs to \
-         read and more space.")
+        prose(
+            "Several runs a level, merged all at once into the next: little writing, for more runs to \
+         read and more space.",
+        )
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

@@ -109,8 +109,10 @@ impl TieredFull {
 
 impl Described for TieredFull {
     fn summary(&self) -> &'static str {
-        prose("Several runs a level, everything above the level that holds it in one merge: least \
-         writing, for more runs to read and more space.")
+        prose(
+            "Several runs a level, everything above the level that holds it in one merge: least \
+         writing, for more runs to read and more space.",
+        )
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

@@ -187,8 +187,10 @@ impl Universal {
 
 impl Described for Universal {
     fn summary(&self) -> &'static str {
-        prose("A stack of runs, of which neighbours of like age and size are merged: little writing, for \
-         much space while everything is merged.")
+        prose(
+            "A stack of runs, of which neighbours of like age and size are merged: little writing, for \
+         much space while everything is merged.",
+        )
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

@@ -94,8 +94,10 @@ impl Policy for Spooky {
 
 impl Described for Spooky {
     fn summary(&self) -> &'static str {
-        prose("Full merges above, and below merges of one file with those that overlap it exactly: nearly \
-         the writing of full merges at nearly the space of small ones.")
+        prose(
+            "Full merges above, and below merges of one file with those that overlap it exactly: nearly \
+         the writing of full merges at nearly the space of small ones.",
+        )
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
