@@ -1,6 +1,6 @@
-//! Both storages under crashes and faults: a seeded program creates, names, drops and removes
-//! files; power is cut, or something fails, at every operation in turn; then the store is opened
-//! again, must hold what it promised, and runs on.
+//! Both storages under crashes and faults: a seeded program creates, names, drops and removes files;
+//! power is cut, or a fault injected, at every operation in turn; then the store is opened again, must
+//! have everything it acknowledged, and the program continues.
 
 use super::vfs::fault::{Fault, Random, SECTORS, Survivors};
 use super::vfs::{FaultVfs, MemoryVfs, Vfs};
@@ -38,7 +38,7 @@ fn open(kind: Kind, vfs: &FaultVfs) -> Box<dyn Storage> {
     }
 }
 
-/// What went wrong: an answer of the storage, or a promise that it broke.
+/// What went wrong: an error of the storage, or a guarantee that it broke.
 enum Failure {
     Storage(Error),
     Broken(String),
@@ -83,14 +83,14 @@ impl Content {
     }
 }
 
-/// A commit that was tried: the one it follows, and the files that live after it.
+/// A commit that was tried: its predecessor, and the files that are live after it.
 #[derive(Clone, Default)]
 struct State {
     parent: usize,
     files: BTreeMap<FileId, Content>,
 }
 
-/// The program, and all that it was promised.
+/// The program, and what was acknowledged to it.
 struct Program {
     storage: Box<dyn Storage>,
     random: Random,
@@ -103,8 +103,8 @@ struct Program {
     readers: Vec<(Content, Arc<dyn File>)>,
     next_number: u64,
     moves: u64,
-    /// A write was cut short, perhaps the manifest's witness: without it a table that no record names
-    /// may have been named by one that is lost, and is left.
+    /// A write was cut short, perhaps the manifest's witness. Without that, a lost record may have named
+    /// an orphaned table, which is kept.
     cut_short: bool,
 }
 
@@ -173,7 +173,7 @@ impl Program {
                 Ok(())
             }
             Err(e) => {
-                // As an engine would; that may fail too.
+                // As an engine would; this may fail, too.
                 let _ = self.storage.remove(id);
                 Err(e.into())
             }
@@ -222,7 +222,7 @@ impl Program {
         }
     }
 
-    /// Verifies a store opened again, and takes it over.
+    /// Verifies a reopened store, and continues with it.
     fn reopen(&mut self, storage: Box<dyn Storage>) -> Result<(), Failure> {
         let Some(found) = storage.recover()? else {
             promise(self.committed == 0, || "no store is left".to_owned())?;
@@ -257,7 +257,7 @@ impl Program {
         let mut next = Program::new(storage, self.random.next());
         next.states = std::mem::take(&mut self.states);
         next.committed = last;
-        // What was not named is gone: its numbers may come again.
+        // Files that were not named are gone, and their numbers may be used again.
         next.next_number = 1 + next
             .states
             .iter()
@@ -280,7 +280,7 @@ fn start(kind: Kind, vfs: &FaultVfs, seed: u64) -> Program {
 
 const STEPS: usize = 36;
 
-/// Cuts power at one operation, leaves what `survivors` says, and goes on from there.
+/// Cuts power at one operation, keeps `survivors`, and continues from there.
 fn crash_at(kind: Kind, seed: u64, cut: u64, survivors: Survivors) -> Result<(), Failure> {
     let memory = place(kind);
     let vfs = FaultVfs::new(Arc::new(memory.clone()))?;
@@ -306,7 +306,7 @@ fn crash_at(kind: Kind, seed: u64, cut: u64, survivors: Survivors) -> Result<(),
     program.reopen(open(kind, &FaultVfs::new(Arc::new(memory))?))
 }
 
-/// Runs to the end without a fault: how many operations there are, and how much vacuuming.
+/// Runs to the end without a fault; returns the number of operations and of vacuum steps.
 fn operations(kind: Kind, seed: u64) -> Result<(u64, u64), Failure> {
     let vfs = FaultVfs::new(Arc::new(place(kind)))?;
     let mut program = start(kind, &vfs, seed);
@@ -314,7 +314,7 @@ fn operations(kind: Kind, seed: u64) -> Result<(u64, u64), Failure> {
     Ok((vfs.operations(), program.moves))
 }
 
-/// What fails first, and where: the seed, the operation and what survived.
+/// The first failure, with its seed, operation and survivors.
 type Found = (u64, u64, Survivors, Failure);
 
 fn crash_everywhere(kind: Kind, seeds: std::ops::Range<u64>) -> Result<(), Found> {
@@ -386,8 +386,8 @@ fn space_reused_before_the_drop_is_synced_would_be_noticed() {
     assert!(matches!(broken, Err((.., Failure::Broken(_)))), "{broken:?}");
 }
 
-/// Lets one operation fail, and goes on; with `stop`, the next crash comes while it is in doubt
-/// whether a failed commit is on the file system.
+/// Makes one operation fail, and continues; with `stop`, crashes while it is unknown whether a failed
+/// commit is durable.
 fn fail_at(kind: Kind, at: u64, fault: Fault, stop: bool, end: Survivors) -> Result<(), Failure> {
     let memory = place(kind);
     let vfs = FaultVfs::new(Arc::new(memory.clone()))?;
@@ -400,7 +400,7 @@ fn fail_at(kind: Kind, at: u64, fault: Fault, stop: bool, end: Survivors) -> Res
             other => other?,
         }
         if stop && !program.in_doubt.is_empty() {
-            // What the failed commit names must not be written over.
+            // What the failed commit names must not be overwritten.
             (0..6).try_for_each(|_| program.create())?;
             break;
         }
@@ -449,7 +449,7 @@ fn a_full_disk_is_an_error_and_the_store_continues_with_room() {
     }
 }
 
-/// A file system that can only be read.
+/// A read-only file system.
 struct ReadOnly(MemoryVfs);
 
 impl Vfs for ReadOnly {
@@ -506,7 +506,7 @@ impl File for ReadOnlyFile {
 fn a_store_on_a_read_only_vfs_refuses_changes() {
     for kind in KINDS {
         for cut in 20..operations(kind, 7).unwrap().0 {
-            // A store as a crash left it: with torn ends, stale copies and files that nobody names.
+            // A store after a crash: with torn ends, stale copies and orphans.
             let memory = place(kind);
             let vfs = FaultVfs::new(Arc::new(memory.clone())).unwrap();
             vfs.cut_at(cut);

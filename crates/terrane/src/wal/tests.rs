@@ -12,10 +12,10 @@ use crate::storage::File;
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 
-/// What a crash loses or keeps as one. Small, so that records are torn often.
+/// The sector size: what a crash loses or keeps as a whole. Small, so that records are often torn.
 const SECTOR: usize = 64;
 
-/// A file that knows which of its bytes are synced.
+/// A file that tracks which of its bytes are synced.
 #[derive(Default)]
 struct Disk {
     name: String,
@@ -26,7 +26,7 @@ struct Disk {
 struct State {
     bytes: Vec<u8>,
     synced: Vec<u8>,
-    /// Bytes that may still be written before writes come up short.
+    /// Bytes that can be written before writes come up short.
     room: Option<usize>,
 }
 
@@ -93,7 +93,7 @@ fn batch(first: Seq, entries: usize, size: usize) -> WriteBatch {
     batch
 }
 
-/// A record as it was written: the reference.
+/// A record that was written, as the reference.
 struct Written {
     log: usize,
     offset: usize,
@@ -105,7 +105,7 @@ struct Written {
     batches: Vec<WriteBatch>,
 }
 
-/// Logs, and what was written to them and synced.
+/// Logs, with what was written to them and synced.
 struct World {
     disks: Vec<Arc<Disk>>,
     writer: LogWriter,
@@ -179,7 +179,7 @@ impl World {
         self.synced = self.next - 1;
     }
 
-    /// Goes on in a new log, in an empty file or in one that holds the first log's bytes.
+    /// Continues in a new log, in an empty file or in one recycled from the first log.
     fn roll(&mut self, recycle: bool) {
         let old = if recycle { self.disks[0].state().bytes } else { Vec::new() };
         let disk = Disk::holding(&format!("{}.log", self.disks.len()), old);
@@ -193,8 +193,8 @@ impl World {
         self.disks.iter().map(|disk| disk.state().bytes).collect()
     }
 
-    /// The files after a crash: of each sector not synced either state, as `keep` answers, and an
-    /// end cut off that was not synced.
+    /// The files after a crash: for each unsynced sector the old or the new content, as `keep` decides,
+    /// and an unsynced end cut off.
     fn crash(&self, mut keep: impl FnMut() -> bool, cut: usize) -> Vec<Vec<u8>> {
         let mut images = Vec::new();
         for disk in &self.disks {
@@ -212,7 +212,7 @@ impl World {
         images
     }
 
-    /// Replays the images and compares with what the reference says must come of them.
+    /// Replays the images and compares the result with the reference.
     fn check(&self, images: &[Vec<u8>], floor: Seq) -> Result<Replayed> {
         let intact = |record: &&Written| {
             let bytes = images[record.log].get(record.offset..).unwrap_or_default();
@@ -254,8 +254,8 @@ impl World {
             Err(Error::Corrupt(damage)) => {
                 let Corruption { file, offset, .. } = &**damage;
                 let lost = lost.filter(|_| claim >= next).expect("nothing synced is missing");
-                // Whether the record was the last of a log or the first of the next cannot always be
-                // told, nor which of two is meant if the front of a later log is lost as well.
+                // It is not always known whether the record was the last of a log or the first of the
+                // next, nor which of two is meant if the start of a later log is lost as well.
                 let before = self.records.iter().rfind(|record| record.first < lost.first);
                 let end = before.map(|r| (r.log, (r.offset + r.bytes.len()).next_multiple_of(8)));
                 let fronts = self.records.iter().filter(|r| r.offset == 0 && !intact(r));
@@ -272,9 +272,8 @@ impl World {
         replayed
     }
 
-    /// The least and the most bytes that may be reported as discarded: through the last intact
-    /// record of each log, and through the last one written, or of a log without a sound end a
-    /// header.
+    /// The bounds of the bytes reported as discarded: through the last intact record of each log, and
+    /// through the last one written, or a header for a log without a valid end.
     fn discarded(&self, next: Seq, intact: impl Fn(&&Written) -> bool) -> (u64, u64) {
         let (mut least, mut most) = (0, 0);
         for log in 0..self.disks.len() {
@@ -354,7 +353,7 @@ proptest! {
         if let Some(byte) = images.iter_mut().flatten().nth(place.index(total.max(1))) {
             *byte ^= 1u8 << bit;
         }
-        // The verdict, either way, is `check`'s business.
+        // `check` decides which outcome is right.
         let _ = world.check(&images, if floored { world.synced } else { 0 });
     }
 
@@ -432,7 +431,7 @@ fn a_damaged_last_record_ends_the_log_and_is_reported() {
     assert_eq!(replayed.next, last.first);
     assert_eq!(replayed.discarded_bytes, last.bytes.len().next_multiple_of(8) as u64);
 
-    // What is known from elsewhere to be synced cannot end the log.
+    // The log cannot end before what the floor says is synced.
     assert!(world.check(&images, last.first).is_err());
 }
 
@@ -456,7 +455,7 @@ fn any_flipped_bit_of_a_record_before_a_claim_is_corruption() {
         }
     }
 
-    // What is appended behind the claim comes back, and a crash may still take it.
+    // What is appended after the claim is replayed, and a crash may still lose it.
     world.append(&[1], 20);
     let image = &world.images()[0];
     let lost = world.records.last().unwrap();
@@ -469,7 +468,7 @@ fn any_flipped_bit_of_a_record_before_a_claim_is_corruption() {
 
 #[test]
 fn any_flipped_bit_of_the_last_record_is_reported() {
-    // In a preallocated file, fresh or with an older log in it; as the first record or a later one.
+    // In a preallocated file, new or recycled; as the first record or a later one.
     let mut world = World::new(1);
     world.disks[0].set_len(2000).unwrap();
     world.append(&[2], 30);
@@ -512,7 +511,7 @@ fn a_record_longer_than_what_is_read_at_once_comes_back() {
     let mut images = world.images();
     assert_eq!(world.check(&images, 0).unwrap().records, 4);
 
-    // With its last byte damaged, the search for others goes on behind it.
+    // With its last byte damaged, the search continues after it.
     let long = &world.records[1];
     images[0][long.offset + long.bytes.len() - 1] ^= 1;
     assert_eq!(world.check(&images, 0).unwrap().records, 1);

@@ -24,7 +24,7 @@ enum Step {
     Seek(u8),
 }
 
-/// Where a walk stands: before its first step, at a pair that it showed, or at a key sought.
+/// The position of a cursor: not positioned, on a pair, or at a sought key.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Fresh,
@@ -95,7 +95,7 @@ proptest! {
             match wanted {
                 Some(at) if at < live.len() => place = Place::Shown(at),
                 _ => {
-                    // Over, until it is sent elsewhere.
+                    // Ended, until a seek.
                     prop_assert!(mvcc_cursor.next().unwrap().is_none() && mvcc_cursor.prev().unwrap().is_none());
                     break;
                 }

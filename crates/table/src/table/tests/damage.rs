@@ -1,4 +1,4 @@
-//! Tables against damage: of bits, of length, of place, and of what their parts say of each other.
+//! Damaged tables: flipped bits, wrong lengths, misplaced blocks, and parts that contradict each other.
 
 use super::*;
 use crate::codec::put_varint;
@@ -29,7 +29,7 @@ fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
     (entries, file, info)
 }
 
-/// Reads everything in every way: what is answered must be the truth.
+/// Reads everything in every way: each read fails or returns what was written.
 fn reads_the_truth_or_fails(table: &Arc<Table>, entries: &[Entry]) {
     for (key, tag, value) in entries {
         if let Ok(found) = table.get(key, tag.seq()) {
@@ -108,18 +108,18 @@ fn a_valid_block_in_the_wrong_place_is_damage() {
     assert!(matches!(open(&other, &info), Err(Error::Corrupt(c)) if c.found.contains("table 4")));
 }
 
-/// The parts of a table, to be put together under sound checksums whatever they say.
+/// The parts of a table, to be assembled with valid checksums whatever they contain.
 struct Parts {
     blocks: Vec<Vec<Entry>>,
     separators: Vec<(Vec<u8>, Tag)>,
     counts: Vec<u64>,
-    /// Bytes that the second entry of each block is said to share with the first.
+    /// The `shared` length of the second entry of each block.
     shared: usize,
-    /// Of the keys of each partition.
+    /// The keys in the filter of each partition.
     hashes: [Vec<u64>; 2],
-    /// Entries between restart points of an index.
+    /// Entries per restart point of an index.
     interval: u32,
-    /// The last separator of each partition, and what its place is said to be off by.
+    /// The last separator of each partition, and an error in its offset.
     tops: [(Vec<u8>, Tag); 2],
     offset: u64,
     properties: Properties,

@@ -96,7 +96,7 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
     (file, Arc::new(info))
 }
 
-/// A place where every table is one file.
+/// Files of which every table is the same one.
 struct Files(Arc<MemFile>);
 
 impl TableFiles for Files {
@@ -124,7 +124,7 @@ fn table(entries: &[Entry], id: u64, options: &TableOptions) -> Arc<Table> {
     open(&file, &info).unwrap()
 }
 
-/// Keys that share prefixes, continue each other and hold extreme bytes.
+/// Keys that share prefixes, extend each other and have extreme bytes.
 fn any_key() -> impl Strategy<Value = Vec<u8>> {
     let short = vec(prop_oneof![Just(0u8), Just(1), Just(b'a'), Just(0xff)], 0..5);
     (prop_oneof![3 => Just(0usize), 2 => Just(20), 1 => Just(300)], short).prop_map(|(n, end)| {
@@ -179,7 +179,7 @@ fn any_options() -> impl Strategy<Value = TableOptions> {
 enum Step {
     First,
     Last,
-    /// To (a key that is there, or any), at a sequence number.
+    /// Seeks to an existing or any other key, at a sequence number.
     Seek(Result<prop::sample::Index, Vec<u8>>, Seq),
     SeekBefore(Result<prop::sample::Index, Vec<u8>>, Seq),
     Next(usize),
@@ -199,8 +199,8 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Walks `cursor` and a position in `entries` side by side.
-fn walk(cursor: &mut dyn Cursor, entries: &[Entry], steps: &[Step]) {
+/// Moves `cursor` and a position in `entries` side by side.
+fn compare_steps(cursor: &mut dyn Cursor, entries: &[Entry], steps: &[Step]) {
     let mut at: Option<usize> = None;
     let place = |key: &[u8], tag: Tag| {
         entries.partition_point(|(k, t, _)| (k.as_slice(), Reverse(*t)) < (key, Reverse(tag)))
@@ -279,7 +279,7 @@ proptest! {
         let table = unopened(&file, &info, cache);
         prop_assert_eq!(table.check().unwrap(), []);
         for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
-            walk(&mut table.cursor(pattern), &entries, &steps);
+            compare_steps(&mut table.cursor(pattern), &entries, &steps);
         }
         for key in entries.iter().map(|(key, ..)| key).chain(&absent) {
             for seq in [0, 50, 200, 700, MAX_SEQ] {
@@ -307,7 +307,7 @@ proptest! {
         });
         let parts: terrane_types::Sequence<Arc<Table>> = parts.collect();
         for pattern in [ReadPattern::Scan, ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }] {
-            walk(&mut RunCursor::new(parts.clone(), pattern), &entries, &steps);
+            compare_steps(&mut RunCursor::new(parts.clone(), pattern), &entries, &steps);
         }
     }
 
@@ -359,7 +359,7 @@ proptest! {
             directory_len: 9,
         };
         let _ = footer::decode_directory(&bytes, &end);
-        // The same bytes under a sound checksum, as LZ4 of any claimed length.
+        // The same bytes with a valid checksum, as LZ4 of any length.
         let mut lz4 = bytes;
         lz4.push(1);
         let sum = crate::codec::checksum(&lz4, 0);
@@ -385,7 +385,7 @@ fn entries_out_of_order_and_empty_tables_are_refused() {
     assert!(matches!(empty.finish(), Err(Error::InvalidArgument(_))));
 }
 
-/// `count` entries of 16-byte keys and values of which half compresses.
+/// `count` entries with 16-byte keys and values that compress by half.
 fn many(count: u64) -> Vec<Entry> {
     let entry = |i: u64| {
         let mut value = vec![b'x'; 100];
@@ -466,7 +466,7 @@ fn a_value_far_longer_than_a_block_reads_back() {
         let table = table(&entries, 1, &options);
         assert_eq!(table.get(b"b", 1).unwrap().unwrap().1, value);
         assert_eq!(table.check().unwrap(), []);
-        walk(
+        compare_steps(
             &mut table.cursor(ReadPattern::Compaction { readahead: MAX_READAHEAD_BYTES }),
             &entries,
             &[Step::Last, Step::Prev(1)],

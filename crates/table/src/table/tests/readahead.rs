@@ -1,9 +1,9 @@
-//! What a walk reads of the file, and when.
+//! What cursors read from the file, and when.
 
 use super::*;
 use crate::trace::{Origin, ReadTracer, Step};
 
-/// The reads of a walk over a whole table, each with the bytes it took: first, then block by block.
+/// The bytes that a cursor reads for each block of a whole table.
 fn reads(table: &Arc<Table>, pattern: ReadPattern, backward: bool) -> Vec<u64> {
     let mut cursor = TableCursor::new(Arc::clone(table), pattern, ReadTracer::tracing());
     if backward { cursor.seek_last() } else { cursor.seek_first() }.unwrap();
@@ -36,14 +36,14 @@ fn a_long_scan_reads_ahead_and_little_twice() {
         let data = data_len(&table);
         assert!(blocks[..4].iter().all(|read| *read < 8192), "{blocks:?}");
         let ahead: Vec<_> = blocks[4..].iter().copied().filter(|read| *read > 0).collect();
-        // A block of which a read took a part alone is read again.
+        // A block that an earlier read took only in part is read again.
         let twice = blocks.iter().sum::<u64>() - data;
         assert!(twice < 8192 * ahead.len() as u64, "{twice} bytes twice");
         let (last, whole) = ahead.split_last().unwrap();
         let doubled = (14u32..).map(|n| (1u64 << n).min(256 << 10));
         assert!(whole.iter().copied().eq(doubled.take(whole.len())), "{ahead:?}");
         assert!(*last <= 256 << 10);
-        // What was read far ahead is not in the cache: the walk's beginning is.
+        // The start of the scan is cached; what was read with full readahead is not.
         let again = reads(&table, ReadPattern::Scan, backward);
         let cached = again.iter().take_while(|read| **read == 0).count();
         assert!((20..200).contains(&cached), "{cached} of {} blocks are cached", blocks.len());

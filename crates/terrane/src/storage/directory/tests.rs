@@ -4,7 +4,7 @@ use crate::storage::format::Format;
 use crate::storage::vfs::MemoryVfs;
 use crate::storage::write_all_at;
 
-/// Commits `edit` with a snapshot that says the same.
+/// Commits `edit`, with the same bytes as the snapshot.
 fn commit(store: &Directory, edit: &[u8], added: &[FileId], dropped: &[FileId]) -> Result<()> {
     store.commit(&Commit { edit, added, dropped, snapshot: &|| edit.to_vec() })
 }
@@ -101,7 +101,7 @@ fn optional_features_that_are_not_known_outlive_a_generation() {
 }
 
 #[test]
-fn a_manifest_that_grew_begins_anew_with_the_snapshot() {
+fn a_full_manifest_rolls_over_with_a_snapshot() {
     let vfs = MemoryVfs::new();
     let first = store(&vfs);
     for n in 0..100u8 {
@@ -117,7 +117,7 @@ fn a_manifest_that_grew_begins_anew_with_the_snapshot() {
     assert_eq!(first.space().unwrap().live, (1 << 20) + 5);
 }
 
-/// What the files of a store take, as each tells it.
+/// The space that the files of a store take, summed file by file.
 fn summed(vfs: &MemoryVfs) -> u64 {
     let sizes = vfs.sizes().unwrap().into_iter();
     sizes
@@ -127,7 +127,7 @@ fn summed(vfs: &MemoryVfs) -> u64 {
 }
 
 #[test]
-fn room_is_what_the_files_take_at_every_step() {
+fn space_is_the_sum_of_the_files_at_every_step() {
     let vfs = MemoryVfs::new();
     let first = store(&vfs);
     let check = |store: &Directory, tables: u64, what: &str| {
@@ -151,7 +151,7 @@ fn room_is_what_the_files_take_at_every_step() {
 }
 
 #[test]
-fn room_is_told_without_a_look_at_each_table() {
+fn space_is_known_without_opening_each_table() {
     let vfs = MemoryVfs::new();
     store(&vfs);
     let store = open(&vfs);

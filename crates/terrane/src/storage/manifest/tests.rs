@@ -123,7 +123,7 @@ fn any_one_lost_sector_of_any_size_costs_no_record() {
         let sectors = |r: std::ops::Range<usize>| r.end.div_ceil(size) - r.start / size;
         let clean = scan(&sound, ID, "manifest", 0).unwrap();
         let in_frames = frame_ranges(&clean).into_iter().map(sectors).sum::<usize>();
-        // Behind the records, but for the slot where one may have been begun.
+        // After the records, except where a commit may have been torn.
         let half = sound.len() / 2;
         let unused = half - end as usize - 2 * FRAME_ALIGN as usize;
         assert_eq!(repaired, in_frames + 2 * unused / size);
@@ -147,7 +147,7 @@ fn a_torn_append_is_whole_or_absent_whatever_its_sectors_hold() {
         let sectors = (after.len() - FRAME_ALIGN as usize) / size;
         let touched: Vec<_> = (0..sectors).filter(changed).collect();
         assert!(touched.len() >= 4);
-        // Each sector that the append writes has what it had, what it should have, or rubbish.
+        // Each sector of the append has its old content, its new content, or garbage.
         for seed in 0..200 {
             let mut random = crate::storage::vfs::fault::Random(seed);
             let mut bytes = before.clone();
@@ -185,7 +185,7 @@ fn stray_bytes_are_repairable_damage_and_no_torn_commit() {
         assert_eq!((found.discarded_bytes, found.repaired.len()), (0, 1), "{at}");
         assert_eq!(found.repaired[0].offset, 4096 + at as u64);
     }
-    // A commit that was begun, and beside it such a byte.
+    // A torn commit, and a stray byte after it.
     let begun = encode_frame(&[9; 20_000], ID, 3).unwrap();
     let mut bytes = sound.clone();
     bytes[end..end + 512].copy_from_slice(&begun[..512]);
@@ -237,7 +237,7 @@ fn a_copy_elsewhere_is_the_same_manifest_of_another_generation() {
     assert_eq!(edits(&found), (0..=4).map(edit).collect::<Vec<_>>());
     assert!(found.repaired.is_empty() && copy.check().unwrap().is_empty());
     assert_eq!(found.inherited, FIFTH, "features that this release does not know are kept");
-    // Nothing is copied of a manifest that has lost a record.
+    // A manifest that has lost a record is not copied.
     let file = vfs.open("manifest").unwrap();
     for mirror in [0, MIN_CAPACITY / 2] {
         file.write_at(&[0xff], 3 * FRAME_ALIGN + mirror).unwrap();
@@ -251,7 +251,7 @@ fn frames_of_another_generation_are_refused() {
     let manifest = manifest(&vfs, 3);
     let bytes = region(&vfs);
     assert!(matches!(scan(&bytes, other(GENERATION - 1), "manifest", 0), Err(Error::Corrupt(_))));
-    // Stale frames behind a sound end do not parse as its continuation.
+    // Stale frames after a valid end are not read as its continuation.
     let (mut mixed, end) = encode_region(
         [&bytes[FRAME_HEADER_BYTES + REGION_HEADER_BYTES..][..40]],
         1 << 20,
@@ -331,7 +331,7 @@ fn records_lost_at_the_end_are_missed_by_the_witness() {
         assert_eq!(damage.offset, from as u64);
         assert!(damage.expected.starts_with("4 records"), "{damage}");
     }
-    // A commit that is cut before it is durable is none that was lost, nor is one whose witness is.
+    // A torn commit is not a lost one, and neither is a commit whose witness is lost.
     assert!(manifest.append(&record(&edit(4))).unwrap());
     let after = region(&vfs);
     let witness = after.len() - FRAME_ALIGN as usize;

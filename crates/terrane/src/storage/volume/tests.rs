@@ -76,7 +76,7 @@ fn files_of_every_length_come_back() {
 }
 
 #[test]
-fn logs_and_tables_lie_in_backings_of_their_own() {
+fn logs_and_tables_are_in_separate_backings() {
     let volume = new(&MemoryVfs::new(), 4);
     let log = FileId::log(9);
     let file = volume.create(log, 10_000).unwrap();
@@ -90,7 +90,7 @@ fn logs_and_tables_lie_in_backings_of_their_own() {
 }
 
 #[test]
-fn a_table_grows_into_the_last_bytes_of_a_full_vfs() {
+fn a_table_grows_into_the_last_bytes_of_a_full_disk() {
     let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
     let volume = new(&vfs, 1);
     table(&volume, 1, 100_000, 1);
@@ -127,7 +127,7 @@ fn synced_tables_free_unused_space_and_may_still_grow() {
 }
 
 #[test]
-fn a_large_table_has_few_extents_though_its_writes_are_small() {
+fn a_large_table_written_in_small_pieces_has_few_extents() {
     let volume = new(&MemoryVfs::new(), 1);
     let (one, other) = (FileId::table(1), FileId::table(2));
     let files = [one, other].map(|id| volume.create(id, 0).unwrap());
@@ -142,7 +142,7 @@ fn a_large_table_has_few_extents_though_its_writes_are_small() {
 }
 
 #[test]
-fn room_is_not_reused_while_a_handle_or_the_manifest_needs_it() {
+fn space_is_not_reused_while_a_handle_or_the_manifest_needs_it() {
     let volume = new(&MemoryVfs::new(), 1);
     let dropped = table(&volume, 1, 100_000, 1);
     let place = extents(&volume, dropped);
@@ -159,7 +159,7 @@ fn room_is_not_reused_while_a_handle_or_the_manifest_needs_it() {
 }
 
 #[test]
-fn a_file_that_was_never_named_gives_its_room_back_at_once() {
+fn a_file_that_was_never_named_is_freed_at_once() {
     let volume = new(&MemoryVfs::new(), 1);
     table(&volume, 1, 10, 1);
     let free = || lock(&volume.space.backings()[0].free).total();
@@ -199,7 +199,7 @@ fn vacuum_shrinks_a_volume_while_readers_keep_old_extents() {
     assert!(holds(&*again.open(last).unwrap(), 300_000, 9));
 }
 
-/// A volume that is mostly free, with its manifest behind the free room; and the manifest's edits.
+/// A mostly free volume whose manifest is after the free space; and the manifest's edits.
 fn manifest_at_the_end() -> (MemoryVfs, Vec<Vec<u8>>) {
     let vfs = MemoryVfs::new();
     let volume = new(&vfs, 1);
@@ -217,7 +217,7 @@ fn region(volume: &Volume) -> (u64, u64) {
 }
 
 #[test]
-fn the_manifest_moves_down_and_the_end_is_given_back() {
+fn the_manifest_moves_down_and_the_volume_is_truncated() {
     let (vfs, edits) = manifest_at_the_end();
     let volume = open(&vfs, 1);
     volume.recover().unwrap();
@@ -359,7 +359,7 @@ fn a_stale_superblock_slot_is_repairable_when_read_only() {
     let file = backings(&vfs, 1).remove(0);
     let mut before = vec![0; 512];
     file.read_at(&mut before, SLOTS[1]).unwrap();
-    // After damage the next commit begins a generation.
+    // After damage the next commit starts a new generation.
     file.write_at(&[0xff], region(&volume).0 + 40).unwrap();
     let again = open(&vfs, 1);
     again.recover().unwrap().unwrap();
@@ -372,7 +372,7 @@ fn a_stale_superblock_slot_is_repairable_when_read_only() {
 }
 
 #[test]
-fn what_is_no_volume_or_not_all_of_it_is_refused() {
+fn a_file_that_is_no_volume_and_a_missing_backing_are_refused() {
     let vfs = MemoryVfs::new();
     let file = vfs.create("backing.0").unwrap();
     for content in [&b"a letter"[..], &[0; 33_000]] {

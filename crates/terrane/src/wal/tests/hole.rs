@@ -1,11 +1,11 @@
 use super::*;
 
-/// A file of a length that cannot be read to its end, with a few bytes at its front and end.
+/// A file too long to be read as a whole, with a few bytes at its start and end.
 struct Sparse {
     front: Vec<u8>,
     end: Vec<u8>,
     len: u64,
-    /// Where the file system says that the end begins; it does not say where the front ends.
+    /// Where `next_data` finds the bytes at the end.
     tells: bool,
     reads: Mutex<u64>,
 }

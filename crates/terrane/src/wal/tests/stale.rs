@@ -1,7 +1,7 @@
 use super::*;
 
-/// A crash loses record 1 of a log and leaves record 2. Sequence 1 is given again, in a log that
-/// lies in the same file: the old record 2 is right behind, with the sequence that comes next.
+/// A crash loses record 1 of a log and leaves record 2. Sequence number 1 is used again, in a log in
+/// the same file: the old record 2 is right after it, with the next sequence number.
 fn next_after_a_lost_record_in_a_recycled_file() -> Seq {
     let disk = Disk::holding("log", Vec::new());
     let mut old = LogWriter::begin(disk.clone(), id(1), CAPACITY).unwrap();
@@ -15,7 +15,7 @@ fn next_after_a_lost_record_in_a_recycled_file() -> Seq {
     let mut new = LogWriter::begin(disk.clone(), id(2), CAPACITY).unwrap();
     let stale = disk.state().bytes.split_off(size as usize);
     new.append(1, 0, &[batch(1, 1, 10).bytes()]).unwrap();
-    // The next crash takes the zeros that it wrote behind the record.
+    // The next crash loses the zeros after the record.
     disk.write_at(&stale, size).unwrap();
     replay(&[(id(2), disk)], 1, 0, &mut |_, _| Ok(())).unwrap().next
 }

@@ -44,7 +44,7 @@ fn the_claim_that_all_is_synced_finds_room_at_the_end_of_a_log() {
     let mut log = LogWriter::begin(disk.clone(), id(1), 2 * size + HEADER_BYTES as u64).unwrap();
     log.append(1, 0, &[one.bytes()]).unwrap();
     log.append(2, 0, &[one.bytes()]).unwrap();
-    // A sync that began before the second record ends after it, and then one that covers both.
+    // A sync that began before the second record and ends after it, then one that covers both.
     log.claim(3, 1).unwrap();
     log.claim(3, 2).unwrap();
     let replayed = replay(&[(id(1), disk)], 1, 0, &mut |_, _| Ok(())).unwrap();

@@ -85,7 +85,7 @@ fn unsynced_names_may_be_lost_and_a_rename_is_old_or_new() {
 }
 
 #[test]
-fn power_ends_in_the_midst_of_the_operation_named() {
+fn power_is_cut_during_the_given_operation() {
     let (memory, vfs) = wrapped();
     let file = vfs.open("f").unwrap();
     file.write_at(&[2; 512], 0).unwrap();
@@ -119,7 +119,7 @@ fn faults_last_as_planned_and_failed_syncs_stay_failed() {
 }
 
 #[test]
-fn a_bounded_vfs_is_full_and_a_flipped_bit_is_read() {
+fn capacity_is_limited_and_a_flipped_bit_is_read() {
     let (memory, vfs) = wrapped();
     let file = vfs.open("f").unwrap();
     vfs.set_capacity(2100, Fault::Short);
@@ -135,7 +135,7 @@ fn a_bounded_vfs_is_full_and_a_flipped_bit_is_read() {
 }
 
 #[test]
-fn sectors_are_as_large_as_is_said() {
+fn sectors_have_the_size_that_was_set() {
     for size in SECTORS {
         let mut outcomes = BTreeSet::new();
         for seed in 0..60 {
@@ -157,7 +157,7 @@ fn sectors_are_as_large_as_is_said() {
 }
 
 #[test]
-fn a_lost_and_a_misdirected_write_are_said_to_be_done() {
+fn lost_and_misdirected_writes_are_reported_as_done() {
     let (memory, vfs) = wrapped();
     let file = vfs.open("f").unwrap();
     vfs.fail_at(0, Fault::Lost);

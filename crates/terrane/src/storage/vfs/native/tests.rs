@@ -2,12 +2,12 @@ use super::*;
 use std::cell::{Cell, RefCell};
 
 #[test]
-fn a_hole_of_a_terabyte_in_a_log_is_passed_over() {
+fn a_hole_of_a_terabyte_in_a_log_is_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let vfs = NativeVfs::open(dir.path(), true).unwrap();
     let file = vfs.create("log").unwrap();
     file.write_at(&[1; 5000], 0).unwrap();
-    // Some file systems have no files of this length, or tell of no holes.
+    // Some file systems do not support files of this length, or finding holes.
     if file.set_len(1 << 40).is_err() || file.next_data(1 << 30).unwrap() == 1 << 30 {
         return;
     }
@@ -44,7 +44,7 @@ fn a_directory_holds_named_files_and_says_why_it_cannot() {
     assert!(matches!(NativeVfs::open(dir.join("b"), false), Err(Error::NoStore(_))));
 }
 
-/// The descriptors of this process that lead into `dir`.
+/// This process's file descriptors in `dir`.
 #[cfg(target_os = "linux")]
 fn open_in(dir: &Path) -> usize {
     let all = fs::read_dir("/proc/self/fd").unwrap();
@@ -52,7 +52,7 @@ fn open_in(dir: &Path) -> usize {
     links.filter(|path| path.starts_with(dir)).count()
 }
 
-/// A file system with two open files at most, and its directory.
+/// A file system with at most two open files, and its directory.
 fn two_at_once() -> (tempfile::TempDir, NativeVfs) {
     let place = tempfile::tempdir().unwrap();
     let vfs = NativeVfs::open(place.path(), true).unwrap().open_at_most(2);
@@ -65,7 +65,7 @@ fn holds(file: &dyn File, content: &[u8]) -> bool {
     &found[..n] == content
 }
 
-/// Uses so many other files that all that may be closed are.
+/// Uses enough other files that all closable descriptors are closed.
 fn close_others(vfs: &NativeVfs) {
     for n in 0..4 {
         vfs.create(&format!("other {n}")).unwrap().len().unwrap();
@@ -269,7 +269,7 @@ fn a_directory_to_be_read_is_shared_and_not_changed() {
     drop(held);
 }
 
-/// A store of many more tables than it may have files open is written, read, compacted and closed.
+/// Writes, reads, compacts and closes a store with many more tables than open files.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_store_has_as_many_files_open_as_its_options_say() {
@@ -295,13 +295,13 @@ fn a_store_has_as_many_files_open_as_its_options_say() {
         ..Options::small()
     };
     let value = |n: u32| n.wrapping_mul(0x9e37_79b9).to_be_bytes().repeat(25);
-    // Beside those in the queue: one that was just opened by each thread, the log, the lock.
+    // In addition to the queue: one just opened by each thread, the log, the lock.
     let few = |when| {
         let open = open_in(place.path());
         assert!(open <= MOST + 16, "{open} files are open {when}");
     };
     let db = Db::open(place.path(), options.clone()).unwrap();
-    // Not in order, or tables would only move.
+    // Not in order, or tables would only be moved.
     for n in (0..4000u32).map(|i| i * 1237 % 4000) {
         let mut batch = WriteBatch::new();
         batch.put(db.default_keyspace().id(), &n.to_be_bytes(), &value(n)).unwrap();
