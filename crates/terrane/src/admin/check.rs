@@ -65,10 +65,10 @@ struct LogsCheck {
 }
 
 impl Db {
-    /// Begins to verify everything on the file system.
+    /// Begins to verify everything that is stored.
     ///
     /// # Errors
-    /// A failing file system, a closed store.
+    /// An I/O error, a closed store.
     pub fn begin_check(&self) -> Result<Check> {
         let engine = self.engine();
         drop(engine.open_state()?);
@@ -87,10 +87,10 @@ impl Db {
         Ok(Check { db: self.clone(), tables, table: None, logs: None, report })
     }
 
-    /// Verifies everything on the file system.
+    /// Verifies everything that is stored.
     ///
     /// # Errors
-    /// A failing file system; damage is part of the report.
+    /// An I/O error; damage is part of the report.
     pub fn check(&self) -> Result<CheckReport> {
         let mut check = self.begin_check()?;
         loop {
@@ -122,10 +122,10 @@ impl CheckReport {
 }
 
 impl Check {
-    /// Reads about `bytes` bytes of a table, or a log; at the end answers what was found.
+    /// Reads about `bytes` bytes of a table, or a log; returns the report at the end.
     ///
     /// # Errors
-    /// A failing file system, a closed store; damage is not an error but part of the report.
+    /// An I/O error, a closed store; damage is not an error but part of the report.
     pub fn step(&mut self, bytes: u64) -> Result<Option<CheckReport>> {
         if self.table.is_none()
             && let Some(live) = self.tables.pop()

@@ -8,7 +8,7 @@
 //!    and bring it over, by a hard link where both storages can, else by copying. So damage ends the
 //!    checkpoint, and is not copied.
 //! 3. Name all of it in the target's first commit. Until then the target holds no store.
-//! 4. Have the target keep house: a volume gives back the room that it took too much.
+//! 4. Vacuum the target: a volume gives back the space that it allocated too much.
 //!
 //! A step that fails is the last: what it left undone, the commit would name all the same.
 
@@ -47,7 +47,7 @@ impl Db {
     /// Begins to put the store, as it is at this moment, into `target`, which holds none yet.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the target holds a store, a closed store, a failing file system.
+    /// [`Error::InvalidArgument`] if the target holds a store, a closed store, an I/O error.
     pub fn begin_checkpoint(&self, target: &dyn Storage) -> Result<Checkpoint> {
         if target.recover()?.is_some() {
             return Err(Error::invalid(
@@ -106,7 +106,7 @@ impl Checkpoint {
     /// the one that it began with.
     ///
     /// # Errors
-    /// Damage, a full or failing file system, a closed store. Every later step returns the same, and the
+    /// Damage, a full disk, an I/O error, a closed store. Every later step returns the same, and the
     /// target gets no store.
     pub fn step(&mut self, target: &dyn Storage) -> Result<bool> {
         if let Some(error) = &self.failed {

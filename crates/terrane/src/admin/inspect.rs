@@ -44,7 +44,7 @@ impl Db {
 /// Verifies everything in a storage that no engine has open.
 ///
 /// # Errors
-/// [`Error::NoStore`] if there is none, [`Error::NewerFormat`], a failing file system; damage is not an
+/// [`Error::NoStore`] if there is none, [`Error::NewerFormat`], an I/O error; damage is not an
 /// error but part of the report.
 pub fn inspect(storage: &dyn Storage) -> Result<CheckReport> {
     let mut report = CheckReport::default();

@@ -16,7 +16,7 @@ impl Engine {
     /// The keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
     ///
     /// # Errors
-    /// A name out of bounds, a failing file system, or a closed store.
+    /// A name out of bounds, an I/O error, or a closed store.
     pub fn create_keyspace(&self, name: &str) -> Result<KeyspaceId> {
         if let Some(id) = self.open_state()?.version_set.find(name) {
             return Ok(id);
@@ -59,7 +59,7 @@ impl Engine {
     /// Removes a keyspace with all it holds; returns whether there was one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for the default keyspace, or a failing file system.
+    /// [`Error::InvalidArgument`] for the default keyspace, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         if name == DEFAULT_KEYSPACE {
             return Err(Error::invalid(
@@ -120,7 +120,7 @@ impl Engine {
     /// new policy's plans from disturbing them.
     ///
     /// # Errors
-    /// A parameter outside its range, a keyspace that was dropped, or a failing file system.
+    /// A parameter outside its range, a keyspace that was dropped, or an I/O error.
     pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
         let json = policy_json(policy);
         build_policy(policy)?;

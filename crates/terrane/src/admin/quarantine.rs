@@ -21,7 +21,7 @@ impl Db {
     /// Another batch may have that sequence now.
     ///
     /// # Errors
-    /// A failing file system, or one that is not kept any more.
+    /// An I/O error, or one that has been dropped.
     pub fn read_quarantine(&self, kept: &Quarantine) -> Result<Vec<(Seq, WriteBatch)>> {
         let file = self.engine().storage.open(FileId::log(kept.file))?;
         let length = kept.bytes.min(file.len()?.saturating_sub(MARK.len() as u64));
@@ -40,7 +40,7 @@ impl Db {
     /// Removes all that recovery has discarded; returns how many bytes that were.
     ///
     /// # Errors
-    /// A failing file system.
+    /// An I/O error.
     pub fn drop_quarantine(&self) -> Result<u64> {
         let engine = self.engine();
         let manifest = engine.lock_edits()?;

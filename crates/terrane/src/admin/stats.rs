@@ -53,7 +53,7 @@ pub struct Stats {
     pub keyspaces: Vec<KeyspaceStats>,
     /// The last sequence that is visible.
     pub last_sequence: Seq,
-    /// Room taken on the file system, and needed.
+    /// Space allocated on the file system, and in use.
     pub space: Space,
     /// Log files that are live, spares included.
     pub logs: usize,
@@ -89,7 +89,7 @@ impl Db {
     /// The store's figures.
     ///
     /// # Errors
-    /// A failing file system.
+    /// An I/O error.
     pub fn stats(&self) -> Result<Stats> {
         self.engine().stats()
     }
@@ -106,7 +106,7 @@ impl Engine {
     /// The store's figures.
     ///
     /// # Errors
-    /// A failing file system.
+    /// An I/O error.
     pub fn stats(&self) -> Result<Stats> {
         let keyspaces = self.keyspaces.load();
         let state = lock(&self.state);

@@ -1,8 +1,8 @@
-//! Flushes and compactions of a range that were asked for: begun, then awaited.
+//! Requested flushes and compactions of a range: begun, then awaited.
 //!
-//! 1. A flush has come when every memtable that was sealed for it is in tables.
+//! 1. A flush is complete when every memtable that was sealed for it is in tables.
 //! 2. A compaction of a range begins with a flush. Then the engine makes the range compact in slices
-//!    (`ranges`), and it has come when nothing is left of it to be done. A slice whose job failed is
+//!    (`ranges`), and it is complete when nothing of it is left to do. A slice whose job failed is
 //!    made again, unless the failure is reported first.
 //! 3. Jobs do the work. A caller that has a thread to spare has the executor run them ([`Db::flush`]
 //!    and [`Keyspace::compact_range`] do so); another looks in now and then, from the beginning on.
@@ -15,12 +15,12 @@ use crate::keyspace::KeyspaceId;
 use std::sync::Arc;
 use terrane_table::read::Range;
 
-/// A flush or a compaction of a range that was asked for. It keeps the store open; dropped, it takes
+/// A requested flush or compaction of a range. It keeps the store open; dropped, it takes
 /// back what has not begun: a range stays as far as it came.
 pub struct Waiter {
     db: Db,
     until: Until,
-    /// What is compacted when its flush has come, if anything is.
+    /// What is compacted when its flush is complete, if anything is.
     range: Option<(KeyspaceId, Range)>,
 }
 
@@ -41,7 +41,7 @@ struct Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        // Whoever awaits it has been given the reason.
+        // Whoever awaits it has the reason already.
         let _ = self.engine.take_back_range(self.number);
     }
 }
@@ -50,7 +50,7 @@ impl Waiter {
     /// Whether it is done. What was written after it was asked for may not be part of it.
     ///
     /// # Errors
-    /// What keeps jobs from doing it: a full or failing file system, a closed store, a keyspace that was
+    /// What keeps jobs from completing it: a full disk, an I/O error, a closed store, a keyspace that was
     /// dropped.
     pub fn is_done(&mut self) -> Result<bool> {
         let done = self.advance()?;
@@ -61,11 +61,11 @@ impl Waiter {
         Ok(done)
     }
 
-    /// Asks for what is next, when the time has come; returns whether it is done.
+    /// Requests the next part when one is complete; returns whether all is done.
     fn advance(&mut self) -> Result<bool> {
         let engine = &self.db.inner.engine;
         loop {
-            if !self.has_come() {
+            if !self.is_complete() {
                 // The failure of another job is reported, too: what follows would meet it.
                 engine.failure().map_or(Ok(()), Err)?;
                 return engine.open_state().map(|_| false);
@@ -85,7 +85,7 @@ impl Waiter {
         }
     }
 
-    fn has_come(&self) -> bool {
+    fn is_complete(&self) -> bool {
         match &self.until {
             Until::Flushed(through) => self.db.engine().flushed(*through),
             Until::Compact(request) => request.engine.range_ended(request.number),
@@ -96,9 +96,9 @@ impl Waiter {
     fn wait(mut self) -> Result<()> {
         while !self.advance()? {
             let Inner { engine, executor, .. } = &*self.db.inner;
-            executor.wait_until_idle(engine, &|_| self.has_come())?;
+            executor.wait_until_idle(engine, &|_| self.is_complete())?;
             // An executor that is told to stop leaves work undone.
-            if !self.has_come() {
+            if !self.is_complete() {
                 return Err(Error::Closed(Closed::Store));
             }
         }
@@ -119,7 +119,7 @@ impl Db {
     /// Turns all memtables into tables, and waits for it.
     ///
     /// # Errors
-    /// A failing file system or a full disk.
+    /// An I/O error or a full disk.
     pub fn flush(&self) -> Result<()> {
         self.begin_flush()?.wait()
     }
@@ -147,7 +147,7 @@ impl Keyspace {
     /// shows nothing.
     ///
     /// # Errors
-    /// A failing file system or a full disk.
+    /// An I/O error or a full disk.
     pub fn compact_range(&self, range: impl Into<Range>) -> Result<()> {
         self.begin_compact_range(range)?.wait()
     }

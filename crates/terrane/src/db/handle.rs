@@ -57,7 +57,7 @@ pub(crate) struct Inner {
     pub engine: Arc<Engine>,
     pub executor: Arc<dyn Executor>,
     group: GroupCommit,
-    /// What keeps others out, such as a lock file; let go of last.
+    /// What keeps others out, such as a lock file; released last.
     guard: Mutex<Option<Box<dyn Send + Sync>>>,
 }
 
@@ -153,7 +153,7 @@ impl Db {
     /// The keyspace of this name, created if there is none.
     ///
     /// # Errors
-    /// A failing file system, or a closed store.
+    /// An I/O error, or a closed store.
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         let id = self.inner.engine.create_keyspace(name)?;
         Ok(Keyspace { db: self.clone(), id, name: name.into() })
@@ -169,7 +169,7 @@ impl Db {
     /// batches that name it, are refused from then on; scans under way end undisturbed.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for the default keyspace, or a failing file system.
+    /// [`crate::Error::InvalidArgument`] for the default keyspace, or an I/O error.
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let Inner { engine, executor, .. } = &*self.inner;
         let dropped = engine.drop_keyspace(name)?;
@@ -188,7 +188,7 @@ impl Db {
     /// [`Durability::Sync`] what was written before is durable then.
     ///
     /// # Errors
-    /// A failing file system, a full disk, a closed store; nothing was acknowledged then.
+    /// An I/O error, a full disk, a closed store; nothing was acknowledged then.
     pub fn write(&self, batch: WriteBatch, durability: Durability) -> Result<Seq> {
         let Inner { engine, executor, group, .. } = &*self.inner;
         let written =
@@ -200,7 +200,7 @@ impl Db {
     /// Makes every earlier write durable.
     ///
     /// # Errors
-    /// A failing file system.
+    /// An I/O error.
     pub fn sync(&self) -> Result<()> {
         self.inner.engine.sync()
     }
@@ -208,7 +208,7 @@ impl Db {
     /// Runs every job that is ready, and those that follow from them, until the tree is at rest.
     ///
     /// # Errors
-    /// A failing file system or a full disk.
+    /// An I/O error or a full disk.
     pub fn wait_until_idle(&self) -> Result<()> {
         let Inner { engine, executor, .. } = &*self.inner;
         engine.retry();
@@ -219,7 +219,7 @@ impl Db {
     /// its owner; returns whether more waits.
     ///
     /// # Errors
-    /// Damage or a failing file system.
+    /// Damage or an I/O error.
     pub fn run_jobs(&self, bytes: u64) -> Result<bool> {
         self.inner.executor.run(&self.inner.engine, bytes)
     }
@@ -227,7 +227,7 @@ impl Db {
     /// Makes every write durable and closes the store, for every clone.
     ///
     /// # Errors
-    /// A failing file system. The store is closed all the same.
+    /// An I/O error. The store is closed all the same.
     pub fn close(self) -> Result<()> {
         self.inner.executor.stop(&self.inner.engine);
         let closed = self.inner.engine.close();
@@ -296,7 +296,7 @@ impl Keyspace {
     /// The value of a key.
     ///
     /// # Errors
-    /// Damage, or a failing file system.
+    /// Damage, or an I/O error.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.db.inner.engine.get(self.id, key.as_ref(), None)
     }
@@ -312,7 +312,7 @@ impl Keyspace {
     /// The values of several keys at one moment, in the order of the keys.
     ///
     /// # Errors
-    /// Damage, or a failing file system.
+    /// Damage, or an I/O error.
     pub fn get_many(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>> {
         self.db.inner.engine.get_many(self.id, keys, None)
     }
@@ -329,7 +329,7 @@ impl Keyspace {
     /// count.
     ///
     /// # Errors
-    /// A keyspace that was dropped; damage or a failing file system, since tables that the range cuts are
+    /// A keyspace that was dropped; damage or an I/O error, since tables that the range cuts are
     /// read.
     pub fn approximate_size(&self, range: impl Into<Range>) -> Result<u64> {
         self.db.inner.engine.approximate_size(self.id, &range.into())
@@ -355,7 +355,7 @@ impl Keyspace {
     /// toward the new shape.
     ///
     /// # Errors
-    /// A parameter outside its range, or a failing file system.
+    /// A parameter outside its range, or an I/O error.
     pub fn set_policy(&self, policy: &PolicyOptions) -> Result<()> {
         let Inner { engine, executor, .. } = &*self.db.inner;
         engine.set_policy(self.id, policy)?;
@@ -407,7 +407,7 @@ impl Keyspace {
     /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
     ///
     /// # Errors
-    /// Damage, or a failing file system.
+    /// Damage, or an I/O error.
     pub fn trace_seek(&self, range: impl Into<Range>, reverse: bool) -> Result<Trace> {
         self.db.inner.engine.trace_seek(self.id, range.into(), reverse, None)
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::read::{Cursor, Lookup, Scan};
 use terrane_table::read::{Range, Trace};
 
-/// A consistent picture of every keyspace. It keeps old versions from being dropped: let it go when
+/// A consistent picture of every keyspace. It keeps old versions from being dropped: drop it when
 /// done.
 ///
 /// ```
@@ -46,7 +46,7 @@ impl Snapshot {
     /// The value that a key had.
     ///
     /// # Errors
-    /// Damage, a failing file system, or a keyspace that was dropped since.
+    /// Damage, an I/O error, or a keyspace that was dropped since.
     pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         self.db.engine().get(keyspace.id(), key.as_ref(), Some(self.seq))
     }
@@ -102,7 +102,7 @@ impl Snapshot {
     /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
     ///
     /// # Errors
-    /// Damage, a failing file system, or a keyspace that was dropped since.
+    /// Damage, an I/O error, or a keyspace that was dropped since.
     pub fn trace_seek(
         &self,
         keyspace: &Keyspace,

@@ -1,6 +1,6 @@
-//! What is asked of a keyspace, counted for its planner.
+//! Reads and writes of a keyspace, counted for its policy.
 //!
-//! Counts are relaxed, and hold what was asked since the last plan began. Reads of each table are
+//! Counts are relaxed, and cover what happened since the last plan began. Reads of each table are
 //! counted only for a policy that watches them; it is asked for a plan after so many of them, too,
 //! since nothing else may change in a tree that is only read.
 
@@ -60,7 +60,7 @@ impl AccessStats {
         self.due.load(Relaxed) && self.due.swap(false, Relaxed)
     }
 
-    /// What a planner is told.
+    /// What its policy is given.
     pub fn observed(&self, tree: &Tree) -> Observed {
         let reads = tree.tables().map(|t| (t.table().info().id, t.reads().load(Relaxed)));
         Observed {
@@ -76,7 +76,7 @@ impl AccessStats {
     }
 
     /// A plan begins that was made of this: counting starts again.
-    pub fn told(&self, observed: &Observed, tree: &Tree) {
+    pub fn reset(&self, observed: &Observed, tree: &Tree) {
         self.updates.fetch_sub(observed.updates, Relaxed);
         self.point_reads.fetch_sub(observed.point_reads, Relaxed);
         self.range_reads.fetch_sub(observed.range_reads, Relaxed);

@@ -119,7 +119,7 @@ impl Engine {
     /// Makes every write durable and takes no more.
     ///
     /// # Errors
-    /// A failing file system, or one that failed before, so that writes which were acknowledged are not
+    /// An I/O error, or one that failed before, so that writes which were acknowledged are not
     /// known to be on it. The store is closed all the same.
     pub fn close(&self) -> Result<()> {
         // An edit that is under way ends first: another may open the store when this returns.

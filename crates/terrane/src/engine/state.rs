@@ -94,7 +94,7 @@ pub(crate) struct PendingReshape {
     pub reshape: Reshape,
     /// The policy that asked for it.
     pub planner: Arc<Box<dyn Policy>>,
-    /// What it was told.
+    /// What it was given.
     pub observed: Observed,
 }
 
@@ -154,9 +154,9 @@ pub(crate) struct State {
     pub asked: Option<KeyspaceId>,
     /// Compactions begun so far.
     pub begun: u64,
-    /// What opening found in need of repair and left as it is, for want of room or of leave to write.
+    /// What opening found in need of repair and left as it is, with no space, or no right, to write.
     pub repairable: Vec<Corruption>,
-    /// Whether room was given back since the storage was last vacuumed.
+    /// Whether a file was removed since the storage was last vacuumed.
     pub vacuum_due: bool,
     /// Why background work stopped; cleared when it is tried again.
     pub failed: Option<Error>,
@@ -179,7 +179,7 @@ impl State {
         Some(Change::Remaining { keyspace: compaction.keyspace, number, plan })
     }
 
-    /// Takes up the compactions that a restart interrupted. Returns the changes that remove from the
+    /// Resumes the compactions that a restart interrupted. Returns the changes that remove from the
     /// manifest those that no longer fit the shape, since a group of theirs was abandoned.
     pub fn resume_compactions(&mut self, keyspaces: &Keyspaces) -> Vec<Change> {
         let mut forgotten = Vec::new();

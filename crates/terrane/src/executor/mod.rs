@@ -106,7 +106,7 @@ pub trait Executor: Send + Sync {
     fn stop(&self, engine: &Arc<Engine>);
 }
 
-/// What a writer is told that waits while no job can help.
+/// The error of a writer that waits while no job can help.
 fn no_relief(engine: &Engine) -> Error {
     engine.failure().unwrap_or(Error::Stalled(crate::error::Stall::Level0))
 }

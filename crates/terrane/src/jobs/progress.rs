@@ -1,6 +1,6 @@
 //! How far a job is.
 
-/// Whether a job has come to its end.
+/// Whether a job is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// There is more to do.

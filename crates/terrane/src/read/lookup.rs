@@ -34,7 +34,7 @@ impl Engine {
     /// The value of a key, now or at a snapshot's sequence.
     ///
     /// # Errors
-    /// Damage, a failing file system, or a keyspace that was dropped.
+    /// Damage, an I/O error, or a keyspace that was dropped.
     pub fn get(
         &self,
         keyspace: KeyspaceId,
@@ -44,7 +44,7 @@ impl Engine {
         self.lookup(keyspace, 1, at)?.get(key)
     }
 
-    /// As [`Engine::get`], with every step that led to the answer.
+    /// As [`Engine::get`], with every step that led to the result.
     ///
     /// # Errors
     /// As for [`Engine::get`].
@@ -113,7 +113,7 @@ impl Engine {
     /// run comes to stand, and the blocks that are read for it.
     ///
     /// # Errors
-    /// Damage, a failing file system, or a keyspace that was dropped.
+    /// Damage, an I/O error, or a keyspace that was dropped.
     pub fn trace_seek(
         &self,
         keyspace: KeyspaceId,
@@ -145,7 +145,7 @@ impl Engine {
         seq
     }
 
-    /// Lets a snapshot go.
+    /// Releases a snapshot.
     pub(crate) fn release_snapshot(&self, seq: Seq) {
         let mut snapshots = lock(&self.snapshots);
         if let Some(holders) = snapshots.get_mut(&seq) {
@@ -183,7 +183,7 @@ impl Lookup<'_> {
     /// The value of a key.
     ///
     /// # Errors
-    /// Damage, or a failing file system.
+    /// Damage, or an I/O error.
     pub fn get(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let mut value = Vec::new();
         Ok(self.get_into(key.as_ref(), &mut value)?.then_some(value))
@@ -193,7 +193,7 @@ impl Lookup<'_> {
     /// there is one.
     ///
     /// # Errors
-    /// Damage, or a failing file system; `out` is as it was then.
+    /// Damage, or an I/O error; `out` is as it was then.
     pub fn get_into(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let before = out.len();
         let found = search(&self.super_version, key, self.seq, self.watched, out, &mut self.tracer);
@@ -244,7 +244,7 @@ fn is_put(tag: Tag) -> Result<bool> {
     Ok(known_kind(tag)? == Kind::Put)
 }
 
-/// A walk over a view, with an read tracer for each part.
+/// A cursor over a super version, with a read tracer for each part.
 fn mvcc_cursor(
     super_version: &SuperVersion,
     range: Range,

@@ -133,7 +133,7 @@ impl Cursor {
     /// range, and from then on. The first call starts at the range's beginning.
     ///
     /// # Errors
-    /// Damage or a failing file system; the cursor is at its end then.
+    /// Damage or an I/O error; the cursor is at its end then.
     #[allow(clippy::should_implement_trait)] // lends from itself, which Iterator cannot
     #[inline]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
@@ -144,7 +144,7 @@ impl Cursor {
     /// range, and from then on. The first call starts at the range's end.
     ///
     /// # Errors
-    /// Damage or a failing file system; the cursor is at its end then.
+    /// Damage or an I/O error; the cursor is at its end then.
     #[inline]
     pub fn prev(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         self.mvcc_cursor.prev()

@@ -24,7 +24,7 @@ impl Engine {
     /// # Errors
     /// [`Error::NoStore`] if there is none and `create` is off; [`Error::InvalidArgument`] if there is
     /// one and `error_if_exists` is on, or for an option out of bounds; [`Error::Corrupt`] for damage;
-    /// [`Error::NewerFormat`]; a failing file system.
+    /// [`Error::NewerFormat`]; an I/O error.
     pub fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Arc<Engine>> {
         options.validate()?;
         let recovered = storage.recover()?;

@@ -70,7 +70,7 @@ impl LiveLog {
 }
 
 impl Engine {
-    /// Takes up the store that the storage has.
+    /// Recovers the store that the storage has.
     pub(crate) fn recover(&self, recovered: &Recovered) -> Result<()> {
         let mut state = lock(&self.state);
         let forgotten = state.resume_compactions(&self.keyspaces.load());

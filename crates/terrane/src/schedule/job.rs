@@ -110,7 +110,7 @@ impl Job {
         }))
     }
 
-    /// Discards what was written and lets go of what the work holds.
+    /// Discards what was written and releases what the work holds.
     fn abandon(&mut self) {
         let engine = &self.engine;
         match std::mem::replace(&mut self.work, Work::Ended) {

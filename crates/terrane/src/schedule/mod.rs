@@ -1,7 +1,7 @@
 //! Scheduling: which job is next, and what a job is to an executor.
 //!
 //! * `next_job` - the order of jobs.
-//! * `planning` - what planners are told, and what becomes of their proposals; `ranges` - compactions
+//! * `planning` - what policies are given, and what becomes of their plans; `ranges` - compactions
 //!   of a range on demand, slice by slice.
 //! * `job` - a piece of work, run in slices; at its end its outcome is installed.
 

@@ -1,6 +1,6 @@
 //! Scheduling: which job is next.
 //!
-//! 1. Files that nothing holds first: they give room back, which a flush may need.
+//! 1. Obsolete files are removed first: a flush may need the space.
 //! 2. Then flushes, oldest first: writers wait for them.
 //! 3. Then a spare log, if the last one fills; then groups of compactions that have begun, in the
 //!    order that each asks for; then a slice of a range that is to be compact (`ranges`) and each
@@ -20,7 +20,7 @@ use crate::version::Tree;
 use std::sync::Arc;
 use terrane_policy::{Action, Group, Running, TombstoneRule};
 
-/// Which jobs an executor has room for.
+/// Which jobs an executor can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobFilter {
     /// Any; flushes come first.

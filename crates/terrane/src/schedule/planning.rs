@@ -1,4 +1,4 @@
-//! Planning: what planners are told, and what becomes of their answers.
+//! Planning: what policies are given, and what becomes of their plans.
 //!
 //! 1. A planner is told the shape, what it remembers, what runs and what was asked of the keyspace, as
 //!    all of it is at one moment. It is asked with no lock held, one planner at a time.
@@ -37,7 +37,7 @@ pub(crate) struct PlanRequest {
     begun: u64,
 }
 
-/// The turn of the one planner that is asked; ends also where that panics.
+/// The turn of the one policy that plans; a panic ends it, too.
 struct Turn<'a>(&'a Engine);
 
 impl Drop for Turn<'_> {
@@ -123,7 +123,7 @@ impl Engine {
             return None;
         }
         let PlanRequest { keyspace, policy, tree, observed, .. } = request;
-        keyspace.access_stats.told(&observed, &tree);
+        keyspace.access_stats.reset(&observed, &tree);
         match plan {
             Plan::Compact(compaction) => {
                 self.begin(&mut state, id, compaction, own.then_some(policy), observed);

@@ -41,7 +41,7 @@ impl Engine {
     /// About how many bytes of tables hold the keys of a range.
     ///
     /// # Errors
-    /// A keyspace that was dropped; damage or a failing file system, as tables are asked how their bytes
+    /// A keyspace that was dropped; damage or an I/O error, as tables are asked how their bytes
     /// spread.
     pub fn approximate_size(&self, keyspace: KeyspaceId, range: &Range) -> Result<u64> {
         let keyspaces = self.keyspaces.load();
@@ -75,7 +75,7 @@ impl Engine {
         Ok(number)
     }
 
-    /// Whether a request has come to its end, be it that it is refused.
+    /// Whether a request has come to its end, or is refused.
     pub(crate) fn range_ended(&self, number: u64) -> bool {
         let state = lock(&self.state);
         let request = state.ranges.iter().find(|request| request.number == number);

@@ -1,8 +1,8 @@
 //! The changes that an edit is made of.
 
-use super::version_set::Quarantine;
 use crate::entry::Seq;
 use crate::keyspace::KeyspaceId;
+use crate::wal::LogId;
 use terrane_policy::{Compaction, LevelChange, RunId, TableId, TableInfo};
 
 /// One change of the durable state.
@@ -10,7 +10,7 @@ use terrane_policy::{Compaction, LevelChange, RunId, TableId, TableInfo};
 pub enum Change {
     /// The next number for files, runs, logs and keyspaces; every number below is taken.
     NextId(u64),
-    /// A keyspace comes to be.
+    /// A keyspace is created.
     CreateKeyspace {
         /// Its id.
         id: KeyspaceId,
@@ -19,7 +19,7 @@ pub enum Change {
         /// Its policy options, as JSON.
         policy: String,
     },
-    /// A keyspace goes, with all its tables.
+    /// A keyspace is dropped, with all its tables.
     DropKeyspace {
         /// Its id.
         id: KeyspaceId,
@@ -122,4 +122,17 @@ pub struct Features {
     pub required: u64,
     /// A reader may ignore these, and whoever writes the store keeps them.
     pub optional: u64,
+}
+
+/// What is left of records that recovery discarded, kept until the owner has it removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quarantine {
+    /// The number of the log file that holds it.
+    pub file: u64,
+    /// The log it was in.
+    pub log: LogId,
+    /// Where in that log it began, in bytes.
+    pub offset: u64,
+    /// Its length, in bytes.
+    pub bytes: u64,
 }

@@ -6,9 +6,8 @@
 
 use super::body::Body;
 use super::body::Unread::{self, Malformed};
-use super::change::{Change, Features};
+use super::change::{Change, Features, Quarantine};
 use super::plan;
-use super::version_set::Quarantine;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::KNOWN_REQUIRED;

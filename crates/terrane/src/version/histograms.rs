@@ -4,15 +4,14 @@ use super::Tree;
 use std::sync::Arc;
 use terrane_policy::{Destination, RunId, Sequence, TableInfo};
 
-/// The runs whose tables have told their histograms.
+/// The runs whose histograms are known.
 #[derive(Default)]
 pub(crate) struct Histograms {
     runs: Vec<(RunId, Sequence<Arc<TableInfo>>, Sequence<()>)>,
 }
 
 impl Histograms {
-    /// Has the tables of a tree tell their histograms, those that came since the last call: it may
-    /// read files.
+    /// Reads the histograms of the tables that joined the tree since the last call.
     pub fn learn(&mut self, tree: &Tree) {
         let runs = tree.shape().runs().into_iter().map(|(Destination { run: id, .. }, run)| {
             let before = self.runs.iter().find(|(before, ..)| *before == id);

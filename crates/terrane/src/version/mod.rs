@@ -15,11 +15,11 @@ mod super_version;
 mod tree;
 mod version_set;
 
-pub use change::{Change, Features};
+pub use change::{Change, Features, Quarantine};
 pub use edit::Edit;
 pub use ids::Ids;
 pub use tree::{LiveTable, ObsoleteFile, ObsoleteFiles, Tree};
-pub use version_set::{KeyspaceRecord, LogRecord, Quarantine, VersionSet};
+pub use version_set::{KeyspaceRecord, LogRecord, VersionSet};
 
 pub(crate) use histograms::Histograms;
 pub(crate) use super_version::SuperVersion;

@@ -72,7 +72,7 @@ impl ObsoleteFiles {
 /// A table that knows whether an edit has dropped it.
 pub struct LiveTable {
     table: Arc<Table>,
-    /// Lookups that its filter let pass, while they are watched, less those a planner was told of.
+    /// Lookups that its filter let pass, while they are watched, since the last plan began.
     reads: AtomicU64,
     dropped: AtomicBool,
     obsolete_files: Arc<ObsoleteFiles>,
@@ -193,7 +193,7 @@ impl Tree {
     /// are `watched`, each table counts those that its filter lets pass.
     ///
     /// # Errors
-    /// Damage or a failing file system.
+    /// Damage or an I/O error.
     pub fn get(
         &self,
         key: &[u8],
@@ -223,7 +223,7 @@ impl Tree {
     /// are searched for, and these alone are asked how their bytes spread.
     ///
     /// # Errors
-    /// Damage or a failing file system.
+    /// Damage or an I/O error.
     pub fn approximate_size(&self, range: &Range) -> Result<u64> {
         let mut sum = 0;
         for (live, (_, run)) in self.runs.iter().zip(self.shape.runs()) {

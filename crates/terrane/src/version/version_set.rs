@@ -1,7 +1,7 @@
 //! The version set: every edit applied. It is all durable state, tables and logs apart.
 
 use super::bounds;
-use super::change::{Change, Features};
+use super::change::{Change, Features, Quarantine};
 use super::edit::Edit;
 use crate::entry::Seq;
 use crate::error::{Corruption, Result};
@@ -30,19 +30,6 @@ impl LogRecord {
     pub fn id(&self) -> LogId {
         LogId { number: self.number, salt: self.salt }
     }
-}
-
-/// What is left of records that recovery discarded, kept until the owner has it removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quarantine {
-    /// The number of the log file that holds it.
-    pub file: u64,
-    /// The log it was in.
-    pub log: LogId,
-    /// Where in that log it began, in bytes.
-    pub offset: u64,
-    /// Its length, in bytes.
-    pub bytes: u64,
 }
 
 /// One keyspace's durable state.

@@ -1,9 +1,9 @@
-//! Pressure: how near writes are to the bounds at which they must wait.
+//! Backpressure: how near writes are to a stall.
 
 use crate::engine::Engine;
 use crate::sync::atomic::Ordering;
 
-/// Bytes that writers have filled of the room that they have before they must wait.
+/// Bytes that writers have filled of those that they may fill before they stall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backpressure {
     /// What they have filled. It may be more than the room: background work is behind then.
@@ -13,9 +13,9 @@ pub struct Backpressure {
 }
 
 impl Engine {
-    /// The pressure of the keyspace and bound that are the nearest to a stall: memtables that wait
+    /// The backpressure of the keyspace and limit that are the nearest to a stall: memtables that wait
     /// for their flush, or runs of level 0, both counted in memtables, the one that fills included,
-    /// and told in bytes; or the memory of all memtables while some wait for their flush.
+    /// and given in bytes; or the memory of all memtables while some wait for their flush.
     #[must_use]
     pub fn backpressure(&self) -> Backpressure {
         let memtable = self.options.memtable_bytes;

@@ -98,7 +98,7 @@ impl Engine {
     /// Makes every earlier write durable.
     ///
     /// # Errors
-    /// A failing file system; the log is poisoned then.
+    /// An I/O error; the log is poisoned then.
     pub fn sync(&self) -> Result<()> {
         self.log_sync.usable()?;
         let appended = lock(&self.writer).appended(self.log_sync.synced());

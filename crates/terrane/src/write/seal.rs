@@ -5,7 +5,7 @@
 //! 2. while all active memtables together take more than three quarters of the memtables' share of
 //!    the memory budget, the largest is. What is sealed gives its memory back when it is flushed:
 //!    where both take the whole share, writes wait for that, and no small memtable is sealed;
-//! 3. while the logs take too much room and flushes under way do not give it back, the memtable that
+//! 3. while the logs take too much space and running flushes do not free it, the memtable that
 //!    holds the oldest record is.
 //!
 //! The other share of the budget belongs to the cache: what open tables keep, index, filter, blocks.
@@ -51,7 +51,7 @@ impl Engine {
         self.memtable_bytes.load(Ordering::Relaxed).saturating_sub(sealed)
     }
 
-    /// Seals memtables while the logs that their oldest entries keep take too much room.
+    /// Seals memtables while the logs that their oldest entries keep take too much space.
     fn seal_for_logs(&self, state: &mut State, keyspaces: &Keyspaces, current: u64, through: Seq) {
         let sealed = state.sealed_logs.iter().map(|log| log.bytes).sum::<u64>();
         if sealed + current <= self.options.max_total_wal_bytes {

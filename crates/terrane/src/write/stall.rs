@@ -2,7 +2,7 @@
 //!
 //! 1. A write stalls while memtables take all of their memory, while its keyspace has as many sealed
 //!    memtables as may wait for their flush, or while its level 0 has as many runs as it may.
-//! 2. The writer lets go of its lock, has background work catch up, and looks again.
+//! 2. The writer releases its lock, has background work catch up, and checks again.
 //! 3. Where a job has failed the write reports that instead.
 
 use crate::batch::WriteBatch;

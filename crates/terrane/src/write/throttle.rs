@@ -1,6 +1,6 @@
-//! Pace: how much background work a write pays for, so that writers slow down before they must wait.
+//! Throttle: how much background work a write pays for, so that writers slow down before they stall.
 //!
-//! 1. While less than half of the room is filled they pay nothing: idle time will do.
+//! 1. Below half of the limit they pay nothing: idle time will do.
 //! 2. With x the filled share of the other half, a byte written pays for `STEEPNESS * x / (1 - x)`
 //!    bytes of jobs: nothing at first, and ever more toward the bound. So whatever work a policy
 //!    makes of a byte, there is a point before the bound at which writers pay just that, and a
