@@ -153,7 +153,7 @@ impl Block {
     #[inline]
     pub(super) fn entry(&self, at: usize) -> Result<Entry<'_>, Malformed> {
         Entry::decode(self.entries(), at)
-            .ok_or_else(|| Malformed::new(at, "an entry", "bytes that are not a whole one"))
+            .ok_or_else(|| Malformed::new(at, "an entry", "an incomplete one"))
     }
 
     /// The last restart point before offset `goal`, which is greater than 0.
@@ -235,5 +235,5 @@ pub(super) fn offset(point: &[u8; 4]) -> usize {
 
 #[cold]
 pub(super) fn too_much_shared(at: usize, shared: usize, limit: usize) -> Malformed {
-    Malformed::new(at, format_args!("at most {limit} bytes shared with the key before"), shared)
+    Malformed::new(at, format_args!("at most {limit} bytes shared with the previous key"), shared)
 }

@@ -153,7 +153,7 @@ impl Properties {
         let pairs = [
             ("entries", info.entries, self.entries),
             ("tombstones", info.tombstones, self.tombstones),
-            ("as least sequence number", info.first_seq, self.first_seq),
+            ("as smallest sequence number", info.first_seq, self.first_seq),
             ("as greatest sequence number", info.last_seq, self.last_seq),
         ];
         if let Some((what, expected, found)) = pairs.iter().find(|(_, a, b)| a != b) {

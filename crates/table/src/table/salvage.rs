@@ -90,7 +90,7 @@ impl Salvage {
         }
         let index = section(kind::INDEX).ok_or_else(|| {
             let name = salvage.file.name();
-            Corruption::new(name, footer.directory_offset, "a section of index", "none")
+            Corruption::new(name, footer.directory_offset, "an index section", "none")
         })?;
         salvage.partitions =
             salvage.read_index(index.offset, index.len, PartitionHandle::decode)?;
@@ -214,9 +214,8 @@ impl Salvage {
         let mut places = Vec::new();
         index.seek_first().map_err(within)?;
         while index.valid() {
-            let handle = decode(index.value()).ok_or_else(|| {
-                Corruption::new(self.file.name(), offset, "the place of a part", "none")
-            })?;
+            let handle = decode(index.value())
+                .ok_or_else(|| Corruption::new(self.file.name(), offset, "a handle", "none"))?;
             places.push((index.key().to_vec(), handle));
             index.advance().map_err(within)?;
         }
@@ -237,6 +236,6 @@ impl Salvage {
 fn as_damage(error: Error, file: &str, offset: u64) -> Corruption {
     match error {
         Error::Corrupt(damage) => *damage,
-        e => Corruption::new(file, offset, "bytes that can be read", e),
+        e => Corruption::new(file, offset, "readable bytes", e),
     }
 }

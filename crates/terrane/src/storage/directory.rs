@@ -242,7 +242,7 @@ impl Storage for Directory {
             self.start(&mut lock(&self.commit_state))?;
         }
         if lock(&self.files).live.contains_key(&id) {
-            return Err(Error::invalid("file to create", "a number never used", id));
+            return Err(Error::invalid("file to create", "an unused number", id));
         }
         let file = self.vfs.create(&id.to_string())?;
         self.names_changed.store(true, Ordering::Release);
@@ -313,11 +313,7 @@ impl Storage for Directory {
         self.refuse_if_read_only("remove")?;
         let mut state = lock(&self.commit_state);
         if lock(&self.files).live.contains_key(&id) {
-            return Err(Error::invalid(
-                "file to remove",
-                "one that a commit dropped, or that none named",
-                id,
-            ));
+            return Err(Error::invalid("file to remove", "one that no commit names", id));
         }
         if state.in_doubt.contains(&id) {
             state.removed_in_doubt.insert(id);

@@ -153,7 +153,7 @@ pub(crate) fn replay(file: &str, records: &[(u64, &[u8])]) -> Result<Replayed> {
         out.live.extend(record.placed);
         for id in record.dropped {
             if out.live.remove(&id).is_none() {
-                return Err(bad("a file that lives to be dropped", id.to_string()).into());
+                return Err(bad("a live file to drop", id.to_string()).into());
             }
         }
         out.edits.extend(record.edit.map(<[u8]>::to_vec));

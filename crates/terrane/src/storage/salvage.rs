@@ -76,7 +76,7 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
         }
     }
     if remains.edits.is_empty() {
-        remains.notes.push("no manifest can be read: every table and log there is counts".into());
+        remains.notes.push("no manifest can be read: all tables and logs are used".into());
     }
     for name in &names {
         if let Some(id) = FileId::parse(name) {
@@ -315,5 +315,5 @@ impl File for PlacedFile {
 }
 
 fn read_only(name: &str) -> crate::error::Error {
-    crate::error::Error::invalid("file of a damaged store", "reads alone", name)
+    crate::error::Error::invalid("file of a damaged store", "only reads", name)
 }

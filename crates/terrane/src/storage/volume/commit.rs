@@ -45,13 +45,16 @@ impl Volume {
     /// The record of a commit. Makes the files it adds immutable.
     pub(super) fn record<'a>(&self, commit: &Commit<'a>) -> Result<Record<'a>> {
         let files = lock(&self.files);
-        let unknown = |what, id: &FileId| Error::invalid(what, "a file of this state", id);
+        let invalid = |what, expected: &str, id: &FileId| Error::invalid(what, expected, id);
         let mut added = Vec::new();
         for id in commit.added {
-            added.push((id, files.uncommitted(*id).ok_or_else(|| unknown("file to name", id))?));
+            added.push((
+                id,
+                files.uncommitted(*id).ok_or_else(|| invalid("file to add", "a new file", id))?,
+            ));
         }
         for id in commit.dropped {
-            let file = files.live(*id).ok_or_else(|| unknown("file to drop", id))?;
+            let file = files.live(*id).ok_or_else(|| invalid("file to drop", "a live file", id))?;
             if !Rule::ReuseAfterEdit.holds() {
                 file.release_early();
             }

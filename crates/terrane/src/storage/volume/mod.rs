@@ -171,7 +171,7 @@ impl Volume {
         let found = if extent.end() > free.end() {
             format!("a backing file of {} bytes", free.end())
         } else {
-            "room that other files hold".to_owned()
+            "space that another file uses".to_owned()
         };
         let expected = format!("{} bytes of {what}", extent.len);
         Err(Corruption::new(backing.file.name(), extent.offset, expected, found).into())
@@ -279,7 +279,7 @@ impl Storage for Volume {
             FileKind::Table => VolumeFile::table(name, space, backing, capacity)?,
         });
         if !lock(&self.files).create(id, file.clone()) {
-            return Err(Error::invalid("file to create", "a number never used", id));
+            return Err(Error::invalid("file to create", "an unused number", id));
         }
         Ok(file)
     }
@@ -316,11 +316,7 @@ impl Storage for Volume {
         let mut state = lock(&self.commit_state);
         let mut files = lock(&self.files);
         if files.live(id).is_some() {
-            return Err(Error::invalid(
-                "file to remove",
-                "one that a commit dropped, or that none named",
-                id,
-            ));
+            return Err(Error::invalid("file to remove", "one that no commit names", id));
         }
         if state.in_doubt.contains(&id) {
             state.removed_in_doubt.insert(id);

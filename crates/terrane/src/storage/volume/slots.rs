@@ -124,7 +124,7 @@ impl Volume {
             return Ok(());
         }
         if self.id().is_none() {
-            let expected = "16 bytes that were drawn at random";
+            let expected = "16 random bytes";
             return Err(Error::invalid("id of a new store", expected, self.id()));
         }
         let marker = self.superblock(Format::CURRENT, 0, Extent { offset: 0, len: 0 });
