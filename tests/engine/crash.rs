@@ -7,8 +7,7 @@ use terrane_tests::full;
 
 /// Cuts power at every `stride`-th operation of a workload, with several outcomes each.
 fn cut_everywhere(kind: Kind, seed: u64, steps: usize, stride: u64) {
-    let survivors = Survivors::All;
-    let crash = Crash { kind, seed, steps, cut: None, survivors, sector: SECTOR };
+    let crash = Crash { kind, seed, steps, cut: 0, sector: SECTOR };
     let operations = crash.operations();
     assert!(operations > 100, "the workload is too small to mean anything: {operations}");
     for cut in (seed % stride..operations).step_by(stride as usize) {
@@ -20,12 +19,9 @@ fn cut_everywhere(kind: Kind, seed: u64, steps: usize, stride: u64) {
             Survivors::Prefix { operation: cut, sectors: 0 },
             Survivors::Prefix { operation: cut, sectors: 1 + cut % 7 },
         ];
-        let sector = SECTORS[((seed + cut) % 3) as usize];
-        for survivors in outcomes {
-            let crash = Crash { cut: Some(cut), survivors, sector, ..crash };
-            if let Err(why) = crash.run() {
-                panic!("{crash:?} of {operations}: {why}");
-            }
+        let crash = Crash { cut, sector: SECTORS[((seed + cut) % 3) as usize], ..crash };
+        if let Err(why) = crash.run(&outcomes) {
+            panic!("{crash:?} of {operations}: {why}");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::workload::{Step, workload, write_batch};
 use terrane::storage::vfs::fault::Survivors;
 use terrane::{Db, Durability, Result};
 
-/// One experiment: the workload, where power is cut, and what survives.
+/// One experiment: the workload, and where power is cut.
 #[derive(Clone, Copy, Debug)]
 pub struct Crash {
     /// The storage.
@@ -15,37 +15,37 @@ pub struct Crash {
     pub seed: u64,
     /// Steps of the workload.
     pub steps: usize,
-    /// The storage operation at which power is cut; `None` for never.
-    pub cut: Option<u64>,
-    /// How much of the unsynced state survives.
-    pub survivors: Survivors,
+    /// The storage operation at which power is cut.
+    pub cut: u64,
     /// The unit that the file system writes atomically, in bytes.
     pub sector: u64,
 }
 
 impl Crash {
-    /// Runs the experiment.
+    /// Plays the workload once, and looks at each outcome of the cut: how much of the unsynced state
+    /// survives.
     ///
     /// # Errors
     /// A promise that the store broke.
-    pub fn run(&self) -> std::result::Result<(), String> {
+    pub fn run(&self, outcomes: &[Survivors]) -> std::result::Result<(), String> {
         let mut rig = Rig::new(self.kind);
         let mut history = History::default();
         rig.vfs.set_sector(self.sector);
-        if let Some(cut) = self.cut {
-            rig.vfs.cut_at(cut);
+        rig.vfs.cut_at(self.cut);
+        // Fails where power is cut.
+        let _ = run(&rig, self.seed, self.steps, &mut history);
+        let cut = rig.vfs.clone();
+        for survivors in outcomes {
+            // Nothing else reaches the underlying file system: each outcome replaces the one before.
+            cut.crash(*survivors).map_err(|e| format!("the crash failed: {e}"))?;
+            rig.restore_power();
+            self.look(&rig, history.clone()).map_err(|why| format!("{survivors:?}: {why}"))?;
         }
-        let ran = run(&rig, self.seed, self.steps, &mut history);
-        if self.cut.is_none() {
-            return ran.map_err(|e| format!("the workload failed: {e}"));
-        }
-        rig.vfs.crash(self.survivors).map_err(|e| format!("the crash failed: {e}"))?;
-        rig.restore_power();
-        self.look(&rig, &mut history)
+        Ok(())
     }
 
     /// The store opens, keeps its promises, passes a check and keeps working.
-    fn look(&self, rig: &Rig, history: &mut History) -> std::result::Result<(), String> {
+    fn look(&self, rig: &Rig, mut history: History) -> std::result::Result<(), String> {
         let failed = |what: &'static str| move |e: terrane::Error| format!("{what}: {e}");
         let db = rig.open(drawn(self.seed), self.seed).map_err(failed("reopening"))?;
         check(&db)?;
@@ -55,7 +55,7 @@ impl Crash {
             return Err(format!("{shown_now} batches are shown, the last has sequence {sequence}"));
         }
         history.rewind(shown_now);
-        play(db, rig, self.seed + 1, &workload(self.seed + 1, 12), history)
+        play(db, rig, self.seed + 1, &workload(self.seed + 1, 12), &mut history)
             .map_err(failed("going on"))?;
         let db = rig.open(drawn(self.seed), self.seed).map_err(failed("reopening again"))?;
         check(&db)?;

@@ -27,8 +27,8 @@ impl File for FaultFile {
         let seen = state.nodes.get(self.node).map_or(&[][..], |n| &n.seen);
         let rest = seen.get(index(offset)..).unwrap_or(&[]);
         let n = rest.len().min(buf.len());
-        for (to, from) in buf.iter_mut().zip(rest) {
-            *to = *from;
+        if let (Some(to), Some(from)) = (buf.get_mut(..n), rest.get(..n)) {
+            to.copy_from_slice(from);
         }
         Ok(n)
     }
