@@ -9,7 +9,6 @@ mod quarantine;
 mod recover;
 mod witness;
 
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use quarantine::MARK;
 pub(crate) use recover::LiveLog;
 pub(crate) use witness::check_log_numbers;

@@ -35,6 +35,8 @@ impl<'a> Body<'a> {
         self.0.u64().ok_or(Malformed)
     }
 
+    /// Kept out of the decoders of changes, which call it dozens of times: code that browsers load.
+    #[inline(never)]
     pub fn varint(&mut self) -> Result<u64, Unread> {
         self.0.varint().ok_or(Malformed)
     }
