@@ -3,9 +3,9 @@
 //! The engine spawns nothing, reads no clock and draws no random number. Its calls do their work on
 //! the caller's thread; everything else is a *job*, which an [executor](crate::executor) runs.
 //!
-//! This room holds what the others work on, and none of it knows them: `state` is what changes under
+//! This folder holds what the others work on, and knows none of them: `state` is what changes under
 //! the state lock, `keyspaces` what readers and writers of one keyspace share, `writer` what a write
-//! needs, `edit_lock` commits edits. Operations are `impl Engine` blocks in the rooms above: `write`
+//! needs, `edit_lock` commits edits. Operations are `impl Engine` blocks in the folders above: `write`
 //! and `read`, then `install`, `schedule`, `recovery` and `admin`; `db` has the handles.
 //!
 //! **Locks**, in the order in which they are taken:

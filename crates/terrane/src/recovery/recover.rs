@@ -1,19 +1,19 @@
-//! Recovery: what was promised is there again, and writes go on where they ended.
+//! Recovery: every acknowledged write is there again, and writing continues where it ended.
 //!
 //! 1. Read the manifest into the version set. Every table that it names must be there with its length; it
 //!    is opened, and so verified, when it is first used.
 //! 2. Replay the live logs into memtables, leaving out what tables hold already. The last of each
 //!    keyspace takes writes again, older ones wait for their flush.
-//! 3. Write what no sync vouches for once more, in place, and sync it: nothing that is built on it
-//!    may outlive it.
-//! 4. Append behind the last record. Nothing was written but bytes that were there before, so a crash
-//!    in the midst of recovery is repaired by recovering again, and a full disk is no hindrance.
+//! 3. Rewrite in place what may not be durable, and sync it: nothing that depends on it may outlive
+//!    it.
+//! 4. Append after the last record. Only bytes that were there before have been written, so a crash
+//!    during recovery is repaired by recovering again, and a full disk is no obstacle.
 //! 5. If the crash took something from that log, it is *sealed* like the full ones before it: writes
-//!    go on in a spare one, or a new one. What is left of the records that are lost is copied first
-//!    ([`quarantine`](super::set_aside)), since the file will be recycled.
-//! 6. Where there is no room for that, the store opens all the same, to be read: the memtables are
-//!    shown, the logs stay as they are, and no write is taken until it is opened again with room. A
-//!    read-only store stops before step 3.
+//!    continue in a spare one, or a new one. What is left of the lost records is copied first
+//!    ([`quarantine`](super::quarantine)), since the file will be recycled.
+//! 6. If there is no space for that, the store still opens for reading: the memtables are visible, the
+//!    logs stay as they are, and no write is accepted until it is reopened with space. A read-only
+//!    store stops before step 3.
 
 use crate::batch;
 use crate::engine::{Engine, SealedLog, SpareLog, Writer};

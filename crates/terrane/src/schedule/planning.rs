@@ -1,13 +1,13 @@
 //! Planning: what policies are given, and what becomes of their plans.
 //!
-//! 1. A planner is told the shape, what it remembers, what runs and what was asked of the keyspace, as
-//!    all of it is at one moment. It is asked with no lock held, one planner at a time.
-//! 2. Its answer is admitted, refused or replaced as `terrane_policy::request` says. If the tree has
-//!    changed meanwhile the validator is asked once more; where the plan fits no more it is dropped
-//!    and the planner asked again.
-//! 3. The groups of a compaction wait for jobs. A change of levels is one job, and until that is
-//!    done the planner is not asked.
-//! 4. Where a flush is cut is asked when its job begins; cuts that are refused are left out.
+//! 1. A policy is given the shape, its own state, the running compactions, and the reads and writes
+//!    since its last plan, all as of one moment. It is called with no lock held, one policy at a time.
+//! 2. Its plan is admitted, refused or replaced as `terrane_policy::propose` says. If the tree has
+//!    changed meanwhile, the plan is validated again; if it no longer fits, it is dropped and the
+//!    policy is called again.
+//! 3. The groups of a compaction wait for jobs. A change of levels is one job, and until it is done
+//!    the policy is not called.
+//! 4. A flush's job asks the policy where to cut when it begins; cuts that are refused are left out.
 
 use crate::engine::{Engine, KeyspaceInner, PendingReshape, RunningCompaction, State};
 use crate::event::Event;

@@ -2,8 +2,8 @@
 //!
 //! * `group` - writers that arrive while another commits go together in the next record.
 //! * `commit` - one log record, then the memtables, then it is visible.
-//! * `stall` - when a write waits for background work; `backpressure` - how near
-//!   that is, and `throttle` - the background work that a write pays for meanwhile.
+//! * `stall` - when a write waits for background work; `backpressure` - how near that is, and
+//!   `throttle` - the background work that a write pays for meanwhile.
 //! * `seal` - which memtables close, so that memory and logs stay bounded.
 //! * `logs` - which log files are live, which are spare, which retire.
 
