@@ -1,4 +1,4 @@
-//! What a caller may choose when a store is opened.
+//! The options with which a store is opened.
 
 use crate::error::{Error, Result};
 use crate::event::Listener;
@@ -20,7 +20,7 @@ pub enum Durability {
     Buffered,
 }
 
-/// Makes the policy of the keyspace of a name, if it has one for it.
+/// Makes the policy of the keyspace with the given name, or `None` to leave it the stored one.
 pub type CustomPolicy = Arc<dyn Fn(&str) -> Option<Box<dyn Policy>> + Send + Sync>;
 
 /// The least cache that memtables leave, in bytes.
@@ -59,34 +59,34 @@ const LOG_BYTES_MIN: u64 = 72;
 pub struct Options {
     /// Create the store if there is none.
     pub create: bool,
-    /// Refuse to open a store that is already there.
+    /// Fail if the store already exists.
     pub error_if_exists: bool,
-    /// Read the store and leave it as it is, to the byte, on a file system that may be read-only, together
-    /// with others who do the same: what would change it is refused. There must be one.
+    /// Open the store read-only: not a byte of it is changed, the file system may be read-only, and
+    /// several processes may do so at once. Calls that would change it fail. The store must exist.
     pub read_only: bool,
     /// Bytes at which a memtable is sealed and flushed to level 0.
     pub memtable_bytes: u64,
-    /// Sealed memtables of one keyspace that may wait for their flush before writes wait, too.
+    /// Sealed memtables of one keyspace at which writes stall until one is flushed.
     pub max_immutable_memtables: usize,
     /// Size of a preallocated log file, in bytes: 72 or more. A write that needs more gets a larger
     /// one.
     pub wal_file_bytes: u64,
-    /// Log bytes in all, beyond which the keyspace that holds the oldest record is flushed.
+    /// Total bytes of logs beyond which the keyspace that holds the oldest record is flushed.
     pub max_total_wal_bytes: u64,
-    /// Runs in level 0 at which writes wait for a compaction.
+    /// Runs in level 0 at which writes stall until some are compacted.
     pub l0_stop_trigger: usize,
-    /// Memory in all, in bytes: half of it, or two memtables, for memtables, the rest for the cache
-    /// and for the buffers of flushes and merges, for which the cache makes room while they run. Of
-    /// these only what a merge cannot do without passes the budget: a block of each input, and the
-    /// index and the filter of the table that it writes, some 2% of its bytes. The cache keeps
-    /// 256 KiB. Not counted is what a long scan reads ahead, at most 256 KiB of each run.
+    /// Total memory, in bytes: half of it, or two memtables if that is more, for memtables; the rest
+    /// for the cache and the buffers of flushes and merges, for which the cache shrinks meanwhile.
+    /// Only what a merge cannot do without may exceed the budget: a block of each input, and the index
+    /// and the filter of the table that it writes, some 2% of its bytes. The cache keeps at least
+    /// 256 KiB. What a long scan reads ahead, at most 256 KiB of each run, is not counted.
     pub memory_bytes: u64,
-    /// The most that the cache takes of it, in bytes: for blocks, for parts of indexes and filters,
-    /// and for what tables keep while they are open. With 0 nothing is cached: each read opens its
+    /// The most of it that the cache may take, in bytes: for blocks, for partitions of indexes and
+    /// filters, and for what open tables keep in memory. With 0 nothing is cached: each read opens its
     /// tables again.
     pub cache_bytes: u64,
-    /// Files that are open at once, about; one that is used again is opened again. It is bounded by
-    /// half of what the process may open, too. It counts for a store that has a file for each table.
+    /// About how many files are open at once, and at most half of what the process may open; a closed
+    /// file is reopened when it is used again. Applies to stores with a file for each table.
     pub max_open_files: usize,
     /// How long a buffered write may wait for the executor's sync, in milliseconds.
     pub sync_interval_ms: u32,
@@ -144,7 +144,7 @@ impl Options {
         build_policy(&self.policy).map(drop)
     }
 
-    /// What plans for a keyspace: a policy of the caller's own, or that of these options.
+    /// The policy that plans for a keyspace: the caller's custom one, or else the one given.
     pub(crate) fn planner(
         &self,
         keyspace: &str,

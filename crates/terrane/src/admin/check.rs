@@ -31,7 +31,7 @@ pub struct CheckReport {
     /// Bytes at the ends of logs and manifest that hold what is left of writes which a crash cut
     /// short: opening the store discards them, or did so.
     pub discarded_bytes: u64,
-    /// Bytes of such writes that are quarantined, by this and earlier openings.
+    /// Bytes of such writes in quarantine, from this and earlier openings.
     pub quarantine_bytes: u64,
     /// Files with names of the store's that no commit names. They are no damage.
     pub orphans: Vec<Orphan>,

@@ -1,4 +1,4 @@
-//! Figures: what the store holds and what its work has cost.
+//! Statistics: what the store holds and what its work has cost.
 
 use crate::db::Db;
 use crate::engine::{Engine, WriteWaits};
@@ -21,7 +21,7 @@ pub struct LevelStats {
     pub tables: usize,
     /// Size of the tables' files, in bytes.
     pub bytes: u64,
-    /// Entries, all versions and tombstones counted.
+    /// Entries, counting every version and tombstone.
     pub entries: u64,
     /// Tombstones among them.
     pub tombstones: u64,
@@ -34,32 +34,32 @@ pub struct KeyspaceStats {
     pub name: String,
     /// The name of its policy.
     pub policy: String,
-    /// What of its stored options was not used, since this release does not know it, in words.
+    /// The stored policy options that this release does not know or allow, in words.
     pub policy_problems: Vec<String>,
-    /// Its levels, from the staging area down.
+    /// Its levels, from level 0 down.
     pub levels: Vec<LevelStats>,
     /// Bytes of memory in its memtables.
     pub memtable_bytes: u64,
     /// Entries in its memtables.
     pub memtable_entries: u64,
-    /// Memtables that wait for their flush.
+    /// Sealed memtables that wait to be flushed.
     pub memtables_sealed: usize,
 }
 
-/// The store's figures at one moment. Counts of work start at zero when the store is opened.
+/// The store's statistics at one moment. Counters start at zero when the store is opened.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Stats {
     /// The keyspaces.
     pub keyspaces: Vec<KeyspaceStats>,
-    /// The last sequence that is visible.
+    /// The last visible sequence number.
     pub last_sequence: Seq,
     /// Space allocated on the file system, and in use.
     pub space: Space,
-    /// Log files that are live, spares included.
+    /// Log files, including spare ones.
     pub logs: usize,
-    /// Bytes of unfinished writes that opening discarded, in logs and manifest.
+    /// Bytes of incomplete writes, in logs and manifest, that opening the store discarded.
     pub discarded_bytes: u64,
-    /// Bytes of such writes that are quarantined, by this and earlier openings.
+    /// Bytes of such writes in quarantine, from this and earlier openings.
     pub quarantine_bytes: u64,
     /// Bytes of batches written to the log.
     pub user_bytes: u64,
@@ -86,7 +86,7 @@ pub struct Stats {
 }
 
 impl Db {
-    /// The store's figures.
+    /// The store's statistics.
     ///
     /// # Errors
     /// An I/O error.
@@ -103,7 +103,7 @@ impl Engine {
         self.counters.discarded_bytes.load(Ordering::Relaxed)
     }
 
-    /// The store's figures.
+    /// The store's statistics.
     ///
     /// # Errors
     /// An I/O error.

@@ -64,7 +64,7 @@ pub(crate) struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.executor.stop(&self.engine);
-        // Nobody is left to tell: a sync that fails here was not promised.
+        // There is nobody to report an error to, and a sync that fails here was not promised.
         let _ = self.engine.close();
     }
 }
@@ -106,7 +106,7 @@ impl Db {
     /// let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new()))?);
     /// let db = Db::open_storage(storage, Options::small(), Arc::new(SliceExecutor::default()))?;
     /// db.default_keyspace().put("key", "value", Durability::Sync)?;
-    /// while db.run_jobs(1 << 20)? {} // what threads would do beside
+    /// while db.run_jobs(1 << 20)? {} // what threads would do in the background
     /// # Ok(())
     /// # }
     /// ```
@@ -138,7 +138,7 @@ impl Db {
         }
     }
 
-    /// The engine, for those who drive it themselves.
+    /// The engine, for callers that drive it themselves.
     #[must_use]
     pub fn engine(&self) -> &Arc<Engine> {
         &self.inner.engine
@@ -205,7 +205,7 @@ impl Db {
         self.inner.engine.sync()
     }
 
-    /// Runs every job that is ready, and those that follow from them, until the tree is at rest.
+    /// Runs every job that is ready, and those that follow from them, until none is left.
     ///
     /// # Errors
     /// An I/O error or a full disk.
@@ -216,7 +216,7 @@ impl Db {
     }
 
     /// Runs background work for about `bytes` bytes on this thread, if the executor leaves that to
-    /// its owner; returns whether more waits.
+    /// its owner; returns whether there is more to do.
     ///
     /// # Errors
     /// Damage or an I/O error.
@@ -301,7 +301,7 @@ impl Keyspace {
         self.db.inner.engine.get(self.id, key.as_ref(), None)
     }
 
-    /// The value of a key, and every step that led to it: for those who study or show reads.
+    /// The value of a key, and every step that led to it: for tools that explain reads.
     ///
     /// # Errors
     /// As for [`Keyspace::get`].
@@ -317,7 +317,7 @@ impl Keyspace {
         self.db.inner.engine.get_many(self.id, keys, None)
     }
 
-    /// The keyspace as it is now, to look up about so many keys one by one.
+    /// The keyspace as it is now, for looking up about `keys` keys one by one.
     ///
     /// # Errors
     /// A keyspace that was dropped.
@@ -396,7 +396,8 @@ impl Keyspace {
         self.cursor(range).map(Scan::new)
     }
 
-    /// A cursor over a range of the keyspace as it is now: a scan that copies nothing and can turn.
+    /// A cursor over a range of the keyspace as it is now: a scan that copies nothing and can change
+    /// direction.
     ///
     /// # Errors
     /// A closed store.
@@ -404,7 +405,7 @@ impl Keyspace {
         self.db.inner.engine.cursor(self.id, range.into(), None)
     }
 
-    /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
+    /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
     ///
     /// # Errors
     /// Damage, or an I/O error.

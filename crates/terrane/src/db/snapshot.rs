@@ -37,7 +37,7 @@ impl Snapshot {
         Snapshot { db, seq }
     }
 
-    /// The last sequence that it shows.
+    /// The last sequence number that is visible in it.
     #[must_use]
     pub fn sequence(&self) -> Seq {
         self.seq
@@ -75,7 +75,7 @@ impl Snapshot {
         self.db.engine().get_many(keyspace.id(), keys, Some(self.seq))
     }
 
-    /// A keyspace as it was, to look up about so many keys one by one.
+    /// A keyspace as it was, for looking up about `keys` keys one by one.
     ///
     /// # Errors
     /// A keyspace that was dropped since.
@@ -99,7 +99,7 @@ impl Snapshot {
         self.db.engine().cursor(keyspace.id(), range.into(), Some(self.seq))
     }
 
-    /// The steps by which a scan of this range shows its first row or, where `reverse`, its last.
+    /// The steps by which a scan of this range finds its first row or, if `reverse`, its last.
     ///
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped since.

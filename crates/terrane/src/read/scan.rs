@@ -9,7 +9,7 @@ use terrane_table::read::MvccCursor;
 /// An iterator over the keys and values of a range, as they were when it began; see
 /// [`Keyspace::scan`](crate::Keyspace::scan).
 ///
-/// It goes from both ends: `scan.rev()` is in descending order. Each row is a copy; a [`Cursor`]
+/// It is double-ended: `scan.rev()` is in descending order. Each row is a copy; a [`Cursor`]
 /// lends its rows instead. After an error the scan is over.
 ///
 /// A scan pins what it reads: drop it when done.
@@ -124,7 +124,7 @@ impl Cursor {
 
     /// Moves to a key, which need not exist: [`Cursor::next`] then returns the first row at or above
     /// it, [`Cursor::prev`] the last at or below it, both in the range. A cursor that was at its end
-    /// goes on.
+    /// continues.
     pub fn seek(&mut self, key: impl AsRef<[u8]>) {
         self.mvcc_cursor.seek(key.as_ref());
     }
