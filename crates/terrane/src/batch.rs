@@ -17,7 +17,7 @@ use crate::keyspace::KeyspaceId;
 /// The longest batch, in encoded bytes.
 pub const MAX_BATCH_BYTES: usize = 256 << 20;
 
-/// The most that an entry takes beside its key and value: kind, keyspace and the two lengths.
+/// The most that an entry takes besides its key and value: kind, keyspace and the two lengths.
 const HEAD_BYTES: usize = 1 + 5 + 3 + 4;
 
 /// Operations that are committed as one: after a crash all of them are there, or none.

@@ -12,7 +12,7 @@ pub enum Rule {
     FlushOrder = 2,
     /// 3. Table data is synced before the edit that names it.
     DataBeforeEdit = 3,
-    /// 4. Room is reused only when no version pins it and the edit that dropped it is synced.
+    /// 4. Space is reused only when no version pins it and the edit that dropped it is synced.
     ReuseAfterEdit = 4,
     /// 5. Log checksums include the log's number.
     NumberedChecksums = 5,

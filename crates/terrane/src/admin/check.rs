@@ -1,4 +1,4 @@
-//! `check`: reads every byte that the store relies on and names every damage, also while the store
+//! `check`: reads every byte that the store relies on and reports all damage, also while the store
 //! is in use.
 //!
 //! 1. The storage's own structures: manifest, superblocks, extent map. The tables that there are then

@@ -1,4 +1,4 @@
-//! Keyspaces come, go and change their policy: one edit each.
+//! Keyspaces are created, are dropped, and change their policy: one edit each.
 
 use crate::engine::{Engine, FlushStatus, Keyspaces};
 use crate::error::{Closed, Error, Result};

@@ -1,7 +1,7 @@
-//! Administration: what owners of a store ask of it beside reads and writes.
+//! Administration: what owners of a store ask of it besides reads and writes.
 //!
-//! * `keyspaces` - they come, go and change their policy.
-//! * `waiter` - flushes and compactions of a range, awaited or looked in on.
+//! * `keyspaces` - creates and drops them, and changes their policy.
+//! * `waiter` - flushes and compactions of a range, awaited or polled.
 //! * `checkpoint` - the store in another storage.
 //! * `check` and `stats` - what is there, and whether it is sound; `inspect` - the same of a store
 //!   that is closed, and perhaps cannot be opened.

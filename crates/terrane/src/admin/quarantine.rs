@@ -37,7 +37,7 @@ impl Db {
         Ok(found)
     }
 
-    /// Removes all that recovery has discarded; returns how many bytes that were.
+    /// Removes all that recovery has discarded; returns how many bytes there were.
     ///
     /// # Errors
     /// An I/O error.

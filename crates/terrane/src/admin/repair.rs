@@ -9,8 +9,8 @@
 //! 3. Keyspace by keyspace, tables and logs are merged. Of each key the version with the greatest
 //!    sequence counts, and is put into the new store, unless it is a delete.
 //!
-//! Deletes come back where the table with the tombstone was merged away and one that it hid lies
-//! about: the report says when tables were taken that the manifest does not name.
+//! Deletes come back where the table with the tombstone was merged away and one that it hid is
+//! still there: the report says if tables were used that the manifest does not name.
 
 mod logs;
 

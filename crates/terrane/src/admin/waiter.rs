@@ -5,7 +5,7 @@
 //!    (`ranges`), and it is complete when nothing of it is left to do. A slice whose job failed is
 //!    made again, unless the failure is reported first.
 //! 3. Jobs do the work. A caller that has a thread to spare has the executor run them ([`Db::flush`]
-//!    and [`Keyspace::compact_range`] do so); another looks in now and then, from the beginning on.
+//!    and [`Keyspace::compact_range`] do so); another polls from the start.
 
 use crate::db::{Db, Inner, Keyspace};
 use crate::engine::Engine;
@@ -15,8 +15,8 @@ use crate::keyspace::KeyspaceId;
 use std::sync::Arc;
 use terrane_table::read::Range;
 
-/// A requested flush or compaction of a range. It keeps the store open; dropped, it takes
-/// back what has not begun: a range stays as far as it came.
+/// A requested flush or compaction of a range. It keeps the store open; dropping it
+/// cancels what has not begun, and a range stays as far as it is compacted.
 pub struct Waiter {
     db: Db,
     until: Until,

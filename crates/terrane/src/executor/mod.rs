@@ -27,7 +27,7 @@
 //!
 //! impl Executor for Inline {
 //!     fn wake(&self, engine: &Arc<Engine>) {
-//!         // A job that fails is kept by the engine: the next write that waits reports it.
+//!         // The engine keeps the error of a failed job: the next write that stalls returns it.
 //!         while Inline::run_one(engine).unwrap_or(false) {}
 //!     }
 //!
@@ -94,7 +94,7 @@ pub trait Executor: Send + Sync {
     fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()>;
 
     /// Runs about `bytes` of work on this thread, where the executor leaves that to its owner;
-    /// returns whether more waits.
+    /// returns whether there is more to do.
     ///
     /// # Errors
     /// What made a job fail.

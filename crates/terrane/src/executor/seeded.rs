@@ -71,7 +71,7 @@ impl Executor for SeededExecutor {
     fn wake(&self, engine: &Arc<Engine>) {
         let mut state = self.state();
         for _ in 0..state.below(4) {
-            // A failure is kept by the engine, and the next write that waits hears of it.
+            // The engine keeps the error, and the next write that stalls returns it.
             if !state.step(engine).unwrap_or(false) {
                 break;
             }

@@ -10,13 +10,13 @@ use crate::sync::{Mutex, MutexGuard};
 use crate::write::Throttle;
 use std::sync::Arc;
 
-/// Bytes of a slice that a waiting writer has run.
+/// Bytes of the slice that a stalled writer runs.
 const SLICE_BYTES: u64 = 1 << 20;
-/// Jobs without bytes that a slice takes along.
+/// Jobs that move no bytes and that one slice runs as well.
 const LIGHT_MAX: usize = 8;
 
 /// Runs jobs on the caller's thread, in slices, flushes before merges. A write runs slices, too, in
-/// proportion to its bytes and the more the nearer it is to having to wait.
+/// proportion to its bytes, and more the closer it is to a stall.
 #[derive(Default)]
 pub struct SliceExecutor {
     state: Mutex<State>,
@@ -64,7 +64,7 @@ impl Executor for SliceExecutor {
         let mut state = self.state();
         let due = state.throttle.due(engine);
         if due > 0 {
-            // A failure is kept by the engine, and the next write that waits hears of it.
+            // The engine keeps the error, and the next write that stalls returns it.
             let _ = state.slice(engine, due);
         }
     }

@@ -1,13 +1,13 @@
 //! Native worker threads: a rayon pool runs the jobs, and a timer syncs what is buffered.
 //!
-//! 1. Whoever leaves work behind has a worker look for it: planners are asked by workers alone, and
-//!    no writer waits for that.
+//! 1. Whoever makes work for jobs has a worker look for it: only workers call policies, so no writer
+//!    waits for that.
 //! 2. A worker that finds a job has another look for the next, and runs its own; then it looks again.
-//! 3. A search takes a place for what it may find before it begins, and the lock of the places only
-//!    for that. Flushes and removals have a place each, and the pool a thread for each beside those of
-//!    merges: a flush never waits behind a merge, or behind a planner, who takes the place of a merge,
-//!    and no merge behind the removal of a large file.
-//! 4. The last worker to go has seen that no work came since a search began that had every place.
+//! 3. Before a search begins it takes a place for what it may find; the lock of the places is held only
+//!    for that. Flushes and removals have a place each, and the pool has a thread for each besides those
+//!    for merges: a flush never waits behind a merge, or behind a policy, which takes the place of a
+//!    merge, and no merge waits behind the removal of a large file.
+//! 4. The last worker to leave has seen that no work came since a search began that had every place.
 
 use super::{Executor, no_relief};
 use crate::engine::Engine;
@@ -168,7 +168,7 @@ impl Shared {
 
     /// Runs a job to its end.
     fn run(&self, kind: JobFilter, mut job: Job) {
-        // A failure is kept by the engine, and the next write that waits hears of it.
+        // The engine keeps the error, and the next write that stalls returns it.
         while !self.state().stopping && matches!(job.run_for(SLICE_BYTES), Ok(Progress::More)) {}
         drop(job);
         let mut state = self.state();
@@ -187,7 +187,7 @@ pub fn workers() -> usize {
 }
 
 impl ThreadExecutor {
-    /// An executor that runs up to `merges_max` merges at once, and beside them a flush and a removal.
+    /// An executor that runs up to `merges_max` merges at once, and besides them a flush and a removal.
     ///
     /// If the system gives no threads, jobs run on the threads of those who wait for them.
     #[must_use]

@@ -94,7 +94,7 @@ impl Engine {
         }
         drop(state);
         self.work_came();
-        // Where this fails, the next recovery says that it discards a header, and no more.
+        // If this fails, the next recovery reports a discarded header, and no more.
         retired.spares.iter().for_each(|log| drop(erase(&*log.file)));
         lock(&self.state).spare_logs.extend(retired.spares);
         retired.dropped.into_iter().for_each(|file| self.jobs.mark_obsolete(file));

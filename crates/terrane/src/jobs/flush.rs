@@ -1,7 +1,7 @@
 //! Flush: a sealed memtable becomes a run of level 0.
 //!
 //! 1. The policy says where it is cut, if it wishes: most make one table of it.
-//! 2. Version by version is written, but for those that no reader can see.
+//! 2. Every version is written, except those that no reader can see.
 //! 3. The tables are durable before one edit names them.
 
 use super::{DropRule, Outcome, TableSetWriter};

@@ -3,7 +3,7 @@
 //! 1. Of [`Options::memory_bytes`] memtables have their share; the cache and the buffers of jobs share
 //!    the rest. A job reserves its buffers, and the cache is smaller by as much until they are freed.
 //! 2. How far a merge reads ahead in each input is free to choose. It reserves at most half of what is
-//!    left of half of the rest: so the cache keeps the other half, and a merge that begins beside it
+//!    left of half of the rest: so the cache keeps the other half, and a merge that begins meanwhile
 //!    finds some, too. The more inputs, the less each reads at once, down to a block.
 //! 3. What cannot be chosen is reserved in any case: a block of each input, and the index and the filter
 //!    of the table that is being written.

@@ -1,6 +1,6 @@
 //! Merge: a group's inputs become new tables of its destination run.
 //!
-//! 1. The inputs are read in order, run by run merged, in large chunks past the cache.
+//! 1. The runs of the inputs are merged, and read in large chunks that bypass the cache.
 //! 2. [`DropRule`] drops the versions and tombstones that no reader needs.
 //! 3. Outputs are cut at the plan's keys and sizes, always between user keys: all versions of a key
 //!    lie in one table.

@@ -109,8 +109,8 @@ impl Engine {
         Ok(Cursor::new(mvcc_cursor(&super_version, range, seq, counting), super_version))
     }
 
-    /// What a scan does to show its first row, or its last where `reverse`: where each memtable and
-    /// run comes to stand, and the blocks that are read for it.
+    /// What a scan does to show its first row, or its last where `reverse`: where the cursor of each memtable
+    /// and run stops, and the blocks that are read for it.
     ///
     /// # Errors
     /// Damage, an I/O error, or a keyspace that was dropped.
@@ -169,7 +169,7 @@ impl Engine {
 }
 
 /// Looks up keys of one keyspace, all at one moment. It keeps what it may read from being removed:
-/// let it go soon.
+/// drop it soon.
 pub struct Lookup<'a> {
     super_version: Arc<SuperVersion>,
     seq: Seq,

@@ -1,8 +1,8 @@
 //! Recovery: a store is created, or opened and its log replayed.
 //!
 //! * `open` - the steps of opening; `recover` - logs become memtables again.
-//! * `witness` - what logs say of a manifest that has lost its end.
-//! * `quarantine` - what a crash left of the records that it took.
+//! * `witness` - how logs show that a manifest has lost its end.
+//! * `quarantine` - keeps what a crash left of the records that it cut off.
 
 mod open;
 mod quarantine;

@@ -1,4 +1,4 @@
-//! What logs say of a manifest that has lost its end.
+//! How logs show that a manifest has lost its end.
 //!
 //! An edit that opens a log is durable before the log's first record is written, and gives it a number
 //! that no edit before has. So a record under a number that the manifest has not given yet is one of a

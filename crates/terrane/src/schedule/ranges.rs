@@ -3,7 +3,7 @@
 //! 1. A range that is to be compact waits in the state, with the last sequence that is part of it.
 //! 2. Slice by slice (`terrane_policy::slices`) it becomes part of the bottom run: each a compaction of
 //!    its own, that takes effect alone and is there after a restart.
-//! 3. Policies go on beside it. After a slice the keyspace's planner is asked first; then it is the
+//! 3. Policies continue meanwhile. After a slice the keyspace's planner is asked first; then it is the
 //!    range's turn, whatever the planner began. Where a compaction that runs is in its way, no other
 //!    of the keyspace begins before it: so neither puts the other off for ever.
 

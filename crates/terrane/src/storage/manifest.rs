@@ -56,7 +56,7 @@ use region::{
 };
 use std::sync::Arc;
 
-/// SalvagedThe alignment of frames, in bytes: no sector is larger.
+/// The alignment of frames, in bytes: no sector is larger.
 pub(crate) const FRAME_ALIGN: u64 = 16 << 10;
 /// The smallest capacity of a region, in bytes.
 pub(crate) const MIN_CAPACITY: u64 = 1 << 20;

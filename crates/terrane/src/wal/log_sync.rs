@@ -3,7 +3,7 @@
 //! 1. Whoever syncs notes under the writer's lock which files were appended to and how far, and
 //!    syncs them without that lock, oldest first: writes go on meanwhile.
 //! 2. Syncs take turns. A file system may report a lost write to one of two syncs that run at once and
-//!    let the other succeed; so none is believed that began beside one that failed.
+//!    let the other succeed; so none is believed that began during one that failed.
 //! 3. A failed append or sync leaves the log in an unknown state, so the log is poisoned.
 
 use crate::entry::Seq;

@@ -35,7 +35,7 @@ pub struct LogId {
 
 impl LogId {
     /// The checksum seed of the log's records, so that records left in the same file by an earlier log
-    /// (rule 5) or by another store fail.
+    /// (durability rule 5) or by another store fail their checksums.
     #[must_use]
     pub fn seed(self) -> u64 {
         let number = if Rule::NumberedChecksums.holds() { self.number } else { 0 };

@@ -32,7 +32,7 @@
 //!   that no later one claims, looks like a crash that cut the log there. It ends the log, and what can
 //!   be recognized of it, at least its header, is counted in [`Replayed::discarded_bytes`]. (A crash
 //!   that lost only the zeros after the last record is counted as one that lost a header.)
-//! * *Stale records*, which an earlier log left in the file, have another seed (rule 5). Without that,
+//! * *Stale records*, which an earlier log left in the file, have another seed (durability rule 5). Without that,
 //!   one could continue the log, since sequence numbers that a crash lost are used again.
 //!
 //! A discarded record is not erased, but its log is never appended to again: the caller ends it there

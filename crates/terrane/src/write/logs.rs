@@ -1,11 +1,11 @@
-//! Log files: the next one, and those that have served.
+//! Log files: spare ones, and those that retire.
 //!
-//! A log file is preallocated and serves many logs, one after the other. When the tables hold all
-//! that a log says, the edit that retires it gives its file the next number at once: so a full log
-//! is followed without waiting for the manifest. Where there is no spare, a job makes one when the log
-//! is half full. A spare's number is greater than that of every log
-//! in use, and spares are used in order, so that logs are in the order of their numbers. While a
-//! checkpoint or a check reads logs, those that retire are removed instead.
+//! A log file is preallocated and holds many logs, one after the other. When the tables hold all that
+//! is in a log, the edit that retires it gives its file the next number at once, so that the next log
+//! need not wait for the manifest. If there is no spare, a job makes one when the log is half full. A
+//! spare's number is greater than that of every log in use, and spares are used in order, so that logs
+//! are in the order of their numbers. While a checkpoint or a check reads logs, those that retire are
+//! removed instead.
 
 use crate::engine::{EditLock, Engine, Sealed, SealedLog, SpareLog, State, Writer};
 use crate::entry::Seq;
