@@ -1,4 +1,4 @@
-//! What changes under the state lock: the version set, and the queues and plans beside it.
+//! What changes under the state lock: the version set, and the queues and plans that go with it.
 
 use crate::engine::Keyspaces;
 use crate::entry::Seq;
@@ -17,7 +17,7 @@ use terrane_table::read::Range;
 
 /// How far a sealed memtable is on its way to level 0.
 pub(crate) enum FlushStatus {
-    /// Nobody has begun.
+    /// No job has taken it.
     Waiting,
     /// A job writes its table.
     Running,
@@ -148,7 +148,7 @@ pub(crate) struct State {
     pub refused: VecMap<KeyspaceId, u32>,
     /// Keyspaces whose shape changed since their planner last said that nothing is to do.
     pub unplanned: VecSet<KeyspaceId>,
-    /// Whether a planner is being asked; one is at a time.
+    /// Whether a policy is being asked for a plan; only one is at a time.
     pub planning: bool,
     /// The keyspace whose planner was asked last.
     pub asked: Option<KeyspaceId>,
@@ -160,7 +160,7 @@ pub(crate) struct State {
     pub vacuum_due: bool,
     /// Why background work stopped; cleared when it is tried again.
     pub failed: Option<Error>,
-    /// A commit to the manifest failed: nobody knows whether it is there.
+    /// A commit to the manifest failed, so it is unknown whether it is durable.
     pub in_doubt: Option<Error>,
     pub closed: bool,
 }

@@ -1,4 +1,4 @@
-//! Waits of writes: how often for what, and how long where the executor has a clock.
+//! Waits of writes: how many for each reason and, if the executor has a clock, how long.
 //!
 //! The engine reads no clock itself: an executor that has one gives it with [`Engine::set_clock`].
 
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 /// Microseconds since a moment of its choice.
 type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// Microseconds from which on an append counts as a wait.
+/// The duration from which an append counts as a wait, in microseconds.
 const APPEND_MICROS: u64 = 1000;
 
 /// What a write waits for.
@@ -44,31 +44,31 @@ impl From<Stall> for Wait {
 pub struct WaitStats {
     /// How many there were.
     pub count: u64,
-    /// How long they took in all, in microseconds; 0 where the executor has no clock.
+    /// Their total duration, in microseconds; 0 if the executor has no clock.
     pub micros: u64,
-    /// How long the longest took, in microseconds.
+    /// The duration of the longest, in microseconds.
     pub micros_max: u64,
 }
 
 /// The waits of writes, by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct WriteWaits {
-    /// As many sealed memtables as may wait for their flush did.
+    /// The keyspace had `max_immutable_memtables` sealed memtables.
     pub memtables: WaitStats,
-    /// Memtables took all of their memory.
+    /// Memtables took all of their share of the memory.
     pub memory: WaitStats,
-    /// Level 0 held as many runs as it may.
+    /// Level 0 had `l0_stop_trigger` runs.
     pub level0: WaitStats,
-    /// The log was full and the next one not ready: it was created.
+    /// The log was full and no spare one was ready, so one was created.
     pub log: WaitStats,
-    /// Another group of writes was committed first; the waits of that group are within.
+    /// Another group of writes was committed first; that group's own waits are included.
     pub group: WaitStats,
-    /// A flush that was asked for, a check, a checkpoint or the like held the writer's lock.
+    /// A requested flush, a check, a checkpoint or the like held the writer lock.
     pub lock: WaitStats,
-    /// A synced write waited for the file system, and for a sync that was under way.
+    /// A synced write waited for its sync, and for one already in progress.
     pub sync: WaitStats,
-    /// The system held up an append to the log for a millisecond or more, as it may while it syncs
-    /// the file or writes back what is dirty. Counted only where the executor has a clock.
+    /// An append to the log took a millisecond or more, as it may while the operating system syncs the
+    /// file or writes dirty pages back. Counted only if the executor has a clock.
     pub append: WaitStats,
 }
 
@@ -222,7 +222,7 @@ mod tests {
         Db::open_storage(Arc::new(Directory::open(vfs).unwrap()), options, executor).unwrap()
     }
 
-    /// A clock that goes on by so much whenever it is read.
+    /// A clock that advances by so much whenever it is read.
     fn set_clock(db: &Db, step: u64) {
         let now = AtomicU64::new(0);
         db.engine().set_clock(move || now.fetch_add(step, Ordering::Relaxed));

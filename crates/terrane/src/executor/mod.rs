@@ -1,4 +1,4 @@
-//! Executors run the engine's jobs: flushes, merges, removals and housekeeping.
+//! Executors run the engine's jobs: flushes, merges, removals and vacuuming.
 //!
 //! * [`ThreadExecutor`]: native worker threads; a flush never waits behind a merge.
 //! * [`SliceExecutor`]: one thread, job slices between the owner's own work (a browser worker).

@@ -63,8 +63,8 @@ impl Job {
             Ok(Progress::More) => {}
             Ok(Progress::Done) => self.work = Work::Ended,
             Err(e) => {
-                // Housekeeping that fails holds nothing up: recovery sweeps what it left.
-                // A write that needs a log meets the reason itself.
+                // A removal or vacuuming that fails holds nothing up: recovery removes what it left.
+                // A write that needs a log finds the reason itself.
                 let housekeeping =
                     matches!(self.work, Work::Remove(_) | Work::Vacuum | Work::SpareLog);
                 self.engine.job_failed(e, !housekeeping);

@@ -5,7 +5,7 @@
 //! 3. Then a spare log, if the last one fills; then groups of compactions that have begun, in the
 //!    order that each asks for; then a slice of a range that is to be compact (`ranges`) and each
 //!    keyspace's planner (`planning`), in turns.
-//! 4. Then housekeeping of the storage.
+//! 4. Then vacuuming of the storage.
 
 use crate::engine::{Engine, FlushStatus, State};
 use crate::entry::Seq;
@@ -93,7 +93,7 @@ impl Engine {
         Some(Work::Remove(obsolete_file))
     }
 
-    /// A log that is wanted, a group, a change of levels, or else housekeeping. A range that is to be
+    /// A log that is wanted, a group, a change of levels, or else vacuuming. A range that is to be
     /// compact and the keyspace's planner take turns.
     fn next_other(&self) -> Option<Work> {
         loop {
@@ -172,7 +172,7 @@ impl Engine {
         self.emit(|| Event::JobFailed { error: error.to_string() });
     }
 
-    /// Has background work that failed tried again.
+    /// Retries background work that failed.
     pub fn retry(&self) {
         lock(&self.state).failed = None;
         self.work_came();

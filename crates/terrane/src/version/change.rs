@@ -66,7 +66,7 @@ pub enum Change {
         /// What is left of it.
         plan: Compaction,
     },
-    /// A level of the shape comes or goes.
+    /// A level of the shape is added or dropped.
     Levels {
         /// Whose.
         keyspace: KeyspaceId,

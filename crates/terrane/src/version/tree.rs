@@ -1,8 +1,8 @@
 //! One keyspace's shape with its tables, which are opened as they are used: what readers hold.
 //!
 //! A tree is immutable; an edit makes the next one, which shares every table that stays. A table's
-//! file dies when the edit that dropped it is durable and no tree holds it any more: the
-//! last holder lays it in the [`ObsoleteFiles`], from which the engine makes removal jobs.
+//! file becomes obsolete when the edit that dropped it is durable and no tree holds it any more: the
+//! last holder adds it to the [`ObsoleteFiles`], from which the engine makes removal jobs.
 
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
@@ -47,7 +47,7 @@ impl ObsoleteFiles {
         ObsoleteFiles { files: Mutex::default(), work }
     }
 
-    /// Lays a file down.
+    /// Adds a file.
     pub fn mark_obsolete(&self, file: FileId) {
         self.lay_down(ObsoleteFile { file, tables: Vec::new() });
     }

@@ -1,4 +1,4 @@
-//! The version set: every edit applied. It is all durable state, tables and logs apart.
+//! The version set: every edit applied. It is all durable state except tables and logs.
 
 use super::bounds;
 use super::change::{Change, Features, Quarantine};
