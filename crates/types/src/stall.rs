@@ -11,7 +11,7 @@ pub enum Stall {
     Memtables,
     /// Memtables, including sealed ones, use all of their memory.
     Memory,
-    /// Level 0 has as many runs as reads tolerate.
+    /// Level 0 has as many runs as the stop trigger allows.
     Level0,
     /// The WAL file is full and the next one is not ready.
     Log,

@@ -2,10 +2,10 @@
 //! damaged one is only read.
 //!
 //! 1. The manifest says, as far as it can be read, which keyspaces there are, which tables live, and
-//!    in which file each log lies. Where its end is lost, or all of it, the other tables and logs
-//!    count as well: they are newer, or nobody knows.
-//!    A table says itself for which keyspace it was written, where the manifest does not.
-//! 2. Of each log every valid record is taken ([`logs`]).
+//!    in which file each log lies. If its end is lost, or all of it, the other tables and logs
+//!    count as well, since they may be newer. A table itself says for which keyspace it was written,
+//!    if the manifest does not.
+//! 2. Every valid record of each log is used ([`logs`]).
 //! 3. Keyspace by keyspace, tables and logs are merged. Of each key the version with the greatest
 //!    sequence counts, and is put into the new store, unless it is a delete.
 //!

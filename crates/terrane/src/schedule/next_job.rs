@@ -63,7 +63,7 @@ impl Engine {
         Some(Job::new(self.clone(), work?))
     }
 
-    /// Says that every kind of job is about to be searched for: what comes from now on raises
+    /// Notes that every kind of job is about to be searched for: work that comes from now on sets
     /// [`Engine::work_waits`] again.
     pub(crate) fn search_begins(&self) {
         self.work.store(false, Ordering::Release);
