@@ -1,4 +1,4 @@
-//! What readers, writers and planners of a keyspace share.
+//! What readers, writers and policies of a keyspace share.
 
 use super::access_stats::AccessStats;
 use crate::engine::{Engine, State};
@@ -19,7 +19,7 @@ pub(crate) struct KeyspaceInner {
     pub policy: ArcSwap<Box<dyn Policy>>,
     pub super_version: ArcSwap<SuperVersion>,
     pub access_stats: AccessStats,
-    /// What its planner knows of tables, where it reads histograms.
+    /// What its policy knows of tables, where it reads histograms.
     pub histograms: Mutex<Histograms>,
 }
 

@@ -88,7 +88,7 @@ impl RunningCompaction {
     }
 }
 
-/// A change of levels that a job is to make. Until then its keyspace's planner is not asked.
+/// A change of levels that a job is to make. Until then its keyspace's policy is not asked.
 #[derive(Clone)]
 pub(crate) struct PendingReshape {
     pub reshape: Reshape,
@@ -115,7 +115,7 @@ pub(crate) struct RangeRequest {
 
 /// How far a range is.
 pub(crate) enum Stage {
-    /// The keyspace's planner is asked first, if it is to be asked.
+    /// The keyspace's policy is asked first, if it is to be asked.
     Waits,
     /// Its next slice is next.
     Turn,
@@ -144,13 +144,13 @@ pub(crate) struct State {
     pub spare_wanted: bool,
     /// Cloned by those who read logs over a while: what retires meanwhile does not get recycled.
     pub logs_held: Arc<()>,
-    /// Plans refused in a row, by keyspace; at two the planner falls back.
+    /// Plans refused in a row, by keyspace; after two the fallback plans instead.
     pub refused: VecMap<KeyspaceId, u32>,
-    /// Keyspaces whose shape changed since their planner last said that nothing is to do.
+    /// Keyspaces whose shape changed since their policy last said that nothing is to do.
     pub unplanned: VecSet<KeyspaceId>,
     /// Whether a policy is being asked for a plan; only one is at a time.
     pub planning: bool,
-    /// The keyspace whose planner was asked last.
+    /// The keyspace whose policy was asked last.
     pub asked: Option<KeyspaceId>,
     /// Compactions begun so far.
     pub begun: u64,
@@ -206,7 +206,7 @@ impl State {
         forgotten
     }
 
-    /// A group is installed or abandoned: planners no longer see it. Returns whether it was the
+    /// A group is installed or abandoned: policies no longer see it. Returns whether it was the
     /// last of its compaction.
     pub fn end_group(&mut self, number: u64, group: &Group) -> bool {
         let Some(at) = self.compactions.iter().position(|c| c.number == number) else {
@@ -234,7 +234,7 @@ impl State {
         ended
     }
 
-    /// The keyspace's planner was asked: next are the ranges that waited for that.
+    /// The keyspace's policy was asked: next are the ranges that waited for that.
     pub fn planner_asked(&mut self, keyspace: KeyspaceId) {
         for request in self.ranges.iter_mut().filter(|r| r.keyspace == keyspace) {
             if matches!(request.stage, Stage::Waits) {
@@ -243,13 +243,13 @@ impl State {
         }
     }
 
-    /// Whether a range has its turn before the keyspace's planner.
+    /// Whether a range has its turn before the keyspace's policy.
     pub fn holds_planner(&self, keyspace: KeyspaceId) -> bool {
         let holds = |stage: &Stage| matches!(stage, Stage::Turn | Stage::Sought | Stage::Blocked);
         self.ranges.iter().any(|r| r.keyspace == keyspace && holds(&r.stage))
     }
 
-    /// Compactions of one keyspace, as its planner must see them.
+    /// Compactions of one keyspace, as its policy must see them.
     pub fn running(&self, keyspace: KeyspaceId) -> Running {
         Running {
             compactions: self

@@ -61,7 +61,7 @@ impl Engine {
 
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
         show(&state, &keyspace, tree, None);
-        // In the same step as the edit: planners see the outputs in the shape from now on.
+        // In the same step as the edit: policies see the outputs in the shape from now on.
         let ended = state.end_group(number, group);
         self.emit(|| Event::GroupInstalled {
             keyspace: id,

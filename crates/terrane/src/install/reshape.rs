@@ -17,7 +17,7 @@ impl Engine {
     pub(super) fn install_reshape(&self, id: KeyspaceId) -> Result<()> {
         let edits = self.lock_edits()?;
         let state = lock(&self.state);
-        // It stays where it is until it is made: its planner is not asked meanwhile.
+        // It stays where it is until it is made: its policy is not asked meanwhile.
         let Some(waiter) = state.reshapes.get(&id).cloned() else { return Ok(()) };
         let (running, version_set) = (state.running(id), state.version_set.clone());
         drop(state);
@@ -48,7 +48,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A change of levels was abandoned: the planner is asked again.
+    /// A change of levels was abandoned: the policy is asked again.
     pub(crate) fn abandon_reshape(&self, id: KeyspaceId) {
         let mut state = lock(&self.state);
         if state.reshapes.remove(&id).is_some() {

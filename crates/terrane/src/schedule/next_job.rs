@@ -4,7 +4,7 @@
 //! 2. Then flushes, oldest first: writers wait for them.
 //! 3. Then a spare log, if the last one fills; then groups of compactions that have begun, in the
 //!    order that each asks for; then a slice of a range that is to be compact (`ranges`) and each
-//!    keyspace's planner (`planning`), in turns.
+//!    keyspace's policy (`planning`), in turns.
 //! 4. Then vacuuming of the storage.
 
 use crate::engine::{Engine, FlushStatus, State};
@@ -94,7 +94,7 @@ impl Engine {
     }
 
     /// A log that is wanted, a group, a change of levels, or else vacuuming. A range that is to be
-    /// compact and the keyspace's planner take turns.
+    /// compact and the keyspace's policy take turns.
     fn next_other(&self) -> Option<Work> {
         loop {
             let mut state = lock(&self.state);

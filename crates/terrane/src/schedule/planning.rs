@@ -22,7 +22,7 @@ use terrane_policy::{
     Running, propose, validate_flush, validate_plan,
 };
 
-/// A keyspace's planner, about to be asked: what it is told, as it was at one moment.
+/// A keyspace's policy, about to be asked: what it is given, as of one moment.
 pub(crate) struct PlanRequest {
     keyspace: Arc<KeyspaceInner>,
     policy: Arc<Box<dyn Policy>>,
@@ -47,10 +47,10 @@ impl Drop for Turn<'_> {
 }
 
 impl Engine {
-    /// Takes the turn to ask the next planner, if one is to be asked and no other is.
+    /// Takes the turn to ask the next policy, if one is to be asked and no other is.
     pub(crate) fn next_plan_request(&self, state: &mut State) -> Option<PlanRequest> {
         while !state.planning {
-            // In turn, so that one whose planner always has a plan puts no other off.
+            // In turn, so that one whose policy always has a plan puts no other off.
             let mut ids: Vec<_> = state.unplanned.iter().copied().collect();
             let after = ids.partition_point(|id| Some(*id) <= state.asked);
             ids.rotate_left(after);
@@ -79,7 +79,7 @@ impl Engine {
         None
     }
 
-    /// Asks a planner once, with no lock held, and acts on what it says; returns a job that is to
+    /// Asks a policy once, with no lock held, and acts on what it says; returns a job that is to
     /// be done at once.
     pub(crate) fn propose(&self, request: PlanRequest) -> Option<Work> {
         let turn = Turn(self);
@@ -136,7 +136,7 @@ impl Engine {
         }
     }
 
-    /// Whether a plan fits what the store is by now. While its planner was asked flushes and groups
+    /// Whether a plan fits what the store is by now. While its policy was asked flushes and groups
     /// may have been installed and other compactions begun.
     fn still_fits(&self, state: &State, request: &PlanRequest, plan: &Plan) -> bool {
         let id = request.keyspace.id;

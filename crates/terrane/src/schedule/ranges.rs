@@ -3,8 +3,8 @@
 //! 1. A range that is to be compact waits in the state, with the last sequence that is part of it.
 //! 2. Slice by slice (`terrane_policy::slices`) it becomes part of the bottom run: each a compaction of
 //!    its own, that takes effect alone and is there after a restart.
-//! 3. Policies continue meanwhile. After a slice the keyspace's planner is asked first; then it is the
-//!    range's turn, whatever the planner began. Where a compaction that runs is in its way, no other
+//! 3. Policies continue meanwhile. After a slice the keyspace's policy is asked first; then it is the
+//!    range's turn, whatever the policy began. Where a compaction that runs is in its way, no other
 //!    of the keyspace begins before it: so neither puts the other off for ever.
 
 use crate::engine::{Engine, RangeRequest, Stage, State};
@@ -88,7 +88,7 @@ impl Engine {
         let at = state.ranges.iter().position(|request| request.number == number);
         let taken = at.map(|at| state.ranges.remove(at));
         drop(state);
-        // Its keyspace's planner may have waited for it.
+        // Its keyspace's policy may have waited for it.
         self.work_came();
         match taken.map(|request| request.stage) {
             Some(Stage::Refused(why)) => Err(why),

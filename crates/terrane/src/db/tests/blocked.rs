@@ -1,5 +1,5 @@
 //! Writes go on while something slow is under way: the commit of an edit, the sync of the log, the
-//! removal of a file, a planner. Each is held at a gate, and the writes end while it is.
+//! removal of a file, a policy. Each is held at a gate, and the writes end while it is.
 
 use super::fill;
 use crate::executor::ThreadExecutor;
