@@ -1,5 +1,5 @@
-//! What is measured: the engine on this machine, beside other stores in a browser, and in simulation
-//! beside the papers.
+//! What is measured: the engine on this machine, next to other stores in a browser, and in simulation
+//! next to the papers.
 
 use crate::browser::CHROMIUM;
 use crate::node::{self, COMPARISON};

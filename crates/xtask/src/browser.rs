@@ -4,7 +4,7 @@
 //! 2. Its names on `PATH`.
 //! 3. The application on macOS; for Chromium, the ones that Playwright downloaded.
 //!
-//! One counts only if it answers `--version`: Ubuntu's `chromium-browser` is often a stub.
+//! One counts only if it responds to `--version`: Ubuntu's `chromium-browser` is often a stub.
 
 use crate::progress;
 use crate::setup::Need;

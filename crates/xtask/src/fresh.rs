@@ -26,7 +26,7 @@ impl Step {
     /// Runs `build` unless the step is current.
     ///
     /// # Errors
-    /// What `build` answers, or a stamp that cannot be written.
+    /// What `build` returns, or a stamp that cannot be written.
     pub fn bring_up_to_date(&self, build: impl FnOnce() -> Result<()>) -> Result<()> {
         if self.is_current().unwrap_or(false) {
             return Ok(());

@@ -20,7 +20,7 @@ Examples:
   terrane compact db
   terrane compact db --keyspace logs --to 2026-01-01";
 
-/// How often it is looked whether the compaction is done.
+/// How often to poll whether the compaction is done.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Merge a keyspace, or a range of it, into one run, dropping what no reader can see

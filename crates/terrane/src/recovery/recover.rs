@@ -242,7 +242,7 @@ impl Engine {
         }
         // Not before: a flush that takes effect retires logs, and what was discarded of them is kept.
         self.log_sync.advance(next - 1);
-        // The options may leave less room than they did.
+        // The options may set lower limits than they did.
         self.seal_full(&lock(&self.writer), &self.keyspaces.load(), &[])
     }
 
@@ -260,7 +260,7 @@ impl Engine {
         *lock(&self.writer) = appending;
     }
 
-    /// Removes the files of a beginning that had no room: those that no edit names, but for the orphans
+    /// Removes the files of a beginning that had no space: those that no edit names, except the orphans
     /// that the storage keeps. What was left over before, it has removed.
     fn remove_strays(&self) -> Result<()> {
         let version_set = lock(&self.state).version_set.clone();

@@ -23,7 +23,7 @@ use terrane::{Db, Durability, Keyspace, Stats};
 
 /// Operations between two looks at the store.
 const SLICE: u64 = 1 << 16;
-/// The longest time that an operation is told to take, in nanoseconds.
+/// The longest duration that is recorded for an operation, in nanoseconds.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// What a benchmark found. Bytes of rows are those of keys and values.
@@ -57,7 +57,7 @@ pub struct Report {
     /// These for each byte of live rows, where the store's rows are known.
     pub space_amplification: Option<f64>,
     pub space_amplification_peak: Option<f64>,
-    /// Writes that were told to wait.
+    /// Writes that stalled.
     pub stalls: u64,
     /// All waits of writes, by their reason, since the store was opened.
     pub waits: WriteWaits,

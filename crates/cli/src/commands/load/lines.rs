@@ -33,7 +33,7 @@ pub struct Lines {
     input: Box<dyn BufRead + Send>,
     number: u64,
     bytes: u64,
-    /// A terminal's input goes on after its end: who reads it again waits for another one.
+    /// A terminal's input continues after its end: reading again would wait for another one.
     ended: bool,
 }
 

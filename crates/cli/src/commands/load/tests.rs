@@ -143,7 +143,7 @@ fn a_batch_ends_early_where_its_values_are_large() {
     assert_eq!(input(&"v".repeat(9 << 20), 5), [2, 2, 1]);
 }
 
-/// A terminal: its input goes on after an end.
+/// A terminal: its input continues after an end.
 struct Terminal(Vec<&'static [u8]>);
 
 impl io::Read for Terminal {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 const NUMBERS_BEYOND: u64 = 1000;
 
 /// What a log says against a manifest that seems whole: it has a number that the manifest has not given
-/// yet, so the commit that opened it is lost ([`witness`](crate::db::witness)).
+/// yet, so the commit that opened it is lost (`recovery/witness.rs`).
 pub(crate) fn lost_commit(remains: &Remains, known: &Known) -> Option<String> {
     let version_set = known.version_set.as_ref().filter(|_| known.whole)?;
     remains.files.iter().filter(|(id, _)| id.kind == FileKind::Log).find_map(|(id, file)| {
