@@ -11,12 +11,14 @@ pub const TABLE: &str = "\
 Exit codes:
   0    success; what was written is durable
   1    get: no such key
-  2    malformed command line
-  3    malformed input: a row, an argument over its limit, a target that already exists
+  2    malformed command line: options, ranges, policies
+  3    malformed input: a row, an argument over its limit, a target that already exists,
+       a directory that bench did not make
   4    no such store or keyspace, or the store was written by a later release
-  5    another process has the store open
-  6    the store is damaged; repair: some of it could not be read
-  7    I/O failure: permission denied, no space left, a missing input file, out of memory
+  5    another process has the store open; for a command that reads, one that may write
+  6    the store is damaged; repair: some of it could not be read, and the new store holds the rest
+  7    I/O failure: permission denied, no space left, a failing device, a missing input file,
+       out of memory
   130  interrupted by Ctrl-C or SIGTERM; batches that were written stay";
 
 /// Why a command failed.
@@ -124,6 +126,21 @@ fn exit(error: &Error) -> Exit {
 mod tests {
     use super::*;
     use std::sync::Arc;
+
+    /// Runs of spaces and line ends are one space, as in a wrapped text.
+    fn unwrapped(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_readme_lists_the_same_exit_codes() {
+        let readme = include_str!("../README.md").replace('`', "");
+        let (_, rows) = readme.split_once("| code | meaning |\n|---|---|\n").unwrap();
+        let rows = rows.lines().map_while(|row| row.strip_prefix("| ")?.strip_suffix(" |"));
+        let rows: Vec<_> = rows.map(|row| row.replacen(" | ", " ", 1)).collect();
+        assert_eq!(rows.len(), 9);
+        assert_eq!(unwrapped(TABLE), format!("Exit codes: {}", rows.join(" ")));
+    }
 
     #[test]
     fn a_poisoned_log_exits_as_its_cause() {

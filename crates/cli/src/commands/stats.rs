@@ -7,10 +7,11 @@ use crate::output::{Output, counted};
 use crate::store;
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount};
-use serde_json::Map;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::path::Path;
-use terrane::stats::{KeyspaceStats, LevelStats};
-use terrane::{Db, Stats};
+use terrane::stats::{KeyspaceStats, LevelStats, Space};
+use terrane::{Db, Seq, Stats};
 
 /// Show what a store holds and how much space it takes
 #[derive(Args)]
@@ -38,18 +39,35 @@ pub fn stats(place: &Path, db: &Db, args: &StatsArgs) -> Result<(), Failure> {
     out.finish()
 }
 
+/// The state of the store, which lasts when the process ends.
+#[derive(Serialize)]
+struct Lasting<'a> {
+    keyspaces: &'a [KeyspaceStats],
+    last_sequence: Seq,
+    space: Space,
+    logs: usize,
+    quarantine_bytes: u64,
+}
+
 /// The state of the store and, under `since_open`, what was counted since this process opened it:
 /// for a command little more than what opening did.
-fn as_json(stats: &Stats) -> Map<String, serde_json::Value> {
-    let mut since_open = serde_json::to_value(stats).unwrap_or_default();
-    let mut lasting = Map::new();
-    if let Some(since_open) = since_open.as_object_mut() {
-        let names = ["keyspaces", "last_sequence", "space", "logs", "set_aside_bytes"];
-        lasting.extend(names.iter().filter_map(|name| since_open.remove_entry(*name)));
-    }
-    lasting.insert("totals".into(), serde_json::to_value(totals(stats)).unwrap_or_default());
-    lasting.insert("since_open".into(), since_open);
+fn as_json(stats: &Stats) -> Map<String, Value> {
+    // By name, so that a field which is renamed does not compile here.
+    let &Stats { ref keyspaces, last_sequence, space, logs, quarantine_bytes, .. } = stats;
+    let mut lasting = fields(&Lasting { keyspaces, last_sequence, space, logs, quarantine_bytes });
+    let mut since_open = fields(stats);
+    since_open.retain(|name, _| !lasting.contains_key(name));
+    lasting.insert("totals".into(), fields(&totals(stats)).into());
+    lasting.insert("since_open".into(), since_open.into());
     lasting
+}
+
+fn fields(of: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(of) {
+        Ok(Value::Object(fields)) => fields,
+        // These are structs, whose maps have string keys: they always serialize.
+        _ => Map::new(),
+    }
 }
 
 /// The sum of the levels of all keyspaces.

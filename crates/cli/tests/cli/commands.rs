@@ -110,7 +110,10 @@ fn stats_show_the_levels_as_a_table_and_as_json() {
         (&stats["totals"]["entries"], &stats["totals"]["tombstones"]),
         (&4.into(), &1.into())
     );
-    // Nothing was written since this command opened the store, and it says so.
+    // What lasts is at the top, what was counted since this command opened the store below it.
+    assert_eq!(stats["quarantine_bytes"], 0);
+    assert!(stats["since_open"]["quarantine_bytes"].is_null(), "{stats}");
+    // Nothing was written since then, and it says so.
     assert_eq!(stats["since_open"]["entries"], 0);
     assert!(stats["entries"].is_null());
     let space = |of: &str| stats["space"][of].as_u64().unwrap();
