@@ -21,10 +21,10 @@ impl Engine {
         found.map_or_else(|| self.open_state().and(Err(Error::Closed(Closed::Keyspace))), Ok)
     }
 
-    /// A view of the keyspace and the sequence to read it at: that of a snapshot, or the last
+    /// The keyspace's super version and the sequence to read it at: that of a snapshot, or the last
     /// visible one.
     ///
-    /// The view comes first: it pins everything that is visible by then, so no merge can take a
+    /// The super version is taken first: it pins everything that is visible by then, so no merge can take a
     /// version away between the two.
     fn super_version(&self, keyspace: &KeyspaceInner, at: Option<Seq>) -> (Arc<SuperVersion>, Seq) {
         let super_version = keyspace.super_version.load_full();
@@ -211,7 +211,7 @@ impl Drop for Lookup<'_> {
     }
 }
 
-/// Appends the value of a key in a view to `out`, that of the newest version at or below `seq`;
+/// Appends the value of a key in a super version to `out`, that of the newest version at or below `seq`;
 /// returns whether there is one.
 fn search(
     super_version: &SuperVersion,
