@@ -1,6 +1,6 @@
 //! The policies, each a file or folder of its own, and the list of them.
 //!
-//! A policy is a struct of its parameters with `Default`, [`Policy`] (its rule) and [`Described`]
+//! A policy is a struct of its parameters with `Default`, [`Policy`] (its rule) and `Described`
 //! (its summary and parameters). A line of the list below makes it known everywhere: to options and
 //! their parser, to the command line and its help, and to what is generated for JavaScript.
 
