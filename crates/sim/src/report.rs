@@ -24,7 +24,7 @@ pub struct Report {
 /// A phase of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
-    /// `load`, `operations`, or `wait_until_idle` for the work left after the last operation.
+    /// `load`, `operations`, or `wait-until-idle` for the work left after the last operation.
     pub name: &'static str,
     /// Its figures.
     #[serde(flatten)]
@@ -67,7 +67,7 @@ pub struct Figures {
     /// Their bytes.
     pub flushed_bytes: u64,
     /// Bytes written by flushes and merges per byte written by the application; none if it wrote
-    /// nothing, as in `wait_until_idle`.
+    /// nothing, as in `wait-until-idle`.
     pub write_amp: Option<f64>,
     /// The same without flushes, as most models count it.
     pub write_amp_compaction: Option<f64>,
@@ -77,7 +77,7 @@ pub struct Figures {
     /// Bytes written to flash per byte that the store wrote to the device.
     pub gc_factor: Option<f64>,
     /// Bytes of the log.
-    pub wal_file_bytes: u64,
+    pub wal_bytes: u64,
     /// The greatest ratio of the bytes of all tables, including inputs of merges and unfinished
     /// outputs, to the logical bytes at that time. Times before the store holds 32 buffers, or half
     /// the load if that is less, do not count.

@@ -233,7 +233,7 @@ impl Simulation {
         let phase = match (left, self.client.is_loaded()) {
             (true, false) => "load",
             (true, true) => "operations",
-            (false, _) => "settle",
+            (false, _) => "wait-until-idle",
         };
         self.end_phase(phase);
     }
@@ -244,7 +244,7 @@ impl Simulation {
         }
         let name = std::mem::replace(&mut self.phase, next);
         let figures = self.meters.end_phase(self.time, self.config.workers);
-        if figures.operations > 0 || name == "settle" {
+        if figures.operations > 0 || name == "wait-until-idle" {
             self.phases.push(Phase { name, figures });
         }
     }
@@ -327,7 +327,7 @@ impl Simulation {
         let bytes = std::mem::take(&mut self.unlogged);
         let moved = self.append_log(bytes, ends, self.time)?;
         self.queue.load(self.time, moved, bytes + moved);
-        self.meters.add(|sums| sums.wal_file_bytes += bytes);
+        self.meters.add(|sums| sums.wal_bytes += bytes);
         Ok(())
     }
 

@@ -88,11 +88,11 @@ fn a_configuration_comes_from_a_file() {
         let line = table.lines().find(|line| line.starts_with("write amp")).unwrap();
         line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
-    let [_, _, load, wait_until_idle, whole] = &written(&table)[..] else { panic!("{table}") };
-    assert!(load != "-" && wait_until_idle == "-" && whole != "-", "{table}");
+    let [_, _, load, after, whole] = &written(&table)[..] else { panic!("{table}") };
+    assert!(load != "-" && after == "-" && whole != "-", "{table}");
     for phase in report["phases"].as_array().unwrap() {
         let wrote = phase["user_bytes"] != 0;
-        assert_eq!(wrote, phase["name"] != "settle");
+        assert_eq!(wrote, phase["name"] != "wait-until-idle");
         for figure in ["write_amp", "write_amp_compaction"] {
             assert_eq!(phase[figure].is_number(), wrote, "{phase}");
             assert_eq!(phase[figure].is_null(), !wrote, "{phase}");

@@ -106,7 +106,7 @@ fn every_named_workload_and_device_runs() {
             let names: Vec<_> = report.phases.iter().map(|phase| phase.name).collect();
             let done: u64 = report.phases.iter().map(|phase| phase.figures.operations).sum();
             assert_eq!(done, report.whole.operations, "{}: {names:?}", preset.name);
-            assert_eq!(names.last(), Some(&"settle"), "{}", preset.name);
+            assert_eq!(names.last(), Some(&"wait-until-idle"), "{}", preset.name);
             assert!(report.whole.space_amp_peak >= 1.0, "{} {report:?}", preset.name);
         }
     }

@@ -66,7 +66,7 @@ pub struct Stats {
     /// Entries written.
     pub entries: u64,
     /// Bytes of records written to the log.
-    pub wal_file_bytes: u64,
+    pub wal_bytes: u64,
     /// Bytes written to the manifest.
     pub manifest_bytes: u64,
     /// Bytes of tables written by flushes.
@@ -154,7 +154,7 @@ impl Engine {
             quarantine_bytes: version_set.quarantine_bytes(),
             user_bytes: count(&self.counters.user_bytes),
             entries: count(&self.counters.entries),
-            wal_file_bytes: count(&self.counters.wal_file_bytes),
+            wal_bytes: count(&self.counters.wal_bytes),
             manifest_bytes: self.storage.manifest_bytes(),
             flushed_bytes: count(&self.counters.flushed_bytes),
             merge_read_bytes: count(&self.counters.merge_read_bytes),

@@ -11,7 +11,7 @@ use terrane_table::read::ReadCounters;
 pub(crate) struct Counters {
     pub user_bytes: AtomicU64,
     pub entries: AtomicU64,
-    pub wal_file_bytes: AtomicU64,
+    pub wal_bytes: AtomicU64,
     /// Bytes of records in the log that is appended to.
     pub log_end: AtomicU64,
     pub flushed_bytes: AtomicU64,
@@ -29,7 +29,7 @@ pub(crate) struct Counters {
 impl Counters {
     /// A group of `bytes` became a record, which takes these of its log.
     pub fn logged(&self, bytes: u64, entries: u64, record: std::ops::Range<u64>) {
-        self.wal_file_bytes.fetch_add(record.end - record.start, Ordering::Relaxed);
+        self.wal_bytes.fetch_add(record.end - record.start, Ordering::Relaxed);
         self.log_end.store(record.end, Ordering::Relaxed);
         self.user_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.entries.fetch_add(entries, Ordering::Relaxed);

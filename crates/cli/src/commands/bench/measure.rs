@@ -123,7 +123,7 @@ impl Bench<'_> {
         let amplified = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
         let seconds = tally.busy.as_secs_f64().max(1e-9);
         let tables = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
-        let all = |s: &Stats| tables(s) + s.wal_file_bytes + s.manifest_bytes;
+        let all = |s: &Stats| tables(s) + s.wal_bytes + s.manifest_bytes;
         let for_rows = |written: &dyn Fn(&Stats) -> u64| match writes {
             true => amplified(written(&after) - written(&before), tally.bytes),
             false => None,
