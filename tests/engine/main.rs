@@ -9,11 +9,12 @@
 //! * Damaged bytes: [`bit_flips`], [`lost_commits`], [`fuzz`].
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`], [`throttle`],
-//!   [`liveness`], [`threads`], [`store_lock`].
+//!   [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
 //! * The simulator beside the engine: [`simulator`].
 
 mod bit_flips;
 mod checkpoint;
+mod clean_close;
 mod compact_range;
 mod compact_range_cut;
 mod crash;

@@ -44,6 +44,9 @@ pub enum Step<'a> {
 /// [`MAX_STATE`] bytes. The policy object holds no copy: the caller stores the state atomically with the
 /// edit that changed it, and passes it to every call. `plan` never changes it. A policy treats a state
 /// that it cannot decode as empty; that is not an error.
+///
+/// A policy must not panic: it runs on the executor's threads, where a panic ends the process. What was
+/// written is as safe then as after any crash.
 pub trait Policy: Send + Sync {
     /// The policy's name in options and on the command line.
     fn name(&self) -> &'static str;

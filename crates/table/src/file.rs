@@ -35,6 +35,9 @@ pub trait File: Send + Sync {
     fn next_data(&self, offset: u64) -> Result<u64> {
         Ok(offset)
     }
+    /// Closes the file while handles to it may still exist. What other processes are kept out of is
+    /// theirs from here on, so every later call fails; a file that nobody is kept out of may ignore it.
+    fn close(&self) {}
     /// Whether the file's length is 0.
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)

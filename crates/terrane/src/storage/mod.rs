@@ -192,7 +192,7 @@ pub trait Storage: Send + Sync {
     fn orphans(&self) -> Result<Vec<Orphan>> {
         Ok(Vec::new())
     }
-    /// Makes the count of commits durable when the store is closed.
+    /// Makes the count of commits durable when the store is closed, and lets others have its files.
     fn close(&self);
     /// Creates a file of `capacity` bytes. A log is preallocated; a table may grow past its capacity
     /// until a commit names it.

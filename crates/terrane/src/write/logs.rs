@@ -14,7 +14,7 @@ use crate::memtable::Memtable;
 use crate::storage::{File, FileId};
 use crate::sync::lock;
 use crate::version::Change;
-use crate::wal::LogId;
+use crate::wal::{LogId, erase};
 use std::sync::Arc;
 
 /// Files kept ready; more than two never wait at once when flushes keep up.
@@ -127,6 +127,9 @@ impl Engine {
         for spare in spares {
             logs.push(SpareLog { number: self.ids.fresh(), ..spare });
         }
+        // A volume's file begins with what was there before, which recovery would read as a record that
+        // a crash cut short. Where this fails, it says so, and no more.
+        let _ = logs.first().map(|log| erase(&*log.file));
         let open = |log: &SpareLog| self.opened(log.number, log.file_number);
         let changes = logs.iter().map(open).collect();
         let mut state = self.commit_edit(&edits, changes, &[FileId::log(number)], &[])?;

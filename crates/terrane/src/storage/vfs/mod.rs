@@ -8,6 +8,8 @@ mod descriptor_table;
 pub mod fault;
 #[cfg(not(target_arch = "wasm32"))]
 mod lock;
+#[cfg(not(target_arch = "wasm32"))]
+mod locked_file;
 mod memory;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::storage::vfs::allocate::allocate;
 use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
+use crate::storage::vfs::locked_file::LockedFile;
 use crate::storage::vfs::system::{FileExt, descriptors, next_data, rename, sync_directory};
 use crate::storage::vfs::{Listed, StoreLock, Vfs};
 use crate::storage::{File, StoreId};
@@ -98,8 +99,7 @@ impl NativeVfs {
         let name = path.display().to_string();
         let descriptor =
             self.descriptors.open(path, options).map_err(|e| Error::io(action, &name, 0, e))?;
-        let descriptors = self.descriptors.clone();
-        Ok(Arc::new(NativeFile { name, descriptor, descriptors, is_locked: false }))
+        Ok(Arc::new(NativeFile { name, descriptor, descriptors: self.descriptors.clone() }))
     }
 }
 
@@ -108,7 +108,8 @@ fn bounded(most: usize) -> usize {
     descriptors().map_or(most, |all| most.min(all / 2)).max(1)
 }
 
-/// Opens the file `path` and locks it for this process until its last handle is dropped. Creates a
+/// Opens the file `path` and locks it for this process until it is closed or its last handle
+/// dropped. Creates a
 /// missing file if `create` is set.
 ///
 /// # Errors
@@ -162,7 +163,7 @@ fn locked(
     lock: impl Fn(&fs::File) -> Result<(), fs::TryLockError>,
 ) -> Result<Arc<dyn File>> {
     match descriptors.with(&descriptor, |file| Ok(lock(file))) {
-        Ok(Ok(())) => Ok(Arc::new(NativeFile { name, descriptor, descriptors, is_locked: true })),
+        Ok(Ok(())) => Ok(Arc::new(LockedFile::new(NativeFile { name, descriptor, descriptors }))),
         // The file has no place for its holder's name.
         Ok(Err(fs::TryLockError::WouldBlock)) => {
             Err(Error::busy(name, "another process".to_owned()))
@@ -301,14 +302,19 @@ fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::R
     }
 }
 
-struct NativeFile {
+pub(super) struct NativeFile {
     name: String,
     descriptor: Arc<Descriptor>,
     descriptors: Arc<DescriptorTable>,
-    is_locked: bool,
 }
 
 impl NativeFile {
+    /// Lets others have the file. Closing it would not be enough: a child process that is being
+    /// spawned may hold a copy of the descriptor.
+    pub(super) fn unlock(&self) {
+        let _ = self.descriptors.with(&self.descriptor, fs::File::unlock);
+    }
+
     fn error(&self, action: &'static str, wanted: u64, e: io::Error) -> Error {
         Error::io(action, &self.name, wanted, e)
     }
@@ -393,10 +399,6 @@ fn taken(file: &fs::Metadata) -> u64 {
 
 impl Drop for NativeFile {
     fn drop(&mut self) {
-        if self.is_locked {
-            // As for `StoreLock`: a child process may hold a copy of the descriptor.
-            let _ = self.descriptors.with(&self.descriptor, fs::File::unlock);
-        }
         self.descriptors.forget(&self.descriptor);
     }
 }

@@ -95,7 +95,7 @@ impl Volume {
     }
 
     /// Opens the volume in the single file `path`, which stays locked for this process until the volume
-    /// is dropped. Creates a missing file if `create` is set.
+    /// is closed or dropped. Creates a missing file if `create` is set.
     ///
     /// # Errors
     /// As for [`open_locked`](crate::storage::vfs::open_locked).
@@ -266,6 +266,7 @@ impl Storage for Volume {
         if let Some(manifest) = &mut lock(&self.commit_state).manifest {
             manifest.close();
         }
+        self.space.backings().iter().for_each(|backing| backing.file.close());
     }
 
     fn create(&self, id: FileId, capacity: u64) -> Result<Arc<dyn File>> {
