@@ -9,7 +9,7 @@ import { AbortError, IoError } from "../api/errors.ts";
 import { toError } from "../codec/error-codec.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
-import { removeDirectory, retryWhileLocked } from "./directory.ts";
+import { removeDirectory, retryWhileBusy } from "./directory.ts";
 import type { Engine } from "./engine.ts";
 import { callModule, load, release } from "./module.ts";
 import { type FileUser, OpfsFiles } from "./opfs-files.ts";
@@ -111,7 +111,7 @@ export class Import implements StepRunner {
       const leftover = await directory.getFileHandle("import").catch(() => undefined);
       if (!leftover && !files.isEmpty) throw invalid("name", "one that no store has", request.name);
       const handle = await directory.getFileHandle("import", { create: true });
-      const access = await retryWhileLocked(() => handle.createSyncAccessHandle(), request.timeout);
+      const access = await retryWhileBusy(() => handle.createSyncAccessHandle(), request.timeout);
       for (const file of [access, ...handles]) file.truncate(0);
       return new Import(request, files, access);
     } catch (error) {

@@ -25,17 +25,17 @@ export async function directoryOf(
 export async function removeDirectory({ name, timeout }: StoreRequest): Promise<void> {
   try {
     const root = await rootDirectory(false);
-    await retryWhileLocked(() => root.removeEntry(name, { recursive: true }), timeout);
+    await retryWhileBusy(() => root.removeEntry(name, { recursive: true }), timeout);
   } catch (error) {
     if (!isDomException(error, "NotFoundError") && !(error instanceof NotFoundError)) throw error;
   }
 }
 
 /**
- * Retries while another handle on the file is open, for `timeout` milliseconds, unless the signal is
- * aborted first.
+ * Retries while another handle on the file is open, or the browser is clearing the origin's storage, for
+ * `timeout` milliseconds, unless the signal is aborted first.
  */
-export async function retryWhileLocked<T>(
+export async function retryWhileBusy<T>(
   attempt: () => Promise<T>,
   timeout: number,
   signal?: AbortSignal,
@@ -46,8 +46,10 @@ export async function retryWhileLocked<T>(
     try {
       return await attempt();
     } catch (error) {
-      if (!isDomException(error, "NoModificationAllowedError") || performance.now() >= end)
-        throw error;
+      const isBusy =
+        isDomException(error, "NoModificationAllowedError") ||
+        isDomException(error, "InvalidStateError");
+      if (!isBusy || performance.now() >= end) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, delay));
   }

@@ -1,6 +1,6 @@
 /** A store's files on the origin private file system, as a worker holds them. */
 
-import { directoryOf, isDomException, noStore, retryWhileLocked } from "./directory.ts";
+import { directoryOf, isDomException, noStore, retryWhileBusy } from "./directory.ts";
 import { NotFoundError } from "../api/errors.ts";
 import { acquireLocks, type HeldLocks } from "./locks.ts";
 import type { StoreRequest } from "../codec/protocol.ts";
@@ -47,13 +47,15 @@ export class OpfsFiles {
     const locks = await acquireLocks(request, signal);
     const handles: FileSystemSyncAccessHandle[] = [];
     try {
-      const directory = await directoryOf(request.name, create);
       for (const file of FILES) {
-        const handle = await directory.getFileHandle(file, { create });
-        const open = () => handle.createSyncAccessHandle();
-        handles.push(await retryWhileLocked(open, request.timeout, signal));
+        const open = async () => {
+          const directory = await directoryOf(request.name, create);
+          const handle = await directory.getFileHandle(file, { create });
+          return handle.createSyncAccessHandle();
+        };
+        handles.push(await retryWhileBusy(open, request.timeout, signal));
       }
-      return new OpfsFiles(locks, directory, handles);
+      return new OpfsFiles(locks, await directoryOf(request.name, create), handles);
     } catch (error) {
       close(handles);
       locks.release();
