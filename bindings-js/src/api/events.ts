@@ -12,6 +12,26 @@ export interface Observed {
   tableReads: Record<string, number>;
 }
 
+/** What a quantity is of: the whole tree or a parameter; levels from the first to the last; an item. */
+export type Of = "tree" | { levels: [first: number, last: number] } | { item: number };
+
+/** Something that was measured. */
+export interface Quantity {
+  /** Such as `bytes`, `capacity`, or the name of the policy's parameter. */
+  name: string;
+  of: Of;
+  value: number;
+}
+
+/** A comparison behind a policy's decision. It holds. */
+export interface Term {
+  left: Quantity;
+  relation: "<" | "<=" | ">=" | ">";
+  right: Quantity;
+  /** `thousandths` are those of a ratio, a share or a cost; of what a `count` is, the names say. */
+  unit: "bytes" | "runs" | "tables" | "entries" | "operations" | "count" | "thousandths";
+}
+
 /** Something that the engine did. `keyspace` is a keyspace's name. */
 export type Event =
   | { type: "keyspace-created" | "keyspace-dropped"; keyspace: string }
@@ -32,9 +52,10 @@ export type Event =
       run: number;
       tables: Table[];
       reason: string;
+      terms: Term[];
       through: number;
     }
-  /** A compaction of several groups of tables began; `reason` is the policy's explanation. */
+  /** A compaction began. `reason` is the policy's explanation, `terms` are the comparisons behind it. */
   | {
       type: "compaction-begun";
       keyspace: string;
@@ -42,6 +63,7 @@ export type Event =
       groups: number;
       order: "parallel" | "sequential";
       reason: string;
+      terms: Term[];
       observed: Observed;
     }
   /** A level was added or dropped: runs were renumbered, and nothing was rewritten. */
@@ -50,6 +72,7 @@ export type Event =
       keyspace: string;
       change: { add: number } | { drop: number };
       reason: string;
+      terms: Term[];
       observed: Observed;
     }
   | { type: "merge-progress"; compaction: number; readBytes: number; totalBytes: number }

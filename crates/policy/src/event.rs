@@ -5,7 +5,7 @@ use crate::context::Observed;
 use crate::policies::PolicyOptions;
 use serde::Serialize;
 use terrane_types::{
-    Corruption, KeyspaceId, LevelChange, Order, RunId, Seq, Stall, TableId, TableInfo,
+    Corruption, KeyspaceId, LevelChange, Order, RunId, Seq, Stall, TableId, TableInfo, Term,
 };
 
 /// Something that the engine or the simulator did.
@@ -75,6 +75,8 @@ pub enum Event {
         tables: Vec<TableInfo>,
         /// Why it was cut into several tables, in words; empty if it was not.
         reason: String,
+        /// The comparisons behind that.
+        terms: Vec<Term>,
         /// Everything up to this sequence number is in tables now.
         through: Seq,
     },
@@ -90,6 +92,8 @@ pub enum Event {
         order: Order,
         /// The policy's reason, in words.
         reason: String,
+        /// The comparisons behind it.
+        terms: Vec<Term>,
         /// The operations that the policy was told of.
         observed: Observed,
     },
@@ -101,6 +105,8 @@ pub enum Event {
         change: LevelChange,
         /// The policy's reason, in words.
         reason: String,
+        /// The comparisons behind it.
+        terms: Vec<Term>,
         /// The operations that the policy was told of.
         observed: Observed,
     },

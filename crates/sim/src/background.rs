@@ -21,7 +21,7 @@ use crate::tree::Table;
 use std::sync::Arc;
 use terrane_policy::event::Event;
 use terrane_policy::{
-    Action, FlushPlan, Group, Observed, Reshape, RunId, ShapeEdit, TableId, TableInfo,
+    Action, FlushPlan, Group, Observed, Reason, Reshape, RunId, ShapeEdit, TableId, TableInfo,
 };
 
 impl Simulation {
@@ -76,7 +76,8 @@ impl Simulation {
         let before = self.tree.reshape(change)?;
         self.scheduler.reshaped(&before, change);
         let keyspace = KEYSPACE;
-        self.emit(now, || Event::LevelChanged { keyspace, change, reason, observed });
+        let Reason { text: reason, terms } = reason;
+        self.emit(now, || Event::LevelChanged { keyspace, change, reason, terms, observed });
         Ok(())
     }
 
@@ -263,8 +264,8 @@ impl Simulation {
             sums.flushed_bytes += bytes;
         });
         let through = memtable.entries.last().map_or(0, |e| e.seq());
-        let (tables, reason, keyspace) = (infos, plan.reason, KEYSPACE);
-        self.emit(now, || Event::Flushed { keyspace, run, tables, reason, through });
+        let (tables, Reason { text: reason, terms }, keyspace) = (infos, plan.reason, KEYSPACE);
+        self.emit(now, || Event::Flushed { keyspace, run, tables, reason, terms, through });
         Ok(())
     }
 

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use terrane_policy::event::Event;
 use terrane_policy::{
     BadOption, Compaction, FlushPlan, Group, Installed, KeySample, LevelChange, MAX_STATE,
-    Observed, Order, Plan, PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN, Reshape,
-    RunId, Running, Shape, Step, TableId, TableInfo, TombstoneRule, propose, validate_flush,
+    Observed, Order, Plan, PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN, Reason,
+    Reshape, RunId, Running, Shape, Step, TableId, TableInfo, TombstoneRule, propose,
+    validate_flush,
 };
 
 /// The size of the key sample of a memtable that a flush planner receives.
@@ -231,13 +232,14 @@ impl Scheduler {
         *situation.last_id = named.max(*situation.last_id);
         *situation.last_id += 1;
         let number = *situation.last_id;
-        let Compaction { groups, order, reason } = plan;
+        let Compaction { groups, order, reason: Reason { text: reason, terms } } = plan;
         (situation.emit)(Event::CompactionBegun {
             keyspace: KEYSPACE,
             compaction: number,
             groups: groups.len(),
             order,
             reason: reason.clone(),
+            terms,
             observed,
         });
         let open: Vec<_> = groups.into_iter().map(Arc::new).collect();
@@ -249,7 +251,7 @@ impl Scheduler {
         let compactions = self.begun.iter().map(|c| Compaction {
             groups: c.open.iter().map(|g| Group::clone(g)).collect(),
             order: c.order,
-            reason: c.reason.clone(),
+            reason: c.reason.as_str().into(),
         });
         Running { compactions: compactions.collect() }
     }

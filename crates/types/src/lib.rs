@@ -4,7 +4,8 @@
 //! * [`TableInfo`] is what a planner knows of a table, with its [`Histogram`] of keys.
 //! * [`Shape`] is an immutable picture of one keyspace's tree, made of [`Level`]s and [`Run`]s, with
 //!   [`Totals`]. A [`ShapeEdit`] makes the next one.
-//! * [`plan`] has the nouns of compaction: groups, destinations, actions, changes of levels.
+//! * [`plan`] has the nouns of compaction: groups, destinations, actions, changes of levels; a [`Reason`]
+//!   says why, in words and numbers.
 //! * [`Sequence`], [`vec_map`], [`sort_by`] and [`Flatten`] are the collections and algorithms under
 //!   these. A browser downloads the code, so each of them exists once instead of once per type.
 //! * [`Corruption`] and [`Stall`] are what errors and events both report.
@@ -17,6 +18,7 @@ pub mod flatten;
 pub mod histogram;
 pub mod ids;
 pub mod plan;
+pub mod reason;
 pub mod run;
 pub mod sequence;
 pub mod shape;
@@ -38,6 +40,7 @@ pub use ids::{Destination, KeyspaceId, RunId, Seq, TableId};
 pub use plan::{
     Action, Compaction, FlushPlan, Group, LevelChange, Order, Plan, Reshape, inputs_of,
 };
+pub use reason::{Of, Quantity, Reason, Relation, Term, Unit};
 pub use run::{Run, RunTables, Tables, tables_of};
 pub use sequence::{Place, Sequence};
 pub use shape::{Level, MAX_LEVELS, Placed, Shape};

@@ -2,11 +2,12 @@
 
 use crate::flatten::Flatten;
 use crate::ids::{Destination, TableId};
-use serde::{Deserialize, Serialize};
+use crate::reason::Reason;
+use serde::Serialize;
 use std::fmt;
 
-/// A plan, with its reason in words for the event stream and the demo.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A plan, with its reason for the event stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// Merge or move tables within the tree.
     Compact(Compaction),
@@ -27,25 +28,25 @@ impl From<Reshape> for Plan {
 }
 
 /// How a memtable becomes the tables of one run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlushPlan {
     /// User keys at which a new table must start, strictly ascending.
     pub cuts: Vec<Vec<u8>>,
-    /// The reason, in words; empty if nothing is cut.
-    pub reason: String,
+    /// The reason; empty if nothing is cut.
+    pub reason: Reason,
 }
 
 /// A change of the levels themselves: whole runs are relabelled, nothing is rewritten.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reshape {
     /// What changes.
     pub change: LevelChange,
-    /// The reason, in words.
-    pub reason: String,
+    /// The reason.
+    pub reason: Reason,
 }
 
 /// The level to add or drop. Runs keep their ids and their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LevelChange {
     /// Adds an empty level at this index: that level and all below shift down by one.
@@ -73,26 +74,26 @@ impl fmt::Display for LevelChange {
 }
 
 /// A set of groups, which commit independently.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compaction {
     /// The groups.
     pub groups: Vec<Group>,
     /// Whether several may run concurrently.
     pub order: Order,
-    /// The reason, in words: "level 1 has 4 of 4 runs: all become one run of level 2".
-    pub reason: String,
+    /// The reason.
+    pub reason: Reason,
 }
 
 impl Compaction {
     /// Groups that may run concurrently.
     #[must_use]
-    pub fn parallel(groups: Vec<Group>, reason: String) -> Self {
-        Compaction { groups, order: Order::Parallel, reason }
+    pub fn parallel(groups: Vec<Group>, reason: impl Into<Reason>) -> Self {
+        Compaction { groups, order: Order::Parallel, reason: reason.into() }
     }
 }
 
 /// The order in which the groups of a compaction run. They commit independently in either.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Any number concurrently.
@@ -118,7 +119,7 @@ pub fn inputs_of(groups: &[Group]) -> Flatten<'_, Group, TableId> {
 }
 
 /// The unit of a compaction: it reads its inputs, writes into one run, and is installed as one edit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The tables that are consumed.
     pub inputs: Vec<TableId>,
@@ -129,7 +130,7 @@ pub struct Group {
 }
 
 /// How a group's outputs are made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Merge the inputs. Outputs are cut before a user key that is at or above the next of `cuts`
     /// (sorted user keys), and when a table reaches `target_file_bytes`.

@@ -73,7 +73,7 @@ impl Policy for Adversarial {
         if draw.one_in(4) {
             cuts.reverse();
         }
-        FlushPlan { cuts, reason: "drawn at random".to_owned() }
+        FlushPlan { cuts, reason: "drawn at random".into() }
     }
 
     fn watches_reads(&self) -> bool {
@@ -174,7 +174,7 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
 fn levels(draw: &mut Draw, shape: &Shape) -> Reshape {
     let level = draw.below((shape.levels().len() + 2).min(DEPTH));
     let change = if draw.one_in(2) { LevelChange::Add(level) } else { LevelChange::Drop(level) };
-    Reshape { change, reason: "drawn at random".to_owned() }
+    Reshape { change, reason: "drawn at random".into() }
 }
 
 /// Groups of any tables with any destination; half the time they share no table.
@@ -201,7 +201,7 @@ fn random(draw: &mut Draw, context: &PlanContext) -> Compaction {
         groups.push(Group { inputs, destination, action });
     }
     let order = if draw.one_in(2) { Order::Parallel } else { Order::Sequential };
-    Compaction { groups, order, reason: "drawn at random".to_owned() }
+    Compaction { groups, order, reason: "drawn at random".into() }
 }
 
 /// An existing run, a new one between or above the existing ones, or the id of another level's run.

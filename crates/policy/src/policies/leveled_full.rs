@@ -18,7 +18,7 @@ use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Plan};
+use terrane_types::{Compaction, Plan, Reason};
 
 /// The fully leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,13 +79,14 @@ fn merge(view: &View) -> Option<Plan> {
     let mut coming = view.shape.between(0, q);
     coming.extend(view.older(q));
     let groups = build_groups(coming, view.leveled(q));
-    let cause = view.cause(least, over, scattered);
+    let Reason { text: cause, mut terms } = view.cause(least, over, scattered);
+    terms.extend(view.room_terms(0, least, q));
     let reason = format!(
         "{cause}: all down to level {q}, {}, becomes its run, in {}",
         size(view.down_to(0, q)),
         count(groups.len(), "group"),
     );
-    Some(Compaction::parallel(groups, reason).into())
+    Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
 }
 
 impl Described for LeveledFull {

@@ -20,7 +20,9 @@ use crate::toolkit::format::{count, size};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Action, Compaction, Destination, Group, Plan};
+use terrane_types::{
+    Action, Compaction, Destination, Group, Plan, Quantity, Reason, Relation, Term, Unit,
+};
 
 /// The tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +111,14 @@ impl Tiered {
         };
         let inputs = view.level(depth).map(|t| t.id).collect();
         let groups = vec![Group { inputs, destination, action }];
-        Some(Compaction::parallel(groups, format!("{cause}: {effect}")).into())
+        let (have, limit) =
+            (Quantity::level("bytes", depth, bytes), Quantity::level("capacity", depth, capacity));
+        let terms = vec![
+            view.runs_term(depth, Relation::AtLeast, "size-ratio", self.size_ratio),
+            Term::new(Unit::Bytes, have, Relation::AtLeast, limit),
+        ];
+        let reason = Reason::new(format!("{cause}: {effect}"), terms);
+        Some(Compaction::parallel(groups, reason).into())
     }
 }
 

@@ -20,7 +20,7 @@ use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Plan};
+use terrane_types::{Compaction, Plan, Reason, Relation};
 
 /// The fully tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,19 +91,32 @@ impl TieredFull {
             view.leveled(q)
         };
         let groups = build_groups(coming, target);
-        let cause = match over {
+        let in_runs = |level: usize, relation: Relation| {
+            view.runs_term(level, relation, "size-ratio", self.size_ratio)
+        };
+        let (cause, mut terms) = match over {
             Some(below) if least == below => {
                 let (level, have) = (below - 1, count(view.runs(below - 1).len(), "run"));
-                format!("level {level} has {have} with {}", size(view.bytes(level)))
+                let bytes = view.bytes(level);
+                let cause = format!("level {level} has {have} with {}", size(bytes));
+                (
+                    cause,
+                    vec![
+                        in_runs(level, Relation::Greater),
+                        view.capacity_term(level, bytes, Relation::Greater),
+                    ],
+                )
             }
-            _ => format!("level 0 has {}", count(view.runs(0).len(), "run")),
+            _ => (format!("level 0 has {}", count(view.runs(0).len(), "run")), view.level0_terms()),
         };
+        terms.extend(view.room_terms(0, least, q));
+        terms.extend((least..=q).map(|level| in_runs(level, Relation::Less)));
         let effect = match found {
             Some(_) => format!("all above level {q} becomes a new run of it"),
             None => format!("no level holds it, so all becomes one run of level {q}"),
         };
         let reason = format!("{cause}: {effect}, in {}", count(groups.len(), "group"));
-        Some(Compaction::parallel(groups, reason).into())
+        Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
     }
 }
 

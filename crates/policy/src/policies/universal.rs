@@ -20,7 +20,9 @@ use crate::policy::Policy;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
-use terrane_types::{Compaction, Destination, Plan, Run, Shape};
+use terrane_types::{
+    Compaction, Destination, Plan, Quantity, Reason, Relation, Run, Shape, Term, Unit,
+};
 
 /// The universal policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +87,12 @@ impl Policy for Universal {
         for component in block.iter().filter(|c| c.place != destination) {
             coming.extend(component.run.tables());
         }
-        Some(Compaction::parallel(build_groups(coming, target), reason).into())
+        let Reason { text, mut terms } = reason;
+        let have = Quantity::new("runs", stack.len() as u64);
+        let trigger = Quantity::new("run-trigger", self.run_trigger);
+        terms.insert(0, Term::new(Unit::Runs, have, Relation::AtLeast, trigger));
+        let groups = build_groups(coming, target);
+        Some(Compaction::parallel(groups, Reason::new(text, terms)).into())
     }
 }
 
@@ -115,7 +122,7 @@ fn bytes(block: &[Component]) -> u64 {
 }
 
 /// Neighbours of the stack to merge, and why.
-type Block<'s, 'a> = (&'s [Component<'a>], String);
+type Block<'s, 'a> = (&'s [Component<'a>], Reason);
 
 impl Universal {
     /// Step 1.
@@ -123,9 +130,8 @@ impl Universal {
         let first_free = stack.iter().position(|c| !c.busy)?;
         let (_, block) = stack.split_at_checked(first_free)?;
         let (oldest, newer) = block.split_last()?;
-        let (above, limit) = (bytes(newer), percent(oldest.bytes, self.space_percent));
-        let fits = newer.is_empty() || u128::from(above) * 100 < limit;
-        if fits || block.iter().any(|c| c.busy) {
+        let (above, limit) = (bytes(newer), percent(oldest.bytes, self.space_percent, 99));
+        if newer.is_empty() || above < limit || block.iter().any(|c| c.busy) {
             return None;
         }
         let reason = format!(
@@ -135,37 +141,54 @@ impl Universal {
             self.space_percent,
             size(oldest.bytes),
         );
-        Some((block, reason))
+        let above = Quantity::new("bytes-above-oldest", above);
+        let limit = Quantity::new("space-percent-of-oldest", limit);
+        let terms = vec![Term::new(Unit::Bytes, above, Relation::AtLeast, limit)];
+        Some((block, Reason::new(reason, terms)))
     }
 
     /// Step 2.
     fn for_size_ratio<'s, 'a>(&self, stack: &'s [Component<'a>]) -> Option<Block<'s, 'a>> {
         let least = self.min_merge_width.max(2);
         let mut starts = 0..stack.len();
-        let block = starts.find_map(|start| {
+        let (start, block) = starts.find_map(|start| {
             let rest = stack.get(start..)?;
             let block = rest.get(..self.like_sized(rest))?;
-            (block.len() as u64 >= least).then_some(block)
+            (block.len() as u64 >= least).then_some((start, block))
         })?;
         let reason = format!(
             "{} of like size, {} in all, become one",
             count(block.len(), "neighbouring run"),
             size(bytes(block)),
         );
-        Some((block, reason))
+        let mut newer = 0u64;
+        let mut terms = Vec::new();
+        for (at, run) in block.iter().enumerate() {
+            if at > 0 {
+                let bytes = Quantity::item("run-bytes", start + at, run.bytes);
+                let limit = Quantity::new("newer-runs-and-ratio", self.with_ratio(newer));
+                terms.push(Term::new(Unit::Bytes, bytes, Relation::AtMost, limit));
+            }
+            newer = newer.saturating_add(run.bytes);
+        }
+        Some((block, Reason::new(reason, terms)))
     }
 
     /// How many of the first of `rest` are of similar size, up to one that is busy.
     fn like_sized(&self, rest: &[Component]) -> usize {
         let mut sum = 0u64;
         let is_next = |c: &&Component| {
-            let fits = sum == 0
-                || percent(sum, 100 + self.size_ratio_percent) >= u128::from(c.bytes) * 100;
+            let fits = sum == 0 || c.bytes <= self.with_ratio(sum);
             sum = sum.saturating_add(c.bytes);
             fits && !c.busy
         };
         let most = usize::try_from(self.max_merge_width).unwrap_or(usize::MAX);
         rest.iter().take(most).take_while(is_next).count()
+    }
+
+    /// The greatest run that is merged with newer ones of so many bytes.
+    fn with_ratio(&self, newer: u64) -> u64 {
+        percent(newer, 100 + self.size_ratio_percent, 0)
     }
 
     /// Step 3.
@@ -181,7 +204,10 @@ impl Universal {
             self.run_trigger,
             block.len(),
         );
-        Some((block, reason))
+        let (free, trigger) =
+            (Quantity::new("free-runs", free), Quantity::new("run-trigger", self.run_trigger));
+        let terms = vec![Term::new(Unit::Runs, free, Relation::Greater, trigger)];
+        Some((block, Reason::new(reason, terms)))
     }
 }
 
@@ -233,7 +259,8 @@ impl Described for Universal {
     }
 }
 
-/// `value` times `percent`, in hundredths.
-fn percent(value: u64, percent: u64) -> u128 {
-    u128::from(value) * u128::from(percent)
+/// So many percent of `value`, rounded down; up with a `round` of 99.
+fn percent(value: u64, percent: u64, round: u64) -> u64 {
+    let whole = (value / 100).saturating_mul(percent);
+    whole.saturating_add(((value % 100).saturating_mul(percent) + round) / 100)
 }

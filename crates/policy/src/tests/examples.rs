@@ -138,3 +138,31 @@ fn a_full_last_level_sends_tables_down_or_becomes_the_next() {
     let fixed = Leveled { dynamic_level_bytes: false, ..adaptive };
     assert_eq!(after(&fixed, &model), [vec![], vec![36], vec![6]]);
 }
+
+#[test]
+fn a_plans_terms_are_the_comparisons_that_led_to_it() {
+    let model = tree(&[&[12], &[30], &[60], &[200]]);
+    let running = Running::default();
+    let plan = propose(&LEVELED_FULL, &model.shape, &[], &running, model.fresh(&running));
+    let Some(Plan::Compact(plan)) = plan else { panic!("{plan:?}") };
+    let down_to = |level, bytes| Quantity::levels("bytes", 0, level, bytes);
+    let capacity = |level, bytes| Quantity::level("capacity", level, bytes);
+    let terms = plan.reason.terms.iter().map(|t| (t.left, t.relation, t.right));
+    let room = [
+        (down_to(1, 12 + 30), Relation::Greater, capacity(1, 3 * 12)),
+        (down_to(2, 12 + 30 + 60), Relation::AtMost, capacity(2, 9 * 12)),
+    ];
+    let due = [
+        (
+            Quantity::level("waiting-runs", 0, 1),
+            Relation::AtLeast,
+            Quantity::new("l0-compaction-trigger", 1),
+        ),
+        (
+            Quantity::level("waiting-bytes", 0, 12),
+            Relation::AtLeast,
+            Quantity::new("level-base-bytes", 12),
+        ),
+    ];
+    assert_eq!(terms.collect::<Vec<_>>(), due.into_iter().chain(room).collect::<Vec<_>>());
+}

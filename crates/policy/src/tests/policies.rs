@@ -79,7 +79,8 @@ impl<'a, 'd> Executor<'a, 'd> {
         }
         let (Plan::Compact(Compaction { reason, .. }) | Plan::Reshape(Reshape { reason, .. })) =
             &plan;
-        assert!(!reason.is_empty());
+        assert!(!reason.text.is_empty());
+        assert!(!reason.terms.is_empty(), "{}", reason.text);
         match plan {
             Plan::Compact(plan) => self.running.compactions.push(plan),
             Plan::Reshape(Reshape { change, .. }) => {

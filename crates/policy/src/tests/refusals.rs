@@ -155,7 +155,7 @@ fn a_level_into_which_a_group_writes_keeps_its_index() {
 fn a_flush_whose_cuts_do_not_ascend_is_refused() {
     let flush = |cuts: &[&[u8]]| {
         let cuts = cuts.iter().map(|cut| cut.to_vec()).collect();
-        validate_flush(&FlushPlan { cuts, reason: String::new() })
+        validate_flush(&FlushPlan { cuts, reason: Reason::default() })
     };
     assert_eq!(flush(&[b"a", b"b"]), Ok(()));
     assert_eq!(flush(&[b"b", b"b"]), Err(Refusal::FlushCuts));

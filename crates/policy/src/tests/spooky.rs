@@ -26,7 +26,7 @@ fn next(policy: &Spooky, model: &Model) -> Option<Plan> {
 /// The next plan's groups, which are of this order.
 fn groups(policy: &Spooky, model: &Model, order: Order) -> Vec<Group> {
     let Some(Plan::Compact(plan)) = next(policy, model) else { panic!("nothing is due") };
-    assert_eq!(plan.order, order, "{}", plan.reason);
+    assert_eq!(plan.order, order, "{}", plan.reason.text);
     plan.groups
 }
 
@@ -196,7 +196,12 @@ fn spooky_rewrites_sequential_keys_once_in_the_largest_level() {
         while let Some(plan) = next(&SPOOKY, &model) {
             if let Plan::Compact(plan) = &plan {
                 for group in plan.groups.iter().filter(|g| g.action != Action::Move) {
-                    assert_eq!(group.destination.level, model.shape.deepest(), "{}", plan.reason);
+                    assert_eq!(
+                        group.destination.level,
+                        model.shape.deepest(),
+                        "{}",
+                        plan.reason.text
+                    );
                 }
             }
             let before = model.last_table;

@@ -6,8 +6,8 @@ use super::pick::{Candidates, Pick, pick};
 use super::trivial_move::move_or_merge;
 use super::view::View;
 use terrane_types::{
-    Compaction, Destination, Group, LevelChange, Plan, Reshape, Run, TableInfo, inputs_of, sort_by,
-    tables_of,
+    Compaction, Destination, Group, LevelChange, Plan, Reason, Relation, Reshape, Run, TableInfo,
+    Term, inputs_of, sort_by, tables_of,
 };
 
 /// At least this many runs may wait in level 0 while they hold less than B bytes.
@@ -78,7 +78,7 @@ impl View<'_> {
         self.merge_alike_in_level0("a merge below keeps them waiting")
     }
 
-    /// Merges neighbours of level 0 into the newest of them.
+    /// Merges neighbours of level 0 into the newest of them; what waits there is light, or due.
     fn merge_runs(&self, block: &[Run], why: &str) -> Option<Plan> {
         if block.len() < 2 {
             return None;
@@ -89,6 +89,7 @@ impl View<'_> {
             count(self.runs(0).len(), "run"),
             block.len(),
         );
+        let reason = Reason::new(reason, self.level0_terms());
         let inputs = tables_of(block).map(|t| t.id).collect();
         let groups = vec![Group { inputs, destination, action: self.merge() }];
         Some(Compaction::parallel(groups, reason).into())
@@ -101,17 +102,27 @@ impl View<'_> {
         least: usize,
         over: Option<usize>,
         scattered: Option<usize>,
-    ) -> String {
+    ) -> Reason {
         match (over, scattered) {
             (Some(below), _) if least == below => {
-                let (have, limit) = (self.bytes(below - 1), self.capacity(below - 1));
-                format!("level {} has {} over {}", below - 1, size(have), size(limit))
+                let level = below - 1;
+                let (have, limit) = (self.bytes(level), self.capacity(level));
+                let text = format!("level {level} has {} over {}", size(have), size(limit));
+                Reason::new(text, vec![self.capacity_term(level, have, Relation::Greater)])
             }
             (_, Some(level)) if least == level => {
-                format!("level {level} has {} runs, not one", self.runs(level).len())
+                let text = format!("level {level} has {} runs, not one", self.runs(level).len());
+                Reason::new(text, vec![self.one_run_term(level)])
             }
-            _ => format!("level 0 has {}", count(self.runs(0).len(), "run")),
+            _ => {
+                let text = format!("level 0 has {}", count(self.runs(0).len(), "run"));
+                Reason::new(text, self.level0_terms())
+            }
         }
+    }
+
+    fn one_run_term(&self, level: usize) -> Term {
+        self.runs_term(level, Relation::Greater, "leveled", 1)
     }
 
     /// Compacts the level from 0 to L with the highest score, if it is due. A due level that has to
@@ -161,10 +172,11 @@ impl View<'_> {
             self.runs(level).len(),
             count(groups.len(), "group"),
         );
+        let reason = Reason::new(reason, vec![self.one_run_term(level)]);
         Some(Compaction::parallel(groups, reason).into())
     }
 
-    /// Merges all tables of a level into the next: into its run, or into a new one.
+    /// Merges all tables of a level that is due into the next: into its run, or into a new one.
     pub(crate) fn empty(&self, level: usize, target: Target) -> Option<Plan> {
         if self.is_any_held(level) {
             return None;
@@ -187,6 +199,13 @@ impl View<'_> {
             count(self.runs(level).len(), "run"),
             count(groups.len(), "group"),
         );
+        let terms = if level == 0 {
+            self.level0_terms()
+        } else {
+            let runs = self.runs_term(level, Relation::AtLeast, "size-ratio", self.rule.size_ratio);
+            vec![runs, self.capacity_term(level, self.staying(level), Relation::Greater)]
+        };
+        let reason = Reason::new(reason, terms);
         Some(Compaction::parallel(groups, reason).into())
     }
 
@@ -204,6 +223,8 @@ impl View<'_> {
             size(capacity),
             last + 1,
         );
+        let terms = vec![self.capacity_term(last, bytes, Relation::AtLeast)];
+        let reason = Reason::new(reason, terms);
         Some(Reshape { change: LevelChange::Add(last), reason }.into())
     }
 
@@ -234,6 +255,8 @@ impl View<'_> {
             table.id,
             count(overlaps.len(), "table"),
         );
+        let terms = vec![self.capacity_term(level, self.staying(level), Relation::Greater)];
+        let reason = Reason::new(reason, terms);
         let mut inputs = vec![table.id];
         inputs.extend(overlaps.iter().map(|t| t.id));
         let destination = self.run_of(level + 1);

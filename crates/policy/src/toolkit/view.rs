@@ -7,7 +7,8 @@
 use super::group_builder::Target;
 use crate::context::{PlanContext, Running};
 use terrane_types::{
-    Action, Destination, Level, Placed, Run, RunId, Shape, TableId, Tables, VecSet, tables_of,
+    Action, Destination, Level, Placed, Quantity, Relation, Run, RunId, Shape, TableId, Tables,
+    Term, Unit, VecSet, tables_of,
 };
 
 /// The parameters that the vertical policies share.
@@ -195,5 +196,47 @@ impl<'a> View<'a> {
 
     pub(crate) fn merge(&self) -> Action {
         Action::merge(self.rule.target_file_bytes)
+    }
+
+    /// The term that compares the runs of a level with a parameter.
+    pub(crate) fn runs_term(
+        &self,
+        level: usize,
+        relation: Relation,
+        parameter: &'static str,
+        limit: u64,
+    ) -> Term {
+        let runs = Quantity::level("runs", level, self.runs(level).len() as u64);
+        Term::new(Unit::Runs, runs, relation, Quantity::new(parameter, limit))
+    }
+
+    /// The term that compares some bytes of a level with its capacity.
+    pub(crate) fn capacity_term(&self, level: usize, bytes: u64, relation: Relation) -> Term {
+        let bytes = Quantity::level("bytes", level, bytes);
+        let capacity = Quantity::level("capacity", level, self.capacity(level));
+        Term::new(Unit::Bytes, bytes, relation, capacity)
+    }
+
+    /// The terms by which a merge of `from` and what is below finds its level: the first from `least` to
+    /// `found` that has room for all above and in it, if one has.
+    pub(crate) fn room_terms(&self, from: usize, least: usize, found: usize) -> Vec<Term> {
+        let room = |level: usize| {
+            let bytes = Quantity::levels("bytes", from, level, self.down_to(from, level));
+            let capacity = Quantity::level("capacity", level, self.capacity(level));
+            Term::new(Unit::Bytes, bytes, Relation::AtMost, capacity)
+        };
+        (least..=found).map(room).collect()
+    }
+
+    /// The terms by which level 0 is due.
+    pub(crate) fn level0_terms(&self) -> Vec<Term> {
+        let runs = Quantity::level("waiting-runs", 0, self.waiting_runs);
+        let trigger = Quantity::new("l0-compaction-trigger", self.rule.l0_compaction_trigger);
+        let bytes = Quantity::level("waiting-bytes", 0, self.waiting_bytes);
+        let base = Quantity::new("level-base-bytes", self.rule.level_base_bytes);
+        vec![
+            Term::new(Unit::Runs, runs, Relation::AtLeast, trigger),
+            Term::new(Unit::Bytes, bytes, Relation::AtLeast, base),
+        ]
     }
 }

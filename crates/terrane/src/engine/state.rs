@@ -64,6 +64,7 @@ pub(crate) struct RunningCompaction {
     pub number: u64,
     pub keyspace: KeyspaceId,
     pub order: Order,
+    /// In words, as the manifest has it.
     pub reason: String,
     /// The policy that made the plan; `None` for one that was asked for otherwise.
     pub planner: Option<Arc<Box<dyn Policy>>>,
@@ -84,7 +85,7 @@ impl RunningCompaction {
 
     /// These groups of it, as a plan.
     fn plan_of(&self, groups: Vec<Group>) -> Compaction {
-        Compaction { groups, order: self.order, reason: self.reason.clone() }
+        Compaction { groups, order: self.order, reason: self.reason.as_str().into() }
     }
 }
 
@@ -193,7 +194,7 @@ impl State {
                     keyspace,
                     planner: keyspaces.get(&keyspace).map(|k| k.policy.load_full()),
                     order: plan.order,
-                    reason: plan.reason.clone(),
+                    reason: plan.reason.text.clone(),
                     several: true,
                     waiting: plan.groups.clone(),
                     open: plan.groups,

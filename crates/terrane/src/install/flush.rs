@@ -14,7 +14,7 @@ use crate::sync::lock;
 use crate::version::{Change, LiveTable};
 use crate::wal::erase;
 use std::sync::Arc;
-use terrane_policy::{FlushPlan, RunId, Step, TableInfo};
+use terrane_policy::{FlushPlan, Reason, RunId, Step, TableInfo};
 
 impl Engine {
     /// A flush job has written its tables (or had nothing to write). Returns `false` if the keyspace
@@ -89,8 +89,8 @@ impl Engine {
         state.unplanned.insert(id);
         if !tables.is_empty() {
             self.counters.flushed(tables.iter().map(|info| info.bytes).sum());
-            let reason = plan.reason;
-            self.emit(|| Event::Flushed { keyspace: id, run, tables, reason, through });
+            let Reason { text: reason, terms } = plan.reason;
+            self.emit(|| Event::Flushed { keyspace: id, run, tables, reason, terms, through });
         }
         drop(state);
         self.work_came();

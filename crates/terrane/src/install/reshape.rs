@@ -9,7 +9,7 @@ use crate::keyspace::KeyspaceId;
 use crate::sync::lock;
 use crate::version::Change;
 use std::sync::Arc;
-use terrane_policy::{Reshape, Step, validate_reshape};
+use terrane_policy::{Reason, Reshape, Step, validate_reshape};
 
 impl Engine {
     /// Makes the change of levels that waits for it, unless it fits no more: a compaction that was
@@ -42,7 +42,8 @@ impl Engine {
         show(&state, &keyspace, tree, None);
         state.reshapes.remove(&id);
         state.unplanned.insert(id);
-        self.emit(|| Event::LevelChanged { keyspace: id, change, reason, observed });
+        let Reason { text: reason, terms } = reason;
+        self.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
         drop(state);
         self.work_came();
         Ok(())

@@ -170,7 +170,8 @@ impl Engine {
             compaction: number,
             groups: plan.groups.len(),
             order: plan.order,
-            reason: plan.reason.clone(),
+            reason: plan.reason.text.clone(),
+            terms: plan.reason.terms,
             observed,
         });
         state.compactions.push(RunningCompaction {
@@ -181,7 +182,7 @@ impl Engine {
             waiting: plan.groups.clone(),
             open: plan.groups,
             order: plan.order,
-            reason: plan.reason,
+            reason: plan.reason.text,
         });
         number
     }

@@ -9,7 +9,7 @@ const MERGE: u8 = 1;
 
 /// Appends a plan.
 pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
-    put_bytes(out, plan.reason.as_bytes());
+    put_bytes(out, plan.reason.text.as_bytes());
     out.push(u8::from(plan.order == Order::Sequential));
     put_varint(out, plan.groups.len() as u64);
     for group in &plan.groups {
@@ -32,7 +32,7 @@ pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
 
 /// Takes a plan.
 pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
-    let reason = d.text()?;
+    let reason = d.text()?.into();
     let order = match d.u8()? {
         0 => Order::Parallel,
         1 => Order::Sequential,

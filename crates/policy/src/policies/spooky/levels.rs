@@ -9,7 +9,7 @@
 
 use super::tree::Tree;
 use crate::toolkit::format::size;
-use terrane_types::{LevelChange, Plan, Reshape};
+use terrane_types::{LevelChange, Plan, Quantity, Reason, Relation, Reshape, Term, Unit};
 
 impl Tree<'_> {
     pub(super) fn change_levels(&self) -> Option<Plan> {
@@ -31,6 +31,10 @@ impl Tree<'_> {
             size(bytes),
             size(limit),
         );
+        let bytes = Quantity::level("bytes", self.last, bytes);
+        let limit = Quantity::new("capacity-over-size-ratio", limit);
+        let terms = vec![Term::new(Unit::Bytes, bytes, Relation::Less, limit)];
+        let reason = Reason::new(reason, terms);
         Some(Reshape { change: LevelChange::Drop(above), reason }.into())
     }
 }

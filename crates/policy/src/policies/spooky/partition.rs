@@ -11,7 +11,7 @@
 use super::files::within;
 use super::tree::Tree;
 use crate::toolkit::format::{count, size};
-use terrane_types::{Action, Compaction, Destination, Group, Order, Plan};
+use terrane_types::{Action, Compaction, Destination, Group, Order, Plan, Relation};
 
 impl Tree<'_> {
     pub(super) fn partition(&self) -> Option<Plan> {
@@ -28,7 +28,10 @@ impl Tree<'_> {
         let level = (least..last).find(|z| self.holds(divided, *z)).unwrap_or(last);
 
         let cause = format!("level {divided} has {} of {}", size(have), size(capacity));
-        let plan = self.divide(level, &cause).or_else(|| self.merge(level, &cause))?;
+        let mut plan = self.divide(level, &cause).or_else(|| self.merge(level, &cause))?;
+        let terms = &mut plan.reason.terms;
+        terms.push(self.view.capacity_term(divided, have, Relation::AtLeast));
+        terms.extend(self.view.room_terms(divided, divided + 1, level));
         self.are_free(&plan.groups).then_some(plan.into())
     }
 
@@ -54,7 +57,7 @@ impl Tree<'_> {
             count(groups.len(), "file"),
             self.last,
         );
-        let plan = Compaction { groups, order: Order::Sequential, reason };
+        let plan = Compaction { groups, order: Order::Sequential, reason: reason.into() };
         (!plan.groups.is_empty()).then_some(plan)
     }
 
@@ -66,7 +69,7 @@ impl Tree<'_> {
             self.divided,
             count(groups.len(), "group"),
         );
-        let plan = Compaction { groups, order: Order::Sequential, reason };
+        let plan = Compaction { groups, order: Order::Sequential, reason: reason.into() };
         (!plan.groups.is_empty()).then_some(plan)
     }
 }

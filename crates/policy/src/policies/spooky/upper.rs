@@ -2,7 +2,7 @@
 
 use super::tree::Tree;
 use crate::toolkit::format::{count, size};
-use terrane_types::{Compaction, Plan};
+use terrane_types::{Compaction, Plan, Reason};
 
 impl Tree<'_> {
     /// The full or dividing merge that is due: of level 0, or to repair a level of 1 to X that another
@@ -24,7 +24,8 @@ impl Tree<'_> {
         if groups.is_empty() || !self.are_free(&groups) {
             return None;
         }
-        let cause = self.view.cause(least, over, scattered);
+        let Reason { text: cause, mut terms } = self.view.cause(least, over, scattered);
+        terms.extend(self.view.room_terms(0, least, level));
         let effect = if divides && level < self.last {
             format!("is cut at {} of level {}", count(self.boundaries().len(), "key"), self.last)
         } else {
@@ -35,6 +36,6 @@ impl Tree<'_> {
             size(self.view.down_to(0, level)),
             count(groups.len(), "group"),
         );
-        Some(Compaction::parallel(groups, reason).into())
+        Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
     }
 }

@@ -1,0 +1,188 @@
+//! Why a policy decides something: in words, and in the numbers that it compared.
+
+use serde::Serialize;
+
+/// Why something is planned or decided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reason {
+    /// In words: "level 1 has 4 of 4 runs: all become one run of level 2". Empty if there is nothing to
+    /// say, as of a flush that is not cut.
+    pub text: String,
+    /// The comparisons behind it. Each of them holds.
+    pub terms: Vec<Term>,
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Self {
+        Reason { text, terms: Vec::new() }
+    }
+}
+
+impl From<&str> for Reason {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl Reason {
+    /// A reason with the comparisons behind it.
+    #[must_use]
+    pub fn new(text: String, terms: Vec<Term>) -> Self {
+        Reason { text, terms }
+    }
+}
+
+/// A comparison of two quantities, which holds: `bytes of level 2 > its capacity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Term {
+    /// What is compared.
+    pub left: Quantity,
+    /// How the two compare.
+    pub relation: Relation,
+    /// What it is compared with.
+    pub right: Quantity,
+    /// What both are measured in.
+    pub unit: Unit,
+}
+
+impl Term {
+    /// Compares two quantities. If `relation` does not hold, the term has the opposite relation: a
+    /// policy can say by which test it went without looking at the outcome again.
+    #[must_use]
+    pub fn new(unit: Unit, left: Quantity, relation: Relation, right: Quantity) -> Self {
+        let holds = relation.holds(left.value, right.value);
+        let relation = if holds { relation } else { relation.opposite() };
+        Term { left, relation, right, unit }
+    }
+}
+
+/// What is measured, and how much it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Quantity {
+    /// What it is, in kebab case: `bytes`, `capacity`, `run-trigger`.
+    pub name: &'static str,
+    /// What it is of.
+    pub of: Of,
+    /// How much it is, in the term's unit.
+    pub value: u64,
+}
+
+impl Quantity {
+    /// Something of the whole tree, or a parameter of its policy.
+    #[must_use]
+    pub fn new(name: &'static str, value: u64) -> Self {
+        Quantity { name, of: Of::Tree, value }
+    }
+
+    /// Something of one level.
+    #[must_use]
+    pub fn level(name: &'static str, level: usize, value: u64) -> Self {
+        Quantity::levels(name, level, level, value)
+    }
+
+    /// Something of all levels from the first to the last.
+    #[must_use]
+    pub fn levels(name: &'static str, first: usize, last: usize, value: u64) -> Self {
+        Quantity { name, of: Of::Levels(first, last), value }
+    }
+
+    /// Something of one of several things that are not levels; the name says of what: `bucket-volume`.
+    #[must_use]
+    pub fn item(name: &'static str, index: usize, value: u64) -> Self {
+        Quantity { name, of: Of::Item(index), value }
+    }
+}
+
+/// What a quantity or a fact is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Of {
+    /// The whole tree, or a parameter.
+    Tree,
+    /// All levels from the first to the last.
+    Levels(usize, usize),
+    /// One of several things, counted from 0.
+    Item(usize),
+}
+
+/// How two quantities compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Relation {
+    /// Less than.
+    #[serde(rename = "<")]
+    Less,
+    /// At most.
+    #[serde(rename = "<=")]
+    AtMost,
+    /// At least.
+    #[serde(rename = ">=")]
+    AtLeast,
+    /// Greater than.
+    #[serde(rename = ">")]
+    Greater,
+}
+
+impl Relation {
+    /// Whether the two values compare so.
+    #[must_use]
+    pub fn holds(self, left: u64, right: u64) -> bool {
+        match self {
+            Relation::Less => left < right,
+            Relation::AtMost => left <= right,
+            Relation::AtLeast => left >= right,
+            Relation::Greater => left > right,
+        }
+    }
+
+    /// The relation that holds exactly when this one does not.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Relation::Less => Relation::AtLeast,
+            Relation::AtMost => Relation::Greater,
+            Relation::AtLeast => Relation::Less,
+            Relation::Greater => Relation::AtMost,
+        }
+    }
+}
+
+/// What quantities are measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes of files.
+    Bytes,
+    /// Sorted runs.
+    Runs,
+    /// Tables.
+    Tables,
+    /// Entries.
+    Entries,
+    /// Reads and writes.
+    Operations,
+    /// A number of something else, which the name says.
+    Count,
+    /// A ratio, a share or a cost, in thousandths.
+    Thousandths,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_term_that_does_not_hold_as_given_has_the_opposite_relation() {
+        use Relation::{AtLeast, AtMost, Greater, Less};
+        let pairs = [(Less, AtLeast), (AtMost, Greater)];
+        for (relation, opposite) in pairs.into_iter().chain(pairs.map(|(a, b)| (b, a))) {
+            assert_eq!(relation.opposite(), opposite);
+            for (left, right) in [(1, 2), (2, 2), (2, 1)] {
+                let [a, b] = [left, right].map(|value| Quantity::new("bytes", value));
+                let term = Term::new(Unit::Bytes, a, relation, b);
+                let expected = if relation.holds(left, right) { relation } else { opposite };
+                assert_eq!(term.relation, expected);
+                assert!(term.relation.holds(left, right));
+            }
+        }
+    }
+}
