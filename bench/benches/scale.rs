@@ -210,6 +210,7 @@ fn planning(tables: u32) {
         state: &[],
         running: &running,
         observed: &observed,
+        workers: 1,
         l0_stop_trigger: Options::default().l0_stop_trigger,
         fresh: RunId(9),
     };

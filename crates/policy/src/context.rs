@@ -14,8 +14,10 @@ pub struct PlanContext<'a> {
     pub state: &'a [u8],
     /// Running compactions.
     pub running: &'a Running,
-    /// Operations on the tree since the last plan began.
+    /// Operations on the tree since the policy's last plan began.
     pub observed: &'a Observed,
+    /// How many merges may run at once.
+    pub workers: usize,
     /// Runs in level 0 at which writes stall.
     pub l0_stop_trigger: usize,
     /// A run id greater than every id in the shape and in `running`: the id of a run that the plan
@@ -71,7 +73,10 @@ impl Running {
     }
 }
 
-/// Operations on a keyspace since its last plan began.
+/// Operations on a keyspace since its policy's last plan began, and its reads of tables.
+///
+/// Plans of the fallback, and compactions that a caller asks for, do not count as the policy's. What a
+/// plan was given and no [installed step](crate::Installed) has told is counted again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Observed {
@@ -81,7 +86,8 @@ pub struct Observed {
     pub point_reads: u64,
     /// Scans started.
     pub range_reads: u64,
-    /// Point reads that passed a table's filter, for tables with any; empty unless the policy
+    /// Reads of each table in the tree that has any, since it is open: point reads that passed its
+    /// filter, and scans that came to it. Empty unless the policy
     /// [watches reads](crate::Policy::watches_reads).
     pub table_reads: VecMap<TableId, u64>,
 }

@@ -1,6 +1,6 @@
 //! The interface of a policy.
 
-use crate::context::{KeySample, PlanContext};
+use crate::context::{KeySample, Observed, PlanContext};
 use terrane_types::{FlushPlan, Group, LevelChange, Plan, Shape, TableInfo};
 
 /// The greatest length of a policy's state, in bytes.
@@ -11,6 +11,11 @@ pub const MAX_STATE: usize = 64 << 10;
 pub struct Installed<'a> {
     /// The shape before.
     pub before: &'a Shape,
+    /// What was [observed](PlanContext::observed) for the plan, with the first of its steps that is
+    /// installed; nothing with its others, and with flushes. So each operation is told once, except
+    /// those counted when the process ends: counts are in memory. A plan that ends without a step
+    /// leaves its operations to the next.
+    pub observed: &'a Observed,
     /// The change.
     pub step: Step<'a>,
 }

@@ -74,7 +74,7 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         let Reshape { change, reason } = reshape;
         let before = self.tree.reshape(change)?;
-        self.scheduler.reshaped(&before, change);
+        self.scheduler.reshaped(&before, &observed, change);
         let keyspace = KEYSPACE;
         let Reason { text: reason, terms } = reason;
         self.emit(now, || Event::LevelChanged { keyspace, change, reason, terms, observed });

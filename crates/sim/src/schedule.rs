@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::event::Event;
 use terrane_policy::{
-    BadOption, Compaction, FlushPlan, Group, Installed, KeySample, LevelChange, MAX_STATE,
+    Action, BadOption, Compaction, FlushPlan, Group, Installed, KeySample, LevelChange, MAX_STATE,
     Observed, Order, Plan, PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN, Reason,
     Reshape, RunId, Running, Shape, Step, TableId, TableInfo, TombstoneRule, propose,
     validate_flush,
@@ -28,6 +28,8 @@ struct Begun {
     own: bool,
     /// Groups that have not begun.
     waiting: VecDeque<Arc<Group>>,
+    /// What the policy was given, until the first group is installed.
+    untold: Observed,
     /// Groups that are not installed, including those that have not begun.
     open: Vec<Arc<Group>>,
 }
@@ -83,6 +85,7 @@ pub(crate) struct Scheduler {
     policy: Box<dyn Policy>,
     state: Vec<u8>,
     l0_stop_trigger: usize,
+    workers: usize,
     begun: Vec<Begun>,
     /// Whether the tree has changed since the policy last had no plan.
     unplanned: bool,
@@ -93,13 +96,18 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(crate) fn new(options: &PolicyOptions, l0_stop_trigger: usize) -> Result<Self, BadOption> {
+    pub(crate) fn new(
+        options: &PolicyOptions,
+        l0_stop_trigger: usize,
+        workers: usize,
+    ) -> Result<Self, BadOption> {
         let policy = options.build()?;
         let state = policy.adopt(&Shape::default());
         Ok(Scheduler {
             policy,
             state,
             l0_stop_trigger,
+            workers,
             begun: Vec::new(),
             unplanned: false,
             refused: 0,
@@ -116,20 +124,28 @@ impl Scheduler {
     /// policy.
     pub(crate) fn looked_up(&mut self, tables: impl IntoIterator<Item = TableId>) -> bool {
         self.observed.point_reads += 1;
+        self.read(tables, self.observed.point_reads)
+    }
+
+    /// Counts a range read and the tables that it came to; returns whether to ask the policy.
+    pub(crate) fn scanned(&mut self, mut tables: Vec<TableId>) -> bool {
+        tables.sort();
+        tables.dedup();
+        self.observed.range_reads += 1;
+        self.read(tables, self.observed.range_reads)
+    }
+
+    /// Counts the tables that a read of some kind came to, the last of so many.
+    fn read(&mut self, tables: impl IntoIterator<Item = TableId>, reads: u64) -> bool {
         if !self.policy.watches_reads() {
             return false;
         }
         for table in tables {
             self.observed.table_reads.update(table, |reads| *reads += 1);
         }
-        let is_due = self.observed.point_reads.is_multiple_of(READS_BETWEEN);
+        let is_due = reads.is_multiple_of(READS_BETWEEN);
         self.unplanned |= is_due;
         is_due
-    }
-
-    /// Counts a range read.
-    pub(crate) fn scanned(&mut self) {
-        self.observed.range_reads += 1;
     }
 
     /// How a memtable of this many entries and bytes is cut into the tables of its run; `written` are
@@ -170,6 +186,7 @@ impl Scheduler {
             state: &self.state,
             running,
             observed: &self.observed,
+            workers: self.workers,
             l0_stop_trigger: self.l0_stop_trigger,
             fresh: RunId(*situation.last_id + 1),
         }
@@ -210,7 +227,7 @@ impl Scheduler {
             }
             Proposal::Plan { plan, own } => (plan, own),
         };
-        let observed = std::mem::take(&mut self.observed);
+        let observed = if own { self.take_observed() } else { Observed::default() };
         match plan {
             Plan::Compact(compaction) => {
                 self.begin(situation, compaction, own, observed);
@@ -218,6 +235,12 @@ impl Scheduler {
             }
             Plan::Reshape(reshape) => Planned::Reshape(reshape, observed),
         }
+    }
+
+    /// Takes what the policy's plan was made of; reads of tables continue to count.
+    fn take_observed(&mut self) -> Observed {
+        let table_reads = self.observed.table_reads.clone();
+        std::mem::replace(&mut self.observed, Observed { table_reads, ..Observed::default() })
     }
 
     fn begin(
@@ -240,11 +263,11 @@ impl Scheduler {
             order,
             reason: reason.clone(),
             terms,
-            observed,
+            observed: observed.clone(),
         });
         let open: Vec<_> = groups.into_iter().map(Arc::new).collect();
         let waiting = open.iter().cloned().collect();
-        self.begun.push(Begun { number, order, reason, own, waiting, open });
+        self.begun.push(Begun { number, order, reason, own, waiting, untold: observed, open });
     }
 
     fn running(&self) -> Running {
@@ -262,8 +285,8 @@ impl Scheduler {
     }
 
     /// Updates the policy's state after a step of one of its own plans.
-    fn remember(&mut self, before: &Shape, step: Step) {
-        self.keep(self.policy.apply(&self.state, &Installed { before, step }));
+    fn remember(&mut self, before: &Shape, observed: &Observed, step: Step) {
+        self.keep(self.policy.apply(&self.state, &Installed { before, observed, step }));
         self.unplanned = true;
     }
 
@@ -275,12 +298,12 @@ impl Scheduler {
 
     /// A memtable has become a run.
     pub(crate) fn flushed(&mut self, before: &Shape, plan: &FlushPlan, tables: &[TableInfo]) {
-        self.remember(before, Step::Flush { plan, tables });
+        self.remember(before, &Observed::default(), Step::Flush { plan, tables });
     }
 
     /// The levels have changed.
-    pub(crate) fn reshaped(&mut self, before: &Shape, change: LevelChange) {
-        self.remember(before, Step::Reshape(change));
+    pub(crate) fn reshaped(&mut self, before: &Shape, observed: &Observed, change: LevelChange) {
+        self.remember(before, observed, Step::Reshape(change));
     }
 
     /// A group's outputs have replaced its inputs; returns whether its compaction has ended.
@@ -295,8 +318,14 @@ impl Scheduler {
         let Some(compaction) = self.begun.get_mut(at) else { return false };
         compaction.open.retain(|open| !Arc::ptr_eq(open, group));
         let ends = compaction.open.is_empty();
+        if group.action != Action::Move {
+            for table in &group.inputs {
+                self.observed.table_reads.remove(table);
+            }
+        }
         if compaction.own {
-            self.remember(before, Step::Group { group, outputs, ends });
+            let observed = std::mem::take(&mut compaction.untold);
+            self.remember(before, &observed, Step::Group { group, outputs, ends });
         } else {
             self.keep(self.policy.adopt(after));
             self.unplanned = true;

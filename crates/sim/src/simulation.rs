@@ -95,7 +95,7 @@ impl Simulation {
             agenda: Agenda::default(),
             memory: Memory::new(reads),
             tree: Tree::default(),
-            scheduler: Scheduler::new(&config.policy, config.l0_stop_trigger)?,
+            scheduler: Scheduler::new(&config.policy, config.l0_stop_trigger, config.workers)?,
             last_id: 0,
             jobs: BTreeMap::new(),
             last_job: 0,
@@ -257,7 +257,7 @@ impl Simulation {
         }
         match operation {
             Operation::Get(key) => self.get(key)?,
-            Operation::Scan { from, entries } => self.scan(from, entries),
+            Operation::Scan { from, entries } => self.scan(from, entries)?,
             Operation::ReadModifyWrite(number) => {
                 self.get(self.client.key(number))?;
                 return self.write_or_wait(Operation::Put(number));
@@ -376,7 +376,8 @@ impl Simulation {
         Ok(())
     }
 
-    fn scan(&mut self, from: u64, entries: u64) {
+    fn scan(&mut self, from: u64, entries: u64) -> Result<(), SimulationError> {
+        let begun = self.time;
         self.time += nanos(self.config.device.read_micros * 1e-6);
         let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
         let mut blocks = Vec::new();
@@ -386,7 +387,10 @@ impl Simulation {
             sums.scans += 1;
             sums.scan_blocks += read;
         });
-        self.scheduler.scanned();
+        if self.scheduler.scanned(blocks.iter().map(|(table, _)| *table).collect()) {
+            self.dispatch(begun)?;
+        }
+        Ok(())
     }
 
     /// Reads blocks one after another; returns how many were not in the cache.

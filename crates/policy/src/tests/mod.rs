@@ -17,7 +17,7 @@ mod validator;
 
 use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// What a table holds: the versions of each key.
 type Versions = BTreeMap<u16, BTreeSet<u64>>;
@@ -262,6 +262,12 @@ impl Dice<'_> {
 /// Runs in level 0 at which writes stall.
 const LEVEL0_RUNS_MAX: usize = 8;
 
+/// A step of a plan for which nothing was observed.
+fn unobserved<'a>(before: &'a Shape, step: Step<'a>) -> Installed<'a> {
+    static NOTHING: LazyLock<Observed> = LazyLock::new(Observed::default);
+    Installed { before, observed: &NOTHING, step }
+}
+
 /// The proposal of a policy that observed no operations.
 fn propose(
     policy: &(impl Policy + ?Sized),
@@ -272,7 +278,15 @@ fn propose(
 ) -> Option<Plan> {
     let observed = &Observed::default();
     let l0_stop_trigger = LEVEL0_RUNS_MAX;
-    policy.plan(&PlanContext { shape, state, running, observed, l0_stop_trigger, fresh })
+    policy.plan(&PlanContext {
+        shape,
+        state,
+        running,
+        observed,
+        workers: 1,
+        l0_stop_trigger,
+        fresh,
+    })
 }
 
 fn merge(inputs: &[TableId], level: usize, run: u64) -> Group {

@@ -35,7 +35,7 @@ fn order(policy: &Leveled, model: &mut Model, state: &mut Vec<u8>) -> Vec<u8> {
         let sent = model.shape.tables().find(|(_, _, t)| t.id == group.inputs[0]).unwrap().2;
         order.push(sent.smallest[1]);
         let step = Step::Group { group, outputs: &[], ends: true };
-        let installed = Installed { before: &model.shape, step };
+        let installed = unobserved(&model.shape, step);
         *state = policy.apply(state, &installed);
         *model = model.commit(group, false).unwrap();
     }

@@ -85,7 +85,7 @@ impl<'a, 'd> Executor<'a, 'd> {
             Plan::Compact(plan) => self.running.compactions.push(plan),
             Plan::Reshape(Reshape { change, .. }) => {
                 let step = Step::Reshape(change);
-                self.state = policy.apply(&self.state, &Installed { before, step });
+                self.state = policy.apply(&self.state, &unobserved(before, step));
                 self.model = self.model.reshape(change);
             }
         }
@@ -111,7 +111,7 @@ impl<'a, 'd> Executor<'a, 'd> {
         let tables = next.shape.tables().map(|(_, _, t)| TableInfo::clone(t));
         let outputs: Vec<_> = tables.filter(is_output).collect();
         let step = Step::Group { group: &group, outputs: &outputs, ends };
-        let installed = Installed { before: &self.model.shape, step };
+        let installed = unobserved(&self.model.shape, step);
         self.state = policy.apply(&self.state, &installed);
         assert!(self.state.len() <= MAX_STATE);
         self.model = next;

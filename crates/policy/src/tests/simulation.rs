@@ -87,7 +87,7 @@ impl Simulation {
 
     fn reshape(&mut self, policy: &dyn Policy, change: LevelChange) {
         let step = Step::Reshape(change);
-        self.state = policy.apply(&self.state, &Installed { before: &self.shape, step });
+        self.state = policy.apply(&self.state, &unobserved(&self.shape, step));
         self.shape = reshape(&self.shape, change).unwrap();
     }
 
@@ -121,7 +121,7 @@ impl Simulation {
         self.shape = apply(&before, &edit).unwrap();
         let outputs: Vec<_> = outputs.iter().map(|t| TableInfo::clone(t)).collect();
         let step = Step::Group { group, outputs: &outputs, ends };
-        let installed = Installed { before: &before, step };
+        let installed = unobserved(&before, step);
         self.state = policy.apply(&self.state, &installed);
     }
 

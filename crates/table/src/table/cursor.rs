@@ -78,6 +78,7 @@ impl TableCursor {
     pub(super) fn switch_to(&mut self, table: &Arc<Table>) {
         self.invalidate();
         self.fetcher.tracer.table(table.info().id);
+        table.watch(&self.fetcher.tracer);
         if Arc::ptr_eq(&self.table, table) {
             return;
         }

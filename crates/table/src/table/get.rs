@@ -22,12 +22,12 @@ impl Table {
     pub fn get(&self, key: &[u8], at: Seq) -> Result<Option<(Tag, Vec<u8>)>> {
         let mut value = Vec::new();
         let tracer = &mut ReadTracer::default();
-        let found = self.find(key, key_hash(key), at, &mut value, tracer, || ())?;
+        let found = self.find(key, key_hash(key), at, &mut value, tracer)?;
         Ok(found.map(|tag| (tag, value)))
     }
 
-    /// Like [`Table::get`], with the key's [`key_hash`] given and the value appended to `out`. Calls
-    /// `passed` if the filter does not rule the key out.
+    /// Like [`Table::get`], with the key's [`key_hash`] given and the value appended to `out`. Counts
+    /// as a read, if reads are watched, unless the filter rules the key out.
     ///
     /// # Errors
     /// As for [`Table::get`].
@@ -39,12 +39,11 @@ impl Table {
         at: Seq,
         out: &mut Vec<u8>,
         tracer: &mut ReadTracer,
-        passed: impl FnOnce(),
     ) -> Result<Option<Tag>> {
         self.with_opened(|opened| {
             let partition = opened.partition_for(key, Tag::at(at))?;
             let Some(partition) = opened.partitions.get(partition) else {
-                passed();
+                self.watch(tracer);
                 return self.absent(opened, key, at, false, tracer);
             };
             let filtered = partition.handle.filter_len > 0;
@@ -55,7 +54,7 @@ impl Table {
                     return Ok(None);
                 }
             }
-            passed();
+            self.watch(tracer);
             let before = out.len();
             let found = self.search(opened, partition, key, at, out, tracer)?;
             let Some(tag) = found else {

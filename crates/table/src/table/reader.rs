@@ -13,6 +13,7 @@ use super::properties::Properties;
 use super::slot::Slot;
 use crate::error::Result;
 use crate::file::File;
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::trace::{Origin, ReadTracer};
 use std::sync::Arc;
 use terrane_types::{TableId, TableInfo};
@@ -35,13 +36,14 @@ pub struct Table {
     files: Arc<dyn TableFiles>,
     cache: Arc<BlockCache>,
     opened: Arc<Slot<OpenTable>>,
+    reads: AtomicU64,
 }
 
 impl Table {
     /// The table that `info` describes. No file is opened yet.
     #[must_use]
     pub fn new(info: Arc<TableInfo>, files: Arc<dyn TableFiles>, cache: Arc<BlockCache>) -> Self {
-        Table { info, files, cache, opened: Slot::empty() }
+        Table { info, files, cache, opened: Slot::empty(), reads: AtomicU64::new(0) }
     }
 
     /// Opens the table unless it is open, and verifies everything but blocks and partitions, which
@@ -67,6 +69,20 @@ impl Table {
     #[must_use]
     pub fn info(&self) -> &Arc<TableInfo> {
         &self.info
+    }
+
+    /// Reads while they were watched: point reads that passed the filter, and cursors that came here.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.reads.load(Relaxed)
+    }
+
+    /// Counts a read, if reads are watched.
+    #[inline]
+    pub(super) fn watch(&self, tracer: &ReadTracer) {
+        if tracer.watches() {
+            self.reads.fetch_add(1, Relaxed);
+        }
     }
 
     /// The table's properties, read from its file.

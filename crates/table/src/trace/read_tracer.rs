@@ -27,19 +27,38 @@ pub struct ReadTracer {
     counts: ReadCounts,
     /// The steps, if they are to be recorded.
     steps: Option<Vec<Step>>,
+    /// Whether each table counts its reads.
+    watching: bool,
     /// Where the counts are added when the operation ends.
     sums: Option<Arc<ReadCounters>>,
 }
 
 impl ReadTracer {
+    fn new(steps: Option<Vec<Step>>, sums: Option<Arc<ReadCounters>>) -> Self {
+        ReadTracer { counts: ReadCounts::default(), steps, watching: false, sums }
+    }
+
     /// A tracer that adds its counts to `sums` when it is dropped.
     pub fn adding_to(sums: Arc<ReadCounters>) -> Self {
-        ReadTracer { counts: ReadCounts::default(), steps: None, sums: Some(sums) }
+        ReadTracer::new(None, Some(sums))
     }
 
     /// A tracer that records every step.
     pub fn tracing() -> Self {
-        ReadTracer { counts: ReadCounts::default(), steps: Some(Vec::new()), sums: None }
+        ReadTracer::new(Some(Vec::new()), None)
+    }
+
+    /// The same, of a read that each table counts if `watching`.
+    #[must_use]
+    pub fn watching(mut self, watching: bool) -> Self {
+        self.watching = watching;
+        self
+    }
+
+    /// Whether each table counts its reads.
+    #[inline]
+    pub fn watches(&self) -> bool {
+        self.watching
     }
 
     /// The counts so far.

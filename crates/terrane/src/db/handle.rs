@@ -126,6 +126,7 @@ impl Db {
         executor: Arc<dyn Executor>,
         guard: Option<Box<dyn Send + Sync>>,
     ) -> Db {
+        engine.set_workers(executor.workers());
         executor.start(&engine);
         executor.wake(&engine);
         Db {

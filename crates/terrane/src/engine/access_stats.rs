@@ -1,8 +1,9 @@
 //! Reads and writes of a keyspace, counted for its policy.
 //!
-//! Counts are relaxed, and cover what happened since the last plan began. Reads of each table are
-//! counted only for a policy that watches them; it is asked for a plan after so many of them, too,
-//! since nothing else may change in a tree that is only read.
+//! Counts are relaxed and in memory, and cover what happened since the policy's last plan began, and
+//! what was given to a plan of which nothing was installed. Reads of each table are counted only for a
+//! policy that watches them, for as long as the table is open in the tree; it is asked for a plan after
+//! so many of them, too, since nothing else may change in a tree that is only read.
 
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::version::Tree;
@@ -41,18 +42,21 @@ impl AccessStats {
 
     /// Counts keys looked up; returns whether the policy is to be asked.
     pub fn looked_up(&self, keys: usize) -> bool {
-        let keys = keys as u64;
-        let before = self.point_reads.fetch_add(keys, Relaxed);
+        self.read(&self.point_reads, keys as u64)
+    }
+
+    /// Counts a scan; returns whether the policy is to be asked.
+    pub fn scanned(&self) -> bool {
+        self.read(&self.range_reads, 1)
+    }
+
+    fn read(&self, counter: &AtomicU64, keys: u64) -> bool {
+        let before = counter.fetch_add(keys, Relaxed);
         let is_due = self.watched() && before % READS_BETWEEN + keys >= READS_BETWEEN;
         if is_due {
             self.due.store(true, Relaxed);
         }
         is_due
-    }
-
-    /// Counts a scan.
-    pub fn scanned(&self) {
-        self.range_reads.fetch_add(1, Relaxed);
     }
 
     /// Whether the policy is to be asked because of what was read; asked once.
@@ -62,7 +66,7 @@ impl AccessStats {
 
     /// What its policy is given.
     pub fn observed(&self, tree: &Tree) -> Observed {
-        let reads = tree.tables().map(|t| (t.table().info().id, t.reads().load(Relaxed)));
+        let reads = tree.tables().map(|t| (t.table().info().id, t.table().reads()));
         Observed {
             updates: self.updates.load(Relaxed),
             point_reads: self.point_reads.load(Relaxed),
@@ -75,15 +79,17 @@ impl AccessStats {
         }
     }
 
-    /// A plan begins that was made of this: counting starts again.
-    pub fn reset(&self, observed: &Observed, tree: &Tree) {
+    /// A plan of the policy begins that was made of this: it is told with the plan's first step.
+    pub fn take(&self, observed: &Observed) {
         self.updates.fetch_sub(observed.updates, Relaxed);
         self.point_reads.fetch_sub(observed.point_reads, Relaxed);
         self.range_reads.fetch_sub(observed.range_reads, Relaxed);
-        for (id, reads) in &observed.table_reads {
-            if let Some(table) = tree.table(*id) {
-                table.reads().fetch_sub(*reads, Relaxed);
-            }
-        }
+    }
+
+    /// A plan ended of which nothing was installed: the next is told.
+    pub fn give_back(&self, untold: &Observed) {
+        self.updates.fetch_add(untold.updates, Relaxed);
+        self.point_reads.fetch_add(untold.point_reads, Relaxed);
+        self.range_reads.fetch_add(untold.range_reads, Relaxed);
     }
 }

@@ -45,7 +45,7 @@ use crate::event::Event;
 use crate::jobs::JobContext;
 use crate::options::Options;
 use crate::storage::Storage;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{ArcSwap, Mutex, MutexGuard, lock};
 use crate::vec_map::VecMap;
 use crate::version::{Ids, LiveTable};
@@ -69,6 +69,8 @@ pub struct Engine {
     /// The sequences that snapshots hold, with how many hold each.
     pub(crate) snapshots: Mutex<VecMap<Seq, usize>>,
     pub(crate) counters: Counters,
+    /// How many merges its executor runs at once.
+    pub(crate) workers: AtomicUsize,
     /// Memory that all memtables take.
     pub(crate) memtable_bytes: AtomicU64,
     /// Those of it that sealed ones take, until their flush is installed.
@@ -97,6 +99,16 @@ impl Engine {
             tables.extend(keyspace.super_version.load().tree.tables().cloned());
         }
         tables
+    }
+
+    /// How many merges may run at once, for planners.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Sets how many merges may run at once.
+    pub(crate) fn set_workers(&self, workers: usize) {
+        self.workers.store(workers, Ordering::Relaxed);
     }
 
     /// Says that a job may be ready.

@@ -68,6 +68,8 @@ pub(crate) struct RunningCompaction {
     pub reason: String,
     /// The policy that made the plan; `None` for one that was asked for otherwise.
     pub planner: Option<Arc<Box<dyn Policy>>>,
+    /// What its planner was given, until the first group is installed.
+    pub untold: Observed,
     /// Whether it began with more groups than one, so that the manifest records what is left of it.
     pub several: bool,
     /// Groups that no job has taken.
@@ -195,6 +197,8 @@ impl State {
                     planner: keyspaces.get(&keyspace).map(|k| k.policy.load_full()),
                     order: plan.order,
                     reason: plan.reason.text.clone(),
+                    // It is recorded once a group is installed, and counts are in memory.
+                    untold: Observed::default(),
                     several: true,
                     waiting: plan.groups.clone(),
                     open: plan.groups,
@@ -207,20 +211,15 @@ impl State {
         forgotten
     }
 
-    /// A group is installed or abandoned: policies no longer see it. Returns whether it was the
-    /// last of its compaction.
-    pub fn end_group(&mut self, number: u64, group: &Group) -> bool {
-        let Some(at) = self.compactions.iter().position(|c| c.number == number) else {
-            return false;
-        };
-        let Some(compaction) = self.compactions.get_mut(at) else { return false };
+    /// A group is installed or abandoned: policies no longer see it. Returns its compaction if it was
+    /// the last.
+    pub fn end_group(&mut self, number: u64, group: &Group) -> Option<RunningCompaction> {
+        let at = self.compactions.iter().position(|c| c.number == number)?;
+        let compaction = self.compactions.get_mut(at)?;
         compaction.open.retain(|open| open != group);
         // Where tables were held, a plan may be possible now.
         self.unplanned.insert(compaction.keyspace);
         let (ended, keyspace) = (compaction.open.is_empty(), compaction.keyspace);
-        if ended {
-            self.compactions.remove(at);
-        }
         for request in self.ranges.iter_mut().filter(|r| r.keyspace == keyspace) {
             match request.stage {
                 Stage::Blocked => request.stage = Stage::Turn,
@@ -232,7 +231,7 @@ impl State {
                 _ => {}
             }
         }
-        ended
+        ended.then(|| self.compactions.remove(at))
     }
 
     /// The keyspace's policy was asked: next are the ranges that waited for that.

@@ -75,6 +75,11 @@ use std::sync::Arc;
 
 /// Runs jobs. One executor serves one engine.
 pub trait Executor: Send + Sync {
+    /// How many merges it may run at once, for planners; flushes come on top.
+    fn workers(&self) -> usize {
+        1
+    }
+
     /// Called once, when the store is open.
     fn start(&self, _engine: &Arc<Engine>) {}
 

@@ -218,6 +218,10 @@ fn sync_timer(shared: &Shared, engine: &Weak<Engine>, interval: Duration) {
 }
 
 impl Executor for ThreadExecutor {
+    fn workers(&self) -> usize {
+        self.shared.merges_max
+    }
+
     fn start(&self, engine: &Arc<Engine>) {
         let began = Instant::now();
         engine.set_clock(move || began.elapsed().as_micros().try_into().unwrap_or(u64::MAX));

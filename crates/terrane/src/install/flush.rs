@@ -14,7 +14,7 @@ use crate::sync::lock;
 use crate::version::{Change, LiveTable};
 use crate::wal::erase;
 use std::sync::Arc;
-use terrane_policy::{FlushPlan, Reason, RunId, Step, TableInfo};
+use terrane_policy::{FlushPlan, Observed, Reason, RunId, Step, TableInfo};
 
 impl Engine {
     /// A flush job has written its tables (or had nothing to write). Returns `false` if the keyspace
@@ -74,7 +74,7 @@ impl Engine {
             info,
         }));
         let step = Step::Flush { plan: &plan, tables: &tables };
-        changes.extend(remembered(&version_set, &keyspace, step));
+        changes.extend(remembered(&version_set, &keyspace, &Observed::default(), step));
         let prepared = self.prepare(edits, changes)?;
         let tree = next_tree(&prepared.version_set, &keyspace, &opened);
         // Between here and the end the memtable is still the queue's: only seals touch the queue,

@@ -2,7 +2,7 @@
 
 use super::policy_state::{not_its_own, remembered};
 use super::{next_tree, show};
-use crate::engine::Engine;
+use crate::engine::{Engine, State};
 use crate::error::Result;
 use crate::event::Event;
 use crate::keyspace::KeyspaceId;
@@ -10,7 +10,7 @@ use crate::storage::FileId;
 use crate::sync::lock;
 use crate::version::{Change, LiveTable};
 use std::sync::Arc;
-use terrane_policy::{Action, Group, Step, TableId, TableInfo};
+use terrane_policy::{Action, Group, Observed, Step, TableId, TableInfo};
 
 impl Engine {
     /// A group's outputs are durable: they replace its inputs. Returns `false`, and changes
@@ -43,12 +43,14 @@ impl Engine {
         changes.extend(state.remaining_after(number, group));
         let planned = state.compactions.iter().find(|c| c.number == number);
         let planner = planned.and_then(|c| c.planner.clone());
+        let observed = planned.map(|c| c.untold.clone()).unwrap_or_default();
         let ends = planned.is_some_and(|c| c.open.iter().all(|open| open == group));
         let version_set = state.version_set.clone();
         drop(state);
         let own = planner.is_some_and(|p| Arc::ptr_eq(&p, &keyspace.policy.load_full()));
         changes.extend(if own {
-            remembered(&version_set, &keyspace, Step::Group { group, outputs: &infos, ends })
+            let step = Step::Group { group, outputs: &infos, ends };
+            remembered(&version_set, &keyspace, &observed, step)
         } else {
             not_its_own(&version_set, &keyspace, group, &infos)
         });
@@ -61,8 +63,9 @@ impl Engine {
 
         gone.iter().filter_map(|t| super_version.tree.table(*t)).for_each(|t| t.mark_dropped());
         show(&state, &keyspace, tree, None);
-        // In the same step as the edit: policies see the outputs in the shape from now on.
-        let ended = state.end_group(number, group);
+        if own && let Some(compaction) = state.compactions.iter_mut().find(|c| c.number == number) {
+            compaction.untold = Observed::default();
+        }
         self.emit(|| Event::GroupInstalled {
             keyspace: id,
             compaction: number,
@@ -72,9 +75,8 @@ impl Engine {
             outputs: infos,
             moved,
         });
-        if ended {
-            self.emit(|| Event::CompactionEnded { compaction: number });
-        }
+        // In the same step as the edit: policies see the outputs in the shape from now on.
+        self.end_group(&mut state, number, group);
         drop(state);
         self.work_came();
         Ok(true)
@@ -82,10 +84,17 @@ impl Engine {
 
     /// A group's job was abandoned.
     pub(crate) fn abandon_group(&self, compaction: u64, group: &Group) {
-        let ended = lock(&self.state).end_group(compaction, group);
+        self.end_group(&mut lock(&self.state), compaction, group);
         self.work_came();
-        if ended {
-            self.emit(|| Event::CompactionEnded { compaction });
+    }
+
+    /// A group is installed or abandoned. If its compaction ends with it, what no step has told of its
+    /// observations is left to the next plan.
+    pub(crate) fn end_group(&self, state: &mut State, number: u64, group: &Group) {
+        let Some(ended) = state.end_group(number, group) else { return };
+        if let Some(keyspace) = self.keyspaces.load().get(&ended.keyspace) {
+            keyspace.access_stats.give_back(&ended.untold);
         }
+        self.emit(|| Event::CompactionEnded { compaction: number });
     }
 }

@@ -4,7 +4,7 @@ use crate::engine::KeyspaceInner;
 use crate::keyspace::KeyspaceId;
 use crate::version::{Change, KeyspaceRecord, VersionSet};
 use std::sync::Arc;
-use terrane_policy::{Group, Installed, MAX_STATE, Shape, ShapeEdit, Step, TableInfo};
+use terrane_policy::{Group, Installed, MAX_STATE, Observed, Shape, ShapeEdit, Step, TableInfo};
 
 /// What the keyspace's policy remembers once a group is installed that it did not plan, if that
 /// changes. Its memory may be at odds with the shape then, so it starts from the shape alone.
@@ -25,10 +25,11 @@ pub(super) fn not_its_own(
 pub(super) fn remembered(
     version_set: &VersionSet,
     keyspace: &KeyspaceInner,
+    observed: &Observed,
     step: Step,
 ) -> Option<Change> {
     let record = version_set.keyspaces.get(&keyspace.id)?;
-    let installed = Installed { before: &record.shape, step };
+    let installed = Installed { before: &record.shape, observed, step };
     let next = keyspace.policy.load().apply(&record.policy_state, &installed);
     memory(record, keyspace.id, next)
 }

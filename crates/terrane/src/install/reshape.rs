@@ -30,8 +30,9 @@ impl Engine {
             return Ok(());
         }
         let mut changes = vec![Change::Levels { keyspace: id, change }];
-        changes.extend(if Arc::ptr_eq(&planner, &keyspace.policy.load_full()) {
-            remembered(&version_set, &keyspace, Step::Reshape(change))
+        let own = Arc::ptr_eq(&planner, &keyspace.policy.load_full());
+        changes.extend(if own {
+            remembered(&version_set, &keyspace, &observed, Step::Reshape(change))
         } else {
             let next = terrane_policy::reshape(&shape, change).ok();
             next.and_then(|next| adopted(&version_set, &keyspace, &next))
@@ -41,6 +42,9 @@ impl Engine {
         let mut state = self.commit_prepared(&edits, prepared, &[], &[])?;
         show(&state, &keyspace, tree, None);
         state.reshapes.remove(&id);
+        if !own {
+            keyspace.access_stats.give_back(&observed);
+        }
         state.unplanned.insert(id);
         let Reason { text: reason, terms } = reason;
         self.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
@@ -52,8 +56,11 @@ impl Engine {
     /// A change of levels was abandoned: the policy is asked again.
     pub(crate) fn abandon_reshape(&self, id: KeyspaceId) {
         let mut state = lock(&self.state);
-        if state.reshapes.remove(&id).is_some() {
+        if let Some(PendingReshape { observed, .. }) = state.reshapes.remove(&id) {
             state.unplanned.insert(id);
+            if let Some(keyspace) = self.keyspaces.load().get(&id) {
+                keyspace.access_stats.give_back(&observed);
+            }
         }
         drop(state);
         self.work_came();

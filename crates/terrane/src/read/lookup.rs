@@ -57,7 +57,7 @@ impl Engine {
         let (super_version, seq) = self.super_version(&*self.keyspace(keyspace)?, at);
         let mut tracer = ReadTracer::tracing();
         let mut value = Vec::new();
-        let found = search(&super_version, key, seq, false, &mut value, &mut tracer)?;
+        let found = search(&super_version, key, seq, &mut value, &mut tracer)?;
         let mut trace = Trace::at(seq);
         trace.append(tracer);
         Ok((found.then_some(value), trace))
@@ -86,15 +86,9 @@ impl Engine {
         if keyspace.access_stats.looked_up(keys) {
             self.work_came();
         }
-        let watched = keyspace.access_stats.watched();
+        let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
         let (super_version, seq) = self.super_version(&keyspace, at);
-        Ok(Lookup {
-            super_version,
-            seq,
-            watched,
-            tracer: ReadTracer::default(),
-            sums: &self.counters.gets,
-        })
+        Ok(Lookup { super_version, seq, tracer, sums: &self.counters.gets })
     }
 
     /// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
@@ -103,9 +97,12 @@ impl Engine {
     /// A keyspace that was dropped.
     pub fn cursor(&self, keyspace: KeyspaceId, range: Range, at: Option<Seq>) -> Result<Cursor> {
         let keyspace = self.keyspace(keyspace)?;
-        keyspace.access_stats.scanned();
+        if keyspace.access_stats.scanned() {
+            self.work_came();
+        }
+        let watched = keyspace.access_stats.watched();
         let (super_version, seq) = self.super_version(&keyspace, at);
-        let counting = || ReadTracer::adding_to(self.counters.scans.clone());
+        let counting = || ReadTracer::adding_to(self.counters.scans.clone()).watching(watched);
         Ok(Cursor::new(mvcc_cursor(&super_version, range, seq, counting), super_version))
     }
 
@@ -173,7 +170,6 @@ impl Engine {
 pub struct Lookup<'a> {
     super_version: Arc<SuperVersion>,
     seq: Seq,
-    watched: bool,
     tracer: ReadTracer,
     /// Where what was counted is added at the end.
     sums: &'a ReadCounters,
@@ -196,7 +192,7 @@ impl Lookup<'_> {
     /// Damage, or an I/O error; `out` is as it was then.
     pub fn get_into(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let before = out.len();
-        let found = search(&self.super_version, key, self.seq, self.watched, out, &mut self.tracer);
+        let found = search(&self.super_version, key, self.seq, out, &mut self.tracer);
         if !matches!(found, Ok(true)) {
             // An entry that is no put may have bytes all the same.
             out.truncate(before);
@@ -217,7 +213,6 @@ fn search(
     super_version: &SuperVersion,
     key: &[u8],
     seq: Seq,
-    watched: bool,
     out: &mut Vec<u8>,
     tracer: &mut ReadTracer,
 ) -> Result<bool> {
@@ -234,7 +229,7 @@ fn search(
         tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     tracer.tables();
-    match super_version.tree.get(key, hash, seq, watched, out, tracer)? {
+    match super_version.tree.get(key, hash, seq, out, tracer)? {
         Some(tag) => is_put(tag),
         None => Ok(false),
     }

@@ -9,7 +9,7 @@ use crate::recovery::check_log_numbers;
 use crate::storage::{FileId, Storage};
 use crate::sync::ArcSwap;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU64};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use crate::version::{Change, Ids, ObsoleteFiles, Tree, VersionSet};
 use crate::wal::LogSync;
 use std::sync::Arc;
@@ -87,6 +87,7 @@ impl Engine {
             visible: AtomicU64::default(),
             snapshots: Mutex::default(),
             counters: Counters::default(),
+            workers: AtomicUsize::default(),
             memtable_bytes: AtomicU64::new(0),
             sealed_bytes: AtomicU64::new(0),
             work,

@@ -117,9 +117,7 @@ impl Engine {
                     drop(state);
                     return Some(self.group_work(number, id, group, tree, &running));
                 }
-                if state.end_group(number, &group) {
-                    self.emit(|| Event::CompactionEnded { compaction: number });
-                }
+                self.end_group(&mut state, number, &group);
                 continue;
             }
             if let Some(seeking) = self.next_range(&mut state) {

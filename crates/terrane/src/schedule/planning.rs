@@ -1,7 +1,7 @@
 //! Planning: what policies are given, and what becomes of their plans.
 //!
 //! 1. A policy is given the shape, its own state, the running compactions, and the reads and writes
-//!    since its last plan, all as of one moment. It is called with no lock held, one policy at a time.
+//!    since its last plan, all as of one moment; so are the workers. It is called with no lock held, one policy at a time.
 //! 2. Its plan is admitted, refused or replaced as `terrane_policy::propose` says. If the tree has
 //!    changed meanwhile, the plan is validated again; if it no longer fits, it is dropped and the
 //!    policy is called again.
@@ -94,6 +94,7 @@ impl Engine {
             state: &request.remembered,
             running,
             observed,
+            workers: self.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
             fresh,
         };
@@ -122,8 +123,12 @@ impl Engine {
         if !self.still_fits(&state, &request, &plan) {
             return None;
         }
-        let PlanRequest { keyspace, policy, tree, observed, .. } = request;
-        keyspace.access_stats.reset(&observed, &tree);
+        let PlanRequest { keyspace, policy, mut observed, .. } = request;
+        if own {
+            keyspace.access_stats.take(&observed);
+        } else {
+            observed = Observed::default();
+        }
         match plan {
             Plan::Compact(compaction) => {
                 self.begin(&mut state, id, compaction, own.then_some(policy), observed);
@@ -172,12 +177,13 @@ impl Engine {
             order: plan.order,
             reason: plan.reason.text.clone(),
             terms: plan.reason.terms,
-            observed,
+            observed: observed.clone(),
         });
         state.compactions.push(RunningCompaction {
             number,
             keyspace: id,
             planner,
+            untold: observed,
             several: plan.groups.len() > 1,
             waiting: plan.groups.clone(),
             open: plan.groups,
@@ -209,6 +215,7 @@ impl Engine {
             state: &record.policy_state,
             running: &running,
             observed: &keyspace.access_stats.observed(&keyspace.super_version.load().tree),
+            workers: self.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
             fresh,
         };

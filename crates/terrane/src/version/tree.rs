@@ -8,7 +8,7 @@ use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::storage::FileId;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::lock;
 use crate::table::{BlockCache, ReadPattern, RunCursor, Table};
 use crate::vec_map::VecMap;
@@ -72,8 +72,6 @@ impl ObsoleteFiles {
 /// A table that knows whether an edit has dropped it.
 pub struct LiveTable {
     table: Arc<Table>,
-    /// Lookups that its filter let pass, while they are watched, since the last plan began.
-    reads: AtomicU64,
     dropped: AtomicBool,
     obsolete_files: Arc<ObsoleteFiles>,
 }
@@ -81,18 +79,13 @@ pub struct LiveTable {
 impl LiveTable {
     /// Takes charge of a table.
     pub fn new(table: Table, obsolete_files: Arc<ObsoleteFiles>) -> Arc<Self> {
-        let (reads, dropped) = (AtomicU64::new(0), AtomicBool::new(false));
-        Arc::new(LiveTable { table: Arc::new(table), reads, dropped, obsolete_files })
+        let dropped = AtomicBool::new(false);
+        Arc::new(LiveTable { table: Arc::new(table), dropped, obsolete_files })
     }
 
     /// Says that an edit has dropped the table, and is durable.
     pub fn mark_dropped(&self) {
         self.dropped.store(true, Ordering::Release);
-    }
-
-    /// Lookups that its filter let pass.
-    pub fn reads(&self) -> &AtomicU64 {
-        &self.reads
     }
 
     /// The table.
@@ -189,8 +182,7 @@ impl Tree {
     }
 
     /// The tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`,
-    /// that a reader at `seq` sees, tombstones included; its value is appended to `out`. Where reads
-    /// are `watched`, each table counts those that its filter lets pass.
+    /// that a reader at `seq` sees, tombstones included; its value is appended to `out`.
     ///
     /// # Errors
     /// Damage or an I/O error.
@@ -199,7 +191,6 @@ impl Tree {
         key: &[u8],
         hash: u64,
         seq: Seq,
-        watched: bool,
         out: &mut Vec<u8>,
         tracer: &mut ReadTracer,
     ) -> Result<Option<Tag>> {
@@ -207,12 +198,7 @@ impl Tree {
             let live = run.table_for(key);
             tracer.run(run.level, run.id, live.map(|live| live.table.info().id));
             let Some(live) = live else { continue };
-            let passed = || {
-                if watched {
-                    live.reads.fetch_add(1, Ordering::Relaxed);
-                }
-            };
-            if let Some(tag) = live.table.find(key, hash, seq, out, tracer, passed)? {
+            if let Some(tag) = live.table.find(key, hash, seq, out, tracer)? {
                 return Ok(Some(tag));
             }
         }
