@@ -3,11 +3,11 @@
 //! 1. Its standard output and error go, in order, into one pipe that a thread reads by lines.
 //! 2. On a terminal, one line ticks: what runs, the seconds, the latest line of output. Elsewhere
 //!    there is a line at the start, one a minute, and one at the end.
-//! 3. The output is shown only when the command fails, then in full.
+//! 3. The output is shown only when the command fails, then in full; that of an [`attempt`] never.
 
 use anyhow::{Context, Result, bail};
 use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +23,26 @@ const WIDTH: usize = 78;
 ///
 /// # Errors
 /// When it cannot be started, or ends with anything but success.
-pub fn run(label: &str, mut command: Command) -> Result<String> {
+pub fn run(label: &str, command: Command) -> Result<String> {
+    let (status, output) = watch(label, command, "FAILED")?;
+    if status.success() {
+        return Ok(output);
+    }
+    println!("{output}");
+    bail!("{label}: {status}");
+}
+
+/// Runs `command` as [`run`] does, where another way is open if it fails; returns whether it
+/// succeeded.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn attempt(label: &str, command: Command) -> Result<bool> {
+    Ok(watch(label, command, "no")?.0.success())
+}
+
+/// Runs `command` and shows that it is alive; `failed` is what its last line says if it fails.
+fn watch(label: &str, mut command: Command, failed: &str) -> Result<(ExitStatus, String)> {
     let (reader, writer) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut ticker = Ticker::start(label);
@@ -51,13 +70,8 @@ pub fn run(label: &str, mut command: Command) -> Result<String> {
         }
         ticker.tick();
     };
-    if status.success() {
-        ticker.end("ok");
-        return Ok(output);
-    }
-    ticker.end("FAILED");
-    println!("{output}");
-    bail!("{label}: {status}");
+    ticker.end(if status.success() { "ok" } else { failed });
+    Ok((status, output))
 }
 
 /// Seconds for people: `0.4 s`, `1 min 12 s`.

@@ -252,12 +252,11 @@ fn cargo_install(workspace: &Workspace, package: &str, binary: &str, version: &s
         command
     };
     let label = format!("cargo install {package} {version}");
-    progress::run(&format!("{label} --locked"), install(&["--locked"]))
-        .or_else(|_| {
-            println!("  trying again without the tool's lock file");
-            progress::run(&label, install(&[]))
-        })
-        .map(drop)
+    if progress::attempt(&format!("{label} --locked"), install(&["--locked"]))? {
+        return Ok(());
+    }
+    println!("  trying again without the tool's lock file");
+    progress::run(&label, install(&[])).map(drop)
 }
 
 /// The version of `package` in the text of a `Cargo.lock`.
