@@ -47,15 +47,23 @@ export class OpfsFiles {
     const locks = await acquireLocks(request, signal);
     const handles: FileSystemSyncAccessHandle[] = [];
     try {
+      let directory: FileSystemDirectoryHandle | undefined;
       for (const file of FILES) {
         const open = async () => {
-          const directory = await directoryOf(request.name, create);
-          const handle = await directory.getFileHandle(file, { create });
-          return handle.createSyncAccessHandle();
+          try {
+            directory ??= await directoryOf(request.name, create);
+            const handle = await directory.getFileHandle(file, { create });
+            return await handle.createSyncAccessHandle();
+          } catch (error) {
+            // The directory may be gone: the next attempt looks it up again.
+            directory = undefined;
+            throw error;
+          }
         };
         handles.push(await retryWhileBusy(open, request.timeout, signal));
       }
-      return new OpfsFiles(locks, await directoryOf(request.name, create), handles);
+      directory ??= await directoryOf(request.name, create);
+      return new OpfsFiles(locks, directory, handles);
     } catch (error) {
       close(handles);
       locks.release();

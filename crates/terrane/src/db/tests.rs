@@ -332,7 +332,7 @@ fn a_dropped_keyspace_leaves_no_table_of_a_flush_that_was_not_installed() {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     let other = db.keyspace("other").unwrap();
-    let waiter = [b"a", b"b"].map(|key| {
+    let pending = [b"a", b"b"].map(|key| {
         other.put(key, b"value", Buffered).unwrap();
         db.begin_flush().unwrap()
     });
@@ -340,7 +340,7 @@ fn a_dropped_keyspace_leaves_no_table_of_a_flush_that_was_not_installed() {
     while newer.as_mut().unwrap().run_for(u64::MAX).unwrap() == Progress::More {}
     assert_eq!((tables(&vfs), runs_of(&other)), (1, 0), "it waits for the older flush");
     assert!(db.drop_keyspace("other").unwrap());
-    drop((older, newer, waiter));
+    drop((older, newer, pending));
     db.wait_until_idle().unwrap();
     assert_eq!(tables(&vfs), 0);
 }

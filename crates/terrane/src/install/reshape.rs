@@ -18,11 +18,11 @@ impl Engine {
         let edits = self.lock_edits()?;
         let state = lock(&self.state);
         // It stays where it is until it is made: its policy is not asked meanwhile.
-        let Some(waiter) = state.reshapes.get(&id).cloned() else { return Ok(()) };
+        let Some(pending) = state.reshapes.get(&id).cloned() else { return Ok(()) };
         let (running, version_set) = (state.running(id), state.version_set.clone());
         drop(state);
         let Some(keyspace) = self.keyspaces.load().get(&id).cloned() else { return Ok(()) };
-        let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = waiter;
+        let PendingReshape { reshape: Reshape { change, reason }, planner, observed } = pending;
         let shape = keyspace.super_version.load().tree.shape().clone();
         if let Err(refusal) = validate_reshape(&shape, &running, change) {
             self.emit(|| Event::PlanRefused { keyspace: id, why: refusal.to_string() });

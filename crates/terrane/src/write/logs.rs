@@ -123,13 +123,13 @@ impl Engine {
                 return Err(e);
             }
         };
+        // A volume's file begins with what was there before, which recovery would read as a record that
+        // a crash cut short. Where this fails, it says so, and no more.
+        let _ = erase(&*file);
         let mut logs = vec![SpareLog { number, file_number: number, file, capacity }];
         for spare in spares {
             logs.push(SpareLog { number: self.ids.fresh(), ..spare });
         }
-        // A volume's file begins with what was there before, which recovery would read as a record that
-        // a crash cut short. Where this fails, it says so, and no more.
-        let _ = logs.first().map(|log| erase(&*log.file));
         let open = |log: &SpareLog| self.opened(log.number, log.file_number);
         let changes = logs.iter().map(open).collect();
         let mut state = self.commit_edit(&edits, changes, &[FileId::log(number)], &[])?;
