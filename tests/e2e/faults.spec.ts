@@ -1,6 +1,6 @@
 /** What a store does when the browser, the disk or the bytes let it down. */
 
-import { expect, type Page, test } from "./fixtures.ts";
+import { CLEARING_RETRIES, expect, type Page, test } from "./fixtures.ts";
 
 test("at the quota writes fail, and acknowledged ones stay", async ({
   origin,
@@ -246,34 +246,38 @@ test("without OPFS opening fails; there is no fallback", async ({ storePage }) =
   expect(found.value).toBe("v");
 });
 
-test("cleared storage fails calls, and a new store works", async ({
-  origin,
-  protocol,
-  storePage,
-}) => {
-  const page = await storePage();
-  await page.evaluate(async () => {
-    const db = await window.terrane.open("cleared");
-    await db.put("k", "v", { durability: "sync" });
-    Object.assign(window, { db });
-  });
-  const browser = await protocol(page);
-  await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
-  const found = await page.evaluate(async () => {
-    const { db } = window as unknown as { db: Awaited<ReturnType<typeof window.terrane.open>> };
-    // The browser leaves open files as they are; the store looks for them now and then.
-    const failure = await window.failure(async () => {
-      for (;;) await db.put("k", "lost", { durability: "sync" });
+test.describe(() => {
+  test.describe.configure({ retries: CLEARING_RETRIES });
+
+  test("cleared storage fails calls, and a new store works", async ({
+    origin,
+    protocol,
+    storePage,
+  }) => {
+    const page = await storePage();
+    await page.evaluate(async () => {
+      const db = await window.terrane.open("cleared");
+      await db.put("k", "v", { durability: "sync" });
+      Object.assign(window, { db });
     });
-    await db.close();
-    const again = await window.terrane.open("cleared");
-    const kept = await again.get("k");
-    await again.put("k", "new", { durability: "sync" });
-    const { damage } = await again.check();
-    return { failure, kept, damage, value: await again.get("k") };
+    const browser = await protocol(page);
+    await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+    const found = await page.evaluate(async () => {
+      const { db } = window as unknown as { db: Awaited<ReturnType<typeof window.terrane.open>> };
+      // The browser leaves open files as they are; the store looks for them now and then.
+      const failure = await window.failure(async () => {
+        for (;;) await db.put("k", "lost", { durability: "sync" });
+      });
+      await db.close();
+      const again = await window.terrane.open("cleared");
+      const kept = await again.get("k");
+      await again.put("k", "new", { durability: "sync" });
+      const { damage } = await again.check();
+      return { failure, kept, damage, value: await again.get("k") };
+    });
+    expect(found.failure).toMatchObject({ name: "NotFoundError", code: "not-found" });
+    expect(found.kept).toBeUndefined();
+    expect(found.damage).toEqual([]);
+    expect(found.value).toBe("new");
   });
-  expect(found.failure).toMatchObject({ name: "NotFoundError", code: "not-found" });
-  expect(found.kept).toBeUndefined();
-  expect(found.damage).toEqual([]);
-  expect(found.value).toBe("new");
 });

@@ -62,6 +62,13 @@ const launches = {
 /** Whether the long runs were asked for. */
 export const full = Boolean(process.env["TERRANE_FULL"]);
 
+/**
+ * How often a test that clears its origin's storage is tried again, in another browser. When files were
+ * open, some Chromiums create no file on that origin for minutes: `getDirectoryHandle` with `create`
+ * rejects with an InvalidStateError, whoever calls it.
+ */
+export const CLEARING_RETRIES = 3;
+
 interface Fixtures {
   /** An origin on which nothing is stored yet. */
   origin: string;

@@ -1,6 +1,6 @@
 /** The synchronous store of `terrane/worker`, in a worker of the page's own. */
 
-import { expect, type Page, test } from "./fixtures.ts";
+import { CLEARING_RETRIES, expect, type Page, test } from "./fixtures.ts";
 
 /** Runs the text of a function of the module in a new worker, and returns its result. */
 async function inWorker<T>(
@@ -132,40 +132,44 @@ test("a trap in your own worker fails every call; others work", async ({ storePa
   expect(value).toBe("v");
 });
 
-test("a store closes when its storage was cleared", async ({ origin, protocol, storePage }) => {
-  const page = await storePage();
-  const opened = page.waitForEvent("console", (message) => message.text() === "opened");
-  const running = inWorker(page, async ({ open }) => {
-    const db = await open("cleared");
-    db.put("k", "v", { durability: "sync" });
-    console.log("opened");
-    const root = await navigator.storage.getDirectory();
-    const isThere = () =>
-      root.getDirectoryHandle("terrane").then(
-        () => true,
-        () => false,
+test.describe(() => {
+  test.describe.configure({ retries: CLEARING_RETRIES });
+
+  test("a store closes when its storage was cleared", async ({ origin, protocol, storePage }) => {
+    const page = await storePage();
+    const opened = page.waitForEvent("console", (message) => message.text() === "opened");
+    const running = inWorker(page, async ({ open }) => {
+      const db = await open("cleared");
+      db.put("k", "v", { durability: "sync" });
+      console.log("opened");
+      const root = await navigator.storage.getDirectory();
+      const isThere = () =>
+        root.getDirectoryHandle("terrane").then(
+          () => true,
+          () => false,
+        );
+      while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 10));
+      // Open files are left as they are by the browser.
+      db.put("k", "lost", { durability: "sync" });
+      db.close();
+      const closed = await open("cleared", { create: false, timeout: 0 }).catch(
+        (error) => error.code,
       );
-    while (await isThere()) await new Promise((resolve) => setTimeout(resolve, 10));
-    // Open files are left as they are by the browser.
-    db.put("k", "lost", { durability: "sync" });
-    db.close();
-    const closed = await open("cleared", { create: false, timeout: 0 }).catch(
-      (error) => error.code,
-    );
-    const again = await open("cleared");
-    const kept = again.get("k");
-    again.put("k", "new", { durability: "sync" });
-    again.close();
-    const last = await open("cleared", { create: false, timeout: 0 });
-    return { closed, kept, value: last.get("k"), damage: last.check().damage };
-  });
-  await opened;
-  const browser = await protocol(page);
-  await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
-  expect(await running).toEqual({
-    closed: "not-found",
-    kept: undefined,
-    value: "new",
-    damage: [],
+      const again = await open("cleared");
+      const kept = again.get("k");
+      again.put("k", "new", { durability: "sync" });
+      again.close();
+      const last = await open("cleared", { create: false, timeout: 0 });
+      return { closed, kept, value: last.get("k"), damage: last.check().damage };
+    });
+    await opened;
+    const browser = await protocol(page);
+    await browser.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+    expect(await running).toEqual({
+      closed: "not-found",
+      kept: undefined,
+      value: "new",
+      damage: [],
+    });
   });
 });

@@ -45,27 +45,11 @@ export class OpfsFiles {
   ): Promise<OpfsFiles> {
     await allReleased();
     const locks = await acquireLocks(request, signal);
-    const handles: FileSystemSyncAccessHandle[] = [];
     try {
-      let directory: FileSystemDirectoryHandle | undefined;
-      for (const file of FILES) {
-        const open = async () => {
-          try {
-            directory ??= await directoryOf(request.name, create);
-            const handle = await directory.getFileHandle(file, { create });
-            return await handle.createSyncAccessHandle();
-          } catch (error) {
-            // The directory may be gone: the next attempt looks it up again.
-            directory = undefined;
-            throw error;
-          }
-        };
-        handles.push(await retryWhileBusy(open, request.timeout, signal));
-      }
-      directory ??= await directoryOf(request.name, create);
+      const open = () => openFiles(request.name, create);
+      const { directory, handles } = await retryWhileBusy(open, request.timeout, signal);
       return new OpfsFiles(locks, directory, handles);
     } catch (error) {
-      close(handles);
       locks.release();
       throw isDomException(error, "NotFoundError") ? noStore(request.name, error) : error;
     }
@@ -86,23 +70,15 @@ export class OpfsFiles {
   /** Fails if the files no longer exist. */
   async verify(): Promise<void> {
     try {
-      for (const file of FILES) await this.directory.getFileHandle(file);
+      await allExist(this.directory, FILES);
     } catch (cause) {
       throw new NotFoundError("the store's files were removed underneath it", { cause });
     }
   }
 
-  /**
-   * Frees users of these files. Chromium hangs when a file is closed that was removed together with its
-   * origin's storage: users of such files are leaked instead.
-   */
-  async free(...users: FileUser[]): Promise<void> {
-    const exist = await this.verify().then(
-      () => true,
-      () => false,
-    );
-    if (exist) for (const user of users) user.free();
-    else leaked.push(...users);
+  /** Frees users of these files if they still exist. */
+  free(...users: FileUser[]): Promise<void> {
+    return freeUsers(this.directory, FILES, users);
   }
 
   /** Releases everything: `users`, the files if they still exist, and the locks. */
@@ -125,6 +101,47 @@ export class OpfsFiles {
 /** Waits for the releases in progress. */
 export async function allReleased(): Promise<void> {
   await Promise.allSettled(releasing);
+}
+
+/** Opens the files of a store, or none. */
+async function openFiles(
+  name: string,
+  create: boolean,
+): Promise<Pick<OpfsFiles, "directory" | "handles">> {
+  const directory = await directoryOf(name, create);
+  const handles: FileSystemSyncAccessHandle[] = [];
+  try {
+    for (const file of FILES) {
+      const handle = await directory.getFileHandle(file, { create });
+      handles.push(await handle.createSyncAccessHandle());
+    }
+    return { directory, handles };
+  } catch (error) {
+    const opened = FILES.slice(0, handles.length);
+    await freeUsers(directory, opened, [{ free: () => close(handles) }]);
+    throw error;
+  }
+}
+
+/**
+ * Frees users of files that still exist. Chromium hangs when a file is closed that was removed together
+ * with its origin's storage: users of such files are leaked instead.
+ */
+async function freeUsers(
+  directory: FileSystemDirectoryHandle,
+  files: string[],
+  users: FileUser[],
+): Promise<void> {
+  const exist = await allExist(directory, files).then(
+    () => true,
+    () => false,
+  );
+  if (exist) for (const user of users) user.free();
+  else leaked.push(...users);
+}
+
+async function allExist(directory: FileSystemDirectoryHandle, files: string[]): Promise<void> {
+  for (const file of files) await directory.getFileHandle(file);
 }
 
 function close(handles: FileSystemSyncAccessHandle[]): void {
