@@ -19,6 +19,17 @@ const TAIL: &str = "
 export type Policy = PolicyOptions[\"policy\"] | PolicyOptions;
 ";
 
+/// The policies of the small module, which is what pages load.
+const LEAN: [&str; 7] =
+    ["leveled", "leveled-full", "tiered", "tiered-full", "lazy-leveled", "universal", "spooky"];
+
+/// The policies that JavaScript is told of.
+fn offered() -> Vec<Preset> {
+    let mut all = presets();
+    all.retain(|preset| LEAN.contains(&preset.name));
+    all
+}
+
 /// The generated files, relative to the repository, with their contents.
 fn generated() -> [(PathBuf, String); 2] {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -31,7 +42,7 @@ fn generated() -> [(PathBuf, String); 2] {
 
 /// The descriptions of all policies, with the names that parameters have in JavaScript.
 fn described() -> serde_json::Value {
-    let mut policies = serde_json::to_value(presets()).unwrap();
+    let mut policies = serde_json::to_value(offered()).unwrap();
     for policy in policies.as_array_mut().unwrap() {
         for parameter in policy["parameters"].as_array_mut().unwrap() {
             parameter["name"] = camel_case(parameter["name"].as_str().unwrap()).into();
@@ -41,7 +52,7 @@ fn described() -> serde_json::Value {
 }
 
 fn types() -> String {
-    let policies = presets();
+    let policies = offered();
     let interfaces: String = policies.iter().map(interface).collect();
     let names: String = policies.iter().map(|p| format!("\n  | {}", type_name(p.name))).collect();
     let union = format!(

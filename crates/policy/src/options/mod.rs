@@ -10,20 +10,18 @@ mod scale;
 
 use crate::policies::{Leveled, PolicyOptions};
 use crate::policy::Policy;
-use crate::toolkit::parameter::{Parameter, ParameterRef, Value};
+use crate::toolkit::parameter::{Conflict, Parameter, ParameterRef, Value};
 
-/// A parameter is outside its range.
+/// A parameter is outside its range, or does not go with another one.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, thiserror::Error)]
-#[error("{policy}: {parameter} is {found}, expected {least} to {most}")]
+#[error("{policy}: {parameter} is {found}, expected {expected}")]
 pub struct BadOption {
     /// The policy's name.
     pub policy: &'static str,
     /// The parameter's name.
     pub parameter: &'static str,
-    /// Its least value.
-    pub least: u64,
-    /// Its greatest value.
-    pub most: u64,
+    /// What was expected of it, in words.
+    pub expected: String,
     /// The value given.
     pub found: u64,
 }
@@ -58,15 +56,18 @@ impl PolicyOptions {
         self.clone().tuning().iter().map(ParameterRef::parameter).collect()
     }
 
-    /// Builds the policy; fails if a parameter is outside its range.
+    /// Builds the policy; fails if a parameter is outside its range, or does not go with another one.
     pub fn build(&self) -> Result<Box<dyn Policy>, BadOption> {
         for Parameter { name, value, .. } in self.parameters() {
             if let Value::Number { least, most, value: found } = value
                 && !(least..=most).contains(&found)
             {
-                let policy = self.name();
-                return Err(BadOption { policy, parameter: name, least, most, found });
+                let expected = format!("{least} to {most}");
+                return Err(BadOption { policy: self.name(), parameter: name, expected, found });
             }
+        }
+        if let Some(Conflict { parameter, expected, found }) = self.described().conflict() {
+            return Err(BadOption { policy: self.name(), parameter, expected, found });
         }
         Ok(self.clone().into_policy())
     }

@@ -22,8 +22,8 @@ use crate::toolkit::parameter::{Described, ParameterRef};
 use crate::toolkit::pick::{Pick, mix};
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, Destination, FlushPlan, Group, LevelChange, Order, Plan, Reshape, RunId,
-    Shape, TableId, TableInfo,
+    Action, Compaction, Destination, FlushPlan, Group, LevelChange, MAX_LEVELS, Order, Plan,
+    Reshape, RunId, Shape, TableId, TableInfo,
 };
 
 /// Runs in level 0 at which something is always proposed.
@@ -210,7 +210,7 @@ fn place(draw: &mut Draw, shape: &Shape, fresh: RunId) -> Destination {
         .flat_map(|(level, l)| l.runs.iter().map(move |r| Destination { level, run: r.id }))
         .collect();
     let there = draw.choose(&runs).copied().unwrap_or(Destination { level: 0, run: fresh });
-    let slip = usize::from(draw.one_in(8));
+    let slip = if draw.one_in(8) { MAX_LEVELS - 1 } else { 0 };
     let level = draw.below((shape.levels().len() + 1).min(DEPTH)) + slip;
     match draw.below(4) {
         0 | 1 => there,

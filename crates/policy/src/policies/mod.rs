@@ -56,6 +56,14 @@ policies! {
     lazy_leveled::LazyLeveled,
     universal::Universal,
     spooky::Spooky,
+    #[cfg(feature = "all")]
+    horizontal_leveling::HorizontalLeveling,
+    #[cfg(feature = "all")]
+    horizontal_tiering::HorizontalTiering,
+    #[cfg(feature = "all")]
+    binomial::Binomial,
+    #[cfg(feature = "all")]
+    min_latency::MinLatency,
     #[cfg(any(test, feature = "testing"))]
     adversarial::Adversarial,
 }

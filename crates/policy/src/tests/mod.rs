@@ -3,6 +3,8 @@
 mod adversarial;
 mod examples;
 mod extremes;
+#[cfg(feature = "all")]
+mod growth;
 mod options;
 mod picks;
 mod policies;

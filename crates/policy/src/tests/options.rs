@@ -89,6 +89,32 @@ fn universal_merges_no_fewer_runs_at_most_than_at_least() {
     assert_eq!(refused.to_string(), "universal: max-merge-width is 8, expected 9 to 4294967295");
 }
 
+#[cfg(feature = "all")]
+#[test]
+fn parameters_that_do_not_go_together_are_refused_by_name() {
+    for (given, why) in [
+        (
+            r#"{"policy": "horizontal-tiering", "data-bytes": 4096, "level-base-bytes": 8192}"#,
+            "horizontal-tiering: data-bytes is 4096, expected 0, or level-base-bytes at least: 8192",
+        ),
+        (
+            r#"{"policy": "horizontal-leveling", "levels": 0}"#,
+            "horizontal-leveling: levels is 0, expected 1 to 16",
+        ),
+        (
+            r#"{"policy": "minlatency", "components": 0}"#,
+            "minlatency: components is 0, expected 1 to 64",
+        ),
+    ] {
+        let options: PolicyOptions = given.parse().unwrap();
+        assert_eq!(options.build().err().unwrap().to_string(), why);
+        // Another release may have stored them: each that is wrong gets its default.
+        let (stored, problems) = PolicyOptions::stored(given);
+        assert_eq!(problems, [why]);
+        assert!(stored.build().is_ok() && stored.name() == options.name());
+    }
+}
+
 #[test]
 fn every_choice_is_found_by_its_name() {
     for name in Pick::NAMES {

@@ -180,8 +180,9 @@ fn a_plan_must_be_well_formed() {
     let unknown = TableId(77);
     let missing = Refusal::Missing { group: 0, table: unknown };
     assert_eq!(refusal(&model, vec![merge(&[unknown], 1, 2)]), missing);
-    let deep = Refusal::TooDeep { group: 0, level: 4, limit: 3 };
-    assert_eq!(refusal(&model, vec![merge(&[old], 4, 9)]), deep);
+    let deep = Refusal::TooDeep { group: 0, level: MAX_LEVELS, limit: MAX_LEVELS - 1 };
+    assert_eq!(refusal(&model, vec![merge(&[old], MAX_LEVELS, 9)]), deep);
+    accepted(&model, vec![merge(&[old], 7, 9)]);
     let elsewhere = refusal(&model, vec![merge(&[old], 3, 2)]);
     assert!(matches!(elsewhere, Refusal::RunElsewhere { found: 1, .. }));
     for cuts in [vec![vec![2], vec![1]], vec![vec![1], vec![1]]] {

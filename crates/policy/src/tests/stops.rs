@@ -6,7 +6,7 @@ use super::*;
 const B: u64 = 16;
 
 /// The policies, with level 0 due at two runs or soon after.
-fn policies() -> [Box<dyn Policy>; 7] {
+fn policies() -> Vec<Box<dyn Policy>> {
     let (
         size_ratio,
         level_base_bytes,
@@ -16,7 +16,7 @@ fn policies() -> [Box<dyn Policy>; 7] {
     ) = (4, B, B, 2, true);
     let (pick, seed, leveled_levels, levels_below) = (Pick::LeastOverlap, 0, 2, 1);
     let (universal, trivial_moves) = (Universal::default(), true);
-    [
+    vec![
         Box::new(Leveled {
             size_ratio,
             level_base_bytes,
@@ -58,6 +58,19 @@ fn policies() -> [Box<dyn Policy>; 7] {
             leveled_levels: 64,
             trivial_moves,
         }),
+        #[cfg(feature = "all")]
+        Box::new(HorizontalLeveling { levels: 3, level_base_bytes, target_file_bytes }),
+        #[cfg(feature = "all")]
+        Box::new(HorizontalTiering {
+            levels: 3,
+            data_bytes: 0,
+            level_base_bytes,
+            target_file_bytes,
+        }),
+        #[cfg(feature = "all")]
+        Box::new(Binomial { components: 3, level_base_bytes, target_file_bytes }),
+        #[cfg(feature = "all")]
+        Box::new(MinLatency { components: 3, level_base_bytes, target_file_bytes }),
     ]
 }
 

@@ -5,12 +5,21 @@
 //! * `group_builder`: groups that bring tables into one run, each as cheaply as it can.
 //! * [`pick`]: which table of a level goes down.
 //! * `trivial_move`: whether tables that overlap nothing move or are rewritten.
+//! * `admission`, `combinatorics` and `stack`: what policies that count admissions share.
 //! * `format`: numbers in the reasons of plans.
 
+#[cfg(feature = "all")]
+pub(crate) mod admission;
+#[cfg(feature = "all")]
+pub(crate) mod combinatorics;
 pub(crate) mod format;
 pub(crate) mod group_builder;
+#[cfg(feature = "all")]
+pub(crate) mod horizontal;
 pub mod parameter;
 pub mod pick;
+#[cfg(feature = "all")]
+pub(crate) mod stack;
 pub(crate) mod trivial_move;
 pub(crate) mod vertical;
 pub(crate) mod view;

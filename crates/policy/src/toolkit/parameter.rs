@@ -16,6 +16,34 @@ pub(crate) trait Described: Policy {
 
     /// Its parameters, with references to their values.
     fn tuning(&mut self) -> Vec<ParameterRef<'_>>;
+
+    /// A parameter that is within its range but does not go with another one, if there is any.
+    fn conflict(&self) -> Option<Conflict> {
+        None
+    }
+}
+
+/// A parameter that does not go with another one.
+pub(crate) struct Conflict {
+    pub(crate) parameter: &'static str,
+    /// What was expected, in words, with the other parameter's value.
+    pub(crate) expected: String,
+    pub(crate) found: u64,
+}
+
+#[cfg(feature = "all")]
+impl Conflict {
+    /// That of declared data that does not fill a buffer.
+    pub(crate) fn of_data(data_bytes: u64, level_base_bytes: u64) -> Option<Self> {
+        (1..level_base_bytes).contains(&data_bytes).then(|| Conflict {
+            parameter: ParameterRef::DATA_BYTES,
+            expected: format!(
+                "0, or {} at least: {level_base_bytes}",
+                ParameterRef::LEVEL_BASE_BYTES
+            ),
+            found: data_bytes,
+        })
+    }
 }
 
 /// A text that describes a policy or a parameter; empty in the browser's module, where the generated
@@ -127,6 +155,25 @@ impl<'a> ParameterRef<'a> {
     pub(crate) fn l0_compaction_trigger(value: &'a mut u64) -> Self {
         let meaning = "runs that wait in level 0 before they are merged";
         Self::number("l0-compaction-trigger", meaning, (1, 64), value)
+    }
+
+    #[cfg(feature = "all")]
+    pub(crate) fn levels(value: &'a mut u64) -> Self {
+        Self::number("levels", "levels, whatever the tree holds", (1, 16), value)
+    }
+
+    #[cfg(feature = "all")]
+    const DATA_BYTES: &'static str = "data-bytes";
+
+    #[cfg(feature = "all")]
+    pub(crate) fn data_bytes(value: &'a mut u64) -> Self {
+        let meaning = "bytes that the tree is going to hold; 0 for what it holds";
+        Self::number(Self::DATA_BYTES, meaning, (0, 1 << 50), value)
+    }
+
+    #[cfg(feature = "all")]
+    pub(crate) fn components(value: &'a mut u64) -> Self {
+        Self::number("components", "runs that the stack has at most", (1, 64), value)
     }
 
     pub(crate) fn switch(name: &'static str, meaning: &'static str, value: &'a mut bool) -> Self {

@@ -78,6 +78,14 @@ impl View<'_> {
         self.merge_alike_in_level0("a merge below keeps them waiting")
     }
 
+    /// What policies that admit do with level 0 meanwhile: tiny flushes are merged there, and shortly
+    /// before writes stall runs of similar size.
+    #[cfg(feature = "all")]
+    pub(crate) fn gather(&self) -> Option<Plan> {
+        self.merge_within_l0()
+            .or_else(|| if self.is_idle() { None } else { self.merge_while_waiting() })
+    }
+
     /// Merges neighbours of level 0 into the newest of them; what waits there is light, or due.
     fn merge_runs(&self, block: &[Run], why: &str) -> Option<Plan> {
         if block.len() < 2 {

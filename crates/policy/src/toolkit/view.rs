@@ -26,6 +26,20 @@ pub(crate) struct Vertical {
     pub(crate) dynamic_level_bytes: bool,
 }
 
+#[cfg(feature = "all")]
+impl Vertical {
+    /// The rule of a policy that has no capacities.
+    pub(crate) fn staging(level_base_bytes: u64, target_file_bytes: u64) -> Self {
+        Vertical {
+            size_ratio: 2,
+            level_base_bytes,
+            target_file_bytes,
+            l0_compaction_trigger: 1,
+            dynamic_level_bytes: false,
+        }
+    }
+}
+
 /// The state of one planner call.
 pub(crate) struct View<'a> {
     pub(crate) rule: Vertical,
@@ -118,6 +132,14 @@ impl<'a> View<'a> {
     /// The runs of a level, newest first.
     pub(crate) fn runs(&self, level: usize) -> &'a [Run] {
         self.shape.levels().get(level).map_or(&[], |l| &l.runs)
+    }
+
+    /// The runs below level 0 with their places, newest first.
+    #[cfg(feature = "all")]
+    pub(crate) fn below_level0(&self) -> Vec<(Destination, &'a Run)> {
+        let mut runs = self.shape.runs();
+        runs.retain(|(place, _)| place.level > 0);
+        runs
     }
 
     /// A level's newest run; the only one of a leveled level.

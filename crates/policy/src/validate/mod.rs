@@ -9,7 +9,7 @@
 //! soundness is a property of pairs. A pair depends on at most two groups, so it is enough to check,
 //! for each new group with destination *d*:
 //!
-//! 1. **Form.** Groups have inputs, cuts ascend, the level exists or is the next one, a run is used
+//! 1. **Form.** Groups have inputs, cuts ascend, a tree may have the level, a run is used
 //!    on one level only, inputs exist and have one consumer.
 //! 2. **An output and a table left out** (inputs of other groups are left out of this one). For
 //!    each input A and each V left out that overlaps it: A above V if and only if *d* above V; that
@@ -123,7 +123,7 @@ fn resolve<'a>(
     }
     let mut new = Vec::new();
     for (number, group) in compaction.groups.iter().enumerate() {
-        check_form(shape, number, group)?;
+        check_form(number, group)?;
         let destination = group.destination;
         match places.iter().find(|place| place.run == destination.run) {
             None => places.push(destination),
@@ -146,7 +146,7 @@ fn resolve<'a>(
     Ok((old, new))
 }
 
-fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal> {
+fn check_form(number: usize, group: &Group) -> Result<(), Refusal> {
     if group.inputs.is_empty() {
         return Err(Refusal::NoInputs { group: number });
     }
@@ -155,7 +155,7 @@ fn check_form(shape: &Shape, number: usize, group: &Group) -> Result<(), Refusal
     {
         return Err(Refusal::Cuts { group: number });
     }
-    let limit = shape.levels().len().min(MAX_LEVELS - 1);
+    let limit = MAX_LEVELS - 1;
     let level = group.destination.level;
     if level > limit {
         return Err(Refusal::TooDeep { group: number, level, limit });

@@ -39,7 +39,7 @@ pub enum Refusal {
         /// The group.
         group: usize,
     },
-    /// The destination skips a level, or is too deep.
+    /// The destination is too deep.
     #[error("group {group} writes into level {level}: expected at most level {limit}")]
     TooDeep {
         /// The group.

@@ -1,0 +1,440 @@
+//! Horizontal growth and the stack policies: what they write and how many runs they leave, admission by
+//! admission, against closed forms, against each other, and against the best of all sequences.
+
+use super::*;
+use crate::policies::{binomial, min_latency};
+use std::collections::HashMap;
+use terrane_types::inputs_of;
+
+/// B, in entries of one byte.
+const B: u64 = 16;
+
+/// `C(n, k)`, by Pascal's triangle.
+fn choose(n: u64, k: u64) -> u64 {
+    let mut row = vec![1u64];
+    for _ in 0..n {
+        let next = |i: usize| row.get(i).unwrap_or(&0) + i.checked_sub(1).map_or(0, |i| row[i]);
+        row = (0..=row.len()).map(next).collect();
+    }
+    row.get(k as usize).copied().unwrap_or(0)
+}
+
+/// A plan's merge: the level that it ends in, and the shape that it was made for.
+struct Made {
+    level: usize,
+    before: Shape,
+    /// Buffers in its output.
+    buffers: u64,
+}
+
+/// A tree to which buffers are admitted one at a time, all over the same keys and none of them twice.
+struct Tree<'p> {
+    policy: &'p dyn Policy,
+    model: Model,
+    state: Vec<u8>,
+    buffers: u16,
+}
+
+impl<'p> Tree<'p> {
+    fn new(policy: &'p dyn Policy) -> Self {
+        let state = policy.adopt(&Shape::default());
+        Tree { policy, model: Model::default(), state, buffers: 0 }
+    }
+
+    fn flush(&mut self, keys: impl IntoIterator<Item = u16>) {
+        let run = self.model.fresh(&Running::default()).0;
+        self.model.write(0, run, keys);
+    }
+
+    /// Follows the policy until it is idle.
+    fn rest(&mut self) -> Vec<Made> {
+        let running = Running::default();
+        let mut made = Vec::new();
+        while let Some(plan) = propose(
+            self.policy,
+            &self.model.shape,
+            &self.state,
+            &running,
+            self.model.fresh(&running),
+        ) {
+            assert_eq!(validate_plan(&self.model.shape, &running, &plan), Ok(()));
+            let Plan::Compact(plan) = plan else { panic!("{plan:?}") };
+            let before = self.model.shape.clone();
+            let inputs = before.find(inputs_of(&plan.groups).copied().collect());
+            let buffers = inputs.iter().map(|placed| placed.table.bytes).sum::<u64>() / B;
+            made.push(Made { level: plan.groups[0].destination.level, before, buffers });
+            for (at, group) in plan.groups.iter().enumerate() {
+                let ends = at + 1 == plan.groups.len();
+                let step = Step::Group { group, outputs: &[], ends };
+                let observed = &Observed::default();
+                let installed = Installed { before: &self.model.shape, observed, step };
+                self.state = self.policy.apply(&self.state, &installed);
+                self.model = self.model.commit(group, false).unwrap();
+            }
+        }
+        made
+    }
+
+    /// One buffer more, of keys that no other has.
+    fn admit(&mut self) -> Made {
+        let buffer = self.buffers;
+        self.buffers += 1;
+        self.flush((0..B as u16).map(|key| key * 256 + buffer));
+        let mut made = self.rest();
+        assert_eq!(made.len(), 1, "one plan an admission");
+        made.remove(0)
+    }
+
+    /// Bytes of each run below level 0 in buffers, newest first.
+    fn runs(&self) -> Vec<u64> {
+        self.levels().into_iter().flatten().collect()
+    }
+
+    /// The same, level by level from level 1 on.
+    fn levels(&self) -> Vec<Vec<u64>> {
+        let runs = |level: &Level| level.runs.iter().map(|run| run.bytes() / B).collect();
+        self.model.shape.levels().iter().skip(1).map(runs).collect()
+    }
+}
+
+fn leveling(levels: u64) -> HorizontalLeveling {
+    HorizontalLeveling { levels, level_base_bytes: B, target_file_bytes: u64::MAX }
+}
+
+fn tiering(levels: u64, buffers: u64) -> HorizontalTiering {
+    let (level_base_bytes, target_file_bytes) = (B, u64::MAX);
+    HorizontalTiering { levels, data_bytes: buffers * B, level_base_bytes, target_file_bytes }
+}
+
+fn min_latency(components: u64) -> MinLatency {
+    MinLatency { components, level_base_bytes: B, target_file_bytes: u64::MAX }
+}
+
+/// What the cascade of this merge would write, level by level: the admission joins level 1, all of that
+/// level 2, and so forth.
+fn level_by_level(made: &Made) -> u64 {
+    let level = |level: &Level| level.bytes() / B;
+    let sizes: Vec<u64> = made.before.levels().iter().skip(1).map(level).collect();
+    (1..=made.level).map(|to| 1 + sizes.iter().take(to).sum::<u64>()).sum()
+}
+
+#[test]
+fn horizontal_leveling_writes_what_both_closed_forms_say() {
+    for l in 1..=4 {
+        for k in 1..=5 {
+            let policy = leveling(l);
+            let mut tree = Tree::new(&policy);
+            let made: Vec<_> = (0..choose(k + l - 1, l)).map(|_| tree.admit()).collect();
+            let as_one: u64 = made.iter().map(|made| made.buffers).sum();
+            let cascading: u64 = made.iter().map(level_by_level).sum();
+            assert_eq!(cascading, l * choose(k + l, l + 1), "l = {l}, k = {k}");
+            let spared = (l - 1) * choose(k + l - 1, l);
+            assert_eq!(as_one, l * choose(k + l, l + 1) - spared, "l = {l}, k = {k}");
+            if (l, k) == (3, 5) {
+                assert_eq!((cascading, as_one), (210, 140));
+            }
+        }
+    }
+}
+
+#[test]
+fn two_leveled_levels_are_merged_after_1_3_6_10_and_15_admissions() {
+    let policy = leveling(2);
+    let mut tree = Tree::new(&policy);
+    let fired = (1..=15).filter(|_| tree.admit().level == 2);
+    assert_eq!(fired.collect::<Vec<_>>(), [1, 3, 6, 10, 15]);
+}
+
+#[test]
+fn horizontal_leveling_makes_the_stacks_of_min_latency() {
+    for l in 1..=5 {
+        let (horizontal, stack) = (leveling(l), min_latency(l));
+        let (mut a, mut b) = (Tree::new(&horizontal), Tree::new(&stack));
+        for admission in 1..=100 {
+            a.admit();
+            b.admit();
+            assert_eq!(a.runs(), b.runs(), "{l} levels, admission {admission}");
+        }
+    }
+}
+
+/// The recursion as it is written down.
+fn index(d: u64, h: u64, r: u64) -> u64 {
+    match r {
+        0 => 0,
+        _ if r < choose(d + h - 1, h) => index(d - 1, h, r),
+        _ => 1 + index(d, h - 1, r - choose(d + h - 1, h)),
+    }
+}
+
+#[test]
+fn stack_policies_merge_from_the_index_that_the_recursion_gives() {
+    for k in 1..=6u64 {
+        let min_latency_sum = |d: u64| choose(d + k, d) - 1;
+        let binomial_sum = |d: u64| (1..=d).map(|x| choose(x + x.min(k) - 1, x)).sum::<u64>();
+        for t in 1..=60 {
+            let d = (1..).find(|d| min_latency_sum(*d) >= t).unwrap();
+            let i = index(d, k - 1, t - min_latency_sum(d - 1) - 1);
+            assert_eq!(min_latency::merges_from(k, t), i, "minlatency, k = {k}, t = {t}");
+            let d = (1..).find(|d| binomial_sum(*d) >= t).unwrap();
+            let i = index(d, d.min(k) - 1, t - binomial_sum(d - 1) - 1);
+            assert_eq!(binomial::merges_from(k, t), i, "binomial, k = {k}, t = {t}");
+        }
+    }
+}
+
+/// The sequences that the literature prints.
+#[test]
+fn stack_policies_merge_from_the_published_indices() {
+    let sequence = |i: &dyn Fn(u64) -> u64, n: u64| (1..=n).map(i).collect::<Vec<_>>();
+    let of_min_latency = |k| sequence(&move |t| min_latency::merges_from(k, t), 20);
+    let of_binomial = |k| sequence(&move |t| binomial::merges_from(k, t), 15);
+    assert_eq!(of_min_latency(2)[..10], [0, 1, 0, 1, 1, 0, 1, 1, 1, 0]);
+    assert_eq!(of_min_latency(3), [0, 1, 2, 0, 1, 2, 1, 2, 2, 0, 1, 2, 1, 2, 2, 1, 2, 2, 2, 0]);
+    assert_eq!(of_binomial(2)[..14], [0, 0, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 0]);
+    assert_eq!(of_binomial(3), [0, 0, 1, 1, 0, 1, 2, 1, 2, 2, 1, 2, 2, 2, 0]);
+}
+
+#[test]
+fn a_stack_has_as_many_runs_as_its_index_says() {
+    for k in 1..=4 {
+        let (level_base_bytes, target_file_bytes) = (B, u64::MAX);
+        let binomial = Binomial { components: k, level_base_bytes, target_file_bytes };
+        let min_latency = min_latency(k);
+        let policies: [&dyn Policy; 2] = [&binomial, &min_latency];
+        let indices = [binomial::merges_from, min_latency::merges_from];
+        for (policy, merges_from) in policies.into_iter().zip(indices) {
+            let mut tree = Tree::new(policy);
+            for t in 1..=60 {
+                tree.admit();
+                assert_eq!(tree.runs().len() as u64, merges_from(k, t) + 1, "{}", policy.name());
+            }
+        }
+    }
+}
+
+/// Runs present after each admission but the last, summed.
+fn runs_seen(tree: &mut Tree, admissions: u64) -> u64 {
+    let mut seen = 0;
+    for admission in 1..=admissions {
+        tree.admit();
+        seen += if admission < admissions { tree.runs().len() as u64 } else { 0 };
+    }
+    seen
+}
+
+/// The runs of each level, a byte each, from level 1 at the lowest on.
+type Runs = u32;
+
+/// What the runs of each level may become by merges: any levels a to b-1 become one run of b, any number
+/// of times.
+fn merges(runs: Runs, levels: u32, met: &mut Vec<Runs>) {
+    if met.contains(&runs) {
+        return;
+    }
+    met.push(runs);
+    for a in (0..levels).filter(|a| runs >> (8 * a) & 0xff > 0) {
+        for b in a + 1..levels {
+            let kept = ((1 << (8 * a)) - 1) | (u32::MAX << (8 * b));
+            merges((runs & kept) + (1 << (8 * b)), levels, met);
+        }
+    }
+}
+
+/// The fewest runs that any sequence of merges sees, for each number of admissions from 1 to `most`.
+fn fewest_runs_seen(most: u64, levels: u32) -> Vec<u64> {
+    let mut states: HashMap<Runs, u64> = HashMap::from([(0, 0)]);
+    let (mut fewest, mut met) = (Vec::new(), Vec::new());
+    for _ in 1..=most {
+        fewest.push(*states.values().min().unwrap());
+        let mut next = HashMap::new();
+        for (runs, seen) in states {
+            met.clear();
+            merges(runs + 1, levels, &mut met);
+            for runs in &met {
+                let seen = seen + runs.to_le_bytes().map(u64::from).iter().sum::<u64>();
+                let least = next.entry(*runs).or_insert(seen);
+                *least = seen.min(*least);
+            }
+        }
+        states = next;
+    }
+    fewest
+}
+
+#[test]
+fn horizontal_tiering_sees_the_fewest_runs_of_all_sequences() {
+    for l in 1..=4u64 {
+        let rounds: Vec<_> = (1..).map(|k| choose(k + l - 1, l)).take_while(|n| *n <= 60).collect();
+        let fewest = fewest_runs_seen(*rounds.last().unwrap(), l as u32);
+        for (k, admissions) in (1..).zip(rounds) {
+            let policy = tiering(l, admissions);
+            let seen = runs_seen(&mut Tree::new(&policy), admissions);
+            assert_eq!(seen, l * choose(k + l - 1, l + 1), "l = {l}, k = {k}");
+            assert_eq!(seen, fewest[admissions as usize - 1], "{admissions} in {l} levels");
+        }
+    }
+}
+
+#[test]
+fn horizontal_tiering_has_as_many_runs_as_were_counted_down() {
+    for (l, k) in [(2, 5), (3, 4), (4, 3)] {
+        let admissions = choose(k + l - 1, l);
+        let policy = tiering(l, admissions);
+        let mut tree = Tree::new(&policy);
+        for _ in 1..admissions {
+            tree.admit();
+            let first = u64::from_le_bytes(tree.state[1..9].try_into().unwrap());
+            assert_eq!(tree.runs().len() as u64, k - first);
+        }
+    }
+}
+
+/// Figure 5 of Vertiorizon's paper: two levels, counters from 3. And three levels, counters from 2.
+#[test]
+fn tiered_levels_are_merged_ever_more_often() {
+    let two = tiering(2, 6);
+    let mut tree = Tree::new(&two);
+    let fired = (1..=6).filter(|_| tree.admit().level == 2);
+    assert_eq!(fired.collect::<Vec<_>>(), [3, 5, 6]);
+    let three = tiering(3, 4);
+    let mut tree = Tree::new(&three);
+    let levels: Vec<_> = (0..4).map(|_| tree.admit().level).collect();
+    assert_eq!(levels, [1, 2, 3, 3]);
+}
+
+/// Lookups of each level's runs, with one lookup for each of the 10 MB of a buffer, when level 1 goes
+/// into level 2 after these numbers of buffers.
+fn lookups(buffers: u64, merges_after: &[u64]) -> (u64, u64) {
+    let (mut upper, mut lower, mut seen) = (0, 0, (0, 0));
+    for buffer in 1..buffers {
+        upper += 1;
+        if merges_after.contains(&buffer) {
+            (upper, lower) = (0, lower + 1);
+        }
+        seen = (seen.0 + 10 * upper, seen.1 + 10 * lower);
+    }
+    seen
+}
+
+/// Figure 4 of Vertiorizon's paper.
+#[test]
+fn three_merges_of_60_mb_cost_least_at_30_20_and_10() {
+    assert_eq!(lookups(6, &[2, 4, 6]), (30, 40 + 20));
+    assert_eq!(lookups(6, &[6]), (150, 0));
+    let policy = tiering(2, 6);
+    let mut tree = Tree::new(&policy);
+    let mut seen = (0, 0);
+    for buffer in 1..=6 {
+        tree.admit();
+        let levels = tree.levels();
+        let runs = |level: usize| 10 * levels.get(level).map_or(0, |runs| runs.len() as u64);
+        if buffer < 6 {
+            seen = (seen.0 + runs(0), seen.1 + runs(1));
+        }
+    }
+    assert_eq!(seen, (40, 30 + 10));
+    assert_eq!(seen, lookups(6, &[3, 5, 6]));
+}
+
+#[test]
+fn when_all_counters_are_0_runs_stay_and_a_round_for_twice_the_data_begins() {
+    let policy = tiering(2, 6);
+    let mut tree = Tree::new(&policy);
+    (0..6).for_each(|_| drop(tree.admit()));
+    assert_eq!(tree.levels(), [vec![], vec![1, 2, 3]]);
+    // C(5 + 1, 2) are 15, at least 12; C(4 + 1, 2) are 10.
+    let fired: Vec<_> = (1..=15).filter(|_| tree.admit().level == 2).collect();
+    assert_eq!(fired, [5, 9, 12, 14, 15]);
+    assert_eq!(tree.levels(), [vec![], vec![1, 2, 3, 4, 5, 1, 2, 3]]);
+}
+
+#[test]
+fn undeclared_data_is_what_is_present() {
+    let policy = HorizontalTiering { data_bytes: 0, ..tiering(2, 1) };
+    let mut tree = Tree::new(&policy);
+    // Rounds for one buffer, then for twice as many as there are: of 1, then C(3, 2), then C(5, 2).
+    let fired: Vec<_> = (1..=14).filter(|_| tree.admit().level == 2).collect();
+    assert_eq!(fired, [1, 3, 4, 8, 11, 13, 14]);
+}
+
+/// The policies that admit.
+fn admitting() -> [Box<dyn Policy>; 4] {
+    let (level_base_bytes, target_file_bytes) = (B, u64::MAX);
+    [
+        Box::new(leveling(3)),
+        Box::new(tiering(3, 40)),
+        Box::new(min_latency(3)),
+        Box::new(Binomial { components: 3, level_base_bytes, target_file_bytes }),
+    ]
+}
+
+#[test]
+fn flushes_that_waited_are_admitted_one_buffer_at_a_time() {
+    for policy in admitting() {
+        let mut tree = Tree::new(&*policy);
+        for buffer in 0..5 {
+            tree.flush((0..B as u16).map(|key| key * 256 + buffer));
+        }
+        let merges = tree.rest();
+        assert_eq!(merges.len(), 5, "{}", policy.name());
+        let mut other = Tree::new(&*policy);
+        (0..5).for_each(|_| drop(other.admit()));
+        assert_eq!(tree.runs(), other.runs(), "{}", policy.name());
+        assert_eq!(tree.state, other.state, "{}", policy.name());
+    }
+}
+
+#[test]
+fn tiny_flushes_count_once_together() {
+    for policy in admitting() {
+        let mut tree = Tree::new(&*policy);
+        for key in 0..4 * B as u16 {
+            tree.flush([key * 7 % 64]);
+            tree.rest();
+        }
+        let mut other = Tree::new(&*policy);
+        // Three quarters of a buffer are admitted.
+        (0..5).for_each(|_| drop(other.admit()));
+        assert_eq!(tree.state, other.state, "{}", policy.name());
+    }
+}
+
+#[test]
+fn an_admission_of_several_groups_counts_once() {
+    for policy in admitting() {
+        let mut tree = Tree::new(&*policy);
+        let state = tree.state.clone();
+        // Two tables: one overlaps a run below, the other moves.
+        tree.flush(0..16);
+        tree.rest();
+        let run = tree.model.fresh(&Running::default()).0;
+        tree.model.write(0, run, 0..8);
+        tree.model.write(0, run, 100..108);
+        tree.rest();
+        let mut other = Tree::new(&*policy);
+        (0..2).for_each(|_| drop(other.admit()));
+        assert_eq!(tree.state, other.state, "{}", policy.name());
+        assert_ne!(tree.state, state);
+    }
+}
+
+#[test]
+fn an_adopted_tree_goes_on_as_one_of_its_sizes() {
+    for l in 1..=3 {
+        let policy = leveling(l);
+        let mut tree = Tree::new(&policy);
+        for _ in 0..40 {
+            tree.admit();
+            let counts = |state: &[u8]| -> Vec<u64> {
+                state[1..].as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+            };
+            let (kept, adopted) = (counts(&tree.state), counts(&policy.adopt(&tree.model.shape)));
+            // The last counter is exact while the levels above it are empty.
+            assert!(adopted.is_sorted(), "{adopted:?}");
+            if tree.runs().len() == 1 {
+                assert_eq!(kept, adopted);
+            }
+        }
+    }
+}

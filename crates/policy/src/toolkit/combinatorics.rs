@@ -1,0 +1,40 @@
+//! Binomial coefficients, which count what horizontal and stack policies do.
+
+/// `C(n, k)`; `u64::MAX` if it is greater.
+pub(crate) fn choose(n: u64, k: u64) -> u64 {
+    let Some(rest) = n.checked_sub(k) else { return 0 };
+    let k = k.min(rest);
+    let mut chosen = 1u128;
+    for i in 1..=k {
+        // Whole after each step, and at most `u64::MAX * n` within it.
+        chosen = chosen * u128::from(n - k + i) / u128::from(i);
+        if chosen > u128::from(u64::MAX) {
+            return u64::MAX;
+        }
+    }
+    u64::try_from(chosen).unwrap_or(u64::MAX)
+}
+
+/// The least number from which on `holds` is true; it must be true of `u64::MAX`.
+pub(crate) fn least(holds: impl Fn(u64) -> bool) -> u64 {
+    let mut most = 1u64;
+    while !holds(most) && most < u64::MAX {
+        most = most.saturating_mul(2);
+    }
+    let mut from = 0;
+    while from < most {
+        let middle = from + (most - from) / 2;
+        if holds(middle) {
+            most = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    most
+}
+
+/// The least k for which `C(k + l - 1, l)` is at least `n`: a horizontal part of l levels counts to k
+/// while n buffers are admitted.
+pub(crate) fn least_count(n: u64, levels: u64) -> u64 {
+    least(|k| choose(k.saturating_add(levels - 1), levels) >= n)
+}

@@ -1,0 +1,113 @@
+//! The counters of horizontal growth: how far an admission goes down a fixed number of levels.
+//!
+//! Level i has a counter `C_i`. An admission joins level 1; where a level is due, all of it goes on into
+//! the next, and so forth: a cascade, which ends in some level m. It is one merge: the admission with
+//! levels 1 to m.
+//!
+//! * **Leveling.** Counters begin at 0 and count arrivals. A level above the last is due when
+//!   `C_i > C_(i+1)`, and begins again at 0. After `C(k+l-1, l)` admissions the last counter is k.
+//! * **Tiering.** Counters begin at k and count down. A level is due at 0: all its runs become one run
+//!   of the next. When the cascade has ended in m, every counter above it is set to `C_m`. After
+//!   `C(k+l-1, l)` admissions all are 0.
+
+use super::combinatorics::least_count;
+use terrane_types::{Quantity, Relation, Term, Unit};
+
+/// Whether a level is one run or several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MergePolicy {
+    /// One run: what arrives is merged with it.
+    #[default]
+    Leveling,
+    /// Several runs: what arrives is one more.
+    Tiering,
+}
+
+/// The counters of the levels from 1 on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Counters {
+    pub(crate) merge: MergePolicy,
+    pub(crate) counts: Vec<u64>,
+    /// Under leveling, by how much more the first counter must be above the second.
+    pub(crate) slack: u64,
+}
+
+impl Counters {
+    /// The counters of empty levels, for `admissions` under tiering.
+    pub(crate) fn new(merge: MergePolicy, levels: u64, admissions: u64) -> Self {
+        let first = match merge {
+            MergePolicy::Leveling => 0,
+            MergePolicy::Tiering => least_count(admissions.max(1), levels.max(1)),
+        };
+        let levels = usize::try_from(levels.max(1)).unwrap_or(1);
+        Counters { merge, counts: vec![first; levels], slack: 0 }
+    }
+
+    /// Counts an admission; returns the level in which its cascade ends.
+    pub(crate) fn admit(&mut self) -> usize {
+        match self.merge {
+            MergePolicy::Leveling => self.admit_leveled(),
+            MergePolicy::Tiering => self.admit_tiered(),
+        }
+    }
+
+    /// The comparisons by which the next admission, of which the cascade ends in `level`, goes so far.
+    pub(crate) fn terms(&self, level: usize) -> Vec<Term> {
+        let mut slack = self.slack;
+        let mut terms = Vec::new();
+        let levels =
+            (1..).zip(&self.counts).zip(self.counts.iter().skip(1).map(Some).chain([None]));
+        for ((at, count), below) in levels.take(level) {
+            let counter = |count| Quantity::level("counter", at, count);
+            let (counter, relation, limit) = match (self.merge, below) {
+                (MergePolicy::Tiering, _) => {
+                    (counter(count.saturating_sub(1)), Relation::AtMost, Quantity::new("spent", 0))
+                }
+                (MergePolicy::Leveling, Some(below)) => {
+                    let limit = Quantity::level("counter", at + 1, below.saturating_add(slack));
+                    (counter(count.saturating_add(1)), Relation::Greater, limit)
+                }
+                (MergePolicy::Leveling, None) => break,
+            };
+            terms.push(Term::new(Unit::Count, counter, relation, limit));
+            slack = 0;
+        }
+        terms
+    }
+
+    fn admit_leveled(&mut self) -> usize {
+        let mut slack = self.slack;
+        let mut arrivals = self.counts.iter_mut().peekable();
+        let mut ends = 0;
+        while let Some(count) = arrivals.next() {
+            *count = count.saturating_add(1);
+            ends += 1;
+            match arrivals.peek() {
+                Some(below) if *count > below.saturating_add(slack) => *count = 0,
+                _ => break,
+            }
+            slack = 0;
+        }
+        ends
+    }
+
+    fn admit_tiered(&mut self) -> usize {
+        let mut ends = 0;
+        let mut left = 0;
+        for count in &mut self.counts {
+            *count = count.saturating_sub(1);
+            ends += 1;
+            left = *count;
+            if left > 0 {
+                break;
+            }
+        }
+        self.counts.iter_mut().take(ends).for_each(|count| *count = left);
+        ends
+    }
+
+    /// Whether tiering has counted down to the end.
+    pub(crate) fn are_spent(&self) -> bool {
+        self.merge == MergePolicy::Tiering && self.counts.iter().all(|count| *count == 0)
+    }
+}
