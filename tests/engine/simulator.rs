@@ -1,7 +1,7 @@
 //! The simulator and the engine agree: for one workload, with the same buffers flushed at the same
 //! writes, a policy writes and keeps nearly the same bytes in both.
 //!
-//! 1. The simulator's client draws the operations; both execute them.
+//! 1. The simulator draws the operations; both execute them.
 //! 2. Memtables end at the same operations, and compactions finish before the next one begins. Which
 //!    jobs run concurrently is decided by a seed in the engine, and by time in the simulator.
 //! 3. In the simulator an entry has the size it takes in the engine's flushed files, with its share of
@@ -18,7 +18,7 @@ use terrane::storage::Directory;
 use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Durability, Event, Options};
 use terrane_policy::{PolicyOptions, TableInfo, presets};
-use terrane_sim::{Client, Config, Device, Mix, Operation, Simulation, Workload};
+use terrane_sim::{Clients, Config, Device, Operation, Operations, Simulation, Workload};
 use terrane_tests::counting_vfs::CountingVfs;
 
 const KEY_BYTES: u64 = 8;
@@ -35,8 +35,7 @@ struct Outcome {
 
 /// A load, followed by more updates.
 fn workload() -> Workload {
-    let mix = Mix { update: 1.0, ..Mix::default() };
-    Workload { load: 1500, operations: 2500, mix, ..Workload::default() }
+    Workload::then(1500, 2500, Clients::default())
 }
 
 fn simulated(policy: &PolicyOptions, entry_bytes: u64) -> Outcome {
@@ -105,19 +104,19 @@ fn real(policy: &PolicyOptions) -> (Outcome, u64) {
     let db = Db::open_storage(Arc::new(storage), options, executor).unwrap();
     let keyspace = db.default_keyspace();
     let workload = workload();
-    let keys = Client::new(&workload, SEED);
-    for (n, operation) in (1..).zip(Client::new(&workload, SEED)) {
+    let keys = Operations::new(&workload, SEED);
+    for (n, operation) in (1..).zip(Operations::new(&workload, SEED)) {
         let Operation::Put(number) = operation else { panic!("{operation:?}") };
         let key = keys.key(number).to_be_bytes();
         keyspace.put(&key, &VALUE, Durability::Buffered).unwrap();
-        if n % BUFFER_ENTRIES == 0 || n == workload.load + workload.operations {
+        if n % BUFFER_ENTRIES == 0 || n == workload.operations() {
             db.flush().unwrap();
             db.wait_until_idle().unwrap();
         }
     }
     let Made { flushes, flushed, merged } = &*made.lock().unwrap();
     let written = flushed[0] + merged[0];
-    let write_amp = written as f64 / (workload.load + workload.operations) as f64;
+    let write_amp = written as f64 / (workload.operations()) as f64;
     let peak_bytes = vfs.table_bytes_peak();
     (Outcome { flushes: *flushes, write_amp, peak_bytes }, flushed[1] / flushed[0])
 }

@@ -25,9 +25,13 @@ const flash = { "capacity-bytes": 16_000_000, "page-bytes": 4096, "unit-pages": 
 function config({ name, parameters }, choice) {
   const hasBase = parameters.some((parameter) => parameter.name === "level-base-bytes");
   const base = hasBase ? { "level-base-bytes": 61_440 } : {};
-  const workload = { load: 20_000, operations: 20_000, mix, choice };
+  const clients = [{ count: 3, mix, choice }];
+  const phase = { "wait-until-idle": true, operations: 20_000, clients };
+  const workload = { load: 20_000, phases: [phase] };
   const options = { policy: name, ...base, "target-file-bytes": 32_768 };
-  return JSON.stringify({ ...sizes, policy: options, workload, flash, seed: 7, timeline: true });
+  const machine = { cores: 4, subcompactions: 4, "subcompaction-bytes": 65_536 };
+  const given = { ...sizes, ...machine, policy: options, workload, flash, seed: 7, timeline: true };
+  return JSON.stringify(given);
 }
 
 /** The report and the events of the command. */

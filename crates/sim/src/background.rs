@@ -1,28 +1,30 @@
 //! Background work: flushes and merges, in chunks.
 //!
-//! 1. A free worker asks the scheduler for a group: a move takes effect at once, a merge begins. One
-//!    flush runs at a time, in addition to the workers.
+//! 1. A free worker takes a part of a merge that has begun, or asks the scheduler for a group: a move
+//!    takes effect at once, a merge begins. It is shared among as many workers as the options allow,
+//!    each with at least [`crate::Config::subcompaction_bytes`] to read. One flush runs at a time, in
+//!    addition to the workers.
 //! 2. A job reads and writes chunk by chunk. A chunk is done when the device has transferred it and
 //!    the processor has merged it, whichever is later: reading, merging and writing overlap.
 //! 3. Writes reach flash in the order in which chunks begin. Garbage collection's reads and writes
 //!    take device time, too.
-//! 4. After its last chunk a job takes effect: outputs enter the tree, inputs leave it.
+//! 4. After its last chunk, and when the other parts of its merge are done, a job takes effect:
+//!    outputs enter the tree, inputs leave it (`install.rs`).
 
-use crate::clock::{Time, nanos, seconds};
+use crate::clock::{Thread, Time, nanos, seconds};
 use crate::config::SimulationError;
 use crate::entry::Entry;
 use crate::flash::Full;
-use crate::job::{Chunk, Job, Work};
+use crate::job::{Chunk, Job, Merge, Part, Work};
 use crate::merge::{cut, merge};
 use crate::schedule::{Next, Scheduler, Situation, Task};
+use crate::share::{part, part_bytes, parting_keys};
 use crate::simulation::Simulation;
 use crate::trace::KEYSPACE;
 use crate::tree::Table;
 use std::sync::Arc;
 use terrane_policy::event::Event;
-use terrane_policy::{
-    Action, FlushPlan, Group, Observed, Reason, Reshape, RunId, ShapeEdit, TableId, TableInfo,
-};
+use terrane_policy::{Action, Observed, Reason, Reshape, TableId};
 
 impl Simulation {
     /// Step 1.
@@ -31,12 +33,17 @@ impl Simulation {
             self.begin_flush(now)?;
         }
         while self.merging < self.config.workers {
+            if let Some(part) = self.parts.pop_front() {
+                self.merging += 1;
+                self.begin(Work::Part(part.merge, part.index), part.reads, part.outputs, now)?;
+                continue;
+            }
             match self.next(now) {
                 None => break,
                 Some(Next::Reshape(change, observed)) => self.reshape(change, observed, now)?,
                 Some(Next::Group(task)) => match &task.group.action {
                     Action::Move => self.move_group(&task, now)?,
-                    Action::Merge { .. } => self.begin_merge(task, now)?,
+                    Action::Merge { .. } => self.begin_merge(task),
                 },
             }
         }
@@ -113,21 +120,34 @@ impl Simulation {
         self.begin(Work::Flush(plan), 0, outputs, now)
     }
 
-    fn begin_merge(&mut self, task: Task, now: Time) -> Result<(), SimulationError> {
+    /// A merge begins; its parts wait for workers.
+    fn begin_merge(&mut self, task: Task) {
         let inputs = self.tree.inputs(&task.group);
-        let reads = inputs.iter().map(|t| t.info.bytes).sum();
+        let reads: u64 = inputs.iter().map(|t| t.info.bytes).sum();
         let has_tombstones = inputs.iter().any(|t| t.info.tombstones > 0);
         let mut rule =
             has_tombstones.then(|| self.scheduler.tombstones(self.tree.shape(), &task.group));
         let merged = merge(inputs.iter().map(|t| &*t.entries), rule.as_mut());
         let Action::Merge { cuts, target_file_bytes, filter_bits } = &task.group.action else {
-            return Ok(());
+            return;
         };
-        let parts = cut(&merged, cuts, *target_file_bytes, self.sizes);
+        let count = reads / self.config.subcompaction_bytes;
+        let keys = match count.min(self.config.subcompactions as u64) {
+            0 | 1 => Vec::new(),
+            count => parting_keys(&inputs, count),
+        };
+        let bytes = part_bytes(&inputs, &keys, self.sizes);
         let bits = filter_bits.map_or(self.config.filter_bits_per_key, f64::from);
-        let outputs = self.tables(parts, bits);
-        self.merging += 1;
-        self.begin(Work::Merge(task), reads, outputs, now)
+        self.last_merge += 1;
+        let merge = self.last_merge;
+        for (index, (part, reads)) in part(&merged, &keys).into_iter().zip(&bytes).enumerate() {
+            let tables = cut(part, cuts, *target_file_bytes, self.sizes);
+            let outputs = self.tables(tables, bits);
+            self.parts.push_back(Part { merge, index, reads: *reads, outputs });
+        }
+        let outputs = bytes.iter().map(|_| Vec::new()).collect();
+        let open = bytes.len();
+        self.merges.insert(merge, Merge { task, reads, read_so_far: 0, open, outputs });
     }
 
     fn begin(
@@ -151,16 +171,36 @@ impl Simulation {
             return self.end(job, now);
         };
         let merged = job.merged(&chunk) as f64;
-        if let Work::Merge(task) = &job.work {
-            let (compaction, total_bytes) = (task.compaction, job.reads);
-            let read_bytes = chunk.read_so_far;
-            self.emit(now, || Event::MergeProgress { compaction, read_bytes, total_bytes });
+        if let Work::Part(merge, _) = job.work {
+            self.tell_progress(merge, chunk.read, now);
         }
         let moved = self.write_chunk(&chunk, now)?;
-        let served = self.queue.chunk(now, chunk.read + moved, chunk.written() + moved);
-        let merged = now + nanos(merged * self.config.device.merge_nanos_per_byte * 1e-9);
-        self.agenda.enter(served.max(merged), number);
+        let transferred = self.queue.chunk(now, chunk.read + moved, chunk.written() + moved);
+        if let Some(job) = self.jobs.get_mut(&number) {
+            job.transferred = transferred;
+        }
+        let burst = nanos(merged * self.config.device.merge_nanos_per_byte * 1e-9);
+        self.cores.begin(now, burst, Thread::Job(number));
         Ok(())
+    }
+
+    /// A job has computed its chunk, which the device may still transfer.
+    pub(crate) fn computed(&mut self, number: u64, now: Time) -> Result<(), SimulationError> {
+        match self.jobs.get(&number).map(|job| job.transferred) {
+            Some(transferred) if transferred > now => {
+                self.agenda.enter(transferred, Thread::Job(number));
+                Ok(())
+            }
+            _ => self.go_on(number, now),
+        }
+    }
+
+    fn tell_progress(&mut self, merge: u64, read: u64, now: Time) {
+        let Some(merge) = self.merges.get_mut(&merge) else { return };
+        merge.read_so_far += read;
+        let compaction = merge.task.compaction;
+        let (read_bytes, total_bytes) = (merge.read_so_far, merge.reads);
+        self.emit(now, || Event::MergeProgress { compaction, read_bytes, total_bytes });
     }
 
     /// Step 3; returns the bytes that garbage collection moved.
@@ -208,106 +248,14 @@ impl Simulation {
         Ok(moved)
     }
 
-    fn trim(&mut self, file: u64) {
+    pub(crate) fn trim(&mut self, file: u64) {
         if let Some(flash) = &mut self.flash {
             flash.trim(file);
         }
     }
-
-    /// Step 4.
-    fn end(&mut self, job: Job, now: Time) -> Result<(), SimulationError> {
-        self.half_written -= job.outputs.len();
-        match job.work {
-            Work::Flush(plan) => {
-                self.flushing = false;
-                self.install_flush(plan, job.outputs, now)?;
-            }
-            Work::Merge(task) => {
-                self.merging -= 1;
-                let busy = now - job.begun;
-                let written = job.outputs.iter().map(|t| t.info.bytes).sum::<u64>();
-                let read = job.reads;
-                self.meters.add(|sums| {
-                    sums.busy += busy;
-                    sums.merge_read_bytes += read;
-                    sums.merge_written_bytes += written;
-                });
-                self.store_bytes -= read;
-                for input in &task.group.inputs {
-                    self.trim(input.0);
-                }
-                self.install_group(&task, job.outputs, now)?;
-            }
-        }
-        self.observe(now);
-        self.dispatch(now)
-    }
-
-    fn install_flush(
-        &mut self,
-        plan: FlushPlan,
-        tables: Vec<Table>,
-        now: Time,
-    ) -> Result<(), SimulationError> {
-        let Some(memtable) = self.memory.sealed.pop_front() else { return Ok(()) };
-        self.trim(log_file(self.logs.0));
-        self.logs.0 += 1;
-        self.last_id += 1;
-        let run = RunId(self.last_id);
-        let added = tables.iter().map(|t| (0, run, Arc::clone(&t.info))).collect();
-        let bytes = tables.iter().map(|t| t.info.bytes).sum::<u64>();
-        let infos: Vec<_> = tables.iter().map(|t| TableInfo::clone(&t.info)).collect();
-        let before = self.tree.edit(&ShapeEdit { added, dropped: Vec::new() }, tables)?;
-        self.scheduler.flushed(&before, &plan, &infos);
-        self.meters.add(|sums| {
-            sums.flushes += 1;
-            sums.flushed_bytes += bytes;
-        });
-        let through = memtable.entries.last().map_or(0, |e| e.seq());
-        let (tables, Reason { text: reason, terms }, keyspace) = (infos, plan.reason, KEYSPACE);
-        self.emit(now, || Event::Flushed { keyspace, run, tables, reason, terms, through });
-        Ok(())
-    }
-
-    fn install_group(
-        &mut self,
-        task: &Task,
-        outputs: Vec<Table>,
-        now: Time,
-    ) -> Result<(), SimulationError> {
-        let Task { compaction, group, .. } = task;
-        let Group { inputs, destination, action } = &**group;
-        let moved = *action == Action::Move;
-        let infos: Vec<Arc<TableInfo>> = if moved {
-            self.tree.inputs(group).iter().map(|t| Arc::clone(&t.info)).collect()
-        } else {
-            outputs.iter().map(|t| Arc::clone(&t.info)).collect()
-        };
-        let (level, run) = (destination.level, destination.run);
-        let added = infos.iter().map(|t| (level, run, Arc::clone(t))).collect();
-        let before = self.tree.edit(&ShapeEdit { added, dropped: inputs.clone() }, outputs)?;
-        let outputs: Vec<_> = infos.iter().map(|t| TableInfo::clone(t)).collect();
-        let shapes = (&before, self.tree.shape());
-        let ended = self.scheduler.installed(*compaction, group, shapes, &outputs);
-        let (compaction, inputs) = (*compaction, inputs.clone());
-        self.emit(now, || Event::GroupInstalled {
-            keyspace: KEYSPACE,
-            compaction,
-            inputs,
-            level,
-            run,
-            outputs,
-            moved,
-        });
-        if ended {
-            self.emit(now, || Event::CompactionEnded { compaction });
-        }
-        self.observe(now);
-        Ok(())
-    }
 }
 
 /// The file number of a memtable's log, above all table ids.
-fn log_file(number: u64) -> u64 {
+pub(crate) fn log_file(number: u64) -> u64 {
     u64::MAX - number
 }

@@ -17,18 +17,27 @@ pub(crate) fn seconds(time: Time) -> f64 {
     time as f64 / 1e9
 }
 
+/// A thread of the machine, to which events happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Thread {
+    /// A flush, or a worker's part of a merge.
+    Job(u64),
+    /// A client.
+    Client(usize),
+}
+
 /// Future events by time; events of the same time are in insertion order.
 #[derive(Default)]
 pub(crate) struct Agenda {
-    events: BinaryHeap<Reverse<(Time, u64, u64)>>,
+    events: BinaryHeap<Reverse<(Time, u64, Thread)>>,
     entered: u64,
 }
 
 impl Agenda {
-    /// Schedules the next step of a job at `at`.
-    pub(crate) fn enter(&mut self, at: Time, job: u64) {
+    /// Schedules the next step of a thread at `at`.
+    pub(crate) fn enter(&mut self, at: Time, thread: Thread) {
         self.entered += 1;
-        self.events.push(Reverse((at, self.entered, job)));
+        self.events.push(Reverse((at, self.entered, thread)));
     }
 
     /// The time of the next event; [`Time::MAX`] if there is none.
@@ -36,8 +45,8 @@ impl Agenda {
         self.events.peek().map_or(Time::MAX, |Reverse((at, _, _))| *at)
     }
 
-    /// Removes the next event; returns its time and its job.
-    pub(crate) fn pop(&mut self) -> Option<(Time, u64)> {
-        self.events.pop().map(|Reverse((at, _, job))| (at, job))
+    /// Removes the next event; returns its time and its thread.
+    pub(crate) fn pop(&mut self) -> Option<(Time, Thread)> {
+        self.events.pop().map(|Reverse((at, _, thread))| (at, thread))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::flash::FlashOptions;
-use crate::workload::{Choice, Workload};
+use crate::workload::{Choice, Clients, Workload};
 use serde::{Deserialize, Serialize};
 use terrane_policy::{BadOption, PolicyOptions};
 
@@ -18,8 +18,14 @@ pub struct Config {
     pub max_immutable_memtables: usize,
     /// Runs in level 0 at which writes stall.
     pub l0_stop_trigger: usize,
-    /// Concurrent merges. A flush runs in addition.
+    /// Threads that merge. A flush runs in addition.
     pub workers: usize,
+    /// The most workers that share a merge. Each writes tables of its own.
+    pub subcompactions: usize,
+    /// The least bytes that a worker reads of a merge that it shares.
+    pub subcompaction_bytes: u64,
+    /// Processor cores, which clients, flushes and merges share; 0 for one for each thread.
+    pub cores: usize,
     /// Bytes of a key.
     pub key_bytes: u64,
     /// Bytes of a value.
@@ -33,8 +39,6 @@ pub struct Config {
     /// Whether writes are also logged. The log takes device time and flash; it does not count towards
     /// the tree's amplification.
     pub log: bool,
-    /// The most operations per second; 0 for no limit.
-    pub rate: f64,
     /// The storage and the processor.
     pub device: Device,
     /// The flash device, if its garbage collection is simulated.
@@ -43,9 +47,10 @@ pub struct Config {
     pub workload: Workload,
     /// The seed of all random numbers.
     pub seed: u64,
-    /// Operations per window; the report names the slowest window.
+    /// Operations per window; the report has the throughput of the slowest one, which may begin with
+    /// any operation of a phase.
     pub window: u64,
-    /// Whether the report lists every window.
+    /// Whether the report lists windows, one after the other.
     pub timeline: bool,
 }
 
@@ -59,13 +64,15 @@ impl Default for Config {
             max_immutable_memtables: 2,
             l0_stop_trigger: 9,
             workers: 16,
+            subcompactions: 1,
+            subcompaction_bytes: 64 << 20,
+            cores: 0,
             key_bytes: 16,
             value_bytes: 512,
             block_bytes: 4096,
             filter_bits_per_key: 10.0,
             cache_bytes: 8 << 20,
             log: true,
-            rate: 0.0,
             device: Device::default(),
             flash: None,
             workload: Workload::default(),
@@ -124,6 +131,8 @@ impl Config {
             ("memtables-max", self.max_immutable_memtables as u64),
             ("l0-stop-trigger", self.l0_stop_trigger as u64),
             ("workers", self.workers as u64),
+            ("subcompactions", self.subcompactions as u64),
+            ("subcompaction-bytes", self.subcompaction_bytes),
             ("key-bytes", self.key_bytes),
             ("block-bytes", self.block_bytes),
             ("window", self.window),
@@ -145,32 +154,13 @@ impl Config {
             ("device.merge-nanos-per-byte", merge_nanos_per_byte),
             ("device.write-micros", write_micros),
             ("device.read-micros", read_micros),
-            ("rate", self.rate),
         ];
         for (what, found) in costs {
             check(what, found, (0.0, 1e12), "0 to 1e12")?;
         }
         check("value-bytes", self.value_bytes as f64, (0.0, 1e12), "0 to 1e12")?;
         check("filter-bits-per-key", self.filter_bits_per_key, (0.0, 64.0), "0 to 64")?;
-        let Workload { load, operations, keys, mix, choice, .. } = &self.workload;
-        for (what, found) in
-            [("workload.load", load), ("workload.operations", operations), ("workload.keys", keys)]
-        {
-            check(what, *found as f64, (0.0, 1e12), "0 to 1e12")?;
-        }
-        for (_, share) in mix.shares() {
-            check("a share of workload.mix", share, (0.0, 1e12), "0 to 1e12")?;
-        }
-        match choice {
-            Choice::Uniform => {}
-            Choice::Zipf { exponent, .. } | Choice::Latest { exponent } => {
-                check("workload.choice.exponent", *exponent, (0.0, 64.0), "0 to 64")?;
-            }
-            Choice::ShiftingRanges { from, to, .. } => {
-                check("workload.choice.from", *from as f64, (1.0, 1e4), "1 to 10000")?;
-                check("workload.choice.to", *to as f64, (1.0, 1e4), "1 to 10000")?;
-            }
-        }
+        validate_workload(&self.workload)?;
         if let Some(flash) = &self.flash {
             check("flash.page-bytes", flash.page_bytes as f64, (1.0, 1e12), "1 to 1e12")?;
             check("flash.unit-pages", f64::from(flash.unit_pages), (1.0, 1e9), "1 to 1e9")?;
@@ -180,6 +170,40 @@ impl Config {
         }
         Ok(())
     }
+}
+
+fn validate_workload(workload: &Workload) -> Result<(), SimulationError> {
+    let Workload { load, load_rate, keys, phases, .. } = workload;
+    check("workload.load", *load as f64, (0.0, 1e12), "0 to 1e12")?;
+    check("workload.keys", *keys as f64, (0.0, 1e12), "0 to 1e12")?;
+    check("workload.load-rate", *load_rate, (0.0, 1e12), "0 to 1e12")?;
+    for phase in phases {
+        let (operations, clients) = (phase.operations as f64, phase.clients.len() as f64);
+        check("workload.phases.operations", operations, (0.0, 1e12), "0 to 1e12")?;
+        check("the number of workload.phases.clients", clients, (1.0, 1e3), "1 to 1000")?;
+        phase.clients.iter().try_for_each(validate_clients)?;
+    }
+    Ok(())
+}
+
+fn validate_clients(clients: &Clients) -> Result<(), SimulationError> {
+    check("workload.phases.clients.count", clients.count as f64, (1.0, 1e5), "1 to 100000")?;
+    check("workload.phases.clients.rate", clients.rate, (0.0, 1e12), "0 to 1e12")?;
+    for (_, share) in clients.mix.shares() {
+        check("a share of workload.phases.clients.mix", share, (0.0, 1e12), "0 to 1e12")?;
+    }
+    match &clients.choice {
+        Choice::Uniform => {}
+        Choice::Zipf { exponent, .. } | Choice::Latest { exponent } => {
+            check("workload.phases.clients.choice.exponent", *exponent, (0.0, 64.0), "0 to 64")?;
+        }
+        Choice::ShiftingRanges { from, to, .. } => {
+            let (least, most) = (*from as f64, *to as f64);
+            check("workload.phases.clients.choice.from", least, (1.0, 1e4), "1 to 10000")?;
+            check("workload.phases.clients.choice.to", most, (1.0, 1e4), "1 to 10000")?;
+        }
+    }
+    Ok(())
 }
 
 fn check(

@@ -5,8 +5,8 @@
 //! In addition each chunk costs its job the latency of a request, during which the device serves
 //! others.
 //!
-//! A block that the application reads does not wait for whole chunks: it takes a request's latency,
-//! and its transfer slowed by the number of jobs that share the bandwidth. The jobs lose the
+//! A block that a client reads does not wait for whole chunks: it takes a request's latency, and its
+//! transfer slowed by the number of jobs and clients that share the bandwidth. The jobs lose the
 //! bandwidth that it uses.
 
 use crate::clock::{Time, nanos};
@@ -147,10 +147,10 @@ impl Queue {
         self.free = self.free.max(now) + self.device.transfer(read, written);
     }
 
-    /// A block that the application reads at `now` beside this many jobs; returns when it is done.
-    pub(crate) fn block(&mut self, now: Time, bytes: u64, jobs: u64) -> Time {
+    /// A block that a client reads at `now`, one of this many jobs and clients; returns when it is done.
+    pub(crate) fn block(&mut self, now: Time, bytes: u64, sharing: u64) -> Time {
         self.load(now, bytes, 0);
-        let shared = self.device.transfer(bytes, 0) * (jobs + 1);
+        let shared = self.device.transfer(bytes, 0) * sharing;
         now + shared + nanos(self.device.request_micros * 1e-6)
     }
 }

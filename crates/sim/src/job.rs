@@ -1,7 +1,10 @@
-//! A running flush or merge: what it reads and writes, chunk by chunk.
+//! What a thread flushes or merges, chunk by chunk.
 //!
 //! The outputs of a job are known when it begins; its duration is that of its chunks. Each chunk reads
 //! and writes the same share of the job's total, into one file after another.
+//!
+//! A merge is one job, or is shared among several workers: each merges the keys of its *part* into
+//! files of its own, and the merge takes effect when the last is done.
 
 use crate::clock::Time;
 use crate::schedule::Task;
@@ -12,8 +15,28 @@ use terrane_policy::{FlushPlan, TableId};
 pub(crate) enum Work {
     /// The oldest sealed memtable becomes a run of level 0.
     Flush(FlushPlan),
-    /// A group's outputs replace its inputs.
-    Merge(Task),
+    /// A part of the merge of this number, by its index.
+    Part(u64, usize),
+}
+
+/// A merge, from its beginning until it takes effect.
+pub(crate) struct Merge {
+    pub(crate) task: Task,
+    /// Bytes of its inputs, and those that were read.
+    pub(crate) reads: u64,
+    pub(crate) read_so_far: u64,
+    /// Parts that are not done.
+    pub(crate) open: usize,
+    /// The outputs of each part, in key order; those of a part that is not done are with its job.
+    pub(crate) outputs: Vec<Vec<Table>>,
+}
+
+/// A part of a merge that waits for a worker.
+pub(crate) struct Part {
+    pub(crate) merge: u64,
+    pub(crate) index: usize,
+    pub(crate) reads: u64,
+    pub(crate) outputs: Vec<Table>,
 }
 
 /// The part of a chunk that goes to one file.
@@ -30,8 +53,6 @@ pub(crate) struct Piece {
 pub(crate) struct Chunk {
     pub(crate) read: u64,
     pub(crate) pieces: Vec<Piece>,
-    /// Total bytes read after it.
-    pub(crate) read_so_far: u64,
 }
 
 impl Chunk {
@@ -45,8 +66,10 @@ pub(crate) struct Job {
     pub(crate) work: Work,
     pub(crate) outputs: Vec<Table>,
     pub(crate) begun: Time,
+    /// When the device has transferred the current chunk.
+    pub(crate) transferred: Time,
     /// Total bytes to read.
-    pub(crate) reads: u64,
+    reads: u64,
     writes: u64,
     chunks: u64,
     done: u64,
@@ -65,7 +88,18 @@ impl Job {
     ) -> Self {
         let writes = outputs.iter().map(|t| t.info.bytes).sum();
         let chunks = reads.max(writes).div_ceil(chunk_bytes.max(1)).max(1);
-        Job { work, outputs, begun, reads, writes, chunks, done: 0, output: 0, written: 0 }
+        Job {
+            work,
+            outputs,
+            begun,
+            transferred: begun,
+            reads,
+            writes,
+            chunks,
+            done: 0,
+            output: 0,
+            written: 0,
+        }
     }
 
     /// Bytes read, or written if none are read: the basis of its processor time.
@@ -102,6 +136,6 @@ impl Job {
                 (self.output, self.written) = (self.output + 1, 0);
             }
         }
-        Some(Chunk { read: read_so_far - read, pieces, read_so_far })
+        Some(Chunk { read: read_so_far - read, pieces })
     }
 }

@@ -5,11 +5,11 @@
 //! costs: keys are exact, values are sizes, time is virtual, and nothing is stored.
 //!
 //! * [`Config`] is the input, [`Simulation`] runs it, [`Report`] is the result.
-//! * `workload`, `client`, `zipf` - what the application does.
+//! * `workload`, `operations`, `zipf` - what the application does; `clients`, `writes` - its threads.
 //! * `memory`, `tree`, `merge`, `entry`, `bit_set` - the store's contents.
-//! * `schedule` - planning. `job`, `background` - flushes and merges.
-//! * `device`, `flash`, `cache`, `reads`, `clock` - their cost in time and flash wear.
-//! * `meter`, `report`, `trace` - measurements and events.
+//! * `schedule` - planning. `job`, `share`, `background`, `install` - flushes and merges.
+//! * `cores`, `device`, `flash`, `cache`, `reads`, `clock` - their cost in time and flash wear.
+//! * `meter`, `latency`, `report`, `trace` - measurements and events.
 //!
 //! The same configuration gives the same report, byte for byte. Nothing reads a clock.
 //!
@@ -26,32 +26,42 @@
 mod background;
 mod bit_set;
 mod cache;
-mod client;
+mod clients;
 mod clock;
 mod config;
+mod cores;
 mod device;
 mod entry;
 mod flash;
+mod install;
 mod job;
+mod latency;
 mod memory;
 mod merge;
 mod meter;
+mod operations;
 mod reads;
 mod report;
 mod schedule;
+mod share;
 mod simulation;
 #[cfg(test)]
 mod tests;
 mod trace;
 mod tree;
 mod workload;
+mod writes;
 mod zipf;
 
-pub use client::{Client, Operation};
 pub use config::{Config, SimulationError};
 pub use device::{Device, DevicePreset};
 pub use flash::FlashOptions;
-pub use report::{Figures, LevelReport, Phase, Report, StallSeconds, Window};
+pub use operations::{Operation, Operations};
+pub use report::{
+    Figures, Latency, LevelFigures, LevelReport, PhaseReport, Report, StallSeconds, Window,
+};
 pub use simulation::{Listener, Simulation};
 pub use trace::TraceLine;
-pub use workload::{Choice, KeyOrder, Mix, Workload, WorkloadPreset};
+pub use workload::{
+    Arrivals, Choice, Clients, KeyOrder, Kind, Mix, Phase, Workload, WorkloadPreset,
+};

@@ -1,9 +1,13 @@
 //! Measurements taken while the simulation runs.
 //!
-//! Everything is counted twice: for the whole run, and for the current phase (load, operations).
+//! Everything is counted twice: for the whole run, and for the current phase.
 
 use crate::clock::{Time, seconds};
-use crate::report::{Figures, StallSeconds, Window};
+use crate::latency::Latencies;
+use crate::reads::Probe;
+use crate::report::{Figures, LevelFigures, StallSeconds, Window};
+use crate::workload::Kind;
+use std::collections::{BTreeMap, VecDeque};
 use terrane_types::Stall;
 
 /// Sums that only grow.
@@ -31,6 +35,7 @@ pub(crate) struct Sums {
     pub(crate) stalled_level0: Time,
     pub(crate) flash_host_bytes: u64,
     pub(crate) flash_moved_bytes: u64,
+    by_level: Vec<LevelFigures>,
 }
 
 impl Sums {
@@ -41,6 +46,24 @@ impl Sums {
             // Memory and WAL files have no bounds of their own here: sealed memtables stand for both.
             Stall::Memtables | Stall::Memory | Stall::Log => &mut self.stalled_memtables,
         } += time;
+    }
+
+    /// Adds to the sums of a level.
+    pub(crate) fn level(&mut self, level: usize, add: impl FnOnce(&mut LevelFigures)) {
+        if self.by_level.len() <= level {
+            self.by_level.resize(level + 1, LevelFigures::default());
+        }
+        self.by_level.get_mut(level).map(add);
+    }
+
+    /// Counts what a filter did.
+    pub(crate) fn probe(&mut self, probe: &Probe) {
+        let passed = probe.block.is_some();
+        self.level(probe.level, |level| {
+            level.lookups += 1;
+            level.filter_passes += u64::from(passed);
+            level.false_passes += u64::from(passed && !probe.found);
+        });
     }
 
     /// Bytes written by flushes and merges.
@@ -107,40 +130,21 @@ struct Meter {
     files: Gauge,
     store: Gauge,
     space_amp: Gauge,
-    /// What was counted when the window began, and when that was.
-    window: (Sums, Time),
-    slowest: Option<f64>,
+    latencies: BTreeMap<Kind, Latencies>,
+    /// The greatest time that the operations of a window took.
+    slowest: Option<Time>,
 }
 
 impl Meter {
-    /// Closes the window if it is full.
-    fn end_window(&mut self, now: Time, length: u64, levels: &Levels) -> Option<Window> {
-        let (then, begun) = &self.window;
-        let operations = self.sums.operations - then.operations;
-        if operations < length {
-            return None;
+    /// Adds what is only counted for the phase.
+    fn take(&mut self, phase: &Meter) {
+        for (kind, latencies) in &phase.latencies {
+            self.latencies.entry(*kind).or_default().join(latencies);
         }
-        let over = |now: u64, then: u64| now - then;
-        let user = over(self.sums.user_bytes, then.user_bytes);
-        let host = over(self.sums.flash_host_bytes, then.flash_host_bytes);
-        let moved = over(self.sums.flash_moved_bytes, then.flash_moved_bytes);
-        let throughput = per(operations as f64, seconds(now - begun));
-        let window = Window {
-            seconds: seconds(now),
-            operations: self.sums.operations,
-            user_bytes: self.sums.user_bytes,
-            throughput,
-            write_amp: amplified(over(self.sums.written(), then.written()), user),
-            gc_factor: amplified(host + moved, host),
-            store_bytes: levels.store_bytes,
-            logical_bytes: levels.logical_bytes,
-        };
-        self.slowest = Some(self.slowest.map_or(throughput, |s| s.min(throughput)));
-        self.window = (self.sums.clone(), now);
-        Some(window)
+        self.slowest = self.slowest.max(phase.slowest);
     }
 
-    fn figures(&self, now: Time, workers: usize, levels: &Levels) -> Figures {
+    fn figures(&self, now: Time, workers: usize, levels: &Levels, window: u64) -> Figures {
         let Sums { operations, user_bytes, .. } = self.sums;
         let sums = &self.sums;
         let time = seconds(now.saturating_sub(self.begun));
@@ -187,9 +191,14 @@ impl Meter {
             moved_bytes: sums.moved_bytes,
             merge_read_bytes: sums.merge_read_bytes,
             merge_written_bytes: sums.merge_written_bytes,
+            by_level: sums.by_level.clone(),
             refused_plans: sums.refused_plans,
+            latencies: (self.latencies.iter())
+                .filter_map(|(kind, latencies)| Some((*kind, latencies.figures()?)))
+                .collect(),
             throughput_mean,
-            throughput_worst_window: self.slowest.unwrap_or(throughput_mean),
+            throughput_worst_window: (self.slowest)
+                .map_or(throughput_mean, |time| per(window as f64, seconds(time))),
             stall_seconds: StallSeconds {
                 memtables: seconds(sums.stalled_memtables),
                 level0: seconds(sums.stalled_level0),
@@ -209,15 +218,43 @@ fn amplified(bytes: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| per(bytes as f64, of as f64))
 }
 
+/// The last operations of the phase, for windows that begin with any of them.
+#[derive(Debug, Default)]
+struct Recent {
+    /// When operations were done, and before them when the first window began.
+    done: VecDeque<Time>,
+}
+
+impl Recent {
+    /// An operation is done; returns how long it took to complete it and those before it in its window,
+    /// if there are enough.
+    fn complete(&mut self, now: Time, length: u64) -> Option<Time> {
+        self.done.push_back(now);
+        let begun = (self.done.len() as u64 > length).then(|| self.done.pop_front()).flatten();
+        begun.map(|begun| now - begun)
+    }
+}
+
 /// The meters of the whole run and of the phase.
 #[derive(Debug, Default)]
 pub(crate) struct Meters {
     whole: Meter,
     phase: Meter,
     levels: Levels,
+    /// Operations per window.
+    length: u64,
+    recent: Recent,
+    /// What was counted when the window of the timeline began, and when that was.
+    window: (Sums, Time),
 }
 
 impl Meters {
+    /// Windows have this many operations.
+    pub(crate) fn new(length: u64) -> Self {
+        let recent = Recent { done: [0].into() };
+        Meters { length, recent, ..Meters::default() }
+    }
+
     /// Adds to the sums.
     pub(crate) fn add(&mut self, add: impl Fn(&mut Sums)) {
         add(&mut self.whole.sums);
@@ -242,27 +279,60 @@ impl Meters {
         }
     }
 
-    /// Counts an operation; returns the whole run's window if it ends with it.
-    pub(crate) fn end_window(&mut self, now: Time, length: u64) -> Option<Window> {
-        self.phase.end_window(now, length, &self.levels);
-        self.whole.end_window(now, length, &self.levels)
+    /// Counts an operation that took this long; returns the timeline's window if it ends with it.
+    pub(crate) fn complete(&mut self, kind: Kind, latency: Time, now: Time) -> Option<Window> {
+        self.add(|sums| sums.operations += 1);
+        // The whole run has it when the phase ends.
+        self.phase.latencies.entry(kind).or_default().add(latency);
+        let took = self.recent.complete(now, self.length);
+        self.phase.slowest = self.phase.slowest.max(took);
+        self.end_window(now)
+    }
+
+    /// Ends the timeline's window if it is full.
+    fn end_window(&mut self, now: Time) -> Option<Window> {
+        let (sums, (then, begun)) = (&self.whole.sums, &self.window);
+        let operations = sums.operations - then.operations;
+        if operations < self.length {
+            return None;
+        }
+        let over = |now: u64, then: u64| now - then;
+        let user = over(sums.user_bytes, then.user_bytes);
+        let host = over(sums.flash_host_bytes, then.flash_host_bytes);
+        let moved = over(sums.flash_moved_bytes, then.flash_moved_bytes);
+        let window = Window {
+            seconds: seconds(now),
+            operations: sums.operations,
+            user_bytes: sums.user_bytes,
+            throughput: per(operations as f64, seconds(now - begun)),
+            write_amp: amplified(over(sums.written(), then.written()), user),
+            gc_factor: amplified(host + moved, host),
+            store_bytes: self.levels.store_bytes,
+            logical_bytes: self.levels.logical_bytes,
+        };
+        self.window = (sums.clone(), now);
+        Some(window)
     }
 
     /// Ends the phase; returns its figures.
     pub(crate) fn end_phase(&mut self, now: Time, workers: usize) -> Figures {
-        let figures = self.phase.figures(now, workers, &self.levels);
-        let Meter { mut runs, mut tables, mut files, mut store, mut space_amp, .. } = self.phase;
-        let gauges = [&mut runs, &mut tables, &mut files, &mut store, &mut space_amp];
+        let figures = self.phase.figures(now, workers, &self.levels, self.length);
+        let mut phase = std::mem::take(&mut self.phase);
+        self.whole.take(&phase);
+        let Meter { runs, tables, files, store, space_amp, .. } = &mut phase;
+        let gauges = [runs, tables, files, store, space_amp];
         gauges.into_iter().for_each(|gauge| gauge.begin(now));
-        let (begun, window) = (now, (Sums::default(), now));
-        let sums = Sums::default();
+        let Meter { runs, tables, files, store, space_amp, .. } = phase;
         self.phase =
-            Meter { sums, begun, runs, tables, files, store, space_amp, window, slowest: None };
+            Meter { begun: now, runs, tables, files, store, space_amp, ..Meter::default() };
+        self.recent.done = [now].into();
         figures
     }
 
     /// The figures of the whole run.
     pub(crate) fn figures(&self, now: Time, workers: usize) -> Figures {
-        self.whole.figures(now, workers, &self.levels)
+        let mut whole = self.whole.clone();
+        whole.take(&self.phase);
+        whole.figures(now, workers, &self.levels, self.length)
     }
 }

@@ -11,8 +11,8 @@
 //! Simplifications: entries in memtables do not shorten a range read; indexes and filters are in
 //! memory; a block holds as many entries as fit into it by size.
 
-use crate::client::mix;
 use crate::entry::Entry;
+use crate::operations::mix;
 use crate::tree::{Table, Tree};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,17 +26,27 @@ pub(crate) fn entries_per_block(block_bytes: u64, entry_bytes: u64) -> u64 {
     (block_bytes / entry_bytes.max(1)).max(1)
 }
 
-/// The blocks that a point read needs, in order.
-pub(crate) fn get(tree: &Tree, key: u64, per_block: u64, mut block: impl FnMut(Block)) {
+/// A table whose filter a point read asks.
+pub(crate) struct Probe {
+    pub(crate) level: usize,
+    /// The block that is read, if the filter passes the key.
+    pub(crate) block: Option<Block>,
+    /// Whether the table holds the key.
+    pub(crate) found: bool,
+}
+
+/// The filters that a point read asks, and the blocks that it needs, in order.
+pub(crate) fn get(tree: &Tree, key: u64, per_block: u64, mut probe: impl FnMut(Probe)) {
     let bytes = key.to_be_bytes();
-    for run in tree.shape().levels().iter().flat_map(|level| &level.runs) {
+    let levels = tree.shape().levels().iter().enumerate();
+    for (level, run) in levels.flat_map(|(at, level)| level.runs.iter().map(move |run| (at, run))) {
         let Some(table) = run.overlapping(&bytes, &bytes).next() else { continue };
         let Some(table) = tree.table(table.id) else { continue };
         let at = table.entries.partition_point(|e| e.key() < key);
         let found = table.entries.get(at).is_some_and(|e| e.key() == key);
-        if found || passes(table, key) {
-            block((table.info.id, at as u64 / per_block));
-        }
+        let block = (table.info.id, at as u64 / per_block);
+        let passed = found || passes(table, key);
+        probe(Probe { level, block: passed.then_some(block), found });
         if found {
             return;
         }

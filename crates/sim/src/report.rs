@@ -1,6 +1,8 @@
 //! The results of a simulation.
 
+use crate::workload::Kind;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The results. Amplifications are ratios; times are in seconds of virtual time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,7 +15,7 @@ pub struct Report {
     #[serde(flatten)]
     pub whole: Figures,
     /// The same for each phase.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhaseReport>,
     /// The tree at the end, level 0 first.
     pub levels: Vec<LevelReport>,
     /// Every window, if the configuration asks for them.
@@ -23,9 +25,10 @@ pub struct Report {
 
 /// A phase of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Phase {
-    /// `load`, `operations`, or `wait-until-idle` for the work left after the last operation.
-    pub name: &'static str,
+pub struct PhaseReport {
+    /// `load`, the name of one of the workload's phases, or `wait-until-idle` for the time in which the
+    /// tree becomes idle before such a phase or at the end.
+    pub name: String,
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
@@ -40,6 +43,37 @@ pub struct LevelReport {
     pub tables: usize,
     /// Their bytes.
     pub bytes: u64,
+}
+
+/// Latencies of the operations of one kind, in seconds. Quantiles are at most 2 % too large.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// How many operations.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: f64,
+    /// 99 of 100 take at most this.
+    pub p99: f64,
+    /// 999 of 1000 take at most this.
+    pub p999: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// What happened in a level over a period. Levels keep their numbers when one is added above them only
+/// if it is added at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LevelFigures {
+    /// Bytes that merges wrote into it.
+    pub written_bytes: u64,
+    /// Point reads that asked a filter of one of its tables.
+    pub lookups: u64,
+    /// Those that the filter passed.
+    pub filter_passes: u64,
+    /// Those passed although the table did not hold the key.
+    pub false_passes: u64,
 }
 
 /// Seconds in which writes were stalled, by cause.
@@ -118,11 +152,16 @@ pub struct Figures {
     pub merge_read_bytes: u64,
     /// Bytes that merges wrote.
     pub merge_written_bytes: u64,
+    /// The same by level, level 0 first, with what filters did there.
+    pub by_level: Vec<LevelFigures>,
     /// Plans that the validator refused.
     pub refused_plans: u64,
+    /// Latencies by kind of operation.
+    pub latencies: BTreeMap<Kind, Latency>,
     /// Operations per second.
     pub throughput_mean: f64,
-    /// Those of the slowest window.
+    /// Those of the slowest window, which may begin with any operation; of all operations where there
+    /// are fewer.
     pub throughput_worst_window: f64,
     /// Time in which writes were stalled.
     pub stall_seconds: StallSeconds,

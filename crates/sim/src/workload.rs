@@ -1,23 +1,107 @@
-//! Workloads: a load, then a mix of operations on keys drawn from a distribution.
+//! Workloads: a load, then phases in which clients run a mix of operations on keys drawn from a
+//! distribution.
 //!
 //! Keys are numbered 0, 1, 2 ... in the order of their first insertion; [`KeyOrder`] says where a
 //! number lies in the key space. A distribution chooses numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// A load, followed by operations.
+/// A load, followed by phases on the same store. After the last one the store is left to become idle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Workload {
-    /// Keys that are inserted first, once each.
+    /// Keys that one client inserts first, once each.
     pub load: u64,
-    /// Operations after the load.
-    pub operations: u64,
+    /// Insertions per second at which keys are loaded; 0 for as fast as the store accepts them.
+    pub load_rate: f64,
     /// Keys that operations choose from, if greater than the number inserted.
     pub keys: u64,
     /// Where the keys lie.
     pub order: KeyOrder,
-    /// The mix of operations.
+    /// What follows.
+    pub phases: Vec<Phase>,
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Workload {
+            load: 1_000_000,
+            load_rate: 0.0,
+            keys: 0,
+            order: KeyOrder::Scattered,
+            phases: Vec::new(),
+        }
+    }
+}
+
+impl Workload {
+    /// A load, then operations of one kind of clients.
+    #[must_use]
+    pub fn then(load: u64, operations: u64, clients: Clients) -> Workload {
+        let phase = Phase { operations, clients: vec![clients], ..Phase::default() };
+        Workload { load, phases: vec![phase], ..Workload::default() }
+    }
+
+    /// Operations of the load and of all phases.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.phases.iter().fold(self.load, |sum, phase| sum.saturating_add(phase.operations))
+    }
+
+    /// Whether any client reads single keys.
+    pub(crate) fn has_gets(&self) -> bool {
+        let mixes = self.phases.iter().flat_map(|phase| &phase.clients).map(|c| &c.mix);
+        mixes.into_iter().any(|mix| mix.read + mix.read_missing + mix.read_modify_write > 0.0)
+    }
+
+    /// Has keys loaded and operations run at this many per second; 0 for as fast as may be.
+    #[must_use]
+    pub fn at_rate(mut self, rate: f64) -> Workload {
+        self.load_rate = rate;
+        let clients = self.phases.iter_mut().flat_map(|phase| &mut phase.clients);
+        clients.for_each(|clients| clients.rate = rate);
+        self
+    }
+}
+
+/// Operations that are measured together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Phase {
+    /// Its name in the report.
+    pub name: String,
+    /// Whether it begins once the memtable is flushed and compactions have nothing left to do.
+    pub wait_until_idle: bool,
+    /// Operations of all its clients together.
+    pub operations: u64,
+    /// Who runs at the same time.
+    pub clients: Vec<Clients>,
+}
+
+impl Default for Phase {
+    fn default() -> Self {
+        Phase {
+            name: "operations".to_owned(),
+            wait_until_idle: false,
+            operations: 0,
+            clients: vec![Clients::default()],
+        }
+    }
+}
+
+/// Clients that are alike. Each is a thread that runs one operation after another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Clients {
+    /// How many.
+    pub count: usize,
+    /// Operations that arrive per second for all of them (an *open loop*: an operation waits until one
+    /// of them is free, and its latency begins when it arrives); 0 if each client starts its next
+    /// operation when it is done with the last (a *closed loop*).
+    pub rate: f64,
+    /// How operations arrive at a rate.
+    pub arrivals: Arrivals,
+    /// Their mix of operations.
     pub mix: Mix,
     /// The distribution of the keys that they update, read and delete.
     pub choice: Choice,
@@ -25,18 +109,27 @@ pub struct Workload {
     pub scan_entries: u64,
 }
 
-impl Default for Workload {
+impl Default for Clients {
     fn default() -> Self {
-        Workload {
-            load: 1_000_000,
-            operations: 0,
-            keys: 0,
-            order: KeyOrder::Scattered,
+        Clients {
+            count: 1,
+            rate: 0.0,
+            arrivals: Arrivals::Constant,
             mix: Mix::default(),
             choice: Choice::Uniform,
             scan_entries: 100,
         }
     }
+}
+
+/// How operations arrive in an open loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// At equal distances.
+    Constant,
+    /// At random: distances are exponentially distributed.
+    Poisson,
 }
 
 /// Where consecutively numbered keys lie in the key space.
@@ -85,14 +178,22 @@ impl Mix {
 }
 
 /// The kind of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A put of a key that was never written.
     Insert,
+    /// A put of a chosen key.
     Update,
+    /// A delete of a chosen key.
     Delete,
+    /// A point read of a chosen key.
     Read,
+    /// A point read of a key that was never written.
     ReadMissing,
+    /// A range read.
     Scan,
+    /// A point read of a chosen key, then a put.
     ReadModifyWrite,
 }
 
@@ -136,7 +237,7 @@ pub struct WorkloadPreset {
     pub name: &'static str,
     /// What it does.
     pub summary: &'static str,
-    /// The workload, for a load of `load` keys and this many operations.
+    /// The workload; what it has of keys, load and operations is its scale's, where it is not 0.
     #[serde(skip)]
     workload: Workload,
 }
@@ -147,8 +248,9 @@ impl WorkloadPreset {
     pub fn at(&self, load: u64, operations: u64) -> Workload {
         let keys = if self.workload.keys > 0 { load } else { 0 };
         let load = if keys > 0 { 0 } else { load };
-        let operations = if self.workload.operations > 0 { operations } else { 0 };
-        Workload { load, operations, keys, ..self.workload.clone() }
+        let mut workload = Workload { load, keys, ..self.workload.clone() };
+        workload.phases.iter_mut().for_each(|phase| phase.operations = operations);
+        workload
     }
 }
 
@@ -157,8 +259,8 @@ impl Workload {
     #[must_use]
     pub fn presets() -> Vec<WorkloadPreset> {
         let preset = |name, summary, mix, choice| {
-            let workload = Workload { mix, choice, operations: 1, ..Workload::default() };
-            WorkloadPreset { name, summary, workload }
+            let clients = Clients { mix, choice, ..Clients::default() };
+            WorkloadPreset { name, summary, workload: Workload::then(1, 1, clients) }
         };
         let zipf = |exponent, move_every| Choice::Zipf { exponent, move_every };
         let none = Mix::default;
@@ -186,10 +288,11 @@ impl Workload {
                 workload: Workload {
                     order: KeyOrder::Ascending,
                     keys: 1,
-                    operations: 1,
-                    mix: updates(),
-                    choice: ranges,
-                    ..Workload::default()
+                    ..Workload::then(
+                        0,
+                        1,
+                        Clients { mix: updates(), choice: ranges, ..Clients::default() },
+                    )
                 },
             },
             preset(

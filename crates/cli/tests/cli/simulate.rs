@@ -40,6 +40,11 @@ fn a_report_has_every_figure_and_a_seed_reproduces_it() {
     assert_eq!(report["operations"], 8000);
     assert_eq!(report["phases"][1]["name"], "operations");
     assert!(report["phases"][1]["scans"].as_u64().unwrap() > 3700);
+    let scans = &report["latencies"]["scan"];
+    for figure in ["mean", "p50", "p99", "p999", "max"] {
+        assert!(scans[figure].as_f64().unwrap() > 0.0, "{figure} in {scans}");
+    }
+    assert_eq!(scans["count"], report["scans"]);
 }
 
 #[test]
@@ -68,6 +73,8 @@ fn a_configuration_comes_from_a_file() {
     let table = place.run(&["simulate", "--config", "c.json"]).text();
     assert!(table.contains("tiered") && table.contains("write amp"), "{table}");
 
+    assert!(table.contains("insert, mean, us"), "{table}");
+
     // Other options go over it.
     let over = |args: &[&str]| {
         let args = [&["simulate", "--config", "c.json", "--json"], args].concat();
@@ -84,6 +91,13 @@ fn a_configuration_comes_from_a_file() {
     assert_eq!(over(&["--workload", "ycsb-a"]), (3000, 3000));
     let all = ["--workload", "uniform", "--entries", "1000", "--operations", "700"];
     assert_eq!(over(&all), (1000, 700));
+    let clients =
+        ["--workload", "ycsb-a", "--clients", "3", "--cores", "2", "--subcompactions", "4"];
+    let clients = [&clients[..], &["--wait-until-idle", "--window", "50"]].concat();
+    assert_eq!(over(&clients), (3000, 3000));
+    let args = [&["simulate", "--config", "c.json", "--json"], &clients[..]].concat();
+    let report_of: Value = serde_json::from_str(&place.run(&args).text()).unwrap();
+    assert_eq!(report_of["phases"][1]["name"], "wait-until-idle");
     let written = |table: &str| {
         let line = table.lines().find(|line| line.starts_with("write amp")).unwrap();
         line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()

@@ -8,7 +8,7 @@ use super::{Store, simulate};
 use crate::PapersError;
 use crate::figure::Figure;
 use terrane_policy::PolicyOptions;
-use terrane_sim::{Choice, Config, FlashOptions, Mix, Report, SimulationError, Workload};
+use terrane_sim::{Choice, Clients, Config, FlashOptions, Report, SimulationError, Workload};
 
 /// 1 if the data fits, else 0.
 pub const FITS: &str = "fits";
@@ -71,12 +71,12 @@ impl Drive {
         };
         let load = ((buffers * store.buffer_entries) as f64 * utilisation) as u64;
         let operations = 2 * load;
-        let mix = Mix { update: 1.0, ..Mix::default() };
         let choice = match updates {
             Updates::Uniform => Choice::Uniform,
             Updates::MovingZipf => Choice::Zipf { exponent: 1.0, move_every: operations / 5 },
         };
-        let workload = Workload { load, operations, mix, choice, ..Workload::default() };
+        let clients = Clients { choice, ..Clients::default() };
+        let workload = Workload::then(load, operations, clients);
         Config { flash: Some(flash), ..store.config(policy, workload) }
     }
 

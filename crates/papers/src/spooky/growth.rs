@@ -7,7 +7,7 @@ use super::{Store, equations, simulate};
 use crate::figure::{Figure, Plot, Source};
 use crate::{PapersError, Scale};
 use terrane_policy::PolicyOptions;
-use terrane_sim::{Mix, Workload};
+use terrane_sim::{Clients, Workload};
 
 /// A load, followed by uniform updates.
 pub const PHASES: [&str; 2] = ["load", "updates"];
@@ -124,8 +124,7 @@ pub(super) fn rounds(scale: Scale) -> u64 {
 /// A load of this many buffers, then uniform updates of a multiple of it.
 pub(super) fn uniform(store: Store, buffers: u64, rounds: u64) -> Workload {
     let load = buffers * store.buffer_entries;
-    let mix = Mix { update: 1.0, ..Mix::default() };
-    Workload { load, operations: rounds * load, mix, ..Workload::default() }
+    Workload::then(load, rounds * load, Clients::default())
 }
 
 /// The case of a figure's row.

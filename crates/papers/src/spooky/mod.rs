@@ -138,7 +138,7 @@ impl Store {
             policy,
             buffer_bytes: self.buffer(),
             device: self.device(),
-            window: u64::MAX >> 12,
+            window: 10 * self.buffer_entries,
             workload,
             ..Config::default()
         }
@@ -146,7 +146,7 @@ impl Store {
 
     /// A store that becomes idle after each buffer, as the paper's equations assume.
     fn at_rest(self, policy: PolicyOptions, workload: Workload) -> Config {
-        Config { rate: 1e-3, log: false, ..self.config(policy, workload) }
+        Config { log: false, ..self.config(policy, workload.at_rate(1e-3)) }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::figure::Figure;
 use crate::{PapersError, Scale};
 use std::collections::HashSet;
 use terrane_policy::{PolicyOptions, Shape, TableId};
-use terrane_sim::{Choice, Config, KeyOrder, Mix, Simulation, Workload};
+use terrane_sim::{Choice, Clients, Config, KeyOrder, Mix, Simulation, Workload};
 
 /// The share of the largest level's files that merges into it leave.
 pub const LEFT: &str = "files left, share";
@@ -29,7 +29,8 @@ fn workload(store: Store, (buffers, rounds): (u64, u64), name: &str) -> Workload
         let mix = Mix { insert: 0.2, update: 0.8, ..Mix::default() };
         (KeyOrder::Ascending, Choice::Latest { exponent: 1.5 }, mix)
     };
-    Workload { load, operations, mix, order, choice, ..Workload::default() }
+    let clients = Clients { mix, choice, ..Clients::default() };
+    Workload { order, ..Workload::then(load, operations, clients) }
 }
 
 /// Figure 13 G, and the effect that figure 11 A explains.

@@ -85,6 +85,70 @@ fn parallel_groups_end_sooner_on_more_workers() {
     assert!(four < 0.8 * one, "{one} s on one, {four} s on four");
 }
 
+/// A merge of two runs of 100 entries, at a millisecond a byte: 20 seconds for one worker.
+fn merge_of_two_runs(workers: usize, subcompactions: usize, cores: usize) -> Figures {
+    let mut config =
+        slow(r#"{"policy": "tiered", "size-ratio": 2, "level-base-bytes": 10240}"#, 200);
+    config.buffer_bytes = 10_000;
+    config.device.write_speed = 1e15;
+    config.device.merge_nanos_per_byte = 1e6;
+    config.device.request_bytes = 100;
+    config.max_immutable_memtables = 2;
+    config.subcompaction_bytes = 1000;
+    (config.workers, config.subcompactions, config.cores) = (workers, subcompactions, cores);
+    run(config).report().whole
+}
+
+/// Seconds of the merge alone: two flushes come before it, of ten seconds each.
+fn merge_seconds(workers: usize, subcompactions: usize, cores: usize) -> f64 {
+    merge_of_two_runs(workers, subcompactions, cores).seconds - 20.0
+}
+
+#[test]
+fn a_shared_merge_takes_as_long_as_its_largest_part_and_no_less_than_the_cores_allow() {
+    let near = |found: f64, expected: f64| {
+        // A histogram's point is two entries of a run: 400 ms of two.
+        assert!((found - expected).abs() <= 0.4 + 1e-3, "{found}, expected {expected}");
+    };
+    close(merge_seconds(1, 1, 0), 20.0);
+    close(merge_seconds(8, 1, 0), 20.0);
+    for parts in [2, 4, 8] {
+        near(merge_seconds(8, parts, 0), 20.0 / parts as f64);
+    }
+    // Fewer workers than parts, or fewer cores than workers.
+    near(merge_seconds(2, 4, 0), 10.0);
+    for cores in [1, 2, 4] {
+        near(merge_seconds(8, 8, cores), 20.0 / cores as f64);
+    }
+    // A worker gets at least so many bytes of it.
+    near(merge_seconds(64, 64, 0), 1.0);
+}
+
+#[test]
+fn a_shared_merge_writes_what_one_worker_would_into_a_table_for_each_part() {
+    let (one, four) = (merge_of_two_runs(4, 1, 0), merge_of_two_runs(4, 4, 0));
+    assert_eq!(one.merge_written_bytes, four.merge_written_bytes);
+    assert_eq!((one.merge_read_bytes, four.merge_read_bytes), (20_000, 20_000));
+    assert_eq!((one.tables_max, four.tables_max), (2, 4));
+    assert_eq!(one.by_level.iter().map(|l| l.written_bytes).collect::<Vec<_>>(), [0, 20_000]);
+}
+
+#[test]
+fn a_shared_merge_is_no_faster_than_the_device() {
+    let ends = |parts| {
+        let mut config =
+            slow(r#"{"policy": "tiered", "size-ratio": 2, "level-base-bytes": 10240}"#, 200);
+        config.buffer_bytes = 10_000;
+        config.max_immutable_memtables = 2;
+        config.device.request_bytes = 100;
+        (config.subcompactions, config.subcompaction_bytes) = (parts, 1000);
+        run(config).report().whole.seconds
+    };
+    // A second per thousand bytes: two flushes and the merge.
+    close(ends(1), 40.0);
+    close(ends(8), 40.0);
+}
+
 #[test]
 fn a_full_flash_device_is_named() {
     let workload = Workload { load: 5000, ..Workload::default() };

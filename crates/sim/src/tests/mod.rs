@@ -1,5 +1,6 @@
 //! Simulations against models that share no code with them.
 
+mod clients;
 mod flash;
 mod machine;
 mod models;
@@ -53,5 +54,10 @@ fn run(config: Config) -> Simulation {
 
 fn updates(load: u64, operations: u64, choice: Choice) -> Workload {
     let mix = Mix { update: 0.7, delete: 0.2, insert: 0.1, ..Mix::default() };
-    Workload { load, operations, mix, choice, ..Workload::default() }
+    Workload::then(load, operations, Clients { mix, choice, ..Clients::default() })
+}
+
+/// The figures of the phase of this name.
+fn phase(report: &Report, name: &str) -> Figures {
+    report.phases.iter().find(|phase| phase.name == name).unwrap().figures.clone()
 }

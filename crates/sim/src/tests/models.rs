@@ -1,7 +1,6 @@
 //! What trees write and hold, against analytic counts.
 
 use super::*;
-use crate::client::{Client, Operation};
 use crate::entry::Entry;
 use std::collections::BTreeMap;
 
@@ -86,20 +85,22 @@ fn every_policy_keeps_the_newest_version_of_every_key() {
     ];
     for (seed, workload) in (1..).zip(workloads) {
         let mut written = BTreeMap::new();
-        let client = || Client::new(&workload, seed);
-        for (seq, operation) in (1u64..).zip(client()) {
+        let operations = || Operations::new(&workload, seed);
+        for (seq, operation) in (1u64..).zip(operations()) {
             let (number, delete) = match operation {
                 Operation::Put(number) => (number, false),
                 Operation::Delete(number) => (number, true),
                 other => panic!("{other:?}"),
             };
-            written.insert(client().key(number), (seq, delete));
+            written.insert(operations().key(number), (seq, delete));
         }
         for policy in all_small() {
             let name = policy.name();
             // A machine with much concurrency.
             let mut config = Config { seed, workers: 3, ..small(policy, workload.clone()) };
             config.device.merge_nanos_per_byte = 50.0;
+            (config.subcompactions, config.subcompaction_bytes) = (3, 6400);
+            config.workload.phases[0].clients[0].count = 2;
             let simulation = run(config);
             let held = held(&simulation);
             for (key, (seq, delete)) in &written {
@@ -121,7 +122,7 @@ fn every_policy_keeps_the_newest_version_of_every_key() {
 fn a_seed_determines_the_report_and_the_trace() {
     let outcome = |seed| {
         let mut workload = updates(2000, 2000, Choice::Zipf { exponent: 0.99, move_every: 300 });
-        workload.mix.read = 0.5;
+        workload.phases[0].clients[0].mix.read = 0.5;
         let mut config = Config { seed, timeline: true, ..small(all_small().remove(0), workload) };
         config.device = Device::default();
         let mut simulation = Simulation::new(config).unwrap();

@@ -5,11 +5,11 @@ use crate::reads::{get, scan};
 use std::collections::BTreeMap;
 
 fn mixed(read: Mix, bits: f64, cache_bytes: u64) -> Figures {
-    let workload = Workload { load: 6000, operations: 3000, mix: read, ..Workload::default() };
+    let workload = Workload::then(6000, 3000, Clients { mix: read, ..Clients::default() });
     let tiered = r#"{"policy": "tiered", "level-base-bytes": 6000, "target-file-bytes": 3000}"#;
     let config = small(policy(tiered), workload);
     let report = run(Config { filter_bits_per_key: bits, cache_bytes, ..config }).report();
-    report.phases.into_iter().find(|phase| phase.name == "operations").unwrap().figures
+    phase(&report, "operations")
 }
 
 #[test]
@@ -23,8 +23,20 @@ fn a_point_read_costs_one_block_with_filters_one_per_run_else() {
     let none = mixed(missing.clone(), 0.0, 0);
     assert!((none.read_ios_per_get / none.runs_mean - 1.0).abs() < 0.1, "{none:?}");
     // A Bloom filter of 5 bits per entry has 9 % false positives.
-    let some = mixed(missing, 5.0, 0).read_ios_per_get / none.read_ios_per_get;
-    assert!((0.07..0.11).contains(&some), "{some}");
+    let some = mixed(missing, 5.0, 0);
+    let share = some.read_ios_per_get / none.read_ios_per_get;
+    assert!((0.07..0.11).contains(&share), "{share}");
+    // Level by level the same: all that passed is what was read, and falsely so.
+    let sum = |of: fn(&LevelFigures) -> u64| some.by_level.iter().map(of).sum::<u64>();
+    let read = (some.read_ios_per_get * some.gets as f64).round() as u64;
+    assert_eq!((sum(|l| l.filter_passes), sum(|l| l.false_passes)), (read, read));
+    let levels = some.by_level.iter().filter(|level| level.lookups > 1000);
+    for level in levels.clone() {
+        let share = level.false_passes as f64 / level.lookups as f64;
+        assert!((0.06..0.12).contains(&share), "{level:?}");
+    }
+    assert!(levels.count() >= 2, "{some:?}");
+    assert!(perfect.by_level.iter().all(|level| level.false_passes == 0));
     assert!(mixed(found.clone(), 64.0, 200_000).read_ios_per_get < 0.9);
     assert!(mixed(found, 64.0, 200_000).cache_hit_rate > 0.1);
 }
@@ -53,7 +65,7 @@ fn reads_find_every_key_and_touch_only_its_blocks() {
                 assert_eq!(blocks.len(), count, "a block is asked for once");
             }
             let mut last = None;
-            get(tree, from, 4, |block| last = Some(block));
+            get(tree, from, 4, |probe| last = probe.block.or(last));
             if newest.contains_key(&from) {
                 let (table, block) = last.unwrap();
                 let entries = &tree.table(table).unwrap().entries;

@@ -1,11 +1,10 @@
 //! The operations that clients draw.
 
 use super::*;
-use crate::client::{Client, Operation};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn operations(workload: &Workload) -> Vec<Operation> {
-    Client::new(workload, 3).collect()
+    Operations::new(workload, 3).collect()
 }
 
 /// How often each number was put after the load.
@@ -23,8 +22,8 @@ fn puts(workload: &Workload) -> BTreeMap<u64, u64> {
 fn a_load_writes_every_key_once_anywhere_or_in_order() {
     for (name, ascends) in [("unique-random", false), ("sequential", true)] {
         let workload = Workload::preset(name, 5000, 5000).unwrap();
-        let client = Client::new(&workload, 3);
-        let keys: Vec<_> = (0..5000).map(|number| client.key(number)).collect();
+        let drawn = Operations::new(&workload, 3);
+        let keys: Vec<_> = (0..5000).map(|number| drawn.key(number)).collect();
         assert_eq!(keys.is_sorted(), ascends, "{name}");
         assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), 5000);
         // The whole key space is used.
@@ -36,11 +35,9 @@ fn a_load_writes_every_key_once_anywhere_or_in_order() {
 
 #[test]
 fn zipf_draws_and_moves_its_hottest_key_as_specified() {
-    let zipf = |move_every| Workload {
-        load: 1000,
-        operations: 40_000,
-        choice: Choice::Zipf { exponent: 1.0, move_every },
-        ..Workload::default()
+    let zipf = |move_every| {
+        let choice = Choice::Zipf { exponent: 1.0, move_every };
+        Workload::then(1000, 40_000, Clients { choice, ..Clients::default() })
     };
     let harmonic: f64 = (1..=1000).map(|rank| 1.0 / f64::from(rank)).sum();
     let hottest = |counts: &BTreeMap<u64, u64>| *counts.values().max().unwrap() as f64 / 40_000.0;
@@ -53,8 +50,8 @@ fn zipf_draws_and_moves_its_hottest_key_as_specified() {
 #[test]
 fn ycsb_d_mostly_reads_the_latest_keys() {
     let reads = operations(&Workload::preset("ycsb-d", 1000, 20_000).unwrap());
-    let client = Client::new(&Workload::preset("ycsb-d", 1000, 20_000).unwrap(), 3);
-    let numbers: BTreeMap<_, _> = (0..3000).map(|n| (client.key(n), n)).collect();
+    let drawn = Operations::new(&Workload::preset("ycsb-d", 1000, 20_000).unwrap(), 3);
+    let numbers: BTreeMap<_, _> = (0..3000).map(|n| (drawn.key(n), n)).collect();
     let mut last = 0;
     let mut near = 0;
     let mut gets = 0;
@@ -103,7 +100,7 @@ fn every_named_workload_and_device_runs() {
             let workload = preset.at(500, 500);
             let config = Config { device: device.device, ..small(all_small().remove(0), workload) };
             let report = run(config).report();
-            let names: Vec<_> = report.phases.iter().map(|phase| phase.name).collect();
+            let names: Vec<_> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
             let done: u64 = report.phases.iter().map(|phase| phase.figures.operations).sum();
             assert_eq!(done, report.whole.operations, "{}: {names:?}", preset.name);
             assert_eq!(names.last(), Some(&"wait-until-idle"), "{}", preset.name);
@@ -122,7 +119,21 @@ fn a_choice_outside_its_range_is_refused_with_its_name() {
     let words = refused(Config { device, ..config.clone() });
     assert!(words.contains("read-speed is NaN"), "{words}");
     let flash = Some(FlashOptions { page_bytes: 1, ..FlashOptions::default() });
-    let words = refused(Config { flash, ..config });
+    let words = refused(Config { flash, ..config.clone() });
     assert!(words.contains("flash pages"), "{words}");
+    for (clients, expected) in [
+        (Clients { count: 0, ..Clients::default() }, "clients.count is 0, expected 1 to"),
+        (Clients { rate: -1.0, ..Clients::default() }, "clients.rate is -1, expected 0 to"),
+    ] {
+        let workload = Workload::then(10, 10, clients);
+        let words = refused(Config { workload, ..config.clone() });
+        assert!(words.contains(expected), "{words}");
+    }
+    let phases = vec![Phase { clients: Vec::new(), ..Phase::default() }];
+    let workload = Workload { phases, ..Workload::default() };
+    let words = refused(Config { workload, ..config.clone() });
+    assert!(words.contains("workload.phases.clients is 0"), "{words}");
+    let words = refused(Config { subcompactions: 0, ..config });
+    assert!(words.contains("subcompactions is 0"), "{words}");
     serde_json::from_str::<Config>(r#"{"worker": 1}"#).unwrap_err();
 }

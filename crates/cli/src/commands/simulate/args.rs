@@ -29,7 +29,7 @@ pub struct SimulateArgs {
     /// Number of keys that are inserted first [default: 1000000]
     #[arg(long)]
     pub entries: Option<u64>,
-    /// Number of operations after that [default: as many as entries, if the workload has any]
+    /// Number of operations of each phase after that [default: as many as entries]
     #[arg(long)]
     pub operations: Option<u64>,
     /// The machine: spooky, vertiorizon, coordinated, ptierdb, bucketlsm or JSON
@@ -53,12 +53,27 @@ pub struct SimulateArgs {
     /// Block cache size
     #[arg(long, value_name = "BYTES")]
     pub cache_bytes: Option<u64>,
-    /// Number of concurrent merges
+    /// Number of threads that merge
     #[arg(long)]
     pub workers: Option<usize>,
-    /// Maximum operations per second
+    /// Maximum number of threads that share one merge
+    #[arg(long)]
+    pub subcompactions: Option<usize>,
+    /// Number of processor cores, shared by all threads [default: one for each]
+    #[arg(long)]
+    pub cores: Option<usize>,
+    /// Number of clients, after the load
+    #[arg(long)]
+    pub clients: Option<usize>,
+    /// Operations that arrive per second (open loop); 0: clients go as fast as they can (closed loop)
     #[arg(long)]
     pub rate: Option<f64>,
+    /// Wait after the load until compactions have nothing left to do
+    #[arg(long)]
+    pub wait_until_idle: bool,
+    /// Operations of the window whose slowest is reported [default: 100000]
+    #[arg(long)]
+    pub window: Option<u64>,
     /// The seed of all random numbers
     #[arg(long)]
     pub seed: Option<u64>,
@@ -77,7 +92,7 @@ pub struct SimulateArgs {
 }
 
 /// JSON that each option accepts.
-const WORKLOAD: &str = r#"{"load":1000000,"operations":1000000,"mix":{"read":0.5,"update":0.5}}"#;
+const WORKLOAD: &str = r#"{"load":1000000,"phases":[{"operations":1000000,"clients":[{"mix":{"read":0.5,"update":0.5}}]}]}"#;
 const DEVICE: &str = r#"{"read-speed":3000000000,"write-speed":1500000000}"#;
 const FLASH: &str = r#"{"capacity-bytes":4000000000}"#;
 pub const CONFIG: &str = r#"{"policy":{"policy":"tiered"},"workload":{"load":1000000}}"#;

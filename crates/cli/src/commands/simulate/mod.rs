@@ -16,7 +16,9 @@ use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane_policy::PolicyOptions;
 use terrane_policy::event::Event;
-use terrane_sim::{Config, Figures, Report, Simulation, SimulationError, TraceLine, Workload};
+use terrane_sim::{
+    Config, Figures, Kind, Latency, Phase, Report, Simulation, SimulationError, TraceLine, Workload,
+};
 
 /// Operations between two updates of the progress.
 const SLICE: u64 = 20_000;
@@ -85,8 +87,10 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
     set(&mut config.value_bytes, args.value_bytes);
     set(&mut config.cache_bytes, args.cache_bytes);
     set(&mut config.seed, args.seed);
+    set(&mut config.window, args.window);
     config.workers = args.workers.unwrap_or(config.workers);
-    config.rate = args.rate.unwrap_or(config.rate);
+    config.subcompactions = args.subcompactions.unwrap_or(config.subcompactions);
+    config.cores = args.cores.unwrap_or(config.cores);
     config.log &= !args.no_log;
     config.timeline |= args.timeline;
     config.flash = args.flash.clone().or(config.flash);
@@ -111,20 +115,37 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
 fn workload(args: &SimulateArgs, configured: Workload) -> Workload {
     let named = |name: &str| {
         let load = args.entries.unwrap_or(configured.load);
-        let operations = args.operations.unwrap_or(match configured.operations {
-            0 => load,
-            operations => operations,
-        });
+        let configured = configured.phases.iter().map(|phase| phase.operations).find(|n| *n > 0);
+        let operations = args.operations.or(configured).unwrap_or(load);
         Workload::preset(name, load, operations).unwrap_or_default()
     };
     let mut workload = match &args.workload {
-        Some(ChosenWorkload::Named(name)) => return named(name),
-        None if args.config.is_none() => return named("unique-random"),
-        Some(ChosenWorkload::Given(workload)) => workload.clone(),
-        None => configured,
+        Some(ChosenWorkload::Named(name)) => named(name),
+        None if args.config.is_none() => named("unique-random"),
+        Some(ChosenWorkload::Given(workload)) => scaled(args, workload.clone()),
+        None => scaled(args, configured),
     };
+    if let Some(rate) = args.rate {
+        workload = workload.at_rate(rate);
+    }
+    if let Some(first) = workload.phases.first_mut() {
+        first.wait_until_idle |= args.wait_until_idle;
+    }
+    for clients in workload.phases.iter_mut().flat_map(|phase| &mut phase.clients) {
+        clients.count = args.clients.unwrap_or(clients.count);
+    }
+    workload
+}
+
+/// A workload with the numbers of keys and operations that are given.
+fn scaled(args: &SimulateArgs, mut workload: Workload) -> Workload {
     workload.load = args.entries.unwrap_or(workload.load);
-    workload.operations = args.operations.unwrap_or(workload.operations);
+    if let Some(operations) = args.operations {
+        if workload.phases.is_empty() {
+            workload.phases.push(Phase::default());
+        }
+        workload.phases.iter_mut().for_each(|phase| phase.operations = operations);
+    }
     workload
 }
 
@@ -171,17 +192,17 @@ impl From<SimulationError> for Failure {
 /// The figures as a table, a column for each phase and one for the whole.
 fn table(report: &Report) -> Vec<String> {
     let mut columns: Vec<(&str, &Figures)> =
-        report.phases.iter().map(|phase| (phase.name, &phase.figures)).collect();
+        report.phases.iter().map(|phase| (phase.name.as_str(), &phase.figures)).collect();
     columns.push(("whole", &report.whole));
     let row = |name: &str, cell: &dyn Fn(&Figures) -> String| {
-        let cells = columns.iter().map(|(_, figures)| format!("{:>14}", cell(figures)));
+        let cells = columns.iter().map(|(_, figures)| format!("{:>17}", cell(figures)));
         format!("{name:<26}{}", cells.collect::<String>())
     };
-    let heads: String = columns.iter().map(|(name, _)| format!("{name:>14}")).collect();
+    let heads: String = columns.iter().map(|(name, _)| format!("{name:>17}")).collect();
     let ratio = |value: f64| format!("{value:.2}");
     let or_dash = |value: Option<f64>| value.map_or("-".into(), ratio);
     let gib = |bytes: u64| format!("{:.2}", bytes as f64 / (1u64 << 30) as f64);
-    vec![
+    let mut rows = vec![
         format!("{:<26}{heads}", report.policy),
         row("operations", &|f| f.operations.to_string()),
         row("virtual seconds", &|f| ratio(f.seconds)),
@@ -210,5 +231,39 @@ fn table(report: &Report) -> Vec<String> {
         row("stalled by memtables, s", &|f| ratio(f.stall_seconds.memtables)),
         row("stalled by level 0, s", &|f| ratio(f.stall_seconds.level0)),
         row("workers busy", &|f| format!("{:.0} %", f.worker_utilisation * 100.0)),
-    ]
+    ];
+    let micros = |seconds: f64| format!("{:.1}", seconds * 1e6);
+    for (kind, name) in KINDS {
+        if !report.whole.latencies.contains_key(&kind) {
+            continue;
+        }
+        let of = |f: &Figures, figure: fn(&Latency) -> f64| {
+            f.latencies.get(&kind).map_or("-".into(), |latency| micros(figure(latency)))
+        };
+        rows.push(row(&format!("{name}, mean, us"), &|f| of(f, |latency| latency.mean)));
+        rows.push(row("  50 %", &|f| of(f, |latency| latency.p50)));
+        rows.push(row("  99 %", &|f| of(f, |latency| latency.p99)));
+        rows.push(row("  99.9 %", &|f| of(f, |latency| latency.p999)));
+        rows.push(row("  greatest", &|f| of(f, |latency| latency.max)));
+    }
+    for (level, figures) in report.whole.by_level.iter().enumerate() {
+        if figures.lookups > 0 {
+            rows.push(row(&format!("false passes, level {level}"), &|f| {
+                let figures = f.by_level.get(level).copied().unwrap_or_default();
+                format!("{} of {}", figures.false_passes, figures.lookups)
+            }));
+        }
+    }
+    rows
 }
+
+/// The kinds of operations whose latencies are shown.
+const KINDS: [(Kind, &str); 7] = [
+    (Kind::Insert, "insert"),
+    (Kind::Update, "update"),
+    (Kind::Delete, "delete"),
+    (Kind::Read, "get"),
+    (Kind::ReadMissing, "get of a missing key"),
+    (Kind::Scan, "scan"),
+    (Kind::ReadModifyWrite, "read-modify-write"),
+];

@@ -1,0 +1,212 @@
+//! Clients: threads of the application, each of which runs one operation after another.
+//!
+//! 1. In a closed loop a client takes its next operation when it is done with the last; in an open
+//!    loop operations arrive at a rate, and each waits for the first client that is free. An
+//!    operation's latency begins when it arrives, or in a closed loop when it is taken.
+//! 2. An operation takes processor time, on cores that it shares ([`crate::cores`]). A write takes
+//!    effect when it begins, unless it stalls: then it waits for background work (`writes.rs`).
+//! 3. A read then needs its blocks, one after another; those that are not cached take device time.
+
+use crate::clock::{Thread, Time, nanos, seconds};
+use crate::config::SimulationError;
+use crate::operations::Operation;
+use crate::reads::{self, entries_per_block};
+use crate::simulation::Simulation;
+use crate::workload::{Clients, Kind};
+
+/// A client.
+pub(crate) struct Client {
+    /// Its place among the phase's clients.
+    group: usize,
+    step: Step,
+    kind: Kind,
+    /// When its operation arrived.
+    arrived: Time,
+}
+
+/// What a client is at.
+#[derive(Clone, Copy)]
+enum Step {
+    /// It waits for an operation that arrives later.
+    Waits,
+    /// It writes.
+    Writes,
+    /// It looks for what it reads.
+    Looks(Operation),
+    /// It waits for blocks; afterwards it may have something to write.
+    Reads(Option<Operation>),
+}
+
+/// Arrivals for the clients of a group: the time of the next one.
+pub(crate) struct Arrivals {
+    clients: Clients,
+    next: f64,
+}
+
+impl Simulation {
+    /// The clients of a phase begin.
+    pub(crate) fn enter_clients(&mut self, groups: Vec<Clients>) -> Result<(), SimulationError> {
+        let now = self.time;
+        self.clients = (groups.iter().enumerate())
+            .flat_map(|(group, clients)| std::iter::repeat_n(group, clients.count))
+            .map(|group| Client { group, step: Step::Waits, kind: Kind::Update, arrived: now })
+            .collect();
+        let next = seconds(now);
+        self.arrivals = groups.into_iter().map(|clients| Arrivals { clients, next }).collect();
+        self.active = self.clients.len();
+        (0..self.clients.len()).try_for_each(|number| self.take(number, now))
+    }
+
+    /// Step 1: a client takes its next operation, or is done with the phase.
+    fn take(&mut self, number: usize, now: Time) -> Result<(), SimulationError> {
+        let Some(client) = self.clients.get_mut(number) else { return Ok(()) };
+        let Some(arrivals) = self.arrivals.get_mut(client.group) else { return Ok(()) };
+        if !self.operations.reserve() {
+            self.active -= 1;
+            return Ok(());
+        }
+        let rate = arrivals.clients.rate;
+        client.arrived = now;
+        if rate > 0.0 {
+            client.arrived = nanos(arrivals.next);
+            arrivals.next += self.operations.distance(arrivals.clients.arrivals, rate);
+            if client.arrived > now {
+                client.step = Step::Waits;
+                self.agenda.enter(client.arrived, Thread::Client(number));
+                return Ok(());
+            }
+        }
+        self.operate(number, now)
+    }
+
+    /// Step 2.
+    fn operate(&mut self, number: usize, now: Time) -> Result<(), SimulationError> {
+        let Some(client) = self.clients.get_mut(number) else { return Ok(()) };
+        let Some((kind, operation)) = self.operations.draw(client.group) else { return Ok(()) };
+        client.kind = kind;
+        match operation {
+            Operation::Put(_) | Operation::Delete(_) => {
+                return self.write_or_wait(number, operation, now);
+            }
+            Operation::Get(_) | Operation::Scan { .. } | Operation::ReadModifyWrite(_) => {}
+        }
+        let micros = self.config.device.read_micros;
+        self.compute(number, Step::Looks(operation), micros, now);
+        Ok(())
+    }
+
+    fn compute(&mut self, number: usize, step: Step, micros: f64, now: Time) {
+        if let Some(client) = self.clients.get_mut(number) {
+            client.step = step;
+        }
+        self.cores.begin(now, nanos(micros * 1e-6), Thread::Client(number));
+    }
+
+    /// A write that has taken effect takes its processor time.
+    pub(crate) fn compute_write(&mut self, number: usize, now: Time) {
+        self.compute(number, Step::Writes, self.config.device.write_micros, now);
+    }
+
+    /// A client is done with its step.
+    pub(crate) fn wake(&mut self, number: usize, now: Time) -> Result<(), SimulationError> {
+        let Some(client) = self.clients.get_mut(number) else { return Ok(()) };
+        match client.step {
+            Step::Waits => self.operate(number, now),
+            Step::Writes => self.complete(number, now),
+            Step::Looks(operation) => self.look(number, operation, now),
+            Step::Reads(write) => {
+                self.reading -= 1;
+                match write {
+                    Some(write) => self.write_or_wait(number, write, now),
+                    None => self.complete(number, now),
+                }
+            }
+        }
+    }
+
+    /// Step 3.
+    fn look(
+        &mut self,
+        number: usize,
+        operation: Operation,
+        now: Time,
+    ) -> Result<(), SimulationError> {
+        self.reading += 1;
+        let (end, write) = match operation {
+            Operation::Get(key) => (self.get(key, now)?, None),
+            Operation::ReadModifyWrite(key) => {
+                (self.get(self.operations.key(key), now)?, Some(Operation::Put(key)))
+            }
+            Operation::Scan { from, entries } => (self.scan(from, entries, now)?, None),
+            Operation::Put(_) | Operation::Delete(_) => (now, None),
+        };
+        if let Some(client) = self.clients.get_mut(number) {
+            client.step = Step::Reads(write);
+        }
+        if end > now {
+            self.agenda.enter(end, Thread::Client(number));
+            return Ok(());
+        }
+        self.wake(number, now)
+    }
+
+    /// An operation is done.
+    fn complete(&mut self, number: usize, now: Time) -> Result<(), SimulationError> {
+        let Some(client) = self.clients.get(number) else { return Ok(()) };
+        self.completed += 1;
+        let latency = now.saturating_sub(client.arrived);
+        let window = self.meters.complete(client.kind, latency, now);
+        self.timeline.extend(window.filter(|_| self.config.timeline));
+        self.take(number, now)
+    }
+
+    /// Reads the blocks of a point read; returns when it is done.
+    fn get(&mut self, key: u64, now: Time) -> Result<Time, SimulationError> {
+        let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
+        self.meters.add(|sums| sums.gets += 1);
+        let mut blocks = Vec::new();
+        if !self.memory.holds(key) {
+            let meters = &mut self.meters;
+            reads::get(&self.tree, key, per_block, |probe| {
+                meters.add(|sums| sums.probe(&probe));
+                blocks.extend(probe.block);
+            });
+        }
+        let (end, read) = self.read_blocks(&blocks, now);
+        self.meters.add(|sums| sums.get_blocks += read);
+        if self.scheduler.looked_up(blocks.iter().map(|(table, _)| *table)) {
+            self.dispatch(now)?;
+        }
+        Ok(end)
+    }
+
+    /// Reads the blocks of a range read; returns when it is done.
+    fn scan(&mut self, from: u64, entries: u64, now: Time) -> Result<Time, SimulationError> {
+        let per_block = entries_per_block(self.config.block_bytes, self.sizes.put());
+        let mut blocks = Vec::new();
+        reads::scan(&self.tree, from, entries, per_block, |block| blocks.push(block));
+        let (end, read) = self.read_blocks(&blocks, now);
+        self.meters.add(|sums| {
+            sums.scans += 1;
+            sums.scan_blocks += read;
+        });
+        if self.scheduler.scanned(blocks.iter().map(|(table, _)| *table).collect()) {
+            self.dispatch(now)?;
+        }
+        Ok(end)
+    }
+
+    /// Reads blocks one after another; returns when that is done, and how many were not in the cache.
+    fn read_blocks(&mut self, blocks: &[reads::Block], now: Time) -> (Time, u64) {
+        let (mut at, mut read) = (now, 0);
+        for (table, block) in blocks {
+            if !self.cache.read(table.0, *block) {
+                let sharing = (self.jobs.len() + self.reading) as u64;
+                at = self.queue.block(at, self.config.block_bytes, sharing);
+                read += 1;
+            }
+        }
+        self.meters.add(|sums| sums.blocks_asked += blocks.len() as u64);
+        (at, read)
+    }
+}

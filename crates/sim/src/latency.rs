@@ -1,0 +1,127 @@
+//! Latencies: their distribution, counted in buckets of less than 2 % width.
+//!
+//! A time below 64 ns has a bucket of its own; each power of two from there on is cut into 64 buckets.
+
+use crate::clock::{Time, seconds};
+use crate::report::Latency;
+
+/// Bits of a time that its bucket keeps, the first one included.
+const BITS: u32 = 7;
+
+/// A distribution of times.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Latencies {
+    buckets: Vec<u64>,
+    count: u64,
+    sum: u128,
+    max: Time,
+}
+
+/// The bucket of a time.
+fn bucket(time: Time) -> usize {
+    let dropped = (Time::BITS - time.leading_zeros()).saturating_sub(BITS);
+    (u64::from(dropped) << (BITS - 1)) as usize + (time >> dropped) as usize
+}
+
+/// The greatest time of a bucket.
+fn greatest(bucket: usize) -> Time {
+    let half = 1usize << (BITS - 1);
+    if bucket < 2 * half {
+        return bucket as Time;
+    }
+    let dropped = bucket / half - 1;
+    let kept = bucket - dropped * half;
+    (((kept as u128 + 1) << dropped) - 1) as Time
+}
+
+impl Latencies {
+    /// Counts a time.
+    pub(crate) fn add(&mut self, time: Time) {
+        let bucket = bucket(time);
+        if self.buckets.len() <= bucket {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        if let Some(count) = self.buckets.get_mut(bucket) {
+            *count += 1;
+        }
+        self.count += 1;
+        self.sum += u128::from(time);
+        self.max = self.max.max(time);
+    }
+
+    /// Adds all that the other one counted.
+    pub(crate) fn join(&mut self, other: &Latencies) {
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        for (count, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *count += more;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    /// The least time that this share of all does not exceed, up to the width of its bucket.
+    fn quantile(&self, share: f64) -> Time {
+        let rank = (share * self.count as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        let found = self.buckets.iter().position(|count| {
+            seen += count;
+            seen >= rank
+        });
+        found.map_or(self.max, |bucket| greatest(bucket).min(self.max))
+    }
+
+    /// The figures; `None` if nothing was counted.
+    pub(crate) fn figures(&self) -> Option<Latency> {
+        (self.count > 0).then(|| Latency {
+            count: self.count,
+            mean: self.sum as f64 / self.count as f64 / 1e9,
+            p50: seconds(self.quantile(0.5)),
+            p99: seconds(self.quantile(0.99)),
+            p999: seconds(self.quantile(0.999)),
+            max: seconds(self.max),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn quantiles_are_those_of_the_sorted_times_within_two_percent(
+            times in prop::collection::vec(prop_oneof![0u64..200, 0u64..10_000_000_000], 1..300),
+            at in 0..300usize,
+        ) {
+            let (mut one, mut other) = (Latencies::default(), Latencies::default());
+            for (number, time) in times.iter().enumerate() {
+                if number < at { &mut one } else { &mut other }.add(*time);
+            }
+            one.join(&other);
+            let mut sorted = times.clone();
+            sorted.sort_unstable();
+            let figures = one.figures().unwrap();
+            prop_assert_eq!(figures.count, times.len() as u64);
+            prop_assert_eq!(figures.max, seconds(*sorted.last().unwrap()));
+            let mean = sorted.iter().sum::<u64>() as f64 / times.len() as f64 / 1e9;
+            prop_assert!((figures.mean - mean).abs() <= 1e-9 * mean.max(1e-9));
+            for (share, found) in [(500, figures.p50), (990, figures.p99), (999, figures.p999)] {
+                let rank = (times.len() * share).div_ceil(1000);
+                let exact = seconds(sorted[rank - 1]);
+                prop_assert!(exact <= found && found <= exact * 1.02, "{share}: {found}, {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_time_is_in_a_bucket_that_reaches_it() {
+        for time in (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1]).chain([u64::MAX]) {
+            let end = greatest(bucket(time));
+            assert!(time <= end && bucket(end) == bucket(time), "{time}: {end}");
+        }
+    }
+}

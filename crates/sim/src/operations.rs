@@ -1,0 +1,309 @@
+//! The application's operations, drawn from a seed.
+
+use crate::workload::{Arrivals, Choice, Clients, KeyOrder, Kind, Mix, Phase, Workload};
+use crate::zipf::Zipf;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// One operation. Reads name a key, writes the number of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Writes the key of this number.
+    Put(u64),
+    /// Deletes the key of this number.
+    Delete(u64),
+    /// Reads a key.
+    Get(u64),
+    /// Reads a number of entries, starting at a key.
+    Scan {
+        /// The key.
+        from: u64,
+        /// How many.
+        entries: u64,
+    },
+    /// Reads the key of this number, then writes it.
+    ReadModifyWrite(u64),
+}
+
+/// Draws the operations of a workload, phase after phase; the load is the first. As an iterator it
+/// draws all of them, for the first clients of each phase.
+pub struct Operations {
+    keys: Keys,
+    /// Operations of the phase that no client has reserved.
+    left: u64,
+    /// Phases that are still to begin.
+    phases: std::vec::IntoIter<Phase>,
+    groups: Vec<Group>,
+}
+
+/// The keys, and the random numbers that choose among them.
+struct Keys {
+    order: KeyOrder,
+    /// Keys to choose from, if more than were inserted.
+    least: u64,
+    /// Operations of all phases.
+    operations: u64,
+    random: ChaCha8Rng,
+    salt: u64,
+    inserted: u64,
+}
+
+/// What clients that are alike draw from.
+struct Group {
+    clients: Clients,
+    /// The shares of the mix, as cumulative sums.
+    shares: Vec<(Kind, f64)>,
+    /// Operations drawn in this phase, and all of the phase.
+    drawn: u64,
+    all: u64,
+    zipf: Option<Zipf>,
+    ranges: Ranges,
+}
+
+impl Group {
+    fn new(clients: Clients, all: u64) -> Self {
+        let mut sum = 0.0;
+        let mut shares: Vec<_> = (clients.mix.shares().into_iter())
+            .filter(|(_, share)| *share > 0.0)
+            .map(|(kind, share)| {
+                sum += share;
+                (kind, sum)
+            })
+            .collect();
+        if shares.is_empty() {
+            shares.push((Kind::Update, 1.0));
+        }
+        Group { clients, shares, drawn: 0, all, zipf: None, ranges: Ranges::default() }
+    }
+}
+
+/// The key ranges of [`Choice::ShiftingRanges`]: the cumulative weight of each, and where it lies.
+#[derive(Default)]
+struct Ranges {
+    sums: Vec<f64>,
+    places: Vec<u64>,
+}
+
+/// The name of the phase that loads.
+const LOAD: &str = "load";
+
+impl Operations {
+    /// The operations of a workload; the first phase has not begun.
+    #[must_use]
+    pub fn new(workload: &Workload, seed: u64) -> Self {
+        let loader = Clients {
+            rate: workload.load_rate,
+            mix: Mix { insert: 1.0, ..Mix::default() },
+            ..Clients::default()
+        };
+        let load = Phase {
+            name: LOAD.to_owned(),
+            operations: workload.load,
+            clients: vec![loader],
+            ..Phase::default()
+        };
+        let phases = [load].into_iter().chain(workload.phases.iter().cloned());
+        let phases = phases.filter(|phase| phase.operations > 0).collect::<Vec<_>>();
+        let keys = Keys {
+            order: workload.order,
+            least: workload.keys,
+            operations: workload.operations(),
+            random: ChaCha8Rng::seed_from_u64(seed),
+            salt: mix(seed),
+            inserted: 0,
+        };
+        Operations { keys, left: 0, phases: phases.into_iter(), groups: Vec::new() }
+    }
+
+    /// The next phase, if there is one.
+    pub(crate) fn next_phase(&mut self) -> Option<Phase> {
+        self.phases.next()
+    }
+
+    /// Begins a phase.
+    pub(crate) fn begin(&mut self, phase: &Phase) {
+        self.left = phase.operations;
+        let group = |clients: &Clients| Group::new(clients.clone(), phase.operations);
+        self.groups = phase.clients.iter().map(group).collect();
+    }
+
+    /// The key of a number.
+    #[must_use]
+    pub fn key(&self, number: u64) -> u64 {
+        self.keys.key(number)
+    }
+
+    /// The time to the next arrival at this rate, in seconds.
+    pub(crate) fn distance(&mut self, arrivals: Arrivals, rate: f64) -> f64 {
+        match arrivals {
+            Arrivals::Constant => 1.0 / rate,
+            Arrivals::Poisson => -libm::log(1.0 - self.keys.unit()) / rate,
+        }
+    }
+
+    /// Reserves one of the phase's operations, to be drawn when it arrives; returns whether there was one.
+    pub(crate) fn reserve(&mut self) -> bool {
+        let left = self.left.checked_sub(1);
+        self.left = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    /// Draws an operation for a client of this group; with it its kind.
+    pub(crate) fn draw(&mut self, group: usize) -> Option<(Kind, Operation)> {
+        let group = self.groups.get_mut(group)?;
+        let drawn = self.keys.draw(group);
+        group.drawn += 1;
+        Some(drawn)
+    }
+}
+
+impl Iterator for Operations {
+    type Item = Operation;
+
+    fn next(&mut self) -> Option<Operation> {
+        while !self.reserve() {
+            let phase = self.next_phase()?;
+            self.begin(&phase);
+        }
+        self.draw(0).map(|(_, operation)| operation)
+    }
+}
+
+impl Keys {
+    /// The key of a number.
+    fn key(&self, number: u64) -> u64 {
+        match self.order {
+            KeyOrder::Scattered => mix(number ^ self.salt),
+            KeyOrder::Ascending => {
+                let keys = (self.operations + 1).max(self.least);
+                number.wrapping_mul(u64::MAX / keys.saturating_mul(2))
+            }
+        }
+    }
+
+    /// The number of keys that operations choose from.
+    fn count(&self) -> u64 {
+        self.inserted.max(self.least).max(1)
+    }
+
+    /// A number from 0 to 1, exclusive.
+    fn unit(&mut self) -> f64 {
+        (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number below `n`. The bias of the remainder is below n / 2^64.
+    fn below(&mut self, n: u64) -> u64 {
+        self.random.next_u64() % n.max(1)
+    }
+
+    fn insert(&mut self) -> u64 {
+        self.inserted += 1;
+        self.inserted - 1
+    }
+
+    /// The number of a key by the clients' choice.
+    fn choose(&mut self, group: &mut Group) -> u64 {
+        let keys = self.count();
+        match group.clients.choice {
+            Choice::Uniform => self.below(keys),
+            Choice::Zipf { exponent, move_every } => {
+                let rank = self.rank(group, keys, exponent);
+                let epoch = group.drawn.checked_div(move_every).unwrap_or(0);
+                // A rank and its key are paired by a shift: the keys themselves lie anywhere.
+                match self.order {
+                    KeyOrder::Scattered => (rank + mix(epoch) % keys) % keys,
+                    KeyOrder::Ascending => mix(rank ^ mix(epoch)) % keys,
+                }
+            }
+            Choice::Latest { exponent } => keys - 1 - self.rank(group, keys, exponent),
+            Choice::ShiftingRanges { from, to, step } => {
+                self.shift(group, from, to, step);
+                let at = self.unit();
+                let index = group.ranges.sums.partition_point(|sum| *sum <= at);
+                let place = group.ranges.places.get(index).copied().unwrap_or(0);
+                let count = group.ranges.places.len() as u64;
+                let width = (keys / count.max(1)).max(1);
+                (place * width + self.below(width)).min(keys - 1)
+            }
+        }
+    }
+
+    /// A rank from 0, by Zipf's law.
+    fn rank(&mut self, group: &mut Group, keys: u64, exponent: f64) -> u64 {
+        let zipf = group.zipf.take().filter(|zipf| zipf.ranks() == keys);
+        let zipf = zipf.unwrap_or_else(|| Zipf::new(keys, exponent));
+        let rank = zipf.draw(|| self.unit());
+        group.zipf = Some(zipf);
+        rank
+    }
+
+    /// Redistributes the ranges when their number grows, in equal steps over the operations.
+    fn shift(&mut self, group: &mut Group, from: u64, to: u64, step: u64) {
+        let (from, step) = (from.max(1), step.max(1));
+        let stages = to.saturating_sub(from) / step + 1;
+        let (done, all) = (u128::from(group.drawn), u128::from(group.all.max(1)));
+        let stage = u64::try_from(done * u128::from(stages) / all).unwrap_or(0).min(stages - 1);
+        let count = from + stage * step;
+        let ranges = &mut group.ranges;
+        if ranges.places.len() as u64 == count {
+            return;
+        }
+        // The heat of the x-th hottest range, as MixGraph fits it to a production trace.
+        let heat = |x: u64| {
+            let x = x as f64;
+            14.18 * libm::exp(-2.917 * x) + 0.0164 * libm::exp(-0.08082 * x)
+        };
+        let total: f64 = (1..=count).map(heat).sum();
+        let mut sum = 0.0;
+        ranges.sums = (1..=count)
+            .map(|x| {
+                sum += heat(x) / total;
+                sum
+            })
+            .collect();
+        let mut places: Vec<u64> = (0..count).collect();
+        for end in (1..places.len()).rev() {
+            places.swap(end, self.below(end as u64 + 1) as usize);
+        }
+        ranges.places = places;
+    }
+
+    fn draw(&mut self, group: &mut Group) -> (Kind, Operation) {
+        let kind = match group.shares.as_slice() {
+            [(kind, _)] => *kind,
+            shares => {
+                let at = self.unit() * shares.last().map_or(1.0, |(_, sum)| *sum);
+                let kind = shares.iter().find(|(_, sum)| at < *sum).or(shares.last());
+                kind.map_or(Kind::Update, |(kind, _)| *kind)
+            }
+        };
+        let operation = match kind {
+            Kind::Insert => Operation::Put(self.insert()),
+            Kind::Update => Operation::Put(self.choose(group)),
+            Kind::Delete => Operation::Delete(self.choose(group)),
+            Kind::Read => {
+                let number = self.choose(group);
+                Operation::Get(self.key(number))
+            }
+            Kind::ReadMissing => {
+                let number = self.count() + self.operations + self.below(1 << 32);
+                Operation::Get(self.key(number))
+            }
+            Kind::Scan => {
+                let number = self.choose(group);
+                let entries = 1 + self.below(group.clients.scan_entries);
+                Operation::Scan { from: self.key(number), entries }
+            }
+            Kind::ReadModifyWrite => Operation::ReadModifyWrite(self.choose(group)),
+        };
+        (kind, operation)
+    }
+}
+
+/// Scatters the bits of a number: the finaliser of SplitMix64, a bijection.
+pub(crate) fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}

@@ -1,0 +1,103 @@
+//! How a merge is shared among workers: the keys at which it is parted.
+//!
+//! 1. The inputs' histograms give keys and the bytes below each.
+//! 2. Each part ends at the first of these keys at which it has its equal share. So parts are as even
+//!    as histograms are fine, and the largest one decides when the merge is done.
+
+use crate::entry::{Entry, Sizes};
+use crate::tree::Table;
+
+/// The keys that part the inputs into at most this many parts: each is the first key of a part.
+pub(crate) fn parting_keys(inputs: &[&Table], parts: u64) -> Vec<u64> {
+    let mut points = Vec::new();
+    for table in inputs {
+        let mut before = 0;
+        for point in table.info.histogram.iter() {
+            let bytes = point.bytes.saturating_sub(before);
+            before = point.bytes;
+            points.extend(
+                point.key.as_slice().try_into().map(|key| (u64::from_be_bytes(key), bytes)),
+            );
+        }
+    }
+    points.sort_unstable();
+    let total: u64 = points.iter().map(|(_, bytes)| bytes).sum();
+    let (mut sum, mut next, mut keys) = (0, 1, Vec::new());
+    for (key, bytes) in points {
+        sum += bytes;
+        if sum < total && u128::from(sum) * u128::from(parts) >= u128::from(total) * next {
+            keys.push(key.saturating_add(1));
+            next = u128::from(sum) * u128::from(parts) / u128::from(total.max(1)) + 1;
+        }
+    }
+    keys.dedup();
+    keys
+}
+
+/// The entries of each part.
+pub(crate) fn part<'a>(entries: &'a [Entry], keys: &[u64]) -> Vec<&'a [Entry]> {
+    let mut rest = entries;
+    let mut parts = Vec::with_capacity(keys.len() + 1);
+    for key in keys {
+        let (part, after) = rest.split_at(rest.partition_point(|e| e.key() < *key));
+        parts.push(part);
+        rest = after;
+    }
+    parts.push(rest);
+    parts
+}
+
+/// The bytes that each part reads of the inputs.
+pub(crate) fn part_bytes(inputs: &[&Table], keys: &[u64], sizes: Sizes) -> Vec<u64> {
+    let mut bytes = vec![0; keys.len() + 1];
+    for table in inputs {
+        let parts = part(&table.entries, keys);
+        for (sum, part) in bytes.iter_mut().zip(parts) {
+            *sum += match table.info.tombstones {
+                0 => part.len() as u64 * sizes.put(),
+                _ => part.iter().map(|e| sizes.of(*e)).sum(),
+            };
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+    use terrane_policy::TableId;
+
+    const SIZES: Sizes = Sizes { key: 3, value: 7 };
+
+    proptest! {
+        #[test]
+        fn parts_hold_all_entries_once_and_are_even_up_to_a_histogram_point(
+            tables in prop::collection::vec(
+                prop::collection::btree_map(0u64..100_000, any::<bool>(), 1..400), 1..5),
+            count in 1u64..20,
+        ) {
+            let tables: Vec<Table> = (1..).zip(&tables).map(|(id, entries)| {
+                let entries: Vec<_> = entries.iter().map(|(k, d)| Entry::new(*k, id, *d)).collect();
+                Table::new(TableId(id), Arc::from(entries), SIZES, 10.0).unwrap()
+            }).collect();
+            let inputs: Vec<_> = tables.iter().collect();
+            let keys = parting_keys(&inputs, count);
+            prop_assert!((keys.len() as u64) < count);
+            prop_assert!(keys.is_sorted_by(|a, b| a < b));
+            let bytes = part_bytes(&inputs, &keys, SIZES);
+            let total: u64 = inputs.iter().map(|t| t.info.bytes).sum();
+            prop_assert_eq!(bytes.iter().sum::<u64>(), total);
+            // A part ends at the first point at or beyond its share; equal keys are points together.
+            let point = |t: &Table| t.entries.len().div_ceil(64) as u64 * SIZES.put();
+            let slack: u64 = tables.iter().map(point).sum();
+            for part in &bytes {
+                prop_assert!(*part <= total / count + slack + 1, "{part} of {total} / {count}");
+            }
+            for table in &tables {
+                prop_assert_eq!(part(&table.entries, &keys).concat().len(), table.entries.len());
+            }
+        }
+    }
+}

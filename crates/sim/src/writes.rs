@@ -1,0 +1,123 @@
+//! Writes: the memtable, the log, and stalls.
+//!
+//! 1. A write stalls while there are as many sealed memtables, or runs in level 0, as the options
+//!    allow. Stalled writes continue in the order in which they came, when background work lets them.
+//! 2. It is logged and enters the memtable. The log is written asynchronously, a chunk at a time.
+//! 3. A full memtable is sealed with its log, and waits for its flush.
+
+use crate::clock::Time;
+use crate::config::SimulationError;
+use crate::operations::Operation;
+use crate::simulation::Simulation;
+use crate::trace::KEYSPACE;
+use std::collections::VecDeque;
+use terrane_policy::event::Event;
+use terrane_types::Stall;
+
+/// Writes that wait, and why the first one does, since when.
+#[derive(Default)]
+pub(crate) struct Stalled {
+    writes: VecDeque<(usize, Operation)>,
+    cause: Option<(Stall, Time)>,
+}
+
+impl Stalled {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+}
+
+impl Simulation {
+    /// Step 1.
+    pub(crate) fn write_or_wait(
+        &mut self,
+        client: usize,
+        write: Operation,
+        now: Time,
+    ) -> Result<(), SimulationError> {
+        match self.blocked() {
+            Some(reason) => {
+                if self.stalled.is_empty() {
+                    self.emit(now, || Event::Stalled { reason });
+                    self.stalled.cause = Some((reason, now));
+                }
+                self.stalled.writes.push_back((client, write));
+                Ok(())
+            }
+            None => self.write(client, write, now),
+        }
+    }
+
+    /// Why a write would stall.
+    fn blocked(&self) -> Option<Stall> {
+        let runs = self.tree.shape().levels().first().map_or(0, |level| level.runs.len());
+        if self.memory.sealed.len() >= self.config.max_immutable_memtables {
+            Some(Stall::Memtables)
+        } else {
+            (runs >= self.config.l0_stop_trigger).then_some(Stall::Level0)
+        }
+    }
+
+    /// Resumes stalled writes, as many as may proceed.
+    pub(crate) fn resume_writes(&mut self, now: Time) -> Result<(), SimulationError> {
+        while let Some((reason, since)) = self.stalled.cause.take() {
+            self.meters.add(|sums| sums.stall(reason, now.saturating_sub(since)));
+            if let Some(reason) = self.blocked() {
+                self.stalled.cause = Some((reason, now));
+                return Ok(());
+            }
+            let Some((client, write)) = self.stalled.writes.pop_front() else { return Ok(()) };
+            self.write(client, write, now)?;
+            if !self.stalled.is_empty() {
+                self.stalled.cause = Some((reason, now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Step 2.
+    fn write(&mut self, client: usize, write: Operation, now: Time) -> Result<(), SimulationError> {
+        let (number, delete) = match write {
+            Operation::Delete(number) => (number, true),
+            Operation::Put(number) | Operation::ReadModifyWrite(number) => (number, false),
+            Operation::Get(_) | Operation::Scan { .. } => return Ok(()),
+        };
+        let (key, sizes) = (self.operations.key(number), self.sizes);
+        let bytes = self.memory.write(key, delete, |entry| sizes.of(entry));
+        self.live.set(number, !delete);
+        self.meters.add(|sums| sums.user_bytes += bytes);
+        self.log(bytes, now)?;
+        self.compute_write(client, now);
+        if self.memory.active.bytes >= self.config.buffer_bytes {
+            self.seal(now)?;
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, bytes: u64, now: Time) -> Result<(), SimulationError> {
+        self.unlogged += if self.config.log { bytes } else { 0 };
+        if self.unlogged >= self.config.device.request_bytes {
+            self.write_log(false, now)?;
+        }
+        Ok(())
+    }
+
+    fn write_log(&mut self, ends: bool, now: Time) -> Result<(), SimulationError> {
+        let bytes = std::mem::take(&mut self.unlogged);
+        let moved = self.append_log(bytes, ends, now)?;
+        self.queue.load(now, moved, bytes + moved);
+        self.meters.add(|sums| sums.wal_bytes += bytes);
+        Ok(())
+    }
+
+    /// Step 3.
+    pub(crate) fn seal(&mut self, now: Time) -> Result<(), SimulationError> {
+        self.scheduler.updated(self.memory.active.entries.len() as u64);
+        let Some(bytes) = self.memory.seal() else { return self.dispatch(now) };
+        self.write_log(true, now)?;
+        self.logs.1 += 1;
+        let through = self.memory.seq;
+        self.emit(now, || Event::MemtableSealed { keyspace: KEYSPACE, bytes, through });
+        self.dispatch(now)
+    }
+}
