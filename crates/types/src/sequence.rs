@@ -308,7 +308,7 @@ mod tests {
         prop_assert!(sequence.iter().eq(model));
         prop_assert_eq!(sequence.len(), model.len());
         prop_assert_eq!((sequence.first(), sequence.last()), (model.first(), model.last()));
-        let sizes: Vec<_> = sequence.chunks.iter().map(|c| c.items.len()).collect();
+        let sizes = sizes(sequence);
         prop_assert!(sizes.iter().all(|n| (1..=CHUNK).contains(n)), "{sizes:?}");
         prop_assert!(sequence.chunks.iter().all(|c| c.items.last() == Some(&c.last)));
         let mut back = sequence.before(sequence.end());
@@ -318,6 +318,38 @@ mod tests {
         }
         prop_assert_eq!(back, None);
         Ok(())
+    }
+
+    fn sizes(sequence: &Sequence<u32>) -> Vec<usize> {
+        sequence.chunks.iter().map(|chunk| chunk.items.len()).collect()
+    }
+
+    #[test]
+    fn appended_items_fill_their_chunks() {
+        let sequence: Sequence<_> = (0..2 * CHUNK as u32 + 3).collect();
+        assert_eq!(sizes(&sequence), [CHUNK, CHUNK, 3]);
+    }
+
+    #[test]
+    fn a_full_chunk_is_split_in_half_and_one_that_is_not_takes_what_is_inserted_behind_it() {
+        let mut sequence: Sequence<_> = (0..2 * CHUNK as u32).collect();
+        sequence.insert(Place { chunk: 0, at: 1 }, 9);
+        assert_eq!(sizes(&sequence), [CHUNK / 2, CHUNK / 2 + 1, CHUNK]);
+        sequence.insert(Place { chunk: 2, at: 0 }, 9);
+        assert_eq!(sizes(&sequence), [CHUNK / 2, CHUNK / 2 + 2, CHUNK]);
+    }
+
+    #[test]
+    fn chunks_that_fit_into_half_a_chunk_together_are_joined() {
+        let mut sequence: Sequence<_> = (0..3 * CHUNK as u32).collect();
+        for chunk in [1, 2] {
+            for _ in 0..CHUNK * 3 / 4 - (chunk - 1) {
+                sequence.remove(Place { chunk, at: 0 });
+            }
+        }
+        assert_eq!(sizes(&sequence), [CHUNK, CHUNK / 4, CHUNK / 4 + 1]);
+        sequence.remove(Place { chunk: 2, at: 0 });
+        assert_eq!(sizes(&sequence), [CHUNK, CHUNK / 2]);
     }
 
     proptest! {

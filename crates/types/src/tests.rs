@@ -1,5 +1,8 @@
 //! Edits of a shape.
 
+mod collections;
+mod queries;
+
 use crate::*;
 use proptest::prelude::*;
 use std::ops::RangeInclusive;
