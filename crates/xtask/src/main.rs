@@ -10,6 +10,7 @@ mod browser;
 mod demo;
 mod doctor;
 mod fresh;
+mod mutants;
 mod node;
 mod progress;
 mod rust;
@@ -84,6 +85,15 @@ enum Command {
         #[arg(long, default_value = "ci", value_parser = ["ci", "full"])]
         scale: String,
     },
+    /// Break the code in one place after another: a test must fail each time
+    Mutants {
+        /// One crate alone
+        #[arg(value_enum)]
+        target: Option<mutants::Target>,
+        /// Options for cargo-mutants, such as --file crates/table/src/read/*
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Write the list of what crate terrane shows again: crates/terrane/public-api.txt
     Api,
     /// Install everything that the other commands need
@@ -122,6 +132,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Bench { browser: true, arguments } => bench::browser(&workspace, &arguments)?,
         Command::Bench { browser: false, arguments } => bench::native(&workspace, &arguments)?,
         Command::Papers { scale } => bench::papers(&workspace, &scale)?,
+        Command::Mutants { target, arguments } => mutants::run(&workspace, target, &arguments)?,
         Command::Api => api::write(&workspace)?,
         Command::Setup => setup::ensure_all(&workspace)?,
         Command::Doctor => return doctor::run(&workspace),

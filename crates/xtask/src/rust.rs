@@ -202,6 +202,37 @@ impl Need for CargoDeny {
     }
 }
 
+/// What breaks the code to test its tests.
+pub struct CargoMutants;
+
+impl CargoMutants {
+    const VERSION: &str = "27.1.0";
+}
+
+impl Need for CargoMutants {
+    fn name(&self) -> String {
+        "cargo-mutants".into()
+    }
+
+    fn wanted(&self, _: &Workspace) -> String {
+        Self::VERSION.into()
+    }
+
+    fn found(&self, workspace: &Workspace) -> Result<String, String> {
+        // By itself it does not say its version.
+        let version = workspace.version("cargo", &["mutants"]).ok_or("none")?;
+        if version == Self::VERSION { Ok(version) } else { Err(version) }
+    }
+
+    fn remedy(&self, _: &Workspace) -> String {
+        format!("cargo install cargo-mutants --version {}", Self::VERSION)
+    }
+
+    fn install(&self, workspace: &Workspace) -> Result<()> {
+        cargo_install(workspace, "cargo-mutants", "cargo-mutants", Self::VERSION)
+    }
+}
+
 /// The oldest compiler that the workspace may be built with.
 pub struct Toolchain(pub &'static str);
 
