@@ -18,8 +18,8 @@ use terrane::storage::vfs::MemoryVfs;
 use terrane::table::TableOptions;
 use terrane::{Db, Durability, Options, Range};
 use terrane_policy::{
-    Observed, PlanContext, PolicyOptions, RunId, Running, Shape, ShapeEdit, TableId, TableInfo,
-    apply,
+    FilterBits, Observed, PlanContext, PolicyOptions, RunId, Running, Shape, ShapeEdit, TableId,
+    TableInfo, apply,
 };
 
 const SIZES: [u32; 4] = [1_000, 11_000, 57_000, 100_000];
@@ -185,6 +185,8 @@ fn shape(tables: u32) -> Shape {
         largest: key(largest).to_vec(),
         first_seq: id,
         last_seq: id,
+        filter_bits: FilterBits::NONE,
+        filter_bytes: 0,
         salt: 0,
         histogram: Default::default(),
     };
@@ -210,6 +212,7 @@ fn planning(tables: u32) {
         state: &[],
         running: &running,
         observed: &observed,
+        filter_bits: Options::default().table.filter_bits_per_key,
         workers: 1,
         l0_stop_trigger: Options::default().l0_stop_trigger,
         fresh: RunId(9),

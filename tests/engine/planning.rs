@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use terrane::executor::SeededExecutor;
 use terrane::{Db, Durability, Event, Options};
 use terrane_policy::{
-    FlushPlan, Installed, KeySample, LevelChange, Observed, Order, Plan, PlanContext, Policy,
-    PolicyOptions, READS_BETWEEN, Shape, Step,
+    Action, Compaction, Destination, FilterBits, FlushPlan, Group, Installed, KeySample,
+    LevelChange, Observed, Order, Plan, PlanContext, Policy, PolicyOptions, READS_BETWEEN, Shape,
+    Step,
 };
 use terrane_tests::fixtures::{Kind, Rig, adversarial, small_policies, tiny};
 
@@ -128,8 +129,8 @@ impl Policy for Bookkeeper {
         if ledger.quiet { None } else { self.inner.plan(context) }
     }
 
-    fn cuts_flushes(&self) -> bool {
-        self.inner.cuts_flushes()
+    fn plans_flushes(&self) -> bool {
+        self.inner.plans_flushes()
     }
 
     fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
@@ -251,6 +252,89 @@ fn reads_of_a_table_count_while_it_lives_by_scans_too() {
     let reads = ledger.lock().unwrap().pending.table_reads.clone();
     assert_eq!(reads.keys().copied().collect::<Vec<_>>(), tables);
     assert_eq!(reads.values().sum::<u64>(), 4 * READS_BETWEEN, "{reads:?}");
+}
+
+/// Sends each run of level 0 to the level above the first one that holds anything, at first to level 5,
+/// with a fraction of a filter bit more each time.
+struct Stack;
+
+impl Stack {
+    fn filter_bits(level: usize) -> FilterBits {
+        FilterBits::from_thousandths(10_500 - 1000 * level as u32)
+    }
+}
+
+impl Policy for Stack {
+    fn name(&self) -> &'static str {
+        "stack"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let levels = context.shape.levels();
+        let above = levels.iter().skip(1).position(|level| !level.runs.is_empty());
+        let level = above.map_or(5, |above| above).max(1);
+        if !context.running.compactions.is_empty() {
+            return None;
+        }
+        let mut tables = context.shape.between(0, 1);
+        if level == 1 {
+            tables = context.shape.between(0, 2);
+        }
+        let inputs: Vec<_> = tables.iter().map(|t| t.id).collect();
+        let from0 = levels.first().is_some_and(|level0| !level0.runs.is_empty());
+        let destination = Destination { level, run: context.fresh };
+        let filter_bits = Some(Stack::filter_bits(level));
+        let action = Action::Merge { cuts: Vec::new(), target_file_bytes: u64::MAX, filter_bits };
+        let group = Group { inputs, destination, action };
+        from0.then(|| Compaction::parallel(vec![group], "it goes down").into())
+    }
+
+    fn plans_flushes(&self) -> bool {
+        true
+    }
+
+    fn flush(&self, context: &PlanContext, _: &KeySample) -> FlushPlan {
+        assert_eq!(context.filter_bits, FilterBits::whole(10));
+        FlushPlan { filter_bits: Some(FilterBits::from_thousandths(2_250)), ..FlushPlan::default() }
+    }
+}
+
+#[test]
+fn a_plan_may_write_below_the_last_level_with_filters_of_any_bits() {
+    for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
+        let rig = Rig::new(kind);
+        let options = || Options {
+            custom_policy: Some(Arc::new(|_: &str| Some(Box::new(Stack) as Box<dyn Policy>))),
+            memtable_bytes: 1 << 20,
+            ..tiny()
+        };
+        let bits_by_level = |db: &Db| {
+            let shape = db.default_keyspace().shape().unwrap();
+            let bits = shape.tables().map(|(level, _, t)| (level, t.filter_bits));
+            bits.collect::<Vec<_>>()
+        };
+        let mut db = rig.open(options(), 1).unwrap();
+        for round in 0..7 {
+            fill(&db, round * 50, round * 50 + 100);
+            db.flush().unwrap();
+            if round == 0 {
+                let flushed = (0, FilterBits::from_thousandths(2_250));
+                assert!(
+                    matches!(bits_by_level(&db)[..], [(5, _)]) || bits_by_level(&db) == [flushed]
+                );
+            }
+            db.wait_until_idle().unwrap();
+            db.close().unwrap();
+            db = rig.open(options(), 1).unwrap();
+            let top = 5 - round.min(4) as usize;
+            let expected: Vec<_> = (top..=5).map(|at| (at, Stack::filter_bits(at))).collect();
+            assert_eq!(bits_by_level(&db), expected, "after round {round}");
+        }
+        for n in 0..400 {
+            assert_eq!(db.default_keyspace().get(&key(n)).unwrap(), Some(vec![7; 50]));
+        }
+        assert_eq!(db.check().unwrap().damage, []);
+    }
 }
 
 #[test]

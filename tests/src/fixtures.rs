@@ -9,8 +9,8 @@ use terrane::storage::{Directory, File, Storage, Volume};
 use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Options, Result};
 use terrane_policy::{
-    Adversarial, LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered, TieredFull,
-    Universal, presets,
+    Adversarial, FilterBits, LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered,
+    TieredFull, Universal, presets,
 };
 
 /// A kind of storage.
@@ -156,7 +156,7 @@ pub fn drawn(seed: u64) -> Options {
     let table = TableOptions {
         block_bytes: among(&[1, 64, 200, 500, 4096]) as usize,
         partition_bytes: among(&[1, 32, 100, 400, 16384]) as usize,
-        filter_bits_per_key: among(&[0, 2, 10, 10]) as f32,
+        filter_bits_per_key: FilterBits::from_thousandths(among(&[0, 2500, 10_000, 10_000]) as u32),
         compression: if among(&[0, 1]) == 0 { Compression::None } else { Compression::Lz4 },
     };
     let (level_base_bytes, target_file_bytes) =

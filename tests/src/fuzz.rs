@@ -215,6 +215,8 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
         largest: properties.largest,
         first_seq: properties.first_seq,
         last_seq: properties.last_seq,
+        filter_bits: properties.filter_bits,
+        filter_bytes: properties.filter_bytes,
         salt: footer.salt,
         histogram: properties.histogram,
     })

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use terrane_types::{
-    Compaction, Destination, Flatten, Group, RunId, Shape, TableId, VecMap, VecSet,
+    Compaction, Destination, FilterBits, Flatten, Group, RunId, Shape, TableId, VecMap, VecSet,
 };
 
 /// Everything that a planner depends on: the same values always give the same plan.
@@ -16,6 +16,8 @@ pub struct PlanContext<'a> {
     pub running: &'a Running,
     /// Operations on the tree since the policy's last plan began.
     pub observed: &'a Observed,
+    /// Filter bits of each key in tables for which a plan says nothing else.
+    pub filter_bits: FilterBits,
     /// How many merges may run at once.
     pub workers: usize,
     /// Runs in level 0 at which writes stall.

@@ -47,7 +47,7 @@ pub use validate::{validate, validate_flush, validate_plan, validate_reshape};
 // What a policy reads and proposes, so that a policy's author needs this crate only.
 #[doc(inline)]
 pub use terrane_types::{
-    Action, Compaction, Destination, EditError, Flatten, FlushPlan, Group, Histogram,
+    Action, Compaction, Destination, EditError, FilterBits, Flatten, FlushPlan, Group, Histogram,
     HistogramPoint, Level, LevelChange, MAX_LEVELS, Of, Order, Place, Placed, Plan, Quantity,
     Reason, Relation, Reshape, Run, RunId, RunTables, Sequence, Shape, ShapeEdit, TableId,
     TableInfo, Tables, Term, Totals, Unit, apply, change, key_range, reshape, sort_by, tables_of,

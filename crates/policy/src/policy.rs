@@ -60,11 +60,12 @@ pub trait Policy: Send + Sync {
     fn plan(&self, context: &PlanContext) -> Option<Plan>;
 
     /// Whether to call [`Policy::flush`].
-    fn cuts_flushes(&self) -> bool {
+    fn plans_flushes(&self) -> bool {
         false
     }
 
-    /// How a memtable that is about to be flushed is cut into the tables of one run.
+    /// How a memtable that is about to be flushed is cut into the tables of one run, and what filters
+    /// these have.
     fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
         let _ = (context, sealed);
         FlushPlan::default()

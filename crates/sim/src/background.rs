@@ -24,7 +24,7 @@ use crate::trace::KEYSPACE;
 use crate::tree::Table;
 use std::sync::Arc;
 use terrane_policy::event::Event;
-use terrane_policy::{Action, Observed, Reason, Reshape, TableId};
+use terrane_policy::{Action, FilterBits, Observed, Reason, Reshape, TableId};
 
 impl Simulation {
     /// Step 1.
@@ -98,7 +98,7 @@ impl Simulation {
     }
 
     /// Tables of these entries, with new ids.
-    fn tables(&mut self, parts: Vec<Arc<[Entry]>>, bits: f64) -> Vec<Table> {
+    fn tables(&mut self, parts: Vec<Arc<[Entry]>>, bits: FilterBits) -> Vec<Table> {
         let sizes = self.sizes;
         let mut tables = Vec::with_capacity(parts.len());
         for entries in parts {
@@ -115,7 +115,7 @@ impl Simulation {
         let plan =
             self.schedule(now, |scheduler, situation| scheduler.flush(situation, size, &merged));
         let parts = cut(&merged, &plan.cuts, u64::MAX, self.sizes);
-        let outputs = self.tables(parts, self.config.filter_bits_per_key);
+        let outputs = self.tables(parts, plan.filter_bits.unwrap_or(self.config.filter_bits()));
         self.flushing = true;
         self.begin(Work::Flush(plan), 0, outputs, now)
     }
@@ -137,7 +137,7 @@ impl Simulation {
             count => parting_keys(&inputs, count),
         };
         let bytes = part_bytes(&inputs, &keys, self.sizes);
-        let bits = filter_bits.map_or(self.config.filter_bits_per_key, f64::from);
+        let bits = filter_bits.unwrap_or(self.config.filter_bits());
         self.last_merge += 1;
         let merge = self.last_merge;
         for (index, (part, reads)) in part(&merged, &keys).into_iter().zip(&bytes).enumerate() {

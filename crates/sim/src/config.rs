@@ -4,7 +4,7 @@ use crate::device::Device;
 use crate::flash::FlashOptions;
 use crate::workload::{Choice, Clients, Workload};
 use serde::{Deserialize, Serialize};
-use terrane_policy::{BadOption, PolicyOptions};
+use terrane_policy::{BadOption, FilterBits, PolicyOptions};
 
 /// A store, the machine it runs on and its workload. Every field has a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,6 +124,11 @@ pub enum SimulationError {
 }
 
 impl Config {
+    /// Filter bits of each key.
+    pub(crate) fn filter_bits(&self) -> FilterBits {
+        FilterBits::new(self.filter_bits_per_key).unwrap_or_default()
+    }
+
     /// Validates the configuration.
     pub(crate) fn validate(&self) -> Result<(), SimulationError> {
         let positive = [

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use terrane_policy::event::Event;
 use terrane_policy::{
-    Action, BadOption, Compaction, FlushPlan, Group, Installed, KeySample, LevelChange, MAX_STATE,
-    Observed, Order, Plan, PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN, Reason,
-    Reshape, RunId, Running, Shape, Step, TableId, TableInfo, TombstoneRule, propose,
+    Action, BadOption, Compaction, FilterBits, FlushPlan, Group, Installed, KeySample, LevelChange,
+    MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN,
+    Reason, Reshape, RunId, Running, Shape, Step, TableId, TableInfo, TombstoneRule, propose,
     validate_flush,
 };
 
@@ -85,6 +85,7 @@ pub(crate) struct Scheduler {
     policy: Box<dyn Policy>,
     state: Vec<u8>,
     l0_stop_trigger: usize,
+    filter_bits: FilterBits,
     workers: usize,
     begun: Vec<Begun>,
     /// Whether the tree has changed since the policy last had no plan.
@@ -99,6 +100,7 @@ impl Scheduler {
     pub(crate) fn new(
         options: &PolicyOptions,
         l0_stop_trigger: usize,
+        filter_bits: FilterBits,
         workers: usize,
     ) -> Result<Self, BadOption> {
         let policy = options.build()?;
@@ -107,6 +109,7 @@ impl Scheduler {
             policy,
             state,
             l0_stop_trigger,
+            filter_bits,
             workers,
             begun: Vec::new(),
             unplanned: false,
@@ -156,7 +159,7 @@ impl Scheduler {
         (entries, bytes): (u64, u64),
         written: &[Entry],
     ) -> FlushPlan {
-        if !self.policy.cuts_flushes() {
+        if !self.policy.plans_flushes() {
             return FlushPlan::default();
         }
         let stride = written.len().div_ceil(SAMPLE_KEYS).max(1);
@@ -186,6 +189,7 @@ impl Scheduler {
             state: &self.state,
             running,
             observed: &self.observed,
+            filter_bits: self.filter_bits,
             workers: self.workers,
             l0_stop_trigger: self.l0_stop_trigger,
             fresh: RunId(*situation.last_id + 1),

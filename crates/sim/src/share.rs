@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::sync::Arc;
-    use terrane_policy::TableId;
+    use terrane_policy::{FilterBits, TableId};
 
     const SIZES: Sizes = Sizes { key: 3, value: 7 };
 
@@ -80,7 +80,7 @@ mod tests {
         ) {
             let tables: Vec<Table> = (1..).zip(&tables).map(|(id, entries)| {
                 let entries: Vec<_> = entries.iter().map(|(k, d)| Entry::new(*k, id, *d)).collect();
-                Table::new(TableId(id), Arc::from(entries), SIZES, 10.0).unwrap()
+                Table::new(TableId(id), Arc::from(entries), SIZES, FilterBits::whole(10)).unwrap()
             }).collect();
             let inputs: Vec<_> = tables.iter().collect();
             let keys = parting_keys(&inputs, count);

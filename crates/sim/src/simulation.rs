@@ -122,7 +122,12 @@ impl Simulation {
             stalled: Stalled::default(),
             memory: Memory::new(config.workload.has_gets()),
             tree: Tree::default(),
-            scheduler: Scheduler::new(&config.policy, config.l0_stop_trigger, config.workers)?,
+            scheduler: Scheduler::new(
+                &config.policy,
+                config.l0_stop_trigger,
+                config.filter_bits(),
+                config.workers,
+            )?,
             last_id: 0,
             jobs: BTreeMap::new(),
             last_job: 0,

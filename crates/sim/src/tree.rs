@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 use terrane_policy::{
-    EditError, Group, Histogram, HistogramPoint, LevelChange, Shape, ShapeEdit, TableId, TableInfo,
-    apply, reshape,
+    EditError, FilterBits, Group, Histogram, HistogramPoint, LevelChange, Shape, ShapeEdit,
+    TableId, TableInfo, apply, reshape,
 };
 
 /// A table: what planners know of it, and its entries.
@@ -24,7 +24,7 @@ impl Table {
         id: TableId,
         entries: Arc<[Entry]>,
         sizes: Sizes,
-        bits_per_key: f64,
+        filter_bits: FilterBits,
     ) -> Option<Self> {
         let key = |e: &Entry| e.key().to_be_bytes().to_vec();
         let info = TableInfo {
@@ -36,10 +36,12 @@ impl Table {
             largest: key(entries.last()?),
             first_seq: entries.iter().map(|e| e.seq()).min()?,
             last_seq: entries.iter().map(|e| e.seq()).max()?,
+            filter_bits,
+            filter_bytes: (entries.len() as f64 * filter_bits.bits() / 8.0) as u64,
             salt: 0,
             histogram: histogram(&entries, sizes),
         };
-        Some(Table { info: Arc::new(info), entries, false_positives: rate(bits_per_key) })
+        Some(Table { info: Arc::new(info), entries, false_positives: rate(filter_bits.bits()) })
     }
 }
 

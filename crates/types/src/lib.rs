@@ -1,7 +1,8 @@
 //! The types that every other crate of Terrane shares; this crate depends on none of them.
 //!
 //! * [`ids`]: keyspaces, tables, runs, and places in a tree.
-//! * [`TableInfo`] is what a planner knows of a table, with its [`Histogram`] of keys.
+//! * [`TableInfo`] is what a planner knows of a table, with its [`Histogram`] of keys and its
+//!   [`FilterBits`].
 //! * [`Shape`] is an immutable picture of one keyspace's tree, made of [`Level`]s and [`Run`]s, with
 //!   [`Totals`]. A [`ShapeEdit`] makes the next one.
 //! * [`plan`] has the nouns of compaction: groups, destinations, actions, changes of levels; a [`Reason`]
@@ -14,6 +15,7 @@
 
 pub mod corruption;
 pub mod edit;
+pub mod filter_bits;
 pub mod flatten;
 pub mod histogram;
 pub mod ids;
@@ -34,6 +36,7 @@ mod tests;
 
 pub use corruption::Corruption;
 pub use edit::{EditError, ShapeEdit, apply, change, reshape};
+pub use filter_bits::FilterBits;
 pub use flatten::Flatten;
 pub use histogram::{Histogram, HistogramPoint};
 pub use ids::{Destination, KeyspaceId, RunId, Seq, TableId};

@@ -1,5 +1,6 @@
 //! Plans: what a policy may propose.
 
+use crate::filter_bits::FilterBits;
 use crate::flatten::Flatten;
 use crate::ids::{Destination, TableId};
 use crate::reason::Reason;
@@ -32,6 +33,8 @@ impl From<Reshape> for Plan {
 pub struct FlushPlan {
     /// User keys at which a new table must start, strictly ascending.
     pub cuts: Vec<Vec<u8>>,
+    /// Filter bits per distinct user key; `None` for the store's setting.
+    pub filter_bits: Option<FilterBits>,
     /// The reason; empty if nothing is cut.
     pub reason: Reason,
 }
@@ -140,7 +143,7 @@ pub enum Action {
         /// Size at which a table is closed, in bytes; `u64::MAX` for no bound.
         target_file_bytes: u64,
         /// Filter bits per distinct user key of the outputs; `None` for the store's setting.
-        filter_bits: Option<u32>,
+        filter_bits: Option<FilterBits>,
     },
     /// Relabel the inputs into the destination without rewriting them.
     Move,

@@ -1,5 +1,6 @@
 //! What planners know of a table.
 
+use crate::filter_bits::FilterBits;
 use crate::histogram::Histogram;
 use crate::ids::TableId;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,10 @@ pub struct TableInfo {
     pub first_seq: u64,
     /// The greatest sequence number held.
     pub last_seq: u64,
+    /// Filter bits of each key with which it was written.
+    pub filter_bits: FilterBits,
+    /// Memory that all its filters take, in bytes; 0 without filters.
+    pub filter_bytes: u64,
     /// The salt of the store that wrote it, which seeds its checksums; planners have no use for it.
     #[serde(skip)]
     pub salt: u64,

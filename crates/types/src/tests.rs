@@ -21,9 +21,26 @@ fn table(id: u64, keys: RangeInclusive<u8>) -> Arc<TableInfo> {
         largest: vec![last],
         first_seq: 1,
         last_seq: 1,
+        filter_bits: FilterBits::whole(10),
+        filter_bytes: 64,
         salt: 0,
         histogram: Histogram::default(),
     })
+}
+
+#[test]
+fn filter_bits_are_decimal_numbers_exact_to_a_thousandth() {
+    for (bits, text) in [(0.0, "0"), (10.0, "10"), (9.5, "9.5"), (0.012, "0.012"), (64.0, "64")] {
+        let filter_bits = FilterBits::new(bits).unwrap();
+        assert_eq!(serde_json::to_string(&filter_bits).unwrap(), text);
+        assert_eq!(serde_json::from_str::<FilterBits>(text).unwrap(), filter_bits);
+        assert!((filter_bits.bits() - bits).abs() < 1e-9);
+    }
+    assert_eq!(FilterBits::new(4.9996), Some(FilterBits::whole(5)));
+    for bits in [-0.1, 64.001, f64::NAN, f64::INFINITY] {
+        assert_eq!(FilterBits::new(bits), None);
+    }
+    assert!(serde_json::from_str::<FilterBits>("65").is_err());
 }
 
 fn adding(tables: &[(usize, u64, &Arc<TableInfo>)]) -> ShapeEdit {

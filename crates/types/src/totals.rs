@@ -11,6 +11,7 @@ pub struct Totals {
     bytes: u128,
     entries: u128,
     tombstones: u128,
+    filter_bytes: u128,
 }
 
 impl Totals {
@@ -32,15 +33,22 @@ impl Totals {
         clamp(self.tombstones)
     }
 
+    /// Memory that all their filters take, in bytes.
+    #[must_use]
+    pub fn filter_bytes(&self) -> u64 {
+        clamp(self.filter_bytes)
+    }
+
     /// Those of one table.
     pub(crate) fn of(table: &TableInfo) -> Self {
-        let TableInfo { bytes, entries, tombstones, .. } = table;
+        let TableInfo { bytes, entries, tombstones, filter_bytes, .. } = table;
         let wide = |n: &u64| u128::from(*n);
         Totals {
             tables: 1,
             bytes: wide(bytes),
             entries: wide(entries),
             tombstones: wide(tombstones),
+            filter_bytes: wide(filter_bytes),
         }
     }
 
@@ -50,6 +58,7 @@ impl Totals {
         self.bytes -= other.bytes;
         self.entries -= other.entries;
         self.tombstones -= other.tombstones;
+        self.filter_bytes -= other.filter_bytes;
     }
 }
 
@@ -64,5 +73,6 @@ impl AddAssign for Totals {
         self.bytes += other.bytes;
         self.entries += other.entries;
         self.tombstones += other.tombstones;
+        self.filter_bytes += other.filter_bytes;
     }
 }

@@ -125,7 +125,7 @@ fn map(run: &Run, limits: &[&[u8]], columns: usize) -> String {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use terrane_policy::{Histogram, Level, RunId, TableId, TableInfo};
+    use terrane_policy::{FilterBits, Histogram, Level, RunId, TableId, TableInfo};
 
     fn table((smallest, largest): (&str, &str)) -> Arc<TableInfo> {
         Arc::new(TableInfo {
@@ -137,6 +137,8 @@ mod tests {
             largest: largest.into(),
             first_seq: 1,
             last_seq: 9,
+            filter_bits: FilterBits::NONE,
+            filter_bytes: 0,
             salt: 0,
             histogram: Histogram::default(),
         })

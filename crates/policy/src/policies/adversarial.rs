@@ -22,14 +22,14 @@ use crate::toolkit::parameter::{Described, ParameterRef};
 use crate::toolkit::pick::{Pick, mix};
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, Destination, FlushPlan, Group, LevelChange, MAX_LEVELS, Order, Plan,
-    Reshape, RunId, Shape, TableId, TableInfo,
+    Action, Compaction, Destination, FilterBits, FlushPlan, Group, LevelChange, MAX_LEVELS, Order,
+    Plan, Reshape, RunId, Shape, TableId, TableInfo,
 };
 
 /// Runs in level 0 at which something is always proposed.
 const PILE: usize = 4;
 
-/// Random groups write to levels above this one.
+/// Levels are added, and random groups write, at levels above this one; some slip a little below.
 const DEPTH: usize = 8;
 
 /// The adversarial policy.
@@ -63,7 +63,7 @@ impl Policy for Adversarial {
         Some(plan.into())
     }
 
-    fn cuts_flushes(&self) -> bool {
+    fn plans_flushes(&self) -> bool {
         true
     }
 
@@ -73,7 +73,8 @@ impl Policy for Adversarial {
         if draw.one_in(4) {
             cuts.reverse();
         }
-        FlushPlan { cuts, reason: "drawn at random".into() }
+        let filter_bits = draw.filter_bits();
+        FlushPlan { cuts, filter_bits, reason: "drawn at random".into() }
     }
 
     fn watches_reads(&self) -> bool {
@@ -134,6 +135,13 @@ impl Draw {
 
     fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
+    }
+
+    /// Up to 20 bits, in fractions, none at all, or the store's.
+    fn filter_bits(&mut self) -> Option<FilterBits> {
+        let thousandths = self.below(20_000) as u32;
+        let bits = if self.one_in(4) { 0 } else { thousandths };
+        (!self.one_in(3)).then(|| FilterBits::from_thousandths(bits))
     }
 
     fn choose<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
@@ -230,8 +238,7 @@ fn action(draw: &mut Draw, shape: &Shape, tables: &[&Arc<TableInfo>]) -> Action 
     cuts.dedup();
     let parts = 1 << draw.below(6);
     let target_file_bytes = if draw.one_in(4) { u64::MAX } else { (shape.bytes() / parts).max(1) };
-    let filter_bits = (!draw.one_in(3)).then(|| draw.below(20) as u32);
-    Action::Merge { cuts, target_file_bytes, filter_bits }
+    Action::Merge { cuts, target_file_bytes, filter_bits: draw.filter_bits() }
 }
 
 /// Corrupts a plan in one way, or at least changes it.

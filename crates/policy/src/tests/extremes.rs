@@ -14,6 +14,8 @@ fn table(id: u64, size: u64, from: u8, to: u8) -> Arc<TableInfo> {
         largest: vec![to],
         first_seq: size,
         last_seq: size,
+        filter_bits: FilterBits::NONE,
+        filter_bytes: 0,
         salt: 0,
         histogram: points.to_vec().into(),
     })

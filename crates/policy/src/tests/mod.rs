@@ -53,6 +53,8 @@ impl Model {
             largest: key(versions.last_key_value()),
             first_seq: seqs().min().unwrap(),
             last_seq: seqs().max().unwrap(),
+            filter_bits: FilterBits::whole(10),
+            filter_bytes: 0,
             salt: 0,
             histogram: histogram(versions.iter().map(|(k, s)| (*k, s.len() as u64))),
         };
@@ -285,6 +287,7 @@ fn propose(
         state,
         running,
         observed,
+        filter_bits: FilterBits::whole(10),
         workers: 1,
         l0_stop_trigger,
         fresh,

@@ -155,7 +155,7 @@ fn a_level_into_which_a_group_writes_keeps_its_index() {
 fn a_flush_whose_cuts_do_not_ascend_is_refused() {
     let flush = |cuts: &[&[u8]]| {
         let cuts = cuts.iter().map(|cut| cut.to_vec()).collect();
-        validate_flush(&FlushPlan { cuts, reason: Reason::default() })
+        validate_flush(&FlushPlan { cuts, ..FlushPlan::default() })
     };
     assert_eq!(flush(&[b"a", b"b"]), Ok(()));
     assert_eq!(flush(&[b"b", b"b"]), Err(Refusal::FlushCuts));
@@ -190,6 +190,33 @@ fn a_plan_must_be_well_formed() {
         let group = Group { action, ..merge(&[old], 2, 1) };
         assert_eq!(refusal(&model, vec![group]), Refusal::Cuts { group: 0 });
     }
+}
+
+#[test]
+fn a_plan_may_write_into_any_level_below_the_last() {
+    let mut model = Model::default();
+    let first = model.write(0, 1, 0..4);
+    for level in [2, MAX_LEVELS - 1] {
+        for group in [merge(&[first], level, 9), move_to(&[first], level, 9)] {
+            validate(&model.shape, &Running::default(), &plan(vec![group.clone()])).unwrap();
+            let mut after = model.commit(&group, false).unwrap();
+            assert_eq!(after.shape.deepest(), level);
+            let second = after.write(0, 10, 2..6);
+            assert!(after.is_sound());
+            // What follows may go into a level between, but not past it.
+            let between = plan(vec![move_to(&[second], level - 1, 11)]);
+            validate(&after.shape, &Running::default(), &between).unwrap();
+            // A level whose index a running group names may not shift.
+            let running = Running { compactions: vec![between] };
+            let shift = LevelChange::Drop(1);
+            assert!(validate_reshape(&after.shape, &running, shift).is_err());
+        }
+    }
+    let mut two = model.clone();
+    let above = two.write(0, 2, 2..6);
+    let past = plan(vec![move_to(&[above], 7, 9)]);
+    let refused = validate(&two.shape, &Running::default(), &past);
+    assert!(matches!(refused, Err(Refusal::Passes { .. })), "{refused:?}");
 }
 
 /// Tables of one level, each a run of its age, hold {a, b}, {b}, {a, c} and {a, d}. Merging all but

@@ -44,6 +44,8 @@ impl Simulation {
             largest: key(entries.last_key_value()),
             first_seq: entries.values().copied().min().unwrap(),
             last_seq: entries.values().copied().max().unwrap(),
+            filter_bits: FilterBits::whole(10),
+            filter_bytes: 0,
             salt: 0,
             histogram: histogram(entries.keys().map(|k| (*k, 1))),
         };

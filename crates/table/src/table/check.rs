@@ -197,7 +197,10 @@ impl TableCheck {
             let filter = match partition.handle.filter_len {
                 0 => None,
                 _ => match opened.read_filter(partition) {
-                    Ok((filter, _)) => Some(filter),
+                    Ok((filter, bytes)) => {
+                        self.sums.filter_bytes += bytes as u64;
+                        Some(filter)
+                    }
                     Err(e) => {
                         self.report(e);
                         None
@@ -367,6 +370,8 @@ impl TableCheck {
     #[inline]
     fn check_sums(&mut self, opened: &OpenTable) {
         let Some(properties) = &self.properties else { return };
+        // Filters do not say for how many bits of a key they were built.
+        self.sums.filter_bits = properties.filter_bits;
         self.sums.largest = std::mem::take(&mut self.last.key);
         let pairs = [
             ("bytes of keys", properties.key_bytes, self.sums.key_bytes),

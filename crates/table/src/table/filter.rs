@@ -3,16 +3,22 @@
 //! 1. A key is hashed once, to 64 bits ([`key_hash`](crate::codec::key_hash)).
 //! 2. The upper half selects one line of 64 bytes: a lookup costs one cache miss.
 //! 3. The lower half, multiplied repeatedly, selects `k` of the line's 512 bits.
+//! 4. Of all `k` that one is chosen with which, for the bits of a key that the filter has, the fewest
+//!    absent keys pass. So fewer pass with each thousandth of a bit more.
 //!
 //! Stored as its lines, little-endian, then `k` in one byte.
 
 use super::Malformed;
+use terrane_types::FilterBits;
 
 const LINE_BYTES: usize = 64;
 const MAX_PROBES: u8 = 24;
-/// Probes per bit of a key: less than ln 2, the optimum of a plain Bloom filter, since lines fill
-/// unevenly.
-const PROBES_PER_BIT: f32 = 0.6;
+/// The thousandths of a bit per key from which on 2, 3, 4, ... probes let fewer absent keys pass than
+/// one less. Lines fill unevenly, so these are more bits than in a plain Bloom filter.
+const MORE_PROBES: [u32; 19] = [
+    2080, 3577, 5087, 6644, 8270, 9988, 11822, 13796, 15940, 18286, 20869, 23731, 26920, 30491,
+    34509, 39049, 44197, 50060, 56758,
+];
 
 /// A filter in memory.
 #[derive(Debug)]
@@ -26,21 +32,26 @@ pub struct Filter {
 struct Line([u64; 8]);
 
 /// The stored length of a filter of `keys` keys, in bytes.
-pub(super) fn encoded_len(keys: usize, bits_per_key: f32) -> usize {
+pub(super) fn encoded_len(keys: usize, bits_per_key: FilterBits) -> usize {
     lines_for(keys, bits_per_key) * LINE_BYTES + 1
 }
 
-fn lines_for(keys: usize, bits_per_key: f32) -> usize {
-    let bits = keys as f64 * f64::from(bits_per_key);
-    ((bits / (8 * LINE_BYTES) as f64).ceil() as usize).clamp(1, u32::MAX as usize)
+fn lines_for(keys: usize, bits_per_key: FilterBits) -> usize {
+    let thousandths = keys as u64 * u64::from(bits_per_key.thousandths());
+    let lines = thousandths.div_ceil(1000 * 8 * LINE_BYTES as u64);
+    lines.clamp(1, u32::MAX.into()) as usize
+}
+
+fn probes_for(bits_per_key: FilterBits) -> u8 {
+    let bits = bits_per_key.thousandths();
+    1 + MORE_PROBES.iter().take_while(|from| bits >= **from).count() as u8
 }
 
 impl Filter {
     /// The filter of the keys with these hashes.
     #[must_use]
-    pub fn build(hashes: &[u64], bits_per_key: f32) -> Self {
-        let probes =
-            (bits_per_key * PROBES_PER_BIT).round().clamp(1.0, f32::from(MAX_PROBES)) as u8;
+    pub fn build(hashes: &[u64], bits_per_key: FilterBits) -> Self {
+        let probes = probes_for(bits_per_key);
         let mut lines = vec![Line([0; 8]); lines_for(hashes.len(), bits_per_key)];
         for &hash in hashes {
             if let Some(line) = line_of(hash, lines.len()).and_then(|i| lines.get_mut(i)) {
@@ -135,36 +146,66 @@ mod tests {
         range.map(|i| key_hash(format!("user{i:08}").as_bytes())).collect()
     }
 
+    fn bits(thousandths: u32) -> FilterBits {
+        FilterBits::from_thousandths(thousandths)
+    }
+
+    /// The share of absent keys that pass a filter of so many bits a key and probes, by the model: the
+    /// keys of a line are Poisson distributed, and each sets and asks for bits at random.
+    fn model(bits_per_key: f64, probes: i32) -> f64 {
+        let line = (8 * LINE_BYTES) as f64;
+        let load = line / bits_per_key;
+        let (mut sum, mut log_share) = (0.0, -load);
+        for keys in 0..(load + 15.0 * load.sqrt() + 30.0) as i32 {
+            if keys > 0 {
+                log_share += (load / f64::from(keys)).ln();
+            }
+            let set = 1.0 - (1.0 - 1.0 / line).powi(probes * keys);
+            sum += log_share.exp() * set.powi(probes);
+        }
+        sum
+    }
+
     #[test]
-    fn every_key_passes_and_few_absent_ones_do() {
-        for (bits_per_key, bound) in [(5.0, 0.15), (10.0, 0.02), (16.0, 0.003)] {
-            let present = hashes(0..20_000);
+    fn every_key_passes_and_ever_fewer_absent_ones_do_the_more_bits_there_are() {
+        let (present, absent) = (hashes(0..40_000), hashes(1_000_000..1_400_000));
+        let mut last = 1.0;
+        for thousandths in (500..=14_000).step_by(500) {
             let mut stored = Vec::new();
-            Filter::build(&present, bits_per_key).encode(&mut stored);
-            assert_eq!(stored.len(), encoded_len(present.len(), bits_per_key));
+            Filter::build(&present, bits(thousandths)).encode(&mut stored);
+            assert_eq!(stored.len(), encoded_len(present.len(), bits(thousandths)));
             let filter = Filter::decode(&stored).unwrap();
             assert!(present.iter().all(|&hash| filter.may_contain(hash)));
-            let absent = hashes(1_000_000..1_100_000);
             let passed = absent.iter().filter(|&&hash| filter.may_contain(hash)).count();
             let rate = passed as f64 / absent.len() as f64;
-            assert!(rate < bound, "{rate} of absent keys pass at {bits_per_key} bits a key");
+            let expected = model(f64::from(thousandths) / 1000.0, filter.probes.into());
+            let off = (rate - expected).abs();
+            // Five standard deviations, and a tenth for probes that are not quite random.
+            let bound = 5.0 * (expected / absent.len() as f64).sqrt() + 0.1 * expected;
+            assert!(off < bound, "{rate} of {expected} at {thousandths} thousandths");
+            assert!(rate < last, "{rate} after {last} at {thousandths} thousandths");
+            last = rate;
         }
     }
 
     #[test]
     fn a_filter_has_as_many_lines_as_its_bits_fill() {
-        let lines = |keys, bits| (encoded_len(keys, bits) - 1) / LINE_BYTES;
-        assert_eq!((lines(0, 10.0), lines(1, 0.0)), (1, 1));
-        assert_eq!((lines(64, 8.0), lines(65, 8.0)), (1, 2));
-        assert_eq!((lines(640, 8.0), lines(641, 8.0)), (10, 11));
-        assert_eq!(Filter::build(&hashes(0..640), 8.0).memory(), 10 * LINE_BYTES);
+        let lines = |keys, thousandths| (encoded_len(keys, bits(thousandths)) - 1) / LINE_BYTES;
+        assert_eq!((lines(0, 10_000), lines(1, 0)), (1, 1));
+        assert_eq!((lines(64, 8000), lines(65, 8000)), (1, 2));
+        assert_eq!((lines(640, 8000), lines(641, 8000)), (10, 11));
+        assert_eq!((lines(640, 8001), lines(512_000, 9_501)), (11, 9501));
+        assert_eq!(Filter::build(&hashes(0..640), bits(8000)).memory(), 10 * LINE_BYTES);
     }
 
     #[test]
-    fn probes_stay_within_their_limits() {
-        let probes = |bits| Filter::build(&hashes(0..10), bits).probes;
-        assert_eq!((probes(0.0), probes(1.0), probes(10.0)), (1, 1, 6));
-        assert_eq!((probes(39.0), probes(40.0), probes(41.0), probes(64.0)), (23, 24, 24, 24));
+    fn there_are_as_many_probes_as_let_the_fewest_absent_keys_pass() {
+        for thousandths in (500..=64_000).step_by(100) {
+            let rate = |probes: u8| model(f64::from(thousandths) / 1000.0, probes.into());
+            let best = (1..=MAX_PROBES).map(rate).fold(1.0, f64::min);
+            let chosen = rate(probes_for(bits(thousandths)));
+            assert!(chosen <= 1.000_1 * best, "{chosen} of {best} at {thousandths} thousandths");
+        }
         let stored = |probes| [&[0; LINE_BYTES][..], &[probes]].concat();
         assert!(Filter::decode(&stored(1)).is_ok() && Filter::decode(&stored(24)).is_ok());
         assert!(Filter::decode(&stored(0)).is_err() && Filter::decode(&stored(25)).is_err());
@@ -173,7 +214,7 @@ mod tests {
     #[test]
     fn bytes_of_a_wrong_length_or_number_of_probes_are_refused() {
         let mut stored = Vec::new();
-        Filter::build(&hashes(0..10), 10.0).encode(&mut stored);
+        Filter::build(&hashes(0..10), bits(10_000)).encode(&mut stored);
         assert!(Filter::decode(&stored).is_ok());
         assert!(Filter::decode(&stored[1..]).is_err());
         assert!(Filter::decode(&[7]).is_err());

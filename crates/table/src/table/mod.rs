@@ -63,16 +63,17 @@ pub use writer::TableWriter;
 
 use crate::error::Corruption;
 use std::fmt::Display;
+use terrane_types::FilterBits;
 
 /// How a table is written.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableOptions {
     /// Target size of a data block, in bytes before compression (1 to 16 MiB).
     pub block_bytes: usize,
     /// Compression of data blocks.
     pub compression: Compression,
-    /// Filter bits per distinct user key (0 to 64); 0 for no filter.
-    pub filter_bits_per_key: f32,
+    /// Filter bits per distinct user key; none for no filter.
+    pub filter_bits_per_key: FilterBits,
     /// Target size of the index and of the filter of a partition, in bytes (1 to 16 MiB). Each is
     /// read and cached as a whole.
     pub partition_bytes: usize,
@@ -83,7 +84,7 @@ impl Default for TableOptions {
         TableOptions {
             block_bytes: 4096,
             compression: Compression::Lz4,
-            filter_bits_per_key: 10.0,
+            filter_bits_per_key: FilterBits::whole(10),
             partition_bytes: 16 << 10,
         }
     }

@@ -9,6 +9,7 @@ use super::block_writer::BlockWriter;
 use super::filter::{Filter, encoded_len};
 use super::index::{BlockHandle, PartitionHandle};
 use crate::entry::Tag;
+use terrane_types::FilterBits;
 
 /// Both levels of the index are only searched, so every entry is a restart point.
 const INDEX_RESTART_INTERVAL: u32 = 1;
@@ -17,7 +18,9 @@ const INDEX_RESTART_INTERVAL: u32 = 1;
 pub(super) struct Partitions {
     /// Target size, in bytes.
     target: usize,
-    bits_per_key: f32,
+    bits_per_key: FilterBits,
+    /// Memory that the filters of closed partitions take, in bytes.
+    filter_bytes: u64,
     /// The open partition: its index, and the hashes of its keys.
     index: BlockWriter,
     hashes: Vec<u64>,
@@ -38,10 +41,11 @@ struct Closed {
 
 impl Partitions {
     /// No partitions yet; each is to have about `target` bytes of index and of filter.
-    pub fn new(target: usize, bits_per_key: f32) -> Self {
+    pub fn new(target: usize, bits_per_key: FilterBits) -> Self {
         Partitions {
             target,
             bits_per_key,
+            filter_bytes: 0,
             index: BlockWriter::new(INDEX_RESTART_INTERVAL),
             hashes: Vec::new(),
             closed: Vec::new(),
@@ -51,7 +55,12 @@ impl Partitions {
 
     /// Whether there are filters, which need the keys.
     pub fn filters(&self) -> bool {
-        self.bits_per_key > 0.0
+        !self.bits_per_key.is_none()
+    }
+
+    /// Memory that the filters of closed partitions take, in bytes.
+    pub fn filter_bytes(&self) -> u64 {
+        self.filter_bytes
     }
 
     /// Whether the open partition has no key yet.
@@ -80,7 +89,9 @@ impl Partitions {
         }
         let mut filter = Vec::new();
         if !self.hashes.is_empty() {
-            Filter::build(&self.hashes, self.bits_per_key).encode(&mut filter);
+            let built = Filter::build(&self.hashes, self.bits_per_key);
+            self.filter_bytes += built.memory() as u64;
+            built.encode(&mut filter);
             self.hashes.clear();
         }
         let index = self.index.finish().to_vec();

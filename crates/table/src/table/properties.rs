@@ -7,7 +7,7 @@
 use super::Malformed;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::{Kind, Seq, Tag};
-use terrane_types::{Histogram, HistogramPoint, TableInfo};
+use terrane_types::{FilterBits, Histogram, HistogramPoint, TableInfo};
 
 /// The most points a histogram has.
 pub const MAX_HISTOGRAM_POINTS: usize = 64;
@@ -35,6 +35,10 @@ pub struct Properties {
     pub blocks: u64,
     /// The distribution of stored bytes over the keys, ascending; the last point is the table's end.
     pub histogram: Histogram,
+    /// Filter bits of each key.
+    pub filter_bits: FilterBits,
+    /// Memory that all filters take, in bytes.
+    pub filter_bytes: u64,
     /// The id of the keyspace that the table was written for, if recorded.
     pub keyspace_id: Option<u32>,
     /// The name of that keyspace.
@@ -92,6 +96,10 @@ impl Properties {
         if let Some(name) = &self.keyspace_name {
             put(12, &|out| out.extend_from_slice(name.as_bytes()));
         }
+        if !self.filter_bits.is_none() {
+            put(14, &|out| put_varint(out, self.filter_bits.thousandths().into()));
+            put(15, &|out| put_varint(out, self.filter_bytes));
+        }
     }
 
     /// Decodes properties.
@@ -130,6 +138,7 @@ impl Properties {
             7 => &mut self.key_bytes,
             8 => &mut self.value_bytes,
             9 => &mut self.blocks,
+            15 => &mut self.filter_bytes,
             10 => {
                 self.histogram = decode_histogram(field)?;
                 return Some(());
@@ -141,6 +150,11 @@ impl Properties {
             12 => {
                 self.keyspace_name = Some(String::from_utf8(field.to_vec()).ok()?);
                 return Some(());
+            }
+            14 => {
+                let thousandths = u32::try_from(decode_integer(field)?).ok()?;
+                self.filter_bits = FilterBits::from_thousandths(thousandths);
+                return (self.filter_bits.thousandths() == thousandths).then_some(());
             }
             _ => return Some(()),
         };
@@ -155,6 +169,12 @@ impl Properties {
             ("tombstones", info.tombstones, self.tombstones),
             ("as smallest sequence number", info.first_seq, self.first_seq),
             ("as greatest sequence number", info.last_seq, self.last_seq),
+            (
+                "thousandths of a filter bit",
+                info.filter_bits.thousandths().into(),
+                self.filter_bits.thousandths().into(),
+            ),
+            ("bytes of filters", info.filter_bytes, self.filter_bytes),
         ];
         if let Some((what, expected, found)) = pairs.iter().find(|(_, a, b)| a != b) {
             return Some((format!("{expected} {what}"), found.to_string()));
@@ -240,6 +260,8 @@ mod tests {
             value_bytes: 0,
             blocks: 3,
             histogram: vec![HistogramPoint { key: b"z".to_vec(), bytes: 77 }].into(),
+            filter_bits: FilterBits::from_thousandths(9500),
+            filter_bytes: 128,
             keyspace_id: Some(300),
             keyspace_name: Some("rows".to_owned()),
         }
@@ -250,7 +272,7 @@ mod tests {
         let mut stored = Vec::new();
         sample().encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), sample());
-        for later in [13, 1 << 40] {
+        for later in [13, 16, 1 << 40] {
             put_varint(&mut stored, later);
             put_bytes(&mut stored, b"from the future");
             assert_eq!(Properties::decode(&stored).unwrap(), sample());
@@ -260,8 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn the_keyspace_fields_are_optional() {
-        let silent = Properties { keyspace_id: None, keyspace_name: None, ..sample() };
+    fn the_fields_of_the_keyspace_and_of_filters_are_optional() {
+        let silent = Properties {
+            keyspace_id: None,
+            keyspace_name: None,
+            filter_bits: FilterBits::NONE,
+            filter_bytes: 0,
+            ..sample()
+        };
         let mut stored = Vec::new();
         silent.encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), silent);

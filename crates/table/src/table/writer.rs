@@ -21,14 +21,13 @@ use crate::entry::{Tag, check_limits, common_prefix};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};
 use std::sync::Arc;
-use terrane_types::{TableId, TableInfo};
+use terrane_types::{FilterBits, TableId, TableInfo};
 
 /// The least size of a write to the file, but for the last, in bytes.
 const WRITE_BYTES: usize = 256 << 10;
 /// Entries per restart point: a balance of size and search time.
 const RESTART_INTERVAL: u32 = 16;
 const MAX_PART_TARGET_BYTES: usize = 16 << 20;
-const MAX_FILTER_BITS_PER_KEY: f32 = 64.0;
 /// Restart points are 32-bit offsets, also in the top level of the index.
 const MAX_INDEX_BYTES: usize = u32::MAX as usize / 2;
 
@@ -64,7 +63,6 @@ impl TableWriter {
     pub fn new(file: Arc<dyn File>, id: TableId, options: &TableOptions) -> Self {
         let block_bytes = options.block_bytes.clamp(1, MAX_PART_TARGET_BYTES);
         let partition_bytes = options.partition_bytes.clamp(1, MAX_PART_TARGET_BYTES);
-        let bits = options.filter_bits_per_key.clamp(0.0, MAX_FILTER_BITS_PER_KEY);
         TableWriter {
             file,
             id,
@@ -75,11 +73,14 @@ impl TableWriter {
             written: 0,
             pending: Vec::with_capacity(WRITE_BYTES + 2 * block_bytes),
             block: BlockWriter::new(RESTART_INTERVAL),
-            partitions: Partitions::new(partition_bytes, bits),
+            partitions: Partitions::new(partition_bytes, options.filter_bits_per_key),
             closed: None,
             last_key: Vec::new(),
             last_tag: Tag(0),
-            properties: Properties::default(),
+            properties: Properties {
+                filter_bits: options.filter_bits_per_key,
+                ..Properties::default()
+            },
             histogram: HistogramBuilder::new(),
             cache: None,
             separator: Vec::new(),
@@ -194,7 +195,9 @@ impl TableWriter {
         }
         self.partitions.close(&self.last_key, Tag(0));
         let data_len = self.position();
-        let partitions = std::mem::replace(&mut self.partitions, Partitions::new(1, 0.0));
+        self.properties.filter_bytes = self.partitions.filter_bytes();
+        let partitions =
+            std::mem::replace(&mut self.partitions, Partitions::new(1, FilterBits::NONE));
         let mut top = partitions.store(&self.encoder, data_len, &mut self.pending);
         let len = self.position() - data_len;
         let mut sections = vec![Section { kind: kind::PARTITIONS, offset: data_len, len }];
@@ -227,6 +230,8 @@ impl TableWriter {
             first_seq,
             last_seq,
             histogram,
+            filter_bits,
+            filter_bytes,
             ..
         } = self.properties;
         Ok(TableInfo {
@@ -238,6 +243,8 @@ impl TableWriter {
             largest,
             first_seq,
             last_seq,
+            filter_bits,
+            filter_bytes,
             salt,
             histogram,
         })

@@ -9,7 +9,7 @@ use crate::storage::{File, FileId};
 use crate::table::{TableOptions, TableWriter};
 use crate::version::LiveTable;
 use std::sync::Arc;
-use terrane_policy::{Histogram, TableId, TableInfo};
+use terrane_policy::{FilterBits, Histogram, TableId, TableInfo};
 
 struct Building {
     id: TableId,
@@ -43,11 +43,11 @@ impl TableSetWriter {
         name: Option<String>,
         cuts: Vec<Vec<u8>>,
         target_file_bytes: u64,
-        filter_bits: Option<u32>,
+        filter_bits: Option<FilterBits>,
     ) -> Self {
         let mut options = context.table;
         if let Some(bits) = filter_bits {
-            options.filter_bits_per_key = bits as f32;
+            options.filter_bits_per_key = bits;
         }
         TableSetWriter {
             context: context.clone(),
@@ -196,7 +196,8 @@ mod tests {
     #[test]
     fn filters_have_the_bits_that_the_plan_says() {
         let context = context();
-        let with = |bits| {
+        let with = |bits: Option<u32>| {
+            let bits = bits.map(FilterBits::whole);
             let mut outputs =
                 TableSetWriter::new(&context, KeyspaceId(0), None, Vec::new(), u64::MAX, bits);
             write(&mut outputs);

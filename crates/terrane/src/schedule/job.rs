@@ -138,7 +138,7 @@ fn plan(engine: &Engine, flush: &mut Flush) -> Result<()> {
         engine.keyspace_name(flush.keyspace),
         plan.cuts.clone(),
         u64::MAX,
-        None,
+        plan.filter_bits,
     );
     flush.plan(plan, outputs, DropRule::new(engine.snapshot_list()))
 }

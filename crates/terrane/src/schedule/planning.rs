@@ -94,6 +94,7 @@ impl Engine {
             state: &request.remembered,
             running,
             observed,
+            filter_bits: self.options.table.filter_bits_per_key,
             workers: self.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
             fresh,
@@ -199,7 +200,7 @@ impl Engine {
             return FlushPlan::default();
         };
         let policy = keyspace.policy.load_full();
-        if !policy.cuts_flushes() {
+        if !policy.plans_flushes() {
             return FlushPlan::default();
         }
         let (entries, bytes) = (memtable.entries() as u64, memtable.bytes() as u64);
@@ -215,6 +216,7 @@ impl Engine {
             state: &record.policy_state,
             running: &running,
             observed: &keyspace.access_stats.observed(&keyspace.super_version.load().tree),
+            filter_bits: self.options.table.filter_bits_per_key,
             workers: self.workers(),
             l0_stop_trigger: self.options.l0_stop_trigger,
             fresh,

@@ -252,6 +252,8 @@ fn encode_info(info: &TableInfo, out: &mut Vec<u8>) {
     out.extend_from_slice(&info.salt.to_le_bytes());
     put_bytes(out, &info.smallest);
     put_bytes(out, &info.largest);
+    put_varint(out, info.filter_bits.thousandths().into());
+    put_varint(out, info.filter_bytes);
 }
 
 fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
@@ -265,6 +267,8 @@ fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
         salt: d.u64()?,
         smallest: d.bytes()?.to_vec(),
         largest: d.bytes()?.to_vec(),
+        filter_bits: plan::filter_bits(d.varint()?)?,
+        filter_bytes: d.varint()?,
         histogram: Histogram::default(),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Unread};
 use crate::codec::{put_bytes, put_varint};
-use terrane_policy::{Action, Compaction, Destination, Group, Order, RunId, TableId};
+use terrane_policy::{Action, Compaction, Destination, FilterBits, Group, Order, RunId, TableId};
 
 const MOVE: u8 = 0;
 const MERGE: u8 = 1;
@@ -22,7 +22,7 @@ pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
             Action::Merge { cuts, target_file_bytes, filter_bits } => {
                 out.push(MERGE);
                 put_varint(out, *target_file_bytes);
-                put_varint(out, filter_bits.map_or(0, |bits| u64::from(bits) + 1));
+                put_varint(out, filter_bits.map_or(0, |bits| u64::from(bits.thousandths()) + 1));
                 put_varint(out, cuts.len() as u64);
                 cuts.iter().for_each(|cut| put_bytes(out, cut));
             }
@@ -47,7 +47,7 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
                 target_file_bytes: d.varint()?,
                 filter_bits: match d.varint()? {
                     0 => None,
-                    bits => Some(u32::try_from(bits - 1).map_err(|_| Unread::Malformed)?),
+                    bits => Some(filter_bits(bits - 1)?),
                 },
                 cuts: d.list(|d| d.bytes().map(<[u8]>::to_vec))?,
             },
@@ -56,4 +56,10 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
         Ok(Group { inputs, destination, action })
     })?;
     Ok(Compaction { groups, order, reason })
+}
+
+/// The filter bits of so many thousandths.
+pub(super) fn filter_bits(thousandths: u64) -> Result<FilterBits, Unread> {
+    let fits = u32::try_from(thousandths).ok().map(FilterBits::from_thousandths);
+    fits.filter(|bits| u64::from(bits.thousandths()) == thousandths).ok_or(Unread::Malformed)
 }

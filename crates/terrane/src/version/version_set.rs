@@ -263,7 +263,7 @@ fn unknown(id: KeyspaceId) -> crate::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use terrane_policy::{Histogram, RunId, TableId};
+    use terrane_policy::{FilterBits, Histogram, RunId, TableId};
 
     fn table(id: u64, smallest: &str, largest: &str) -> TableInfo {
         TableInfo {
@@ -275,6 +275,8 @@ mod tests {
             largest: largest.into(),
             first_seq: id * 10,
             last_seq: id * 10 + 1,
+            filter_bits: FilterBits::from_thousandths(9_500),
+            filter_bytes: 64,
             salt: 5,
             histogram: Histogram::default(),
         }

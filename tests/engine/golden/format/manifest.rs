@@ -20,6 +20,8 @@ pub struct Info {
     pub salt: u64,
     pub smallest: Vec<u8>,
     pub largest: Vec<u8>,
+    /// Thousandths of a filter bit of each key, and the memory of all filters.
+    pub filter: [u64; 2],
 }
 
 #[derive(Default)]
@@ -167,6 +169,7 @@ impl Manifest {
                         body.varints();
                     let salt = u64_at(body.take(8), 0);
                     let [smallest, largest] = [body.bytes().to_vec(), body.bytes().to_vec()];
+                    let filter = body.varints();
                     assert!(level < 64 && smallest <= largest);
                     added.push((
                         keyspace,
@@ -181,6 +184,7 @@ impl Manifest {
                             salt,
                             smallest,
                             largest,
+                            filter,
                         },
                     ));
                 }

@@ -58,7 +58,7 @@ pub fn read(
     let (index, said) = (section(2), section(3));
 
     let mut items = Vec::new();
-    let (mut end, mut blocks, mut partitions) = (0, 0, 0);
+    let (mut end, mut blocks, mut partitions, mut lines) = (0, 0, 0, 0);
     let (mut partitions_end, partitions_length) = sections[&1];
     let behind = partitions_end + partitions_length;
     for (last_separator, last_tag, handle) in block(&index) {
@@ -87,6 +87,7 @@ pub fn read(
         }
         if filter > 0 {
             let filter = part(offset, filter);
+            lines += filter.len() as u64 - 1;
             let known = items[before..].iter().all(|(key, ..)| passes(&filter, key));
             assert!(known, "the filter knows every key of its partition");
         }
@@ -95,7 +96,7 @@ pub fn read(
     store.partitioned += usize::from(partitions > 1);
     let sorted = |a: &Item, b: &Item| (&a.0, !a.1) < (&b.0, !b.1);
     assert!(items.is_sorted_by(sorted), "keys ascend, and tags of a key descend");
-    let named = properties(&said, &items, info, blocks);
+    let named = properties(&said, &items, info, [blocks, lines]);
     if let Some((id, name)) = named {
         assert_eq!((id, name), (keyspace.0, keyspace.1.as_bytes()), "whose the table is");
         store.named += 1;
@@ -174,7 +175,7 @@ fn properties<'a>(
     section: &'a [u8],
     items: &[Item],
     info: &Info,
-    blocks: u64,
+    [blocks, lines]: [u64; 2],
 ) -> Option<(u64, &'a [u8])> {
     let mut fields = BTreeMap::new();
     let mut from = Reader(section);
@@ -196,6 +197,9 @@ fn properties<'a>(
     assert_eq!([1, 2, 3, 4, 7, 8, 9].map(number), counted);
     let named = [info.entries, info.tombstones, info.first_sequence, info.last_sequence];
     assert_eq!(named, counted[..4]);
+    let filter = if lines > 0 { [14, 15].map(number) } else { [0, 0] };
+    assert_eq!((filter, filter[1]), (info.filter, lines));
+    assert_eq!(lines > 0, fields.contains_key(&14));
     let (smallest, largest) = (&items[0].0[..], &items[items.len() - 1].0[..]);
     assert_eq!([fields[&5], fields[&6]], [smallest, largest]);
     assert_eq!([&info.smallest[..], &info.largest[..]], [smallest, largest]);

@@ -9,7 +9,7 @@ use crate::table::block_writer::BlockWriter;
 use crate::table::filter::Filter;
 use crate::table::footer::{Footer, Section, encode_directory, kind};
 use crate::table::index::{BlockHandle, PartitionHandle};
-use terrane_types::{Histogram, HistogramPoint};
+use terrane_types::{FilterBits, Histogram, HistogramPoint};
 
 /// A table of several blocks, some compressed, with versions of one key across blocks.
 fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
@@ -136,6 +136,9 @@ impl Parts {
             properties.count(key, *tag, value);
         }
         (properties.smallest, properties.largest, properties.blocks) = (vec![1], vec![6], 3);
+        // A line for each of the two partitions.
+        let (filter_bits, filter_bytes) = (FilterBits::whole(10), 2 * 64);
+        (properties.filter_bits, properties.filter_bytes) = (filter_bits, filter_bytes);
         let (id, bytes) = (TableId(5), 0);
         let (smallest, largest) = (vec![1], vec![6]);
         let (first_seq, last_seq) = (1, 6);
@@ -159,6 +162,8 @@ impl Parts {
                 largest,
                 first_seq,
                 last_seq,
+                filter_bits,
+                filter_bytes,
                 salt: 11,
                 histogram: Histogram::default(),
             },
@@ -198,7 +203,7 @@ impl Parts {
         for ((index, hashes), (key, tag)) in indexes.iter_mut().zip(&self.hashes).zip(&self.tops) {
             let offset = file.len() as u64;
             let mut filter = Vec::new();
-            Filter::build(hashes, 10.0).encode(&mut filter);
+            Filter::build(hashes, FilterBits::whole(10)).encode(&mut filter);
             encoder.encode(&filter, offset, &mut file);
             let filter_len = file.len() as u64 - offset;
             encoder.encode(index.finish(), offset + filter_len, &mut file);
@@ -239,7 +244,7 @@ impl Parts {
 fn check_finds_parts_that_contradict_each_other() {
     assert_eq!(Parts::sound().check().unwrap(), []);
     type Edit = fn(&mut Parts);
-    let edits: [(&str, Edit); 17] = [
+    let edits: [(&str, Edit); 18] = [
         ("entries of a block swapped", |p| p.blocks[1].swap(0, 1)),
         ("an entry of the block before", |p| p.blocks[1][0].0 = vec![2]),
         ("an entry above its separator", |p| p.blocks[1][1].0 = vec![4, 0]),
@@ -259,6 +264,9 @@ fn check_finds_parts_that_contradict_each_other() {
         }),
         ("the largest key, as the tree says too", |p| {
             (p.properties.largest, p.info.largest) = (vec![7], vec![7]);
+        }),
+        ("bytes of filters, as the tree says too", |p| {
+            (p.properties.filter_bytes, p.info.filter_bytes) = (64, 64);
         }),
         ("the histogram", |p| {
             p.properties.histogram = vec![HistogramPoint { key: vec![4], bytes: 10 }; 3].into();

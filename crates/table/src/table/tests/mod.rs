@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use terrane_types::{TableId, TableInfo};
+use terrane_types::{FilterBits, TableId, TableInfo};
 
 /// A file in memory.
 #[derive(Default)]
@@ -89,10 +89,13 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
         largest: entries[entries.len() - 1].0.clone(),
         first_seq: seqs().min().unwrap(),
         last_seq: seqs().max().unwrap(),
+        filter_bits: options.filter_bits_per_key,
+        filter_bytes: info.filter_bytes,
         salt: SALT,
         histogram: info.histogram.clone(),
     };
     assert_eq!(info, expected);
+    assert_eq!(info.filter_bytes == 0, options.filter_bits_per_key.is_none());
     (file, Arc::new(info))
 }
 
@@ -163,7 +166,8 @@ fn any_entries() -> impl Strategy<Value = Vec<Entry>> {
 fn any_options() -> impl Strategy<Value = TableOptions> {
     let blocks = prop_oneof![Just(1usize), Just(60), Just(300), Just(4096)];
     let compression = prop_oneof![Just(Compression::None), Just(Compression::Lz4)];
-    let bits = prop_oneof![Just(0f32), Just(3.5), Just(10.0)];
+    let bits =
+        prop_oneof![Just(0), Just(3500), Just(10_000)].prop_map(FilterBits::from_thousandths);
     let partitions = prop_oneof![Just(1usize), Just(100), Just(600), Just(16384)];
     (blocks, compression, bits, partitions).prop_map(
         |(block_bytes, compression, filter_bits_per_key, partition_bytes)| TableOptions {

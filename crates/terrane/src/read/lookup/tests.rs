@@ -7,11 +7,13 @@ use crate::storage::{Directory, vfs::MemoryVfs};
 use crate::table::TableOptions;
 use std::ops::Bound;
 use std::sync::Arc;
+use terrane_policy::FilterBits;
 use terrane_table::read::{Origin, Range, ReadCounts, Step, Trace};
 
 /// A store in memory whose filters have so many bits a key.
-fn store(filter_bits_per_key: f32, cache_bytes: u64) -> (Db, Keyspace) {
+fn store(filter_bits: u32, cache_bytes: u64) -> (Db, Keyspace) {
     let storage = Directory::open(Arc::new(MemoryVfs::new())).unwrap();
+    let filter_bits_per_key = FilterBits::whole(filter_bits);
     let table = TableOptions { filter_bits_per_key, ..TableOptions::default() };
     let options = Options { table, cache_bytes, ..Options::default() };
     let db =
@@ -32,7 +34,7 @@ fn steps(keyspace: &Keyspace, key: &str) -> Vec<Step> {
 
 #[test]
 fn a_lookup_stands_at_one_moment_and_appends_what_it_finds() {
-    let (db, keyspace) = store(10.0, 1 << 20);
+    let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "b"]);
     db.flush().unwrap();
     keyspace.delete(b"b", Buffered).unwrap();
@@ -53,7 +55,7 @@ fn a_lookup_stands_at_one_moment_and_appends_what_it_finds() {
 
 #[test]
 fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
-    let (db, keyspace) = store(10.0, 1 << 20);
+    let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "m", "z"]);
     db.flush().unwrap();
     put(&keyspace, &["b", "y"]);
@@ -94,7 +96,7 @@ fn a_trace_of_a_get_tells_every_place_and_what_it_answered() {
 
 #[test]
 fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
-    let (db, keyspace) = store(10.0, 1 << 20);
+    let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "m", "z"]);
     db.flush().unwrap();
     let found = steps(&keyspace, "m").into_iter().find_map(|step| match step {
@@ -114,7 +116,7 @@ fn what_was_just_written_is_in_the_cache_until_its_table_is_dropped() {
 
 #[test]
 fn a_trace_at_a_snapshot_tells_of_versions_that_are_too_new() {
-    let (db, keyspace) = store(10.0, 1 << 20);
+    let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "k"]);
     let snapshot = db.snapshot();
     put(&keyspace, &["k", "new"]);
@@ -133,7 +135,7 @@ fn a_trace_at_a_snapshot_tells_of_versions_that_are_too_new() {
 
 #[test]
 fn a_trace_of_a_seek_tells_where_each_place_stands_and_the_first_row() {
-    let (db, keyspace) = store(10.0, 1 << 20);
+    let (db, keyspace) = store(10, 1 << 20);
     put(&keyspace, &["a", "d", "z"]);
     db.flush().unwrap();
     put(&keyspace, &["c"]);
@@ -165,7 +167,7 @@ fn a_trace_of_a_seek_tells_where_each_place_stands_and_the_first_row() {
 #[test]
 fn figures_of_the_store_are_the_sums_of_what_traces_tell() {
     // Few bits, so that some absent keys pass the filter; no cache, so that a trace changes nothing.
-    let (db, keyspace) = store(2.0, 0);
+    let (db, keyspace) = store(2, 0);
     for part in 0..3 {
         let keys: Vec<_> = (0..400).map(|n| format!("{:06}", n * 6 + part)).collect();
         put(&keyspace, &keys.iter().map(String::as_str).collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::keyspace::KeyspaceId;
-use terrane_policy::{Action, Compaction, Destination, Group, Order};
+use terrane_policy::{Action, Compaction, Destination, FilterBits, Group, Order};
 
 fn sample() -> Edit {
     let keyspace = KeyspaceId(3);
@@ -15,12 +15,15 @@ fn sample() -> Edit {
         largest: b"z".to_vec(),
         first_seq: 5,
         last_seq: 14,
+        filter_bits: FilterBits::from_thousandths(9_500),
+        filter_bytes: 1 << 40,
         salt: 1 << 63,
         histogram: Histogram::default(),
     };
     let destination = Destination { level: 2, run: RunId(8) };
     let cuts = vec![vec![], b"m".to_vec()];
-    let merge = Action::Merge { cuts, target_file_bytes: 1 << 20, filter_bits: Some(9) };
+    let filter_bits = Some(FilterBits::MAX);
+    let merge = Action::Merge { cuts, target_file_bytes: 1 << 20, filter_bits };
     let groups = [Action::Move, merge].map(|action| Group {
         inputs: vec![TableId(2), TableId(300)],
         destination,
