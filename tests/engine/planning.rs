@@ -306,6 +306,7 @@ fn a_plan_may_write_below_the_last_level_with_filters_of_any_bits() {
         let options = || Options {
             custom_policy: Some(Arc::new(|_: &str| Some(Box::new(Stack) as Box<dyn Policy>))),
             memtable_bytes: 1 << 20,
+            max_total_wal_bytes: 1 << 20,
             ..tiny()
         };
         let bits_by_level = |db: &Db| {

@@ -98,6 +98,8 @@ impl Properties {
         }
         if !self.filter_bits.is_none() {
             put(14, &|out| put_varint(out, self.filter_bits.thousandths().into()));
+        }
+        if self.filter_bytes > 0 {
             put(15, &|out| put_varint(out, self.filter_bytes));
         }
     }
