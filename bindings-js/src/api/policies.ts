@@ -34,6 +34,8 @@ export interface LeveledFull {
   l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
   dynamicLevelBytes?: boolean;
+  /** Whether a merge takes along the levels that would overflow next. Default: true. */
+  preemptive?: boolean;
 }
 
 /** Several runs a level, merged all at once into the next: little writing, for more runs to read and more space. */

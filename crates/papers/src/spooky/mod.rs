@@ -72,6 +72,7 @@ impl Store {
             target_file_bytes,
             l0_compaction_trigger: 1,
             dynamic_level_bytes: true,
+            preemptive: true,
         })
     }
 

@@ -11,6 +11,8 @@
 //!    everything down to level q is merged into q: the smallest level that holds it all (else L), at
 //!    or below every level to repair. So a level that would overflow next is emptied by the same
 //!    merge instead of by another one: preemption.
+//! 4. Without preemption a level is merged into the next, and that one by another merge if it is over its
+//!    capacity then: such levels come before level 0.
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
@@ -33,6 +35,8 @@ pub struct LeveledFull {
     pub l0_compaction_trigger: u64,
     /// Whether capacities follow what the deepest level holds.
     pub dynamic_level_bytes: bool,
+    /// Whether a merge takes along the levels that would overflow next.
+    pub preemptive: bool,
 }
 
 impl Default for LeveledFull {
@@ -43,6 +47,7 @@ impl Default for LeveledFull {
             target_file_bytes: 2 << 20,
             l0_compaction_trigger: 1,
             dynamic_level_bytes: true,
+            preemptive: true,
         }
     }
 }
@@ -62,7 +67,10 @@ impl Policy for LeveledFull {
         };
         let view = View::new(rule, context);
         view.merge_within_l0().or_else(|| match view.is_idle() {
-            true => view.deepen().or_else(|| merge(&view)),
+            true => view.deepen().or_else(|| match self.preemptive {
+                true => merge(&view),
+                false => merge_next(&view),
+            }),
             false => view.merge_while_waiting(),
         })
     }
@@ -89,6 +97,15 @@ fn merge(view: &View) -> Option<Plan> {
     Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
 }
 
+/// Step 4.
+fn merge_next(view: &View) -> Option<Plan> {
+    let last = view.last();
+    let scattered = (1..=last).find_map(|level| view.merge_into_one_run(level));
+    let over = || (1..last).find(|level| view.bytes(*level) > view.capacity(*level));
+    let due = || over().or(view.is_level0_due().then_some(0));
+    scattered.or_else(|| due().and_then(|level| view.empty(level, view.leveled(level + 1))))
+}
+
 impl Described for LeveledFull {
     fn summary(&self) -> &'static str {
         prose(
@@ -104,6 +121,11 @@ impl Described for LeveledFull {
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
             ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
+            ParameterRef::switch(
+                "preemptive",
+                "whether a merge takes along the levels that would overflow next",
+                &mut self.preemptive,
+            ),
         ]
     }
 }

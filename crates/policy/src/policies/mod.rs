@@ -57,6 +57,8 @@ policies! {
     universal::Universal,
     spooky::Spooky,
     #[cfg(feature = "all")]
+    tiered_partial::TieredPartial,
+    #[cfg(feature = "all")]
     horizontal_leveling::HorizontalLeveling,
     #[cfg(feature = "all")]
     horizontal_tiering::HorizontalTiering,

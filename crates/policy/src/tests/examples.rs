@@ -9,6 +9,7 @@ const LEVELED_FULL: LeveledFull = LeveledFull {
     target_file_bytes: u64::MAX,
     l0_compaction_trigger: 1,
     dynamic_level_bytes: false,
+    preemptive: true,
 };
 
 const TIERED_FULL: TieredFull = TieredFull {

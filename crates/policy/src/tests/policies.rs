@@ -19,6 +19,7 @@ const LEVELED_FULL: LeveledFull = LeveledFull {
     target_file_bytes: 6,
     l0_compaction_trigger: 1,
     dynamic_level_bytes: true,
+    preemptive: true,
 };
 const TIERED: Tiered = Tiered { size_ratio: 3, level_base_bytes: 12, target_file_bytes: 6 };
 const TIERED_FULL: TieredFull = TieredFull {
@@ -57,6 +58,8 @@ mod growing {
     use super::*;
 
     const B: (u64, u64) = (12, 6);
+    pub(super) const TIERED_PARTIAL: TieredPartial =
+        TieredPartial { size_ratio: 3, level_base_bytes: B.0, target_file_bytes: B.1 };
     pub(super) const LEVELING: HorizontalLeveling =
         HorizontalLeveling { levels: 3, level_base_bytes: B.0, target_file_bytes: B.1 };
     pub(super) const TIERING: HorizontalTiering = HorizontalTiering {
@@ -232,6 +235,15 @@ fn check_admitting(shape: &Shape) {
     assert!(level0.runs.len() < 4 && level0.bytes() < 9, "{shape:?}");
 }
 
+fn check_tiered_partial(shape: &Shape) {
+    let last = shape.deepest();
+    for (depth, level) in shape.levels().iter().enumerate().skip(1) {
+        assert!(level.bytes() < 12 * 3u64.pow(depth as u32 + 1), "level {depth}: {shape:?}");
+        assert!(depth < last || level.runs.len() <= 3, "level {depth}: {shape:?}");
+    }
+    assert!(shape.levels().first().is_none_or(|level| level.runs.len() < 4), "{shape:?}");
+}
+
 fn check_stack(shape: &Shape) {
     check_admitting(shape);
     assert!(shape.runs().iter().filter(|(place, _)| place.level > 0).count() <= 3, "{shape:?}");
@@ -261,6 +273,7 @@ const POLICIES: &[Case] = &[
     (&LeveledFull { dynamic_level_bytes: false, ..LEVELED_FULL }, |shape| {
         check_vertical(shape, ALL, false);
     }),
+    (&LeveledFull { preemptive: false, ..LEVELED_FULL }, |shape| check_vertical(shape, ALL, true)),
     (&LAZY, |shape| check_vertical(shape, 1, true)),
     (&LazyLeveled { leveled_levels: 2, ..LAZY }, |shape| check_vertical(shape, 2, true)),
     (&LazyLeveled { dynamic_level_bytes: false, ..LAZY }, |shape| check_vertical(shape, 1, false)),
@@ -280,6 +293,8 @@ const POLICIES: &[Case] = &[
     (&Spooky { leveled_levels: 0, levels_below: 2, ..SPOOKY }, |shape| {
         check_spooky(shape, 2, 0);
     }),
+    #[cfg(feature = "all")]
+    (&growing::TIERED_PARTIAL, check_tiered_partial),
     #[cfg(feature = "all")]
     (&growing::LEVELING, check_horizontal),
     #[cfg(feature = "all")]

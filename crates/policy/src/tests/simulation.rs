@@ -21,6 +21,8 @@ struct Simulation {
     flushed: u64,
     /// Entries that compactions wrote.
     written: u64,
+    /// The most entries that a group wrote.
+    largest: u64,
     /// Bytes that left level 0, plan by plan.
     admissions: Vec<u64>,
     /// Distinct keys written.
@@ -108,6 +110,7 @@ impl Simulation {
                     *newest = seq.max(*newest);
                 }
                 self.written += merged.len() as u64;
+                self.largest = self.largest.max(merged.len() as u64);
                 let merged: Vec<_> = merged.into_iter().collect();
                 let parts = split(&group.action, &merged).into_iter();
                 parts.map(|part| self.table(part.iter().copied().collect())).collect()
@@ -158,6 +161,7 @@ const LEVELED_FULL: LeveledFull = LeveledFull {
     target_file_bytes: FLUSH / 2,
     l0_compaction_trigger: 1,
     dynamic_level_bytes: true,
+    preemptive: true,
 };
 
 const LAZY: LazyLeveled = LazyLeveled {
@@ -197,6 +201,33 @@ fn policies_rank_by_writes_as_the_literature_says() {
         assert!(full < partial, "{keys} keys: full {full}, partial {partial}");
         assert!(lazy < full, "{keys} keys: lazy {lazy}, full {full}");
         assert!(tiered < lazy && tiered_full < lazy, "{keys} keys: {tiered} {tiered_full} {lazy}");
+    }
+}
+
+#[cfg(feature = "all")]
+#[test]
+fn partial_tiering_writes_like_tiering_in_merges_that_stay_small() {
+    let policy =
+        TieredPartial { size_ratio: 5, level_base_bytes: FLUSH, target_file_bytes: FLUSH / 2 };
+    for keys in [1 << 32, 8000] {
+        let [partial, full] =
+            [&policy as &dyn Policy, &TIERED].map(|policy| uniform(policy, 500, keys));
+        let leveled = uniform(&LEVELED, 500, keys).write_amplification();
+        assert!(partial.largest < full.largest, "{} {}", partial.largest, full.largest);
+        assert!(partial.write_amplification() < leveled, "{keys} keys");
+    }
+}
+
+#[test]
+fn leveling_without_preemption_writes_more_than_with() {
+    for keys in [1 << 32, 8000] {
+        let policy = LeveledFull { preemptive: false, ..LEVELED_FULL };
+        let level_by_level = uniform(&policy, 500, keys).write_amplification();
+        let preemptive = uniform(&LEVELED_FULL, 500, keys).write_amplification();
+        assert!(
+            preemptive < level_by_level,
+            "{keys} keys: {level_by_level}, {preemptive} with preemption"
+        );
     }
 }
 

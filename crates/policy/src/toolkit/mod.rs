@@ -17,6 +17,8 @@ pub(crate) mod group_builder;
 #[cfg(feature = "all")]
 pub(crate) mod horizontal;
 pub mod parameter;
+#[cfg(feature = "all")]
+pub(crate) mod partial_tiering;
 pub mod pick;
 #[cfg(feature = "all")]
 pub(crate) mod stack;

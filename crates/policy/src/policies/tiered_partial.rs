@@ -1,0 +1,128 @@
+//! Tiering with partial compactions: vertical growth, one table at a time and those that overlap it.
+//!
+//! A level holds up to `C_i = B * T^(i+1)` bytes in several runs. `toolkit/partial_tiering.rs` says what
+//! leaves a level at once.
+//!
+//! 1. **Level 0** is due at T runs with B bytes: all of it becomes one new run of level 1. With less, the
+//!    newest are merged there; shortly before writes stall, runs of similar size while they wait.
+//! 2. **A level at its capacity** sends down a table of its oldest run, with what overlaps it there.
+//! 3. **The deepest level** has no next. At its capacity, or with more than T runs, it is merged in place
+//!    table by table, so that it grows only by what overwrites and deletes leave; as a single run at its
+//!    capacity it becomes the next level as it is.
+//!
+//! Of the levels that are due, the one that is furthest over its capacity comes first; level 0 before any
+//! other shortly before writes stall.
+
+use crate::context::PlanContext;
+use crate::policy::Policy;
+use crate::toolkit::parameter::{Described, ParameterRef, prose};
+use crate::toolkit::view::{Vertical, View};
+use terrane_types::{LevelChange, Plan, Quantity, Reason, Relation, Reshape, Term, Unit};
+
+/// The policy of tiering with partial compactions, and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TieredPartial {
+    /// T: runs that level 0 gathers, and the factor between capacities.
+    pub size_ratio: u64,
+    /// B: the usual size of a flush, in bytes.
+    pub level_base_bytes: u64,
+    /// Size at which a table is closed, in bytes.
+    pub target_file_bytes: u64,
+}
+
+impl Default for TieredPartial {
+    fn default() -> Self {
+        TieredPartial { size_ratio: 4, level_base_bytes: 4 << 20, target_file_bytes: 2 << 20 }
+    }
+}
+
+impl Policy for TieredPartial {
+    fn name(&self) -> &'static str {
+        "tiered-partial"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let rule = Vertical {
+            size_ratio: self.size_ratio,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.size_ratio,
+            dynamic_level_bytes: false,
+        };
+        let view = View::new(rule, context);
+        view.merge_within_l0().or_else(|| {
+            let score = |level| self.score(&view, level);
+            // No level must be one run.
+            view.compact_highest_score(usize::MAX, &score, &|level| match level {
+                0 => view.empty(0, view.new_run(1)),
+                _ if level < view.last() => view.send_down_tiered(level, self.terms(&view, level)),
+                _ if view.runs(level).len() == 1 => self.deepen(&view),
+                _ => view.merge_partly_in_place(level, self.terms(&view, level)),
+            })
+        })
+    }
+}
+
+impl TieredPartial {
+    /// `C_i` in bytes.
+    fn capacity(&self, level: usize) -> u64 {
+        let exponent = u32::try_from(level).unwrap_or(u32::MAX).saturating_add(1);
+        self.level_base_bytes.saturating_mul(self.size_ratio.saturating_pow(exponent)).max(1)
+    }
+
+    /// At 1 or more the level is due.
+    fn score(&self, view: &View, level: usize) -> f64 {
+        let runs = view.runs(level).len() as u64;
+        match level {
+            0 => view.score(0),
+            _ if level == view.last() && runs > self.size_ratio => {
+                self.fullness(view, level).max(1.0)
+            }
+            _ => self.fullness(view, level),
+        }
+    }
+
+    fn fullness(&self, view: &View, level: usize) -> f64 {
+        view.staying(level) as f64 / self.capacity(level) as f64
+    }
+
+    /// That a level is at its capacity, or else has too many runs.
+    fn terms(&self, view: &View, level: usize) -> Vec<Term> {
+        let bytes = Quantity::level("bytes", level, view.staying(level));
+        let capacity = Quantity::level("capacity", level, self.capacity(level));
+        let full = Term::new(Unit::Bytes, bytes, Relation::AtLeast, capacity);
+        let crowded = view.runs_term(level, Relation::Greater, "size-ratio", self.size_ratio);
+        if level < view.last() { vec![full] } else { vec![full, crowded] }
+    }
+
+    /// Step 3, of a single run.
+    fn deepen(&self, view: &View) -> Option<Plan> {
+        let last = view.last();
+        if view.is_any_held(last) || view.running.writes_from(last) {
+            return None;
+        }
+        let reason = format!(
+            "level {last}, the last, is one run at its capacity: it becomes level {}",
+            last + 1
+        );
+        let reason = Reason::new(reason, self.terms(view, last));
+        Some(Reshape { change: LevelChange::Add(last), reason }.into())
+    }
+}
+
+impl Described for TieredPartial {
+    fn summary(&self) -> &'static str {
+        prose(
+            "Several runs a level, a table at a time merged into the next with those of its level that \
+         overlap it: tiering without large merges.",
+        )
+    }
+
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
+        vec![
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+        ]
+    }
+}
