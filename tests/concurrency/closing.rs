@@ -46,7 +46,7 @@ fn dropping_a_keyspace_under_a_write_frees_its_memory_budget() {
         let sealed = Arc::new(Mutex::new(Vec::new()));
         let listener = {
             let sealed = sealed.clone();
-            move |event: &Event| {
+            move |_, event: &Event| {
                 if let Event::MemtableSealed { bytes, .. } = event {
                     sealed.lock().expect("not poisoned").push(*bytes);
                 }

@@ -130,7 +130,7 @@ impl Store {
         let rig = Rig::over(self.kind, Arc::new(self.image.flipped(file, bit)));
         let reported = Arc::new(Reported::default());
         let listened = reported.clone();
-        let listener = move |event: &Event| {
+        let listener = move |_, event: &Event| {
             if let Event::Recovered { discarded_bytes, repaired, .. } = event {
                 listened.repaired.store(!repaired.is_empty(), Ordering::Relaxed);
                 listened.discarded.store(*discarded_bytes, Ordering::Relaxed);

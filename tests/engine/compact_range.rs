@@ -36,7 +36,7 @@ impl Store {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let listener = {
             let seen = seen.clone();
-            move |event: &Event| {
+            move |_, event: &Event| {
                 let mut seen = seen.lock().unwrap();
                 match event {
                     Event::CompactionBegun { compaction, reason, .. }

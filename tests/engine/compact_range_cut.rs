@@ -31,7 +31,7 @@ type Slices = Arc<Mutex<(Vec<u64>, bool)>>;
 
 fn options(seed: u64, slices: &Slices) -> Options {
     let slices = slices.clone();
-    let listener = move |event: &Event| {
+    let listener = move |_, event: &Event| {
         let (running, failed) = &mut *slices.lock().expect("no listener panics");
         match event {
             Event::CompactionBegun { compaction, reason, .. } if reason.contains("range") => {

@@ -20,6 +20,7 @@ mod compact_range_cut;
 mod crash;
 mod data_set;
 mod durability_rules;
+mod events;
 mod fuzz;
 mod golden;
 mod io_failures;

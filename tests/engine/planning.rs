@@ -17,7 +17,7 @@ type Events = Arc<Mutex<Vec<Event>>>;
 fn watched(rig: &Rig, policy: PolicyOptions) -> (Db, Events) {
     let events = Events::default();
     let recorded = events.clone();
-    let listener = Arc::new(move |event: &Event| recorded.lock().unwrap().push(event.clone()));
+    let listener = Arc::new(move |_, event: &Event| recorded.lock().unwrap().push(event.clone()));
     let options = Options { policy, listener: Some(listener), ..tiny() };
     (rig.open(options, 1).unwrap(), events)
 }
@@ -174,7 +174,9 @@ fn under_books(
             let inner = options.build().unwrap();
             Some(Box::new(Bookkeeper { inner, ledger: books.clone() }) as Box<dyn Policy>)
         })),
-        listener: Some(Arc::new(move |event: &Event| recorded.lock().unwrap().push(event.clone()))),
+        listener: Some(Arc::new(move |_, event: &Event| {
+            recorded.lock().unwrap().push(event.clone())
+        })),
         ..tiny()
     };
     let executor = Arc::new(SeededExecutor::new(7));

@@ -43,7 +43,7 @@ fn strike(kind: Kind, seed: u64, operation: u64, fault: Fault) -> Result<bool, S
     rig.vfs.heal();
     let discarded = Arc::new(AtomicBool::new(false));
     let seen = discarded.clone();
-    let listener = move |event: &Event| {
+    let listener = move |_, event: &Event| {
         if let Event::Recovered { discarded_bytes, .. } = event {
             seen.store(*discarded_bytes > 0, Ordering::Relaxed);
         }

@@ -81,7 +81,7 @@ fn add(sums: &mut [u64; 2], tables: &[TableInfo]) {
 fn real(policy: &PolicyOptions) -> (Outcome, u64) {
     let made = Arc::new(Mutex::new(Made::default()));
     let recorded = made.clone();
-    let listener = Arc::new(move |event: &Event| {
+    let listener = Arc::new(move |_, event: &Event| {
         let mut made = recorded.lock().unwrap();
         match event {
             Event::Flushed { tables, .. } => {

@@ -1,7 +1,7 @@
 /** Events: what the engine does, as it does it. */
 
 import type { PolicyOptions } from "./policies.ts";
-import type { Table } from "./stats.ts";
+import type { Capacity, Fact, Of, Table, Unit } from "./stats.ts";
 
 /** Statistics about the accesses to a keyspace, as its policy sees them. */
 export interface Observed {
@@ -12,28 +12,38 @@ export interface Observed {
   tableReads: Record<string, number>;
 }
 
-/** What a quantity is of: the whole tree or a parameter; levels from the first to the last; an item. */
-export type Of = "tree" | { levels: [first: number, last: number] } | { item: number };
-
 /** Something that was measured. */
 export interface Quantity {
-  /** Such as `bytes`, `capacity`, or the name of the policy's parameter. */
+  /** What it is: `bytes`, `capacity`, or the name of a parameter of the policy. */
   name: string;
   of: Of;
   value: number;
 }
 
-/** A comparison behind a policy's decision. It holds. */
+/** A comparison behind a decision. It holds. */
 export interface Term {
   left: Quantity;
   relation: "<" | "<=" | ">=" | ">";
   right: Quantity;
-  /** `thousandths` are those of a ratio, a share or a cost; of what a `count` is, the names say. */
-  unit: "bytes" | "runs" | "tables" | "entries" | "operations" | "count" | "thousandths";
+  /** The unit of both. */
+  unit: Unit;
 }
 
 /** Something that the engine did. `keyspace` is a keyspace's name. */
 export type Event =
+  | EngineEvent
+  /** A snapshot that was never released was garbage-collected, and released. */
+  | { type: "snapshot-forgotten" }
+  /** The listener was too slow for this many events, which were dropped. */
+  | { type: "dropped"; count: number };
+
+/** An event, with its time. */
+export type EngineEvent = Told & {
+  /** Microseconds since the store was opened; from 0 again after the page was resumed. */
+  micros: number;
+};
+
+type Told =
   | { type: "keyspace-created" | "keyspace-dropped"; keyspace: string }
   | { type: "policy-changed"; keyspace: string; policy: Required<PolicyOptions> }
   /** A stored policy has options that this release does not know; they have their defaults. */
@@ -75,7 +85,33 @@ export type Event =
       terms: Term[];
       observed: Observed;
     }
-  | { type: "merge-progress"; compaction: number; readBytes: number; totalBytes: number }
+  /**
+   * A group of tables began to be merged or moved. It has its inputs for itself until it is installed
+   * or abandoned, and other events call it by the first of them. A compaction that an earlier session
+   * of the store began is continued without another `compaction-begun`.
+   */
+  | {
+      type: "group-begun";
+      keyspace: string;
+      compaction: number;
+      inputs: number[];
+      /** The level and the run of the outputs. */
+      level: number;
+      run: number;
+      /** The keys at which a new output starts. */
+      cuts: Uint8Array[];
+      /** Whether the tables are moved, not rewritten. */
+      moved: boolean;
+    }
+  /** A merge made progress: bytes of its inputs read, and of outputs written. At most 64 a group. */
+  | {
+      type: "merge-progress";
+      compaction: number;
+      group: number;
+      readBytes: number;
+      totalBytes: number;
+      writtenBytes: number;
+    }
   /** A group's input tables were replaced by its outputs, which are the same tables if moved. */
   | {
       type: "group-installed";
@@ -87,15 +123,31 @@ export type Event =
       outputs: Table[];
       moved: boolean;
     }
+  /** A group was given up, and its inputs stay: it failed, or the store or its keyspace is going. */
+  | { type: "group-abandoned"; compaction: number; group: number }
   | { type: "compaction-ended"; compaction: number }
   /** A policy's plan was invalid and was rejected; no data is affected. */
   | { type: "plan-refused"; keyspace: string; why: string }
+  /** What the policy allows or remembers has changed, with the flush, group or change before. */
+  | { type: "policy-status"; keyspace: string; capacities: Capacity[]; facts: Fact[] }
+  /** The policy decided something other than a plan, such as a new setting. */
+  | {
+      type: "decided";
+      keyspace: string;
+      /** What was decided, such as `tuned`. */
+      decision: string;
+      reason: string;
+      terms: Term[];
+      /** What it was decided on, and the outcome. */
+      facts: Fact[];
+    }
   /** Writes are stalled. */
-  | { type: "stalled"; reason: "memtables" | "memory" | "level0" | "log" }
+  | { type: "stalled"; reason: StallReason }
+  /** Writes continue, or fail. */
+  | { type: "stall-ended"; reason: StallReason; lastedMicros: number }
   /** A background job failed; it will be retried. */
   | { type: "job-failed"; error: string }
-  | { type: "file-removed"; file: string }
-  /** A snapshot that was never released was garbage-collected, and released. */
-  | { type: "snapshot-forgotten" }
-  /** The listener was too slow for this many events, which were dropped. */
-  | { type: "dropped"; count: number };
+  | { type: "file-removed"; file: string };
+
+/** Why writes stall. */
+export type StallReason = "memtables" | "memory" | "level0" | "log";

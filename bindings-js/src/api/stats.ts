@@ -12,7 +12,25 @@ export interface LevelStats {
   /** Entries, including old versions and tombstones. */
   entries: number;
   tombstones: number;
+  /** What the policy lets it hold. */
+  capacity: Capacity;
 }
+
+/** What a level may hold before some of it is compacted; `null` where that is not bounded. */
+export interface Capacity {
+  bytes: number | null;
+  runs: number | null;
+}
+
+/** What something is of: the tree or a parameter; the first to the last level; the nth of several. */
+export type Of = "tree" | { levels: [first: number, last: number] } | { item: number };
+
+/** A unit; `thousandths` are those of a ratio, a share or a cost, and a `count` is of what a name says. */
+export type Unit = "bytes" | "runs" | "tables" | "entries" | "operations" | "count" | "thousandths";
+
+/** A number or a key that a policy remembers or derives: a counter, a boundary, a temperature. */
+export type Fact =
+  { name: string; of: Of; value: number; unit: Unit } | { name: string; of: Of; key: Uint8Array };
 
 /** Statistics of one keyspace. */
 export interface KeyspaceStats {
@@ -21,6 +39,8 @@ export interface KeyspaceStats {
   policy: string;
   /** Messages about stored policy options that this release does not know and ignored. */
   policyProblems: string[];
+  /** What its policy remembers of it. */
+  policyFacts: Fact[];
   /** Its levels, newest data first. */
   levels: LevelStats[];
   /** Size of its memtables in memory, in bytes. */

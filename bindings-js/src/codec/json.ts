@@ -11,6 +11,7 @@ export function fromJson<T>(json: string): T {
   return JSON.parse(json, (name, value: unknown) => {
     if (typeof value !== "object" || value === null) return value;
     if (KEYS.has(name)) return Uint8Array.from(value as number[]);
+    if (name === "cuts") return (value as number[][]).map((key) => Uint8Array.from(key));
     return Array.isArray(value) ? value : renamed(value, toCamelCase);
   }) as T;
 }

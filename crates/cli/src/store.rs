@@ -97,7 +97,7 @@ impl Opened {
 
 impl MergeProgress {
     fn listener(self: Arc<Self>) -> terrane::event::Listener {
-        Arc::new(move |event| {
+        Arc::new(move |_, event| {
             if let Event::MergeProgress { read_bytes, total_bytes, .. } = event {
                 self.read_bytes.store(*read_bytes, Ordering::Relaxed);
                 self.total_bytes.store(*total_bytes, Ordering::Relaxed);

@@ -3,10 +3,14 @@
 
 use crate::context::Observed;
 use crate::policies::PolicyOptions;
+use crate::status::{Capacity, Decision, Fact, PolicyStatus};
 use serde::Serialize;
 use terrane_types::{
-    Corruption, KeyspaceId, LevelChange, Order, RunId, Seq, Stall, TableId, TableInfo, Term,
+    Corruption, KeyspaceId, LevelChange, Order, Reason, RunId, Seq, Stall, TableId, TableInfo, Term,
 };
+
+/// Progress is reported after each of so many shares of a merge.
+pub const MAX_PROGRESS: u64 = 64;
 
 /// Something that the engine or the simulator did.
 #[derive(Clone, Debug, Serialize)]
@@ -110,14 +114,43 @@ pub enum Event {
         /// The operations that the policy was told of.
         observed: Observed,
     },
-    /// A merge made progress.
+    /// A group began to be merged or moved. No other group has an input of it until it is installed or
+    /// abandoned; later events call it by the first.
+    GroupBegun {
+        /// The keyspace.
+        keyspace: KeyspaceId,
+        /// The compaction. Those that a restart resumes are not reported again as begun.
+        compaction: u64,
+        /// The input tables.
+        inputs: Vec<TableId>,
+        /// The level of the outputs.
+        level: usize,
+        /// The run of the outputs.
+        run: RunId,
+        /// User keys at which a new output starts.
+        cuts: Vec<Vec<u8>>,
+        /// Whether the tables are moved without rewriting.
+        moved: bool,
+    },
+    /// A merge made progress. There are at most [`MAX_PROGRESS`] of these for a group.
     MergeProgress {
         /// The compaction.
         compaction: u64,
+        /// The first input of the group.
+        group: TableId,
         /// Bytes read so far.
         read_bytes: u64,
         /// Total bytes to read.
         total_bytes: u64,
+        /// About how many bytes are written so far.
+        written_bytes: u64,
+    },
+    /// A group was given up: a job failed, or its keyspace was dropped. Its inputs stay.
+    GroupAbandoned {
+        /// The compaction.
+        compaction: u64,
+        /// The first input of the group.
+        group: TableId,
     },
     /// A group was installed: its outputs replaced its inputs.
     GroupInstalled {
@@ -125,7 +158,7 @@ pub enum Event {
         keyspace: KeyspaceId,
         /// The compaction.
         compaction: u64,
-        /// The input tables.
+        /// The input tables, in the order in which they were reported when it began.
         inputs: Vec<TableId>,
         /// The level of the outputs.
         level: usize,
@@ -148,10 +181,39 @@ pub enum Event {
         /// The violated rule and the tables, in words.
         why: String,
     },
+    /// What the policy allows or remembers has changed with the event before.
+    PolicyStatus {
+        /// The keyspace.
+        keyspace: KeyspaceId,
+        /// The capacities of levels, from level 0 down.
+        capacities: Vec<Capacity>,
+        /// What the policy remembers.
+        facts: Vec<Fact>,
+    },
+    /// The policy decided something else than a plan when the step of the event before was installed.
+    Decided {
+        /// The keyspace.
+        keyspace: KeyspaceId,
+        /// What was decided, in kebab case.
+        decision: &'static str,
+        /// The policy's reason, in words.
+        reason: String,
+        /// The comparisons behind it.
+        terms: Vec<Term>,
+        /// What it was decided on, and the outcome.
+        facts: Vec<Fact>,
+    },
     /// Writes stall.
     Stalled {
         /// Why.
         reason: Stall,
+    },
+    /// Writes go on, or fail.
+    StallEnded {
+        /// Why they stalled.
+        reason: Stall,
+        /// How long, in microseconds.
+        lasted_micros: u64,
     },
     /// A job failed; it is retried at the next flush or stalled write.
     JobFailed {
@@ -163,4 +225,35 @@ pub enum Event {
         /// Its name.
         file: String,
     },
+}
+
+/// What there is to tell of a policy after a step was installed.
+///
+/// 1. What it decided at that step, if the step was of its own plans.
+/// 2. Its status, if that is not what was `told` last.
+pub fn tell_policy(
+    keyspace: KeyspaceId,
+    decisions: Vec<Decision>,
+    status: PolicyStatus,
+    told: &mut PolicyStatus,
+    emit: &mut dyn FnMut(Event),
+) {
+    for Decision { name, reason: Reason { text, terms }, facts } in decisions {
+        emit(Event::Decided { keyspace, decision: name, reason: text, terms, facts });
+    }
+    if status != *told {
+        *told = status.clone();
+        let PolicyStatus { capacities, facts } = status;
+        emit(Event::PolicyStatus { keyspace, capacities, facts });
+    }
+}
+
+/// A line of a trace: an event and its time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TraceLine<'a> {
+    /// Microseconds since the store was opened; of virtual time in a simulation.
+    pub micros: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: &'a Event,
 }

@@ -1,6 +1,7 @@
 //! The interface of a policy.
 
 use crate::context::{KeySample, Observed, PlanContext};
+use crate::status::{Decision, PolicyStatus};
 use terrane_types::{FlushPlan, Group, LevelChange, Plan, Shape, TableInfo};
 
 /// The greatest length of a policy's state, in bytes.
@@ -90,6 +91,19 @@ pub trait Policy: Send + Sync {
     /// The initial state for a tree that is new or was last changed by another policy.
     fn adopt(&self, shape: &Shape) -> Vec<u8> {
         let _ = shape;
+        Vec::new()
+    }
+
+    /// The capacities of levels, and what the state says, in named numbers and keys.
+    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        let _ = (shape, state);
+        PolicyStatus::default()
+    }
+
+    /// What [`Policy::apply`] decides at this step, other than to count on. Called only while someone
+    /// listens to events, beside `apply` and with the same arguments.
+    fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
+        let _ = (state, installed);
         Vec::new()
     }
 }

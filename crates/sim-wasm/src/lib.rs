@@ -11,7 +11,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use terrane_sim::TraceLine;
+use terrane_policy::event::TraceLine;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -36,8 +36,8 @@ impl Simulation {
         let mut simulation = terrane_sim::Simulation::new(config)?;
         let events = watched.then(Rc::<RefCell<Vec<String>>>::default);
         if let Some(events) = events.clone() {
-            simulation.listen(Box::new(move |seconds, event| {
-                let line = serde_json::to_string(&TraceLine { seconds, event });
+            simulation.listen(Box::new(move |micros, event| {
+                let line = serde_json::to_string(&TraceLine { micros, event });
                 events.borrow_mut().extend(line);
             }));
         }
@@ -76,7 +76,7 @@ impl Simulation {
         Ok(serde_json::to_string(self.simulation.shape())?)
     }
 
-    /// The events since the last call, as a JSON array: those of the engine, with `seconds`.
+    /// The events since the last call, as a JSON array: those of the engine, with `micros`.
     pub fn events(&self) -> String {
         let events = self.events.as_ref().map(|events| events.take()).unwrap_or_default();
         format!("[{}]", events.join(","))

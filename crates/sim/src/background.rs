@@ -11,7 +11,7 @@
 //! 4. After its last chunk, and when the other parts of its merge are done, a job takes effect:
 //!    outputs enter the tree, inputs leave it (`install.rs`).
 
-use crate::clock::{Thread, Time, nanos, seconds};
+use crate::clock::{Thread, Time, micros, nanos, seconds};
 use crate::config::SimulationError;
 use crate::entry::Entry;
 use crate::flash::Full;
@@ -23,8 +23,8 @@ use crate::simulation::Simulation;
 use crate::trace::KEYSPACE;
 use crate::tree::Table;
 use std::sync::Arc;
-use terrane_policy::event::Event;
-use terrane_policy::{Action, FilterBits, Observed, Reason, Reshape, TableId};
+use terrane_policy::event::{Event, MAX_PROGRESS};
+use terrane_policy::{Action, FilterBits, Group, Observed, Reason, Reshape, TableId};
 
 impl Simulation {
     /// Step 1.
@@ -41,10 +41,13 @@ impl Simulation {
             match self.next(now) {
                 None => break,
                 Some(Next::Reshape(change, observed)) => self.reshape(change, observed, now)?,
-                Some(Next::Group(task)) => match &task.group.action {
-                    Action::Move => self.move_group(&task, now)?,
-                    Action::Merge { .. } => self.begin_merge(task),
-                },
+                Some(Next::Group(task)) => {
+                    self.tell_begun(&task, now);
+                    match &task.group.action {
+                        Action::Move => self.move_group(&task, now)?,
+                        Action::Merge { .. } => self.begin_merge(task),
+                    }
+                }
             }
         }
         Ok(())
@@ -62,11 +65,24 @@ impl Simulation {
                 _ => sums.refused_plans += 1,
             });
             if let Some(listener) = listener {
-                listener(seconds(now), &event);
+                listener(micros(now), &event);
             }
         };
         let (shape, last_id) = (self.tree.shape(), &mut self.last_id);
         ask(&mut self.scheduler, Situation { shape, last_id, emit: &mut emit })
+    }
+
+    fn tell_begun(&mut self, task: &Task, now: Time) {
+        let Group { inputs, destination, action } = &*task.group;
+        self.emit(now, || Event::GroupBegun {
+            keyspace: KEYSPACE,
+            compaction: task.compaction,
+            inputs: inputs.clone(),
+            level: destination.level,
+            run: destination.run,
+            cuts: action.cuts().to_vec(),
+            moved: *action == Action::Move,
+        });
     }
 
     fn next(&mut self, now: Time) -> Option<Next> {
@@ -85,6 +101,7 @@ impl Simulation {
         let keyspace = KEYSPACE;
         let Reason { text: reason, terms } = reason;
         self.emit(now, || Event::LevelChanged { keyspace, change, reason, terms, observed });
+        self.tell_policy(now);
         Ok(())
     }
 
@@ -147,7 +164,8 @@ impl Simulation {
         }
         let outputs = bytes.iter().map(|_| Vec::new()).collect();
         let open = bytes.len();
-        self.merges.insert(merge, Merge { task, reads, read_so_far: 0, open, outputs });
+        self.merges
+            .insert(merge, Merge { task, reads, read_so_far: 0, written_so_far: 0, open, outputs });
     }
 
     fn begin(
@@ -172,7 +190,7 @@ impl Simulation {
         };
         let merged = job.merged(&chunk) as f64;
         if let Work::Part(merge, _) = job.work {
-            self.tell_progress(merge, chunk.read, now);
+            self.tell_progress(merge, &chunk, now);
         }
         let moved = self.write_chunk(&chunk, now)?;
         let transferred = self.queue.chunk(now, chunk.read + moved, chunk.written() + moved);
@@ -195,12 +213,25 @@ impl Simulation {
         }
     }
 
-    fn tell_progress(&mut self, merge: u64, read: u64, now: Time) {
+    /// Reports how far a merge is, if this chunk completes a share of it.
+    fn tell_progress(&mut self, merge: u64, chunk: &Chunk, now: Time) {
         let Some(merge) = self.merges.get_mut(&merge) else { return };
-        merge.read_so_far += read;
-        let compaction = merge.task.compaction;
+        let shares = |read: u64| read.saturating_mul(MAX_PROGRESS) / merge.reads.max(1);
+        let before = shares(merge.read_so_far);
+        merge.read_so_far += chunk.read;
+        merge.written_so_far += chunk.written();
         let (read_bytes, total_bytes) = (merge.read_so_far, merge.reads);
-        self.emit(now, || Event::MergeProgress { compaction, read_bytes, total_bytes });
+        let (compaction, written_bytes) = (merge.task.compaction, merge.written_so_far);
+        let is_due = shares(read_bytes) > before;
+        let group = merge.task.group.inputs.first().copied().filter(|_| is_due);
+        let Some(group) = group else { return };
+        self.emit(now, || Event::MergeProgress {
+            compaction,
+            group,
+            read_bytes,
+            total_bytes,
+            written_bytes,
+        });
     }
 
     /// Step 3; returns the bytes that garbage collection moved.

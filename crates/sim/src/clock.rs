@@ -17,6 +17,11 @@ pub(crate) fn seconds(time: Time) -> f64 {
     time as f64 / 1e9
 }
 
+/// A time in microseconds, as events have it.
+pub(crate) fn micros(time: Time) -> u64 {
+    time / 1000
+}
+
 /// A thread of the machine, to which events happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Thread {

@@ -1,7 +1,7 @@
 //! The outcome of a job takes effect.
 
 use crate::background::log_file;
-use crate::clock::Time;
+use crate::clock::{Time, micros};
 use crate::config::SimulationError;
 use crate::job::{Job, Work};
 use crate::schedule::Task;
@@ -87,6 +87,7 @@ impl Simulation {
         let through = memtable.entries.last().map_or(0, |e| e.seq());
         let (tables, Reason { text: reason, terms }, keyspace) = (infos, plan.reason, KEYSPACE);
         self.emit(now, || Event::Flushed { keyspace, run, tables, reason, terms, through });
+        self.tell_policy(now);
         Ok(())
     }
 
@@ -123,7 +124,15 @@ impl Simulation {
         if ended {
             self.emit(now, || Event::CompactionEnded { compaction });
         }
+        self.tell_policy(now);
         self.observe(now);
         Ok(())
+    }
+
+    /// Reports what the policy decided, and its status if that has changed.
+    pub(crate) fn tell_policy(&mut self, now: Time) {
+        let Some(listener) = &mut self.listener else { return };
+        let mut emit = |event: Event| listener(micros(now), &event);
+        self.scheduler.tell_policy(self.tree.shape(), &mut emit);
     }
 }

@@ -22,9 +22,10 @@ pub(crate) enum Work {
 /// A merge, from its beginning until it takes effect.
 pub(crate) struct Merge {
     pub(crate) task: Task,
-    /// Bytes of its inputs, and those that were read.
+    /// Bytes of its inputs, those that were read, and those of its outputs that were written.
     pub(crate) reads: u64,
     pub(crate) read_so_far: u64,
+    pub(crate) written_so_far: u64,
     /// Parts that are not done.
     pub(crate) open: usize,
     /// The outputs of each part, in key order; those of a part that is not done are with its job.

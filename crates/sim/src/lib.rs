@@ -61,7 +61,6 @@ pub use report::{
     Figures, Latency, LevelFigures, LevelReport, PhaseReport, Report, StallSeconds, Window,
 };
 pub use simulation::{Listener, Simulation};
-pub use trace::TraceLine;
 pub use workload::{
     Arrivals, Choice, Clients, KeyOrder, Kind, Mix, Phase, Workload, WorkloadPreset,
 };

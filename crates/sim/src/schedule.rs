@@ -8,12 +8,12 @@ use crate::entry::Entry;
 use crate::trace::KEYSPACE;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use terrane_policy::event::Event;
+use terrane_policy::event::{Event, tell_policy};
 use terrane_policy::{
-    Action, BadOption, Compaction, FilterBits, FlushPlan, Group, Installed, KeySample, LevelChange,
-    MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions, Proposal, READS_BETWEEN,
-    Reason, Reshape, RunId, Running, Shape, Step, TableId, TableInfo, TombstoneRule, propose,
-    validate_flush,
+    Action, BadOption, Compaction, Decision, FilterBits, FlushPlan, Group, Installed, KeySample,
+    LevelChange, MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions,
+    PolicyStatus, Proposal, READS_BETWEEN, Reason, Reshape, RunId, Running, Shape, Step, TableId,
+    TableInfo, TombstoneRule, propose, validate_flush,
 };
 
 /// The size of the key sample of a memtable that a flush planner receives.
@@ -94,6 +94,10 @@ pub(crate) struct Scheduler {
     refused: u32,
     /// The operations observed since the last plan began.
     observed: Observed,
+    /// What the policy decided at the last step, until that is reported.
+    decisions: Vec<Decision>,
+    /// The policy's status that was reported last.
+    status_told: PolicyStatus,
 }
 
 impl Scheduler {
@@ -115,6 +119,8 @@ impl Scheduler {
             unplanned: false,
             refused: 0,
             observed: Observed::default(),
+            decisions: Vec::new(),
+            status_told: PolicyStatus::default(),
         })
     }
 
@@ -290,8 +296,17 @@ impl Scheduler {
 
     /// Updates the policy's state after a step of one of its own plans.
     fn remember(&mut self, before: &Shape, observed: &Observed, step: Step) {
-        self.keep(self.policy.apply(&self.state, &Installed { before, observed, step }));
+        let installed = Installed { before, observed, step };
+        self.decisions = self.policy.decisions(&self.state, &installed);
+        self.keep(self.policy.apply(&self.state, &installed));
         self.unplanned = true;
+    }
+
+    /// Reports what the policy decided at the last step, and its status if that has changed.
+    pub(crate) fn tell_policy(&mut self, shape: &Shape, emit: &mut dyn FnMut(Event)) {
+        let decisions = std::mem::take(&mut self.decisions);
+        let status = self.policy.status(shape, &self.state);
+        tell_policy(KEYSPACE, decisions, status, &mut self.status_told, emit);
     }
 
     fn keep(&mut self, state: Vec<u8>) {

@@ -10,7 +10,7 @@
 use crate::bit_set::BitSet;
 use crate::cache::Cache;
 use crate::clients::{Arrivals, Client};
-use crate::clock::{Agenda, Thread, Time, nanos, seconds};
+use crate::clock::{Agenda, Thread, Time, micros, nanos, seconds};
 use crate::config::{Config, SimulationError};
 use crate::cores::Cores;
 use crate::device::Queue;
@@ -29,8 +29,8 @@ use std::collections::{BTreeMap, VecDeque};
 use terrane_policy::Shape;
 use terrane_policy::event::Event;
 
-/// Receives every event, with the virtual second at which it happened.
-pub type Listener = Box<dyn FnMut(f64, &Event)>;
+/// Receives every event, with its virtual time in microseconds.
+pub type Listener = Box<dyn FnMut(u64, &Event)>;
 
 /// Space amplification means nothing before the store holds this many buffers.
 const GROWN_BUFFERS: u64 = 32;
@@ -319,7 +319,7 @@ impl Simulation {
     /// Notifies the listener.
     pub(crate) fn emit(&mut self, at: Time, event: impl FnOnce() -> Event) {
         if let Some(listener) = &mut self.listener {
-            listener(seconds(at), &event());
+            listener(micros(at), &event());
         }
     }
 }

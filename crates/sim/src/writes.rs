@@ -5,7 +5,7 @@
 //! 2. It is logged and enters the memtable. The log is written asynchronously, a chunk at a time.
 //! 3. A full memtable is sealed with its log, and waits for its flush.
 
-use crate::clock::Time;
+use crate::clock::{Time, micros};
 use crate::config::SimulationError;
 use crate::operations::Operation;
 use crate::simulation::Simulation;
@@ -14,11 +14,12 @@ use std::collections::VecDeque;
 use terrane_policy::event::Event;
 use terrane_types::Stall;
 
-/// Writes that wait, and why the first one does, since when.
+/// Writes that wait, and why the first one does, since when; and since when that was reported.
 #[derive(Default)]
 pub(crate) struct Stalled {
     writes: VecDeque<(usize, Operation)>,
     cause: Option<(Stall, Time)>,
+    told: Time,
 }
 
 impl Stalled {
@@ -38,7 +39,7 @@ impl Simulation {
         match self.blocked() {
             Some(reason) => {
                 if self.stalled.is_empty() {
-                    self.emit(now, || Event::Stalled { reason });
+                    self.begin_stall(reason, now);
                     self.stalled.cause = Some((reason, now));
                 }
                 self.stalled.writes.push_back((client, write));
@@ -46,6 +47,16 @@ impl Simulation {
             }
             None => self.write(client, write, now),
         }
+    }
+
+    fn begin_stall(&mut self, reason: Stall, now: Time) {
+        self.stalled.told = now;
+        self.emit(now, || Event::Stalled { reason });
+    }
+
+    fn end_stall(&mut self, reason: Stall, now: Time) {
+        let lasted_micros = micros(now - self.stalled.told);
+        self.emit(now, || Event::StallEnded { reason, lasted_micros });
     }
 
     /// Why a write would stall.
@@ -62,13 +73,21 @@ impl Simulation {
     pub(crate) fn resume_writes(&mut self, now: Time) -> Result<(), SimulationError> {
         while let Some((reason, since)) = self.stalled.cause.take() {
             self.meters.add(|sums| sums.stall(reason, now.saturating_sub(since)));
-            if let Some(reason) = self.blocked() {
-                self.stalled.cause = Some((reason, now));
+            if let Some(next) = self.blocked() {
+                if next != reason {
+                    self.end_stall(reason, now);
+                    self.begin_stall(next, now);
+                }
+                self.stalled.cause = Some((next, now));
                 return Ok(());
             }
             let Some((client, write)) = self.stalled.writes.pop_front() else { return Ok(()) };
+            let is_last = self.stalled.is_empty();
+            if is_last {
+                self.end_stall(reason, now);
+            }
             self.write(client, write, now)?;
-            if !self.stalled.is_empty() {
+            if !is_last {
                 self.stalled.cause = Some((reason, now));
             }
         }

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = Options {
         memtable_bytes: 64 << 10,
         custom_policy: Some(Arc::new(|_keyspace| Some(Box::new(AllInOne { runs: 4 })))),
-        listener: Some(Arc::new(|event: &Event| match event {
+        listener: Some(Arc::new(|_, event: &Event| match event {
             Event::CompactionBegun { reason, .. } => println!("{reason}"),
             Event::PlanRefused { why, .. } => println!("refused: {why}"),
             _ => {}

@@ -43,7 +43,7 @@ const LOG_BYTES_MIN: u64 = 72;
 /// let options = Options {
 ///     memory_bytes: 256 << 20,
 ///     policy: PolicyOptions::preset("lazy-leveled").unwrap(),
-///     listener: Some(Arc::new(|event: &Event| {
+///     listener: Some(Arc::new(|_, event: &Event| {
 ///         if let Event::Stalled { reason } = event {
 ///             eprintln!("writes wait: {reason}");
 ///         }

@@ -155,4 +155,13 @@ impl Action {
     pub fn merge(target_file_bytes: u64) -> Self {
         Action::Merge { cuts: Vec::new(), target_file_bytes, filter_bits: None }
     }
+
+    /// User keys at which a new table must start.
+    #[must_use]
+    pub fn cuts(&self) -> &[Vec<u8>] {
+        match self {
+            Action::Merge { cuts, .. } => cuts,
+            Action::Move => &[],
+        }
+    }
 }

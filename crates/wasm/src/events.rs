@@ -6,21 +6,34 @@
 use js_sys::Function;
 use std::cell::RefCell;
 use std::sync::Arc;
-use terrane::event::Listener;
+use terrane::Db;
+use terrane::event::{Listener, TraceLine};
 use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 
 thread_local! {
     static LISTENERS: RefCell<Vec<(u32, Function)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The listener to open a store with: passes each event, as JSON, to the store's function.
-pub(crate) fn listener(store: u32) -> Listener {
-    Arc::new(move |event| {
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = performance)]
+    fn now() -> f64;
+}
+
+/// Microseconds since a moment of the thread's choice.
+pub(crate) fn clock() -> u64 {
+    (now() * 1000.0) as u64
+}
+
+/// Passes each event, as JSON, to the store's function.
+fn listener(store: u32) -> Listener {
+    Arc::new(move |micros, event| {
         let found = LISTENERS.with_borrow(|all| {
             all.iter().find(|(number, _)| *number == store).map(|(_, emit)| emit.clone())
         });
         if let Some(emit) = found
-            && let Ok(json) = serde_json::to_string(event)
+            && let Ok(json) = serde_json::to_string(&TraceLine { micros, event })
         {
             // The event has happened, whether or not the function throws.
             let _ = emit.call1(&JsValue::UNDEFINED, &JsValue::from_str(&json));
@@ -29,7 +42,8 @@ pub(crate) fn listener(store: u32) -> Listener {
 }
 
 /// Sets the function that is called with the events of a store.
-pub(crate) fn listen(store: u32, emit: Option<Function>) {
+pub(crate) fn listen(db: &Db, store: u32, emit: Option<Function>) {
+    db.set_listener(emit.is_some().then(|| listener(store)));
     LISTENERS.with_borrow_mut(|all| {
         all.retain(|(number, _)| *number != store);
         all.extend(emit.map(|emit| (store, emit)));

@@ -3,7 +3,7 @@
 
 use crate::codec::{ByteList, ByteStrings, batch, range};
 use crate::error::{NOT_FOUND, coded};
-use crate::events::{listen, listener};
+use crate::events::{clock, listen};
 use crate::scan::Scan;
 use crate::steps::Steps;
 use crate::tree::{policy, set_policy};
@@ -245,7 +245,7 @@ impl Store {
 
     /// Sets the function that is called with each event, as JSON.
     pub fn listen(&self, emit: Option<Function>) {
-        listen(self.number, emit);
+        listen(&self.db, self.number, emit);
     }
 
     /// Makes every earlier write durable.
@@ -311,7 +311,7 @@ impl Store {
     /// # Errors
     /// An I/O error.
     pub fn close(self) -> Result<(), JsValue> {
-        listen(self.number, None);
+        listen(&self.db, self.number, None);
         to_js(self.db.close())
     }
 }
@@ -380,12 +380,11 @@ fn open(
 ) -> Result<Store> {
     let policy = policy_options.as_deref().map(policy).transpose()?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    options.listener = Some(listener(number));
     if let Some(policy) = &policy {
         options.policy = policy.clone();
     }
     let volume = Arc::new(volume::volume(handles)?);
-    let db = Db::open_storage(volume, options, Arc::new(SliceExecutor::default()))?;
+    let db = Db::open_storage(volume, options, Arc::new(SliceExecutor::with_clock(clock)))?;
     let keyspace = db.default_keyspace();
     if let Some(policy) = policy.filter(|_| !keep_policy) {
         set_policy(&keyspace, &policy)?;

@@ -1,7 +1,7 @@
 //! `stats`: shows what a store holds and how much space it takes.
 
 use crate::args::InStore;
-use crate::escape::printable;
+use crate::escape::{printable, shown};
 use crate::exit::Failure;
 use crate::output::{Output, counted};
 use crate::store;
@@ -12,6 +12,10 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use terrane::stats::{KeyspaceStats, LevelStats, Space};
 use terrane::{Db, Seq, Stats};
+use terrane_policy::{Capacity, Fact, Of, Unit};
+
+/// How much of a key is shown, in bytes.
+const KEY_BYTES: usize = 16;
 
 /// Show what a store holds and how much space it takes
 #[derive(Args)]
@@ -57,7 +61,9 @@ fn as_json(stats: &Stats) -> Map<String, Value> {
     let mut lasting = fields(&Lasting { keyspaces, last_sequence, space, logs, quarantine_bytes });
     let mut since_open = fields(stats);
     since_open.retain(|name, _| !lasting.contains_key(name));
-    lasting.insert("totals".into(), fields(&totals(stats)).into());
+    let mut totals = fields(&totals(stats));
+    totals.remove("capacity");
+    lasting.insert("totals".into(), totals.into());
     lasting.insert("since_open".into(), since_open.into());
     lasting
 }
@@ -79,7 +85,14 @@ fn totals(stats: &Stats) -> LevelStats {
     })
 }
 
-const NOTHING: LevelStats = LevelStats { runs: 0, tables: 0, bytes: 0, entries: 0, tombstones: 0 };
+const NOTHING: LevelStats = LevelStats {
+    runs: 0,
+    tables: 0,
+    bytes: 0,
+    entries: 0,
+    tombstones: 0,
+    capacity: Capacity { bytes: None, runs: None },
+};
 
 fn add(all: &mut LevelStats, level: &LevelStats) {
     all.runs += level.runs;
@@ -117,14 +130,22 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
         let bytes = HumanBytes(l.bytes).to_string();
         let (entries, tombstones) = (HumanCount(l.entries), HumanCount(l.tombstones));
         let (entries, tombstones) = (entries.to_string(), tombstones.to_string());
-        let LevelStats { runs, tables, .. } = l;
-        format!("  {level:>5} {runs:>6} {tables:>8} {bytes:>12} {entries:>15} {tombstones:>12}")
+        let LevelStats { runs, tables, capacity, .. } = l;
+        let of = |most: Option<String>| most.map_or_else(String::new, |most| format!("/{most}"));
+        let (most_runs, most_bytes) = (
+            of(capacity.runs.map(|n| n.to_string())),
+            of(capacity.bytes.map(|n| HumanBytes(n).to_string())),
+        );
+        format!(
+            "  {level:>5} {runs:>6}{most_runs:<4} {tables:>8} {bytes:>12}{most_bytes:<13} {entries:>15} \
+             {tombstones:>12}"
+        )
     };
     let mut lines = vec![
         format!("keyspace {} ({})", printable(&keyspace.name), keyspace.policy),
         format!(
-            "  {:>5} {:>6} {:>8} {:>12} {:>15} {:>12}",
-            "level", "runs", "tables", "bytes", "entries", "tombstones"
+            "  {:>5} {:>6}{:<4} {:>8} {:>12}{:<13} {:>15} {:>12}",
+            "level", "runs", "/max", "tables", "bytes", "/capacity", "entries", "tombstones"
         ),
     ];
     let mut all = NOTHING;
@@ -133,8 +154,30 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
         add(&mut all, level);
     }
     lines.push(row("all", &all));
+    lines.extend(keyspace.policy_facts.iter().map(|fact| format!("  {}", shown_fact(fact))));
     lines.push(format!("  {}", memtables(keyspace)));
     lines
+}
+
+/// What the policy remembers: "cursor of level 1: k00042".
+fn shown_fact(fact: &Fact) -> String {
+    let (name, of, value) = match fact {
+        Fact::Number { name, of, value, unit: Unit::Bytes } => {
+            (name, of, HumanBytes(*value).to_string())
+        }
+        Fact::Number { name, of, value, unit: Unit::Thousandths } => {
+            (name, of, format!("{}.{:03}", value / 1000, value % 1000))
+        }
+        Fact::Number { name, of, value, .. } => (name, of, HumanCount(*value).to_string()),
+        Fact::Key { name, of, key } => (name, of, shown(key, KEY_BYTES)),
+    };
+    let of = match of {
+        Of::Tree => String::new(),
+        Of::Levels(first, last) if first == last => format!(" of level {first}"),
+        Of::Levels(first, last) => format!(" of levels {first} to {last}"),
+        Of::Item(index) => format!(" {index}"),
+    };
+    format!("{name}{of}: {value}")
 }
 
 /// What a keyspace has in its memtables alone.

@@ -54,7 +54,7 @@ fn a_trace_has_every_flush_and_compaction_in_time_order() {
     let report: Value = serde_json::from_str(&report).unwrap();
     let trace = std::fs::read_to_string(place.path("t.jsonl")).unwrap();
     let lines: Vec<Value> = trace.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    assert!(lines.is_sorted_by_key(|line| line["seconds"].as_f64().unwrap()));
+    assert!(lines.is_sorted_by_key(|line| line["micros"].as_u64().unwrap()));
     let count = |kind: &str| lines.iter().filter(|line| line["type"] == kind).count();
     assert_eq!(report["flushes"], count("flushed"));
     assert_eq!(report["compactions"], count("compaction-begun"));

@@ -19,10 +19,11 @@
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
+use crate::status::PolicyStatus;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::pick::Pick;
-use crate::toolkit::view::{Vertical, View};
-use terrane_types::Plan;
+use crate::toolkit::view::{Vertical, View, deepest};
+use terrane_types::{Plan, Shape};
 
 /// The lazily leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,15 +61,8 @@ impl Policy for LazyLeveled {
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let rule = Vertical {
-            size_ratio: self.size_ratio,
-            level_base_bytes: self.level_base_bytes,
-            target_file_bytes: self.target_file_bytes,
-            l0_compaction_trigger: self.l0_compaction_trigger,
-            dynamic_level_bytes: self.dynamic_level_bytes,
-        };
-        let view = View::new(rule, context);
-        let (last, leveled) = (view.last(), self.first_leveled(&view));
+        let view = View::new(self.rule(), context);
+        let (last, leveled) = (view.last(), self.first_leveled(view.last()));
         (leveled..context.shape.levels().len())
             .find_map(|level| view.merge_into_one_run(level))
             .or_else(|| view.merge_within_l0())
@@ -83,19 +77,35 @@ impl Policy for LazyLeveled {
                 })
             })
     }
+
+    fn status(&self, shape: &Shape, _: &[u8]) -> PolicyStatus {
+        let capacities = self.rule().capacities(shape, self.first_leveled(deepest(shape)));
+        PolicyStatus { capacities, facts: Vec::new() }
+    }
 }
 
 impl LazyLeveled {
+    /// What it shares with the other vertical policies.
+    fn rule(&self) -> Vertical {
+        Vertical {
+            size_ratio: self.size_ratio,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: self.dynamic_level_bytes,
+        }
+    }
+
     /// L-G+1, at least 1.
-    fn first_leveled(&self, view: &View) -> usize {
+    fn first_leveled(&self, last: usize) -> usize {
         let leveled = usize::try_from(self.leveled_levels).unwrap_or(usize::MAX);
-        (view.last() + 1).saturating_sub(leveled).max(1)
+        (last + 1).saturating_sub(leveled).max(1)
     }
 
     /// At 1 or more the level is due.
     fn score(&self, view: &View, level: usize) -> f64 {
         let by_bytes = view.score(level);
-        if (1..self.first_leveled(view)).contains(&level) {
+        if (1..self.first_leveled(view.last())).contains(&level) {
             by_bytes.max(view.runs(level).len() as f64 / self.size_ratio as f64)
         } else {
             by_bytes

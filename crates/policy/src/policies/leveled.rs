@@ -22,10 +22,11 @@
 
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
+use crate::status::PolicyStatus;
 use crate::toolkit::parameter::{Described, ParameterRef, ValueRef, prose};
 use crate::toolkit::pick::{Cursors, Pick};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::Plan;
+use terrane_types::{Plan, Shape};
 
 /// The leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,14 +67,7 @@ impl Policy for Leveled {
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let rule = Vertical {
-            size_ratio: self.size_ratio,
-            level_base_bytes: self.level_base_bytes,
-            target_file_bytes: self.target_file_bytes,
-            l0_compaction_trigger: self.l0_compaction_trigger,
-            dynamic_level_bytes: self.dynamic_level_bytes,
-        };
-        let view = View::new(rule, context);
+        let view = View::new(self.rule(), context);
         (1..context.shape.levels().len())
             .find_map(|level| view.merge_into_one_run(level))
             .or_else(|| view.merge_within_l0())
@@ -101,6 +95,24 @@ impl Policy for Leveled {
             }
         }
         cursors.state()
+    }
+
+    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        let capacities = self.rule().capacities(shape, 1);
+        PolicyStatus { capacities, facts: Cursors::read(state).facts() }
+    }
+}
+
+impl Leveled {
+    /// What it shares with the other vertical policies.
+    fn rule(&self) -> Vertical {
+        Vertical {
+            size_ratio: self.size_ratio,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: self.dynamic_level_bytes,
+        }
     }
 }
 

@@ -16,11 +16,12 @@
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
+use crate::status::PolicyStatus;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Plan, Reason};
+use terrane_types::{Compaction, Plan, Reason, Shape};
 
 /// The fully leveled policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,14 +59,7 @@ impl Policy for LeveledFull {
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let rule = Vertical {
-            size_ratio: self.size_ratio,
-            level_base_bytes: self.level_base_bytes,
-            target_file_bytes: self.target_file_bytes,
-            l0_compaction_trigger: self.l0_compaction_trigger,
-            dynamic_level_bytes: self.dynamic_level_bytes,
-        };
-        let view = View::new(rule, context);
+        let view = View::new(self.rule(), context);
         view.merge_within_l0().or_else(|| match view.is_idle() {
             true => view.deepen().or_else(|| match self.preemptive {
                 true => merge(&view),
@@ -73,6 +67,24 @@ impl Policy for LeveledFull {
             }),
             false => view.merge_while_waiting(),
         })
+    }
+
+    fn status(&self, shape: &Shape, _: &[u8]) -> PolicyStatus {
+        let capacities = self.rule().capacities(shape, 1);
+        PolicyStatus { capacities, facts: Vec::new() }
+    }
+}
+
+impl LeveledFull {
+    /// What it shares with the other vertical policies.
+    fn rule(&self) -> Vertical {
+        Vertical {
+            size_ratio: self.size_ratio,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: self.dynamic_level_bytes,
+        }
     }
 }
 

@@ -16,12 +16,13 @@
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
+use crate::status::{Capacity, PolicyStatus};
 use crate::toolkit::format::{count, size};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{
-    Action, Compaction, Destination, Group, Plan, Quantity, Reason, Relation, Term, Unit,
+    Action, Compaction, Destination, Group, Plan, Quantity, Reason, Relation, Shape, Term, Unit,
 };
 
 /// The tiered policy and its parameters.
@@ -47,21 +48,32 @@ impl Policy for Tiered {
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let rule = Vertical {
+        let view = View::new(self.rule(), context);
+        (0..context.shape.levels().len())
+            .find_map(|level| self.compact(&view, level))
+            .or_else(|| view.merge_within_l0())
+    }
+
+    fn status(&self, shape: &Shape, _: &[u8]) -> PolicyStatus {
+        let capacity =
+            |level| Capacity { bytes: Some(self.capacity(level)), runs: Some(self.size_ratio) };
+        let capacities = (0..=shape.deepest()).map(capacity).collect();
+        PolicyStatus { capacities, facts: Vec::new() }
+    }
+}
+
+impl Tiered {
+    /// What it shares with the other vertical policies.
+    fn rule(&self) -> Vertical {
+        Vertical {
             size_ratio: self.size_ratio,
             level_base_bytes: self.level_base_bytes,
             target_file_bytes: self.target_file_bytes,
             l0_compaction_trigger: self.size_ratio,
             dynamic_level_bytes: false,
-        };
-        let view = View::new(rule, context);
-        (0..context.shape.levels().len())
-            .find_map(|level| self.compact(&view, level))
-            .or_else(|| view.merge_within_l0())
+        }
     }
-}
 
-impl Tiered {
     /// `C_i` in bytes.
     fn capacity(&self, level: usize) -> u64 {
         let exponent = u32::try_from(level).unwrap_or(u32::MAX).saturating_add(1);

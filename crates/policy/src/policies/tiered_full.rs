@@ -16,11 +16,12 @@
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
+use crate::status::PolicyStatus;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Plan, Reason, Relation};
+use terrane_types::{Compaction, Plan, Reason, Relation, Shape};
 
 /// The fully tiered policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,22 +53,31 @@ impl Policy for TieredFull {
     }
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let rule = Vertical {
-            size_ratio: self.size_ratio,
-            level_base_bytes: self.level_base_bytes,
-            target_file_bytes: self.target_file_bytes,
-            l0_compaction_trigger: self.l0_compaction_trigger,
-            dynamic_level_bytes: false,
-        };
-        let view = View::new(rule, context);
+        let view = View::new(self.rule(), context);
         view.merge_within_l0().or_else(|| match view.is_idle() {
             true => view.deepen().or_else(|| self.merge(&view)),
             false => view.merge_while_waiting(),
         })
     }
+
+    fn status(&self, shape: &Shape, _: &[u8]) -> PolicyStatus {
+        let capacities = self.rule().capacities(shape, usize::MAX);
+        PolicyStatus { capacities, facts: Vec::new() }
+    }
 }
 
 impl TieredFull {
+    /// What it shares with the other vertical policies.
+    fn rule(&self) -> Vertical {
+        Vertical {
+            size_ratio: self.size_ratio,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: false,
+        }
+    }
+
     /// Steps 3 and 4.
     fn merge(&self, view: &View) -> Option<Plan> {
         let last = view.last();

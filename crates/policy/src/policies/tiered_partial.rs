@@ -15,9 +15,10 @@
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
+use crate::status::{Capacity, PolicyStatus};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
-use crate::toolkit::view::{Vertical, View};
-use terrane_types::{LevelChange, Plan, Quantity, Reason, Relation, Reshape, Term, Unit};
+use crate::toolkit::view::{Vertical, View, deepest};
+use terrane_types::{LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term, Unit};
 
 /// The policy of tiering with partial compactions, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,15 @@ impl Policy for TieredPartial {
                 _ => view.merge_partly_in_place(level, self.terms(&view, level)),
             })
         })
+    }
+
+    fn status(&self, shape: &Shape, _: &[u8]) -> PolicyStatus {
+        let last = deepest(shape);
+        let capacity = |level: usize| Capacity {
+            bytes: Some(self.capacity(level)),
+            runs: (level == 0 || level == last).then_some(self.size_ratio),
+        };
+        PolicyStatus { capacities: (0..=last).map(capacity).collect(), facts: Vec::new() }
     }
 }
 

@@ -17,11 +17,12 @@
 
 use crate::context::{PlanContext, Running};
 use crate::policy::Policy;
+use crate::status::{Fact, PolicyStatus};
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use terrane_types::{
-    Compaction, Destination, Plan, Quantity, Reason, Relation, Run, Shape, Term, Unit,
+    Compaction, Destination, Of, Plan, Quantity, Reason, Relation, Run, Shape, Term, Unit,
 };
 
 /// The universal policy and its parameters.
@@ -93,6 +94,17 @@ impl Policy for Universal {
         terms.insert(0, Term::new(Unit::Runs, have, Relation::AtLeast, trigger));
         let groups = build_groups(coming, target);
         Some(Compaction::parallel(groups, Reason::new(text, terms)).into())
+    }
+
+    fn status(&self, shape: &Shape, _: &[u8]) -> PolicyStatus {
+        let fact = |name, value, unit| Fact::Number { name, of: Of::Tree, value, unit };
+        let oldest = shape.runs().last().map_or(0, |(_, run)| run.bytes());
+        let limit = percent(oldest, self.space_percent, 99);
+        let facts = vec![
+            fact("run-trigger", self.run_trigger, Unit::Runs),
+            fact("space-percent-of-oldest", limit, Unit::Bytes),
+        ];
+        PolicyStatus { capacities: Vec::new(), facts }
     }
 }
 

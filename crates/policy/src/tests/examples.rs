@@ -167,3 +167,16 @@ fn a_plans_terms_are_the_comparisons_that_led_to_it() {
     ];
     assert_eq!(terms.collect::<Vec<_>>(), due.into_iter().chain(room).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_policy_tells_how_many_bytes_and_runs_a_level_may_hold() {
+    let capacities = |policy: &dyn Policy, sizes: &[&[u16]]| {
+        let capacities = policy.status(&tree(sizes).shape, &[]).capacities;
+        capacities.into_iter().map(|c| (c.bytes.unwrap(), c.runs.unwrap())).collect::<Vec<_>>()
+    };
+    let sizes: &[&[u16]] = &[&[12], &[20], &[60], &[200]];
+    assert_eq!(capacities(&LEVELED_FULL, sizes), [(12, 1), (36, 1), (108, 1), (324, 1)]);
+    assert_eq!(capacities(&TIERED_FULL, sizes), [(12, 1), (36, 3), (108, 3), (324, 3)]);
+    // Those above L follow what it holds: 200 / 9 and 200 / 3.
+    assert_eq!(capacities(&LAZY, sizes), [(12, 1), (22, 3), (66, 3), (324, 1)]);
+}

@@ -55,6 +55,15 @@ fn round_robin_resumes_after_the_last_table_and_wraps() {
 }
 
 #[test]
+fn round_robin_tells_after_which_key_it_resumes() {
+    let (mut model, mut state) = (tree(), Vec::new());
+    order(&LEVELED, &mut model, &mut state);
+    let sent =
+        Fact::Key { name: "cursor", of: Of::Levels(1, 1), key: 29u16.to_be_bytes().to_vec() };
+    assert_eq!(LEVELED.status(&model.shape, &state).facts, [sent]);
+}
+
+#[test]
 fn a_state_that_cannot_be_read_is_as_good_as_none() {
     for state in [&[1][..], &[1, 255, 255, 7], &[1, 1, 0, 7, 9], b"no state of this policy"] {
         assert_eq!(Cursors::read(state), Cursors::default());

@@ -102,6 +102,11 @@ impl<'a, 'd> Executor<'a, 'd> {
             &plan;
         assert!(!reason.text.is_empty());
         assert!(!reason.terms.is_empty(), "{}", reason.text);
+        let told = policy.status(before, &self.state).capacities;
+        for Term { right, .. } in reason.terms.iter().filter(|t| t.right.name == "capacity") {
+            let Of::Levels(level, _) = right.of else { panic!("{right:?}") };
+            assert_eq!(told[level].bytes, Some(right.value), "{reason:?}");
+        }
         match plan {
             Plan::Compact(plan) => self.running.compactions.push(plan),
             Plan::Reshape(Reshape { change, .. }) => {

@@ -8,8 +8,9 @@
 //!   same choice.
 
 use crate::policy::MAX_STATE;
+use crate::status::Fact;
 use std::sync::Arc;
-use terrane_types::{MAX_LEVELS, Place, Run, TableInfo};
+use terrane_types::{MAX_LEVELS, Of, Place, Run, TableInfo};
 
 /// How a table is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,6 +192,14 @@ impl Cursors {
             state.extend(key.iter().take(usize::from(length)));
         }
         state
+    }
+
+    pub(crate) fn facts(self) -> Vec<Fact> {
+        let fact = |(level, key): (u8, _)| {
+            let of = Of::Levels(level.into(), level.into());
+            Fact::Key { name: "cursor", of, key }
+        };
+        self.0.into_iter().map(fact).collect()
     }
 
     pub(crate) fn of(&self, level: usize) -> Option<&[u8]> {

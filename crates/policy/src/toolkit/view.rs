@@ -6,6 +6,7 @@
 
 use super::group_builder::Target;
 use crate::context::{PlanContext, Running};
+use crate::status::Capacity;
 use terrane_types::{
     Action, Destination, Level, Placed, Quantity, Relation, Run, RunId, Shape, TableId, Tables,
     Term, Unit, VecSet, tables_of,
@@ -38,6 +39,43 @@ impl Vertical {
             dynamic_level_bytes: false,
         }
     }
+}
+
+impl Vertical {
+    /// `C_i` in bytes, where L is `last`, with so many bytes.
+    fn capacity(&self, level: usize, last: usize, last_bytes: u64) -> u64 {
+        let Vertical { size_ratio, level_base_bytes, dynamic_level_bytes, .. } = *self;
+        let power = |n: usize| size_ratio.saturating_pow(u32::try_from(n).unwrap_or(u32::MAX));
+        match last.checked_sub(level) {
+            Some(above) if dynamic_level_bytes && above > 0 => {
+                level_base_bytes.max(last_bytes / power(above).max(1))
+            }
+            _ => level_base_bytes.saturating_mul(power(level)),
+        }
+    }
+
+    /// The capacities of levels 0 to L. Level 0 is compacted when it reaches both of its own; levels
+    /// from `leveled` down are one run, those between have up to T.
+    pub(crate) fn capacities(&self, shape: &Shape, leveled: usize) -> Vec<Capacity> {
+        let last = deepest(shape);
+        let last_bytes = shape.levels().get(last).map_or(0, Level::bytes);
+        let capacity = |level: usize| match level {
+            0 => Capacity {
+                bytes: Some(self.level_base_bytes),
+                runs: Some(self.l0_compaction_trigger),
+            },
+            _ => Capacity {
+                bytes: Some(self.capacity(level, last, last_bytes)),
+                runs: Some(if level < leveled { self.size_ratio } else { 1 }),
+            },
+        };
+        (0..=last).map(capacity).collect()
+    }
+}
+
+/// L.
+pub(crate) fn deepest(shape: &Shape) -> usize {
+    shape.deepest().max(1)
 }
 
 /// The state of one planner call.
@@ -104,19 +142,13 @@ impl<'a> View<'a> {
 
     /// L.
     pub(crate) fn last(&self) -> usize {
-        self.shape.deepest().max(1)
+        deepest(self.shape)
     }
 
     /// `C_i` in bytes.
     pub(crate) fn capacity(&self, level: usize) -> u64 {
-        let Vertical { size_ratio, level_base_bytes, dynamic_level_bytes, .. } = self.rule;
-        let power = |n: usize| size_ratio.saturating_pow(u32::try_from(n).unwrap_or(u32::MAX));
-        match self.last().checked_sub(level) {
-            Some(above) if dynamic_level_bytes && above > 0 => {
-                level_base_bytes.max(self.bytes(self.last()) / power(above).max(1))
-            }
-            _ => level_base_bytes.saturating_mul(power(level)),
-        }
+        let last = self.last();
+        self.rule.capacity(level, last, self.bytes(last))
     }
 
     /// `N_i`.

@@ -138,9 +138,10 @@ impl Engine {
         keyspace.policy.store(Arc::new(built));
         state.refused.remove(&id);
         state.unplanned.insert(id);
+        self.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
+        self.tell_policy(&state, &keyspace, Vec::new());
         drop(state);
         self.work_came();
-        self.emit(|| Event::PolicyChanged { keyspace: id, policy: policy.clone() });
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::lock;
 use std::sync::Arc;
-use terrane_policy::{PolicyOptions, Shape};
+use terrane_policy::{Capacity, Fact, PolicyOptions, Shape};
 use terrane_table::read::ReadCounts;
 
 /// One level of a keyspace.
@@ -25,6 +25,8 @@ pub struct LevelStats {
     pub entries: u64,
     /// Tombstones among them.
     pub tombstones: u64,
+    /// What its policy lets it hold.
+    pub capacity: Capacity,
 }
 
 /// One keyspace.
@@ -36,6 +38,8 @@ pub struct KeyspaceStats {
     pub policy: String,
     /// The stored policy options that this release does not know or allow, in words.
     pub policy_problems: Vec<String>,
+    /// What its policy remembers of it: counters, boundaries and the like.
+    pub policy_facts: Vec<Fact>,
     /// Its levels, from level 0 down.
     pub levels: Vec<LevelStats>,
     /// Bytes of memory in its memtables.
@@ -117,26 +121,28 @@ impl Engine {
         let needed = space.live + sealed + self.counters.log_end.load(Ordering::Relaxed);
         // The manifest's region may not be allocated to its end.
         space.live = needed.min(space.taken);
-        let problems = |id| {
-            let record = version_set.keyspaces.get(&id);
-            record.map_or_else(Vec::new, |record| PolicyOptions::stored(&record.policy).1)
-        };
+        let record = |id| version_set.keyspaces.get(&id);
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Ok(Stats {
             keyspaces: keyspaces
                 .values()
                 .map(|keyspace| {
                     let super_version = keyspace.super_version.load();
+                    let (policy, record) = (keyspace.policy.load(), record(keyspace.id));
+                    let (shape, remembered) =
+                        (super_version.tree.shape(), record.map(|r| &r.policy_state));
+                    let status = policy.status(shape, remembered.map_or(&[], |state| state));
+                    let mut capacities = status.capacities.into_iter();
+                    let levels = shape.levels().iter();
                     KeyspaceStats {
                         name: keyspace.name.clone(),
-                        policy: keyspace.policy.load().name().to_owned(),
-                        policy_problems: problems(keyspace.id),
-                        levels: super_version
-                            .tree
-                            .shape()
-                            .levels()
-                            .iter()
-                            .map(level_stats)
+                        policy: policy.name().to_owned(),
+                        policy_problems: record.map_or_else(Vec::new, |record| {
+                            PolicyOptions::stored(&record.policy).1
+                        }),
+                        policy_facts: status.facts,
+                        levels: levels
+                            .map(|level| level_stats(level, capacities.next().unwrap_or_default()))
                             .collect(),
                         memtable_bytes: super_version.memtables().map(|m| m.bytes() as u64).sum(),
                         memtable_entries: super_version
@@ -177,7 +183,7 @@ impl Engine {
     }
 }
 
-fn level_stats(level: &terrane_policy::Level) -> LevelStats {
+fn level_stats(level: &terrane_policy::Level, capacity: Capacity) -> LevelStats {
     let totals = level.totals();
     LevelStats {
         runs: level.runs.len(),
@@ -185,5 +191,6 @@ fn level_stats(level: &terrane_policy::Level) -> LevelStats {
         bytes: totals.bytes(),
         entries: totals.entries(),
         tombstones: totals.tombstones(),
+        capacity,
     }
 }

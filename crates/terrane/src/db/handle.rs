@@ -7,6 +7,7 @@ use crate::db::Snapshot;
 use crate::engine::Engine;
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::event::Listener;
 use crate::executor::Executor;
 use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
 use crate::options::{Durability, Options};
@@ -196,6 +197,11 @@ impl Db {
             group.write(engine, batch, durability, &|| executor.wait_for_progress(engine))?;
         executor.wake(engine);
         Ok(written)
+    }
+
+    /// Sets who receives the events from now on, instead of [`Options::listener`]; `None` for nobody.
+    pub fn set_listener(&self, listener: Option<Listener>) {
+        self.inner.engine.jobs.events.set_listener(listener);
     }
 
     /// Makes every earlier write durable.

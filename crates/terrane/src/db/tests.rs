@@ -454,7 +454,7 @@ fn a_stored_policy_that_is_not_known_keeps_no_store_closed() {
 
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));
     let listener = told.clone();
-    let listener: Listener = Arc::new(move |event| {
+    let listener: Listener = Arc::new(move |_, event| {
         if let Event::PolicyAdjusted { keyspace, problems, .. } = event {
             listener.lock().unwrap().push((*keyspace, problems.clone()));
         }

@@ -10,7 +10,7 @@ use crate::sync::{ArcSwap, Mutex};
 use crate::vec_map::VecMap;
 use crate::version::{Histograms, KeyspaceRecord, SuperVersion, Tree};
 use std::sync::Arc;
-use terrane_policy::{Policy, PolicyOptions};
+use terrane_policy::{Policy, PolicyOptions, PolicyStatus};
 
 /// One keyspace of an open store.
 pub(crate) struct KeyspaceInner {
@@ -21,6 +21,8 @@ pub(crate) struct KeyspaceInner {
     pub access_stats: AccessStats,
     /// What its policy knows of tables, where it reads histograms.
     pub histograms: Mutex<Histograms>,
+    /// The status of its policy that the listener was told last.
+    pub status_told: Mutex<PolicyStatus>,
 }
 
 /// The live keyspaces.
@@ -44,6 +46,7 @@ impl KeyspaceInner {
             policy: ArcSwap::from_pointee(policy),
             super_version: ArcSwap::from_pointee(super_version),
             histograms: Mutex::default(),
+            status_told: Mutex::default(),
         })
     }
 }

@@ -51,6 +51,8 @@ use crate::vec_map::VecMap;
 use crate::version::{Ids, LiveTable};
 use crate::wal::LogSync;
 use std::sync::Arc;
+use terrane_policy::Decision;
+use terrane_policy::event::tell_policy;
 
 /// One open store. Shared by its callers and its executor.
 pub struct Engine {
@@ -123,9 +125,21 @@ impl Engine {
 
     /// Tells the listener, if there is one; the event is built for it alone.
     pub(crate) fn emit(&self, event: impl FnOnce() -> Event) {
-        if let Some(listener) = &self.options.listener {
-            listener(&event());
-        }
+        self.jobs.events.emit(event);
+    }
+
+    /// Tells the listener what a keyspace's policy decided, and its status if that has changed.
+    pub(crate) fn tell_policy(
+        &self,
+        state: &State,
+        keyspace: &KeyspaceInner,
+        decisions: Vec<Decision>,
+    ) {
+        let record = state.version_set.keyspaces.get(&keyspace.id);
+        let Some(record) = record.filter(|_| self.jobs.events.is_heard()) else { return };
+        let status = keyspace.policy.load().status(&record.shape, &record.policy_state);
+        let mut told = lock(&keyspace.status_told);
+        tell_policy(keyspace.id, decisions, status, &mut told, &mut |event| self.emit(|| event));
     }
 
     /// Makes every write durable and takes no more.

@@ -4,13 +4,11 @@
 
 use crate::engine::Engine;
 use crate::error::Stall;
+use crate::event::Clock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::sync::{Mutex, MutexGuard};
-use std::sync::OnceLock;
-
-/// Microseconds since a moment of its choice.
-type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
+use std::sync::{Arc, OnceLock};
 
 /// The duration from which an append counts as a wait, in microseconds.
 const APPEND_MICROS: u64 = 1000;
@@ -178,10 +176,12 @@ impl Waits {
 }
 
 impl Engine {
-    /// Gives the engine a clock by which it times what writes wait for: microseconds from any moment
-    /// on. The first one stays.
+    /// Gives the engine a clock by which it times events and what writes wait for: microseconds from any
+    /// moment on. The first one stays.
     pub fn set_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) {
-        let _ = self.counters.waits.clock.set(Box::new(clock));
+        let clock: Clock = Arc::new(clock);
+        self.jobs.events.set_clock(clock.clone());
+        let _ = self.counters.waits.clock.set(clock);
     }
 
     /// Counts and times the waits of writes.

@@ -20,6 +20,7 @@ const LIGHT_MAX: usize = 8;
 #[derive(Default)]
 pub struct SliceExecutor {
     state: Mutex<State>,
+    clock: Option<fn() -> u64>,
 }
 
 #[derive(Default)]
@@ -54,12 +55,24 @@ impl State {
 }
 
 impl SliceExecutor {
+    /// With a clock, which shows microseconds since any moment.
+    #[must_use]
+    pub fn with_clock(clock: fn() -> u64) -> Self {
+        SliceExecutor { clock: Some(clock), ..SliceExecutor::default() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 }
 
 impl Executor for SliceExecutor {
+    fn start(&self, engine: &Arc<Engine>) {
+        if let Some(clock) = self.clock {
+            engine.set_clock(clock);
+        }
+    }
+
     fn wake(&self, engine: &Arc<Engine>) {
         let mut state = self.state();
         let due = state.throttle.due(engine);

@@ -74,7 +74,9 @@ impl Engine {
             info,
         }));
         let step = Step::Flush { plan: &plan, tables: &tables };
-        changes.extend(remembered(&version_set, &keyspace, &Observed::default(), step));
+        let nothing = Observed::default();
+        let (change, decisions) = remembered(self, &version_set, &keyspace, &nothing, step);
+        changes.extend(change);
         let prepared = self.prepare(edits, changes)?;
         let tree = next_tree(&prepared.version_set, &keyspace, &opened);
         // Between here and the end the memtable is still the queue's: only seals touch the queue,
@@ -92,6 +94,7 @@ impl Engine {
             let Reason { text: reason, terms } = plan.reason;
             self.emit(|| Event::Flushed { keyspace: id, run, tables, reason, terms, through });
         }
+        self.tell_policy(&state, &keyspace, decisions);
         drop(state);
         self.work_came();
         // If this fails, the next recovery reports a discarded header, and no more.

@@ -48,12 +48,13 @@ impl Engine {
         let version_set = state.version_set.clone();
         drop(state);
         let own = planner.is_some_and(|p| Arc::ptr_eq(&p, &keyspace.policy.load_full()));
-        changes.extend(if own {
+        let (change, decisions) = if own {
             let step = Step::Group { group, outputs: &infos, ends };
-            remembered(&version_set, &keyspace, &observed, step)
+            remembered(self, &version_set, &keyspace, &observed, step)
         } else {
-            not_its_own(&version_set, &keyspace, group, &infos)
-        });
+            (not_its_own(&version_set, &keyspace, group, &infos), Vec::new())
+        };
+        changes.extend(change);
         let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();
         let gone: &[TableId] = if moved { &[] } else { &group.inputs };
         let dropped: Vec<_> = gone.iter().map(|t| FileId::table(t.0)).collect();
@@ -77,6 +78,7 @@ impl Engine {
         });
         // In the same step as the edit: policies see the outputs in the shape from now on.
         self.end_group(&mut state, number, group);
+        self.tell_policy(&state, &keyspace, decisions);
         drop(state);
         self.work_came();
         Ok(true)
@@ -84,6 +86,9 @@ impl Engine {
 
     /// A group's job was abandoned.
     pub(crate) fn abandon_group(&self, compaction: u64, group: &Group) {
+        if let Some(&group) = group.inputs.first() {
+            self.emit(|| Event::GroupAbandoned { compaction, group });
+        }
         self.end_group(&mut lock(&self.state), compaction, group);
         self.work_came();
     }

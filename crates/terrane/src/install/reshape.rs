@@ -31,12 +31,13 @@ impl Engine {
         }
         let mut changes = vec![Change::Levels { keyspace: id, change }];
         let own = Arc::ptr_eq(&planner, &keyspace.policy.load_full());
-        changes.extend(if own {
-            remembered(&version_set, &keyspace, &observed, Step::Reshape(change))
+        let (remembers, decisions) = if own {
+            remembered(self, &version_set, &keyspace, &observed, Step::Reshape(change))
         } else {
             let next = terrane_policy::reshape(&shape, change).ok();
-            next.and_then(|next| adopted(&version_set, &keyspace, &next))
-        });
+            (next.and_then(|next| adopted(&version_set, &keyspace, &next)), Vec::new())
+        };
+        changes.extend(remembers);
         let prepared = self.prepare(&edits, changes)?;
         let tree = next_tree(&prepared.version_set, &keyspace, &[]);
         let mut state = self.commit_prepared(&edits, prepared, &[], &[])?;
@@ -48,6 +49,7 @@ impl Engine {
         state.unplanned.insert(id);
         let Reason { text: reason, terms } = reason;
         self.emit(|| Event::LevelChanged { keyspace: id, change, reason, terms, observed });
+        self.tell_policy(&state, &keyspace, decisions);
         drop(state);
         self.work_came();
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::JobMemory;
 use crate::error::Result;
-use crate::event::{Event, Listener};
+use crate::event::{Event, EventStream};
 use crate::options::Options;
 use crate::storage::{File, FileId, Storage};
 use crate::table::{BlockCache, Table, TableFiles, TableOptions};
@@ -21,7 +21,7 @@ pub(crate) struct JobContext {
     pub ids: Arc<Ids>,
     /// How tables are built.
     pub table: TableOptions,
-    pub listener: Option<Listener>,
+    pub events: EventStream,
 }
 
 impl JobContext {
@@ -34,8 +34,8 @@ impl JobContext {
         let files = Arc::new(Files(storage.clone()));
         let cache = Arc::new(BlockCache::new(options.cache_share(0)));
         let memory = JobMemory::new(options, cache.clone());
-        let (table, listener) = (options.table, options.listener.clone());
-        Arc::new(JobContext { storage, files, cache, memory, obsolete_files, ids, table, listener })
+        let (table, events) = (options.table, EventStream::new(options.listener.clone()));
+        Arc::new(JobContext { storage, files, cache, memory, obsolete_files, ids, table, events })
     }
 
     /// The live table that is known by `info`.
@@ -48,20 +48,13 @@ impl JobContext {
     pub fn remove(&self, file: &mut ObsoleteFile) -> Result<()> {
         let file = file.clear(&self.cache);
         self.storage.remove(file)?;
-        self.emit(|| Event::FileRemoved { file: file.to_string() });
+        self.events.emit(|| Event::FileRemoved { file: file.to_string() });
         Ok(())
     }
 
     /// Has a file removed that nothing needs any more.
     pub fn mark_obsolete(&self, file: FileId) {
         self.obsolete_files.mark_obsolete(file);
-    }
-
-    /// Notifies the listener, if there is one; the event is built for it alone.
-    pub fn emit(&self, event: impl FnOnce() -> Event) {
-        if let Some(listener) = &self.listener {
-            listener(&event());
-        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::keyspace::KeyspaceId;
 use crate::table::{ReadPattern, RunCursor};
 use crate::version::Tree;
 use std::sync::Arc;
+use terrane_policy::event::MAX_PROGRESS;
 use terrane_policy::{Group, Placed, TombstoneRule};
 use terrane_table::read::{Cursor, MergeCursor, Source, known_kind};
 
@@ -70,6 +71,7 @@ impl Merge {
             Some(cursor) => cursor,
             None => self.begin(context)?,
         };
+        let shares = self.shares();
         let mut left = bytes;
         while cursor.valid() {
             let size = (cursor.key().len() + cursor.value().len() + 16) as u64;
@@ -78,11 +80,9 @@ impl Merge {
             self.read_entries += 1;
             left = left.saturating_sub(size);
             if left == 0 {
-                context.emit(|| Event::MergeProgress {
-                    compaction: self.compaction,
-                    read_bytes: self.read_bytes(),
-                    total_bytes: self.total_bytes,
-                });
+                if self.shares() > shares {
+                    self.tell_progress(context);
+                }
                 self.cursor = Some(cursor);
                 self.outputs.count_memory();
                 return Ok(None);
@@ -96,6 +96,22 @@ impl Merge {
             outputs: self.outputs.finished().to_vec(),
             read_bytes: self.total_bytes,
         }))
+    }
+
+    /// How many of the shares after which progress is reported are done.
+    fn shares(&self) -> u64 {
+        self.read_entries.saturating_mul(MAX_PROGRESS) / self.total_entries.max(1)
+    }
+
+    fn tell_progress(&self, context: &JobContext) {
+        let Some(&group) = self.group.inputs.first() else { return };
+        context.events.emit(|| Event::MergeProgress {
+            compaction: self.compaction,
+            group,
+            read_bytes: self.read_bytes(),
+            total_bytes: self.total_bytes,
+            written_bytes: self.outputs.bytes_written(),
+        });
     }
 
     /// The bytes of tables that the entries read so far take.

@@ -63,6 +63,12 @@ impl TableSetWriter {
         }
     }
 
+    /// Bytes written so far, into all tables.
+    pub fn bytes_written(&self) -> u64 {
+        let finished: u64 = self.finished.iter().map(|t| t.table().info().bytes).sum();
+        finished + self.building.as_ref().map_or(0, |b| b.writer.bytes_written())
+    }
+
     /// Reserves the memory that the open table takes by now.
     pub fn count_memory(&mut self) {
         self.buffers.set(self.building.as_ref().map_or(0, |building| building.writer.memory()));

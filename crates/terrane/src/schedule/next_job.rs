@@ -145,6 +145,15 @@ impl Engine {
         tree: Arc<Tree>,
         running: &Running,
     ) -> Work {
+        self.emit(|| Event::GroupBegun {
+            keyspace,
+            compaction,
+            inputs: group.inputs.clone(),
+            level: group.destination.level,
+            run: group.destination.run,
+            cuts: group.action.cuts().to_vec(),
+            moved: group.action == Action::Move,
+        });
         let Action::Merge { cuts, target_file_bytes, filter_bits } = &group.action else {
             return Work::Move { compaction, keyspace, group };
         };

@@ -12,11 +12,11 @@
 //! is acknowledged after it until the store is reopened.
 
 use super::CatchUp;
+use super::stall::StallTold;
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Keyspaces, SealedLog, Wait, Writer};
 use crate::entry::{MAX_SEQ, Seq, Tag};
 use crate::error::{Closed, Corruption, Error, Result, Stall};
-use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::options::Durability;
@@ -116,25 +116,27 @@ impl Engine {
         catch_up: &CatchUp<'_>,
     ) -> Result<(MutexGuard<'_, Writer>, Arc<Keyspaces>)> {
         let mut caught_up = Ok(());
+        let mut told = None;
         loop {
             let mut writer = self.waits().lock(&self.writer);
             self.log_sync.usable()?;
             let keyspaces = self.keyspaces.load_full();
             if let Some(reason) = self.stall(&keyspaces, batches)? {
                 drop(writer);
-                self.begin_stall(reason)?;
+                self.begin_stall(reason, &mut told)?;
                 // The job that ended the stall may have ended just before the executor looked for
                 // one, so only a second stall without a job in between is final.
                 caught_up?;
                 caught_up = self.waits().time(reason.into(), catch_up);
                 continue;
             }
+            told = None;
             let fits = writer.log.as_ref().is_some_and(|log| log.fits(bytes));
             if fits || self.rotate_log(&mut writer, log_file_bytes(bytes))? {
                 return Ok((writer, keyspaces));
             }
             drop(writer);
-            self.emit(|| Event::Stalled { reason: Stall::Log });
+            let _told = StallTold::new(&self.jobs.events, Stall::Log);
             self.waits().time(Wait::Log, || self.add_spare_log(log_file_bytes(bytes)))?;
         }
     }

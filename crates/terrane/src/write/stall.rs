@@ -10,12 +10,34 @@
 use crate::batch::WriteBatch;
 use crate::engine::{Engine, Keyspaces};
 use crate::error::{Closed, Error, Result, Stall};
-use crate::event::Event;
+use crate::event::{Event, EventStream};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 
 /// Returns when background work has made progress, or with the reason why it cannot.
 pub(crate) type CatchUp<'a> = dyn Fn() -> Result<()> + 'a;
+
+/// A stall that the listener was told of, and is told the end of when this is dropped.
+pub(super) struct StallTold<'a> {
+    events: &'a EventStream,
+    reason: Stall,
+    began: u64,
+}
+
+impl<'a> StallTold<'a> {
+    pub fn new(events: &'a EventStream, reason: Stall) -> Self {
+        events.emit(|| Event::Stalled { reason });
+        StallTold { events, reason, began: events.micros() }
+    }
+}
+
+impl Drop for StallTold<'_> {
+    fn drop(&mut self) {
+        let StallTold { events, reason, began } = *self;
+        let lasted_micros = events.micros().saturating_sub(began);
+        events.emit(|| Event::StallEnded { reason, lasted_micros });
+    }
+}
 
 impl Engine {
     /// What stalls these batches, if anything does.
@@ -52,12 +74,21 @@ impl Engine {
             && self.memtable_bytes.load(Ordering::Relaxed) > self.options.memtables_share()
     }
 
-    /// Counts a stall, unless jobs cannot end it: one has failed.
-    pub(super) fn begin_stall(&self, reason: Stall) -> Result<()> {
+    /// Counts a stall, unless jobs cannot end it: one has failed. If it is not the one that was `told`,
+    /// reports it.
+    pub(super) fn begin_stall<'a>(
+        &'a self,
+        reason: Stall,
+        told: &mut Option<StallTold<'a>>,
+    ) -> Result<()> {
         match lock(&self.state).failed.take() {
             Some(cause) => Err(cause),
             None => {
-                self.emit(|| Event::Stalled { reason });
+                if told.as_ref().is_none_or(|told| told.reason != reason) {
+                    // The end of the one comes before the beginning of the other.
+                    *told = None;
+                    *told = Some(StallTold::new(&self.jobs.events, reason));
+                }
                 self.counters.stalls.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }

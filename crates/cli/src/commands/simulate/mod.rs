@@ -15,9 +15,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use terrane_policy::PolicyOptions;
-use terrane_policy::event::Event;
+use terrane_policy::event::{Event, TraceLine};
 use terrane_sim::{
-    Config, Figures, Kind, Latency, Phase, Report, Simulation, SimulationError, TraceLine, Workload,
+    Config, Figures, Kind, Latency, Phase, Report, Simulation, SimulationError, Workload,
 };
 
 /// Operations between two updates of the progress.
@@ -35,8 +35,8 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let trace = trace.transpose()?;
     if let Some((trace, _)) = &trace {
         let trace = Arc::clone(trace);
-        simulation.listen(Box::new(move |seconds, event| {
-            trace.lock().unwrap_or_else(PoisonError::into_inner).write(seconds, event);
+        simulation.listen(Box::new(move |micros, event| {
+            trace.lock().unwrap_or_else(PoisonError::into_inner).write(micros, event);
         }));
     }
     let report = advance(&mut simulation)?;
@@ -171,9 +171,9 @@ impl Trace {
         Trace { file: BufWriter::new(file), failed: None }
     }
 
-    fn write(&mut self, seconds: f64, event: &Event) {
+    fn write(&mut self, micros: u64, event: &Event) {
         if self.failed.is_none() {
-            let line = serde_json::to_string(&TraceLine { seconds, event }).unwrap_or_default();
+            let line = serde_json::to_string(&TraceLine { micros, event }).unwrap_or_default();
             self.failed = writeln!(self.file, "{line}").err();
         }
     }

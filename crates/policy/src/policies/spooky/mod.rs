@@ -35,8 +35,10 @@ mod upper;
 
 use crate::context::PlanContext;
 use crate::policy::Policy;
+use crate::status::{Fact, PolicyStatus};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
-use terrane_types::Plan;
+use crate::toolkit::view::{Vertical, deepest};
+use terrane_types::{Of, Plan, Shape, Unit};
 use tree::Tree;
 
 /// The Spooky policy and its parameters.
@@ -89,6 +91,35 @@ impl Policy for Spooky {
             .or_else(|| tree.partition())
             .or_else(|| tree.merge_upper())
             .or_else(|| tree.merge_within_l0())
+    }
+
+    fn status(&self, shape: &Shape, _: &[u8]) -> PolicyStatus {
+        let (divided, first_leveled) = self.levels(deepest(shape));
+        let (name, of, value) = ("dividing-level", Of::Tree, divided as u64);
+        PolicyStatus {
+            capacities: self.rule().capacities(shape, first_leveled),
+            facts: vec![Fact::Number { name, of, value, unit: Unit::Count }],
+        }
+    }
+}
+
+impl Spooky {
+    /// What it shares with the vertical policies.
+    fn rule(&self) -> Vertical {
+        Vertical {
+            size_ratio: self.size_ratio,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: true,
+        }
+    }
+
+    /// X, and L-G+1, at least 1: from here down levels are leveled.
+    fn levels(&self, last: usize) -> (usize, usize) {
+        let above =
+            |levels: u64| last.saturating_sub(usize::try_from(levels).unwrap_or(usize::MAX));
+        (above(self.levels_below).max(1), above(self.leveled_levels) + 1)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Spooky;
 use crate::context::PlanContext;
-use crate::toolkit::view::{Vertical, View};
+use crate::toolkit::view::View;
 use terrane_types::{Group, Plan, TableId, inputs_of};
 
 /// The state of one planner call.
@@ -20,19 +20,9 @@ pub(super) struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     pub fn new(policy: &Spooky, context: &PlanContext<'a>) -> Self {
-        let rule = Vertical {
-            size_ratio: policy.size_ratio,
-            level_base_bytes: policy.level_base_bytes,
-            target_file_bytes: policy.target_file_bytes,
-            l0_compaction_trigger: policy.l0_compaction_trigger,
-            dynamic_level_bytes: true,
-        };
-        let view = View::new(rule, context);
+        let view = View::new(policy.rule(), context);
         let last = view.last();
-        let above =
-            |levels: u64| last.saturating_sub(usize::try_from(levels).unwrap_or(usize::MAX));
-        let first_leveled = above(policy.leveled_levels) + 1;
-        let divided = above(policy.levels_below).max(1);
+        let (divided, first_leveled) = policy.levels(last);
         Tree { view, last, divided, first_leveled, trivial_moves: policy.trivial_moves }
     }
 

@@ -19,7 +19,7 @@ fn write_to_eight(options: Options, executor: Arc<dyn Executor>) -> Seen {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let listener = {
         let seen = seen.clone();
-        move |event: &Event| match event {
+        move |_, event: &Event| match event {
             Event::MemtableSealed { bytes, .. } => seen.lock().unwrap().sealed.push(*bytes),
             Event::Flushed { tables, .. } => {
                 let entries = tables.iter().map(|table| table.entries).sum();

@@ -1,0 +1,62 @@
+//! What a policy tells of itself: the capacities of levels, what it remembers, and what it decided.
+//!
+//! All of it is computed from a shape and a stored state when someone asks or listens.
+
+use serde::Serialize;
+use terrane_types::{Of, Reason, Unit};
+
+/// What a policy allows and remembers at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PolicyStatus {
+    /// What each level may hold, from level 0 down; there may be more of them than levels.
+    pub capacities: Vec<Capacity>,
+    /// What the policy remembers, and what it derives from that and from the tree: counters,
+    /// boundaries, temperatures, phases.
+    pub facts: Vec<Fact>,
+}
+
+/// What a level may hold before some of it is compacted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Capacity {
+    /// In bytes; `None` if they are not bounded.
+    pub bytes: Option<u64>,
+    /// In runs; `None` if they are not bounded.
+    pub runs: Option<u64>,
+}
+
+/// A named number or key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Fact {
+    /// A number.
+    Number {
+        /// What it is, in kebab case: `counter`, `temperature`.
+        name: &'static str,
+        /// What it is of.
+        of: Of,
+        /// The number.
+        value: u64,
+        /// What it is measured in.
+        unit: Unit,
+    },
+    /// A key.
+    Key {
+        /// What it is, in kebab case: `boundary`, `cursor`.
+        name: &'static str,
+        /// What it is of.
+        of: Of,
+        /// The key.
+        key: Vec<u8>,
+    },
+}
+
+/// Something that a policy decided at an installation, other than a plan: a new setting, new boundaries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What was decided, in kebab case: `tuned`, `bucket-split`.
+    pub name: &'static str,
+    /// Why.
+    pub reason: Reason,
+    /// What it was decided on, and the outcome.
+    pub facts: Vec<Fact>,
+}
