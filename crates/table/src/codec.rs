@@ -144,6 +144,9 @@ mod tests {
     fn a_varint_that_overflows_or_ends_early_is_refused() {
         assert_eq!(Decoder::new(&[0xff; 10]).varint(), None);
         assert_eq!(Decoder::new(&[0x80]).varint(), None);
+        let tenth = |byte| [&[0xff; 9][..], &[byte]].concat();
+        assert_eq!(Decoder::new(&tenth(1)).varint(), Some(u64::MAX));
+        assert_eq!(Decoder::new(&tenth(2)).varint(), None);
         assert_eq!(Decoder::new(&[5, 1, 2]).bytes(), None);
     }
 }

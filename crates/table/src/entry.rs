@@ -121,3 +121,39 @@ pub fn check_limits(key: &[u8], value: &[u8]) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_common_prefix_ends_at_the_first_byte_that_differs() {
+        let whole: Vec<u8> = (0..40).collect();
+        for len in 0..=whole.len() {
+            let (a, longer) = (&whole[..len], &whole[..]);
+            assert_eq!((common_prefix(a, longer), common_prefix(longer, a)), (len, len));
+            for at in 0..len {
+                let mut b = a.to_vec();
+                b[at] ^= 1;
+                assert_eq!(common_prefix(a, &b), at, "of {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_and_a_value_may_be_as_long_as_their_limits() {
+        let (key, value) = (vec![0; MAX_KEY_BYTES + 1], vec![0; MAX_VALUE_BYTES + 1]);
+        assert!(check_limits(&key[1..], &value[1..]).is_ok());
+        assert!(check_limits(&key, b"").is_err());
+        assert!(check_limits(b"", &value).is_err());
+    }
+
+    #[test]
+    fn a_tag_keeps_its_sequence_number_and_its_kind() {
+        for (seq, kind) in [(0, Kind::Delete), (1, Kind::Put), (MAX_SEQ, Kind::Put)] {
+            let tag = Tag::new(seq, kind);
+            assert_eq!((tag.seq(), tag.kind()), (seq, Some(kind)));
+            assert!(tag <= Tag::at(seq) && (seq == 0 || tag > Tag::at(seq - 1)));
+        }
+    }
+}

@@ -309,6 +309,23 @@ mod tests {
     }
 
     #[test]
+    fn a_full_disk_or_quota_is_no_space_and_other_failures_are_not() {
+        let of = |kind: io::ErrorKind| Error::io("write", "log", 9, kind.into());
+        for full in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            assert!(matches!(of(full), Error::NoSpace(n) if n.file == "log" && n.wanted == 9));
+        }
+        assert!(matches!(of(io::ErrorKind::NotFound), Error::Io(_)));
+    }
+
+    #[test]
+    fn a_newer_feature_is_named_by_its_first_unknown_bit() {
+        let Error::NewerFormat(newer) = Error::newer_feature("log", 0b10110, 0b00110) else {
+            panic!("another error");
+        };
+        assert_eq!((&*newer.found, &*newer.supported), ("required feature bit 4", "the bits 0x6"));
+    }
+
+    #[test]
     fn a_result_is_two_words_at_most() {
         assert!(size_of::<Result<(), Error>>() <= 2 * size_of::<usize>());
     }

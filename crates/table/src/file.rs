@@ -74,3 +74,56 @@ pub fn write_all_at(file: &dyn File, buf: &[u8], offset: u64) -> Result<()> {
     let found = i64::try_from(found).unwrap_or(i64::MAX);
     Err(Error::short("write", file.name(), offset, buf.len() as u64, found))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// A file of a length, which only its users' methods know of.
+    struct Length(Mutex<u64>);
+
+    impl File for Length {
+        fn name(&self) -> &str {
+            "length"
+        }
+        fn read_at(&self, _: &mut [u8], _: u64) -> Result<usize> {
+            Ok(0)
+        }
+        fn write_at(&self, _: &[u8], _: u64) -> Result<usize> {
+            Ok(0)
+        }
+        fn sync(&self) -> Result<()> {
+            Ok(())
+        }
+        fn set_len(&self, len: u64) -> Result<()> {
+            *self.0.lock().unwrap() = len;
+            Ok(())
+        }
+        fn len(&self) -> Result<u64> {
+            Ok(*self.0.lock().unwrap())
+        }
+    }
+
+    #[test]
+    fn a_file_of_no_special_kind_is_allocated_by_its_length_which_never_shrinks() {
+        let file = Length(Mutex::new(0));
+        assert!(file.is_empty().unwrap());
+        for (wanted, found) in [(9, 9), (4, 9), (9, 9), (12, 12)] {
+            file.allocate(wanted).unwrap();
+            assert_eq!((file.len().unwrap(), file.allocated().unwrap()), (found, found));
+        }
+        assert!(!file.is_empty().unwrap());
+        assert_eq!(file.next_data(7).unwrap(), 7);
+    }
+
+    #[test]
+    fn a_file_that_takes_or_has_fewer_bytes_is_an_error_with_both_counts() {
+        let file = Length(Mutex::new(0));
+        assert!(read_exact_at(&file, &mut [], 3).is_ok() && write_all_at(&file, &[], 3).is_ok());
+        let Err(Error::Corrupt(read)) = read_exact_at(&file, &mut [0; 5], 3) else { panic!() };
+        assert_eq!((read.offset, &*read.expected), (3, "5 bytes"));
+        let Err(Error::Short(written)) = write_all_at(&file, &[0; 5], 3) else { panic!() };
+        assert_eq!((written.offset, written.expected, written.found), (3, 5, 0));
+    }
+}

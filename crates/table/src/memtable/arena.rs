@@ -100,3 +100,47 @@ impl Drop for Arena {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of each chunk.
+    fn chunks(arena: &Arena) -> Vec<usize> {
+        arena.chunks.iter().map(|chunk| chunk.capacity).collect()
+    }
+
+    #[test]
+    fn shared_chunks_are_used_up_and_double_up_to_the_largest() {
+        let mut arena = Arena::new();
+        let mut expected = Vec::new();
+        let mut words = FIRST_WORDS;
+        while expected.len() < 9 {
+            expected.push(words);
+            for _ in 0..words / 4 {
+                arena.allocate(25);
+                assert_eq!(chunks(&arena), expected);
+            }
+            words = (2 * words).min(MAX_WORDS);
+        }
+        assert_eq!(expected[7], MAX_WORDS);
+        assert_eq!(arena.bytes(), 8 * expected.iter().sum::<usize>());
+    }
+
+    #[test]
+    fn more_than_a_quarter_of_a_chunk_gets_its_own_and_the_shared_one_stays() {
+        let mut arena = Arena::new();
+        let first = arena.allocate(8);
+        // What follows is twice as large.
+        let quarter = 2 * FIRST_WORDS / 4;
+        let behind = arena.allocate(8 * (FIRST_WORDS - 2));
+        assert_eq!(chunks(&arena), [FIRST_WORDS]);
+        arena.allocate(8 * (quarter + 1));
+        assert_eq!(chunks(&arena), [FIRST_WORDS, quarter + 1]);
+        let last = arena.allocate(8);
+        assert_eq!(behind.as_ptr() as usize - first.as_ptr() as usize, 8);
+        assert_eq!(last.as_ptr() as usize - first.as_ptr() as usize, 8 * (FIRST_WORDS - 1));
+        arena.allocate(8 * quarter);
+        assert_eq!(chunks(&arena), [FIRST_WORDS, quarter + 1, 2 * FIRST_WORDS]);
+    }
+}

@@ -367,3 +367,25 @@ fn draw_height(random: &mut u64) -> usize {
     }
     height
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_holds_about_a_quarter_of_the_one_below() {
+        let mut random = 0x9e37_79b9_7f4a_7c15;
+        let heights: Vec<_> = (0..40_000).map(|_| draw_height(&mut random)).collect();
+        let reach = |level| heights.iter().filter(|height| **height >= level).count();
+        assert_eq!(reach(1), heights.len());
+        for level in 2..=5 {
+            let expected = heights.len() >> (2 * (level - 1));
+            assert!((expected * 2 / 3..expected * 3 / 2).contains(&reach(level)), "{level}");
+        }
+    }
+
+    #[test]
+    fn a_node_is_never_higher_than_the_head() {
+        assert_eq!(draw_height(&mut 0), MAX_HEIGHT);
+    }
+}

@@ -222,8 +222,45 @@ fn a_filter_lets_every_inserted_key_pass_and_few_others() {
     let passes = |n: &u32| memtable.may_contain(crate::table::key_hash(&key(*n)));
     assert!((0..2000).all(|n| passes(&n)), "a key from before the filter was made is lost");
     // 16 bits a key, of which 3 are set: the chance of three hits is below 1 in 100.
-    assert!((2000..12_000).filter(passes).count() < 300);
+    let passed = (2000..12_000).filter(passes).count();
+    assert!(passed < 100, "{passed}");
     let plain = Memtable::default();
     plain.insert(b"a", Tag::new(1, Kind::Put), b"").unwrap();
     assert!(plain.may_contain(crate::table::key_hash(b"b")), "without a filter all may be there");
+}
+
+#[test]
+fn memory_is_that_of_the_entries_and_of_a_filter_once_the_list_is_as_large() {
+    let (plain, filtered) = (Memtable::default(), Memtable::new(64 << 10));
+    let filter = (64 << 10) / 64;
+    for n in 0..100u32 {
+        let tag = Tag::new(1, Kind::Put);
+        for memtable in [&plain, &filtered] {
+            memtable.insert(&n.to_be_bytes(), tag, &[7; 20]).unwrap();
+        }
+        let built = if plain.bytes() >= filter { filter } else { 0 };
+        assert_eq!(filtered.bytes(), plain.bytes() + built);
+        // A header of two words, a link or a few, and less than a word of padding.
+        let least = (n as usize + 1) * (4 + 20 + 16 + 8);
+        assert!((least..2 * least).contains(&plain.bytes()), "{} bytes", plain.bytes());
+    }
+    assert!(plain.bytes() > 2 * filter);
+}
+
+#[test]
+fn a_sample_is_all_keys_of_a_few_and_some_hundreds_of_many() {
+    let memtable = Memtable::default();
+    let key = |n: u32| n.to_be_bytes().to_vec();
+    assert!(memtable.sample().is_empty());
+    let mut seq = 0;
+    for (more, least, most) in [(40, 40, 40), (20_000, SAMPLE_KEYS, 8 * SAMPLE_KEYS)] {
+        for n in 0..more {
+            seq += 1;
+            memtable.insert(&key(n), Tag::new(seq, Kind::Put), b"").unwrap();
+        }
+        let sample = memtable.sample();
+        assert!((least..=most).contains(&sample.len()), "{} keys", sample.len());
+        assert!(sample.is_sorted_by(|a, b| a < b));
+        assert!(sample.iter().all(|found| (0..more).any(|n| *found == key(n))));
+    }
 }

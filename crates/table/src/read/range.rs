@@ -180,6 +180,8 @@ mod tests {
         assert_eq!(Range::from(a.clone()..), made(from(), Bound::Unbounded));
         assert_eq!(Range::from(..b.as_slice()), made(Bound::Unbounded, Bound::Excluded(b.clone())));
         assert_eq!(Range::from(..=&b), made(Bound::Unbounded, Bound::Included(b.clone())));
+        let range = Range::from("a".."b");
+        assert_eq!(Range::from(&range), range);
         let after = (Bound::Excluded("a".to_owned()), Bound::Unbounded);
         assert_eq!(Range::from(after), made(Bound::Excluded(a.clone()), Bound::Unbounded));
     }

@@ -103,3 +103,54 @@ proptest! {
         }
     }
 }
+
+/// A cursor over `range` of keys 0 to 5, of which each memtable holds every other; all trace.
+fn traced(range: Range) -> MvccCursor {
+    let tables = [0; 2].map(|_| Arc::new(Memtable::default()));
+    for key in 0u8..6 {
+        tables[usize::from(key % 2)].insert(&[key], Tag::new(1, Kind::Put), &[key; 3]).unwrap();
+    }
+    let source = |table: &Arc<Memtable>| Source::Memtable(table.cursor(), ReadTracer::tracing());
+    MvccCursor::new(tables.iter().map(source).collect(), range, 9, ReadTracer::tracing())
+}
+
+#[test]
+fn a_narrowed_scan_returns_what_it_has_not_returned() {
+    let key = |found: Option<(&[u8], &[u8])>| found.map(|(key, _)| key[0]);
+    let mut cursor = traced(Range::from(..));
+    cursor.narrow();
+    assert_eq!(key(cursor.next().unwrap()), Some(0));
+    assert_eq!(key(cursor.next().unwrap()), Some(1));
+    cursor.narrow();
+    assert_eq!(key(cursor.prev().unwrap()), Some(5));
+    assert_eq!(key(cursor.prev().unwrap()), Some(4));
+    cursor.narrow();
+    cursor.narrow();
+    assert_eq!([0; 3].map(|_| key(cursor.next().unwrap())), [Some(2), Some(3), None]);
+    cursor.narrow();
+    assert_eq!(key(cursor.prev().unwrap()), None, "a scan that has ended stays ended");
+}
+
+#[test]
+fn a_scan_traces_its_seeks_and_rows_and_each_source_where_it_stands() {
+    use crate::trace::Step;
+    let mut cursor = traced(Range::from([2u8]..));
+    cursor.next().unwrap();
+    cursor.next().unwrap();
+    cursor.seek(&[9]);
+    assert!(cursor.next().unwrap().is_none());
+    let mut tracers: Vec<_> = cursor.into_tracers().collect();
+    let counts = tracers[0].counts();
+    assert_eq!((counts.operations, counts.rows), (2, 2));
+    let steps: Vec<_> = tracers.iter_mut().map(ReadTracer::take_steps).collect();
+    let row = |key| Step::Row { key: vec![key], bytes: 3 };
+    let stands = |key: Option<u8>| Step::Stands { key: key.map(|key| vec![key]) };
+    assert_eq!(steps[0], [row(2), row(3)]);
+    assert_eq!(
+        steps[1..],
+        [
+            [2, 0].map(|key| stands((key > 0).then_some(key))).to_vec(),
+            vec![stands(Some(3)), stands(None)]
+        ]
+    );
+}

@@ -348,6 +348,8 @@ fn invalid_restart_points_are_refused() {
     for points in [&[][..], &[1], &[0, 5, 5], &[0, 5, 4], &[0, 20], &[0, u32::MAX]] {
         assert!(block(points).is_err(), "{points:?}");
     }
+    let at = |points: &[u32]| block(points).unwrap_err().0.at;
+    assert_eq!((at(&[1]), at(&[0, 5, 4])), (20, 20 + 4 * 2));
     assert!(Block::decode(vec![0xff; 4]).is_err());
     assert!(Block::decode(Vec::new()).is_err());
 }

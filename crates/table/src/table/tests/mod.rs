@@ -1,5 +1,6 @@
 //! Tables against a sorted list of entries.
 
+mod blocks;
 mod damage;
 mod readahead;
 

@@ -1,0 +1,54 @@
+//! Blocks by themselves: lengths of every size, and what searches and steps find.
+
+use super::*;
+use crate::table::block_writer::BlockWriter;
+
+/// Lengths that take one byte, and some that take two, also such as end in zeros.
+const LENGTHS: [usize; 6] = [0, 1, 127, 128, 256, 300];
+
+fn block(entries: &[Entry], interval: u32) -> Block {
+    let mut writer = BlockWriter::new(interval);
+    let mut before: &[u8] = &[];
+    for (key, tag, value) in entries {
+        writer.add(crate::entry::common_prefix(before, key), key, *tag, value);
+        before = key;
+    }
+    Block::decode(writer.finish().to_vec()).unwrap()
+}
+
+fn put(key: Vec<u8>, value: Vec<u8>) -> Entry {
+    (key, Tag::new(3, Kind::Put), value)
+}
+
+#[test]
+fn lengths_of_one_byte_and_of_two_come_back_in_every_combination() {
+    for shared in LENGTHS {
+        for unshared in LENGTHS {
+            for value in LENGTHS {
+                let first = vec![b'a'; shared];
+                let second = [&first[..], &vec![b'b'; unshared]].concat();
+                let mut entries = vec![put(first, vec![1; 5]), put(second, vec![2; value])];
+                entries.dedup_by(|b, a| a.0 == b.0);
+                let mut cursor = BlockCursor::new(Arc::new(block(&entries, 16)));
+                cursor.seek_first().unwrap();
+                for (key, tag, value) in &entries {
+                    assert!(cursor.valid());
+                    assert_eq!(
+                        (cursor.key(), cursor.tag(), cursor.value()),
+                        (&key[..], *tag, &value[..])
+                    );
+                    cursor.advance().unwrap();
+                }
+                assert!(!cursor.valid());
+            }
+        }
+    }
+}
+
+#[test]
+fn key_prefixes_take_memory_that_is_counted() {
+    let entries: Vec<_> = (0..40u8).map(|n| put(vec![b'k', n], vec![])).collect();
+    let plain = block(&entries, 1);
+    let bytes = plain.memory();
+    assert!(plain.with_key_prefixes().memory() >= bytes + 8 * entries.len());
+}
