@@ -230,6 +230,46 @@ mod tests {
     }
 
     #[test]
+    fn no_two_places_share_a_seed() {
+        let places = [0, 1, 2, 3, 0x5a17, 1 << 40];
+        let mut seeds = std::collections::BTreeSet::new();
+        for a in [&places[..], &[u64::MAX]].concat() {
+            for b in places {
+                assert!(seeds.insert(("table", seed(a, b))), "salt {a:x}, table {b:x}");
+                assert!(seeds.insert(("part", place(a, b))), "seed {a:x}, offset {b:x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_that_does_not_expand_to_its_length_is_refused() {
+        let bytes = part(100);
+        let packed = lz4_flex::block::compress(&bytes);
+        let refused = |len: usize, packed: &[u8]| {
+            let payload = [&(len as u32).to_le_bytes()[..], packed].concat();
+            decompress(&payload, LZ4, &mut Vec::new()).err().map(|e| (e.0.at, e.0.expected))
+        };
+        assert_eq!(refused(bytes.len(), &packed), None);
+        let expected = |len| Some((4, format!("{len} bytes in LZ4")));
+        assert_eq!(refused(bytes.len() + 1, &packed), expected(1025));
+        assert_eq!(refused(bytes.len() - 1, &packed), expected(1023));
+        // More than LZ4 can expand to is refused before memory is taken for it.
+        assert_eq!(refused(2 * 255, &[0; 2]), expected(510));
+        assert_eq!(refused(2 * 255 + 1, &[0; 2]), Some((0, "at most 510 bytes".into())));
+    }
+
+    #[cfg(feature = "testing")]
+    #[test]
+    fn a_fixed_checksum_is_that_of_the_changed_part() {
+        let mut stored = Vec::new();
+        PartEncoder::new(7, Compression::None).encode(b"abc", 9, &mut stored);
+        stored[1] = b'x';
+        assert!(decode(stored.clone(), 7, 9).is_err());
+        fix_checksum(&mut stored, 7, 9);
+        assert_eq!(decode(stored, 7, 9).unwrap(), b"axc");
+    }
+
+    #[test]
     fn nothing_is_compressed_if_the_options_say_so() {
         let mut stored = Vec::new();
         PartEncoder::new(7, Compression::None).encode_compressed(&part(0), 0, &mut stored);

@@ -230,6 +230,45 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_in_use_outlives_others_that_are_not() {
+        let cache = BlockCache::new(16 << 10);
+        let kept = full(&cache, 1, 0, 1000);
+        let others: Vec<_> = (1..200)
+            .map(|n| {
+                assert!(kept.get().is_some(), "before {n}");
+                full(&cache, 1, n, 1000)
+            })
+            .collect();
+        let left = others.iter().filter(|slot| slot.get().is_some()).count();
+        assert!(left < 16, "{left} of the others");
+    }
+
+    #[test]
+    fn every_bit_of_a_hash_is_about_as_often_set_as_not() {
+        let mut hashes = std::collections::BTreeSet::new();
+        for table in 1..=32u64 {
+            for block in 0..128u64 {
+                let mut mix = Mix::default();
+                mix.write_u64(table);
+                mix.write_u64(4096 * block);
+                hashes.insert(mix.finish());
+            }
+        }
+        assert_eq!(hashes.len(), 32 * 128);
+        for bit in 0..64 {
+            let set = hashes.iter().filter(|hash| *hash >> bit & 1 == 1).count();
+            assert!((1800..2300).contains(&set), "bit {bit} in {set} of 4096");
+        }
+        let of = |bytes: &[u8]| {
+            let mut mix = Mix::default();
+            mix.write(bytes);
+            mix.finish()
+        };
+        assert_eq!(of(b"ab"), of(b"ab"));
+        assert!(of(b"ab") != of(b"ac") && of(b"") != of(b"a"));
+    }
+
+    #[test]
     fn free_room_is_exact_to_the_byte() {
         let cache = BlockCache::new(16 << 10);
         cache.insert(TableId(1), 0, &block());

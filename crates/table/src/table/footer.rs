@@ -266,7 +266,34 @@ mod tests {
     fn a_footer_decodes_only_for_a_file_of_its_length() {
         assert_eq!(Footer::decode(&stored(), "t", 1600).unwrap(), FOOTER);
         assert!(matches!(Footer::decode(&stored(), "t", 1601), Err(Error::Corrupt(_))));
+        for contradicts in [altered(56, &1601u64.to_le_bytes()), altered(40, &21u32.to_le_bytes())]
+        {
+            assert!(matches!(Footer::decode(&contradicts, "t", 1600), Err(Error::Corrupt(_))));
+        }
+        let no_sections = altered(24, &1500u64.to_le_bytes());
+        assert_eq!(Footer::decode(&no_sections, "t", 1600).unwrap().data_len, 1500);
         assert!(matches!(Footer::decode(&[0; FOOTER_BYTES], "t", 80), Err(Error::Corrupt(_))));
+    }
+
+    #[test]
+    fn a_file_is_recognised_by_its_footer_alone() {
+        assert_eq!(Footer::file_of(&stored()), Some((7, 1600)));
+        let mut flipped = stored();
+        flipped[0] ^= 1;
+        assert_eq!(Footer::file_of(&flipped), None);
+        assert_eq!(Footer::file_of(&altered(52, &[3, 0])), None);
+    }
+
+    #[test]
+    fn damage_is_reported_where_it_is_in_the_file() {
+        let at = |bytes: [u8; FOOTER_BYTES], len| match Footer::decode(&bytes, "t", len) {
+            Err(Error::Corrupt(damage)) => damage.offset,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(at([0; FOOTER_BYTES], 1600), 1520 + 72);
+        assert_eq!(at(altered(52, &[1, 0]), 1600), 1520 + 52);
+        assert_eq!(at(altered(24, &1501u64.to_le_bytes()), 1600), 1520 + 24);
+        assert_eq!(at(stored(), 1601), 1521 + 56);
     }
 
     #[test]
@@ -289,6 +316,17 @@ mod tests {
         let sound = [section(1, 1000, 100), section(99, 1100, 400)];
         assert_eq!(decode(&sound).unwrap(), sound);
         assert!(decode(&[section(1, 1000, 100), section(2, 1101, 399)]).is_err(), "a gap");
+        assert!(
+            decode(&[section(1, 1000, 100), section(2, 1101, 400)]).is_err(),
+            "a gap, in sum none"
+        );
+        assert!(
+            decode(&[section(1, 1000, 5), section(2, 1005, 495)]).is_err(),
+            "no room for a checksum"
+        );
+        let misplaced = decode(&[section(1, 1000, 100), section(2, 1101, 399)]).unwrap_err();
+        // A number below 128 takes a byte, one below 16384 two.
+        assert_eq!(misplaced.0.at, 1 + 2 + 1);
         assert!(decode(&[section(1, 1000, 100)]).is_err(), "an early end");
         assert!(decode(&[section(1, 1000, u64::MAX)]).is_err(), "a length out of bounds");
         assert!(decode_directory(&[1, 0x80], &FOOTER).is_err(), "a cut varint");

@@ -58,6 +58,7 @@ fn number(bytes: &[u8]) -> u64 {
 mod tests {
     use super::super::block::Block;
     use super::super::block_writer::BlockWriter;
+    use super::KeyPrefixes;
     use crate::entry::{Tag, compare};
     use proptest::prelude::*;
 
@@ -90,5 +91,18 @@ mod tests {
             };
             prop_assert_eq!(find(&quick), find(&plain));
         }
+    }
+
+    #[test]
+    fn keys_that_differ_in_their_next_eight_bytes_are_told_apart_by_numbers_alone() {
+        let keys: [&[u8]; 6] =
+            [b"k", b"k\0\x01", b"ka", b"ka\0\0\0\0\0\0\x01", b"kb", b"kbbbbbbbb"];
+        let prefixes = KeyPrefixes::of(keys.len(), |n| keys.get(n).copied()).unwrap();
+        for (n, key) in keys.iter().enumerate() {
+            assert_eq!(prefixes.narrow(key), (n, n + 1), "{}", key.escape_ascii());
+        }
+        assert_eq!(prefixes.narrow(b"kaa"), (4, 4));
+        assert_eq!((prefixes.narrow(b"j"), prefixes.narrow(b"l")), ((0, 0), (6, 6)));
+        assert!(KeyPrefixes::of(0, |_| None).is_none());
     }
 }

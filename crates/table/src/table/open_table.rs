@@ -274,3 +274,45 @@ fn read(file: &dyn File, offset: u64, len: u64) -> Result<Vec<u8>> {
     read_exact_at(file, &mut bytes, offset)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::block_writer::BlockWriter;
+    use super::*;
+
+    /// Partitions as (offset, length of the filter, length of the index), with a restart point every
+    /// `interval` entries, of which the last is moved by `moved` bytes, in a section of `len` bytes
+    /// from 100.
+    fn decode(handles: &[(u64, u64, u64)], interval: u32, moved: u32, len: u64) -> Option<usize> {
+        let mut top = BlockWriter::new(interval);
+        for (n, &(offset, filter_len, index_len)) in (0u8..).zip(handles) {
+            let mut handle = Vec::new();
+            PartitionHandle { offset, filter_len, index_len }.encode(&mut handle);
+            top.add(0, &[n], Tag(0), &handle);
+        }
+        let mut bytes = top.finish().to_vec();
+        let at = bytes.len() - 8;
+        let point: &mut [u8; 4] = bytes[at..].first_chunk_mut().unwrap();
+        *point = (u32::from_le_bytes(*point) + moved).to_le_bytes();
+        let section = Section { kind: kind::PARTITIONS, offset: 100, len };
+        decode_top(&Block::decode(bytes).unwrap(), section).ok().map(|handles| handles.len())
+    }
+
+    #[test]
+    fn partitions_fill_their_section_without_a_gap() {
+        assert_eq!(decode(&[(100, 10, 10), (120, 0, 30)], 1, 0, 50), Some(2));
+        for (what, handles, interval, moved, len) in [
+            ("a section too long", &[(100, 10, 10)][..], 1, 0, 21),
+            ("a gap", &[(100, 10, 10), (121, 0, 29)], 1, 0, 50),
+            ("a filter too short for a checksum", &[(100, 9, 11)], 1, 0, 20),
+            ("an index too short for a checksum", &[(100, 11, 9)], 1, 0, 20),
+            ("an index of a byte", &[(100, 19, 1)], 1, 0, 20),
+            ("a partition elsewhere", &[(101, 10, 10)], 1, 0, 21),
+            ("an entry without a restart point", &[(100, 10, 10), (120, 0, 30)], 2, 0, 20),
+            ("a restart point inside an entry", &[(100, 10, 10), (120, 0, 30)], 1, 1, 50),
+            ("an end past all numbers", &[(100, u64::MAX, 10)], 1, 0, 50),
+        ] {
+            assert_eq!(decode(handles, interval, moved, len), None, "{what}");
+        }
+    }
+}

@@ -140,3 +140,83 @@ impl Partitions {
         top
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `keys` keys before each of `blocks` blocks.
+    fn partitions(target: usize, bits: u32, keys: u64, blocks: u8) -> Partitions {
+        let mut partitions = Partitions::new(target, FilterBits::whole(bits));
+        for block in 0..blocks {
+            (0..keys).for_each(|key| partitions.add_key(key));
+            partitions.add_block(&[block], Tag(0), b"handle");
+        }
+        partitions
+    }
+
+    #[test]
+    fn a_partition_is_closed_when_its_index_or_its_filter_reaches_the_target() {
+        // The index of one block takes 4 varints, a key, a handle, a restart point and a count.
+        let entry = 4 + 1 + b"handle".len();
+        let index = |blocks: usize| entry * blocks + 4 * (blocks + 1);
+        assert_eq!(partitions(1000, 0, 0, 1).index.len(), index(1));
+        let closed =
+            |target, bits, keys, blocks| partitions(target, bits, keys, blocks).closed.len();
+        assert_eq!([1, 2, 3, 4].map(|blocks| closed(index(2), 0, 0, blocks)), [0, 1, 1, 2]);
+        assert_eq!([1, 2].map(|blocks| closed(index(2) + 1, 0, 0, blocks)), [0, 0]);
+        // Of 64 bits a key, eight keys fill a line.
+        assert_eq!(
+            [1, 2, 3, 4].map(|blocks| closed(
+                encoded_len(16, FilterBits::whole(64)),
+                64,
+                8,
+                blocks
+            )),
+            [0, 1, 1, 2]
+        );
+        assert_eq!(
+            [1, 2].map(|blocks| closed(encoded_len(17, FilterBits::whole(64)), 64, 8, blocks)),
+            [0, 0]
+        );
+    }
+
+    #[test]
+    fn the_size_of_partitions_is_known_before_they_are_stored() {
+        for (target, bits, keys, blocks) in
+            [(100, 10, 5, 40), (100, 0, 0, 40), (5000, 10, 40, 10), (100, 64, 0, 9)]
+        {
+            let mut partitions = partitions(target, bits, keys, blocks);
+            let before = partitions.bytes();
+            assert!(
+                partitions.memory() + 200 > before.min(8 * keys as usize * usize::from(blocks))
+            );
+            partitions.close(&[blocks], Tag(0));
+            let encoder = PartEncoder::new(0, super::super::Compression::None);
+            let mut out = Vec::new();
+            let top = partitions.store(&encoder, 0, &mut out).finish().len();
+            let stored = out.len() + top;
+            assert!(before.abs_diff(stored) < stored / 4 + 50, "{before} bytes, not {stored}");
+        }
+    }
+
+    #[test]
+    fn memory_is_that_of_the_hashes_and_of_what_is_closed() {
+        let open = partitions(usize::MAX, 10, 100, 3);
+        assert_eq!(open.memory(), open.index.len() + 8 * 300);
+        let closed = partitions(1, 10, 100, 3);
+        assert_eq!(closed.memory(), closed.bytes + closed.index.len());
+        assert!(closed.bytes > 3 * encoded_len(100, FilterBits::whole(10)));
+    }
+
+    #[test]
+    fn filters_and_keys_are_told() {
+        let mut partitions = Partitions::new(1, FilterBits::whole(1));
+        assert!(partitions.filters() && partitions.is_without_keys());
+        partitions.add_key(1);
+        assert!(!partitions.is_without_keys());
+        partitions.add_block(b"k", Tag(0), b"handle");
+        assert!(partitions.is_without_keys(), "the next partition has none yet");
+        assert!(!Partitions::new(1, FilterBits::whole(0)).filters());
+    }
+}

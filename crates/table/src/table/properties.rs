@@ -284,6 +284,40 @@ mod tests {
     }
 
     #[test]
+    fn counts_are_of_all_entries_and_of_their_bytes() {
+        let mut properties = Properties::default();
+        properties.count(b"a", Tag::new(7, Kind::Put), b"four");
+        properties.count(b"bc", Tag::new(5, Kind::Delete), b"");
+        properties.count(b"def", Tag::new(9, Kind::Put), b"seven77");
+        let expected = Properties {
+            entries: 3,
+            tombstones: 1,
+            first_seq: 5,
+            last_seq: 9,
+            key_bytes: 6,
+            value_bytes: 11,
+            ..Properties::default()
+        };
+        assert_eq!(properties, expected);
+    }
+
+    #[test]
+    fn bytes_through_a_key_are_those_of_the_histogram() {
+        assert_eq!((sample().bytes_through(b"y"), sample().bytes_through(b"z")), (0, 77));
+    }
+
+    #[test]
+    fn a_field_that_is_not_its_value_is_reported_where_it_begins() {
+        let mut stored = Vec::new();
+        put_varint(&mut stored, 1);
+        put_bytes(&mut stored, &[7]);
+        put_varint(&mut stored, 2);
+        put_bytes(&mut stored, &[7, 7]);
+        let malformed = Properties::decode(&stored).unwrap_err().0;
+        assert_eq!((malformed.at, &*malformed.expected), (3, "field 2"));
+    }
+
+    #[test]
     fn the_fields_of_the_keyspace_and_of_filters_are_optional() {
         let silent = Properties {
             keyspace_id: None,

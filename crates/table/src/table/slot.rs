@@ -102,3 +102,24 @@ impl<T: Send + Sync> Evict for Slot<T> {
         self.loaded.store(None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_was_used_once_for_all_reads_since_the_last_look() {
+        let slot = Slot::empty();
+        let load = || slot.load(|| Ok((7, 1)), |_| ());
+        assert!(!slot.was_used());
+        load().unwrap();
+        for _ in 0..2 {
+            assert_eq!(slot.with(|| panic!("it is full"), |value: &u32| Ok(*value)).unwrap(), 7);
+            assert!(slot.get().is_some());
+            assert!(slot.was_used() && !slot.was_used());
+        }
+        slot.evict();
+        assert_eq!(slot.get(), None);
+        assert_eq!(slot.with(load, |value| Ok(*value)).unwrap(), 7);
+    }
+}

@@ -100,3 +100,26 @@ impl ReadCounters {
         ReadCounts::of(self.0.each_ref().map(|total| total.load(Relaxed)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(figures: [u64; FIGURES]) -> ReadCounts {
+        ReadCounts::of(figures)
+    }
+
+    #[test]
+    fn each_count_is_added_and_subtracted_by_itself() {
+        let (a, b) = (counts([1, 2, 3, 4, 5, 6, 7]), counts([10, 20, 30, 40, 50, 60, 70]));
+        assert_eq!((a.operations, a.rows, a.blocks_cached, a.bytes_read), (1, 2, 6, 7));
+        assert_eq!((a.filter_negatives, a.filter_false_positives, a.blocks), (3, 4, 5));
+        assert_eq!(a.plus(&b), counts([11, 22, 33, 44, 55, 66, 77]));
+        assert_eq!(b.since(&a), counts([9, 18, 27, 36, 45, 54, 63]));
+        let sums = ReadCounters::default();
+        for counts in [a, b, counts([0, 1, 0, 0, 0, 0, 0])] {
+            sums.add(&counts);
+        }
+        assert_eq!(sums.sums(), counts([11, 23, 33, 44, 55, 66, 77]));
+    }
+}

@@ -175,3 +175,107 @@ impl Drop for ReadTracer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each kind of step.
+    fn steps_of(tracer: &mut ReadTracer) {
+        tracer.tables();
+        tracer.memtable(1);
+        tracer.run(2, RunId(3), Some(TableId(4)));
+        tracer.table(TableId(5));
+        tracer.filter(true);
+        tracer.filter(false);
+        tracer.block(100, 50, Origin::Cache, 0);
+        tracer.block(150, 60, Origin::Vfs, 90);
+        tracer.block(210, 30, Origin::ReadAhead, 0);
+        tracer.read(1000);
+        tracer.found(Tag::new(7, Kind::Put), 8);
+        tracer.found(Tag::new(9, Kind::Delete), 0);
+        tracer.absent(true, || Ok(false)).unwrap();
+        tracer.absent(false, || Ok(false)).unwrap();
+        tracer.positioned(Some(b"k"));
+        tracer.positioned(None);
+        tracer.row(b"k", b"value");
+    }
+
+    /// What these steps cost, twice.
+    fn twice() -> ReadCounts {
+        ReadCounts {
+            operations: 2,
+            rows: 2,
+            filter_negatives: 2,
+            filter_false_positives: 2,
+            blocks: 6,
+            blocks_cached: 2,
+            bytes_read: 2 * 1090,
+        }
+    }
+
+    #[test]
+    fn a_tracer_counts_each_step_and_adds_the_counts_when_it_ends() {
+        let sums = Arc::new(ReadCounters::default());
+        let mut tracer = ReadTracer::adding_to(sums.clone());
+        steps_of(&mut tracer);
+        steps_of(&mut tracer);
+        assert_eq!(*tracer.counts(), twice());
+        assert!(tracer.take_steps().is_empty());
+        assert_eq!(sums.sums(), ReadCounts::default());
+        drop(tracer);
+        assert_eq!(sums.sums(), twice());
+    }
+
+    #[test]
+    fn a_tracing_tracer_records_each_step() {
+        let mut tracer = ReadTracer::tracing();
+        steps_of(&mut tracer);
+        let block = |offset, bytes, origin, read| Step::Block { offset, bytes, origin, read };
+        let expected = [
+            Step::Memtable { place: 1 },
+            Step::Run { level: 2, run: RunId(3), table: Some(TableId(4)) },
+            Step::Table { table: TableId(5) },
+            Step::Filter { may_contain: true },
+            Step::Filter { may_contain: false },
+            block(100, 50, Origin::Cache, 0),
+            block(150, 60, Origin::Vfs, 90),
+            block(210, 30, Origin::ReadAhead, 0),
+            Step::Value { sequence: 7, bytes: 8 },
+            Step::Tombstone { sequence: 9 },
+            Step::Absent { false_positive: true },
+            Step::Absent { false_positive: false },
+            Step::Stands { key: Some(b"k".to_vec()) },
+            Step::Stands { key: None },
+            Step::Row { key: b"k".to_vec(), bytes: 5 },
+        ];
+        assert_eq!(tracer.take_steps(), expected);
+        let mut tracer = ReadTracer::tracing();
+        tracer.absent(true, || Ok(true)).unwrap();
+        assert_eq!(
+            (tracer.take_steps(), tracer.counts().filter_false_positives),
+            (vec![Step::Newer], 0)
+        );
+    }
+
+    #[test]
+    fn a_trace_is_the_steps_and_costs_of_its_parts() {
+        let mut trace = super::super::Trace::at(7);
+        let mut steps = Vec::new();
+        for _ in 0..2 {
+            let (mut part, mut same) = (ReadTracer::tracing(), ReadTracer::tracing());
+            steps_of(&mut part);
+            steps_of(&mut same);
+            trace.append(part);
+            steps.extend(same.take_steps());
+        }
+        assert_eq!((trace.sequence, trace.counts), (7, twice()));
+        assert_eq!(trace.steps, steps);
+    }
+
+    #[test]
+    fn reads_are_watched_if_that_is_asked_for() {
+        assert!(ReadTracer::default().watching(true).watches());
+        assert!(!ReadTracer::default().watching(false).watches());
+    }
+}

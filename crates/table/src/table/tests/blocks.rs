@@ -50,5 +50,41 @@ fn key_prefixes_take_memory_that_is_counted() {
     let entries: Vec<_> = (0..40u8).map(|n| put(vec![b'k', n], vec![])).collect();
     let plain = block(&entries, 1);
     let bytes = plain.memory();
-    assert!(plain.with_key_prefixes().memory() >= bytes + 8 * entries.len());
+    // The byte that all share, and eight for each.
+    assert_eq!(plain.with_key_prefixes().memory(), bytes + 1 + 8 * entries.len());
+}
+
+#[test]
+fn a_key_may_be_as_long_as_its_limit_and_no_longer() {
+    use crate::entry::MAX_KEY_BYTES;
+    for (len, refused) in [(MAX_KEY_BYTES, false), (MAX_KEY_BYTES + 1, true)] {
+        let (first, mut second) = (vec![b'a'; 1000], vec![b'b'; len]);
+        second[..1000].copy_from_slice(&first);
+        let mut cursor =
+            BlockCursor::new(Arc::new(block(&[put(first, vec![]), put(second, vec![])], 16)));
+        cursor.seek_first().unwrap();
+        assert_eq!(cursor.advance().is_err(), refused);
+        assert_eq!(cursor.key().len(), if refused { 0 } else { len });
+    }
+}
+
+#[test]
+fn a_cursor_over_no_entries_is_on_none() {
+    let mut cursor = BlockCursor::new(Arc::default());
+    cursor.seek_first().unwrap();
+    assert!(!cursor.valid());
+    cursor.seek_last().unwrap();
+    assert!(!cursor.valid());
+}
+
+#[test]
+fn the_length_of_a_block_is_known_before_it_is_finished() {
+    for interval in [1, 2, 16] {
+        for count in 1..40u8 {
+            let mut writer = BlockWriter::new(interval);
+            (0..count).for_each(|n| writer.add(0, &[n], Tag(0), b"value"));
+            let len = writer.len();
+            assert_eq!(writer.finish().len(), len, "{count} entries");
+        }
+    }
 }

@@ -105,7 +105,11 @@ fn a_valid_block_in_the_wrong_place_is_damage() {
     assert_eq!(swapped.check().unwrap().len(), 2);
 
     let other = write(&entries, 4, &options).0;
-    assert!(matches!(open(&other, &info), Err(Error::Corrupt(c)) if c.found.contains("table 4")));
+    let Err(Error::Corrupt(damage)) = open(&other, &info) else {
+        panic!("opened as another table")
+    };
+    assert!(damage.found.contains("table 4"), "{damage}");
+    assert_eq!(damage.offset, info.bytes - footer::FOOTER_BYTES as u64);
 }
 
 /// The parts of a table, to be assembled with valid checksums whatever they contain.
@@ -119,6 +123,10 @@ struct Parts {
     hashes: [Vec<u64>; 2],
     /// Entries per restart point of an index.
     interval: u32,
+    /// Errors in the last restart point of the first index, and of each block.
+    restart: [u32; 2],
+    /// Errors in the histogram's point of the second block: in its key and in its bytes.
+    point: (u8, u64),
     /// The last separator of each partition, and an error in its offset.
     tops: [(Vec<u8>, Tag); 2],
     offset: u64,
@@ -150,6 +158,8 @@ impl Parts {
             hashes: [&entries[..4], &entries[4..]]
                 .map(|entries| entries.iter().map(|(key, ..)| key_hash(key)).collect()),
             interval: 1,
+            restart: [0; 2],
+            point: (0, 0),
             tops: [4, 6].map(|key| (vec![key], Tag(0))),
             offset: 0,
             properties,
@@ -182,18 +192,23 @@ impl Parts {
         let mut indexes = [0, 1].map(|_| BlockWriter::new(self.interval));
         let blocks = self.blocks.iter().zip(&self.separators).zip(&self.counts);
         for (n, ((block, (key, tag)), &entries)) in blocks.enumerate() {
-            let mut writer = BlockWriter::new(16);
+            let interval = if self.restart[1] > 0 { 1 } else { 16 };
+            let mut writer = BlockWriter::new(interval);
             for (key, tag, value) in block {
                 writer.add(self.shared, key, *tag, value);
             }
             let offset = file.len() as u64;
-            encoder.encode(writer.finish(), offset, &mut file);
+            encoder.encode(&restarting(writer.finish(), self.restart[1]), offset, &mut file);
             let mut handle = Vec::new();
             BlockHandle { offset, len: file.len() as u64 - offset, entries }.encode(&mut handle);
             indexes[n / 2].add(0, key, *tag, &handle);
             if self.properties.histogram.len() < 3 {
                 let last = block[block.len() - 1].0.clone();
-                let point = HistogramPoint { key: last, bytes: file.len() as u64 };
+                let mut point = HistogramPoint { key: last, bytes: file.len() as u64 };
+                if n == 1 {
+                    point.key[0] += self.point.0;
+                    point.bytes += self.point.1;
+                }
                 let points = self.properties.histogram.iter().cloned().chain([point]);
                 self.properties.histogram = points.collect::<Vec<_>>().into();
             }
@@ -206,7 +221,9 @@ impl Parts {
             Filter::build(hashes, FilterBits::whole(10)).encode(&mut filter);
             encoder.encode(&filter, offset, &mut file);
             let filter_len = file.len() as u64 - offset;
-            encoder.encode(index.finish(), offset + filter_len, &mut file);
+            let index = restarting(index.finish(), self.restart[0]);
+            self.restart[0] = 0;
+            encoder.encode(&index, offset + filter_len, &mut file);
             let index_len = file.len() as u64 - offset - filter_len;
             let mut handle = Vec::new();
             let offset = offset.wrapping_add(self.offset);
@@ -240,11 +257,31 @@ impl Parts {
     }
 }
 
+/// A block whose last restart point is moved by some bytes.
+fn restarting(block: &[u8], by: u32) -> Vec<u8> {
+    let mut bytes = block.to_vec();
+    let at = bytes.len() - 8;
+    let point: &mut [u8; 4] = bytes[at..].first_chunk_mut().unwrap();
+    *point = (u32::from_le_bytes(*point) + by).to_le_bytes();
+    bytes
+}
+
+#[test]
+fn check_names_the_entry_that_is_out_of_order() {
+    let mut parts = Parts::sound();
+    parts.blocks[1].swap(0, 1);
+    let found = parts.check().unwrap();
+    assert!(
+        found.iter().any(|damage| damage.found.starts_with("\\x03 at sequence 3")),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn check_finds_parts_that_contradict_each_other() {
     assert_eq!(Parts::sound().check().unwrap(), []);
     type Edit = fn(&mut Parts);
-    let edits: [(&str, Edit); 18] = [
+    let edits: [(&str, Edit); 22] = [
         ("entries of a block swapped", |p| p.blocks[1].swap(0, 1)),
         ("an entry of the block before", |p| p.blocks[1][0].0 = vec![2]),
         ("an entry above its separator", |p| p.blocks[1][1].0 = vec![4, 0]),
@@ -256,6 +293,10 @@ fn check_finds_parts_that_contradict_each_other() {
         ("a key in the filter of another partition", |p| p.hashes.swap(0, 1)),
         ("a separator of the top level", |p| p.tops[0] = (vec![3], Tag(0))),
         ("an index without restart points", |p| p.interval = 2),
+        ("a restart point of an index", |p| p.restart[0] = 1),
+        ("a restart point of a block", |p| p.restart[1] = 1),
+        ("a key of the histogram", |p| p.point.0 = 1),
+        ("bytes of the histogram", |p| p.point.1 = 1),
         ("bytes of keys", |p| p.properties.key_bytes += 1),
         ("bytes of values", |p| p.properties.value_bytes += 1),
         ("blocks", |p| p.properties.blocks += 1),

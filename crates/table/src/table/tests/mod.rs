@@ -2,6 +2,8 @@
 
 mod blocks;
 mod damage;
+mod gets;
+mod opening;
 mod readahead;
 
 use super::block::Block;

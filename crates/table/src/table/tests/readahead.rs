@@ -31,7 +31,8 @@ fn a_long_scan_reads_ahead_and_little_twice() {
     let options = TableOptions { compression: Compression::None, ..TableOptions::default() };
     for backward in [false, true] {
         let (file, info) = write(&entries, 7, &options);
-        let table = open(&file, &info).unwrap();
+        // A cache that could take the whole table.
+        let table = unopened(&file, &info, 64 << 20);
         let blocks = reads(&table, ReadPattern::Scan, backward);
         let data = data_len(&table);
         assert!(blocks[..4].iter().all(|read| *read < 8192), "{blocks:?}");
@@ -66,4 +67,44 @@ fn a_compaction_reads_ahead_as_its_memory_allows() {
     };
     assert_eq!((most(MAX_READAHEAD_BYTES), most(10_000)), (MAX_READAHEAD_BYTES, 10_000));
     assert!((4096..8192).contains(&most(0)), "a block");
+}
+
+#[test]
+fn a_compaction_caches_nothing_however_far_it_reads_ahead() {
+    let (file, info) = write(&many(2000), 7, &TableOptions::default());
+    for readahead in [0, 10_000, MAX_READAHEAD_BYTES] {
+        let table = unopened(&file, &info, 64 << 20);
+        table.open().unwrap();
+        let pattern = ReadPattern::Compaction { readahead };
+        let first = reads(&table, pattern, false);
+        assert_eq!(reads(&table, pattern, false), first);
+        assert!(reads(&table, ReadPattern::Scan, false).iter().any(|read| *read > 0));
+    }
+}
+
+#[test]
+fn a_seek_in_a_run_traces_the_table_and_where_it_stands() {
+    use crate::read::Source;
+    let part = |first: u8| {
+        let entries: Vec<Entry> =
+            (first..first + 3).map(|key| (vec![key], Tag::new(1, Kind::Put), vec![key])).collect();
+        table(&entries, first.into(), &TableOptions::default())
+    };
+    let run: terrane_types::Sequence<_> = [part(10), part(20)].into_iter().collect();
+    let tracer = ReadTracer::tracing();
+    let mut source = Source::Run(Box::new(RunCursor::with_tracer(run, ReadPattern::Scan, tracer)));
+    source.seek(&[15], Tag(0)).unwrap();
+    source.seek_before(&[10], Tag::at(9)).unwrap();
+    let steps = source.into_tracer().unwrap().take_steps();
+    let steps: Vec<_> =
+        steps.into_iter().filter(|step| !matches!(step, Step::Block { .. })).collect();
+    assert_eq!(
+        steps,
+        [
+            Step::Table { table: TableId(20) },
+            Step::Stands { key: Some(vec![20]) },
+            Step::Table { table: TableId(10) },
+            Step::Stands { key: None },
+        ]
+    );
 }
