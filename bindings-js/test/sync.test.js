@@ -12,9 +12,10 @@ import {
   UnavailableError,
 } from "../dist/sync.js";
 
-const wasm = new WebAssembly.Module(
-  readFileSync(new URL("../dist/terrane_bg.wasm", import.meta.url)),
-);
+const compiled = (file) =>
+  new WebAssembly.Module(readFileSync(new URL(`../dist/${file}`, import.meta.url)));
+const wasm = compiled("terrane_bg.wasm");
+const all = compiled("terrane_all_bg.wasm");
 
 /** Opens a store that is closed at the test's end. */
 async function store(context, options) {
@@ -314,4 +315,53 @@ test("a closed store rejects calls; a batch can read its store", async (context)
   }
   await assert.rejects(db.export(), ClosedError);
   assert.ok((await db.events().next()).done);
+});
+
+test("the two builds run beside each other; the lean one says where the other policies are", async (context) => {
+  const lean = await store(context);
+  const rich = await store(context, { wasm: all, policies: "all" });
+  const message = /^the policy binomial is in the build .* policies: "all"$/;
+  assert.throws(() => lean.setPolicy("binomial"), { name: "InvalidArgumentError", message });
+  assert.throws(() => lean.keyspace("k", { policy: "binomial" }), InvalidArgumentError);
+  rich.setPolicy("binomial");
+  for (const [db, value] of [
+    [lean, "lean"],
+    [rich, "rich"],
+  ]) {
+    db.batch(rows(1000));
+    db.put("k", value);
+    db.flush();
+    assert.equal(db.check().damage.length, 0);
+  }
+  assert.deepEqual([lean.get("k"), rich.get("k")], ["lean", "rich"]);
+  assert.deepEqual([lean.policy().policy, rich.policy().policy], ["leveled", "binomial"]);
+  await assert.rejects(open("test", { policies: "some" }), InvalidArgumentError);
+});
+
+test("both builds make the same of the same history", async (context) => {
+  const small = { memtableBytes: 64 << 10 };
+  const sizes = { levelBaseBytes: 64 << 10, targetFileBytes: 16 << 10 };
+  for (const policy of [
+    "leveled",
+    "leveled-full",
+    "tiered",
+    "tiered-full",
+    "lazy-leveled",
+    "spooky",
+  ]) {
+    const trees = [];
+    for (const build of [{ wasm }, { wasm: all, policies: "all" }]) {
+      const db = await store(context, { ...small, ...build, policy: { policy, ...sizes } });
+      for (let n = 0; n < 40; n++) {
+        // Keys that jump, so that runs overlap.
+        const key = (i) => numbered((i * 7919 + n * 104_729) % 100_000);
+        const put = (_, i) => ({ type: "put", key: key(i), value: numbered(n).repeat(10) });
+        db.batch(Array.from({ length: 500 }, put));
+        db.flush();
+      }
+      trees.push(db.levels());
+    }
+    assert.ok(trees[0].length > 1, `${policy} compacts`);
+    assert.deepEqual(trees[0], trees[1]);
+  }
 });

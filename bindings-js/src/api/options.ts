@@ -85,7 +85,16 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
    * milliseconds. Default: 5000.
    */
   timeout?: number | undefined;
-  /** The WebAssembly module or its URL. Default: the file beside the worker's script. */
+  /**
+   * Which policies the engine has: `"all"`, or those that are `"needed"`. A small build of the engine
+   * has the common ones; the build with all is loaded where `policy`, or a policy that a keyspace
+   * already has, is not among them. Ask for all if another is to be set later. Default: "needed".
+   */
+  policies?: "needed" | "all" | undefined;
+  /**
+   * The WebAssembly module or its URL: of the small build, or of the one with all policies where that
+   * is needed. Default: the file beside the worker's script.
+   */
   wasm?: string | URL | WebAssembly.Module | undefined;
   /** Size at which a memtable is flushed, in bytes. Default: 4 MiB. */
   memtableBytes?: number | undefined;

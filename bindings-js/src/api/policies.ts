@@ -115,6 +115,63 @@ export interface Spooky {
   trivialMoves?: boolean;
 }
 
+/** Several runs a level, a table at a time merged into the next with those of its level that overlap it: tiering without large merges. In the build with all policies. */
+export interface TieredPartial {
+  policy: "tiered-partial";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 4. */
+  sizeRatio?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+}
+
+/** A fixed number of levels, each one run, which grow with the data: least writing for so many runs, for large merges. In the build with all policies. */
+export interface HorizontalLeveling {
+  policy: "horizontal-leveling";
+  /** Levels, whatever the tree holds. From 1 to 16. Default: 3. */
+  levels?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+}
+
+/** A fixed number of levels of several runs, merged ever more often as data comes near what was declared: least reading for tiering's writing. The last level's runs are never merged. In the build with all policies. */
+export interface HorizontalTiering {
+  policy: "horizontal-tiering";
+  /** Levels, whatever the tree holds. From 1 to 16. Default: 3. */
+  levels?: number;
+  /** Bytes that the tree is going to hold; 0 for what it holds. From 0 to 1125899906842624. Default: 0. */
+  dataBytes?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+}
+
+/** A stack of runs that grows slowly to its limit: fewer runs to read than minlatency while small. In the build with all policies. */
+export interface Binomial {
+  policy: "binomial";
+  /** Runs that the stack has at most. From 1 to 64. Default: 4. */
+  components?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+}
+
+/** A stack of at most so many runs, merged when that costs least: least writing for fast reads. In the build with all policies. */
+export interface Minlatency {
+  policy: "minlatency";
+  /** Runs that the stack has at most. From 1 to 64. Default: 4. */
+  components?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+}
+
 /** A policy with its parameters; those left out have their defaults. */
 export type PolicyOptions =
   | Leveled
@@ -123,7 +180,23 @@ export type PolicyOptions =
   | TieredFull
   | LazyLeveled
   | Universal
-  | Spooky;
+  | Spooky
+  | TieredPartial
+  | HorizontalLeveling
+  | HorizontalTiering
+  | Binomial
+  | Minlatency;
 
 /** A policy, by its name alone or with parameters. */
 export type Policy = PolicyOptions["policy"] | PolicyOptions;
+
+/** The policies of the small build, which is loaded where no other is needed. */
+export const LEAN_POLICIES: readonly string[] = [
+  "leveled",
+  "leveled-full",
+  "tiered",
+  "tiered-full",
+  "lazy-leveled",
+  "universal",
+  "spooky",
+];

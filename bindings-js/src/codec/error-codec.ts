@@ -16,6 +16,17 @@ import {
   UnavailableError,
 } from "../api/errors.ts";
 
+/** A policy is in the build of the engine with all policies alone. */
+export class PolicyLeftOutError extends InvalidArgumentError {
+  readonly policy: string;
+
+  constructor(policy: string, options: ErrorOptions = {}) {
+    const where = 'is in the build with all of them alone: open the store with policies: "all"';
+    super(`the policy ${policy} ${where}`, options);
+    this.policy = policy;
+  }
+}
+
 const classes = {
   busy: BusyError,
   unavailable: UnavailableError,
@@ -26,13 +37,14 @@ const classes = {
   "invalid-argument": InvalidArgumentError,
   "not-found": NotFoundError,
   "newer-format": NewerFormatError,
+  "policy-left-out": PolicyLeftOutError,
   io: IoError,
   engine: EngineError,
 };
 
 /** An error as a message carries it: structured cloning does not preserve classes. */
 export interface EncodedError {
-  code: ErrorCode;
+  code: ErrorCode | "policy-left-out";
   message: string;
   cause?: unknown;
   /** Of damage: the file and the position in it. */

@@ -19,6 +19,9 @@ export interface StoreRequest {
   timeout: number;
 }
 
+/** A build of the engine: a small one, and one with all policies. */
+export type Build = "lean" | "all";
+
 /** How to open a store. */
 export interface OpenRequest extends StoreRequest {
   storage: "opfs" | "memory";
@@ -26,7 +29,9 @@ export interface OpenRequest extends StoreRequest {
   create: boolean;
   /** The longest time before a buffered write is synced, in milliseconds. */
   syncInterval: number;
-  /** The module or its URL, if it is not beside the worker's script. */
+  /** The build that is needed at least. */
+  build: Build;
+  /** The module of that build or its URL, if it is not beside the worker's script. */
   wasm: string | WebAssembly.Module | undefined;
   /** Whether to fail if the store exists. */
   errorIfExists: boolean;

@@ -9,7 +9,7 @@ import type {
   StoreOptions,
   WriteOptions,
 } from "../api/options.ts";
-import type { Policy } from "../api/policies.ts";
+import { LEAN_POLICIES, type Policy } from "../api/policies.ts";
 import { encodeRange } from "./encoder.ts";
 import { toJson } from "./json.ts";
 import type { OpenRequest, ScanRequest, StoreRequest } from "./protocol.ts";
@@ -47,18 +47,21 @@ export function toRequest<K extends Encoding, V extends Encoding>(
   name: string,
   options: StoreOptions<K, V>,
 ): OpenRequest {
-  const { storage = "opfs", create = true, errorIfExists = false, wasm, policy } = options;
+  const { storage = "opfs", create = true, errorIfExists = false, wasm } = options;
+  const policy = options.policy === undefined ? undefined : toPolicy(options.policy);
+  const policies = oneOf("policies", options.policies ?? "needed", "needed", "all");
   return {
     ...toStoreRequest(name, options.timeout),
     storage: oneOf("storage", storage, "opfs", "memory"),
     create: checkBoolean("create", create),
     syncInterval: checkTime("syncInterval", options.syncInterval ?? 1000),
+    build: policies === "all" || needsAll(options.policy) ? "all" : "lean",
     wasm: toModule(wasm),
     keepPolicy: false,
     errorIfExists: checkBoolean("errorIfExists", errorIfExists),
     memtableBytes: checkBytes("memtableBytes", options.memtableBytes, MIN_MEMTABLE_BYTES),
     cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
-    policy: policy === undefined ? undefined : toPolicy(policy),
+    policy,
   };
 }
 
@@ -107,6 +110,12 @@ export function toPolicy(policy: Policy): string {
   if (typeof policy === "string") return toJson({ policy });
   const valid = typeof policy === "object" && policy !== null;
   return toJson(check("policy", policy, valid, "a name or an object"));
+}
+
+/** Whether a policy is in the build with all of them alone. */
+function needsAll(policy: Policy | undefined): boolean {
+  const name = typeof policy === "object" ? policy.policy : policy;
+  return name !== undefined && !LEAN_POLICIES.includes(name);
 }
 
 /** Throws if it is not a valid name of a keyspace. */

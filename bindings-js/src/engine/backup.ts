@@ -4,14 +4,14 @@
  * the store's own files; opening the store removes the leftovers of interrupted copies.
  */
 
-import { import_file, type Steps } from "../../wasm/terrane.js";
+import type { Steps } from "../../wasm/terrane.js";
 import { AbortError, IoError } from "../api/errors.ts";
 import { toError } from "../codec/error-codec.ts";
 import type { Exported, OpenRequest, StoreRequest } from "../codec/protocol.ts";
 import { invalid } from "../codec/validate.ts";
 import { removeDirectory, retryWhileBusy } from "./directory.ts";
 import type { Engine } from "./engine.ts";
-import { callModule, load, release } from "./module.ts";
+import { Module } from "./module.ts";
 import { type FileUser, OpfsFiles } from "./opfs-files.ts";
 import { runSteps, StartedTask, type StepRunner } from "./tasks.ts";
 
@@ -45,7 +45,7 @@ export async function exportFile(engine: Engine): Promise<StartedTask<Exported>>
   const { files } = engine;
   if (files === undefined) {
     const steps = engine.call((store) => store.bytes());
-    const bytes = runSteps(engine, steps).finally(() => release(steps));
+    const bytes = runSteps(engine, steps).finally(() => engine.module.release(steps));
     const toBlob = (bytes: unknown) => new Blob([bytes as Uint8Array<ArrayBuffer>]);
     return new StartedTask(bytes.then((bytes) => ({ blob: toBlob(bytes), file: undefined })));
   }
@@ -76,7 +76,7 @@ function startCopy(
       await runSteps(engine, steps);
       copied = true;
     } finally {
-      await finish(copied, { free: () => release(steps) });
+      await finish(copied, { free: () => engine.module.release(steps) });
     }
   };
   return new StartedTask(copy());
@@ -90,21 +90,30 @@ export async function endExport(engine: Engine, file: string): Promise<void> {
 /** The import of a store from the bytes of a file. */
 export class Import implements StepRunner {
   readonly #request: OpenRequest;
+  readonly #module: Module;
   readonly #files: OpfsFiles;
   readonly #file: FileSystemSyncAccessHandle;
   #length = 0;
   #complete = true;
   #ending: Promise<void> | undefined;
 
-  private constructor(request: OpenRequest, files: OpfsFiles, file: FileSystemSyncAccessHandle) {
+  private constructor(
+    request: OpenRequest,
+    module: Module,
+    files: OpfsFiles,
+    file: FileSystemSyncAccessHandle,
+  ) {
     this.#request = request;
+    this.#module = module;
     this.#files = files;
     this.#file = file;
   }
 
   /** Acquires the files, in which there must be no store. */
   static async start(request: OpenRequest): Promise<Import> {
-    const [, files] = await Promise.all([load(request.wasm), OpfsFiles.acquire(request, true)]);
+    // A copy needs no policy.
+    const loading = Module.load("lean", request.wasm, undefined);
+    const [module, files] = await Promise.all([loading, OpfsFiles.acquire(request, true)]);
     try {
       const { directory, handles } = files;
       // While this file exists, there is no store: an interrupted import left it.
@@ -113,7 +122,7 @@ export class Import implements StepRunner {
       const handle = await directory.getFileHandle("import", { create: true });
       const access = await retryWhileBusy(() => handle.createSyncAccessHandle(), request.timeout);
       for (const file of [access, ...handles]) file.truncate(0);
-      return new Import(request, files, access);
+      return new Import(request, module, files, access);
     } catch (error) {
       await files.release();
       throw error;
@@ -143,12 +152,16 @@ export class Import implements StepRunner {
     let steps: Steps | undefined;
     try {
       if (this.#complete) {
-        steps = callModule(() => import_file(this.#file, this.#files.handles));
+        const { glue } = this.#module;
+        steps = this.#module.call(() => glue.import_file(this.#file, this.#files.handles));
         await runSteps(this, steps);
         made = true;
       }
     } finally {
-      await this.#files.free({ free: () => release(steps) }, { free: () => this.#file.close() });
+      await this.#files.free(
+        { free: () => this.#module.release(steps) },
+        { free: () => this.#file.close() },
+      );
       const cleaned = made ? this.#files.removeLeftovers() : Promise.resolve();
       await cleaned.finally(() => this.#files.release());
       if (!made) await removeDirectory(this.#request).catch(toError);
@@ -157,7 +170,7 @@ export class Import implements StepRunner {
 
   step<T>(body: () => T): T {
     if (!this.#complete) throw new AbortError("the import was aborted");
-    return callModule(body);
+    return this.#module.call(body);
   }
 
   turn(): Promise<void> {

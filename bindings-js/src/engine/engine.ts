@@ -9,12 +9,12 @@
  *    open files usable.
  */
 
-import { Store } from "../../wasm/terrane.js";
+import type { Store } from "../../wasm/terrane.js";
 import { ClosedError, EngineError, type TerraneError } from "../api/errors.ts";
-import { toError } from "../codec/error-codec.ts";
+import { PolicyLeftOutError, toError } from "../codec/error-codec.ts";
 import type { OpenRequest } from "../codec/protocol.ts";
-import { callModule, load, release } from "./module.ts";
-import { OpfsFiles } from "./opfs-files.ts";
+import { Module } from "./module.ts";
+import { type FileUser, OpfsFiles } from "./opfs-files.ts";
 
 /** Bytes of background work per turn. */
 const SLICE_BYTES = 256 << 10;
@@ -27,6 +27,7 @@ function checkSequence(sequence: number): number {
 
 /** One open store. */
 export class Engine {
+  readonly module: Module;
   readonly #store: Store;
   /** Undefined for a store in memory. */
   readonly files: OpfsFiles | undefined;
@@ -43,34 +44,53 @@ export class Engine {
   /** Called with the failure after which no more calls are accepted. */
   onFailure: (failure: TerraneError) => void = () => undefined;
 
-  private constructor(store: Store, files: OpfsFiles | undefined, syncInterval: number) {
+  private constructor(
+    module: Module,
+    store: Store,
+    files: OpfsFiles | undefined,
+    syncInterval: number,
+  ) {
+    this.module = module;
     this.#store = store;
     this.files = files;
     this.#syncInterval = syncInterval;
     this.#turns.port1.onmessage = () => this.#takeTurn();
   }
 
-  /** Acquires the files and starts the engine; if that fails, releases everything. */
+  /**
+   * Acquires the files and starts the engine: the lean build, unless the request or the policy of a
+   * keyspace needs the one with all policies. If that fails, releases everything.
+   */
   static async open(request: OpenRequest): Promise<Engine> {
-    const loading = load(request.wasm);
+    const { build, wasm, policy } = request;
+    try {
+      return await Engine.#open(request, Module.load(build, wasm, policy ?? 'policies: "all"'));
+    } catch (error) {
+      if (!(error instanceof PolicyLeftOutError) || wasm !== undefined) throw error;
+      return Engine.#open(request, Module.load("all", wasm, error.policy));
+    }
+  }
+
+  static async #open(request: OpenRequest, loading: Promise<Module>): Promise<Engine> {
     // It is awaited below, which throws its error.
     loading.catch(() => undefined);
     const persistent = request.storage === "opfs";
     const files = persistent ? await OpfsFiles.acquire(request, request.create) : undefined;
-    let store: Store | undefined;
+    const opened: FileUser[] = [];
     try {
-      await Promise.all([loading, files?.removeLeftovers("import")]);
+      const [module] = await Promise.all([loading, files?.removeLeftovers("import")]);
       const { create, errorIfExists, keepPolicy, memtableBytes, cacheBytes, policy } = request;
       const handles = files?.handles ?? [];
-      const opened = callModule(() =>
+      const { Store } = module.glue;
+      const store = module.call(() =>
         Store.open(handles, create, errorIfExists, keepPolicy, memtableBytes, cacheBytes, policy),
       );
-      store = opened;
+      opened.push({ free: () => module.release(store) });
       // Not before: the file of an import means that there is no store yet.
       await files?.removeLeftovers();
-      return new Engine(opened, files, request.syncInterval);
+      return new Engine(module, store, files, request.syncInterval);
     } catch (error) {
-      await files?.release({ free: () => release(store) });
+      await files?.release(...opened);
       throw error;
     }
   }
@@ -101,7 +121,7 @@ export class Engine {
   call<T>(body: (store: Store) => T): T {
     if (this.#failure !== undefined) throw this.#failure;
     try {
-      return callModule(() => body(this.#store));
+      return this.module.call(() => body(this.#store));
     } catch (error) {
       if (error instanceof EngineError) this.#end(error);
       throw error;

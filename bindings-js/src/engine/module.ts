@@ -1,78 +1,109 @@
 /**
- * The WebAssembly module: loading it, calling it, and its traps. Whatever a call throws becomes an error
- * of this package. After a trap the state of the module's memory is unknown, but the files are
- * intact: they are released, and this worker does not open a store again.
+ * The WebAssembly module: loading it, calling it, and its traps. There are two builds of it with one
+ * interface: the lean one, and a larger one with all policies. Whatever a call throws becomes an error of
+ * this package. After a trap the state of the module's memory is unknown, but the files are intact:
+ * they are released, and this worker does not open a store again with that build.
  */
 
-import { type InitOutput, initSync, on_panic } from "../../wasm/terrane.js";
+import * as leanGlue from "../../wasm/terrane.js";
+import * as allGlue from "../../wasm/terrane_all.js";
 import { EngineError } from "../api/errors.ts";
 import { isEncodedError, toError } from "../codec/error-codec.ts";
-import type { OpenRequest } from "../codec/protocol.ts";
+import type { Build } from "../codec/protocol.ts";
 
-/** The engine's panic message, before it trapped. */
-let panic: string | undefined;
-/** Why this worker cannot open a store any more. */
-let trapped: EngineError | undefined;
+/** What the JavaScript beside a build exports. */
+type Glue = typeof leanGlue;
 
-/** The module's exports, and a view of its memory. */
-let module: InitOutput;
-let bytes: Uint8Array = new Uint8Array();
+const glues: Record<Build, Glue> = { lean: leanGlue, all: allGlue as unknown as Glue };
+/** Each build, once it was asked for. */
+const loading: Partial<Record<Build, Promise<Module>>> = {};
 
-/** Resolves once the module has been instantiated. */
-let started: Promise<void> | undefined;
+/** A build of the module that has been instantiated. */
+export class Module {
+  /** Its exported classes and functions. */
+  readonly glue: Glue;
+  readonly #memory: WebAssembly.Memory;
+  #bytes: Uint8Array = new Uint8Array();
+  /** The engine's panic message, before it trapped. */
+  #panic: string | undefined;
+  /** Why this build cannot open a store any more. */
+  #trapped: EngineError | undefined;
 
-/** Loads the module, once. */
-export async function load(wasm: OpenRequest["wasm"]): Promise<void> {
-  if (trapped !== undefined) throw trapped;
-  started ??= start(wasm);
-  try {
-    await started;
-  } catch (cause) {
-    started = undefined;
-    throw new EngineError(`the engine could not be loaded: ${cause}`, { cause });
+  private constructor(glue: Glue, module: WebAssembly.Module) {
+    this.glue = glue;
+    this.#memory = glue.initSync({ module }).memory;
+    glue.on_panic((message: string) => {
+      this.#panic = message;
+    });
+  }
+
+  /**
+   * Loads a build, once; `wasm` is that build, or its URL, if it is not beside the worker's script. An
+   * error says what it is `needed` for.
+   */
+  static async load(
+    build: Build,
+    wasm: string | WebAssembly.Module | undefined,
+    needed: string | undefined,
+  ): Promise<Module> {
+    const module = (loading[build] ??= compile(wasm ?? urlOf(build)).then(
+      (compiled) => new Module(glues[build], compiled),
+    ));
+    let loaded: Module;
+    try {
+      loaded = await module;
+    } catch (cause) {
+      delete loading[build];
+      const which = build === "all" ? `the engine with all policies, for ${needed},` : "the engine";
+      throw new EngineError(`${which} could not be loaded: ${cause}`, { cause });
+    }
+    if (loaded.#trapped !== undefined) throw loaded.#trapped;
+    return loaded;
+  }
+
+  /** A view of the memory, valid until the next call: growing the memory detaches views. */
+  memory(): Uint8Array {
+    if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.#memory.buffer);
+    return this.#bytes;
+  }
+
+  /** Runs `body`, which calls the module; whatever it throws becomes an error of this package. */
+  call<T>(body: () => T): T {
+    try {
+      return body();
+    } catch (error) {
+      if (isEncodedError(error)) throw toError(error);
+      const why = this.#panic ?? String(error);
+      this.#trapped = new EngineError(
+        `the engine crashed, open the store again in a new worker: ${why}`,
+        { cause: error },
+      );
+      throw this.#trapped;
+    }
+  }
+
+  /** Frees an object of the module, unless the module has trapped: it is not called any more then. */
+  release(object: { free(): void } | undefined): void {
+    if (this.#trapped === undefined) object?.free();
   }
 }
 
-async function start(wasm: OpenRequest["wasm"]): Promise<void> {
-  module = initSync({ module: wasm instanceof WebAssembly.Module ? wasm : await compile(wasm) });
-  on_panic((message: string) => {
-    panic = message;
-  });
+/** Where a build is by default; bundlers look for exactly these expressions. */
+function urlOf(build: Build): URL {
+  return build === "all"
+    ? new URL("terrane_all_bg.wasm", import.meta.url)
+    : new URL("terrane_bg.wasm", import.meta.url);
 }
 
-/** Fetches and compiles the module; bundlers look for exactly this expression. */
-async function compile(
-  url: string | URL = new URL("terrane_bg.wasm", import.meta.url),
-): Promise<WebAssembly.Module> {
-  const response = await fetch(url);
+/** Fetches and compiles a module, if it is not one. */
+async function compile(url: string | URL | WebAssembly.Module): Promise<WebAssembly.Module> {
+  if (url instanceof WebAssembly.Module) return url;
+  const response = await fetch(url).catch((cause) => {
+    throw new Error(`${cause} at ${url}`, { cause });
+  });
   if (!response.ok) throw new Error(`${response.status} ${response.statusText} at ${url}`);
   // A browser compiles while it downloads only if the server sends the right content type.
   const isNamed = response.headers.get("content-type") === "application/wasm";
   if (isNamed) return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());
-}
-
-/** A view of the module's memory, valid until the next call: growing the memory detaches views. */
-export function memory(): Uint8Array {
-  if (bytes.length === 0) bytes = new Uint8Array(module.memory.buffer);
-  return bytes;
-}
-
-/** Runs `body`, which calls the module; whatever it throws becomes an error of this package. */
-export function callModule<T>(body: () => T): T {
-  try {
-    return body();
-  } catch (error) {
-    if (isEncodedError(error)) throw toError(error);
-    const why = panic ?? String(error);
-    trapped = new EngineError(`the engine crashed, open the store again in a new worker: ${why}`, {
-      cause: error,
-    });
-    throw trapped;
-  }
-}
-
-/** Frees an object of the module, unless the module has trapped: it is not called any more then. */
-export function release(object: { free(): void } | undefined): void {
-  if (trapped === undefined) object?.free();
 }

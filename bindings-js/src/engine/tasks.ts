@@ -2,7 +2,6 @@
 
 import type { Steps, Store } from "../../wasm/terrane.js";
 import type { Engine } from "./engine.ts";
-import { release } from "./module.ts";
 
 /** A long call that has started: later writes do not affect its result. */
 export class StartedTask<T> {
@@ -35,7 +34,7 @@ export function runToEnd(engine: Engine, start: (store: Store) => Steps): unknow
   try {
     while (result === undefined) result = engine.call(() => steps.step());
   } finally {
-    release(steps);
+    engine.module.release(steps);
   }
   engine.scheduleTurn();
   return result;

@@ -5,7 +5,6 @@ import { decode, encodeInto, maxByteLength } from "../codec/bytes.ts";
 import { Encoder, MAX_BATCH_BYTES } from "../codec/encoder.ts";
 import { checkLength } from "../codec/validate.ts";
 import type { Engine } from "../engine/engine.ts";
-import { memory } from "../engine/module.ts";
 import { Listeners } from "../shared/events.ts";
 
 /** An encoder that holds more bytes than this is not reused. */
@@ -51,11 +50,17 @@ export class Context {
         this.#keyAt = store.key_buffer(needed);
         this.#keyCapacity = needed;
       }
-      const length = encodeInto("key", key, MAX_KEY_BYTES, memory(), this.#keyAt);
+      const length = encodeInto(
+        "key",
+        key,
+        MAX_KEY_BYTES,
+        this.engine.module.memory(),
+        this.#keyAt,
+      );
       return store.get(keyspace, snapshot, length);
     });
     if (at === 0) return undefined;
-    const bytes = memory();
+    const bytes = this.engine.module.memory();
     const start = at + LENGTH_BYTES;
     let end = start;
     for (let i = 0; i < LENGTH_BYTES; i++) end += (bytes[at + i] as number) << (8 * i);

@@ -19,7 +19,6 @@ import {
 import { toEncoding, toEncodings, toScan } from "../codec/requests.ts";
 import { check } from "../codec/validate.ts";
 import type { Engine } from "../engine/engine.ts";
-import { release } from "../engine/module.ts";
 import { started } from "../shared/finalization.ts";
 import type { Context } from "./context.ts";
 
@@ -158,7 +157,7 @@ export class Reader<K extends Encoding = "utf8", V extends Encoding = "utf8"> im
 }
 
 function endScan(engine: Engine, scan: Scan): void {
-  release(scan);
+  engine.module.release(scan);
   // Files that only the scan needed can be removed.
   engine.scheduleTurn();
 }

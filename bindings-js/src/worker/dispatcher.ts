@@ -1,6 +1,6 @@
 /** Dispatches requests to the engine. */
 
-import { type Scan, Steps } from "../../wasm/terrane.js";
+import type { Scan, Steps } from "../../wasm/terrane.js";
 import { ClosedError } from "../api/errors.ts";
 import type {
   Arguments,
@@ -14,7 +14,6 @@ import type {
 } from "../codec/protocol.ts";
 import { checkpoint, endExport, exportFile } from "../engine/backup.ts";
 import { Engine } from "../engine/engine.ts";
-import { release } from "../engine/module.ts";
 import { runSteps, StartedTask } from "../engine/tasks.ts";
 
 /** Dispatches requests to one store. */
@@ -39,8 +38,9 @@ export class Dispatcher {
     switch (request.op) {
       case "call": {
         const result = engine.call((store) => invoke(store, request));
-        if (!(result instanceof Steps)) return result;
-        return new StartedTask(runSteps(engine, result).finally(() => release(result)));
+        const { module } = engine;
+        if (!(result instanceof module.glue.Steps)) return result;
+        return new StartedTask(runSteps(engine, result).finally(() => module.release(result)));
       }
       case "write":
         return engine.write(request.batch);

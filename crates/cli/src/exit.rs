@@ -113,7 +113,7 @@ impl From<Error> for Failure {
 
 fn exit(error: &Error) -> Exit {
     match error {
-        Error::InvalidArgument(_) => Exit::Input,
+        Error::InvalidArgument(_) | Error::PolicyLeftOut(_) => Exit::Input,
         Error::NoStore(_) | Error::NewerFormat(_) => Exit::NoStore,
         Error::Busy(_) => Exit::InUse,
         Error::Corrupt(_) => Exit::Damage,

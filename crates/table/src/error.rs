@@ -36,6 +36,9 @@ pub enum Error {
     /// An argument is invalid.
     #[error("{0}")]
     InvalidArgument(Box<InvalidArgument>),
+    /// A keyspace has a policy that this build lacks: it was built without the feature `all`.
+    #[error("the policy {0} is not in this build, which lacks the feature `all`")]
+    PolicyLeftOut(Box<str>),
     /// A write must wait until flushes or compactions have caught up. An executor runs jobs and
     /// retries the write.
     #[error("writes are stalled: {0}")]

@@ -13,6 +13,7 @@ fn code(error: &Error) -> &'static str {
         Error::NewerFormat(_) => "newer-format",
         Error::Busy(_) => "busy",
         Error::InvalidArgument(_) => "invalid-argument",
+        Error::PolicyLeftOut(_) => "policy-left-out",
         Error::Poisoned(cause) => code(cause),
         Error::Closed(_) => "closed",
         _ => "io",
@@ -24,7 +25,12 @@ pub(crate) const NOT_FOUND: &str = "not-found";
 
 /// Returns `{ code, message }`, and for damage also the `file` and the `offset` in it.
 pub(crate) fn to_js(error: &Error) -> JsValue {
-    let object = coded(code(error), &error.to_string());
+    let message = match error {
+        // The npm package has the sentence.
+        Error::PolicyLeftOut(policy) => policy.to_string(),
+        _ => error.to_string(),
+    };
+    let object = coded(code(error), &message);
     if let Error::Corrupt(damage) = error {
         set(&object, "file", &JsValue::from_str(&damage.file));
         set(&object, "offset", &JsValue::from_f64(damage.offset as f64));

@@ -19,17 +19,6 @@ const TAIL: &str = "
 export type Policy = PolicyOptions[\"policy\"] | PolicyOptions;
 ";
 
-/// The policies of the small module, which is what pages load.
-const LEAN: [&str; 7] =
-    ["leveled", "leveled-full", "tiered", "tiered-full", "lazy-leveled", "universal", "spooky"];
-
-/// The policies that JavaScript is told of.
-fn offered() -> Vec<Preset> {
-    let mut all = presets();
-    all.retain(|preset| LEAN.contains(&preset.name));
-    all
-}
-
 /// The generated files, relative to the repository, with their contents.
 fn generated() -> [(PathBuf, String); 2] {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -42,7 +31,7 @@ fn generated() -> [(PathBuf, String); 2] {
 
 /// The descriptions of all policies, with the names that parameters have in JavaScript.
 fn described() -> serde_json::Value {
-    let mut policies = serde_json::to_value(offered()).unwrap();
+    let mut policies = serde_json::to_value(presets()).unwrap();
     for policy in policies.as_array_mut().unwrap() {
         for parameter in policy["parameters"].as_array_mut().unwrap() {
             parameter["name"] = camel_case(parameter["name"].as_str().unwrap()).into();
@@ -52,21 +41,28 @@ fn described() -> serde_json::Value {
 }
 
 fn types() -> String {
-    let policies = offered();
+    let policies = presets();
     let interfaces: String = policies.iter().map(interface).collect();
     let names: String = policies.iter().map(|p| format!("\n  | {}", type_name(p.name))).collect();
     let union = format!(
         "\n/** A policy with its parameters; those left out have their defaults. */\n\
          export type PolicyOptions ={names};\n"
     );
-    HEAD.to_owned() + &interfaces + &union + TAIL
+    let lean = policies.iter().filter(|policy| policy.in_every_build);
+    let lean: String = lean.map(|policy| format!("\n  \"{}\",", policy.name)).collect();
+    let lean = format!(
+        "\n/** The policies of the small build, which is loaded where no other is needed. */\n\
+         export const LEAN_POLICIES: readonly string[] = [{lean}\n];\n"
+    );
+    HEAD.to_owned() + &interfaces + &union + TAIL + &lean
 }
 
 fn interface(policy: &Preset) -> String {
     let parameters: String = policy.parameters.iter().map(property).collect();
     format!(
-        "\n/** {} */\nexport interface {} {{\n  policy: \"{}\";\n{parameters}}}\n",
+        "\n/** {}{} */\nexport interface {} {{\n  policy: \"{}\";\n{parameters}}}\n",
         sentence(policy.summary),
+        if policy.in_every_build { "" } else { " In the build with all policies." },
         type_name(policy.name),
         policy.name
     )

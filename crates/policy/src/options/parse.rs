@@ -11,7 +11,7 @@
 //! Parsing is driven by the descriptions of the parameters, and the engine parses text without serde,
 //! whose code is many times as large: a browser has to load it.
 
-use super::presets::defaults;
+use super::presets::{defaults, is_added_by_all};
 use crate::policies::PolicyOptions;
 use crate::toolkit::parameter::{Value, ValueRef};
 use crate::toolkit::pick::Pick;
@@ -87,6 +87,14 @@ impl PolicyOptions {
         (options, problems)
     }
 
+    /// The policy that these options name, if this build lacks it for want of the feature `all`.
+    #[must_use]
+    pub fn left_out(text: &str) -> Option<String> {
+        let entries = entries(text)?;
+        let name = policy_of(&entries)?;
+        (named(name).is_none() && is_added_by_all(name)).then(|| name.to_owned())
+    }
+
     /// Resets a number to its default; returns whether it changed.
     fn reset(&mut self, parameter: &str) -> bool {
         let named = named(self.name()).map_or_else(Vec::new, |p| p.parameters());
@@ -135,11 +143,8 @@ fn read(
     scale: fn(PolicyOptions) -> PolicyOptions,
     wrong: &mut dyn FnMut(String) -> Result<(), String>,
 ) -> Result<PolicyOptions, String> {
-    let name = entries.iter().find_map(|(name, given)| match given {
-        Given::Word(word) if name == POLICY => Some(word),
-        _ => None,
-    });
-    let Some(mut options) = name.and_then(|name| named(name)).map(scale) else {
+    let name = policy_of(entries);
+    let Some(mut options) = name.and_then(named).map(scale) else {
         let known: Vec<_> = defaults().iter().map(PolicyOptions::name).collect();
         wrong(name.map_or("expected a map with the name of a policy".to_owned(), |name| {
             unknown("policy", name, &known)
@@ -170,6 +175,14 @@ fn read(
         }
     }
     Ok(options)
+}
+
+/// The name of the policy among the entries.
+fn policy_of(entries: &[(String, Given)]) -> Option<&str> {
+    entries.iter().find_map(|(name, given)| match given {
+        Given::Word(word) if name == POLICY => Some(word.as_str()),
+        _ => None,
+    })
 }
 
 /// The policy of this name with its defaults, also one that is no preset.

@@ -1,6 +1,6 @@
 //! The presets: every policy with its defaults, as a person chooses from them.
 
-use crate::policies::PolicyOptions;
+use crate::policies::{ADDED_BY_ALL, PolicyOptions};
 use crate::toolkit::parameter::Parameter;
 
 /// A policy with its defaults.
@@ -10,6 +10,9 @@ pub struct Preset {
     pub name: &'static str,
     /// What it does, in one sentence.
     pub summary: &'static str,
+    /// Whether every build has it; others need the feature `all`.
+    #[serde(skip)]
+    pub in_every_build: bool,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
 }
@@ -28,9 +31,18 @@ pub fn presets() -> Vec<Preset> {
     let described = |options: &PolicyOptions| Preset {
         name: options.name(),
         summary: options.summary(),
+        in_every_build: !is_added_by_all(options.name()),
         parameters: options.parameters(),
     };
     defaults().iter().map(described).collect()
+}
+
+/// Whether only builds with the feature `all` have the policy of this name.
+pub(crate) fn is_added_by_all(name: &str) -> bool {
+    let letters =
+        |name: &'_ str| name.bytes().filter(u8::is_ascii_alphanumeric).collect::<Vec<_>>();
+    let name = letters(name);
+    ADDED_BY_ALL.iter().any(|module| letters(module) == name)
 }
 
 /// Every policy that is a preset, with its defaults.

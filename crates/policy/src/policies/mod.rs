@@ -2,14 +2,33 @@
 //!
 //! A policy is a struct of its parameters with `Default`, [`Policy`] (its rule) and `Described`
 //! (its summary and parameters). A line of the list below makes it known everywhere: to options and
-//! their parser, to the command line and its help, and to what is generated for JavaScript.
+//! their parser, to the command line and its help, and to what is generated for JavaScript. The module
+//! is called after the policy.
 
 use crate::policy::Policy;
 use crate::toolkit::parameter::Described;
 
-/// Declares the module of each policy, and its variant of [`PolicyOptions`]. `cargo fmt` does not look
-/// into macros: the checks format these files by name.
+/// Declares the policies of every build, those that the feature `all` adds, and those for tests.
+/// `cargo fmt` does not look into macros: the checks format these files by name.
 macro_rules! policies {
+    (
+        every build { $($every:ident::$Every:ident,)+ }
+        feature all { $($all:ident::$All:ident,)+ }
+        tests { $($test:ident::$Test:ident,)+ }
+    ) => {
+        declare! {
+            $($every::$Every,)+
+            $(#[cfg(feature = "all")] $all::$All,)+
+            $(#[cfg(any(test, feature = "testing"))] $test::$Test,)+
+        }
+
+        /// The modules of the policies that only builds with the feature `all` have.
+        pub(crate) const ADDED_BY_ALL: &[&str] = &[$(stringify!($all)),+];
+    };
+}
+
+/// Declares the module of each policy, and its variant of [`PolicyOptions`].
+macro_rules! declare {
     ($($(#[$attribute:meta])* $module:ident::$Policy:ident,)+) => {
         $($(#[$attribute])* pub mod $module;)+
         $($(#[$attribute])* pub use $module::$Policy;)+
@@ -49,23 +68,23 @@ macro_rules! policies {
 }
 
 policies! {
-    leveled::Leveled,
-    leveled_full::LeveledFull,
-    tiered::Tiered,
-    tiered_full::TieredFull,
-    lazy_leveled::LazyLeveled,
-    universal::Universal,
-    spooky::Spooky,
-    #[cfg(feature = "all")]
-    tiered_partial::TieredPartial,
-    #[cfg(feature = "all")]
-    horizontal_leveling::HorizontalLeveling,
-    #[cfg(feature = "all")]
-    horizontal_tiering::HorizontalTiering,
-    #[cfg(feature = "all")]
-    binomial::Binomial,
-    #[cfg(feature = "all")]
-    min_latency::MinLatency,
-    #[cfg(any(test, feature = "testing"))]
-    adversarial::Adversarial,
+    every build {
+        leveled::Leveled,
+        leveled_full::LeveledFull,
+        tiered::Tiered,
+        tiered_full::TieredFull,
+        lazy_leveled::LazyLeveled,
+        universal::Universal,
+        spooky::Spooky,
+    }
+    feature all {
+        tiered_partial::TieredPartial,
+        horizontal_leveling::HorizontalLeveling,
+        horizontal_tiering::HorizontalTiering,
+        binomial::Binomial,
+        min_latency::MinLatency,
+    }
+    tests {
+        adversarial::Adversarial,
+    }
 }

@@ -24,6 +24,17 @@ fn every_preset_is_found_by_its_name_and_builds() {
 }
 
 #[test]
+fn a_policy_is_called_as_its_module_and_this_build_leaves_none_out() {
+    use crate::policies::ADDED_BY_ALL;
+    let lean = presets().into_iter().filter(|preset| preset.in_every_build).count();
+    assert_eq!(lean + ADDED_BY_ALL.len(), presets().len(), "every added one is recognised");
+    for preset in presets() {
+        assert_eq!(PolicyOptions::left_out(&format!(r#"{{"policy":"{}"}}"#, preset.name)), None);
+    }
+    assert_eq!(PolicyOptions::left_out(r#"{"policy":"of-a-later-release"}"#), None);
+}
+
+#[test]
 fn a_missing_parameter_has_its_default_an_unknown_one_fails() {
     let read = serde_json::from_str::<PolicyOptions>;
     let expected = Tiered { size_ratio: 7, ..Tiered::default() };
