@@ -279,9 +279,9 @@ impl Simulation {
         Ok(moved)
     }
 
-    pub(crate) fn trim(&mut self, file: u64) {
+    pub(crate) fn remove_file(&mut self, file: u64) {
         if let Some(flash) = &mut self.flash {
-            flash.trim(file);
+            flash.remove(file);
         }
     }
 }

@@ -152,10 +152,11 @@ impl Config {
         {
             check(what, found, (1.0, 1e15), "1 to 1e15 bytes per second")?;
         }
-        let Device { request_micros, merge_nanos_per_byte, write_micros, read_micros, .. } =
-            self.device;
+        let Device { request_micros, block_micros, merge_nanos_per_byte, .. } = self.device;
+        let Device { write_micros, read_micros, .. } = self.device;
         let costs = [
             ("device.request-micros", request_micros),
+            ("device.block-micros", block_micros),
             ("device.merge-nanos-per-byte", merge_nanos_per_byte),
             ("device.write-micros", write_micros),
             ("device.read-micros", read_micros),

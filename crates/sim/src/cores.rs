@@ -21,13 +21,15 @@ pub(crate) struct Cores {
     /// their beginnings.
     bursts: BinaryHeap<Reverse<(u64, u64, Thread)>>,
     begun: u64,
+    /// The processor time of all threads so far.
+    busy: f64,
 }
 
 impl Cores {
     /// This many cores; 0 for one for each thread.
     pub(crate) fn new(cores: usize) -> Self {
         let cores = if cores == 0 { f64::INFINITY } else { cores as f64 };
-        Cores { cores, work: 0.0, at: 0, bursts: BinaryHeap::new(), begun: 0 }
+        Cores { cores, work: 0.0, at: 0, bursts: BinaryHeap::new(), begun: 0, busy: 0.0 }
     }
 
     fn rate(&self) -> f64 {
@@ -39,9 +41,16 @@ impl Cores {
             // Small numbers are exact.
             self.work = 0.0;
         } else {
-            self.work += now.saturating_sub(self.at) as f64 * self.rate();
+            let work = now.saturating_sub(self.at) as f64 * self.rate();
+            self.work += work;
+            self.busy += work * self.bursts.len() as f64;
         }
         self.at = now;
+    }
+
+    /// The processor time that all threads have received until the last burst began or ended.
+    pub(crate) fn busy(&self) -> Time {
+        self.busy as Time
     }
 
     /// A thread computes from now on, for this much processor time.

@@ -20,8 +20,10 @@ pub struct Device {
     pub read_speed: f64,
     /// Sequential write speed, in bytes per second.
     pub write_speed: f64,
-    /// Latency of a request, without its transfer, in microseconds.
+    /// Latency of a job's request, without its transfer, in microseconds.
     pub request_micros: f64,
+    /// Latency of a block that a client reads, without its transfer, in microseconds.
+    pub block_micros: f64,
     /// Bytes that a job reads or writes with one request.
     pub request_bytes: u64,
     /// Processor time of a merge per byte read, or of a flush per byte written, in nanoseconds.
@@ -47,6 +49,7 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
         read_speed,
         write_speed,
         request_micros,
+        block_micros: request_micros,
         request_bytes: 1 << 20,
         merge_nanos_per_byte: 5.0,
         write_micros: 2.0,
@@ -129,11 +132,13 @@ pub(crate) struct Queue {
     device: Device,
     /// When it will have served all requests so far.
     free: Time,
+    /// The time that all of them take.
+    busy: Time,
 }
 
 impl Queue {
     pub(crate) fn new(device: Device) -> Self {
-        Queue { device, free: 0 }
+        Queue { device, free: 0, busy: 0 }
     }
 
     /// Serves a job's chunk that is requested at `now`; returns when it is done.
@@ -144,13 +149,20 @@ impl Queue {
 
     /// Asynchronous transfers.
     pub(crate) fn load(&mut self, now: Time, read: u64, written: u64) {
-        self.free = self.free.max(now) + self.device.transfer(read, written);
+        let transfer = self.device.transfer(read, written);
+        self.free = self.free.max(now) + transfer;
+        self.busy += transfer;
+    }
+
+    /// The time for which it was busy until `now`.
+    pub(crate) fn busy(&self, now: Time) -> Time {
+        self.busy - self.free.saturating_sub(now).min(self.busy)
     }
 
     /// A block that a client reads at `now`, one of this many jobs and clients; returns when it is done.
     pub(crate) fn block(&mut self, now: Time, bytes: u64, sharing: u64) -> Time {
         self.load(now, bytes, 0);
         let shared = self.device.transfer(bytes, 0) * sharing;
-        now + shared + nanos(self.device.request_micros * 1e-6)
+        now + shared + nanos(self.device.block_micros * 1e-6)
     }
 }

@@ -2,16 +2,19 @@
 //!
 //! 1. Flash is written page by page and erased in *units* of many pages. The host's pages go to its
 //!    open unit, whichever file they belong to: files that are written concurrently are interleaved.
-//! 2. Removing a file (TRIM) invalidates its pages where they are.
+//! 2. The file system gives each page of a file the lowest free address. A page that is written again at
+//!    its address is invalidated where it was; so are those of a removed file, if the file system tells
+//!    the device (*discard*). Otherwise they are moved about until their addresses are used again.
 //! 3. When few units are free, garbage collection picks the closed unit with the fewest valid pages
 //!    (the first such; *greedy*), moves these to an open unit of its own, and erases it.
 //! 4. The device has more units than the host can address: *over-provisioning* leaves garbage
 //!    collection room to work.
 //!
-//! Files are mapped page by page; a file's last page is written whole.
+//! A file's last page is written whole.
 
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// The geometry of a flash device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +28,8 @@ pub struct FlashOptions {
     pub page_bytes: u64,
     /// Pages of an erase unit.
     pub unit_pages: u32,
+    /// Whether the device is told of the pages of removed files.
+    pub discard: bool,
 }
 
 /// 960 GB; assumed are 7 % over-provisioning and units of 1 GiB, a stripe over all dies.
@@ -35,6 +40,7 @@ impl Default for FlashOptions {
             over_provisioning: 0.07,
             page_bytes: 256 << 10,
             unit_pages: 4096,
+            discard: true,
         }
     }
 }
@@ -69,29 +75,34 @@ struct Unit {
     valid: u32,
 }
 
-/// The owner of a page: a file, and the page's index in it.
-type Owner = Option<(u64, u32)>;
+/// A place on flash: a unit, and a page of it.
+type Place = (u32, u32);
 
 #[derive(Default)]
 struct File {
-    /// Its pages, as unit and index there.
-    pages: Vec<(u32, u32)>,
+    /// The addresses of its pages.
+    pages: Vec<u32>,
     /// Bytes at its end that do not fill a page yet.
     pending: u64,
 }
 
-/// The state of the device.
+/// The state of the device, and of the file system on it.
 pub(crate) struct Flash {
     page_bytes: u64,
     unit_pages: u32,
-    logical_pages: u64,
+    discard: bool,
     units: Vec<Unit>,
-    owners: Vec<Owner>,
+    /// The address of each page on flash, while it is valid.
+    owners: Vec<Option<u32>>,
+    /// Where each address is on flash.
+    places: Vec<Option<Place>>,
     free: VecDeque<u32>,
     files: HashMap<u64, File>,
+    /// Addresses that no file uses any more; all from `unused` on were never used.
+    released: BinaryHeap<Reverse<u32>>,
+    unused: u32,
     /// The open unit of the host, and that of garbage collection.
     open: [Option<u32>; 2],
-    valid_pages: u64,
     host_pages: u64,
     moved_pages: u64,
 }
@@ -107,13 +118,15 @@ impl Flash {
         Flash {
             page_bytes: options.page_bytes.max(1),
             unit_pages,
-            logical_pages: options.logical_pages(),
+            discard: options.discard,
             units: vec![Unit::default(); units as usize],
             owners: vec![None; units as usize * unit_pages as usize],
+            places: vec![None; usize::try_from(options.logical_pages()).unwrap_or(0)],
             free: (0..units).collect(),
             files: HashMap::new(),
+            released: BinaryHeap::new(),
+            unused: 0,
             open: [None; 2],
-            valid_pages: 0,
             host_pages: 0,
             moved_pages: 0,
         }
@@ -130,10 +143,12 @@ impl Flash {
     }
 
     /// Removes a file.
-    pub(crate) fn trim(&mut self, file: u64) {
-        for (unit, place) in self.files.remove(&file).map(|f| f.pages).unwrap_or_default() {
-            self.invalidate(unit, place);
-            self.valid_pages -= 1;
+    pub(crate) fn remove(&mut self, file: u64) {
+        for page in self.files.remove(&file).map(|f| f.pages).unwrap_or_default() {
+            if self.discard {
+                self.invalidate(page);
+            }
+            self.released.push(Reverse(page));
         }
     }
 
@@ -149,20 +164,30 @@ impl Flash {
 
     fn write(&mut self, file: u64, pages: u64) -> Result<(), Full> {
         for _ in 0..pages {
-            if self.valid_pages == self.logical_pages {
-                return Err(Full);
-            }
-            let number = self.files.get(&file).map_or(0, |f| f.pages.len());
-            let at = self.place(HOST, (file, u32::try_from(number).map_err(|_| Full)?))?;
-            self.files.entry(file).or_default().pages.push(at);
-            self.valid_pages += 1;
+            let page = self.allocate()?;
+            self.invalidate(page);
+            self.place(HOST, page)?;
+            self.files.entry(file).or_default().pages.push(page);
             self.host_pages += 1;
         }
         Ok(())
     }
 
-    /// Writes a page to one of the open units; returns its location.
-    fn place(&mut self, stream: usize, owner: (u64, u32)) -> Result<(u32, u32), Full> {
+    /// The lowest free address.
+    fn allocate(&mut self) -> Result<u32, Full> {
+        if let Some(Reverse(page)) = self.released.pop() {
+            return Ok(page);
+        }
+        let page = self.unused;
+        if page as usize >= self.places.len() {
+            return Err(Full);
+        }
+        self.unused += 1;
+        Ok(page)
+    }
+
+    /// Writes a page to one of the open units.
+    fn place(&mut self, stream: usize, page: u32) -> Result<(), Full> {
         let room = |number: &u32, units: &[Unit]| {
             units.get(*number as usize).is_some_and(|unit| unit.written < self.unit_pages)
         };
@@ -186,8 +211,9 @@ impl Flash {
         let place = state.written;
         state.written += 1;
         state.valid += 1;
-        *self.owner(unit, place).ok_or(Full)? = Some(owner);
-        Ok((unit, place))
+        *self.owner(unit, place).ok_or(Full)? = Some(page);
+        *self.places.get_mut(page as usize).ok_or(Full)? = Some((unit, place));
+        Ok(())
     }
 
     /// Step 3: moves a unit's valid pages and erases it.
@@ -201,13 +227,8 @@ impl Flash {
             return Err(Full);
         }
         for place in 0..self.unit_pages {
-            let Some(owner) = self.owner(victim, place).and_then(Option::take) else { continue };
-            let at = self.place(COLLECTION, owner)?;
-            let (file, number) = owner;
-            let pages = self.files.get_mut(&file).map(|f| &mut f.pages);
-            if let Some(page) = pages.and_then(|p| p.get_mut(number as usize)) {
-                *page = at;
-            }
+            let Some(page) = self.owner(victim, place).and_then(Option::take) else { continue };
+            self.place(COLLECTION, page)?;
             self.moved_pages += 1;
         }
         if let Some(unit) = self.units.get_mut(victim as usize) {
@@ -217,7 +238,10 @@ impl Flash {
         Ok(())
     }
 
-    fn invalidate(&mut self, unit: u32, place: u32) {
+    /// What is at an address is not needed any more.
+    fn invalidate(&mut self, page: u32) {
+        let place = self.places.get_mut(page as usize).and_then(Option::take);
+        let Some((unit, place)) = place else { return };
         if let Some(owner) = self.owner(unit, place) {
             *owner = None;
         }
@@ -226,7 +250,7 @@ impl Flash {
         }
     }
 
-    fn owner(&mut self, unit: u32, place: u32) -> Option<&mut Owner> {
+    fn owner(&mut self, unit: u32, place: u32) -> Option<&mut Option<u32>> {
         self.owners.get_mut(unit as usize * self.unit_pages as usize + place as usize)
     }
 }

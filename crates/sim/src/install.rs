@@ -59,7 +59,7 @@ impl Simulation {
         });
         self.store_bytes -= read;
         for input in &merge.task.group.inputs {
-            self.trim(input.0);
+            self.remove_file(input.0);
         }
         self.install_group(&merge.task, outputs, now)
     }
@@ -71,7 +71,7 @@ impl Simulation {
         now: Time,
     ) -> Result<(), SimulationError> {
         let Some(memtable) = self.memory.sealed.pop_front() else { return Ok(()) };
-        self.trim(log_file(self.logs.0));
+        self.remove_file(log_file(self.logs.0));
         self.logs.0 += 1;
         self.last_id += 1;
         let run = RunId(self.last_id);

@@ -72,6 +72,15 @@ impl Sums {
     }
 }
 
+/// What the machine has to do with the figures.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Machine {
+    pub(crate) workers: usize,
+    /// The time for which the device was busy so far, and the processor time of all threads.
+    pub(crate) device: Time,
+    pub(crate) cores: Time,
+}
+
 /// A value over time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gauge {
@@ -125,6 +134,8 @@ impl Levels {
 struct Meter {
     sums: Sums,
     begun: Time,
+    /// The machine when it began.
+    machine: Machine,
     runs: Gauge,
     tables: Gauge,
     files: Gauge,
@@ -144,7 +155,7 @@ impl Meter {
         self.slowest = self.slowest.max(phase.slowest);
     }
 
-    fn figures(&self, now: Time, workers: usize, levels: &Levels, window: u64) -> Figures {
+    fn figures(&self, now: Time, machine: Machine, levels: &Levels, window: u64) -> Figures {
         let Sums { operations, user_bytes, .. } = self.sums;
         let sums = &self.sums;
         let time = seconds(now.saturating_sub(self.begun));
@@ -203,7 +214,9 @@ impl Meter {
                 memtables: seconds(sums.stalled_memtables),
                 level0: seconds(sums.stalled_level0),
             },
-            worker_utilisation: per(seconds(sums.busy), time * workers as f64),
+            worker_utilisation: per(seconds(sums.busy), time * machine.workers as f64),
+            device_utilisation: per(seconds(machine.device - self.machine.device), time),
+            cores_busy_mean: per(seconds(machine.cores - self.machine.cores), time),
         }
     }
 }
@@ -315,24 +328,32 @@ impl Meters {
     }
 
     /// Ends the phase; returns its figures.
-    pub(crate) fn end_phase(&mut self, now: Time, workers: usize) -> Figures {
-        let figures = self.phase.figures(now, workers, &self.levels, self.length);
+    pub(crate) fn end_phase(&mut self, now: Time, machine: Machine) -> Figures {
+        let figures = self.phase.figures(now, machine, &self.levels, self.length);
         let mut phase = std::mem::take(&mut self.phase);
         self.whole.take(&phase);
         let Meter { runs, tables, files, store, space_amp, .. } = &mut phase;
         let gauges = [runs, tables, files, store, space_amp];
         gauges.into_iter().for_each(|gauge| gauge.begin(now));
         let Meter { runs, tables, files, store, space_amp, .. } = phase;
-        self.phase =
-            Meter { begun: now, runs, tables, files, store, space_amp, ..Meter::default() };
+        self.phase = Meter {
+            begun: now,
+            machine,
+            runs,
+            tables,
+            files,
+            store,
+            space_amp,
+            ..Meter::default()
+        };
         self.recent.done = [now].into();
         figures
     }
 
     /// The figures of the whole run.
-    pub(crate) fn figures(&self, now: Time, workers: usize) -> Figures {
+    pub(crate) fn figures(&self, now: Time, machine: Machine) -> Figures {
         let mut whole = self.whole.clone();
         whole.take(&self.phase);
-        whole.figures(now, workers, &self.levels, self.length)
+        whole.figures(now, machine, &self.levels, self.length)
     }
 }

@@ -167,6 +167,10 @@ pub struct Figures {
     pub stall_seconds: StallSeconds,
     /// The share of time that workers spent merging.
     pub worker_utilisation: f64,
+    /// The share of time in which the device was busy.
+    pub device_utilisation: f64,
+    /// The mean number of cores that computed.
+    pub cores_busy_mean: f64,
 }
 
 /// A window of consecutive operations.

@@ -18,7 +18,7 @@ use crate::entry::Sizes;
 use crate::flash::Flash;
 use crate::job::{Job, Merge, Part};
 use crate::memory::Memory;
-use crate::meter::{Levels, Meters};
+use crate::meter::{Levels, Machine, Meters};
 use crate::operations::Operations;
 use crate::report::{LevelReport, PhaseReport, Report, Window};
 use crate::schedule::Scheduler;
@@ -259,8 +259,13 @@ impl Simulation {
         self.enter_clients(phase.clients)
     }
 
+    fn machine(&self) -> Machine {
+        let (device, cores) = (self.queue.busy(self.time), self.cores.busy());
+        Machine { workers: self.config.workers, device, cores }
+    }
+
     fn end_phase(&mut self) {
-        let figures = self.meters.end_phase(self.time, self.config.workers);
+        let figures = self.meters.end_phase(self.time, self.machine());
         self.phases.push(PhaseReport { name: self.phase.clone(), figures });
     }
 
@@ -293,7 +298,7 @@ impl Simulation {
         Report {
             policy: self.config.policy.name(),
             seed: self.config.seed,
-            whole: self.meters.figures(self.time, self.config.workers),
+            whole: self.meters.figures(self.time, self.machine()),
             phases: self.phases.clone(),
             levels: levels.collect(),
             timeline: self.timeline.clone(),

@@ -56,6 +56,7 @@ fn clients_in_a_closed_loop_share_the_cores() {
         near(figures.throughput_mean, at_once / SERVICE, 0.01);
         near(latency.mean, SERVICE * count as f64 / at_once, 0.01);
         near(figures.throughput_worst_window, at_once / SERVICE, 0.01);
+        near(figures.cores_busy_mean, at_once, 0.01);
     }
 }
 
@@ -110,6 +111,8 @@ fn phases_follow_each_other_and_wait_until_idle_where_they_are_told_to() {
         }
         let reads = phase(&report, "reads");
         assert_eq!((reads.flushed_bytes, reads.merge_written_bytes), (0, 0));
+        // What the machine did is of the phase alone: here only clients read, one at a time.
+        assert!(reads.cores_busy_mean <= 1.0 && reads.device_utilisation <= 1.0, "{reads:?}");
         let seconds: f64 = report.phases.iter().map(|phase| phase.figures.seconds).sum();
         assert!((seconds - report.whole.seconds).abs() < 1e-6);
         let all: u64 = report.whole.latencies.values().map(|latency| latency.count).sum();

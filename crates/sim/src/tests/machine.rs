@@ -52,6 +52,8 @@ fn a_write_stalls_on_a_full_level_0_while_the_worker_merges() {
     assert_eq!((whole.merge_read_bytes, whole.merge_written_bytes), (2000, 2000));
     close(whole.seconds, 5.0);
     close(whole.worker_utilisation, 2.0 / 5.0);
+    close(whole.device_utilisation, 0.0);
+    close(whole.cores_busy_mean, 1.0);
     // While it lasts, the merge's inputs and its outputs are there.
     assert_eq!(whole.store_bytes_peak, 4000);
     assert_eq!(whole.files_open_max, 3);
@@ -119,6 +121,7 @@ fn a_shared_merge_takes_as_long_as_its_largest_part_and_no_less_than_the_cores_a
     near(merge_seconds(2, 4, 0), 10.0);
     for cores in [1, 2, 4] {
         near(merge_seconds(8, 8, cores), 20.0 / cores as f64);
+        assert!(merge_of_two_runs(8, 8, cores).cores_busy_mean <= cores as f64);
     }
     // A worker gets at least so many bytes of it.
     near(merge_seconds(64, 64, 0), 1.0);
@@ -157,6 +160,7 @@ fn a_full_flash_device_is_named() {
         over_provisioning: 0.1,
         page_bytes: 100,
         unit_pages: 64,
+        ..FlashOptions::default()
     };
     let full = policy(r#"{"policy": "leveled-full", "level-base-bytes": 6000}"#);
     let config = Config { flash: Some(flash), ..small(full.clone(), workload) };

@@ -231,6 +231,8 @@ fn table(report: &Report) -> Vec<String> {
         row("stalled by memtables, s", &|f| ratio(f.stall_seconds.memtables)),
         row("stalled by level 0, s", &|f| ratio(f.stall_seconds.level0)),
         row("workers busy", &|f| format!("{:.0} %", f.worker_utilisation * 100.0)),
+        row("device busy", &|f| format!("{:.0} %", f.device_utilisation * 100.0)),
+        row("cores busy", &|f| ratio(f.cores_busy_mean)),
     ];
     let micros = |seconds: f64| format!("{:.1}", seconds * 1e6);
     for (kind, name) in KINDS {
