@@ -8,6 +8,8 @@ use serde::Serialize;
 pub enum Source {
     /// Measured by the authors, and stated in their text.
     Measured,
+    /// Derived by us from what the authors state, such as the inverse of "2.5 times".
+    Derived,
     /// One of the paper's equations.
     Equation,
     /// Neither: a number of ours alone.
@@ -53,6 +55,17 @@ pub struct Plot {
     pub curves: Vec<Curve>,
 }
 
+/// Bars side by side, in groups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bars {
+    /// What is measured, with its unit.
+    pub y: &'static str,
+    /// The groups, each with a bar of each series, in their order.
+    pub groups: Vec<String>,
+    /// The series: a name, and a value for each group, if there is one.
+    pub series: Vec<(String, Vec<Option<f64>>)>,
+}
+
 /// A figure of a paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
@@ -66,11 +79,38 @@ pub struct Figure {
     pub setting: String,
     /// Our results.
     pub rows: Vec<Row>,
+    /// What explains our results where they differ, or what bounds them.
+    pub notes: Vec<String>,
     /// Its curves.
     pub plots: Vec<Plot>,
+    /// Its bars.
+    pub bars: Vec<Bars>,
 }
 
 impl Figure {
+    /// A figure without results yet.
+    pub(crate) fn new(
+        id: &'static str,
+        title: &'static str,
+        claim: &'static str,
+        setting: String,
+    ) -> Self {
+        let (rows, notes) = (Vec::new(), Vec::new());
+        Figure { id, title, claim, setting, rows, notes, plots: Vec::new(), bars: Vec::new() }
+    }
+
+    /// Adds bars of a measure: a group for each of `groups` and a series for each of `series`, of cases
+    /// that are named `group, series`.
+    pub(crate) fn draw_bars(&mut self, y: &'static str, groups: &[&str], series: &[&str]) {
+        let of = |name: &&str| {
+            let value = |group: &&str| self.number(&format!("{group}, {name}"), y);
+            ((*name).to_owned(), groups.iter().map(value).collect())
+        };
+        let series = series.iter().map(of).collect();
+        let groups = groups.iter().map(|group| (*group).to_owned()).collect();
+        self.bars.push(Bars { y, groups, series });
+    }
+
     /// Adds a number of ours alone.
     pub(crate) fn found(&mut self, case: &str, measure: &'static str, ours: f64) {
         let (paper, ratio, source) = (None, None, Source::None);
@@ -89,12 +129,11 @@ impl Figure {
         self.rows.push(Row { case, measure, ours, paper: Some(paper), ratio, source });
     }
 
-    /// Adds the authors' measurement to a number of ours, if we have it.
-    pub(crate) fn measured(&mut self, case: &str, measure: &str, paper: f64) {
+    /// Adds the paper's number to one of ours, if we have it.
+    pub(crate) fn compare(&mut self, case: &str, measure: &str, (source, paper): (Source, f64)) {
         let row = self.rows.iter_mut().find(|row| row.case == case && row.measure == measure);
         if let Some(row) = row {
-            (row.paper, row.ratio, row.source) =
-                (Some(paper), Some(row.ours / paper), Source::Measured);
+            (row.paper, row.ratio, row.source) = (Some(paper), Some(row.ours / paper), source);
         }
     }
 

@@ -2,7 +2,11 @@
 //!
 //! 1. A paper's module ([`spooky`]) simulates each of its figures at a [`Scale`] and returns
 //!    [`Figure`]s: our numbers beside the paper's, where it states one, or the value of its equation.
-//! 2. [`write()`] turns them into a page (Markdown), JSON, and a plot (SVG) for each figure with curves.
+//! 2. [`write()`] turns them into a page (Markdown), JSON, and a plot (SVG) for each figure with curves or
+//!    bars.
+//!
+//! Another paper is a folder like `spooky` and a line in [`PAPERS`]. What they share is beside it: the
+//! shape of figures (`figure`), stores made small (`scaled`), pages and plots.
 //!
 //! Nothing is fitted: machine, geometry and scale are chosen in advance and documented in each figure's
 //! setting. The same scale gives the same report, byte for byte.
@@ -10,12 +14,67 @@
 mod figure;
 mod page;
 mod plot;
+mod scaled;
 pub mod spooky;
 
-pub use figure::{Curve, Figure, Plot, Row, Source};
+pub use figure::{Bars, Curve, Figure, Plot, Row, Source};
 pub use page::write;
 
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use terrane_sim::SimulationError;
+
+/// A paper whose figures are simulated.
+#[derive(Clone, Copy)]
+pub struct Paper {
+    /// The folder of its report.
+    pub folder: &'static str,
+    /// The title of its report.
+    pub title: &'static str,
+    /// Its figures, in their order.
+    pub figures: &'static [Simulate],
+    /// Figures with measurements that are not reproduced, each with the reason.
+    pub left_out: &'static [(&'static str, &'static str)],
+}
+
+/// Simulates a figure; the closure is called with each simulation's name.
+pub type Simulate = fn(Scale, &mut dyn FnMut(&str)) -> Result<Figure, PapersError>;
+
+impl Paper {
+    /// Simulates the figures, as many at once as there are cores.
+    ///
+    /// # Errors
+    /// A simulation that failed.
+    pub fn simulate(
+        &self,
+        scale: Scale,
+        progress: &(dyn Fn(&str) + Sync),
+    ) -> Result<Vec<Figure>, PapersError> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(figure) = self.figures.get(number) else { return done };
+                done.push((number, figure(scale, &mut |what| progress(what))));
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut done = std::thread::scope(|scope| {
+            let running: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut done = work();
+            for thread in running {
+                done.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            done
+        });
+        done.sort_by_key(|(number, _)| *number);
+        done.into_iter().map(|(_, figure)| figure).collect()
+    }
+}
+
+/// The papers.
+pub const PAPERS: &[Paper] = &[spooky::PAPER];
 
 /// The scale of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use terrane_papers::{PapersError, Scale, spooky, write};
+use terrane_papers::{PAPERS, PapersError, Scale, write};
 
 #[derive(Parser)]
 #[command(name = "terrane-papers", about = "Simulates the figures of the papers")]
@@ -11,6 +11,9 @@ struct Arguments {
     /// How much is simulated
     #[arg(long, value_enum, default_value = "ci")]
     scale: ScaleName,
+    /// Only this paper, by the name of its folder
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(PAPERS.iter().map(|p| p.folder)))]
+    paper: Option<String>,
     /// The folder of the reports, one folder a paper
     #[arg(long, default_value = "docs/papers")]
     out: PathBuf,
@@ -39,6 +42,10 @@ fn run(arguments: &Arguments) -> Result<(), PapersError> {
         ScaleName::Ci => Scale::Ci,
         ScaleName::Full => Scale::Full,
     };
-    let figures = spooky::figures(scale, &mut |what| eprintln!("{what}"))?;
-    write(&arguments.out.join("spooky"), spooky::TITLE, scale, &figures)
+    let chosen = |folder| arguments.paper.as_deref().is_none_or(|paper| paper == folder);
+    for paper in PAPERS.iter().filter(|paper| chosen(paper.folder)) {
+        let figures = paper.simulate(scale, &|what| eprintln!("{what}"))?;
+        write(&arguments.out.join(paper.folder), paper, scale, &figures)?;
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! The report of a paper: a page, JSON, and plots.
 
-use crate::figure::{Figure, Source};
+use crate::figure::{Figure, Row, Source};
 use crate::plot;
-use crate::{PapersError, Scale};
+use crate::{Paper, PapersError, Scale};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +20,7 @@ struct Json<'a> {
 /// A plot that could not be drawn, a file that could not be written.
 pub fn write(
     folder: &Path,
-    paper: &str,
+    paper: &Paper,
     scale: Scale,
     figures: &[Figure],
 ) -> Result<(), PapersError> {
@@ -33,44 +33,91 @@ pub fn write(
         let failed = |why| PapersError::Write { file: file.display().to_string(), why };
         std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, text)).map_err(failed)
     };
+    let Paper { title, left_out, .. } = paper;
     let mut page = format!(
-        "# {paper}\n\nMade by `cargo xtask papers --scale {scale}`. *Measured* is a number that the \
-         paper's text states, *equation* the value of one of its equations; curves that it only draws \
-         are not read off. Write amplification is without flushes where an equation stands beside it, \
-         as the equations count.\n"
+        "# {title}\n\nMade by `cargo xtask papers --scale {scale}`. Beside a number of ours is the \
+         paper's, where there is one: *measured* is a number that its text states, *derived* is computed \
+         from such a statement, and *equation* is the value of one of its equations; curves that it only \
+         draws are not read off. Write amplification is without flushes where an equation stands beside \
+         it, as the equations count.\n"
     );
     for figure in figures {
         section(&mut page, figure);
-        for (index, drawn) in figure.plots.iter().enumerate() {
+        let heading = |y: &str| format!("{}: {y}", figure.title);
+        let curves = figure
+            .plots
+            .iter()
+            .map(|p| (format!("{} over {}", p.y, p.x), plot::draw(&heading(p.y), p)));
+        let bars = figure.bars.iter().map(|b| (b.y.to_owned(), plot::draw_bars(&heading(b.y), b)));
+        for (index, (caption, svg)) in curves.chain(bars).enumerate() {
             let name = format!("{}-{}.svg", figure.id, index + 1);
-            let _ = writeln!(page, "\n![{} over {}]({name})", drawn.y, drawn.x);
-            let title = format!("{}: {}", figure.title, drawn.y);
-            let svg = plot::draw(&title, drawn)
-                .map_err(|why| PapersError::Plot { figure: figure.id, why })?;
+            let svg = svg.map_err(|why| PapersError::Plot { figure: figure.id, why })?;
+            let _ = writeln!(page, "\n![{caption}]({name})");
             save(&name, &svg)?;
         }
     }
-    let json = serde_json::to_string_pretty(&Json { paper, scale, figures }).unwrap_or_default();
-    save("report.json", &(json + "\n"))?;
+    if !left_out.is_empty() {
+        page += "\n## Not reproduced\n\n";
+        for (figure, why) in *left_out {
+            let _ = writeln!(page, "* **{figure}:** {why}");
+        }
+    }
+    let json = serde_json::to_string_pretty(&Json { paper: title, scale, figures });
+    save("report.json", &(json.unwrap_or_default() + "\n"))?;
     save("README.md", &page)
 }
 
+/// A figure: what the paper says, what is simulated, a line for each case and a column for each measure.
 fn section(page: &mut String, figure: &Figure) {
-    let Figure { title, claim, setting, rows, .. } = figure;
-    let _ = write!(
-        page,
-        "\n## {title}\n\n**The paper:** {claim}\n\n**Here:** {setting}\n\n\
-         | case | measure | ours | paper | ratio | source |\n|---|---|--:|--:|--:|---|\n"
-    );
-    let number = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
-    for row in rows {
-        let source = match row.source {
-            Source::Measured => "measured",
-            Source::Equation => "equation",
-            Source::None => "",
-        };
-        let (paper, ratio) = (number(row.paper), number(row.ratio));
-        let (case, measure, ours) = (&row.case, row.measure, row.ours);
-        let _ = writeln!(page, "| {case} | {measure} | {ours:.2} | {paper} | {ratio} | {source} |");
+    let Figure { title, claim, setting, rows, notes, .. } = figure;
+    let _ = write!(page, "\n## {title}\n\n**The paper:** {claim}\n\n**Here:** {setting}\n\n");
+    let measures = distinct(rows.iter().map(|row| row.measure));
+    let compared = |measure: &str| {
+        rows.iter().find(|r| r.measure == measure && r.paper.is_some()).map(|row| row.source)
+    };
+    let (mut head, mut rule) = ("| case |".to_owned(), "|---|".to_owned());
+    for measure in &measures {
+        let _ = write!(head, " {measure} |");
+        rule += "--:|";
+        if let Some(source) = compared(measure) {
+            let _ = write!(head, " *{}* |", word(source));
+            rule += "--:|";
+        }
     }
+    let _ = writeln!(page, "{head}\n{rule}");
+    for case in distinct(rows.iter().map(|row| row.case.as_str())) {
+        let _ = write!(page, "| {case} |");
+        for measure in &measures {
+            let row = rows.iter().find(|r| r.case == case && r.measure == *measure);
+            let cell = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.2}"));
+            let _ = write!(page, " {} |", cell(row.map(|row| row.ours)));
+            if compared(measure).is_some() {
+                let _ = write!(page, " {} |", cell(row.and_then(|row: &Row| row.paper)));
+            }
+        }
+        page.push('\n');
+    }
+    for note in notes {
+        let _ = write!(page, "\n{note}\n");
+    }
+}
+
+fn word(source: Source) -> &'static str {
+    match source {
+        Source::Measured => "measured",
+        Source::Derived => "derived",
+        Source::Equation => "equation",
+        Source::None => "",
+    }
+}
+
+/// Each once, in the order of their first places.
+fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut distinct = Vec::new();
+    for one in all {
+        if !distinct.contains(&one) {
+            distinct.push(one);
+        }
+    }
+    distinct
 }

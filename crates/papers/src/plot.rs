@@ -3,7 +3,7 @@
 //! Our curves are solid lines with a mark at each point; the equation for the same quantity is dashed
 //! in the same colour. The legend is beside the axes, where it covers nothing.
 
-use crate::figure::{Curve, Plot};
+use crate::figure::{Bars, Curve, Plot};
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (760, 400);
@@ -67,6 +67,57 @@ fn draw_into(svg: &mut String, title: &str, plot: &Plot) -> Result<(), Box<dyn s
         }
         let text = format!("{}{}", curve.name, if curve.equation { ", equation" } else { "" });
         key.draw(&Text::new(text, (34, y - 6), ("sans-serif", 12)))?;
+    }
+    area.present()?;
+    Ok(())
+}
+
+/// Draws bars side by side.
+pub(crate) fn draw_bars(title: &str, bars: &Bars) -> Result<String, String> {
+    let mut svg = String::new();
+    draw_bars_into(&mut svg, title, bars).map_err(|e| e.to_string())?;
+    Ok(svg)
+}
+
+/// The width of a group, of which the rest is space between groups.
+const GROUP: f64 = 0.8;
+
+fn draw_bars_into(
+    svg: &mut String,
+    title: &str,
+    bars: &Bars,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let values = bars.series.iter().flat_map(|(_, values)| values.iter().flatten().copied());
+    let most = values.fold(0.0, f64::max);
+    let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    area.fill(&WHITE)?;
+    let (left, key) = area.split_horizontally(i32::try_from(SIZE.0)? - KEY_WIDTH);
+    let mut chart = ChartBuilder::on(&left)
+        .caption(title, ("sans-serif", 15))
+        .margin(10)
+        .x_label_area_size(38)
+        .y_label_area_size(48)
+        .build_cartesian_2d(0.0..bars.groups.len() as f64, 0.0..most * 1.1)?;
+    let mut mesh = chart.configure_mesh();
+    mesh.light_line_style(TRANSPARENT).bold_line_style(BLACK.mix(0.12)).disable_x_mesh();
+    mesh.disable_x_axis().y_desc(bars.y).label_style(("sans-serif", 12));
+    mesh.y_label_formatter(&|y| short(*y)).draw()?;
+    let width = GROUP / bars.series.len().max(1) as f64;
+    for (number, (name, values)) in bars.series.iter().enumerate() {
+        let color = COLORS.get(number % COLORS.len()).copied().unwrap_or(BLACK);
+        for (group, value) in values.iter().enumerate() {
+            let Some(value) = value else { continue };
+            let from = group as f64 + (1.0 - GROUP) / 2.0 + number as f64 * width;
+            let corners = [(from, 0.0), (from + width * 0.92, *value)];
+            chart.draw_series([Rectangle::new(corners, color.filled())])?;
+        }
+        let y = (i32::try_from(number)? + 2) * LINE;
+        key.draw(&Rectangle::new([(0, y - 5), (27, y + 5)], color.filled()))?;
+        key.draw(&Text::new(name.clone(), (34, y - 6), ("sans-serif", 12)))?;
+    }
+    for (group, name) in bars.groups.iter().enumerate() {
+        let (x, y) = chart.backend_coord(&(group as f64 + (1.0 - GROUP) / 2.0, 0.0));
+        left.draw(&Text::new(name.clone(), (x, y + 8), ("sans-serif", 12)))?;
     }
     area.present()?;
     Ok(())

@@ -1,14 +1,15 @@
-//! A store on a flash device.
+//! A store on a flash device, and the machine that it runs on.
 //!
-//! The device is the paper's, measured in buffers: 960 GB in buffers of 64 MB, erase units of a 960th
-//! of the device (1 GB), 7 % over-provisioning, pages of a 32nd of a buffer. The client writes as fast as
-//! the store accepts, with 16 workers and a log.
+//! The paper's device has 960 GB, 15 000 buffers of 64 MB. Here it has a third of these buffers, which
+//! is as many levels; erase units of a 960th of the device (1 GB there), 7 % over-provisioning, pages of
+//! a 32nd of a buffer. The client writes as fast as
+//! the store accepts, with a log; 16 workers merge, on 16 cores that they share with it.
 
-use super::{Store, simulate};
 use crate::PapersError;
 use crate::figure::Figure;
+use crate::scaled::{Scaled, simulate};
 use terrane_policy::PolicyOptions;
-use terrane_sim::{Choice, Clients, Config, FlashOptions, Report, SimulationError, Workload};
+use terrane_sim::{Choice, Clients, Config, Figures, FlashOptions, SimulationError, Workload};
 
 /// 1 if the data fits, else 0.
 pub const FITS: &str = "fits";
@@ -21,16 +22,20 @@ pub const TOTAL: &str = "total write amp";
 /// The peak size of all tables over the capacity of the device.
 pub const PEAK: &str = "peak space, share of the device";
 
+/// The most files at once.
+pub const FILES: &str = "files, most";
+
 const PAGES_OF_BUFFER: u64 = 32;
 const UNITS: u64 = 960;
 const OVER_PROVISIONING: f64 = 0.07;
 
-/// A device of this many buffers.
+/// A device of this many buffers, what is written to it, and by what.
 #[derive(Clone, Copy)]
 pub(super) struct Drive {
-    pub(super) store: Store,
+    pub(super) store: Scaled,
     pub(super) buffers: u64,
     pub(super) updates: Updates,
+    pub(super) machine: Machine,
 }
 
 /// Which keys are updated.
@@ -41,10 +46,46 @@ pub(super) enum Updates {
     MovingZipf,
 }
 
+/// What experiments change of the machine.
+#[derive(Clone, Copy)]
+pub(super) struct Machine {
+    /// The most workers that share a merge, and how many buffers each reads of it at least.
+    pub(super) sharing: usize,
+    pub(super) part_buffers: u64,
+    /// How many times as fast as the paper's the processor and the device are.
+    pub(super) processor: f64,
+    pub(super) device: f64,
+    /// Whether the device's garbage collection is simulated, and whether it is told of removed files.
+    pub(super) collects: bool,
+    pub(super) discard: bool,
+}
+
+/// The paper's machine, as far as it is known.
+pub(super) const MACHINE: Machine = Machine {
+    sharing: 16,
+    part_buffers: 1,
+    processor: 1.0,
+    device: 1.0,
+    collects: true,
+    discard: true,
+};
+
+/// The paper's cores.
+const CORES: usize = 16;
+
 impl Drive {
+    /// A device of this many buffers, on the paper's machine.
+    pub(super) fn new(buffers: u64, updates: Updates) -> Self {
+        Drive { store: super::store(32), buffers, updates, machine: MACHINE }
+    }
+
+    pub(super) fn on(self, machine: Machine) -> Self {
+        Drive { machine, ..self }
+    }
+
     /// What is simulated, in words.
     pub(super) fn setting(self, size_ratio: u64) -> String {
-        let Drive { store, buffers, updates } = self;
+        let Drive { store, buffers, updates, .. } = self;
         let updates = match updates {
             Updates::Uniform => "uniformly",
             Updates::MovingZipf => {
@@ -52,8 +93,9 @@ impl Drive {
             }
         };
         format!(
-            "T = {size_ratio}, a device of {buffers} buffers of {} entries, erase units of 1/960 of \
-             it, 7 % over-provisioning (1/32 of a buffer a page); 16 workers, a log, the writer as \
+            "T = {size_ratio}, a device of {buffers} buffers of {} entries (the paper: 15000), erase \
+             units of 1/960 of it, 7 % over-provisioning (1/32 of a buffer a page), told of removed files; 16 workers on \
+             16 cores, of which any number share a merge, at least a buffer each; a log, the writer as \
              fast as it may. Loaded once, then twice as much is updated {updates}; the numbers are \
              those of the updates.",
             store.buffer_entries
@@ -61,13 +103,14 @@ impl Drive {
     }
 
     fn config(self, policy: PolicyOptions, utilisation: f64) -> Config {
-        let Drive { store, buffers, updates } = self;
+        let Drive { store, buffers, updates, machine } = self;
         let page_bytes = store.buffer() / PAGES_OF_BUFFER;
         let flash = FlashOptions {
             capacity_bytes: buffers * store.buffer(),
             over_provisioning: OVER_PROVISIONING,
             page_bytes,
             unit_pages: u32::try_from(buffers * PAGES_OF_BUFFER / UNITS).unwrap_or(u32::MAX).max(1),
+            discard: machine.discard,
         };
         let load = ((buffers * store.buffer_entries) as f64 * utilisation) as u64;
         let operations = 2 * load;
@@ -76,13 +119,21 @@ impl Drive {
             Updates::MovingZipf => Choice::Zipf { exponent: 1.0, move_every: operations / 5 },
         };
         let clients = Clients { choice, ..Clients::default() };
-        let workload = Workload::then(load, operations, clients);
-        Config { flash: Some(flash), ..store.config(policy, workload) }
+        let mut config = store.config(policy, Workload::then(load, operations, clients));
+        config.flash = machine.collects.then_some(flash);
+        (config.subcompactions, config.cores) = (machine.sharing, CORES);
+        config.subcompaction_bytes = machine.part_buffers * store.buffer();
+        let device = &mut config.device;
+        device.merge_nanos_per_byte /= machine.processor;
+        device.write_micros /= machine.processor;
+        device.read_speed *= machine.device;
+        device.write_speed *= machine.device;
+        config
     }
 
-    /// Adds the results for data that takes this share of the device to the figure, and returns them
-    /// unless the data does not fit.
-    pub(super) fn measure(
+    /// Adds whether data that takes this share of the device fits; returns what was measured of its
+    /// updates, and its peak space, unless it does not fit.
+    pub(super) fn run(
         self,
         figure: &mut Figure,
         case: &str,
@@ -96,35 +147,50 @@ impl Drive {
             }
             report => report?,
         };
-        let outcome = Outcome::new(&report);
-        let capacity = (self.buffers * self.store.buffer()) as f64;
         figure.found(case, FITS, 1.0);
-        figure.found(case, TREE, outcome.tree);
-        figure.found(case, COLLECTION, outcome.collection);
-        figure.found(case, TOTAL, outcome.total());
-        figure.found(case, PEAK, report.whole.store_bytes_peak as f64 / capacity);
-        Ok(Some(outcome))
+        let capacity = (self.buffers * self.store.buffer()) as f64;
+        let peak = report.whole.store_bytes_peak as f64 / capacity;
+        let updates = report.phases.into_iter().find(|phase| phase.name == "operations");
+        let updates = updates.map_or(report.whole, |phase| phase.figures);
+        Ok(Some(Outcome { updates, peak }))
+    }
+
+    /// As [`Drive::run`], with what is written and the space that it takes in the figure.
+    pub(super) fn measure(
+        self,
+        figure: &mut Figure,
+        case: &str,
+        policy: PolicyOptions,
+        utilisation: f64,
+    ) -> Result<Option<Outcome>, PapersError> {
+        let outcome = self.run(figure, case, policy, utilisation)?;
+        if let Some(outcome) = &outcome {
+            figure.found(case, TREE, outcome.tree());
+            figure.found(case, COLLECTION, outcome.collection());
+            figure.found(case, TOTAL, outcome.total());
+            figure.found(case, PEAK, outcome.peak);
+            figure.found(case, FILES, outcome.updates.files_open_max as f64);
+        }
+        Ok(outcome)
     }
 }
 
-/// What is written, and why.
-#[derive(Clone, Copy)]
+/// What was measured.
 pub(super) struct Outcome {
-    pub(super) tree: f64,
-    pub(super) collection: f64,
+    pub(super) updates: Figures,
+    peak: f64,
 }
 
 impl Outcome {
-    fn new(report: &Report) -> Self {
-        let updates = report.phases.iter().find(|phase| phase.name == "operations");
-        let figures = updates.map_or(&report.whole, |phase| &phase.figures);
-        Outcome {
-            tree: figures.write_amp.unwrap_or(0.0),
-            collection: figures.gc_factor.unwrap_or(1.0),
-        }
+    pub(super) fn tree(&self) -> f64 {
+        self.updates.write_amp.unwrap_or(0.0)
     }
 
-    pub(super) fn total(self) -> f64 {
-        self.tree * self.collection
+    pub(super) fn collection(&self) -> f64 {
+        self.updates.gc_factor.unwrap_or(1.0)
+    }
+
+    pub(super) fn total(&self) -> f64 {
+        self.tree() * self.collection()
     }
 }

@@ -3,8 +3,9 @@
 //! A number of buffers of unique random keys is loaded, followed by uniform updates; the tree becomes
 //! idle after each buffer, and one partitioned group is in flight at a time.
 
-use super::{Store, equations, simulate};
+use super::{equations, store};
 use crate::figure::{Figure, Plot, Source};
+use crate::scaled::{Scaled, simulate};
 use crate::{PapersError, Scale};
 use terrane_policy::PolicyOptions;
 use terrane_sim::{Clients, Workload};
@@ -55,7 +56,7 @@ pub fn size_of_ratios(scale: Scale) -> u64 {
 /// A merge granularity, with its equations.
 struct Design {
     name: &'static str,
-    policy: fn(Store, u64) -> PolicyOptions,
+    policy: fn(Scaled, u64) -> PolicyOptions,
     writes: fn(f64, u64) -> f64,
     space: fn(u64) -> f64,
     shown: Shown,
@@ -81,7 +82,7 @@ const FULL: Design = Design {
 };
 const PARTIAL: Design = Design {
     name: "partial",
-    policy: |store, ratio| store.partial(ratio),
+    policy: |store, ratio| store.partial(ratio, 1),
     writes: equations::partial_writes,
     space: equations::partial_space,
     shown: Shown::Everywhere,
@@ -122,7 +123,7 @@ pub(super) fn rounds(scale: Scale) -> u64 {
 }
 
 /// A load of this many buffers, then uniform updates of a multiple of it.
-pub(super) fn uniform(store: Store, buffers: u64, rounds: u64) -> Workload {
+pub(super) fn uniform(store: Scaled, buffers: u64, rounds: u64) -> Workload {
     let load = buffers * store.buffer_entries;
     Workload::then(load, rounds * load, Clients::default())
 }
@@ -142,7 +143,7 @@ fn measure(
     (buffers, ratio): (u64, u64),
 ) -> Result<(), PapersError> {
     let case = case(x, at, design.name);
-    let store = Store { buffer_entries: keys(scale) / buffers };
+    let store = store(keys(scale) / buffers);
     let workload = uniform(store, buffers, rounds(scale));
     let config = store.at_rest((design.policy)(store, ratio), workload);
     let report = simulate(&case, config)?;
@@ -205,15 +206,14 @@ fn plots(x: &'static str) -> Vec<Plot> {
 /// # Errors
 /// A simulation that failed.
 pub fn over_data(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let mut figure = Figure {
-        id: "figure-6a",
-        title: "Figure 6 A and 14 D: amplification as the data grows",
-        claim: "Full merges write less than partial ones at every size; Spooky writes one more than \
+    let mut figure = Figure::new(
+        "figure-6a",
+        "Figure 6 A and 14 D: amplification as the data grows",
+        "Full merges write less than partial ones at every size; Spooky writes one more than \
                 full merges. With X from L-1 to L-3 less space is needed and more files are open.",
-        setting: setting("T = 5", scale),
-        rows: Vec::new(),
-        plots: plots("N/B"),
-    };
+        setting("T = 5", scale),
+    );
+    figure.plots = plots("N/B");
     let all = [&FULL, &PARTIAL, &SPOOKY, &MOVES, &SPOOKY_1, &SPOOKY_3];
     // The last needs more keys than a test can afford.
     let designs = if scale == Scale::Ci { &all[..5] } else { &all[..] };
@@ -233,15 +233,14 @@ pub fn over_data(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure,
 /// A simulation that failed.
 pub fn over_ratio(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
     let buffers = size_of_ratios(scale);
-    let mut figure = Figure {
-        id: "figure-6b",
-        title: "Figure 6 B: amplification over size ratios",
-        claim: "Full merges write in proportion to T; partial ones have a least write-amp, since \
+    let mut figure = Figure::new(
+        "figure-6b",
+        "Figure 6 B: amplification over size ratios",
+        "Full merges write in proportion to T; partial ones have a least write-amp, since \
                 with smaller T more of each merge is superfluous.",
-        setting: setting(&format!("N/B = {buffers}"), scale),
-        rows: Vec::new(),
-        plots: plots("T"),
-    };
+        setting(&format!("N/B = {buffers}"), scale),
+    );
+    figure.plots = plots("T");
     for &ratio in ratios(scale) {
         for design in [&FULL, &PARTIAL, &SPOOKY, &MOVES] {
             progress(&format!("figure 6 B, T = {ratio}, {}", design.name));

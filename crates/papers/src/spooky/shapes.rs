@@ -1,8 +1,9 @@
 //! Spooky compared with full merges under leveling, lazy leveling and tiering.
 
 use super::growth::{PEAK, WRITES, rounds, uniform};
-use super::{Store, simulate};
+use super::store;
 use crate::figure::Figure;
+use crate::scaled::simulate;
 use crate::{PapersError, Scale};
 
 /// The merge policies, with G.
@@ -17,21 +18,19 @@ pub const MERGES: [(&str, u64); 2] = [("full", 0), ("spooky", 2)];
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
     let (buffer_entries, buffers) = if scale == Scale::Ci { (24, 500) } else { (56, 3500) };
-    let store = Store { buffer_entries };
-    let mut figure = Figure {
-        id: "figure-14",
-        title: "Figure 14 A-C: lazy leveling and tiering",
-        claim: "Relative to full merges Spooky needs much less space under any merge policy, and \
+    let store = store(buffer_entries);
+    let mut figure = Figure::new(
+        "figure-14",
+        "Figure 14 A-C: lazy leveling and tiering",
+        "Relative to full merges Spooky needs much less space under any merge policy, and \
                 hardly writes more; tiered policies write less than leveled ones.",
-        setting: format!(
+        format!(
             "T = 5, {buffers} buffers of {buffer_entries} entries (the paper: 250 GB, about 3900 \
              buffers), loaded, then {} times as many of uniform updates; the store becomes idle after \
              each.",
             rounds(scale)
         ),
-        rows: Vec::new(),
-        plots: Vec::new(),
-    };
+    );
     for (policy, leveled) in POLICIES {
         for (merge, below) in MERGES {
             let case = format!("{policy}, {merge}");

@@ -3,9 +3,10 @@
 //! A partitioned merge *leaves* a file of the largest level if the file is there before and after. The
 //! store becomes idle after each buffer, so inspecting the tree between two buffers shows each merge.
 
-use super::Store;
 use super::growth::{WRITES, rounds};
+use super::store;
 use crate::figure::Figure;
+use crate::scaled::Scaled;
 use crate::{PapersError, Scale};
 use std::collections::HashSet;
 use terrane_policy::{PolicyOptions, Shape, TableId};
@@ -17,7 +18,7 @@ pub const LEFT: &str = "files left, share";
 /// The workloads: hot keys at random places, as in the paper, and adjacent hot keys.
 pub const WORKLOADS: [&str; 2] = ["hot keys anywhere", "hot keys side by side"];
 
-fn workload(store: Store, (buffers, rounds): (u64, u64), name: &str) -> Workload {
+fn workload(store: Scaled, (buffers, rounds): (u64, u64), name: &str) -> Workload {
     let load = buffers * store.buffer_entries;
     let operations = rounds * load;
     let updates = Mix { update: 1.0, ..Mix::default() };
@@ -39,13 +40,13 @@ fn workload(store: Store, (buffers, rounds): (u64, u64), name: &str) -> Workload
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
     let (buffer_entries, buffers) = if scale == Scale::Ci { (24, 1000) } else { (56, 3500) };
-    let store = Store { buffer_entries };
-    let mut figure = Figure {
-        id: "figure-13g",
-        title: "Figures 13 G and 11 A: skewed updates",
-        claim: "With Zipf updates whose hot keys move, Spooky writes less than partial merges; files \
+    let store = store(buffer_entries);
+    let mut figure = Figure::new(
+        "figure-13g",
+        "Figures 13 G and 11 A: skewed updates",
+        "With Zipf updates whose hot keys move, Spooky writes less than partial merges; files \
                 of the largest level over which nothing newer lies are not rewritten.",
-        setting: format!(
+        format!(
             "T = 5, {buffers} buffers of {buffer_entries} entries loaded, then {} times as many of \
              updates, Zipf with exponent 1, hot keys anywhere and other ones after each fifth; and, \
              after a load in order, inserts that go on in order beside four times as many updates \
@@ -54,12 +55,10 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
              level's files that merges into it left as they were.",
             rounds(scale)
         ),
-        rows: Vec::new(),
-        plots: Vec::new(),
-    };
+    );
     let designs: [(&str, PolicyOptions); 4] = [
         ("full", store.full(5)),
-        ("partial", store.partial(5)),
+        ("partial", store.partial(5, 1)),
         ("spooky", store.spooky(5, 2, 64)),
         ("spooky, moves", store.spooky_that_moves(5)),
     ];

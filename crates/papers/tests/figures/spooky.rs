@@ -1,6 +1,6 @@
 //! The figures of the Spooky paper at the small scale: orders and inequalities, no values.
 
-use terrane_papers::spooky::{flash, growth, shapes, skew};
+use terrane_papers::spooky::{experiments, flash, growth, shapes, skew, speed};
 use terrane_papers::{Figure, PapersError, Row, Scale};
 
 type Made = fn(Scale, &mut dyn FnMut(&str)) -> Result<Figure, PapersError>;
@@ -103,7 +103,13 @@ fn on_flash_spooky_holds_what_full_merges_cannot_and_costs_less_collection_than_
         let (spooky, partial) = (of(flash::SPOOKY, what), of(flash::PARTIAL, what));
         assert!(spooky < partial, "{what}: {spooky}, {partial}");
     }
-    assert!(of(flash::SPOOKY_OVER_PARTIAL, flash::EXTRA) <= 0.5);
+    // Nor do larger files bring partial merges to what Spooky writes.
+    let files = self::figure(flash::file_sizes);
+    for (_, case) in flash::FILES {
+        let fits = number(&files, case, flash::FITS) == 1.0;
+        let spooky = of(flash::SPOOKY, flash::TOTAL);
+        assert!(!fits || number(&files, case, flash::TOTAL) > spooky, "{case}");
+    }
 }
 
 #[test]
@@ -122,4 +128,34 @@ fn full_merges_use_at_most_half_of_a_flash_device_and_spooky_more_at_less_cost_t
     assert_eq!(of("40 %, full", flash::FITS), 1.0);
     assert_eq!(of("70 %, full", flash::FITS), 0.0);
     assert!(of("70 %, spooky", flash::TOTAL) < of("70 %, partial", flash::TOTAL));
+}
+
+#[test]
+fn spooky_updates_faster_than_partial_merges_once_workers_share_a_merge_and_slower_before() {
+    let figure = figure(speed::figure);
+    let of = |machine, design| number(&figure, &speed::case(machine, design), speed::THROUGHPUT);
+    assert!(of(speed::SHARED, flash::SPOOKY) > 1.5 * of(speed::SHARED, flash::PARTIAL));
+    assert!(of(speed::ALONE, flash::SPOOKY) < of(speed::ALONE, flash::PARTIAL));
+}
+
+#[test]
+fn without_discard_spooky_causes_garbage_collection_too_but_less_than_half_of_that_of_partial_merges()
+ {
+    let figure = figure(experiments::discard);
+    let case = |design| format!("{}, {design}", experiments::NO_DISCARD);
+    let extra = |design| number(&figure, &case(design), flash::COLLECTION) - 1.0;
+    assert!(extra(flash::SPOOKY) > 0.05, "{}", extra(flash::SPOOKY));
+    assert!(extra(flash::SPOOKY) < 0.5 * extra(flash::PARTIAL));
+}
+
+#[test]
+fn under_steady_writes_spooky_merges_within_level_0_and_full_merges_write_more_the_faster_they_are()
+{
+    let figure = figure(experiments::by_level);
+    let of = |machine, design: &str, what| number(&figure, &format!("{machine}, {design}"), what);
+    let [level0, ..] = experiments::INTO;
+    let shared = |design, what| of(speed::SHARED, design, what);
+    assert!(shared("full", level0) < 0.1 * shared("spooky", level0));
+    assert!(shared("spooky", flash::TREE) < shared("full", flash::TREE));
+    assert!(of(speed::ALONE, "full", flash::TREE) < shared("full", flash::TREE));
 }
