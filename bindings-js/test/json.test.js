@@ -9,6 +9,13 @@ test("keys of tables become bytes", () => {
   assert.deepEqual([smallest, id], [new Uint8Array([0, 255]), [1]]);
 });
 
+test("cuts and facts of events become bytes, and numbers stay", () => {
+  const json = '{"cuts":[[1],[2,3]],"facts":[{"of":"tree","key":[4]},{"value":5}]}';
+  const { cuts, facts } = fromJson(json);
+  assert.deepEqual(cuts, [new Uint8Array([1]), new Uint8Array([2, 3])]);
+  assert.deepEqual(facts, [{ of: "tree", key: new Uint8Array([4]) }, { value: 5 }]);
+});
+
 test("names become camel case, values stay as they are", () => {
   assert.deepEqual(fromJson('{"log_records":1,"levels":[{"a_b_c":"x_y"}],"plain":null}'), {
     logRecords: 1,

@@ -45,8 +45,12 @@ function describe(event: Event): [kind: string, text: string][] {
       return [["bad", `A plan was rejected: ${event.why}`]];
     case "job-failed":
       return [["bad", `A job failed: ${event.error}`]];
-    case "stalled":
-      return [["bad", `A write waited for ${STALLS[event.reason]}`]];
+    case "decided":
+      return [["plan", event.reason]];
+    case "stall-ended": {
+      const waited = `${Math.ceil(event.lastedMicros / 1000)} ms`;
+      return [["bad", `Writes waited ${waited} for ${STALLS[event.reason]}`]];
+    }
     default:
       return [];
   }

@@ -13,6 +13,19 @@ const INTERVAL = 200;
 /** The most events that are kept for a picture: a page in the background shows none. */
 const EVENTS_KEPT = 200;
 
+/** The events that the log has lines for. */
+const SHOWN: ReadonlySet<Event["type"]> = new Set([
+  "flushed",
+  "compaction-begun",
+  "group-installed",
+  "level-changed",
+  "policy-changed",
+  "plan-refused",
+  "decided",
+  "stall-ended",
+  "job-failed",
+] as const);
+
 /** How a table got to where it is. */
 export type Origin = "flushed" | "merged" | "moved";
 
@@ -57,7 +70,7 @@ export class Poller {
   }
 
   #record(event: Event): void {
-    if (event.type === "merge-progress" || event.type === "file-removed") return;
+    if (!SHOWN.has(event.type)) return;
     if (this.#events.push(event) > EVENTS_KEPT) this.#events.shift();
     if (event.type === "flushed") {
       for (const { id } of event.tables) this.#fresh.set(id, "flushed");

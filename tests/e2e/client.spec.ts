@@ -157,13 +157,34 @@ test("events report the engine's work, and levels show it", async ({ storePage }
     return { seen, levels, trace, ended: await ended, size, stats: keyspaces[0]?.levels };
   });
   const types = new Set(found.seen.map((event) => event.type));
-  for (const type of ["memtable-sealed", "flushed", "compaction-begun", "group-installed"]) {
+  for (const type of [
+    "memtable-sealed",
+    "flushed",
+    "compaction-begun",
+    "group-begun",
+    "group-installed",
+  ]) {
     expect(types).toContain(type);
   }
   const begun = found.seen.filter((event) => event.type === "compaction-begun");
   for (const event of begun) {
     expect(event).toMatchObject({ keyspace: "default", reason: expect.stringMatching(/\w \w/) });
   }
+  // Every group is announced with what its installation replaces, at a time that runs on.
+  const announced = found.seen.filter((event) => event.type === "group-begun");
+  for (const event of found.seen.filter((event) => event.type === "group-installed")) {
+    const group = announced.find(
+      (begun) => begun.compaction === event.compaction && begun.inputs[0] === event.inputs[0],
+    );
+    expect(group).toMatchObject({ inputs: event.inputs, level: event.level, run: event.run });
+  }
+  const times = found.seen.flatMap((event) => ("micros" in event ? [event.micros] : []));
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  expect(times.at(-1)).toBeGreaterThan(0);
+  const status = found.seen.findLast((event) => event.type === "policy-status");
+  expect(status?.capacities.slice(0, found.stats?.length)).toEqual(
+    found.stats?.map((level) => level.capacity),
+  );
   const tables = found.levels.flatMap((level) => level.runs.flatMap((run) => run.tables));
   expect(tables.reduce((sum, table) => sum + table.entries, 0)).toBe(8000);
   expect(found.size).toBe(tables.reduce((sum, table) => sum + table.bytes, 0));

@@ -10,6 +10,7 @@
 use super::min_latency::index;
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy};
+use crate::status::PolicyStatus;
 use crate::toolkit::combinatorics::{choose, least};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::stack::Stack;
@@ -71,6 +72,10 @@ impl Policy for Binomial {
 
     fn adopt(&self, shape: &Shape) -> Vec<u8> {
         self.stack().adopt(shape)
+    }
+
+    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        self.stack().status(shape, state)
     }
 }
 

@@ -14,6 +14,7 @@
 
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy};
+use crate::status::PolicyStatus;
 use crate::toolkit::admission::{Counts, below_level0};
 use crate::toolkit::combinatorics::least_count;
 use crate::toolkit::format::{count, size};
@@ -21,7 +22,7 @@ use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Plan, Quantity, Reason, Relation, Shape, Term, Unit};
+use terrane_types::{Compaction, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit};
 
 /// The policy of horizontal growth with leveling, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,6 +157,10 @@ impl Policy for HorizontalLeveling {
 
     fn adopt(&self, shape: &Shape) -> Vec<u8> {
         self.counts(&[], shape).state()
+    }
+
+    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        self.counts(state, shape).status("counter", |level| Of::Levels(level, level))
     }
 }
 

@@ -16,13 +16,14 @@
 
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
+use crate::status::PolicyStatus;
 use crate::toolkit::admission::{Counts, below_level0, level0_bytes};
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Conflict, Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Plan, Reason, Shape};
+use terrane_types::{Compaction, Of, Plan, Reason, Shape};
 
 /// The policy of horizontal growth with tiering, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +121,10 @@ impl Policy for HorizontalTiering {
 
     fn adopt(&self, shape: &Shape) -> Vec<u8> {
         self.counts(&[], shape).state()
+    }
+
+    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        self.counts(state, shape).status("counter", |level| Of::Levels(level, level))
     }
 }
 

@@ -7,9 +7,10 @@
 
 use super::view::View;
 use crate::policy::{Installed, Step};
+use crate::status::{Fact, PolicyStatus};
 use std::sync::Arc;
 use terrane_types::{
-    Group, Level, Quantity, Relation, Run, Shape, TableInfo, Term, Unit, tables_of,
+    Group, Level, Of, Quantity, Relation, Run, Shape, TableInfo, Term, Unit, tables_of,
 };
 
 /// The oldest runs of level 0, which go down together.
@@ -87,6 +88,12 @@ impl Counts {
             state.extend(number.to_le_bytes());
         }
         state
+    }
+
+    /// The numbers by name, each of what `of` says, counted from 1.
+    pub(crate) fn status(self, name: &'static str, of: impl Fn(usize) -> Of) -> PolicyStatus {
+        let fact = |(at, value)| Fact::Number { name, of: of(at), value, unit: Unit::Count };
+        PolicyStatus { capacities: Vec::new(), facts: (1..).zip(self.numbers).map(fact).collect() }
     }
 
     /// Notes a step; returns whether it ends an admission.

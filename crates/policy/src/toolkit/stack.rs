@@ -13,7 +13,10 @@ use super::group_builder::{Target, build_groups};
 use super::view::{Vertical, View};
 use crate::context::PlanContext;
 use crate::policy::Installed;
-use terrane_types::{Compaction, Destination, Plan, Quantity, Reason, Relation, Shape, Term, Unit};
+use crate::status::PolicyStatus;
+use terrane_types::{
+    Compaction, Destination, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit,
+};
 
 /// Where a stack policy merges, by its number of components.
 pub(crate) struct Stack {
@@ -97,6 +100,11 @@ impl Stack {
     /// The state of a tree that another policy made.
     pub(crate) fn adopt(&self, shape: &Shape) -> Vec<u8> {
         self.counts(&[], shape).state()
+    }
+
+    /// How many admissions there have been.
+    pub(crate) fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        self.counts(state, shape).status("admissions", |_| Of::Tree)
     }
 
     /// The state after a step.
