@@ -8,12 +8,20 @@ const KEYS: ReadonlySet<string> = new Set(["smallest", "largest", "key"]);
 
 /** Parses a value; its names become camel case. */
 export function fromJson<T>(json: string): T {
-  return JSON.parse(json, (name, value: unknown) => {
-    if (typeof value !== "object" || value === null) return value;
-    if (KEYS.has(name)) return Uint8Array.from(value as number[]);
-    if (name === "cuts") return (value as number[][]).map((key) => Uint8Array.from(key));
-    return Array.isArray(value) ? value : renamed(value, toCamelCase);
-  }) as T;
+  return revived(JSON.parse(json)) as T;
+}
+
+/** Faster than as a function that `JSON.parse` calls, which matters for events. */
+function revived(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(revived);
+  const fields = Object.entries(value).map(([name, field]: [string, unknown]) => {
+    if (!Array.isArray(field)) return [toCamelCase(name), revived(field)];
+    if (KEYS.has(name)) return [name, Uint8Array.from(field as number[])];
+    if (name === "cuts") return [name, field.map((key) => Uint8Array.from(key as number[]))];
+    return [toCamelCase(name), revived(field)];
+  });
+  return Object.fromEntries(fields);
 }
 
 /** Serializes options, which are plain values; their names become kebab case. */
@@ -31,6 +39,7 @@ function renamed(value: object, rename: (name: string) => string): object {
 }
 
 function toCamelCase(name: string): string {
+  if (!/[_-]/.test(name)) return name;
   return name.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 

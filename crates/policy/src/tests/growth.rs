@@ -358,6 +358,25 @@ fn undeclared_data_is_what_is_present() {
     assert_eq!(fired, [1, 3, 4, 8, 11, 13, 14]);
 }
 
+#[test]
+fn counters_and_admissions_can_be_asked_for() {
+    let numbers = |policy: &dyn Policy| {
+        let shape = Shape::default();
+        let facts = policy.status(&shape, &policy.adopt(&shape)).facts;
+        let number = |fact| match fact {
+            Fact::Number { name, of, value, .. } => (name, of, value),
+            Fact::Key { .. } => panic!("{fact:?}"),
+        };
+        facts.into_iter().map(number).collect::<Vec<_>>()
+    };
+    let counters = |of: [u64; 2]| [1, 2].map(|l| ("counter", Of::Levels(l, l), of[l - 1]));
+    // C(3+2-1, 2) is 6: with 7 buffers k is 4.
+    assert_eq!(numbers(&tiering(2, 6)), counters([3, 3]));
+    assert_eq!(numbers(&tiering(2, 7)), counters([4, 4]));
+    assert_eq!(numbers(&leveling(2)), counters([0, 0]));
+    assert_eq!(numbers(&min_latency(3)), [("admissions", Of::Tree, 0)]);
+}
+
 /// The policies that admit.
 fn admitting() -> [Box<dyn Policy>; 4] {
     let (level_base_bytes, target_file_bytes) = (B, u64::MAX);
