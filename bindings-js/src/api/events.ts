@@ -103,7 +103,7 @@ type Told =
       /** Whether the tables are moved, not rewritten. */
       moved: boolean;
     }
-  /** A merge made progress: bytes of its inputs read, and of outputs written. At most 64 a group. */
+  /** A merge made progress: bytes of its inputs read, and of outputs written. At most 32 a group. */
   | {
       type: "merge-progress";
       compaction: number;

@@ -11,17 +11,23 @@ export function fromJson<T>(json: string): T {
   return revived(JSON.parse(json)) as T;
 }
 
-/** Faster than as a function that `JSON.parse` calls, which matters for events. */
+/** A parsed value, renamed. One pass is several times as fast as a function that `JSON.parse` calls. */
 function revived(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(revived);
-  const fields = Object.entries(value).map(([name, field]: [string, unknown]) => {
-    if (!Array.isArray(field)) return [toCamelCase(name), revived(field)];
-    if (KEYS.has(name)) return [name, Uint8Array.from(field as number[])];
-    if (name === "cuts") return [name, field.map((key) => Uint8Array.from(key as number[]))];
-    return [toCamelCase(name), revived(field)];
-  });
-  return Object.fromEntries(fields);
+  const fields = value as Record<string, unknown>;
+  const named: Record<string, unknown> = {};
+  for (const name in fields) {
+    const field = fields[name];
+    named[toCamelCase(name)] = Array.isArray(field) ? list(name, field) : revived(field);
+  }
+  return named;
+}
+
+function list(name: string, values: unknown[]): unknown {
+  if (KEYS.has(name)) return Uint8Array.from(values as number[]);
+  if (name === "cuts") return (values as number[][]).map((key) => Uint8Array.from(key));
+  return typeof values[0] === "object" ? values.map(revived) : values;
 }
 
 /** Serializes options, which are plain values; their names become kebab case. */

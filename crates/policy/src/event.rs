@@ -10,7 +10,7 @@ use terrane_types::{
 };
 
 /// Progress is reported after each of so many shares of a merge.
-pub const MAX_PROGRESS: u64 = 64;
+pub const MAX_PROGRESS: u64 = 32;
 
 /// Something that the engine or the simulator did.
 #[derive(Clone, Debug, Serialize)]
