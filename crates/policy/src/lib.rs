@@ -35,12 +35,16 @@ pub use fallback::fallback;
 pub use options::BadOption;
 pub use options::parse::ParseError;
 pub use options::presets::{Preset, presets};
+#[cfg(feature = "all")]
+pub use policies::vertiorizon::HorizontalMerge;
 pub use policies::*;
 pub use policy::{Installed, MAX_STATE, Policy, Step};
 pub use propose::{Proposal, READS_BETWEEN, propose};
 pub use slices::{Slice, Slicing, next_slice};
 pub use status::{Capacity, Decision, Fact, PolicyStatus};
 pub use tombstones::TombstoneRule;
+#[cfg(feature = "all")]
+pub use toolkit::horizontal::MergePolicy;
 pub use toolkit::parameter::{Parameter, Value};
 pub use toolkit::pick::Pick;
 pub use validate::refusal::Refusal;

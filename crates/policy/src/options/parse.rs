@@ -14,7 +14,6 @@
 use super::presets::{defaults, is_added_by_all};
 use crate::policies::PolicyOptions;
 use crate::toolkit::parameter::{Value, ValueRef};
-use crate::toolkit::pick::Pick;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
@@ -169,7 +168,7 @@ fn read(
             let expected = match &tuned.slot {
                 ValueRef::Number { least, most, .. } => format!("{least} to {most}"),
                 ValueRef::Switch(_) => "true or false".to_owned(),
-                ValueRef::Pick(_) => Pick::NAMES.join(", "),
+                ValueRef::Choice(value) => value.among().join(", "),
             };
             wrong(format!("{name}: expected {expected}"))?;
         }
@@ -199,10 +198,7 @@ fn take(slot: &mut ValueRef<'_>, given: &Given) -> bool {
     match (slot, given) {
         (ValueRef::Number { value, .. }, Given::Number(number)) => **value = *number,
         (ValueRef::Switch(value), Given::Switch(switch)) => **value = *switch,
-        (ValueRef::Pick(value), Given::Word(word)) => match Pick::named(word) {
-            Some(pick) => **value = pick,
-            None => return false,
-        },
+        (ValueRef::Choice(value), Given::Word(word)) => return value.choose_word(word),
         _ => return false,
     }
     true

@@ -23,7 +23,7 @@
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
 use crate::status::PolicyStatus;
-use crate::toolkit::parameter::{Described, ParameterRef, ValueRef, prose};
+use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::pick::{Cursors, Pick};
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Plan, Shape};
@@ -131,11 +131,11 @@ impl Described for Leveled {
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
             ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
-            ParameterRef {
-                name: "pick",
-                meaning: prose("which table of a level over its capacity goes down"),
-                slot: ValueRef::Pick(&mut self.pick),
-            },
+            ParameterRef::choice(
+                "pick",
+                "which table of a level over its capacity goes down",
+                &mut self.pick,
+            ),
             ParameterRef::number(
                 "seed",
                 "what random picks are drawn from",

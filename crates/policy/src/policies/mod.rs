@@ -81,6 +81,7 @@ policies! {
         tiered_partial::TieredPartial,
         horizontal_leveling::HorizontalLeveling,
         horizontal_tiering::HorizontalTiering,
+        vertiorizon::Vertiorizon,
         binomial::Binomial,
         min_latency::MinLatency,
     }

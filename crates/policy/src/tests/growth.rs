@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use terrane_types::inputs_of;
 
 /// B, in entries of one byte.
-const B: u64 = 16;
+pub(super) const B: u64 = 16;
 
 /// `C(n, k)`, by Pascal's triangle.
-fn choose(n: u64, k: u64) -> u64 {
+pub(super) fn choose(n: u64, k: u64) -> u64 {
     let mut row = vec![1u64];
     for _ in 0..n {
         let next = |i: usize| row.get(i).unwrap_or(&0) + i.checked_sub(1).map_or(0, |i| row[i]);
@@ -20,34 +20,39 @@ fn choose(n: u64, k: u64) -> u64 {
 }
 
 /// A plan's merge: the level that it ends in, and the shape that it was made for.
-struct Made {
-    level: usize,
-    before: Shape,
+pub(super) struct Made {
+    pub(super) level: usize,
+    pub(super) before: Shape,
     /// Buffers in its output.
-    buffers: u64,
+    pub(super) buffers: u64,
+    /// Whether nothing was rewritten.
+    pub(super) moved: bool,
 }
 
 /// A tree to which buffers are admitted one at a time, all over the same keys and none of them twice.
-struct Tree<'p> {
-    policy: &'p dyn Policy,
-    model: Model,
-    state: Vec<u8>,
-    buffers: u16,
+pub(super) struct Tree<'p> {
+    pub(super) policy: &'p dyn Policy,
+    pub(super) model: Model,
+    pub(super) state: Vec<u8>,
+    pub(super) buffers: u16,
+    /// What each plan is given.
+    pub(super) observed: Observed,
 }
 
 impl<'p> Tree<'p> {
-    fn new(policy: &'p dyn Policy) -> Self {
+    pub(super) fn new(policy: &'p dyn Policy) -> Self {
         let state = policy.adopt(&Shape::default());
-        Tree { policy, model: Model::default(), state, buffers: 0 }
+        let (model, observed) = (Model::default(), Observed::default());
+        Tree { policy, model, state, buffers: 0, observed }
     }
 
-    fn flush(&mut self, keys: impl IntoIterator<Item = u16>) {
+    pub(super) fn flush(&mut self, keys: impl IntoIterator<Item = u16>) {
         let run = self.model.fresh(&Running::default()).0;
         self.model.write(0, run, keys);
     }
 
     /// Follows the policy until it is idle.
-    fn rest(&mut self) -> Vec<Made> {
+    pub(super) fn rest(&mut self) -> Vec<Made> {
         let running = Running::default();
         let mut made = Vec::new();
         while let Some(plan) = propose(
@@ -58,15 +63,27 @@ impl<'p> Tree<'p> {
             self.model.fresh(&running),
         ) {
             assert_eq!(validate_plan(&self.model.shape, &running, &plan), Ok(()));
-            let Plan::Compact(plan) = plan else { panic!("{plan:?}") };
+            let plan = match plan {
+                Plan::Compact(plan) => plan,
+                Plan::Reshape(Reshape { change, .. }) => {
+                    let (before, observed) = (&self.model.shape, &Observed::default());
+                    let installed = Installed { before, observed, step: Step::Reshape(change) };
+                    self.state = self.policy.apply(&self.state, &installed);
+                    self.model = self.model.reshape(change);
+                    continue;
+                }
+            };
             let before = self.model.shape.clone();
+            let moved = plan.groups.iter().all(|group| group.action == Action::Move);
             let inputs = before.find(inputs_of(&plan.groups).copied().collect());
             let buffers = inputs.iter().map(|placed| placed.table.bytes).sum::<u64>() / B;
-            made.push(Made { level: plan.groups[0].destination.level, before, buffers });
+            let level = plan.groups[0].destination.level;
+            made.push(Made { level, before, buffers, moved });
             for (at, group) in plan.groups.iter().enumerate() {
                 let ends = at + 1 == plan.groups.len();
                 let step = Step::Group { group, outputs: &[], ends };
-                let observed = &Observed::default();
+                let nothing = Observed::default();
+                let observed = if at == 0 { &self.observed } else { &nothing };
                 let installed = Installed { before: &self.model.shape, observed, step };
                 self.state = self.policy.apply(&self.state, &installed);
                 self.model = self.model.commit(group, false).unwrap();
@@ -76,7 +93,7 @@ impl<'p> Tree<'p> {
     }
 
     /// One buffer more, of keys that no other has.
-    fn admit(&mut self) -> Made {
+    pub(super) fn admit(&mut self) -> Made {
         let buffer = self.buffers;
         self.buffers += 1;
         self.flush((0..B as u16).map(|key| key * 256 + buffer));
@@ -86,12 +103,12 @@ impl<'p> Tree<'p> {
     }
 
     /// Bytes of each run below level 0 in buffers, newest first.
-    fn runs(&self) -> Vec<u64> {
+    pub(super) fn runs(&self) -> Vec<u64> {
         self.levels().into_iter().flatten().collect()
     }
 
     /// The same, level by level from level 1 on.
-    fn levels(&self) -> Vec<Vec<u64>> {
+    pub(super) fn levels(&self) -> Vec<Vec<u64>> {
         let runs = |level: &Level| level.runs.iter().map(|run| run.bytes() / B).collect();
         self.model.shape.levels().iter().skip(1).map(runs).collect()
     }

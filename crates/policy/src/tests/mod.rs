@@ -16,6 +16,8 @@ mod stops;
 mod tombstones;
 mod universal;
 mod validator;
+#[cfg(feature = "all")]
+mod vertiorizon;
 
 use crate::*;
 use std::collections::{BTreeMap, BTreeSet};

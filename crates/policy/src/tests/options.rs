@@ -113,6 +113,10 @@ fn parameters_that_do_not_go_together_are_refused_by_name() {
             "horizontal-leveling: levels is 0, expected 1 to 16",
         ),
         (
+            r#"{"policy": "vertiorizon", "buffers": 5, "size-ratio": 6}"#,
+            "vertiorizon: buffers is 5, expected 0, or size-ratio at least: 6",
+        ),
+        (
             r#"{"policy": "minlatency", "components": 0}"#,
             "minlatency: components is 0, expected 1 to 64",
         ),

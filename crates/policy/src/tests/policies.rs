@@ -68,6 +68,19 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
     };
+    pub(super) const VERTIORIZON: Vertiorizon = Vertiorizon {
+        size_ratio: 3,
+        buffers: 0,
+        data_bytes: 0,
+        levels: 0,
+        merge_policy: HorizontalMerge::Tuned,
+        vertical_merge_policy: MergePolicy::Leveling,
+        window: 1024,
+        skew: false,
+        backbone: false,
+        level_base_bytes: B.0,
+        target_file_bytes: B.1,
+    };
     pub(super) const BINOMIAL: Binomial =
         Binomial { components: 3, level_base_bytes: B.0, target_file_bytes: B.1 };
     pub(super) const MIN_LATENCY: MinLatency =
@@ -309,6 +322,21 @@ const POLICIES: &[Case] = &[
     #[cfg(feature = "all")]
     (&HorizontalTiering { data_bytes: 2000, ..growing::TIERING }, check_admitting),
     #[cfg(feature = "all")]
+    (&growing::VERTIORIZON, check_admitting),
+    #[cfg(feature = "all")]
+    (&Vertiorizon { levels: 2, skew: true, ..growing::VERTIORIZON }, check_admitting),
+    #[cfg(feature = "all")]
+    (
+        &Vertiorizon {
+            merge_policy: HorizontalMerge::Tiering,
+            vertical_merge_policy: MergePolicy::Tiering,
+            ..growing::VERTIORIZON
+        },
+        check_admitting,
+    ),
+    #[cfg(feature = "all")]
+    (&Vertiorizon { backbone: true, ..growing::VERTIORIZON }, check_admitting),
+    #[cfg(feature = "all")]
     (&growing::BINOMIAL, check_stack),
     #[cfg(feature = "all")]
     (&growing::MIN_LATENCY, check_stack),
@@ -478,8 +506,12 @@ fn tiering_writes_an_entry_about_once_a_level_leveling_more() {
 fn overwriting_the_same_keys_adds_no_level_to_either_tree() {
     for &(policy, check) in POLICIES {
         let (model, _) = load(policy, 200, |f| (0..12).map(|k| f % 4 * 12 + k).collect());
-        // Horizontal growth has all its levels at once.
-        let most = if policy.name().starts_with("horizontal") { 3 } else { 2 };
+        // Horizontal growth has all its levels at once, Vertiorizon two more.
+        let most = match policy.name() {
+            "horizontal-leveling" | "horizontal-tiering" => 3,
+            "vertiorizon" => 4,
+            _ => 2,
+        };
         assert!(model.shape.deepest() <= most, "{}: {:?}", policy.name(), model.shape);
         check(&model.shape);
     }

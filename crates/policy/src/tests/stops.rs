@@ -71,6 +71,13 @@ fn policies() -> Vec<Box<dyn Policy>> {
             target_file_bytes,
         }),
         #[cfg(feature = "all")]
+        Box::new(Vertiorizon {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            ..Vertiorizon::default()
+        }),
+        #[cfg(feature = "all")]
         Box::new(Binomial { components: 3, level_base_bytes, target_file_bytes }),
         #[cfg(feature = "all")]
         Box::new(MinLatency { components: 3, level_base_bytes, target_file_bytes }),

@@ -10,7 +10,7 @@ use crate::policy::{Installed, Step};
 use crate::status::{Fact, PolicyStatus};
 use std::sync::Arc;
 use terrane_types::{
-    Group, Level, Of, Quantity, Relation, Run, Shape, TableInfo, Term, Unit, tables_of,
+    Group, Level, MAX_LEVELS, Of, Quantity, Relation, Run, Shape, TableInfo, Term, Unit, tables_of,
 };
 
 /// The oldest runs of level 0, which go down together.
@@ -31,7 +31,12 @@ impl<'a> Admission<'a> {
 impl<'a> View<'a> {
     /// What is to be admitted now, if it is time.
     pub(crate) fn admission(&self) -> Option<Admission<'a>> {
-        if self.running.writes_from(1) {
+        self.admission_above(MAX_LEVELS)
+    }
+
+    /// The same for a policy that counts what is written into levels 1 to `last` only.
+    pub(crate) fn admission_above(&self, last: usize) -> Option<Admission<'a>> {
+        if self.running.groups().any(|group| (1..=last).contains(&group.destination.level)) {
             return None;
         }
         let enough = self.rule.level_base_bytes - self.rule.level_base_bytes / 4;
@@ -74,9 +79,19 @@ impl Counts {
 
     /// Decodes a state of this many numbers.
     pub(crate) fn read(state: &[u8], numbers: usize) -> Option<Self> {
+        Counts::read_any(state).filter(|counts| counts.numbers.len() == numbers)
+    }
+
+    /// The same with other numbers.
+    pub(crate) fn with(&self, numbers: Vec<u64>) -> Self {
+        Counts { admits: self.admits, numbers }
+    }
+
+    /// Decodes a state.
+    pub(crate) fn read_any(state: &[u8]) -> Option<Self> {
         let (&admits, rest) = state.split_first()?;
         let (values, rest) = rest.as_chunks();
-        let fits = admits <= 1 && values.len() == numbers && rest.is_empty();
+        let fits = admits <= 1 && rest.is_empty();
         let numbers = values.iter().map(|value| u64::from_le_bytes(*value)).collect();
         fits.then_some(Counts { admits: admits == 1, numbers })
     }

@@ -11,6 +11,7 @@
 //!   `C(k+l-1, l)` admissions all are 0.
 
 use super::combinatorics::least_count;
+use super::parameter::Choose;
 use terrane_types::{Quantity, Relation, Term, Unit};
 
 /// Whether a level is one run or several.
@@ -21,6 +22,20 @@ pub enum MergePolicy {
     Leveling,
     /// Several runs: what arrives is one more.
     Tiering,
+}
+
+impl Choose for MergePolicy {
+    fn among(&self) -> &'static [&'static str] {
+        &["leveling", "tiering"]
+    }
+
+    fn at(&self) -> usize {
+        *self as usize
+    }
+
+    fn choose(&mut self, at: usize) {
+        *self = if at == 1 { MergePolicy::Tiering } else { MergePolicy::Leveling };
+    }
 }
 
 /// The counters of the levels from 1 on.

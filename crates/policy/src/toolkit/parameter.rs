@@ -64,7 +64,50 @@ pub(crate) struct ParameterRef<'a> {
 pub(crate) enum ValueRef<'a> {
     Number { least: u64, most: u64, value: &'a mut u64 },
     Switch(&'a mut bool),
-    Pick(&'a mut Pick),
+    Choice(&'a mut dyn Choose),
+}
+
+/// One of several words.
+pub(crate) trait Choose {
+    /// The words.
+    fn among(&self) -> &'static [&'static str];
+
+    /// The place of the chosen word among them.
+    fn at(&self) -> usize;
+
+    /// Chooses the word at this place.
+    fn choose(&mut self, at: usize);
+}
+
+impl dyn Choose + '_ {
+    fn name(&self) -> &'static str {
+        self.among().get(self.at()).copied().unwrap_or_default()
+    }
+
+    /// Chooses a word; returns whether it is one of them.
+    pub(crate) fn choose_word(&mut self, word: &str) -> bool {
+        let at = self.among().iter().position(|name| *name == word);
+        at.map(|at| self.choose(at)).is_some()
+    }
+}
+
+impl Choose for Pick {
+    fn among(&self) -> &'static [&'static str] {
+        &Pick::NAMES
+    }
+
+    fn at(&self) -> usize {
+        *self as usize
+    }
+
+    fn choose(&mut self, at: usize) {
+        *self = match at {
+            1 => Pick::Oldest,
+            2 => Pick::RoundRobin,
+            3 => Pick::Random,
+            _ => Pick::LeastOverlap,
+        };
+    }
 }
 
 /// A parameter of a policy.
@@ -113,7 +156,7 @@ impl<'a> ParameterRef<'a> {
                 Value::Number { least: *least, most: *most, value: **value }
             }
             ValueRef::Switch(value) => Value::Switch { value: **value },
-            ValueRef::Pick(value) => Value::Choice { among: &Pick::NAMES, value: value.name() },
+            ValueRef::Choice(value) => Value::Choice { among: value.among(), value: value.name() },
         };
         Parameter { name: self.name, meaning: self.meaning, value }
     }
@@ -178,6 +221,14 @@ impl<'a> ParameterRef<'a> {
 
     pub(crate) fn switch(name: &'static str, meaning: &'static str, value: &'a mut bool) -> Self {
         ParameterRef { name, meaning: prose(meaning), slot: ValueRef::Switch(value) }
+    }
+
+    pub(crate) fn choice(
+        name: &'static str,
+        meaning: &'static str,
+        value: &'a mut dyn Choose,
+    ) -> Self {
+        ParameterRef { name, meaning: prose(meaning), slot: ValueRef::Choice(value) }
     }
 
     pub(crate) fn dynamic_level_bytes(value: &'a mut bool) -> Self {

@@ -84,6 +84,8 @@ pub(crate) struct View<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) running: &'a Running,
     pub(crate) fresh: RunId,
+    /// Capacities of levels that do not follow the rule.
+    pub(crate) capacities: Vec<(usize, u64)>,
     held: VecSet<TableId>,
     /// The runs of those tables.
     held_runs: Vec<Destination>,
@@ -107,6 +109,7 @@ impl<'a> View<'a> {
             shape,
             running,
             fresh,
+            capacities: Vec::new(),
             held: running.held(),
             held_runs: Vec::new(),
             sizes: shape.levels().iter().map(Level::bytes).collect(),
@@ -147,6 +150,9 @@ impl<'a> View<'a> {
 
     /// `C_i` in bytes.
     pub(crate) fn capacity(&self, level: usize) -> u64 {
+        if let Some((_, capacity)) = self.capacities.iter().find(|(at, _)| *at == level) {
+            return *capacity;
+        }
         let last = self.last();
         self.rule.capacity(level, last, self.bytes(last))
     }

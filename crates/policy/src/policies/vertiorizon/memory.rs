@@ -1,0 +1,128 @@
+//! What Vertiorizon remembers: its layout, its counters, and a window of operations.
+//!
+//! Encoded as [`Counts`]: n, the level of V1, l, the merge policy (0 leveling, 1 tiering), whether the
+//! horizontal part was made by this policy (0 or 1), the slack of the first counter and the repeated share
+//! of a buffer (thousandths), the l counters, then for each part of the window, the oldest first, updates,
+//! point reads and range reads.
+
+use crate::context::Observed;
+use crate::policy::Installed;
+use crate::toolkit::admission::Counts;
+use crate::toolkit::horizontal::{Counters, MergePolicy};
+
+/// Into how many parts the window is divided: the oldest leaves as a whole.
+const PARTS: u64 = 16;
+
+/// Updates, point reads and range reads.
+pub(crate) type Operations = [u64; 3];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    counts: Counts,
+    /// n: the capacity of the horizontal part, in buffers.
+    pub(crate) buffers: u64,
+    /// The level of V1; the levels above it, from 1 on, are the horizontal part.
+    pub(crate) vertical: usize,
+    /// l, the merge policy, the counters and their slack.
+    pub(crate) counters: Counters,
+    /// Whether all of the horizontal part was put there by the counters.
+    pub(crate) counted: bool,
+    /// How much of a buffer the next one repeats, in thousandths.
+    pub(crate) repeated: u64,
+    /// The window, oldest part first.
+    window: Vec<Operations>,
+}
+
+impl Memory {
+    pub(crate) fn new(buffers: u64, vertical: usize, counted: bool, counters: Counters) -> Self {
+        let (counts, window) = (Counts::default(), Vec::new());
+        Memory { counts, buffers, vertical, counters, counted, repeated: 0, window }
+    }
+
+    /// l.
+    pub(crate) fn levels(&self) -> usize {
+        self.counters.counts.len()
+    }
+
+    /// Decodes a state, if it is one.
+    pub(crate) fn read(state: &[u8]) -> Option<Self> {
+        let counts = Counts::read_any(state)?;
+        let (&[buffers, vertical, levels, merge, counted, slack, repeated], rest) =
+            counts.numbers.split_first_chunk()?;
+        let merge = match merge {
+            0 => MergePolicy::Leveling,
+            1 => MergePolicy::Tiering,
+            _ => return None,
+        };
+        let (counters, window) = rest.split_at_checked(usize::try_from(levels).ok()?)?;
+        let (window, []) = window.as_chunks() else { return None };
+        let vertical = usize::try_from(vertical).ok()?;
+        let is_sound = buffers > 0 && levels > 0 && (1..64).contains(&vertical) && counted <= 1;
+        let counters = Counters { merge, counts: counters.to_vec(), slack };
+        let (counted, window) = (counted == 1, window.to_vec());
+        is_sound.then(|| Memory {
+            counts: counts.clone(),
+            buffers,
+            vertical,
+            counters,
+            counted,
+            repeated,
+            window,
+        })
+    }
+
+    /// Encodes it as a state.
+    pub(crate) fn state(&self) -> Vec<u8> {
+        let Counters { merge, counts, slack } = &self.counters;
+        let mut numbers = vec![
+            self.buffers,
+            self.vertical as u64,
+            counts.len() as u64,
+            u64::from(*merge == MergePolicy::Tiering),
+            u64::from(self.counted),
+            *slack,
+            self.repeated,
+        ];
+        numbers.extend(counts);
+        numbers.extend(self.window.as_flattened());
+        self.counts.with(numbers).state()
+    }
+
+    /// Notes a step above V2; returns whether it ends an admission.
+    pub(crate) fn note(&mut self, installed: &Installed) -> bool {
+        self.counts.note(installed)
+    }
+
+    /// Adds operations to a window of this many.
+    pub(crate) fn observe(&mut self, observed: &Observed, window: u64) {
+        let more = [observed.updates, observed.point_reads, observed.range_reads];
+        if more == [0; 3] {
+            return;
+        }
+        let total = |part: &Operations| part.iter().copied().fold(0, u64::saturating_add);
+        let part = (window / PARTS).max(1);
+        match self.window.last_mut().filter(|last| total(last) < part) {
+            Some(last) => {
+                last.iter_mut().zip(more).for_each(|(n, more)| *n = n.saturating_add(more))
+            }
+            None => self.window.push(more),
+        }
+        let mut all = self.window.iter().map(total).fold(0, u64::saturating_add);
+        while let Some(first) = self.window.first().map(total)
+            && self.window.len() > 1
+            && all.saturating_sub(first) >= window
+        {
+            all = all.saturating_sub(first);
+            self.window.remove(0);
+        }
+    }
+
+    /// The operations of the window.
+    pub(crate) fn operations(&self) -> Operations {
+        let mut sum = [0u64; 3];
+        for part in &self.window {
+            sum.iter_mut().zip(part).for_each(|(n, more)| *n = n.saturating_add(*more));
+        }
+        sum
+    }
+}

@@ -1,0 +1,366 @@
+//! Vertiorizon: horizontal growth above, where most merges are, and vertical growth below, where most data
+//! is.
+//!
+//! The **horizontal part** has the capacity of n buffers in l levels, leveled or tiered
+//! (`toolkit/horizontal.rs`). Below are V1 of `n*B*T/sqrt(2)` and V2 of `n*B*T^2` bytes, leveled or tiered.
+//!
+//! 1. **Admissions** (`toolkit/admission.rs`) go as far down the horizontal part as their counters say, in
+//!    one merge.
+//! 2. **Drain.** The admission with which the part holds n buffers, or its tiering counters are all 0, is
+//!    merged with all of it into V1. It waits while V1 is over its capacity. Then, with the part empty:
+//!    n grows by 1 + 1/T if V2 is full; and l and the merge policy are chosen again (`tuning.rs`), if they
+//!    are not fixed, for the operations of a sliding window.
+//! 3. **V1 over its capacity** goes into V2 by partial compactions: the table that overlaps least; if tiered,
+//!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place.
+//! 4. **Levels.** V1 and V2 are the two levels below the horizontal part. When l changes, levels are added
+//!    or dropped above them; nothing is rewritten.
+//! 5. **Backbone.** In place of lazy leveling the horizontal part is tiered, and has as many levels as
+//!    lazy leveling has tiered ones: the least l with `T^l >= n`. Below it is one leveled level of `n*B*T`.
+//! 6. **Any other tree** is taken over: its deepest two levels are V1 and V2, and what is above them is
+//!    drained first. A vertical level that must be one run becomes one.
+//!
+//! n begins with the size at which V2 holds the declared or present data, at least T.
+
+pub(crate) mod memory;
+mod steps;
+pub(crate) mod tuning;
+
+use crate::context::PlanContext;
+use crate::policy::{Installed, Policy, Step};
+use crate::toolkit::admission::below_level0;
+use crate::toolkit::horizontal::{Counters, MergePolicy};
+use crate::toolkit::parameter::{Choose, Conflict, Described, ParameterRef, prose};
+use crate::toolkit::view::{Vertical, View};
+use memory::Memory;
+use terrane_types::{Level, LevelChange, Plan, Shape};
+use tuning::{Design, Workload, cheapest};
+
+/// The Vertiorizon policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vertiorizon {
+    /// T: V2 is T^2 times as large as the horizontal part.
+    pub size_ratio: u64,
+    /// n at first; 0 for the data's.
+    pub buffers: u64,
+    /// Bytes that the tree is going to hold; 0 for those that are present.
+    pub data_bytes: u64,
+    /// l; 0 for what costs least.
+    pub levels: u64,
+    /// The merge policy of the horizontal part.
+    pub merge_policy: HorizontalMerge,
+    /// The merge policy of V1 and V2.
+    pub vertical_merge_policy: MergePolicy,
+    /// Operations of the window for which the part is tuned.
+    pub window: u64,
+    /// Whether leveling is merged less often where buffers repeat keys.
+    pub skew: bool,
+    /// Whether it is the backbone of lazy leveling: tiered, above one leveled level.
+    pub backbone: bool,
+    /// B: about how many bytes are admitted at once.
+    pub level_base_bytes: u64,
+    /// Size at which a table is closed, in bytes.
+    pub target_file_bytes: u64,
+}
+
+/// The merge policy of a horizontal part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HorizontalMerge {
+    /// What costs least.
+    #[default]
+    Tuned,
+    /// Always leveling.
+    Leveling,
+    /// Always tiering.
+    Tiering,
+}
+
+impl Choose for HorizontalMerge {
+    fn among(&self) -> &'static [&'static str] {
+        &["tuned", "leveling", "tiering"]
+    }
+
+    fn at(&self) -> usize {
+        *self as usize
+    }
+
+    fn choose(&mut self, at: usize) {
+        *self = match at {
+            1 => HorizontalMerge::Leveling,
+            2 => HorizontalMerge::Tiering,
+            _ => HorizontalMerge::Tuned,
+        };
+    }
+}
+
+impl Default for Vertiorizon {
+    fn default() -> Self {
+        Vertiorizon {
+            size_ratio: 6,
+            buffers: 0,
+            data_bytes: 0,
+            levels: 0,
+            merge_policy: HorizontalMerge::Tuned,
+            vertical_merge_policy: MergePolicy::Leveling,
+            window: 1 << 20,
+            skew: false,
+            backbone: false,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+        }
+    }
+}
+
+/// A page of the cost model, in bytes.
+const PAGE: f64 = 4096.0;
+
+/// Filter bits where no table says more.
+const BITS: f64 = 10.0;
+
+impl Vertiorizon {
+    /// n, for this many bytes.
+    fn buffers_for(&self, shape: &Shape) -> u64 {
+        let data = if self.data_bytes > 0 { self.data_bytes } else { shape.bytes() };
+        let power = if self.backbone { self.size_ratio } else { self.size_ratio.pow(2) };
+        let fitting = data.div_ceil(self.level_base_bytes.saturating_mul(power).max(1));
+        match self.buffers {
+            0 => fitting.max(self.size_ratio).max(1),
+            buffers => buffers,
+        }
+    }
+
+    /// What was remembered, or else what is to be made of the shape.
+    fn memory(&self, state: &[u8], shape: &Shape) -> Memory {
+        let mut remembered = Memory::read(state).filter(|memory| {
+            // Another number of levels may have been fixed since.
+            self.levels == 0 || self.backbone || memory.levels() as u64 == self.levels
+        });
+        if let Some(memory) = &mut remembered
+            && below_level0(shape) == 0
+        {
+            memory.vertical = memory.levels() + 1;
+        }
+        remembered.unwrap_or_else(|| {
+            let buffers = self.buffers_for(shape);
+            let design = self.tune(&self.workload(shape, [0; 3], buffers, 0)).1;
+            let counters = Self::counters(design, buffers);
+            let deepest = shape.deepest();
+            let taken = if self.backbone { deepest } else { deepest.saturating_sub(1) };
+            let vertical = taken.max(counters.counts.len() + 1);
+            let counted = shape.between(1, vertical).is_empty();
+            Memory::new(buffers, vertical, counted, counters)
+        })
+    }
+
+    fn counters(design: Design, buffers: u64) -> Counters {
+        let slack = design.slack;
+        Counters { slack, ..Counters::new(design.merge, design.levels, buffers) }
+    }
+
+    fn workload(
+        &self,
+        shape: &Shape,
+        operations: memory::Operations,
+        buffers: u64,
+        repeated: u64,
+    ) -> Workload {
+        let totals = shape.totals();
+        let entry = totals.bytes() as f64 / totals.entries().max(1) as f64;
+        let entries_of_a_page = if entry > 0.0 { (PAGE / entry).max(1.0) } else { 1.0 };
+        let bits = match totals.filter_bytes() {
+            0 => BITS,
+            bytes => bytes as f64 * 8.0 / totals.entries().max(1) as f64,
+        };
+        let false_positives = (-bits * std::f64::consts::LN_2.powi(2)).exp();
+        let repeated = if self.skew { repeated as f64 / 1000.0 } else { 0.0 };
+        Workload { operations, buffers, entries_of_a_page, false_positives, repeated }
+    }
+
+    /// The designs that are compared, and the choice.
+    fn tune(&self, workload: &Workload) -> (Vec<Design>, Design) {
+        let backbone = self.backbone.then(|| {
+            let enough = |levels: u32| self.size_ratio.saturating_pow(levels) >= workload.buffers;
+            (1..tuning::LEVELS_MAX as u32)
+                .find(|l| enough(*l))
+                .map_or(tuning::LEVELS_MAX, u64::from)
+        });
+        let levels = backbone.or((self.levels > 0).then_some(self.levels));
+        let merge = match self.merge_policy {
+            _ if self.backbone => Some(MergePolicy::Tiering),
+            HorizontalMerge::Tuned => None,
+            HorizontalMerge::Leveling => Some(MergePolicy::Leveling),
+            HorizontalMerge::Tiering => Some(MergePolicy::Tiering),
+        };
+        let designs = workload.designs(levels, merge);
+        let merge = MergePolicy::Leveling;
+        let any = Design { levels: 1, merge, slack: 0, cost: 0.0 };
+        let chosen = cheapest(&designs).unwrap_or(any);
+        (designs, chosen)
+    }
+
+    /// The capacity of the horizontal part, in bytes.
+    fn horizontal_capacity(&self, memory: &Memory) -> u64 {
+        self.level_base_bytes.saturating_mul(memory.buffers)
+    }
+
+    /// That of V1.
+    fn v1_capacity(&self, memory: &Memory) -> u64 {
+        let capacity = self.horizontal_capacity(memory) as f64 * self.size_ratio as f64;
+        // Exact enough for sizes; more than fits is cut off.
+        (if self.backbone { capacity } else { capacity / std::f64::consts::SQRT_2 }) as u64
+    }
+
+    /// That of the last level.
+    fn last_capacity(&self, memory: &Memory) -> u64 {
+        let power = if self.backbone { self.size_ratio } else { self.size_ratio.pow(2) };
+        self.horizontal_capacity(memory).saturating_mul(power)
+    }
+
+    /// Whether V1 and V2 are one run each.
+    fn is_leveled(&self) -> bool {
+        self.backbone || self.vertical_merge_policy == MergePolicy::Leveling
+    }
+
+    /// After a drain: n grows, and the part is tuned.
+    fn renew(&self, memory: &mut Memory, last_bytes: u64, shape: &Shape) {
+        if last_bytes >= self.last_capacity(memory) {
+            memory.buffers =
+                memory.buffers.saturating_add((memory.buffers / self.size_ratio).max(1));
+        }
+        let (operations, repeated) = (memory.operations(), memory.repeated);
+        let workload = self.workload(shape, operations, memory.buffers, repeated);
+        memory.counters = Self::counters(self.tune(&workload).1, memory.buffers);
+        memory.counted = true;
+    }
+
+    /// How much of a buffer the next one repeats, by what level 1 holds of those that came into it since it
+    /// was empty: `j - (j-1) * repeated` buffers. A quarter of what is new counts.
+    fn measure(&self, memory: &mut Memory, before: &Shape) {
+        let arrivals = memory.counters.counts.first().copied().unwrap_or(0);
+        let bytes = before.levels().get(1).map_or(0, Level::bytes);
+        if memory.counters.merge == MergePolicy::Leveling && arrivals > 1 {
+            let buffers = bytes as f64 / self.level_base_bytes.max(1) as f64;
+            let repeated = (arrivals as f64 - buffers) / (arrivals - 1) as f64;
+            let thousandths = (repeated.clamp(0.0, 1.0) * 1000.0) as u64;
+            memory.repeated = (memory.repeated * 3 + thousandths) / 4;
+        }
+    }
+}
+
+impl Policy for Vertiorizon {
+    fn name(&self) -> &'static str {
+        "vertiorizon"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let memory = self.memory(context.state, context.shape);
+        let rule = Vertical::staging(self.level_base_bytes, self.target_file_bytes);
+        let mut view = View::new(rule, context);
+        view.capacities = vec![(memory.vertical, self.v1_capacity(&memory))];
+        let settled = memory.counted && memory.vertical == memory.levels() + 1;
+        let settle = self.settle(&view, &memory);
+        let is_settling = settle.is_some() || !settled && view.running.writes_from(1);
+        settle
+            .or_else(
+                || if is_settling { None } else { self.go_down(&view, &memory, context.workers) },
+            )
+            .or_else(|| if is_settling { None } else { self.admit(&view, &memory) })
+            .or_else(|| view.gather())
+    }
+
+    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
+        let mut memory = self.memory(state, installed.before);
+        memory.observe(installed.observed, self.window);
+        match installed.step {
+            Step::Flush { .. } => {}
+            Step::Reshape(LevelChange::Add(_)) => memory.vertical += 1,
+            Step::Reshape(LevelChange::Drop(_)) => memory.vertical = (memory.vertical - 1).max(1),
+            Step::Group { group, ends, .. } if group.destination.level <= memory.vertical => {
+                let drains = group.destination.level == memory.vertical;
+                let admits = memory.note(installed);
+                let takes_over = ends && drains && !memory.counted;
+                if !admits && !takes_over {
+                    return memory.state();
+                }
+                self.measure(&mut memory, installed.before);
+                if drains {
+                    let last = memory.vertical + usize::from(!self.backbone);
+                    let bytes = installed.before.levels().get(last).map_or(0, Level::bytes);
+                    self.renew(&mut memory, bytes, installed.before);
+                } else {
+                    memory.counters.admit();
+                }
+            }
+            Step::Group { .. } => {}
+        }
+        memory.state()
+    }
+
+    fn adopt(&self, shape: &Shape) -> Vec<u8> {
+        self.memory(&[], shape).state()
+    }
+}
+
+impl Described for Vertiorizon {
+    fn summary(&self) -> &'static str {
+        prose(
+            "Horizontal growth above two levels that are merged table by table, tuned to the reads and \
+         writes that it sees: good writing and reading without large merges.",
+        )
+    }
+
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
+        vec![
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::number(
+                "buffers",
+                "buffers that the horizontal part holds at first; 0 for as many as the data needs",
+                (0, 1 << 30),
+                &mut self.buffers,
+            ),
+            ParameterRef::data_bytes(&mut self.data_bytes),
+            ParameterRef::number(
+                "levels",
+                "levels of the horizontal part; 0 for what costs least",
+                (0, tuning::LEVELS_MAX),
+                &mut self.levels,
+            ),
+            ParameterRef::choice(
+                "merge-policy",
+                "whether levels of the horizontal part are one run or several",
+                &mut self.merge_policy,
+            ),
+            ParameterRef::choice(
+                "vertical-merge-policy",
+                "whether the two levels below it are one run or several",
+                &mut self.vertical_merge_policy,
+            ),
+            ParameterRef::number(
+                "window",
+                "operations for which the horizontal part is tuned",
+                (1 << 10, 1 << 40),
+                &mut self.window,
+            ),
+            ParameterRef::switch(
+                "skew",
+                "whether leveling is merged less often where the same keys are written again",
+                &mut self.skew,
+            ),
+            ParameterRef::switch(
+                "backbone",
+                "whether it is lazy leveling's tiered part, above one leveled level",
+                &mut self.backbone,
+            ),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+        ]
+    }
+
+    fn conflict(&self) -> Option<Conflict> {
+        let too_few = (1..self.size_ratio).contains(&self.buffers).then(|| Conflict {
+            parameter: "buffers",
+            expected: format!("0, or size-ratio at least: {}", self.size_ratio),
+            found: self.buffers,
+        });
+        too_few.or_else(|| Conflict::of_data(self.data_bytes, self.level_base_bytes))
+    }
+}

@@ -1,0 +1,149 @@
+//! Self-tuning: which number of levels and which merge policy cost least for a mix of operations.
+//!
+//! 1. A design is rehearsed: its counters admit n buffers, and what they write and how many runs they
+//!    leave is counted. A cascade is one merge; a buffer that comes alone is moved and costs nothing. The
+//!    last admission drains the part, which every design does alike.
+//! 2. With shares u, q and r of updates, point reads and range reads, an operation costs so many pages:
+//!    `u * written / (n * entries of a page) + q * f * runs + r * runs`, where f is the rate of false
+//!    positives of a filter.
+//! 3. Of all designs of 1 to log2 n levels the cheapest is chosen; of equals the one with fewer levels,
+//!    and leveling.
+//! 4. **Skew.** Where buffers repeat the same keys, j of them together hold less than j buffers, so that a
+//!    level grows more slowly, and a merge of level 1 into the next, which rewrites what is repeated, is
+//!    worth less. With leveling the first counter gets slack as long as what cascades would write level by
+//!    level falls. As one merge they rewrite nothing twice, so that this spares large merges rather than
+//!    writing. The repeated share of a buffer is measured from level 1.
+
+use super::memory::Operations;
+use crate::toolkit::horizontal::{Counters, MergePolicy};
+
+/// Rehearsals are no longer than this: shares hardly depend on n by then.
+const LONGEST: u64 = 4096;
+
+/// The most levels of a design.
+pub(crate) const LEVELS_MAX: u64 = 16;
+
+/// A number of levels and a merge policy, with what it costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Design {
+    pub(crate) levels: u64,
+    pub(crate) merge: MergePolicy,
+    pub(crate) slack: u64,
+    /// Pages for an operation.
+    pub(crate) cost: f64,
+}
+
+/// What designs are compared for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workload {
+    pub(crate) operations: Operations,
+    /// n.
+    pub(crate) buffers: u64,
+    pub(crate) entries_of_a_page: f64,
+    pub(crate) false_positives: f64,
+    /// How much of a buffer the next one repeats.
+    pub(crate) repeated: f64,
+}
+
+/// What a round writes, in buffers, and the runs that are there on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rehearsal {
+    pub(crate) written: f64,
+    /// What it would write if each cascade went level by level.
+    pub(crate) level_by_level: f64,
+    pub(crate) runs: f64,
+}
+
+/// Step 1.
+pub(crate) fn rehearse(admissions: u64, mut counters: Counters, repeated: f64) -> Rehearsal {
+    let bytes = |admissions: u64| match admissions {
+        0 => 0.0,
+        n => repeated + (1.0 - repeated) * n as f64,
+    };
+    // The admissions in each level, and its runs.
+    let mut there = vec![(0u64, 0u64); counters.counts.len()];
+    let (mut written, mut level_by_level, mut seen) = (0.0, 0.0, 0u64);
+    for _ in 1..admissions {
+        let ends = counters.admit();
+        let leveled = counters.merge == MergePolicy::Leveling;
+        let above = ends.saturating_sub(1);
+        let mut moved = 1;
+        for (admissions, runs) in there.iter_mut().take(above) {
+            moved += std::mem::take(admissions);
+            *runs = 0;
+            level_by_level += bytes(moved);
+        }
+        if let Some((admissions, runs)) = there.get_mut(above) {
+            let merged = if leveled { moved + *admissions } else { moved };
+            written += if merged > 1 { bytes(merged) } else { 0.0 };
+            level_by_level += bytes(merged);
+            *admissions += moved;
+            *runs = if leveled { 1 } else { *runs + 1 };
+        }
+        seen += there.iter().map(|(_, runs)| runs).sum::<u64>();
+    }
+    Rehearsal { written, level_by_level, runs: seen as f64 / admissions.max(1) as f64 }
+}
+
+impl Workload {
+    /// A round of a design, and its admissions: more than n, where they repeat keys.
+    fn round(&self, levels: u64, merge: MergePolicy, slack: u64) -> (f64, Rehearsal) {
+        let n = self.buffers.clamp(1, LONGEST);
+        let admissions = (n as f64 - self.repeated) / (1.0 - self.repeated).max(1e-3);
+        let admissions = (admissions as u64).clamp(n, LONGEST);
+        let counters = Counters { slack, ..Counters::new(merge, levels, n) };
+        (admissions as f64, rehearse(admissions, counters, self.repeated))
+    }
+
+    /// Step 2.
+    pub(crate) fn cost(&self, levels: u64, merge: MergePolicy, slack: u64) -> f64 {
+        let (admissions, Rehearsal { written, runs, .. }) = self.round(levels, merge, slack);
+        let [updates, points, ranges] = self.shares();
+        let pages = written / (admissions * self.entries_of_a_page);
+        updates * pages + points * self.false_positives * runs + ranges * runs
+    }
+
+    /// The mix; even, if nothing is known.
+    pub(crate) fn shares(&self) -> [f64; 3] {
+        let total: f64 = self.operations.iter().map(|n| *n as f64).sum();
+        match total > 0.0 {
+            true => self.operations.map(|n| n as f64 / total),
+            false => [0.5, 0.5, 0.0],
+        }
+    }
+
+    /// The designs that are compared: these levels and merge policies only, if any are given.
+    pub(crate) fn designs(&self, levels: Option<u64>, merge: Option<MergePolicy>) -> Vec<Design> {
+        let most = u64::from(self.buffers.max(2).ilog2()).clamp(1, LEVELS_MAX);
+        let levels = levels.map_or(1..=most, |levels| levels..=levels);
+        let mut designs = Vec::new();
+        for levels in levels {
+            for each in [MergePolicy::Leveling, MergePolicy::Tiering] {
+                if merge.is_none_or(|merge| merge == each) {
+                    let slack = self.slack(levels, each);
+                    let cost = self.cost(levels, each, slack);
+                    designs.push(Design { levels, merge: each, slack, cost });
+                }
+            }
+        }
+        designs
+    }
+
+    /// Step 4. A twentieth is not skew.
+    fn slack(&self, levels: u64, merge: MergePolicy) -> u64 {
+        if merge == MergePolicy::Tiering || levels < 2 || self.repeated < 0.05 {
+            return 0;
+        }
+        let cost = |slack| self.round(levels, merge, slack).1.level_by_level;
+        let mut slack = 0;
+        while slack < self.buffers.min(LONGEST) && cost(slack + 1) < cost(slack) {
+            slack += 1;
+        }
+        slack
+    }
+}
+
+/// Step 3.
+pub(crate) fn cheapest(designs: &[Design]) -> Option<Design> {
+    designs.iter().copied().min_by(|a, b| a.cost.total_cmp(&b.cost))
+}

@@ -1,0 +1,306 @@
+//! Vertiorizon: when it drains, how it grows, and what it is tuned to.
+
+use super::growth::{B, Tree};
+use super::*;
+use crate::policies::vertiorizon::memory::Memory;
+use crate::policies::vertiorizon::tuning::{Design, Workload, cheapest};
+
+const T: u64 = 3;
+
+/// Twelve buffers above two levels of 25 and 108.
+const FIXED: Vertiorizon = Vertiorizon {
+    size_ratio: T,
+    buffers: 12,
+    data_bytes: 0,
+    levels: 2,
+    merge_policy: HorizontalMerge::Leveling,
+    vertical_merge_policy: MergePolicy::Leveling,
+    window: 1 << 20,
+    skew: false,
+    backbone: false,
+    level_base_bytes: B,
+    target_file_bytes: B,
+};
+
+const TIERING: HorizontalMerge = HorizontalMerge::Tiering;
+
+fn memory(tree: &Tree) -> Memory {
+    Memory::read(&tree.state).unwrap()
+}
+
+/// One buffer more, and whatever follows; the level of its own merge.
+fn admit(tree: &mut Tree) -> usize {
+    let buffer = tree.buffers;
+    tree.buffers += 1;
+    tree.flush((0..B as u16).map(|key| key * 1024 + buffer));
+    tree.rest().iter().find(|made| !made.before.levels()[0].runs.is_empty()).unwrap().level
+}
+
+/// Buffers in each level from 1 on.
+fn sizes(tree: &Tree) -> Vec<u64> {
+    tree.levels().iter().map(|runs| runs.iter().sum()).collect()
+}
+
+#[test]
+fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
+    for (merge_policy, horizontal) in [
+        (
+            HorizontalMerge::Leveling,
+            &HorizontalLeveling { levels: 2, level_base_bytes: B, target_file_bytes: B }
+                as &dyn Policy,
+        ),
+        (
+            TIERING,
+            &HorizontalTiering {
+                levels: 2,
+                data_bytes: 12 * B,
+                level_base_bytes: B,
+                target_file_bytes: B,
+            },
+        ),
+    ] {
+        let policy = Vertiorizon { merge_policy, ..FIXED };
+        let mut tree = Tree::new(&policy);
+        for _ in 0..2 {
+            let mut alone = Tree::new(horizontal);
+            for admission in 1..=12 {
+                let level = admit(&mut tree);
+                let expected = if admission == 12 { 3 } else { alone.admit().level };
+                assert_eq!(level, expected, "admission {admission}");
+            }
+            assert_eq!(sizes(&tree)[..2], [0, 0]);
+        }
+    }
+}
+
+#[test]
+fn tiering_drains_when_it_has_counted_down_even_before_n_buffers() {
+    // Counters of two levels from 3 are 0 after six admissions. Half of them hold fewer bytes.
+    let policy = Vertiorizon { buffers: 6, merge_policy: TIERING, ..FIXED };
+    let mut tree = Tree::new(&policy);
+    for admission in 1..=6u16 {
+        tree.flush((0..12).map(|key| key * 1024 + admission));
+        let level = tree.rest()[0].level;
+        assert_eq!(level == 3, admission == 6, "admission {admission}");
+    }
+}
+
+#[test]
+fn the_first_vertical_level_keeps_its_capacity_and_n_grows_once_the_last_is_full() {
+    for vertical_merge_policy in [MergePolicy::Leveling, MergePolicy::Tiering] {
+        let policy = Vertiorizon { vertical_merge_policy, ..FIXED };
+        let mut tree = Tree::new(&policy);
+        let mut n = 12;
+        for _ in 0..300 {
+            let full = sizes(&tree).get(3).is_some_and(|v2| *v2 >= n * T * T);
+            let level = admit(&mut tree);
+            if level == 3 && full {
+                n += n / T;
+            }
+            assert_eq!(memory(&tree).buffers, n);
+            let v1 = sizes(&tree).get(2).copied().unwrap_or(0);
+            assert!(v1 as f64 <= n as f64 * T as f64 / 2f64.sqrt() + 1.0, "{v1} at n = {n}");
+            let runs = tree.levels().get(2).map_or(0, Vec::len);
+            assert!(vertical_merge_policy == MergePolicy::Tiering || runs <= 1);
+        }
+        assert!(n > 12, "V2 was never full");
+    }
+}
+
+#[test]
+fn n_begins_at_the_declared_or_present_data() {
+    let begun =
+        |policy: &Vertiorizon, shape: &Shape| Memory::read(&policy.adopt(shape)).unwrap().buffers;
+    let undeclared = Vertiorizon { buffers: 0, ..FIXED };
+    assert_eq!(begun(&undeclared, &Shape::default()), T);
+    let declared = Vertiorizon { data_bytes: 100 * B * T * T, ..undeclared.clone() };
+    assert_eq!(begun(&declared, &Shape::default()), 100);
+    let mut model = Model::default();
+    model.write(4, 1, 0..(5 * B * T * T) as u16);
+    assert_eq!(begun(&undeclared, &model.shape), 5);
+}
+
+#[test]
+fn levels_are_added_and_dropped_when_another_number_costs_less() {
+    let policy = Vertiorizon { levels: 0, merge_policy: TIERING, ..FIXED };
+    let mut tree = Tree::new(&policy);
+    let mut numbers = BTreeSet::new();
+    for round in 0..6 {
+        // Writes alone ask for one level of runs, reads alone for as many levels as there may be.
+        let (updates, range_reads) = if round % 2 == 0 { (1 << 20, 0) } else { (0, 1 << 20) };
+        tree.observed = Observed { updates, range_reads, ..Observed::default() };
+        while admit(&mut tree) <= numbers.last().copied().unwrap_or(2).max(2) {
+            if sizes(&tree).iter().take(memory(&tree).levels()).sum::<u64>() == 0 {
+                break;
+            }
+        }
+        let memory = memory(&tree);
+        assert_eq!(memory.vertical, memory.levels() + 1);
+        assert!(sizes(&tree)[memory.vertical - 1] > 0);
+        numbers.insert(memory.levels());
+        assert!(tree.model.is_sound());
+    }
+    assert!(numbers.len() > 1, "{numbers:?}");
+}
+
+/// What a round of a fixed design really writes and how many runs it has, by its plans.
+fn measured(levels: u64, merge: MergePolicy, buffers: u64) -> (u64, u64) {
+    let merge_policy = match merge {
+        MergePolicy::Leveling => HorizontalMerge::Leveling,
+        MergePolicy::Tiering => TIERING,
+    };
+    let policy = Vertiorizon { levels, merge_policy, buffers, ..FIXED };
+    let mut tree = Tree::new(&policy);
+    let (mut written, mut runs) = (0, 0);
+    for admission in 1..buffers {
+        tree.buffers = admission as u16;
+        tree.flush((0..B as u16).map(|key| key * 1024 + admission as u16));
+        let made = tree.rest();
+        written += made.iter().filter(|made| !made.moved).map(|made| made.buffers).sum::<u64>();
+        runs += tree.runs().len() as u64;
+    }
+    (written, runs)
+}
+
+#[test]
+fn the_choice_costs_at_most_2_percent_more_than_the_best_design_that_was_run() {
+    let buffers = 36;
+    let (entries_of_a_page, false_positives) = (4.0, 0.09);
+    let mut designs = Vec::new();
+    for levels in 1..=5 {
+        for merge in [MergePolicy::Leveling, MergePolicy::Tiering] {
+            designs.push((levels, merge, measured(levels, merge, buffers)));
+        }
+    }
+    let mut chosen = BTreeSet::new();
+    for updates in 0..=20 {
+        for points in 0..=20 - updates {
+            let operations = [updates, points, 20 - updates - points];
+            let [u, q, r] = operations.map(|n| n as f64 / 20.0);
+            let cost = |written: u64, runs: u64| {
+                let (written, runs) = (written as f64, runs as f64 / buffers as f64);
+                u * written / (buffers as f64 * entries_of_a_page)
+                    + (q * false_positives + r) * runs
+            };
+            let repeated = 0.0;
+            let workload =
+                Workload { operations, buffers, entries_of_a_page, false_positives, repeated };
+            let choice = cheapest(&workload.designs(None, None)).unwrap();
+            let costs = || designs.iter().map(|(_, _, (written, runs))| cost(*written, *runs));
+            let best = costs().min_by(f64::total_cmp).unwrap();
+            let own = designs
+                .iter()
+                .find(|(levels, merge, _)| (*levels, *merge) == (choice.levels, choice.merge));
+            let own = own.map(|(_, _, (written, runs))| cost(*written, *runs)).unwrap();
+            assert!(own <= best * 1.02 + 1e-9, "{operations:?}: {choice:?} {own}, best {best}");
+            chosen.insert((choice.levels, choice.merge == MergePolicy::Tiering));
+        }
+    }
+    assert!(chosen.len() > 3, "{chosen:?}");
+}
+
+#[test]
+fn the_window_follows_a_mix_that_changes_and_takes_effect_at_a_drain() {
+    let policy =
+        Vertiorizon { levels: 0, merge_policy: HorizontalMerge::Tuned, window: 1600, ..FIXED };
+    let mut tree = Tree::new(&policy);
+    let design = |tree: &Tree| {
+        let memory = memory(tree);
+        (memory.levels(), memory.counters.merge)
+    };
+    let mut designs = Vec::new();
+    for (updates, range_reads) in [(100, 0), (0, 100), (100, 0)] {
+        tree.observed = Observed { updates, range_reads, ..Observed::default() };
+        for _ in 0..40 {
+            let before = design(&tree);
+            let vertical = memory(&tree).vertical;
+            let drained = admit(&mut tree) == vertical;
+            assert!(drained || design(&tree) == before, "changed within a round");
+        }
+        let total: u64 = memory(&tree).operations().iter().sum();
+        assert!((1600..1800).contains(&total), "{total} operations in a window of 1600");
+        designs.push(design(&tree));
+    }
+    assert_eq!(designs[0], (1, MergePolicy::Tiering), "writes alone");
+    assert_eq!(designs[1].1, MergePolicy::Leveling, "scans alone");
+    assert_eq!(designs[2], designs[0]);
+}
+
+#[test]
+fn repeated_keys_make_leveling_wait_and_others_do_not() {
+    let policy = Vertiorizon { skew: true, buffers: 36, ..FIXED };
+    let slack = |hot: u16| {
+        let mut tree = Tree::new(&policy);
+        for buffer in 0..180u16 {
+            let hot_keys = (0..hot).map(|key| key * 7);
+            let cold = (hot..B as u16).map(|key| 1000 + (key * 256 + buffer) % 60_000);
+            tree.flush(hot_keys.chain(cold));
+            tree.rest();
+        }
+        memory(&tree).counters.slack
+    };
+    let (none, much) = (slack(0), slack(12));
+    assert_eq!(none, 0);
+    assert!(much > 0);
+}
+
+#[test]
+fn the_backbone_has_as_many_levels_as_lazy_leveling_has_tiered_ones() {
+    let policy = Vertiorizon { backbone: true, buffers: 9, levels: 0, ..FIXED };
+    let mut tree = Tree::new(&policy);
+    for _ in 0..200 {
+        admit(&mut tree);
+        let memory = memory(&tree);
+        let (n, l) = (memory.buffers, memory.levels() as u32);
+        assert!(T.pow(l) >= n && T.pow(l - 1) < n, "{l} levels for {n} buffers");
+        assert_eq!(memory.counters.merge, MergePolicy::Tiering);
+        let below: Vec<_> = tree.levels().into_iter().skip(l as usize).collect();
+        assert!(below.len() <= 1 && below.iter().all(|runs| runs.len() == 1), "{below:?}");
+    }
+    assert!(memory(&tree).buffers > 9);
+}
+
+#[test]
+fn a_tree_of_another_policy_is_drained_and_kept_below() {
+    let mut model = Model::default();
+    for (level, run) in [(5, 1), (4, 2), (3, 3), (2, 4), (2, 5), (1, 6)] {
+        model.write(level, run, (0..200).map(|key| key * 7 + run as u16));
+    }
+    for merge_policy in [HorizontalMerge::Leveling, TIERING] {
+        let policy = Vertiorizon { merge_policy, ..FIXED };
+        let mut tree = Tree::new(&policy);
+        tree.model = model.clone();
+        tree.state = policy.adopt(&model.shape);
+        tree.rest();
+        let memory = memory(&tree);
+        assert_eq!((memory.vertical, memory.levels()), (3, 2));
+        assert_eq!(sizes(&tree)[..2], [0, 0]);
+        assert!(tree.model.is_sound());
+    }
+}
+
+#[test]
+fn a_state_that_is_none_is_made_of_the_shape() {
+    let valid = FIXED.adopt(&Shape::default());
+    assert!(Memory::read(&valid).is_some());
+    for at in 0..valid.len() {
+        let mut damaged = valid.clone();
+        damaged[at] ^= 0xff;
+        for state in [&damaged[..], &valid[..at]] {
+            let mut tree = Tree::new(&FIXED);
+            tree.state = state.to_vec();
+            tree.flush(0..B as u16);
+            if Memory::read(state).is_none() {
+                assert_eq!(tree.rest()[0].level, 2);
+            }
+        }
+    }
+}
+
+#[test]
+fn of_equal_costs_fewer_levels_and_leveling_are_chosen() {
+    let design = |levels, merge| Design { levels, merge, slack: 0, cost: 1.0 };
+    let (leveling, tiering) = (MergePolicy::Leveling, MergePolicy::Tiering);
+    let all = [design(1, leveling), design(1, tiering), design(2, leveling)];
+    assert_eq!(cheapest(&all), Some(all[0]));
+}
