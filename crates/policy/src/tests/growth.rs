@@ -37,13 +37,15 @@ pub(super) struct Tree<'p> {
     pub(super) buffers: u16,
     /// What each plan is given.
     pub(super) observed: Observed,
+    /// What the policy decided.
+    pub(super) told: Vec<Decision>,
 }
 
 impl<'p> Tree<'p> {
     pub(super) fn new(policy: &'p dyn Policy) -> Self {
         let state = policy.adopt(&Shape::default());
         let (model, observed) = (Model::default(), Observed::default());
-        Tree { policy, model, state, buffers: 0, observed }
+        Tree { policy, model, state, buffers: 0, observed, told: Vec::new() }
     }
 
     pub(super) fn flush(&mut self, keys: impl IntoIterator<Item = u16>) {
@@ -85,6 +87,7 @@ impl<'p> Tree<'p> {
                 let nothing = Observed::default();
                 let observed = if at == 0 { &self.observed } else { &nothing };
                 let installed = Installed { before: &self.model.shape, observed, step };
+                self.told.extend(self.policy.decisions(&self.state, &installed));
                 self.state = self.policy.apply(&self.state, &installed);
                 self.model = self.model.commit(group, false).unwrap();
             }

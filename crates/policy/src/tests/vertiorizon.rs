@@ -304,3 +304,49 @@ fn of_equal_costs_fewer_levels_and_leveling_are_chosen() {
     let all = [design(1, leveling), design(1, tiering), design(2, leveling)];
     assert_eq!(cheapest(&all), Some(all[0]));
 }
+
+#[test]
+fn each_drain_tells_the_mix_the_costs_and_the_choice() {
+    let policy = Vertiorizon { levels: 0, merge_policy: HorizontalMerge::Tuned, ..FIXED };
+    let mut tree = Tree::new(&policy);
+    tree.observed = Observed { updates: 10, range_reads: 5, ..Observed::default() };
+    for _ in 0..100 {
+        let before = memory(&tree);
+        tree.told.clear();
+        let drained = admit(&mut tree) == before.vertical;
+        assert_eq!(tree.told.len(), usize::from(drained));
+        let Some(decision) = tree.told.first() else { continue };
+        let after = memory(&tree);
+        let fact = |wanted: &str| {
+            let facts = decision.facts.iter();
+            let values = facts.filter_map(|fact| match fact {
+                Fact::Number { name, value, .. } if *name == wanted => Some(*value),
+                _ => None,
+            });
+            values.last().unwrap()
+        };
+        assert_eq!(fact("levels"), after.levels() as u64);
+        assert_eq!(fact("tiered") == 1, after.counters.merge == MergePolicy::Tiering);
+        // What the plans after the drain saw is not in it yet.
+        let seen = after.operations()[0];
+        assert!(fact("updates") > before.operations()[0] && fact("updates") <= seen);
+        assert_eq!(fact("updates"), 2 * fact("range-reads"));
+        // All other designs cost at least as much: 1 to log2 12 levels, both merge policies.
+        assert_eq!(decision.reason.terms.len(), 2 * 3 - 1);
+        let holds = |term: &Term| term.relation == Relation::AtMost;
+        assert!(decision.reason.terms.iter().all(holds), "{:?}", decision.reason);
+    }
+}
+
+#[test]
+fn capacities_are_told_by_level() {
+    let mut tree = Tree::new(&FIXED);
+    for _ in 0..40 {
+        admit(&mut tree);
+    }
+    let told = FIXED.status(&tree.model.shape, &tree.state).capacities;
+    let n = memory(&tree).buffers * B;
+    let v1 = (n as f64 * T as f64 / 2f64.sqrt()) as u64;
+    let bytes: Vec<_> = told.iter().map(|capacity| capacity.bytes).collect();
+    assert_eq!(bytes, [Some(B), None, None, Some(v1), Some(n * T * T)]);
+}

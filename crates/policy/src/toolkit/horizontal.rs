@@ -12,7 +12,8 @@
 
 use super::combinatorics::least_count;
 use super::parameter::Choose;
-use terrane_types::{Quantity, Relation, Term, Unit};
+use crate::status::{Capacity, Fact};
+use terrane_types::{Of, Quantity, Relation, Term, Unit};
 
 /// Whether a level is one run or several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +89,25 @@ impl Counters {
             slack = 0;
         }
         terms
+    }
+
+    /// The counters, as a policy tells them.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let fact = |(level, count): (usize, &u64)| {
+            let (name, of, unit) = ("counter", Of::Levels(level, level), Unit::Count);
+            Fact::Number { name, of, value: *count, unit }
+        };
+        (1..).zip(&self.counts).map(fact).collect()
+    }
+
+    /// The capacities of level 0, at B bytes, and of levels that grow with the data.
+    pub(crate) fn capacities(&self, level_base_bytes: u64) -> Vec<Capacity> {
+        let runs = (self.merge == MergePolicy::Leveling).then_some(1);
+        let mut capacities = vec![Capacity { bytes: None, runs }; self.counts.len() + 1];
+        if let Some(level0) = capacities.first_mut() {
+            *level0 = Capacity { bytes: Some(level_base_bytes), runs: None };
+        }
+        capacities
     }
 
     fn admit_leveled(&mut self) -> usize {

@@ -27,13 +27,14 @@ pub(crate) mod tuning;
 
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
+use crate::status::{Capacity, Decision, Fact, PolicyStatus};
 use crate::toolkit::admission::below_level0;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Choose, Conflict, Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
 use memory::Memory;
-use terrane_types::{Level, LevelChange, Plan, Shape};
-use tuning::{Design, Workload, cheapest};
+use terrane_types::{Level, LevelChange, Of, Plan, Shape, Unit};
+use tuning::{Design, Tuned, Workload, cheapest};
 
 /// The Vertiorizon policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,15 +222,17 @@ impl Vertiorizon {
     }
 
     /// After a drain: n grows, and the part is tuned.
-    fn renew(&self, memory: &mut Memory, last_bytes: u64, shape: &Shape) {
+    fn renew(&self, memory: &mut Memory, last_bytes: u64, shape: &Shape) -> Tuned {
         if last_bytes >= self.last_capacity(memory) {
             memory.buffers =
                 memory.buffers.saturating_add((memory.buffers / self.size_ratio).max(1));
         }
         let (operations, repeated) = (memory.operations(), memory.repeated);
         let workload = self.workload(shape, operations, memory.buffers, repeated);
-        memory.counters = Self::counters(self.tune(&workload).1, memory.buffers);
+        let (designs, chosen) = self.tune(&workload);
+        memory.counters = Self::counters(chosen, memory.buffers);
         memory.counted = true;
+        Tuned { designs, chosen, buffers: memory.buffers }
     }
 
     /// How much of a buffer the next one repeats, by what level 1 holds of those that came into it since it
@@ -268,6 +271,43 @@ impl Policy for Vertiorizon {
     }
 
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
+        self.step(state, installed).0.state()
+    }
+
+    fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
+        let (memory, tuned) = self.step(state, installed);
+        tuned.map(|tuned| tuned.decision(memory.operations())).into_iter().collect()
+    }
+
+    fn adopt(&self, shape: &Shape) -> Vec<u8> {
+        self.memory(&[], shape).state()
+    }
+
+    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        let memory = self.memory(state, shape);
+        let mut capacities = memory.counters.capacities(self.level_base_bytes);
+        let runs = self.is_leveled().then_some(1);
+        capacities.resize(memory.vertical, Capacity::default());
+        let mut vertical = vec![self.v1_capacity(&memory), self.last_capacity(&memory)];
+        vertical.truncate(if self.backbone { 1 } else { 2 });
+        capacities.extend(vertical.into_iter().map(|bytes| Capacity { bytes: Some(bytes), runs }));
+        let fact = |name, value, unit| Fact::Number { name, of: Of::Tree, value, unit };
+        let mut facts = vec![
+            fact("buffers", memory.buffers, Unit::Count),
+            fact("levels", memory.levels() as u64, Unit::Count),
+            fact("v1-level", memory.vertical as u64, Unit::Count),
+            fact("slack", memory.counters.slack, Unit::Count),
+            fact("repeated", memory.repeated, Unit::Thousandths),
+        ];
+        facts.extend(memory.counters.facts());
+        PolicyStatus { capacities, facts }
+    }
+}
+
+impl Vertiorizon {
+    /// What is remembered after a step, and what was decided.
+    fn step(&self, state: &[u8], installed: &Installed) -> (Memory, Option<Tuned>) {
+        let mut tuned = None;
         let mut memory = self.memory(state, installed.before);
         memory.observe(installed.observed, self.window);
         match installed.step {
@@ -279,24 +319,20 @@ impl Policy for Vertiorizon {
                 let admits = memory.note(installed);
                 let takes_over = ends && drains && !memory.counted;
                 if !admits && !takes_over {
-                    return memory.state();
+                    return (memory, None);
                 }
                 self.measure(&mut memory, installed.before);
                 if drains {
                     let last = memory.vertical + usize::from(!self.backbone);
                     let bytes = installed.before.levels().get(last).map_or(0, Level::bytes);
-                    self.renew(&mut memory, bytes, installed.before);
+                    tuned = Some(self.renew(&mut memory, bytes, installed.before));
                 } else {
                     memory.counters.admit();
                 }
             }
             Step::Group { .. } => {}
         }
-        memory.state()
-    }
-
-    fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.memory(&[], shape).state()
+        (memory, tuned)
     }
 }
 

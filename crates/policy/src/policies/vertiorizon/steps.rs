@@ -94,7 +94,7 @@ impl Vertiorizon {
                 Unit::Bytes,
                 Quantity::levels("bytes-after", 1, v1 - 1, have),
                 Relation::AtLeast,
-                Quantity::levels("capacity", 1, v1 - 1, limit),
+                Quantity::levels("horizontal-capacity", 1, v1 - 1, limit),
             ),
         ];
         Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())

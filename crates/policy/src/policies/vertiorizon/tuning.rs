@@ -15,7 +15,10 @@
 //!    writing. The repeated share of a buffer is measured from level 1.
 
 use super::memory::Operations;
+use crate::status::{Decision, Fact};
+use crate::toolkit::format::count;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
+use terrane_types::{Of, Quantity, Reason, Relation, Term, Unit};
 
 /// Rehearsals are no longer than this: shares hardly depend on n by then.
 const LONGEST: u64 = 4096;
@@ -146,4 +149,56 @@ impl Workload {
 /// Step 3.
 pub(crate) fn cheapest(designs: &[Design]) -> Option<Design> {
     designs.iter().copied().min_by(|a, b| a.cost.total_cmp(&b.cost))
+}
+
+/// A choice that was made: at a drain, when the horizontal part is empty.
+pub(crate) struct Tuned {
+    pub(crate) designs: Vec<Design>,
+    pub(crate) chosen: Design,
+    /// n.
+    pub(crate) buffers: u64,
+}
+
+impl Design {
+    /// The pages for a thousand operations.
+    fn quantity(&self) -> Quantity {
+        let name = match self.merge {
+            MergePolicy::Leveling => "leveling-pages-for-1000-operations",
+            MergePolicy::Tiering => "tiering-pages-for-1000-operations",
+        };
+        let levels = usize::try_from(self.levels).unwrap_or(usize::MAX);
+        Quantity::levels(name, 1, levels, (self.cost * 1e6) as u64)
+    }
+}
+
+impl Tuned {
+    /// The choice with the mix, and its cost beside all others'.
+    pub(crate) fn decision(&self, operations: Operations) -> Decision {
+        let Design { levels, merge, slack, .. } = self.chosen;
+        let merge = if merge == MergePolicy::Leveling { "leveling" } else { "tiering" };
+        let text = format!(
+            "{merge} in {} costs least for the last operations",
+            count(usize::try_from(levels).unwrap_or(usize::MAX), "level"),
+        );
+        let cost = self.chosen.quantity();
+        let others = self.designs.iter().filter(|design| **design != self.chosen);
+        let compared = |design: &Design| {
+            Term::new(Unit::Thousandths, cost, Relation::AtMost, design.quantity())
+        };
+        let fact = |name, value| Fact::Number { name, of: Of::Tree, value, unit: Unit::Count };
+        let [updates, points, ranges] = operations;
+        Decision {
+            name: "tuned",
+            reason: Reason::new(text, others.map(compared).collect()),
+            facts: vec![
+                fact("updates", updates),
+                fact("point-reads", points),
+                fact("range-reads", ranges),
+                fact("buffers", self.buffers),
+                fact("levels", levels),
+                fact("tiered", u64::from(merge == "tiering")),
+                fact("slack", slack),
+            ],
+        }
+    }
 }
