@@ -150,6 +150,33 @@ export interface HorizontalTiering {
   targetFileBytes?: number;
 }
 
+/** Horizontal growth above two levels that are merged table by table, tuned to the reads and writes that it sees: good writing and reading without large merges. In the build with all policies. */
+export interface Vertiorizon {
+  policy: "vertiorizon";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 6. */
+  sizeRatio?: number;
+  /** Buffers that the horizontal part holds at first; 0 for as many as the data needs. From 0 to 1073741824. Default: 0. */
+  buffers?: number;
+  /** Bytes that the tree is going to hold; 0 for what it holds. From 0 to 1125899906842624. Default: 0. */
+  dataBytes?: number;
+  /** Levels of the horizontal part; 0 for what costs least. From 0 to 16. Default: 0. */
+  levels?: number;
+  /** Whether levels of the horizontal part are one run or several. Default: "tuned". */
+  mergePolicy?: "tuned" | "leveling" | "tiering";
+  /** Whether the two levels below it are one run or several. Default: "leveling". */
+  verticalMergePolicy?: "leveling" | "tiering";
+  /** Operations for which the horizontal part is tuned. From 1024 to 1099511627776. Default: 1048576. */
+  window?: number;
+  /** Whether leveling is merged less often where the same keys are written again. Default: false. */
+  skew?: boolean;
+  /** Whether it is lazy leveling's tiered part, above one leveled level. Default: false. */
+  backbone?: boolean;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+}
+
 /** A stack of runs that grows slowly to its limit: fewer runs to read than minlatency while small. In the build with all policies. */
 export interface Binomial {
   policy: "binomial";
@@ -184,6 +211,7 @@ export type PolicyOptions =
   | TieredPartial
   | HorizontalLeveling
   | HorizontalTiering
+  | Vertiorizon
   | Binomial
   | Minlatency;
 

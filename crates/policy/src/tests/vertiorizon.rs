@@ -319,11 +319,11 @@ fn each_drain_tells_the_mix_the_costs_and_the_choice() {
         let after = memory(&tree);
         let fact = |wanted: &str| {
             let facts = decision.facts.iter();
-            let values = facts.filter_map(|fact| match fact {
+            let mut values = facts.filter_map(|fact| match fact {
                 Fact::Number { name, value, .. } if *name == wanted => Some(*value),
                 _ => None,
             });
-            values.last().unwrap()
+            values.next().unwrap()
         };
         assert_eq!(fact("levels"), after.levels() as u64);
         assert_eq!(fact("tiered") == 1, after.counters.merge == MergePolicy::Tiering);
