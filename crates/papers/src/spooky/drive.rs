@@ -49,9 +49,10 @@ pub(super) enum Updates {
 /// What experiments change of the machine.
 #[derive(Clone, Copy)]
 pub(super) struct Machine {
-    /// The most workers that share a merge, and how many buffers each reads of it at least.
+    /// The most workers that share one of Spooky's or a full merge.
     pub(super) sharing: usize,
-    pub(super) part_buffers: u64,
+    /// The same of a partial merge.
+    pub(super) partial_sharing: usize,
     /// How many times as fast as the paper's the processor and the device are.
     pub(super) processor: f64,
     pub(super) device: f64,
@@ -60,10 +61,11 @@ pub(super) struct Machine {
     pub(super) discard: bool,
 }
 
-/// The paper's machine, as far as it is known.
+/// The paper's machine, as far as it is known. Its authors share large merges among workers; partial
+/// merges are RocksDB's, which by default shares none.
 pub(super) const MACHINE: Machine = Machine {
     sharing: 16,
-    part_buffers: 1,
+    partial_sharing: 1,
     processor: 1.0,
     device: 1.0,
     collects: true,
@@ -95,8 +97,8 @@ impl Drive {
         format!(
             "T = {size_ratio}, a device of {buffers} buffers of {} entries (the paper: 15000), erase \
              units of 1/960 of it, 7 % over-provisioning (1/32 of a buffer a page), told of removed files; 16 workers on \
-             16 cores, of which any number share a merge, at least a buffer each; a log, the writer as \
-             fast as it may. Loaded once, then twice as much is updated {updates}; the numbers are \
+             16 cores, which share full merges and Spooky's, at least a buffer each, and of partial \
+             merges, as by RocksDB's default, none; a log, the writer as fast as it may. Loaded once, then twice as much is updated {updates}; the numbers are \
              those of the updates.",
             store.buffer_entries
         )
@@ -121,8 +123,11 @@ impl Drive {
         let clients = Clients { choice, ..Clients::default() };
         let mut config = store.config(policy, Workload::then(load, operations, clients));
         config.flash = machine.collects.then_some(flash);
-        (config.subcompactions, config.cores) = (machine.sharing, CORES);
-        config.subcompaction_bytes = machine.part_buffers * store.buffer();
+        config.cores = CORES;
+        config.subcompactions = match &config.policy {
+            PolicyOptions::Leveled(_) => machine.partial_sharing,
+            _ => machine.sharing,
+        };
         let device = &mut config.device;
         device.merge_nanos_per_byte /= machine.processor;
         device.write_micros /= machine.processor;

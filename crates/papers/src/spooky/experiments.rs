@@ -16,7 +16,7 @@ const DEVICES: [(&str, bool, usize); 3] = [
 ];
 
 /// The machine of figure 13, but that it is not told of removed files.
-pub const NO_DISCARD: &str = "no discard, 16 workers a merge";
+pub const NO_DISCARD: &str = "no discard";
 
 /// Garbage collection with and without discard.
 ///

@@ -1,6 +1,6 @@
 //! Figures with garbage collection of flash (`drive.rs`).
 
-use super::drive::{Drive, MACHINE, Machine, Updates};
+use super::drive::{Drive, Updates};
 use crate::figure::{Figure, Plot, Source};
 use crate::{PapersError, Scale};
 
@@ -108,16 +108,12 @@ pub fn file_sizes(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure
         "Figure 15: partial merges of large files",
         "With files of 10 and 5 GB the device overflows. With 2 GB garbage collection costs slightly less \
          than with 64 MB (figure 13), and the total is still above Spooky's.",
-        format!(
-            "644 of 960 GB. {} Of a merge each worker reads at least as much as a file.",
-            drive.setting(5)
-        ),
+        format!("644 of 960 GB. {}", drive.setting(5)),
     );
     for (gigabytes, case) in FILES {
         progress(&format!("figure 15, {case}"));
         let buffers = (gigabytes / 960.0 * drive.buffers as f64).round().max(1.0) as u64;
-        let machine = Machine { part_buffers: buffers, ..MACHINE };
-        drive.on(machine).measure(&mut figure, case, drive.store.partial(5, buffers), LARGE)?;
+        drive.measure(&mut figure, case, drive.store.partial(5, buffers), LARGE)?;
     }
     Ok(figure)
 }
