@@ -96,6 +96,26 @@ test("cache and memtable sizes take effect", async (context) => {
   assert.equal(blocksCached, blocks);
 });
 
+test("filters have the bits that the options say, in fractions", async (context) => {
+  const db = await store(context, { filterBits: 9.5 });
+  db.batch(rows(1000));
+  db.flush();
+  const tables = db.levels().flatMap((level) => level.runs.flatMap((run) => run.tables));
+  assert.deepEqual(
+    tables.map((table) => table.filterBits),
+    tables.map(() => 9.5),
+  );
+  for (let i = 0; i < 1000; i++) assert.equal(db.get(`${numbered(i)}+`), undefined);
+  const [{ filterBytes, filterLookups, filterPasses, filterFalsePasses }] = db.stats().keyspaces[0].levels;
+  assert.equal(filterBytes, tables[0].filterBytes);
+  assert.ok(filterBytes >= (1000 * 9.5) / 8 && filterBytes < (1000 * 9.5) / 8 + 64);
+  assert.ok(filterLookups > 900 && filterPasses < filterLookups / 20);
+  assert.equal(filterPasses, filterFalsePasses);
+  for (const filterBits of [-1, 64.1, NaN, "10"]) {
+    await assert.rejects(store(context, { filterBits }), { code: "invalid-argument" });
+  }
+});
+
 test("iterations yield entries, keys or values, in both directions", async (context) => {
   const db = await store(context);
   db.batch(rows(5000));

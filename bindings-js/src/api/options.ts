@@ -100,6 +100,11 @@ export interface StoreOptions<K extends Encoding = "utf8", V extends Encoding = 
   memtableBytes?: number | undefined;
   /** Size of the block cache, in bytes. Default: 8 MiB. */
   cacheBytes?: number | undefined;
+  /**
+   * Filter bits per key of tables that are written from now on, unless the policy chooses others: 0 to
+   * 64, in fractions as small as 0.001, or 0 for no filters. Default: 10.
+   */
+  filterBits?: number | undefined;
 }
 
 /** Options of a copy to another store. */

@@ -14,6 +14,14 @@ export interface LevelStats {
   tombstones: number;
   /** What the policy lets it hold. */
   capacity: Capacity;
+  /** Memory that all its filters take, in bytes. */
+  filterBytes: number;
+  /** Filters of the level that gets asked since the store was opened. */
+  filterLookups: number;
+  /** Filters among them that did not rule the key out. */
+  filterPasses: number;
+  /** Filters among those whose table did not have the key. */
+  filterFalsePasses: number;
 }
 
 /** What a level may hold before some of it is compacted; `null` where that is not bounded. */
@@ -115,6 +123,9 @@ export interface Table {
   /** The lowest and the highest sequence number in it. */
   firstSeq: number;
   lastSeq: number;
+  /** Filter bits per key, and the memory that its filters take, in bytes; 0 for none. */
+  filterBits: number;
+  filterBytes: number;
 }
 
 /** A sorted run: tables whose keys do not overlap, in key order. */

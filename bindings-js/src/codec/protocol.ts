@@ -38,6 +38,7 @@ export interface OpenRequest extends StoreRequest {
   /** Options of the engine, which has its own defaults; the policy is JSON. */
   memtableBytes: number | undefined;
   cacheBytes: number | undefined;
+  filterBits: number | undefined;
   policy: string | undefined;
   /** Whether the default keyspace keeps its current policy. */
   keepPolicy: boolean;

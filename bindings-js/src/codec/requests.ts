@@ -28,6 +28,7 @@ const MAX_TIME = 2 ** 31 - 1;
 const MIN_MEMTABLE_BYTES = 64 << 10;
 /** The most that one option may use of the module's 4 GiB of memory. */
 const MAX_BYTES = 1 << 30;
+const MAX_FILTER_BITS = 64;
 
 /** Identifies this page or worker among those that may hold a store. */
 const client: string = globalThis.crypto?.randomUUID?.() ?? "";
@@ -61,6 +62,7 @@ export function toRequest<K extends Encoding, V extends Encoding>(
     errorIfExists: checkBoolean("errorIfExists", errorIfExists),
     memtableBytes: checkBytes("memtableBytes", options.memtableBytes, MIN_MEMTABLE_BYTES),
     cacheBytes: checkBytes("cacheBytes", options.cacheBytes, 0),
+    filterBits: checkBits("filterBits", options.filterBits),
     policy,
   };
 }
@@ -163,6 +165,11 @@ function checkBoolean(what: string, value: boolean): boolean {
 function checkTime(what: string, time: number): number {
   const valid = typeof time === "number" && time >= 0 && time <= MAX_TIME;
   return check(what, time, valid, `0 to ${MAX_TIME} milliseconds`);
+}
+
+function checkBits(what: string, bits: number | undefined): number | undefined {
+  const valid = typeof bits === "number" && bits >= 0 && bits <= MAX_FILTER_BITS;
+  return check(what, bits, bits === undefined || valid, `0 to ${MAX_FILTER_BITS} bits per key`);
 }
 
 function checkBytes(what: string, bytes: number | undefined, min: number): number | undefined {

@@ -79,11 +79,21 @@ export class Engine {
     const opened: FileUser[] = [];
     try {
       const [module] = await Promise.all([loading, files?.removeLeftovers("import")]);
-      const { create, errorIfExists, keepPolicy, memtableBytes, cacheBytes, policy } = request;
+      const { create, errorIfExists, keepPolicy, policy } = request;
+      const { memtableBytes, cacheBytes, filterBits } = request;
       const handles = files?.handles ?? [];
       const { Store } = module.glue;
       const store = module.call(() =>
-        Store.open(handles, create, errorIfExists, keepPolicy, memtableBytes, cacheBytes, policy),
+        Store.open(
+          handles,
+          create,
+          errorIfExists,
+          keepPolicy,
+          memtableBytes,
+          cacheBytes,
+          filterBits === undefined ? undefined : Math.round(filterBits * 1000),
+          policy,
+        ),
       );
       opened.push({ free: () => module.release(store) });
       // Not before: the file of an import means that there is no store yet.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use terrane::Waiter;
 use terrane::executor::SliceExecutor;
+use terrane::policy::FilterBits;
 use terrane::vec_map::VecMap;
 use terrane::{Closed, Db, Durability, Error, Keyspace, Lookup, Options, Result, Snapshot};
 use wasm_bindgen::JsValue;
@@ -47,6 +48,7 @@ impl Store {
     ///
     /// # Errors
     /// The errors of all methods are `{ code, message }`.
+    #[allow(clippy::too_many_arguments)] // an object of them would cost a lookup by name for each
     pub fn open(
         handles: Vec<FileSystemSyncAccessHandle>,
         create: bool,
@@ -54,6 +56,7 @@ impl Store {
         keep_policy: bool,
         memtable_bytes: Option<u32>,
         cache_bytes: Option<u32>,
+        filter_thousandths: Option<u32>,
         policy: Option<String>,
     ) -> Result<Store, JsValue> {
         let defaults = Options::small();
@@ -61,12 +64,17 @@ impl Store {
         let cache_bytes = cache_bytes.map_or(defaults.cache_bytes, u64::from);
         // Half of the memory is for memtables, and at least two of them.
         let memory_bytes = defaults.memory_bytes.max(2 * cache_bytes.max(2 * memtable_bytes));
+        let mut table = defaults.table;
+        if let Some(thousandths) = filter_thousandths {
+            table.filter_bits_per_key = FilterBits::from_thousandths(thousandths);
+        }
         let options = Options {
             create,
             error_if_exists,
             memtable_bytes,
             memory_bytes,
             cache_bytes,
+            table,
             ..defaults
         };
         to_js(open(handles, options, policy, keep_policy))

@@ -92,6 +92,10 @@ const NOTHING: LevelStats = LevelStats {
     entries: 0,
     tombstones: 0,
     capacity: Capacity { bytes: None, runs: None },
+    filter_bytes: 0,
+    filter_lookups: 0,
+    filter_passes: 0,
+    filter_false_passes: 0,
 };
 
 fn add(all: &mut LevelStats, level: &LevelStats) {
@@ -100,6 +104,10 @@ fn add(all: &mut LevelStats, level: &LevelStats) {
     all.bytes += level.bytes;
     all.entries += level.entries;
     all.tombstones += level.tombstones;
+    all.filter_bytes += level.filter_bytes;
+    all.filter_lookups += level.filter_lookups;
+    all.filter_passes += level.filter_passes;
+    all.filter_false_passes += level.filter_false_passes;
 }
 
 fn report(place: &Path, stats: &Stats) -> Vec<String> {
@@ -130,6 +138,7 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
         let bytes = HumanBytes(l.bytes).to_string();
         let (entries, tombstones) = (HumanCount(l.entries), HumanCount(l.tombstones));
         let (entries, tombstones) = (entries.to_string(), tombstones.to_string());
+        let filters = HumanBytes(l.filter_bytes).to_string();
         let LevelStats { runs, tables, capacity, .. } = l;
         let of = |most: Option<String>| most.map_or_else(String::new, |most| format!("/{most}"));
         let (most_runs, most_bytes) = (
@@ -138,14 +147,22 @@ fn keyspace_lines(keyspace: &KeyspaceStats) -> Vec<String> {
         );
         format!(
             "  {level:>5} {runs:>6}{most_runs:<4} {tables:>8} {bytes:>12}{most_bytes:<13} {entries:>15} \
-             {tombstones:>12}"
+             {tombstones:>12} {filters:>12}"
         )
     };
     let mut lines = vec![
         format!("keyspace {} ({})", printable(&keyspace.name), keyspace.policy),
         format!(
-            "  {:>5} {:>6}{:<4} {:>8} {:>12}{:<13} {:>15} {:>12}",
-            "level", "runs", "/max", "tables", "bytes", "/capacity", "entries", "tombstones"
+            "  {:>5} {:>6}{:<4} {:>8} {:>12}{:<13} {:>15} {:>12} {:>12}",
+            "level",
+            "runs",
+            "/max",
+            "tables",
+            "bytes",
+            "/capacity",
+            "entries",
+            "tombstones",
+            "filters"
         ),
     ];
     let mut all = NOTHING;

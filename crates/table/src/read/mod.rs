@@ -10,7 +10,7 @@ mod range;
 mod source;
 
 pub use crate::cursor::Cursor;
-pub use crate::trace::{Origin, ReadCounters, ReadCounts, ReadTracer, Step, Trace};
+pub use crate::trace::{Origin, ReadCounters, ReadCounts, ReadTracer, Step, Trace, Verdict};
 pub use merge::MergeCursor;
 pub use mvcc_cursor::{MvccCursor, known_kind};
 pub use range::Range;

@@ -8,5 +8,5 @@ mod read_tracer;
 mod steps;
 
 pub use counts::{ReadCounters, ReadCounts};
-pub use read_tracer::{Origin, ReadTracer};
+pub use read_tracer::{Origin, ReadTracer, Verdict};
 pub use steps::{Step, Trace};

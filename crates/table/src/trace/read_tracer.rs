@@ -21,12 +21,25 @@ pub enum Origin {
     Vfs,
 }
 
+/// What a table's filter said of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The table does not have it.
+    Negative,
+    /// The table may have it, and has it.
+    Positive,
+    /// The table may have it, and has no version of it that the reader sees.
+    FalsePositive,
+}
+
 /// Receives what a read does, in order.
 #[derive(Default)]
 pub struct ReadTracer {
     counts: ReadCounts,
     /// The steps, if they are to be recorded.
     steps: Option<Vec<Step>>,
+    /// What the filter of the run searched last said, if one was asked.
+    verdict: Option<Verdict>,
     /// Whether each table counts its reads.
     watching: bool,
     /// Where the counts are added when the operation ends.
@@ -35,7 +48,7 @@ pub struct ReadTracer {
 
 impl ReadTracer {
     fn new(steps: Option<Vec<Step>>, sums: Option<Arc<ReadCounters>>) -> Self {
-        ReadTracer { counts: ReadCounts::default(), steps, watching: false, sums }
+        ReadTracer { counts: ReadCounts::default(), steps, verdict: None, watching: false, sums }
     }
 
     /// A tracer that adds its counts to `sums` when it is dropped.
@@ -94,6 +107,7 @@ impl ReadTracer {
     /// A run is searched, in the one table whose key range covers the key, if any.
     #[inline]
     pub fn run(&mut self, level: usize, run: RunId, table: Option<TableId>) {
+        self.verdict = None;
         self.step(|| Step::Run { level, run, table });
     }
 
@@ -107,7 +121,14 @@ impl ReadTracer {
     #[inline]
     pub fn filter(&mut self, passed: bool) {
         self.counts.filter_negatives += u64::from(!passed);
+        self.verdict = Some(if passed { Verdict::Positive } else { Verdict::Negative });
         self.step(|| Step::Filter { may_contain: passed });
+    }
+
+    /// What the filter of the run searched last said, if one was asked.
+    #[inline]
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict
     }
 
     /// A block of `len` stored bytes at `offset` is searched; `read` bytes were read from the file for
@@ -149,7 +170,10 @@ impl ReadTracer {
             steps.push(Step::Newer);
             return Ok(());
         }
-        self.counts.filter_false_positives += u64::from(filtered);
+        if filtered {
+            self.counts.filter_false_positives += 1;
+            self.verdict = Some(Verdict::FalsePositive);
+        }
         self.step(|| Step::Absent { false_positive: filtered });
         Ok(())
     }

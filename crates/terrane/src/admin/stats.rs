@@ -8,6 +8,7 @@ use crate::keyspace::KeyspaceId;
 use crate::storage::Space;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::lock;
+use crate::version::FilterCounts;
 use std::sync::Arc;
 use terrane_policy::{Capacity, Fact, PolicyOptions, Shape};
 use terrane_table::read::ReadCounts;
@@ -27,6 +28,14 @@ pub struct LevelStats {
     pub tombstones: u64,
     /// What its policy lets it hold.
     pub capacity: Capacity,
+    /// Memory that all its filters take, in bytes.
+    pub filter_bytes: u64,
+    /// Filters of this level that gets asked since the store was opened.
+    pub filter_lookups: u64,
+    /// Of those, filters that did not rule the key out.
+    pub filter_passes: u64,
+    /// Of those, filters of tables without a version of the key that the get saw.
+    pub filter_false_passes: u64,
 }
 
 /// One keyspace.
@@ -142,7 +151,11 @@ impl Engine {
                         }),
                         policy_facts: status.facts,
                         levels: levels
-                            .map(|level| level_stats(level, capacities.next().unwrap_or_default()))
+                            .enumerate()
+                            .map(|(n, level)| {
+                                let capacity = capacities.next().unwrap_or_default();
+                                level_stats(level, capacity, keyspace.filters.level(n))
+                            })
                             .collect(),
                         memtable_bytes: super_version.memtables().map(|m| m.bytes() as u64).sum(),
                         memtable_entries: super_version
@@ -183,7 +196,11 @@ impl Engine {
     }
 }
 
-fn level_stats(level: &terrane_policy::Level, capacity: Capacity) -> LevelStats {
+fn level_stats(
+    level: &terrane_policy::Level,
+    capacity: Capacity,
+    filters: FilterCounts,
+) -> LevelStats {
     let totals = level.totals();
     LevelStats {
         runs: level.runs.len(),
@@ -192,5 +209,9 @@ fn level_stats(level: &terrane_policy::Level, capacity: Capacity) -> LevelStats 
         entries: totals.entries(),
         tombstones: totals.tombstones(),
         capacity,
+        filter_bytes: totals.filter_bytes(),
+        filter_lookups: filters.lookups,
+        filter_passes: filters.passes,
+        filter_false_passes: filters.false_passes,
     }
 }

@@ -8,7 +8,7 @@ use crate::keyspace::KeyspaceId;
 use crate::options::Options;
 use crate::sync::{ArcSwap, Mutex};
 use crate::vec_map::VecMap;
-use crate::version::{Histograms, KeyspaceRecord, SuperVersion, Tree};
+use crate::version::{FilterCounters, Histograms, KeyspaceRecord, SuperVersion, Tree};
 use std::sync::Arc;
 use terrane_policy::{Policy, PolicyOptions, PolicyStatus};
 
@@ -19,6 +19,7 @@ pub(crate) struct KeyspaceInner {
     pub policy: ArcSwap<Box<dyn Policy>>,
     pub super_version: ArcSwap<SuperVersion>,
     pub access_stats: AccessStats,
+    pub filters: FilterCounters,
     /// What its policy knows of tables, where it reads histograms.
     pub histograms: Mutex<Histograms>,
     /// The status of its policy that the listener was told last.
@@ -46,6 +47,7 @@ impl KeyspaceInner {
             id,
             name: record.name.clone(),
             access_stats: AccessStats::of(&*policy),
+            filters: FilterCounters::default(),
             policy: ArcSwap::from_pointee(policy),
             super_version: ArcSwap::from_pointee(super_version),
             histograms: Mutex::default(),

@@ -8,7 +8,7 @@ use crate::read::Cursor;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::table::{ReadPattern, key_hash};
-use crate::version::SuperVersion;
+use crate::version::{FilterCounters, SuperVersion};
 use std::sync::Arc;
 use terrane_table::read::{MvccCursor, Range, ReadCounters, ReadTracer, Source, Trace, known_kind};
 
@@ -54,10 +54,11 @@ impl Engine {
         key: &[u8],
         at: Option<Seq>,
     ) -> Result<(Option<Vec<u8>>, Trace)> {
-        let (super_version, seq) = self.super_version(&*self.keyspace(keyspace)?, at);
+        let keyspace = self.keyspace(keyspace)?;
+        let (super_version, seq) = self.super_version(&keyspace, at);
         let mut tracer = ReadTracer::tracing();
         let mut value = Vec::new();
-        let found = search(&super_version, key, seq, &mut value, &mut tracer)?;
+        let found = search(&super_version, key, seq, &mut value, &mut tracer, &keyspace.filters)?;
         let mut trace = Trace::at(seq);
         trace.append(tracer);
         Ok((found.then_some(value), trace))
@@ -88,7 +89,7 @@ impl Engine {
         }
         let tracer = ReadTracer::default().watching(keyspace.access_stats.watched());
         let (super_version, seq) = self.super_version(&keyspace, at);
-        Ok(Lookup { super_version, seq, tracer, sums: &self.counters.gets })
+        Ok(Lookup { keyspace, super_version, seq, tracer, sums: &self.counters.gets })
     }
 
     /// A cursor over a range, of the keyspace as it is now or was at a snapshot's sequence.
@@ -168,6 +169,7 @@ impl Engine {
 /// Looks up keys of one keyspace, all at one moment. It keeps what it may read from being removed:
 /// drop it soon.
 pub struct Lookup<'a> {
+    keyspace: Arc<KeyspaceInner>,
     super_version: Arc<SuperVersion>,
     seq: Seq,
     tracer: ReadTracer,
@@ -192,7 +194,8 @@ impl Lookup<'_> {
     /// Damage, or an I/O error; `out` is as it was then.
     pub fn get_into(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let before = out.len();
-        let found = search(&self.super_version, key, self.seq, out, &mut self.tracer);
+        let Lookup { keyspace, super_version, tracer, .. } = self;
+        let found = search(super_version, key, self.seq, out, tracer, &keyspace.filters);
         if !matches!(found, Ok(true)) {
             // An entry that is no put may have bytes all the same.
             out.truncate(before);
@@ -215,6 +218,7 @@ fn search(
     seq: Seq,
     out: &mut Vec<u8>,
     tracer: &mut ReadTracer,
+    counters: &FilterCounters,
 ) -> Result<bool> {
     let hash = key_hash(key);
     for (place, memtable) in super_version.memtables().enumerate() {
@@ -229,7 +233,7 @@ fn search(
         tracer.absent(false, || Ok(memtable.get(key, MAX_SEQ).is_some()))?;
     }
     tracer.tables();
-    match super_version.tree.get(key, hash, seq, out, tracer)? {
+    match super_version.tree.get(key, hash, seq, out, tracer, counters)? {
         Some(tag) => is_put(tag),
         None => Ok(false),
     }

@@ -8,6 +8,7 @@ mod body;
 mod bounds;
 mod change;
 mod edit;
+mod filter_counters;
 mod histograms;
 mod ids;
 mod plan;
@@ -17,6 +18,7 @@ mod version_set;
 
 pub use change::{Change, Features, Quarantine};
 pub use edit::Edit;
+pub use filter_counters::{FilterCounters, FilterCounts};
 pub use ids::Ids;
 pub use tree::{LiveTable, ObsoleteFile, ObsoleteFiles, Tree};
 pub use version_set::{KeyspaceRecord, LogRecord, VersionSet};

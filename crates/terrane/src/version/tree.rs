@@ -4,6 +4,7 @@
 //! file becomes obsolete when the edit that dropped it is durable and no tree holds it any more: the
 //! last holder adds it to the [`ObsoleteFiles`], from which the engine makes removal jobs.
 
+use super::FilterCounters;
 use crate::entry::{Seq, Tag};
 use crate::error::Result;
 use crate::storage::FileId;
@@ -182,7 +183,8 @@ impl Tree {
     }
 
     /// The tag of the newest version of `key`, whose [`key_hash`](crate::table::key_hash) is `hash`,
-    /// that a reader at `seq` sees, tombstones included; its value is appended to `out`.
+    /// that a reader at `seq` sees, tombstones included; its value is appended to `out`. `counters` count
+    /// what filters say.
     ///
     /// # Errors
     /// Damage or an I/O error.
@@ -193,12 +195,17 @@ impl Tree {
         seq: Seq,
         out: &mut Vec<u8>,
         tracer: &mut ReadTracer,
+        counters: &FilterCounters,
     ) -> Result<Option<Tag>> {
         for run in &self.runs {
             let live = run.table_for(key);
             tracer.run(run.level, run.id, live.map(|live| live.table.info().id));
             let Some(live) = live else { continue };
-            if let Some(tag) = live.table.find(key, hash, seq, out, tracer)? {
+            let found = live.table.find(key, hash, seq, out, tracer)?;
+            if let Some(verdict) = tracer.verdict() {
+                counters.add(run.level, verdict);
+            }
+            if let Some(tag) = found {
                 return Ok(Some(tag));
             }
         }

@@ -4,7 +4,8 @@ use crate::args::{POLICY, policy};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
-use terrane_policy::PolicyOptions;
+use terrane::table::TableOptions;
+use terrane_policy::{FilterBits, PolicyOptions};
 
 pub const EXAMPLES: &str = "\
 The benchmarks are those of RocksDB's db_bench under the same names: one thread, single puts, 8-byte
@@ -76,6 +77,9 @@ pub struct BenchArgs {
     #[arg(long, value_name = "MIB", default_value_t = 128,
           value_parser = value_parser!(u64).range(1..=1 << 20))]
     pub memory_mib: u64,
+    /// Filter bits of a key, 0 to 64, in fractions; 0 for no filters [default: 10]
+    #[arg(long, value_name = "BITS", value_parser = filter_bits)]
+    pub filter_bits: Option<FilterBits>,
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
@@ -101,6 +105,13 @@ impl BenchArgs {
         let default = if matches!(self.policy, Some(Policies::All)) { 4 } else { 64 };
         self.memtable_mib.unwrap_or(default)
     }
+
+    /// How tables are built.
+    pub fn table(&self) -> TableOptions {
+        let mut table = TableOptions::default();
+        table.filter_bits_per_key = self.filter_bits.unwrap_or(table.filter_bits_per_key);
+        table
+    }
 }
 
 /// The policies to measure.
@@ -108,6 +119,11 @@ impl BenchArgs {
 pub enum Policies {
     All,
     One(PolicyOptions),
+}
+
+fn filter_bits(text: &str) -> Result<FilterBits, String> {
+    let bits = text.parse().ok().and_then(FilterBits::new);
+    bits.ok_or_else(|| format!("expected 0 to 64, found {text}; for example: 9.5"))
 }
 
 fn policies(text: &str) -> Result<Policies, String> {

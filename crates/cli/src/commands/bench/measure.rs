@@ -17,8 +17,8 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use terrane::stats::ReadCounts;
 use terrane::stats::WriteWaits;
+use terrane::stats::{LevelStats, ReadCounts};
 use terrane::{Db, Durability, Keyspace, Stats};
 
 /// Operations between two looks at the store.
@@ -49,6 +49,8 @@ pub struct Report {
     pub read_amplification: Option<f64>,
     /// What the reads did with tables.
     pub reads: Option<ReadCounts>,
+    /// What the filters of each level did in it.
+    pub filters: Option<Vec<Filters>>,
     /// Sorted runs after it, memtables counted: the most that a read may have to look at.
     pub runs: usize,
     /// Bytes taken on the file system, logs counted, after it and at most.
@@ -63,6 +65,17 @@ pub struct Report {
     pub waits: WriteWaits,
     /// The most memory that the process had, where the system tells.
     pub memory_bytes_peak: Option<u64>,
+}
+
+/// The filters of a level.
+#[derive(Serialize)]
+pub struct Filters {
+    /// Memory that all of them take, in bytes.
+    pub bytes: u64,
+    /// How many were asked, of those how many passed the key, and of those how many falsely.
+    pub lookups: u64,
+    pub passes: u64,
+    pub false_passes: u64,
 }
 
 /// The time that an operation took, in microseconds.
@@ -147,6 +160,7 @@ impl Bench<'_> {
             write_amplification_with_logs: for_rows(&all),
             read_amplification: reads.and_then(|reads| amplified(reads.blocks, operations)),
             reads,
+            filters: (!writes).then(|| filters(&before, &after)),
             runs: runs(&after),
             taken_bytes: after.space.taken,
             taken_bytes_peak: tally.taken_peak,
@@ -252,6 +266,25 @@ fn get(keyspace: &Keyspace, key: &[u8]) -> terrane::Result<(u64, usize)> {
         Some(value) => (1, key.len() + value.len()),
         None => (0, 0),
     })
+}
+
+/// What the filters of each level of the default keyspace did from one moment to another.
+fn filters(before: &Stats, after: &Stats) -> Vec<Filters> {
+    let levels = |stats: &Stats| {
+        let keyspace = stats.keyspaces.first();
+        keyspace.map_or_else(Vec::new, |keyspace| keyspace.levels.clone())
+    };
+    let before = levels(before);
+    let since = |n: usize, level: &LevelStats, of: fn(&LevelStats) -> u64| {
+        of(level) - before.get(n).map_or(0, of)
+    };
+    let filters = |(n, level): (usize, &LevelStats)| Filters {
+        bytes: level.filter_bytes,
+        lookups: since(n, level, |level| level.filter_lookups),
+        passes: since(n, level, |level| level.filter_passes),
+        false_passes: since(n, level, |level| level.filter_false_passes),
+    };
+    levels(after).iter().enumerate().map(filters).collect()
 }
 
 /// Sorted runs of the default keyspace, the memtables among them.

@@ -25,7 +25,7 @@ use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use terrane::Options;
-use terrane_policy::{PolicyOptions, presets};
+use terrane_policy::{FilterBits, PolicyOptions, presets};
 use workload::{Present, Workload};
 
 /// The file that tells a store which this command made, and may write into, from all others.
@@ -44,6 +44,7 @@ struct Series<'a> {
     waited_until_idle: bool,
     memtable_mib: u64,
     cache_mib: u64,
+    filter_bits: FilterBits,
     results: &'a [Report],
 }
 
@@ -89,6 +90,7 @@ impl<'a> Series<'a> {
             waited_until_idle: !args.no_wait_until_idle,
             memtable_mib: args.memtable_mib(),
             cache_mib: args.cache_mib,
+            filter_bits: args.table().filter_bits_per_key,
             results,
         }
     }
@@ -161,6 +163,7 @@ impl<'a> Place<'a> {
             max_total_wal_bytes: defaults.max_total_wal_bytes.max(4 * memtable_bytes),
             memory_bytes: args.memory_mib << 20,
             cache_bytes: args.cache_mib << 20,
+            table: args.table(),
             ..defaults
         };
         let marker = self.dir.join(MARKER);

@@ -7,7 +7,7 @@ use crate::storage::{Directory, vfs::MemoryVfs};
 use crate::table::TableOptions;
 use std::ops::Bound;
 use std::sync::Arc;
-use terrane_policy::FilterBits;
+use terrane_policy::{FilterBits, Leveled, PolicyOptions};
 use terrane_table::read::{Origin, Range, ReadCounts, Step, Trace};
 
 /// A store in memory whose filters have so many bits a key.
@@ -51,6 +51,49 @@ fn a_lookup_stands_at_one_moment_and_appends_what_it_finds() {
     assert_eq!(db.stats().unwrap().gets.operations, 1);
     drop(lookup);
     assert_eq!(db.stats().unwrap().gets.operations, 4);
+}
+
+#[test]
+fn filters_count_by_level_what_they_said_in_gets() {
+    let (db, keyspace) = store(2, 1 << 20);
+    let numbered = |n: u32| format!("{n:04}");
+    let fill = |remainder| {
+        for n in (0..1000u32).filter(|n| n % 4 == remainder) {
+            let value = [n.wrapping_mul(0x9e37_79b9).to_be_bytes(); 8].concat();
+            keyspace.put(numbered(n), &value, Buffered).unwrap();
+        }
+        db.flush().unwrap();
+    };
+    fill(0);
+    // Too much for level 0, until it is below.
+    let level_base_bytes = 1 << 10;
+    let small = Leveled { l0_compaction_trigger: 1, level_base_bytes, ..Leveled::default() };
+    keyspace.set_policy(&PolicyOptions::Leveled(small)).unwrap();
+    db.wait_until_idle().unwrap();
+    keyspace.set_policy(&PolicyOptions::default()).unwrap();
+    fill(1);
+    fill(2);
+    let none = keyspace.get("elsewhere").unwrap();
+    let levels = || db.stats().unwrap().keyspaces.remove(0).levels;
+    assert!(none.is_none() && levels().iter().all(|level| level.filter_lookups == 0));
+    for n in 4..996 {
+        assert_eq!(keyspace.get(numbered(n)).unwrap().is_some(), n % 4 < 3);
+    }
+    let (levels, gets) = (levels(), db.stats().unwrap().gets);
+    let (first, last) = (&levels[0], levels.last().unwrap());
+    let between = levels.len() - 2;
+    assert!(levels[1..=between].iter().all(|level| level.filter_lookups == 0));
+    // Both runs of level 0, except for what the newer one has; below what neither has.
+    assert_eq!(first.filter_lookups, 992 + 744);
+    assert_eq!(first.filter_passes - first.filter_false_passes, 2 * 248);
+    assert_eq!(last.filter_lookups, 2 * 248);
+    assert_eq!(last.filter_passes - last.filter_false_passes, 248);
+    assert!(first.filter_false_passes > 0 && last.filter_false_passes > 0);
+    assert_eq!(gets.filter_false_positives, first.filter_false_passes + last.filter_false_passes);
+    let negatives = [first, last].map(|level| level.filter_lookups - level.filter_passes);
+    assert_eq!(gets.filter_negatives, negatives.iter().sum::<u64>());
+    // Tables of 250 keys at 2 bits, in lines of 512 bits.
+    assert_eq!((first.filter_bytes, last.filter_bytes), (2 * 64, 64));
 }
 
 #[test]

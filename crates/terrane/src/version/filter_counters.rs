@@ -1,0 +1,59 @@
+//! What filters said in point reads, by level.
+//!
+//! Each filter that is asked costs one relaxed addition, to the count of its level and what it said.
+
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use terrane_policy::MAX_LEVELS;
+use terrane_table::read::Verdict;
+
+/// The counts of one level.
+#[derive(Default)]
+struct Level {
+    negatives: AtomicU64,
+    positives: AtomicU64,
+    false_positives: AtomicU64,
+}
+
+/// Counts of one keyspace.
+pub struct FilterCounters([Level; MAX_LEVELS]);
+
+/// What the filters of a level said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilterCounts {
+    /// Filters that were asked.
+    pub lookups: u64,
+    /// Of those, filters that did not rule the key out.
+    pub passes: u64,
+    /// Of those, filters of tables without a version of the key that the reader sees.
+    pub false_passes: u64,
+}
+
+impl Default for FilterCounters {
+    fn default() -> Self {
+        FilterCounters(std::array::from_fn(|_| Level::default()))
+    }
+}
+
+impl FilterCounters {
+    /// Counts what a filter of a level said.
+    #[inline]
+    pub fn add(&self, level: usize, verdict: Verdict) {
+        if let Some(level) = self.0.get(level) {
+            let counter = match verdict {
+                Verdict::Negative => &level.negatives,
+                Verdict::Positive => &level.positives,
+                Verdict::FalsePositive => &level.false_positives,
+            };
+            counter.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// The counts of a level.
+    #[must_use]
+    pub fn level(&self, level: usize) -> FilterCounts {
+        let Some(level) = self.0.get(level) else { return FilterCounts::default() };
+        let false_passes = level.false_positives.load(Relaxed);
+        let passes = false_passes + level.positives.load(Relaxed);
+        FilterCounts { lookups: passes + level.negatives.load(Relaxed), passes, false_passes }
+    }
+}
