@@ -22,10 +22,11 @@ pub fn native(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 ///
 /// # Errors
 /// When the simulator cannot be built, or fails.
-pub fn papers(workspace: &Workspace, scale: &str) -> Result<()> {
+pub fn papers(workspace: &Workspace, scale: &str, paper: Option<&str>) -> Result<()> {
     let package = ["run", "--release", "--package", "terrane-papers", "--"];
     let mut cargo = workspace.cargo(&package);
     cargo.args(["--scale", scale, "--out"]).arg(workspace.path("docs/papers"));
+    cargo.args(paper.iter().flat_map(|paper| ["--paper", paper]));
     show(cargo)
 }
 

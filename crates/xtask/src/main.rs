@@ -84,6 +84,9 @@ enum Command {
         /// How much is simulated: ci takes about a minute, full about twenty minutes
         #[arg(long, default_value = "ci", value_parser = ["ci", "full"])]
         scale: String,
+        /// Only this paper, by the name of its folder
+        #[arg(long)]
+        paper: Option<String>,
     },
     /// Break the code in one place after another: a test must fail each time
     Mutants {
@@ -131,7 +134,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Bench { browser: true, arguments } => bench::browser(&workspace, &arguments)?,
         Command::Bench { browser: false, arguments } => bench::native(&workspace, &arguments)?,
-        Command::Papers { scale } => bench::papers(&workspace, &scale)?,
+        Command::Papers { scale, paper } => bench::papers(&workspace, &scale, paper.as_deref())?,
         Command::Mutants { target, arguments } => mutants::run(&workspace, target, &arguments)?,
         Command::Api => api::write(&workspace)?,
         Command::Setup => setup::ensure_all(&workspace)?,
