@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 /// Parses a policy's options.
 pub(crate) fn policy(json: &str) -> Result<PolicyOptions> {
     if let Some(policy) = PolicyOptions::left_out(json) {
-        return Err(Error::PolicyLeftOut(policy.into()));
+        return Err(Error::PolicyLeftOut(Box::new(policy)));
     }
     let expected = "a policy that this release knows, with its parameters";
     json.parse().map_err(|e: ParseError| invalid("policy", expected, e.to_string()))

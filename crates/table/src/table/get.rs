@@ -44,7 +44,7 @@ impl Table {
             let partition = opened.partition_for(key, Tag::at(at))?;
             let Some(partition) = opened.partitions.get(partition) else {
                 self.watch(tracer);
-                return self.absent(opened, key, at, false, tracer);
+                return self.absent(opened, key, false, tracer);
             };
             let filtered = partition.handle.filter_len > 0;
             if filtered {
@@ -58,7 +58,7 @@ impl Table {
             let before = out.len();
             let found = self.search(opened, partition, key, at, out, tracer)?;
             let Some(tag) = found else {
-                return self.absent(opened, key, at, filtered, tracer);
+                return self.absent(opened, key, filtered, tracer);
             };
             tracer.found(tag, out.len() - before);
             Ok(Some(tag))
@@ -87,7 +87,6 @@ impl Table {
         &self,
         opened: &OpenTable,
         key: &[u8],
-        at: Seq,
         filtered: bool,
         tracer: &mut ReadTracer,
     ) -> Result<Option<Tag>> {
@@ -97,7 +96,7 @@ impl Table {
             let Some(partition) = opened.partitions.get(partition) else { return Ok(false) };
             let mut value = Vec::new();
             let found = self.search(opened, partition, key, MAX_SEQ, &mut value, newer)?;
-            Ok(at < MAX_SEQ && found.is_some())
+            Ok(found.is_some())
         })?;
         Ok(None)
     }

@@ -40,7 +40,7 @@ impl KeyspaceInner {
         let active = Arc::new(options.memtable());
         let super_version = SuperVersion { active, sealed: Vec::new(), tree: Arc::new(tree) };
         if let Some(policy) = PolicyOptions::left_out(&record.policy) {
-            return Err(Error::PolicyLeftOut(policy.into()));
+            return Err(Error::PolicyLeftOut(Box::new(policy)));
         }
         let policy = options.planner(&record.name, &PolicyOptions::stored(&record.policy).0)?;
         Ok(KeyspaceInner {

@@ -1,5 +1,7 @@
 mod hole;
+mod rewrite;
 mod stale;
+mod sync;
 mod writer;
 
 use super::record::HEADER_BYTES;

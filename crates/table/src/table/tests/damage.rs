@@ -117,7 +117,7 @@ struct Parts {
     blocks: Vec<Vec<Entry>>,
     separators: Vec<(Vec<u8>, Tag)>,
     counts: Vec<u64>,
-    /// The `shared` length of the second entry of each block.
+    /// The `shared` length of the last entry of each block.
     shared: usize,
     /// The keys in the filter of each partition.
     hashes: [Vec<u64>; 2],
@@ -194,8 +194,8 @@ impl Parts {
         for (n, ((block, (key, tag)), &entries)) in blocks.enumerate() {
             let interval = if self.restart[1] > 0 { 1 } else { 16 };
             let mut writer = BlockWriter::new(interval);
-            for (key, tag, value) in block {
-                writer.add(self.shared, key, *tag, value);
+            for (left, (key, tag, value)) in (0..block.len()).rev().zip(block) {
+                writer.add(if left == 0 { self.shared } else { 0 }, key, *tag, value);
             }
             let offset = file.len() as u64;
             encoder.encode(&restarting(writer.finish(), self.restart[1]), offset, &mut file);
@@ -351,6 +351,15 @@ fn a_salvage_reports_malformed_entries_under_a_sound_checksum() {
         (keys, lost.collect::<Vec<_>>())
     };
     assert_eq!(read(0), (vec![1, 2, 3, 4, 5, 6], vec![]));
+    let mut three = Parts { shared: 9, ..Parts::sound() };
+    three.blocks[0].insert(1, (vec![1, 5], Tag::new(1, Kind::Put), vec![]));
+    three.counts[0] = 3;
+    let mut salvage = Salvage::open(three.write().0).unwrap();
+    assert_eq!(salvage.entry().unwrap().0, [1]);
+    salvage.next();
+    assert_eq!(salvage.entry().unwrap().0, [1, 5]);
+    salvage.next();
+    assert_eq!((salvage.entry().unwrap().0, salvage.lost()[0].entries), (&[3][..], 1));
     let after = |key: u8| (Some(vec![key]), vec![key + 2], 1);
     assert_eq!(read(9), (vec![1, 3, 5], vec![(None, vec![2], 1), after(2), after(4)]));
 }
