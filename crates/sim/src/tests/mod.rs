@@ -1,6 +1,7 @@
 //! Simulations against models that share no code with them.
 
 mod clients;
+mod events;
 mod flash;
 mod machine;
 mod models;

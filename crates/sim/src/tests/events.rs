@@ -1,0 +1,76 @@
+//! The events, which are those of the engine.
+
+use super::*;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use terrane_policy::event::{Event, MAX_PROGRESS};
+
+/// The events of a whole simulation, with their times.
+fn events(config: Config) -> (Vec<(u64, Event)>, Simulation) {
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let recorded = Rc::clone(&heard);
+    let mut simulation = Simulation::new(config).unwrap();
+    simulation.listen(Box::new(move |micros, event| {
+        recorded.borrow_mut().push((micros, event.clone()));
+    }));
+    while simulation.advance(u64::MAX).unwrap() {}
+    (heard.take(), simulation)
+}
+
+#[test]
+fn each_group_is_announced_with_what_its_installation_replaces() {
+    for options in all_small() {
+        let name = options.name();
+        let (events, _) = events(small(options, updates(3000, 3000, Choice::Uniform)));
+        let (mut begun, mut installed) = (BTreeMap::new(), 0);
+        for (_, event) in &events {
+            match event {
+                Event::GroupBegun { compaction, inputs, level, run, moved, .. } => {
+                    let announced = (inputs.clone(), *level, *run, *moved);
+                    let before = begun.insert((*compaction, inputs[0]), (announced, 0));
+                    assert!(before.is_none(), "{name}: {event:?}");
+                }
+                Event::MergeProgress { compaction, group, .. } => {
+                    begun.get_mut(&(*compaction, *group)).expect("it has begun").1 += 1;
+                }
+                Event::GroupInstalled { compaction, inputs, level, run, moved, .. } => {
+                    let (announced, reports) =
+                        begun.remove(&(*compaction, inputs[0])).expect("it has begun");
+                    assert_eq!(announced, (inputs.clone(), *level, *run, *moved), "{name}");
+                    assert!(reports <= MAX_PROGRESS, "{name}: {reports}");
+                    installed += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(begun.is_empty() && installed > 10, "{name}: {installed}");
+    }
+}
+
+#[test]
+fn stalls_end_after_the_time_that_the_report_has() {
+    let policy = policy(r#"{"policy": "tiered", "size-ratio": 2, "level-base-bytes": 1024}"#);
+    let mut config = small(policy, Workload { load: 500, ..Workload::default() });
+    config.buffer_bytes = 1000;
+    config.device.write_speed = 1000.0;
+    config.max_immutable_memtables = 1;
+    let (events, simulation) = events(config);
+    let (mut open, mut stalled) = (None, 0);
+    for (micros, event) in events {
+        match event {
+            Event::Stalled { reason } => assert_eq!(open.replace((reason, micros)), None),
+            Event::StallEnded { reason, lasted_micros } => {
+                let (begun, at) = open.take().expect("it has begun");
+                assert_eq!(reason, begun);
+                assert!(lasted_micros.abs_diff(micros - at) <= 1, "{lasted_micros}");
+                stalled += lasted_micros;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(open, None);
+    let report = simulation.report().whole.stall_seconds;
+    let seconds = report.memtables + report.level0;
+    assert!(seconds > 10.0 && (stalled as f64 / 1e6 - seconds).abs() < 0.01, "{stalled} {seconds}");
+}
