@@ -1,7 +1,7 @@
 //! Planning: what policies are given, and what becomes of their plans.
 //!
 //! 1. A policy is given the shape, its own state, the running compactions, and the reads and writes
-//!    since its last plan, all as of one moment; so are the workers. It is called with no lock held, one policy at a time.
+//!    since its last plan, all as of one moment. It is called with no lock held, one policy at a time.
 //! 2. Its plan is admitted, refused or replaced as `terrane_policy::propose` says. If the tree has
 //!    changed meanwhile, the plan is validated again; if it no longer fits, it is dropped and the
 //!    policy is called again.
