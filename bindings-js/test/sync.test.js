@@ -106,7 +106,8 @@ test("filters have the bits that the options say, in fractions", async (context)
     tables.map(() => 9.5),
   );
   for (let i = 0; i < 1000; i++) assert.equal(db.get(`${numbered(i)}+`), undefined);
-  const [{ filterBytes, filterLookups, filterPasses, filterFalsePasses }] = db.stats().keyspaces[0].levels;
+  const [{ filterBytes, filterLookups, filterPasses, filterFalsePasses }] =
+    db.stats().keyspaces[0].levels;
   assert.equal(filterBytes, tables[0].filterBytes);
   assert.ok(filterBytes >= (1000 * 9.5) / 8 && filterBytes < (1000 * 9.5) / 8 + 64);
   assert.ok(filterLookups > 900 && filterPasses < filterLookups / 20);
