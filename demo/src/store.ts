@@ -12,7 +12,7 @@ let db: Db | undefined;
 
 /** Opens the store; a new one gets a policy whose tree fits on a screen. */
 export async function openStore(): Promise<Db> {
-  const opened = await open(NAME, { memtableBytes: MEMTABLE_BYTES });
+  const opened = await open(NAME, { memtableBytes: MEMTABLE_BYTES, policies: "all" });
   const { lastSequence } = await opened.stats();
   const preset = presets.get("leveled");
   if (lastSequence === 0 && preset !== undefined) await opened.setPolicy(preset.options);

@@ -223,6 +223,21 @@ test("a changed policy and its parameters survive a reload", async ({ context, o
   await expect(page.getByLabel("size ratio")).toHaveValue("3");
 });
 
+test("every policy can be chosen", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await openDemo(page, origin);
+  const options = page.getByRole("combobox", { name: "Policy" });
+  const names = await options
+    .locator("option")
+    .evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+  expect(names).toContain("horizontal-leveling");
+  for (const name of names) {
+    await options.selectOption(name);
+    await page.getByRole("button", { name: "Switch" }).click();
+    await expect(page.locator("#policy-now")).toHaveText(`The store uses ${name}.`);
+  }
+});
+
 test("tables work by keyboard, and small screens do not overflow", async ({ context, origin }) => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 320, height: 640 });

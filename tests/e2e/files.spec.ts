@@ -211,7 +211,10 @@ test("the command line's policies are the page's, with parameters", async ({ sto
   const page = await storePage();
   const found = await page.evaluate(
     async (names) => {
-      const db = await window.terrane.open("policies", { storage: "memory" });
+      const db = await window.terrane.open("policies", {
+        storage: "memory",
+        policies: "all",
+      });
       const found: { policy: string }[] = [];
       for (const name of names) {
         await db.setPolicy(name as "leveled");
