@@ -206,7 +206,7 @@ test("a changed policy and its parameters survive a reload", async ({ context, o
   await openDemo(page, origin);
   const now = page.locator("#policy-now");
   await expect(now).toHaveText("The store uses leveled.");
-  await page.getByRole("combobox", { name: "Policy" }).selectOption("tiered");
+  await page.getByRole("combobox", { name: "Policy", exact: true }).selectOption("tiered");
   await page.getByLabel("size ratio").fill("1");
   await page.getByRole("button", { name: "Switch" }).click();
   await expect(page.getByRole("alert")).toContainText("size-ratio");
@@ -226,7 +226,7 @@ test("a changed policy and its parameters survive a reload", async ({ context, o
 test("every policy can be chosen", async ({ context, origin }) => {
   const page = await context.newPage();
   await openDemo(page, origin);
-  const options = page.getByRole("combobox", { name: "Policy" });
+  const options = page.getByRole("combobox", { name: "Policy", exact: true });
   const names = await options
     .locator("option")
     .evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));

@@ -38,12 +38,13 @@ export type Event =
   | { type: "dropped"; count: number };
 
 /** An event, with its time. */
-export type EngineEvent = Told & {
+export type EngineEvent = EngineEventBody & {
   /** Microseconds since the store was opened; from 0 again after the page was resumed. */
   micros: number;
 };
 
-type Told =
+/** What happened, by `type`. */
+export type EngineEventBody =
   | { type: "keyspace-created" | "keyspace-dropped"; keyspace: string }
   | { type: "policy-changed"; keyspace: string; policy: Required<PolicyOptions> }
   /** A stored policy has options that this release does not know; they have their defaults. */
