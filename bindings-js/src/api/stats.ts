@@ -83,7 +83,7 @@ export interface Stats {
   mergeWrittenBytes: number;
   /** Writes that stalled. */
   stalls: number;
-  /** Waits of writes by reason; durations are measured only where the engine has a clock. */
+  /** Waits of writes by reason. */
   waits: Record<WaitReason, WaitStats>;
   /** Table accesses of gets. */
   gets: ReadCounts;
@@ -102,7 +102,7 @@ export type WaitReason =
 /** Waits of writes for one reason. */
 export interface WaitStats {
   count: number;
-  /** Total duration in microseconds; 0 where there is no clock. */
+  /** Total duration, in microseconds. */
   micros: number;
   /** The longest wait, in microseconds. */
   microsMax: number;
