@@ -96,10 +96,10 @@ impl Drive {
         };
         format!(
             "T = {size_ratio}, a device of {buffers} buffers of {} entries (the paper: 15000), erase \
-             units of 1/960 of it, 7 % over-provisioning (1/32 of a buffer a page), told of removed files; 16 workers on \
-             16 cores, which share full merges and Spooky's, at least a buffer each, and of partial \
-             merges, as by RocksDB's default, none; a log, the writer as fast as it may. Loaded once, then twice as much is updated {updates}; the numbers are \
-             those of the updates.",
+             units of 1/960 of it, 7 % over-provisioning (1/32 of a buffer a page), told of removed \
+             files; 16 workers on 16 cores, which share full merges and Spooky's, at least a buffer each, \
+             and of partial merges, as by RocksDB's default, none; a log, the writer as fast as it may. \
+             Loaded once, then twice as much is updated {updates}; the numbers are those of the updates.",
             store.buffer_entries
         )
     }
