@@ -62,8 +62,8 @@ pub struct Latency {
     pub max: f64,
 }
 
-/// What happened in a level over a period. Levels keep their numbers when one is added above them only
-/// if it is added at the end.
+/// What happened in a level over a period, by the level's number at the time: it changes when a level is
+/// added or dropped above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LevelFigures {
     /// Bytes that merges wrote into it.
