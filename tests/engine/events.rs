@@ -19,7 +19,10 @@ fn recording(options: Options) -> (Options, Events) {
     let events = Events::default();
     let recorded = events.clone();
     let listener = Arc::new(move |micros, event: &Event| {
-        recorded.lock().unwrap().push((micros, event.clone()));
+        // A test that failed has poisoned it.
+        if let Ok(mut events) = recorded.lock() {
+            events.push((micros, event.clone()));
+        }
     });
     (Options { listener: Some(listener), ..options }, events)
 }
