@@ -189,7 +189,12 @@ pub fn small_policies() -> Vec<PolicyOptions> {
 pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOptions> {
     let size_ratio = 3;
     let mut policies = vec![
-        PolicyOptions::Tiered(Tiered { size_ratio: 2, level_base_bytes, target_file_bytes }),
+        PolicyOptions::Tiered(Tiered {
+            size_ratio: 2,
+            level_base_bytes,
+            target_file_bytes,
+            filters: terrane_policy::Filters::Uniform,
+        }),
         PolicyOptions::Leveled(Leveled {
             size_ratio,
             level_base_bytes,

@@ -11,6 +11,8 @@ export interface Leveled {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
@@ -30,6 +32,8 @@ export interface LeveledFull {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
   l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
@@ -47,6 +51,8 @@ export interface Tiered {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** Several runs a level, everything above the level that holds it in one merge: least writing, for more runs to read and more space. */
@@ -58,6 +64,8 @@ export interface TieredFull {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
   l0CompactionTrigger?: number;
 }
@@ -71,6 +79,8 @@ export interface LazyLeveled {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
@@ -94,6 +104,8 @@ export interface Universal {
   spacePercent?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** Full merges above, and below merges of one file with those that overlap it exactly: nearly the writing of full merges at nearly the space of small ones. */
@@ -105,6 +117,8 @@ export interface Spooky {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 1073741824. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
   /** How many levels lie below the one that is cut at the files of the largest. From 0 to 8. Default: 2. */
@@ -124,6 +138,8 @@ export interface TieredPartial {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** A fixed number of levels, each one run, which grow with the data: least writing for so many runs, for large merges. In the build with all policies. */
@@ -135,6 +151,8 @@ export interface HorizontalLeveling {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** A fixed number of levels of several runs, merged ever more often as data comes near what was declared: least reading for tiering's writing. The last level's runs are never merged. In the build with all policies. */
@@ -148,6 +166,8 @@ export interface HorizontalTiering {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** Horizontal growth above two levels that are merged table by table, tuned to the reads and writes that it sees: good writing and reading without large merges. In the build with all policies. */
@@ -175,6 +195,8 @@ export interface Vertiorizon {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** A stack of runs that grows slowly to its limit: fewer runs to read than minlatency while small. In the build with all policies. */
@@ -186,6 +208,8 @@ export interface Binomial {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** A stack of at most so many runs, merged when that costs least: least writing for fast reads. In the build with all policies. */
@@ -197,6 +221,8 @@ export interface Minlatency {
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** A policy with its parameters; those left out have their defaults. */

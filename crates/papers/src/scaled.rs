@@ -55,6 +55,7 @@ impl Scaled {
             l0_compaction_trigger: 1,
             dynamic_level_bytes: true,
             preemptive: true,
+            filters: terrane_policy::Filters::Uniform,
         })
     }
 

@@ -43,6 +43,7 @@ pub use propose::{Proposal, READS_BETWEEN, propose};
 pub use slices::{Slice, Slicing, next_slice};
 pub use status::{Capacity, Decision, Fact, PolicyStatus};
 pub use tombstones::TombstoneRule;
+pub use toolkit::filters::Filters;
 #[cfg(feature = "all")]
 pub use toolkit::horizontal::MergePolicy;
 pub use toolkit::parameter::{Parameter, Value};

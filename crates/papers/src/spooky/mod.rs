@@ -81,6 +81,7 @@ impl Scaled {
             levels_below,
             leveled_levels,
             trivial_moves: false,
+            filters: terrane_policy::Filters::Uniform,
         })
     }
 

@@ -10,6 +10,8 @@ mod scale;
 
 use crate::policies::{Leveled, PolicyOptions};
 use crate::policy::Policy;
+#[cfg(feature = "all")]
+use crate::toolkit::monkey::filtered;
 use crate::toolkit::parameter::{Conflict, Parameter, ParameterRef, Value};
 
 /// A parameter is outside its range, or does not go with another one.
@@ -69,7 +71,10 @@ impl PolicyOptions {
         if let Some(Conflict { parameter, expected, found }) = self.described().conflict() {
             return Err(BadOption { policy: self.name(), parameter, expected, found });
         }
-        Ok(self.clone().into_policy())
+        let policy = self.clone().into_policy();
+        #[cfg(feature = "all")]
+        let policy = filtered(policy, self.described().filters());
+        Ok(policy)
     }
 
     pub(crate) fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

@@ -18,6 +18,7 @@ use super::tiered::Tiered;
 use super::universal::Universal;
 use crate::context::{KeySample, PlanContext};
 use crate::policy::{Installed, Policy, Step};
+use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef};
 use crate::toolkit::pick::{Pick, mix};
 use std::sync::Arc;
@@ -163,6 +164,7 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
         dynamic_level_bytes: draw.one_in(2),
         pick: Pick::Random,
         seed: draw.next(),
+        filters: Filters::Uniform,
     };
     let lazy = LazyLeveled {
         size_ratio: 2,
@@ -171,8 +173,10 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
         l0_compaction_trigger,
         dynamic_level_bytes: draw.one_in(2),
         leveled_levels: 1,
+        filters: Filters::Uniform,
     };
-    let tiered = Tiered { size_ratio: 2, level_base_bytes, target_file_bytes };
+    let tiered =
+        Tiered { size_ratio: 2, level_base_bytes, target_file_bytes, filters: Filters::Uniform };
     let universal = Universal { run_trigger: 2, target_file_bytes, ..Universal::default() };
     let policies: [&dyn Policy; 4] = [&leveled, &lazy, &tiered, &universal];
     draw.choose(&policies)?.plan(context)

@@ -12,6 +12,7 @@ use crate::context::PlanContext;
 use crate::policy::{Installed, Policy};
 use crate::status::PolicyStatus;
 use crate::toolkit::combinatorics::{choose, least};
+use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::stack::Stack;
 use terrane_types::{Plan, Shape};
@@ -25,17 +26,24 @@ pub struct Binomial {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for Binomial {
     fn default() -> Self {
-        Binomial { components: 4, level_base_bytes: 4 << 20, target_file_bytes: 2 << 20 }
+        Binomial {
+            components: 4,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
+        }
     }
 }
 
 impl Binomial {
     fn stack(&self) -> Stack {
-        let Binomial { components, level_base_bytes, target_file_bytes } = *self;
+        let Binomial { components, level_base_bytes, target_file_bytes, .. } = *self;
         Stack { level_base_bytes, target_file_bytes, components }
     }
 }
@@ -80,6 +88,10 @@ impl Policy for Binomial {
 }
 
 impl Described for Binomial {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A stack of runs that grows slowly to its limit: fewer runs to read than minlatency while small.",
@@ -91,6 +103,7 @@ impl Described for Binomial {
             ParameterRef::components(&mut self.components),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
         ]
     }
 }

@@ -17,6 +17,7 @@ use crate::policy::{Installed, Policy};
 use crate::status::PolicyStatus;
 use crate::toolkit::admission::{Counts, below_level0};
 use crate::toolkit::combinatorics::least_count;
+use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::horizontal::{Counters, MergePolicy};
@@ -33,11 +34,18 @@ pub struct HorizontalLeveling {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for HorizontalLeveling {
     fn default() -> Self {
-        HorizontalLeveling { levels: 3, level_base_bytes: 4 << 20, target_file_bytes: 2 << 20 }
+        HorizontalLeveling {
+            levels: 3,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
+        }
     }
 }
 
@@ -165,6 +173,10 @@ impl Policy for HorizontalLeveling {
 }
 
 impl Described for HorizontalLeveling {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A fixed number of levels, each one run, which grow with the data: least writing for so many \
@@ -177,6 +189,7 @@ impl Described for HorizontalLeveling {
             ParameterRef::levels(&mut self.levels),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
         ]
     }
 }

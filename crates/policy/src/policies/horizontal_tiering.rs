@@ -18,6 +18,7 @@ use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
 use crate::status::PolicyStatus;
 use crate::toolkit::admission::{Counts, below_level0, level0_bytes};
+use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
@@ -36,6 +37,8 @@ pub struct HorizontalTiering {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for HorizontalTiering {
@@ -45,6 +48,7 @@ impl Default for HorizontalTiering {
             data_bytes: 0,
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
         }
     }
 }
@@ -129,6 +133,10 @@ impl Policy for HorizontalTiering {
 }
 
 impl Described for HorizontalTiering {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A fixed number of levels of several runs, merged ever more often as data comes near what was \
@@ -142,6 +150,7 @@ impl Described for HorizontalTiering {
             ParameterRef::data_bytes(&mut self.data_bytes),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
         ]
     }
 

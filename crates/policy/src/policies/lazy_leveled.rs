@@ -20,6 +20,7 @@
 use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::status::PolicyStatus;
+use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::pick::Pick;
 use crate::toolkit::view::{Vertical, View, deepest};
@@ -40,6 +41,8 @@ pub struct LazyLeveled {
     pub dynamic_level_bytes: bool,
     /// G: how many of the largest levels are leveled.
     pub leveled_levels: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for LazyLeveled {
@@ -51,6 +54,7 @@ impl Default for LazyLeveled {
             l0_compaction_trigger: 4,
             dynamic_level_bytes: true,
             leveled_levels: 1,
+            filters: Filters::Uniform,
         }
     }
 }
@@ -114,6 +118,10 @@ impl LazyLeveled {
 }
 
 impl Described for LazyLeveled {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "The largest level is one run, the others have several: nearly the writing of tiering at \
@@ -126,6 +134,7 @@ impl Described for LazyLeveled {
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
             ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
             ParameterRef::number(

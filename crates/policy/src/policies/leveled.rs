@@ -23,6 +23,7 @@
 use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
 use crate::status::PolicyStatus;
+use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::pick::{Cursors, Pick};
 use crate::toolkit::view::{Vertical, View};
@@ -45,6 +46,8 @@ pub struct Leveled {
     pub pick: Pick,
     /// The seed of random picks.
     pub seed: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for Leveled {
@@ -57,6 +60,7 @@ impl Default for Leveled {
             dynamic_level_bytes: true,
             pick: Pick::LeastOverlap,
             seed: 0,
+            filters: Filters::Uniform,
         }
     }
 }
@@ -117,6 +121,10 @@ impl Leveled {
 }
 
 impl Described for Leveled {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "One run a level, one table at a time into the next: few runs to read and little space \
@@ -129,6 +137,7 @@ impl Described for Leveled {
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
             ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
             ParameterRef::choice(

@@ -17,6 +17,7 @@
 use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::status::PolicyStatus;
+use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
@@ -38,6 +39,8 @@ pub struct LeveledFull {
     pub dynamic_level_bytes: bool,
     /// Whether a merge takes along the levels that would overflow next.
     pub preemptive: bool,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for LeveledFull {
@@ -49,6 +52,7 @@ impl Default for LeveledFull {
             l0_compaction_trigger: 1,
             dynamic_level_bytes: true,
             preemptive: true,
+            filters: Filters::Uniform,
         }
     }
 }
@@ -119,6 +123,10 @@ fn merge_next(view: &View) -> Option<Plan> {
 }
 
 impl Described for LeveledFull {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "One run a level, everything down to the level that holds it in one merge: less writing \
@@ -131,6 +139,7 @@ impl Described for LeveledFull {
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
             ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
             ParameterRef::switch(

@@ -13,6 +13,7 @@ use crate::context::PlanContext;
 use crate::policy::{Installed, Policy};
 use crate::status::PolicyStatus;
 use crate::toolkit::combinatorics::{choose, least};
+use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::stack::Stack;
 use terrane_types::{Plan, Shape};
@@ -26,17 +27,24 @@ pub struct MinLatency {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for MinLatency {
     fn default() -> Self {
-        MinLatency { components: 4, level_base_bytes: 4 << 20, target_file_bytes: 2 << 20 }
+        MinLatency {
+            components: 4,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
+        }
     }
 }
 
 impl MinLatency {
     fn stack(&self) -> Stack {
-        let MinLatency { components, level_base_bytes, target_file_bytes } = *self;
+        let MinLatency { components, level_base_bytes, target_file_bytes, .. } = *self;
         Stack { level_base_bytes, target_file_bytes, components }
     }
 }
@@ -85,6 +93,10 @@ impl Policy for MinLatency {
 }
 
 impl Described for MinLatency {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A stack of at most so many runs, merged when that costs least: least writing for fast reads.",
@@ -96,6 +108,7 @@ impl Described for MinLatency {
             ParameterRef::components(&mut self.components),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
         ]
     }
 }

@@ -17,6 +17,7 @@
 use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::status::{Capacity, PolicyStatus};
+use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::trivial_move::move_or_merge;
@@ -34,11 +35,18 @@ pub struct Tiered {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for Tiered {
     fn default() -> Self {
-        Tiered { size_ratio: 4, level_base_bytes: 4 << 20, target_file_bytes: 2 << 20 }
+        Tiered {
+            size_ratio: 4,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
+        }
     }
 }
 
@@ -135,6 +143,10 @@ impl Tiered {
 }
 
 impl Described for Tiered {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "Several runs a level, merged all at once into the next: little writing, for more runs to \
@@ -147,6 +159,7 @@ impl Described for Tiered {
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
         ]
     }
 }

@@ -17,6 +17,7 @@
 use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::status::PolicyStatus;
+use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
@@ -34,6 +35,8 @@ pub struct TieredFull {
     pub target_file_bytes: u64,
     /// Runs that wait in level 0 before they are merged.
     pub l0_compaction_trigger: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for TieredFull {
@@ -43,6 +46,7 @@ impl Default for TieredFull {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             l0_compaction_trigger: 1,
+            filters: Filters::Uniform,
         }
     }
 }
@@ -131,6 +135,10 @@ impl TieredFull {
 }
 
 impl Described for TieredFull {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "Several runs a level, everything above the level that holds it in one merge: least \
@@ -143,6 +151,7 @@ impl Described for TieredFull {
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
         ]
     }

@@ -16,6 +16,7 @@
 use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::status::{Capacity, PolicyStatus};
+use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View, deepest};
 use terrane_types::{LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term, Unit};
@@ -29,11 +30,18 @@ pub struct TieredPartial {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for TieredPartial {
     fn default() -> Self {
-        TieredPartial { size_ratio: 4, level_base_bytes: 4 << 20, target_file_bytes: 2 << 20 }
+        TieredPartial {
+            size_ratio: 4,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
+        }
     }
 }
 
@@ -121,6 +129,10 @@ impl TieredPartial {
 }
 
 impl Described for TieredPartial {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "Several runs a level, a table at a time merged into the next with those of its level that \
@@ -133,6 +145,7 @@ impl Described for TieredPartial {
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
         ]
     }
 }

@@ -18,6 +18,7 @@
 use crate::context::{PlanContext, Running};
 use crate::policy::Policy;
 use crate::status::{Fact, PolicyStatus};
+use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
@@ -40,6 +41,8 @@ pub struct Universal {
     pub space_percent: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for Universal {
@@ -51,6 +54,7 @@ impl Default for Universal {
             max_merge_width: u64::from(u32::MAX),
             space_percent: 200,
             target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
         }
     }
 }
@@ -224,6 +228,10 @@ impl Universal {
 }
 
 impl Described for Universal {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A stack of runs, of which neighbours of like age and size are merged: little writing, for \
@@ -267,6 +275,7 @@ impl Described for Universal {
                 &mut self.space_percent,
             ),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
         ]
     }
 }

@@ -10,6 +10,7 @@ const LEVELED_FULL: LeveledFull = LeveledFull {
     l0_compaction_trigger: 1,
     dynamic_level_bytes: false,
     preemptive: true,
+    filters: Filters::Uniform,
 };
 
 const TIERED_FULL: TieredFull = TieredFull {
@@ -17,6 +18,7 @@ const TIERED_FULL: TieredFull = TieredFull {
     level_base_bytes: 12,
     target_file_bytes: u64::MAX,
     l0_compaction_trigger: 1,
+    filters: Filters::Uniform,
 };
 
 const LAZY: LazyLeveled = LazyLeveled {
@@ -26,6 +28,7 @@ const LAZY: LazyLeveled = LazyLeveled {
     l0_compaction_trigger: 1,
     dynamic_level_bytes: true,
     leveled_levels: 1,
+    filters: Filters::Uniform,
 };
 
 /// A tree of one table a run, `sizes[level]` newest first; every table starts at key 0.
@@ -134,6 +137,7 @@ fn a_full_last_level_sends_tables_down_or_becomes_the_next() {
         dynamic_level_bytes: true,
         pick: Pick::LeastOverlap,
         seed: 0,
+        filters: Filters::Uniform,
     };
     assert_eq!(after(&adaptive, &model), [vec![], vec![], vec![42]]);
     let fixed = Leveled { dynamic_level_bytes: false, ..adaptive };

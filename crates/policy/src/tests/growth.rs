@@ -118,16 +118,32 @@ impl<'p> Tree<'p> {
 }
 
 fn leveling(levels: u64) -> HorizontalLeveling {
-    HorizontalLeveling { levels, level_base_bytes: B, target_file_bytes: u64::MAX }
+    HorizontalLeveling {
+        levels,
+        level_base_bytes: B,
+        target_file_bytes: u64::MAX,
+        filters: Filters::Uniform,
+    }
 }
 
 fn tiering(levels: u64, buffers: u64) -> HorizontalTiering {
     let (level_base_bytes, target_file_bytes) = (B, u64::MAX);
-    HorizontalTiering { levels, data_bytes: buffers * B, level_base_bytes, target_file_bytes }
+    HorizontalTiering {
+        levels,
+        data_bytes: buffers * B,
+        level_base_bytes,
+        target_file_bytes,
+        filters: Filters::Uniform,
+    }
 }
 
 fn min_latency(components: u64) -> MinLatency {
-    MinLatency { components, level_base_bytes: B, target_file_bytes: u64::MAX }
+    MinLatency {
+        components,
+        level_base_bytes: B,
+        target_file_bytes: u64::MAX,
+        filters: Filters::Uniform,
+    }
 }
 
 /// What the cascade of this merge would write, level by level: the admission joins level 1, all of that
@@ -219,7 +235,12 @@ fn stack_policies_merge_from_the_published_indices() {
 fn a_stack_has_as_many_runs_as_its_index_says() {
     for k in 1..=4 {
         let (level_base_bytes, target_file_bytes) = (B, u64::MAX);
-        let binomial = Binomial { components: k, level_base_bytes, target_file_bytes };
+        let binomial = Binomial {
+            components: k,
+            level_base_bytes,
+            target_file_bytes,
+            filters: Filters::Uniform,
+        };
         let min_latency = min_latency(k);
         let policies: [&dyn Policy; 2] = [&binomial, &min_latency];
         let indices = [binomial::merges_from, min_latency::merges_from];
@@ -404,7 +425,12 @@ fn admitting() -> [Box<dyn Policy>; 4] {
         Box::new(leveling(3)),
         Box::new(tiering(3, 40)),
         Box::new(min_latency(3)),
-        Box::new(Binomial { components: 3, level_base_bytes, target_file_bytes }),
+        Box::new(Binomial {
+            components: 3,
+            level_base_bytes,
+            target_file_bytes,
+            filters: Filters::Uniform,
+        }),
     ]
 }
 

@@ -4,6 +4,8 @@ mod adversarial;
 mod examples;
 mod extremes;
 #[cfg(feature = "all")]
+mod filters;
+#[cfg(feature = "all")]
 mod growth;
 mod options;
 mod picks;

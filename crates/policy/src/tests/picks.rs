@@ -12,6 +12,7 @@ const LEVELED: Leveled = Leveled {
     dynamic_level_bytes: true,
     pick: Pick::RoundRobin,
     seed: 0,
+    filters: Filters::Uniform,
 };
 
 /// Six tables in level 1, of which one may stay, above as many keys in level 2.

@@ -12,6 +12,7 @@ pub(super) const LEVELED: Leveled = Leveled {
     dynamic_level_bytes: true,
     pick: Pick::LeastOverlap,
     seed: 7,
+    filters: Filters::Uniform,
 };
 const LEVELED_FULL: LeveledFull = LeveledFull {
     size_ratio: 3,
@@ -20,13 +21,16 @@ const LEVELED_FULL: LeveledFull = LeveledFull {
     l0_compaction_trigger: 1,
     dynamic_level_bytes: true,
     preemptive: true,
+    filters: Filters::Uniform,
 };
-const TIERED: Tiered = Tiered { size_ratio: 3, level_base_bytes: 12, target_file_bytes: 6 };
+const TIERED: Tiered =
+    Tiered { size_ratio: 3, level_base_bytes: 12, target_file_bytes: 6, filters: Filters::Uniform };
 const TIERED_FULL: TieredFull = TieredFull {
     size_ratio: 3,
     level_base_bytes: 12,
     target_file_bytes: 6,
     l0_compaction_trigger: 1,
+    filters: Filters::Uniform,
 };
 const LAZY: LazyLeveled = LazyLeveled {
     size_ratio: 3,
@@ -35,6 +39,7 @@ const LAZY: LazyLeveled = LazyLeveled {
     l0_compaction_trigger: 3,
     dynamic_level_bytes: true,
     leveled_levels: 1,
+    filters: Filters::Uniform,
 };
 const UNIVERSAL: Universal = Universal {
     run_trigger: 4,
@@ -43,6 +48,7 @@ const UNIVERSAL: Universal = Universal {
     max_merge_width: 64,
     space_percent: 200,
     target_file_bytes: 6,
+    filters: Filters::Uniform,
 };
 const SPOOKY: Spooky = Spooky {
     size_ratio: 3,
@@ -52,21 +58,31 @@ const SPOOKY: Spooky = Spooky {
     levels_below: 1,
     leveled_levels: ALL as u64,
     trivial_moves: true,
+    filters: Filters::Uniform,
 };
 #[cfg(feature = "all")]
 mod growing {
     use super::*;
 
     const B: (u64, u64) = (12, 6);
-    pub(super) const TIERED_PARTIAL: TieredPartial =
-        TieredPartial { size_ratio: 3, level_base_bytes: B.0, target_file_bytes: B.1 };
-    pub(super) const LEVELING: HorizontalLeveling =
-        HorizontalLeveling { levels: 3, level_base_bytes: B.0, target_file_bytes: B.1 };
+    pub(super) const TIERED_PARTIAL: TieredPartial = TieredPartial {
+        size_ratio: 3,
+        level_base_bytes: B.0,
+        target_file_bytes: B.1,
+        filters: Filters::Uniform,
+    };
+    pub(super) const LEVELING: HorizontalLeveling = HorizontalLeveling {
+        levels: 3,
+        level_base_bytes: B.0,
+        target_file_bytes: B.1,
+        filters: Filters::Uniform,
+    };
     pub(super) const TIERING: HorizontalTiering = HorizontalTiering {
         levels: 3,
         data_bytes: 0,
         level_base_bytes: B.0,
         target_file_bytes: B.1,
+        filters: Filters::Uniform,
     };
     pub(super) const VERTIORIZON: Vertiorizon = Vertiorizon {
         size_ratio: 3,
@@ -80,11 +96,20 @@ mod growing {
         backbone: false,
         level_base_bytes: B.0,
         target_file_bytes: B.1,
+        filters: Filters::Uniform,
     };
-    pub(super) const BINOMIAL: Binomial =
-        Binomial { components: 3, level_base_bytes: B.0, target_file_bytes: B.1 };
-    pub(super) const MIN_LATENCY: MinLatency =
-        MinLatency { components: 3, level_base_bytes: B.0, target_file_bytes: B.1 };
+    pub(super) const BINOMIAL: Binomial = Binomial {
+        components: 3,
+        level_base_bytes: B.0,
+        target_file_bytes: B.1,
+        filters: Filters::Uniform,
+    };
+    pub(super) const MIN_LATENCY: MinLatency = MinLatency {
+        components: 3,
+        level_base_bytes: B.0,
+        target_file_bytes: B.1,
+        filters: Filters::Uniform,
+    };
 }
 const KEYS: u16 = 300;
 

@@ -153,6 +153,7 @@ const LEVELED: Leveled = Leveled {
     dynamic_level_bytes: true,
     pick: Pick::LeastOverlap,
     seed: 1,
+    filters: Filters::Uniform,
 };
 
 const LEVELED_FULL: LeveledFull = LeveledFull {
@@ -162,6 +163,7 @@ const LEVELED_FULL: LeveledFull = LeveledFull {
     l0_compaction_trigger: 1,
     dynamic_level_bytes: true,
     preemptive: true,
+    filters: Filters::Uniform,
 };
 
 const LAZY: LazyLeveled = LazyLeveled {
@@ -171,16 +173,22 @@ const LAZY: LazyLeveled = LazyLeveled {
     l0_compaction_trigger: 1,
     dynamic_level_bytes: true,
     leveled_levels: 1,
+    filters: Filters::Uniform,
 };
 
-const TIERED: Tiered =
-    Tiered { size_ratio: 5, level_base_bytes: FLUSH, target_file_bytes: FLUSH / 2 };
+const TIERED: Tiered = Tiered {
+    size_ratio: 5,
+    level_base_bytes: FLUSH,
+    target_file_bytes: FLUSH / 2,
+    filters: Filters::Uniform,
+};
 
 const TIERED_FULL: TieredFull = TieredFull {
     size_ratio: 5,
     level_base_bytes: FLUSH,
     target_file_bytes: FLUSH / 2,
     l0_compaction_trigger: 1,
+    filters: Filters::Uniform,
 };
 
 const UNIVERSAL: Universal = Universal {
@@ -190,6 +198,7 @@ const UNIVERSAL: Universal = Universal {
     max_merge_width: 64,
     space_percent: 200,
     target_file_bytes: FLUSH / 2,
+    filters: Filters::Uniform,
 };
 
 #[test]
@@ -207,8 +216,12 @@ fn policies_rank_by_writes_as_the_literature_says() {
 #[cfg(feature = "all")]
 #[test]
 fn partial_tiering_writes_like_tiering_in_merges_that_stay_small() {
-    let policy =
-        TieredPartial { size_ratio: 5, level_base_bytes: FLUSH, target_file_bytes: FLUSH / 2 };
+    let policy = TieredPartial {
+        size_ratio: 5,
+        level_base_bytes: FLUSH,
+        target_file_bytes: FLUSH / 2,
+        filters: Filters::Uniform,
+    };
     for keys in [1 << 32, 8000] {
         let [partial, full] =
             [&policy as &dyn Policy, &TIERED].map(|policy| uniform(policy, 500, keys));
@@ -289,6 +302,7 @@ const SPOOKY: Spooky = Spooky {
     levels_below: 2,
     leveled_levels: 64,
     trivial_moves: true,
+    filters: Filters::Uniform,
 };
 
 /// The paper's order: full merges write least, Spooky about one time more, small merges most; and

@@ -11,6 +11,7 @@ const SPOOKY: Spooky = Spooky {
     levels_below: 1,
     leveled_levels: 64,
     trivial_moves: true,
+    filters: Filters::Uniform,
 };
 
 fn plan_beside(policy: &Spooky, model: &Model, running: &Running) -> Option<Plan> {

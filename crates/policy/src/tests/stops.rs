@@ -25,6 +25,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             dynamic_level_bytes,
             pick,
             seed,
+            filters: Filters::Uniform,
         }),
         Box::new(LeveledFull {
             size_ratio,
@@ -33,13 +34,20 @@ fn policies() -> Vec<Box<dyn Policy>> {
             l0_compaction_trigger,
             dynamic_level_bytes,
             preemptive: true,
+            filters: Filters::Uniform,
         }),
-        Box::new(Tiered { size_ratio, level_base_bytes, target_file_bytes }),
+        Box::new(Tiered {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            filters: Filters::Uniform,
+        }),
         Box::new(TieredFull {
             size_ratio,
             level_base_bytes,
             target_file_bytes,
             l0_compaction_trigger,
+            filters: Filters::Uniform,
         }),
         Box::new(LazyLeveled {
             size_ratio,
@@ -48,6 +56,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             l0_compaction_trigger,
             dynamic_level_bytes,
             leveled_levels,
+            filters: Filters::Uniform,
         }),
         Box::new(Universal { target_file_bytes, ..universal }),
         Box::new(Spooky {
@@ -58,17 +67,29 @@ fn policies() -> Vec<Box<dyn Policy>> {
             levels_below,
             leveled_levels: 64,
             trivial_moves,
+            filters: Filters::Uniform,
         }),
         #[cfg(feature = "all")]
-        Box::new(TieredPartial { size_ratio, level_base_bytes, target_file_bytes }),
+        Box::new(TieredPartial {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            filters: Filters::Uniform,
+        }),
         #[cfg(feature = "all")]
-        Box::new(HorizontalLeveling { levels: 3, level_base_bytes, target_file_bytes }),
+        Box::new(HorizontalLeveling {
+            levels: 3,
+            level_base_bytes,
+            target_file_bytes,
+            filters: Filters::Uniform,
+        }),
         #[cfg(feature = "all")]
         Box::new(HorizontalTiering {
             levels: 3,
             data_bytes: 0,
             level_base_bytes,
             target_file_bytes,
+            filters: Filters::Uniform,
         }),
         #[cfg(feature = "all")]
         Box::new(Vertiorizon {
@@ -78,9 +99,19 @@ fn policies() -> Vec<Box<dyn Policy>> {
             ..Vertiorizon::default()
         }),
         #[cfg(feature = "all")]
-        Box::new(Binomial { components: 3, level_base_bytes, target_file_bytes }),
+        Box::new(Binomial {
+            components: 3,
+            level_base_bytes,
+            target_file_bytes,
+            filters: Filters::Uniform,
+        }),
         #[cfg(feature = "all")]
-        Box::new(MinLatency { components: 3, level_base_bytes, target_file_bytes }),
+        Box::new(MinLatency {
+            components: 3,
+            level_base_bytes,
+            target_file_bytes,
+            filters: Filters::Uniform,
+        }),
     ]
 }
 

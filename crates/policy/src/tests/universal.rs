@@ -9,6 +9,7 @@ const UNIVERSAL: Universal = Universal {
     max_merge_width: 64,
     space_percent: 200,
     target_file_bytes: u64::MAX,
+    filters: Filters::Uniform,
 };
 
 /// A stack of one table a run, newest first: the first `flushed` in level 0, the others in level 1.

@@ -20,6 +20,7 @@ const FIXED: Vertiorizon = Vertiorizon {
     backbone: false,
     level_base_bytes: B,
     target_file_bytes: B,
+    filters: Filters::Uniform,
 };
 
 const TIERING: HorizontalMerge = HorizontalMerge::Tiering;
@@ -46,8 +47,12 @@ fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
     for (merge_policy, horizontal) in [
         (
             HorizontalMerge::Leveling,
-            &HorizontalLeveling { levels: 2, level_base_bytes: B, target_file_bytes: B }
-                as &dyn Policy,
+            &HorizontalLeveling {
+                levels: 2,
+                level_base_bytes: B,
+                target_file_bytes: B,
+                filters: Filters::Uniform,
+            } as &dyn Policy,
         ),
         (
             TIERING,
@@ -56,6 +61,7 @@ fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
                 data_bytes: 12 * B,
                 level_base_bytes: B,
                 target_file_bytes: B,
+                filters: Filters::Uniform,
             },
         ),
     ] {

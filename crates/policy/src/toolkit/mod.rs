@@ -12,10 +12,13 @@
 pub(crate) mod admission;
 #[cfg(feature = "all")]
 pub(crate) mod combinatorics;
+pub(crate) mod filters;
 pub(crate) mod format;
 pub(crate) mod group_builder;
 #[cfg(feature = "all")]
 pub(crate) mod horizontal;
+#[cfg(feature = "all")]
+pub(crate) mod monkey;
 pub mod parameter;
 #[cfg(feature = "all")]
 pub(crate) mod partial_tiering;

@@ -1,5 +1,6 @@
 //! The parameters of policies, as the command line and the demo show them.
 
+use super::filters::Filters;
 use super::pick::Pick;
 use crate::policy::Policy;
 use serde::Serialize;
@@ -9,6 +10,12 @@ pub(crate) trait Described: Policy {
     /// Whether users choose it; a policy for tests alone is no preset.
     fn is_preset(&self) -> bool {
         true
+    }
+
+    /// How filter memory is divided among its runs.
+    #[cfg_attr(not(feature = "all"), expect(dead_code, reason = "uniform is all there is"))]
+    fn filters(&self) -> Filters {
+        Filters::Uniform
     }
 
     /// What it does, in one sentence.
@@ -193,6 +200,10 @@ impl<'a> ParameterRef<'a> {
     pub(crate) fn target_file_bytes(value: &'a mut u64) -> Self {
         let meaning = "bytes at which a table is closed";
         Self::number(Self::TARGET_FILE_BYTES, meaning, (1 << 10, 1 << 40), value)
+    }
+
+    pub(crate) fn filters(value: &'a mut Filters) -> Self {
+        Self::choice("filters", "how filter memory is divided among runs", value)
     }
 
     pub(crate) fn l0_compaction_trigger(value: &'a mut u64) -> Self {

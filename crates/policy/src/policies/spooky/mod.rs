@@ -36,6 +36,7 @@ mod upper;
 use crate::context::PlanContext;
 use crate::policy::Policy;
 use crate::status::{Fact, PolicyStatus};
+use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, deepest};
 use terrane_types::{Of, Plan, Shape, Unit};
@@ -60,6 +61,8 @@ pub struct Spooky {
     /// Whether a partitioned merge moves a file that overlaps nothing, mostly into an empty level. The
     /// paper's equation counts a rewrite there, which costs 1/T more and gains nothing.
     pub trivial_moves: bool,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 impl Default for Spooky {
@@ -72,6 +75,7 @@ impl Default for Spooky {
             levels_below: 2,
             leveled_levels: 64,
             trivial_moves: true,
+            filters: Filters::Uniform,
         }
     }
 }
@@ -124,6 +128,10 @@ impl Spooky {
 }
 
 impl Described for Spooky {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "Full merges above, and below merges of one file with those that overlap it exactly: nearly \
@@ -136,6 +144,7 @@ impl Described for Spooky {
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
             ParameterRef::l0_compaction_trigger(&mut self.l0_compaction_trigger),
             ParameterRef::number(
                 "levels-below",

@@ -29,6 +29,7 @@ use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
 use crate::status::{Capacity, Decision, Fact, PolicyStatus};
 use crate::toolkit::admission::below_level0;
+use crate::toolkit::filters::Filters;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Choose, Conflict, Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
@@ -61,6 +62,8 @@ pub struct Vertiorizon {
     pub level_base_bytes: u64,
     /// Size at which a table is closed, in bytes.
     pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
 }
 
 /// The merge policy of a horizontal part.
@@ -107,6 +110,7 @@ impl Default for Vertiorizon {
             backbone: false,
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
         }
     }
 }
@@ -337,6 +341,10 @@ impl Vertiorizon {
 }
 
 impl Described for Vertiorizon {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "Horizontal growth above two levels that are merged table by table, tuned to the reads and \
@@ -388,6 +396,7 @@ impl Described for Vertiorizon {
             ),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
         ]
     }
 

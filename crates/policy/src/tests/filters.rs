@@ -1,0 +1,126 @@
+//! Filters by run: Monkey's optimum, and what plans and flushes say of it.
+
+use super::*;
+use crate::toolkit::monkey::monkey;
+use std::f64::consts::LN_2;
+
+/// The store's bits.
+const BITS: FilterBits = FilterBits::whole(10);
+
+/// The rate of false positives of a filter.
+fn rate(bits: f64) -> f64 {
+    (-bits * LN_2 * LN_2).exp()
+}
+
+fn reads(bits: &[f64]) -> f64 {
+    bits.iter().map(|bits| rate(*bits)).sum()
+}
+
+/// Bits of all filters together.
+fn memory(keys: &[f64], bits: &[f64]) -> f64 {
+    keys.iter().zip(bits).map(|(keys, bits)| keys * bits).sum()
+}
+
+/// Five levels, each ten times as large as the one above, at ten bits per key.
+#[test]
+fn monkey_reads_least_for_the_memory_of_uniform_filters() {
+    let keys: Vec<f64> = (0..5).map(|level| 10f64.powi(level)).collect();
+    let bits = monkey(&keys, 10.0);
+    let uniform = vec![10.0; 5];
+    assert!((memory(&keys, &bits) / memory(&keys, &uniform) - 1.0).abs() < 1e-9);
+    assert!((reads(&bits) - 0.0118).abs() < 0.00005, "{}", reads(&bits));
+    assert!((reads(&uniform) - 0.0410).abs() < 0.00005, "{}", reads(&uniform));
+    assert!((bits[0] - 28.6).abs() < 0.05 && (bits[4] - 9.5).abs() < 0.05, "{bits:?}");
+    // No memory is better spent in another run.
+    for from in 0..5 {
+        for to in 0..5 {
+            let mut other = bits.clone();
+            other[from] -= 0.01 / keys[from];
+            other[to] += 0.01 / keys[to];
+            assert!(reads(&other) >= reads(&bits) - 1e-12, "from {from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn with_little_memory_the_largest_runs_have_no_filter() {
+    let keys = [1.0, 10.0, 1000.0];
+    let bits = monkey(&keys, 0.1);
+    assert_eq!(bits[2], 0.0);
+    assert!(bits[0] > bits[1] && bits[1] > 0.0, "{bits:?}");
+    assert!((memory(&keys, &bits) - 0.1 * 1011.0).abs() < 1e-6);
+    // A filter of the largest would cost others more than it spares.
+    let mut other = bits.clone();
+    other[2] += 0.001;
+    other[1] -= 0.1;
+    assert!(reads(&other) > reads(&bits));
+}
+
+#[test]
+fn runs_without_keys_take_no_memory() {
+    assert_eq!(monkey(&[0.0, 5.0], 10.0)[0], 0.0);
+    assert_eq!(monkey(&[0.0, 0.0], 10.0), [0.0, 0.0]);
+    assert_eq!(monkey(&[], 10.0), [0.0; 0]);
+}
+
+/// The bits that the next plan gives to its merges.
+fn planned(filters: Filters, model: &Model) -> Vec<Option<f64>> {
+    let options = PolicyOptions::LeveledFull(LeveledFull {
+        size_ratio: 8,
+        filters,
+        ..LeveledFull::default()
+    });
+    let built = options.sized(1 << 10, 1 << 20).build().unwrap();
+    let plan = propose(&*built, &model.shape, &[], &Running::default(), RunId(99));
+    let Some(Plan::Compact(plan)) = plan else { panic!("{plan:?}") };
+    let bits = plan.groups.iter().map(|group| match &group.action {
+        Action::Merge { filter_bits, .. } => filter_bits.map(FilterBits::bits),
+        Action::Move => None,
+    });
+    bits.collect()
+}
+
+/// 1200 keys wait above 2000 and 60000.
+fn three_runs() -> Model {
+    let mut model = Model::default();
+    model.write(2, 1, 0..60_000);
+    model.write(1, 2, 0..2000);
+    model.write(0, 3, 0..1200);
+    model
+}
+
+#[test]
+fn a_merge_gets_the_bits_of_its_run_among_those_that_the_plan_leaves() {
+    let model = three_runs();
+    assert_eq!(planned(Filters::Uniform, &model), [None]);
+    let bits = BITS.bits();
+    let [Some(own)] = planned(Filters::Monkey, &model)[..] else { panic!("one merge") };
+    assert!((own - monkey(&[3200.0, 60_000.0], bits)[0]).abs() < 0.001, "{own}");
+    // Level 0 comes to hold half as much, on average, while the run lives.
+    let [Some(expected)] = planned(Filters::Dynamic, &model)[..] else { panic!("one merge") };
+    assert!((expected - monkey(&[600.0, 3200.0, 60_000.0], bits)[1]).abs() < 0.001, "{expected}");
+    assert!(own > bits);
+}
+
+#[test]
+fn a_flush_gets_the_bits_of_a_small_run() {
+    let options: PolicyOptions = r#"{"policy": "tiered", "filters": "monkey"}"#.parse().unwrap();
+    let policy = options.build().unwrap();
+    assert!(policy.plans_flushes());
+    let model = three_runs();
+    let (running, observed) = (Running::default(), Observed::default());
+    let context = PlanContext {
+        shape: &model.shape,
+        state: &[],
+        running: &running,
+        observed: &observed,
+        filter_bits: BITS,
+        workers: 1,
+        l0_stop_trigger: 8,
+        fresh: RunId(99),
+    };
+    let sealed = KeySample { entries: 1000, ..KeySample::default() };
+    let bits = policy.flush(&context, &sealed).filter_bits.unwrap().bits();
+    let expected = monkey(&[1200.0, 2000.0, 60_000.0, 1000.0], BITS.bits())[3];
+    assert!((bits - expected).abs() < 0.001, "{bits}, expected {expected}");
+}
