@@ -1,7 +1,9 @@
+mod ends;
 mod hole;
 mod rewrite;
 mod stale;
 mod sync;
+mod window;
 mod writer;
 
 use super::record::HEADER_BYTES;

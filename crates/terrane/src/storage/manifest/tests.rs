@@ -1,3 +1,5 @@
+mod writes;
+
 use super::region::*;
 use super::*;
 use crate::storage::vfs::{MemoryVfs, Vfs};
