@@ -10,6 +10,7 @@ mod growth;
 mod options;
 mod picks;
 mod policies;
+mod proposing;
 mod refusals;
 mod simulation;
 mod slices;

@@ -1,0 +1,162 @@
+//! Asking a policy, and the plan that is made in its place.
+
+use super::*;
+
+/// A policy that always says the same.
+struct Says(Option<Plan>);
+
+impl Policy for Says {
+    fn name(&self) -> &'static str {
+        "says"
+    }
+
+    fn plan(&self, _: &PlanContext) -> Option<Plan> {
+        self.0.clone()
+    }
+}
+
+/// A merge of these tables into a run of level 0.
+fn merging(inputs: &[TableId], run: u64) -> Compaction {
+    let destination = Destination { level: 0, run: RunId(run) };
+    let group = Group { inputs: inputs.to_vec(), destination, action: Action::merge(1) };
+    Compaction::parallel(vec![group], "a test".to_owned())
+}
+
+/// Level 0 with runs 1 to `count` of a table each, which has the id of its run.
+fn level0(count: u64) -> Model {
+    let mut model = Model::default();
+    for run in 1..=count {
+        assert_eq!(model.write(0, run, 0..9), TableId(run));
+    }
+    model
+}
+
+fn ask(
+    policy: &Says,
+    model: &Model,
+    running: &Running,
+    stop: usize,
+    refused: &mut u32,
+) -> Proposal {
+    let context = PlanContext {
+        shape: &model.shape,
+        state: &[],
+        running,
+        observed: &Observed::default(),
+        filter_bits: FilterBits::whole(10),
+        workers: 1,
+        l0_stop_trigger: stop,
+        fresh: model.fresh(running),
+    };
+    crate::propose::propose(policy, &context, refused)
+}
+
+/// The inputs and the destination of the fallback's only group.
+fn falls_back(model: &Model, running: &Running) -> Option<(Vec<u64>, usize, u64)> {
+    match fallback(&model.shape, running, model.fresh(running))? {
+        Plan::Compact(Compaction { groups, .. }) => {
+            let [Group { inputs, destination, .. }] = &groups[..] else { panic!("{groups:?}") };
+            let ids = inputs.iter().map(|id| id.0).collect();
+            Some((ids, destination.level, destination.run.0))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_legal_plan_is_the_policys_own_and_earlier_refusals_are_forgotten() {
+    let model = level0(3);
+    let plan = Plan::from(merging(&[TableId(3), TableId(2)], 3));
+    let policy = Says(Some(plan.clone()));
+    let mut refused = 1;
+    let proposal = ask(&policy, &model, &Running::default(), 9, &mut refused);
+    assert_eq!((proposal, refused), (Proposal::Plan { plan, own: true }, 0));
+}
+
+#[test]
+fn after_two_refusals_the_fallback_is_used_once() {
+    let model = level0(2);
+    let policy = Says(Some(merging(&[TableId(99)], 1).into()));
+    let mut refused = 0;
+    for round in 0..2 {
+        for expected in [1, 2] {
+            let proposal = ask(&policy, &model, &Running::default(), 9, &mut refused);
+            assert!(matches!(proposal, Proposal::Refused(_)), "{round}: {proposal:?}");
+            assert_eq!(refused, expected);
+        }
+        let proposal = ask(&policy, &model, &Running::default(), 9, &mut refused);
+        assert!(matches!(proposal, Proposal::Plan { own: false, .. }), "{proposal:?}");
+        assert_eq!(refused, 0);
+    }
+}
+
+#[test]
+fn without_a_plan_the_fallback_ends_a_stall_that_nothing_else_would() {
+    let model = level0(3);
+    let idle = Running::default();
+    let busy = Running { compactions: vec![merging(&[TableId(1)], 9)] };
+    let mut refused = 0;
+    for (running, stop, falls_back) in [
+        (&idle, 4, false),
+        (&idle, 3, true),
+        (&idle, 2, true),
+        (&busy, 3, false),
+        (&busy, 4, false),
+    ] {
+        let found = ask(&Says(None), &model, running, stop, &mut refused);
+        assert_eq!(matches!(found, Proposal::Plan { own: false, .. }), falls_back, "{stop}");
+        assert_eq!((found == Proposal::Nothing, refused), (!falls_back, 0));
+    }
+}
+
+#[test]
+fn the_fallback_merges_the_oldest_neighbours_of_level_0_that_are_free() {
+    let model = level0(5);
+    let holding = |table: u64| Running { compactions: vec![merging(&[TableId(table)], table)] };
+    let all = vec![5, 4, 3, 2, 1];
+    assert_eq!(falls_back(&model, &Running::default()), Some((all, 0, 5)));
+    assert_eq!(falls_back(&model, &holding(3)), Some((vec![2, 1], 0, 2)));
+    assert_eq!(falls_back(&model, &holding(2)), Some((vec![5, 4, 3], 0, 5)));
+    assert_eq!(falls_back(&model, &holding(1)), Some((vec![5, 4, 3, 2], 0, 5)));
+    let ends = Running { compactions: vec![merging(&[TableId(2), TableId(1)], 9)] };
+    assert_eq!(falls_back(&level0(3), &ends), None, "one run is no merge");
+}
+
+#[test]
+fn the_fallback_merges_the_whole_tree_if_level_0_has_no_two_runs() {
+    let mut model = Model::default();
+    assert_eq!(falls_back(&model, &Running::default()), None);
+    model.write(2, 1, 0..9);
+    assert_eq!(falls_back(&model, &Running::default()), None, "one run");
+    model.write(1, 2, 0..9);
+    model.write(0, 3, 0..9);
+    assert_eq!(falls_back(&model, &Running::default()), Some((vec![3, 2, 1], 2, 4)));
+    let busy = Running { compactions: vec![merging(&[TableId(1)], 9)] };
+    assert_eq!(falls_back(&model, &busy), None, "no table may be left out");
+}
+
+#[test]
+fn a_policy_that_says_no_more_has_no_state_and_needs_nothing() {
+    let (policy, model) = (Says(None), level0(1));
+    assert!(!policy.plans_flushes() && !policy.reads_histograms() && !policy.watches_reads());
+    assert!(policy.adopt(&model.shape).is_empty());
+    assert_eq!(policy.status(&model.shape, &[1]), PolicyStatus::default());
+}
+
+#[test]
+fn the_size_of_tables_is_that_of_the_parameter_if_there_is_one() {
+    for options in PolicyOptions::all() {
+        let of_parameter =
+            options.parameters().into_iter().find_map(|parameter| match parameter.value {
+                Value::Number { value, .. } if parameter.name == "target-file-bytes" => Some(value),
+                _ => None,
+            });
+        assert_eq!(
+            options.target_file_bytes(),
+            of_parameter.unwrap_or(u64::MAX),
+            "{}",
+            options.name()
+        );
+        assert!(options.summary().len() > 20 && options.summary().contains(' '));
+    }
+}
