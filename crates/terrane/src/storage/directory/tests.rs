@@ -1,3 +1,5 @@
+mod names;
+
 use super::current::COPY;
 use super::*;
 use crate::storage::format::Format;

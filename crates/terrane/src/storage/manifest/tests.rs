@@ -1,3 +1,4 @@
+mod reads;
 mod writes;
 
 use super::region::*;

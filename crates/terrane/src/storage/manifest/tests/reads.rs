@@ -1,0 +1,74 @@
+//! What is read of a region, whole or in part.
+
+use super::*;
+
+const HALF: u64 = MIN_CAPACITY / 2;
+const WITNESS: u64 = MIN_CAPACITY - FRAME_ALIGN;
+
+#[test]
+fn a_region_is_found_by_its_first_record_alone() {
+    let file = MemoryVfs::new().create("volume").unwrap();
+    let base = 4 * FRAME_ALIGN;
+    file.set_len(base).unwrap();
+    Manifest::create(file.clone(), (base, MIN_CAPACITY), ID, FIFTH, &record(&edit(1))).unwrap();
+    assert_eq!(region_at(&*file, base).unwrap(), Some((GENERATION, MIN_CAPACITY)));
+    for elsewhere in [0, FRAME_ALIGN, base + FRAME_ALIGN, base + MIN_CAPACITY] {
+        assert_eq!(region_at(&*file, elsewhere).unwrap(), None, "{elsewhere}");
+    }
+    let mut byte = [0];
+    file.read_at(&mut byte, base + 200).unwrap();
+    file.write_at(&[byte[0] ^ 1], base + 200).unwrap();
+    assert_eq!(region_at(&*file, base).unwrap(), None, "its checksum fails");
+    file.set_len(base + FRAME_HEADER_BYTES as u64 - 1).unwrap();
+    assert_eq!(region_at(&*file, base).unwrap(), None);
+}
+
+#[test]
+fn a_missing_witness_is_told_once_it_should_be_durable() {
+    for (edits, witnessed) in [(2, true), (3, false), (9, false)] {
+        let vfs = MemoryVfs::new();
+        manifest(&vfs, edits);
+        let file = vfs.open("manifest").unwrap();
+        let opened = || Manifest::open(file.clone(), 0, MIN_CAPACITY, ID).unwrap();
+        let salvaged = || salvage(&*file, 0, MIN_CAPACITY, GENERATION).unwrap();
+        assert!(opened().witnessed && salvaged().whole);
+        file.write_at(&[0; 16], WITNESS).unwrap();
+        assert_eq!((opened().witnessed, salvaged().whole), (witnessed, witnessed), "{edits}");
+    }
+}
+
+#[test]
+fn a_salvage_reads_all_records_of_either_mirror() {
+    let vfs = MemoryVfs::new();
+    manifest(&vfs, 2);
+    let expected: Vec<_> = (0..=2).map(|n| record(&edit(n)).encode().to_vec()).collect();
+    let sound = region(&vfs);
+    let salvaged = |bytes: &[u8]| {
+        let file = MemoryVfs::new().create("manifest").unwrap();
+        file.write_at(bytes, 0).unwrap();
+        salvage(&*file, 0, MIN_CAPACITY, GENERATION).map(|found| (found.payloads, found.whole))
+    };
+    assert_eq!(salvaged(&sound).unwrap(), (expected.clone(), true));
+    let mut first_lost = sound.clone();
+    first_lost[100] ^= 1;
+    assert_eq!(salvaged(&first_lost).unwrap(), (expected.clone(), true));
+    for len in [HALF, HALF + 5, MIN_CAPACITY - 1] {
+        let found = salvaged(&sound[..len as usize]).unwrap();
+        assert_eq!(found, (expected.clone(), false), "{len} bytes");
+    }
+    assert!(salvaged(&sound[..HALF as usize - 1]).is_err());
+}
+
+#[test]
+fn a_stray_byte_in_unused_space_is_reported_where_it_is() {
+    let vfs = MemoryVfs::new();
+    manifest(&vfs, 2);
+    let sound = region(&vfs);
+    for at in [4 * FRAME_ALIGN, 5 * FRAME_ALIGN + 3001, HALF + 4 * FRAME_ALIGN + 255] {
+        let mut bytes = sound.clone();
+        bytes[at as usize] = 1;
+        let found = scan(&bytes, ID, "manifest", 0).unwrap();
+        let offsets: Vec<_> = found.repaired.iter().map(|damage| damage.offset).collect();
+        assert_eq!(offsets, [at]);
+    }
+}
