@@ -84,6 +84,17 @@ impl Store {
         }
     }
 
+    /// Writes, where a policy has just merged nearly everything until there is more to compact.
+    fn fill(&mut self, keyspace: &Keyspace) {
+        (0..8000).for_each(|_| self.write(keyspace));
+        for _ in 0..2000 {
+            if tables_above_the_bottom(keyspace) >= 16 {
+                break;
+            }
+            self.write(keyspace);
+        }
+    }
+
     fn shows_the_model(&self, keyspace: &Keyspace) {
         let mut cursor = keyspace.cursor(..).unwrap();
         for (key, value) in &self.model {
@@ -109,6 +120,12 @@ fn policies(
         .zip(1..)
 }
 
+fn tables_above_the_bottom(keyspace: &Keyspace) -> usize {
+    let shape = keyspace.shape().unwrap();
+    let bottom = shape.levels()[shape.deepest()].runs.last().map_or(0, |run| run.tables().len());
+    shape.tables().count() - bottom
+}
+
 /// Whether everything written up to `through` is in the last run of the deepest level.
 fn is_compact(keyspace: &Keyspace, through: u64) -> bool {
     let shape = keyspace.shape().unwrap();
@@ -125,7 +142,7 @@ fn a_range_becomes_compact_in_slices_while_writes_go_on() {
         let mut store = Store::new(policy, seed);
         let db = store.open(Arc::new(SeededExecutor::new(seed)));
         let keyspace = db.default_keyspace();
-        (0..8000).for_each(|_| store.write(&keyspace));
+        store.fill(&keyspace);
         let through = db.stats().unwrap().last_sequence;
         let mut pending = keyspace.begin_compact_range(..).unwrap();
         let mut writes = 0;
@@ -155,6 +172,14 @@ fn compacted_slices_of_a_range_survive_a_restart() {
         let keyspace = db.default_keyspace();
         (0..8000).for_each(|_| store.write(&keyspace));
         db.wait_until_idle().unwrap();
+        // Some policies have just merged nearly everything.
+        for _ in 0..40 {
+            if tables_above_the_bottom(&keyspace) >= 8 {
+                break;
+            }
+            (0..50).for_each(|_| store.write(&keyspace));
+            db.wait_until_idle().unwrap();
+        }
         // A few slices, then the process ends; as often as it takes.
         let mut rounds = 0;
         drop((keyspace, db));
