@@ -137,7 +137,7 @@ mod tests {
             ("scan --keys", 5, vec!["--keys-only"]),
             ("scan --format ", 14, vec!["ndjson", "tsv"]),
             ("use ", 4, vec!["default", "other"]),
-            ("policy ti", 7, vec!["tiered", "tiered-full"]),
+            ("policy ti", 7, vec!["tiered", "tiered-full", "tiered-partial"]),
             ("get us", 4, vec!["user:1", "user:2"]),
             ("count --prefix vi", 15, vec!["video:1"]),
             ("nonsense ", 9, vec![]),
