@@ -344,6 +344,11 @@ test("the two builds run beside each other; the lean one says where the other po
   const message = /^the policy binomial is in the build .* policies: "all"$/;
   assert.throws(() => lean.setPolicy("binomial"), { name: "InvalidArgumentError", message });
   assert.throws(() => lean.keyspace("k", { policy: "binomial" }), InvalidArgumentError);
+  const monkey = { policy: "leveled", filters: "monkey" };
+  assert.throws(
+    () => lean.setPolicy(monkey),
+    /^InvalidArgumentError: the policy leveled with monkey filters/,
+  );
   rich.setPolicy("binomial");
   for (const [db, value] of [
     [lean, "lean"],

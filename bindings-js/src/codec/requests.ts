@@ -114,10 +114,10 @@ export function toPolicy(policy: Policy): string {
   return toJson(check("policy", policy, valid, "a name or an object"));
 }
 
-/** Whether a policy is in the build with all of them alone. */
+/** Whether a policy, or its way with filters, is in the build with all of them alone. */
 function needsAll(policy: Policy | undefined): boolean {
-  const name = typeof policy === "object" ? policy.policy : policy;
-  return name !== undefined && !LEAN_POLICIES.includes(name);
+  if (typeof policy !== "object") return policy !== undefined && !LEAN_POLICIES.includes(policy);
+  return needsAll(policy.policy) || (policy.filters ?? "uniform") !== "uniform";
 }
 
 /** Throws if it is not a valid name of a keyspace. */

@@ -13,7 +13,8 @@
 
 use super::presets::{defaults, is_added_by_all};
 use crate::policies::PolicyOptions;
-use crate::toolkit::parameter::{Value, ValueRef};
+use crate::toolkit::filters::Filters;
+use crate::toolkit::parameter::{Choose, ParameterRef, Value, ValueRef};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
@@ -86,12 +87,19 @@ impl PolicyOptions {
         (options, problems)
     }
 
-    /// The policy that these options name, if this build lacks it for want of the feature `all`.
+    /// The policy that these options name, or their filters, if this build lacks them for want of the
+    /// feature `all`.
     #[must_use]
     pub fn left_out(text: &str) -> Option<String> {
         let entries = entries(text)?;
-        let name = policy_of(&entries)?;
-        (named(name).is_none() && is_added_by_all(name)).then(|| name.to_owned())
+        let name = word_of(&entries, POLICY)?;
+        if named(name).is_none() {
+            return is_added_by_all(name).then(|| name.to_owned());
+        }
+        let filters = word_of(&entries, ParameterRef::FILTERS)?;
+        let has = Filters::default().among().contains(&filters);
+        (!has && Filters::NAMES.contains(&filters))
+            .then(|| format!("{name} with {filters} filters"))
     }
 
     /// Resets a number to its default; returns whether it changed.
@@ -142,7 +150,7 @@ fn read(
     scale: fn(PolicyOptions) -> PolicyOptions,
     wrong: &mut dyn FnMut(String) -> Result<(), String>,
 ) -> Result<PolicyOptions, String> {
-    let name = policy_of(entries);
+    let name = word_of(entries, POLICY);
     let Some(mut options) = name.and_then(named).map(scale) else {
         let known: Vec<_> = defaults().iter().map(PolicyOptions::name).collect();
         wrong(name.map_or("expected a map with the name of a policy".to_owned(), |name| {
@@ -176,10 +184,10 @@ fn read(
     Ok(options)
 }
 
-/// The name of the policy among the entries.
-fn policy_of(entries: &[(String, Given)]) -> Option<&str> {
+/// The word that an entry gives.
+fn word_of<'e>(entries: &'e [(String, Given)], wanted: &str) -> Option<&'e str> {
     entries.iter().find_map(|(name, given)| match given {
-        Given::Word(word) if name == POLICY => Some(word.as_str()),
+        Given::Word(word) if name == wanted => Some(word.as_str()),
         _ => None,
     })
 }

@@ -14,10 +14,14 @@ pub enum Filters {
     Dynamic,
 }
 
+impl Filters {
+    pub(crate) const NAMES: [&str; 3] = ["uniform", "monkey", "dynamic"];
+}
+
 impl Choose for Filters {
     fn among(&self) -> &'static [&'static str] {
         // The small build has no other.
-        if cfg!(feature = "all") { &["uniform", "monkey", "dynamic"] } else { &["uniform"] }
+        if cfg!(feature = "all") { &Filters::NAMES } else { &["uniform"] }
     }
 
     fn at(&self) -> usize {

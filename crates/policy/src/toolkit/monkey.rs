@@ -70,7 +70,8 @@ fn bits_of(
     let keys: Vec<_> = runs.iter().map(|(_, keys)| *keys).collect();
     let at = runs.iter().position(|(run, _)| *run == place)?;
     let own = monkey(&keys, bits.bits()).get(at).copied()?;
-    FilterBits::new(own.clamp(0.0, FilterBits::MAX.bits()))
+    // Not a clamp, which can print floats, with code that browsers would load.
+    FilterBits::new(own.max(0.0).min(FilterBits::MAX.bits()))
 }
 
 impl Filtered {

@@ -202,8 +202,11 @@ impl<'a> ParameterRef<'a> {
         Self::number(Self::TARGET_FILE_BYTES, meaning, (1 << 10, 1 << 40), value)
     }
 
+    /// The name of the parameter that every policy has.
+    pub(crate) const FILTERS: &'static str = "filters";
+
     pub(crate) fn filters(value: &'a mut Filters) -> Self {
-        Self::choice("filters", "how filter memory is divided among runs", value)
+        Self::choice(Self::FILTERS, "how filter memory is divided among runs", value)
     }
 
     pub(crate) fn l0_compaction_trigger(value: &'a mut u64) -> Self {

@@ -247,7 +247,8 @@ impl Vertiorizon {
         if memory.counters.merge == MergePolicy::Leveling && arrivals > 1 {
             let buffers = bytes as f64 / self.level_base_bytes.max(1) as f64;
             let repeated = (arrivals as f64 - buffers) / (arrivals - 1) as f64;
-            let thousandths = (repeated.clamp(0.0, 1.0) * 1000.0) as u64;
+            // As an integer: a clamp of floats can print them, with code that browsers would load.
+            let thousandths = ((repeated * 1000.0) as u64).min(1000);
             memory.repeated = (memory.repeated * 3 + thousandths) / 4;
         }
     }
