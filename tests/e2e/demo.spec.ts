@@ -162,18 +162,28 @@ test("the tree shows every table, during a load and after a reload", async ({
   // The last writes reach a table when the store is opened again.
   await page.reload();
   await expect(page.locator("#state")).toContainText("All keys read");
-  const drawn = await drawnTables(page);
-  await expect(page.locator("#tables")).toHaveText(String(drawn.length));
   expect(await lookUp(page, "oslo/2026-05-17T12")).toMatch(/^ *[-\d.]+ C, \d+ %, +\d+ hPa$/);
   await page.close();
 
+  // A compaction may come between the picture and the look at the store: then both are taken again.
   const other = await storePage();
-  const tables = await other.evaluate(async () => {
-    const db = await window.terrane.open("demo");
-    const levels = await db.levels();
-    return levels.flatMap(({ runs }) => runs.flatMap((run) => run.tables.map(({ id }) => `${id}`)));
-  });
-  expect(drawn).toEqual(tables.sort());
+  await expect(async () => {
+    const again = await context.newPage();
+    await openDemo(again, origin);
+    await expect(again.locator("#state")).toContainText("All keys read");
+    const drawn = await drawnTables(again);
+    await expect(again.locator("#tables")).toHaveText(String(drawn.length));
+    await again.close();
+    const tables = await other.evaluate(async () => {
+      const db = await window.terrane.open("demo");
+      const levels = await db.levels();
+      await db.close();
+      const runs = levels.flatMap(({ runs }) => runs);
+      return runs.flatMap((run) => run.tables.map(({ id }) => `${id}`));
+    });
+    expect(drawn.length).toBeGreaterThan(0);
+    expect(drawn).toEqual(tables.sort());
+  }).toPass({ timeout: 60_000 });
 });
 
 test("a read's trace is described and shown in the tree", async ({ context, origin }) => {
