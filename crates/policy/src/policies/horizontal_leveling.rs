@@ -18,7 +18,7 @@ use crate::status::PolicyStatus;
 use crate::toolkit::admission::{Counts, below_level0};
 use crate::toolkit::combinatorics::least_count;
 use crate::toolkit::filters::Filters;
-use crate::toolkit::format::{count, size};
+use crate::toolkit::format::count;
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
@@ -124,21 +124,8 @@ impl HorizontalLeveling {
     /// Step 1.
     fn admit(&self, view: &View, state: &[u8]) -> Option<Plan> {
         let admission = view.admission()?;
-        let mut counters = Self::counters(self.counts(state, view.shape).numbers);
-        let before = counters.clone();
-        let level = counters.admit();
-        let mut coming = admission.tables();
-        coming.extend(view.shape.between(1, level));
-        let groups = build_groups(coming, view.leveled(level));
-        let reason = format!(
-            "{} are admitted: their cascade ends in level {level}, of which the counter is {}, in {}",
-            size(admission.bytes),
-            counters.counts.get(level - 1).copied().unwrap_or(0),
-            count(groups.len(), "group"),
-        );
-        let mut terms = vec![admission.term];
-        terms.extend(before.terms(level));
-        Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
+        let counters = Self::counters(self.counts(state, view.shape).numbers);
+        Some(counters.plan(view, admission))
     }
 }
 

@@ -19,12 +19,10 @@ use crate::policy::{Installed, Policy, Step};
 use crate::status::PolicyStatus;
 use crate::toolkit::admission::{Counts, below_level0, level0_bytes};
 use crate::toolkit::filters::Filters;
-use crate::toolkit::format::{count, size};
-use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Conflict, Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
-use terrane_types::{Compaction, Of, Plan, Reason, Shape};
+use terrane_types::{Of, Plan, Shape};
 
 /// The policy of horizontal growth with tiering, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,21 +76,8 @@ impl HorizontalTiering {
     /// Step 2.
     fn admit(&self, view: &View, state: &[u8]) -> Option<Plan> {
         let admission = view.admission()?;
-        let mut counters = Self::counters(self.counts(state, view.shape).numbers);
-        let before = counters.clone();
-        let level = counters.admit();
-        let mut coming = admission.tables();
-        coming.extend(view.shape.between(1, level));
-        let groups = build_groups(coming, view.new_run(level));
-        let reason = format!(
-            "{} are admitted: their cascade ends in level {level}, of which the counter is {}, in {}",
-            size(admission.bytes),
-            counters.counts.get(level - 1).copied().unwrap_or(0),
-            count(groups.len(), "group"),
-        );
-        let mut terms = vec![admission.term];
-        terms.extend(before.terms(level));
-        Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
+        let counters = Self::counters(self.counts(state, view.shape).numbers);
+        Some(counters.plan(view, admission))
     }
 }
 

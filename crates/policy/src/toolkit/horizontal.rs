@@ -10,10 +10,14 @@
 //!   of the next. When the cascade has ended in m, every counter above it is set to `C_m`. After
 //!   `C(k+l-1, l)` admissions all are 0.
 
+use super::admission::Admission;
 use super::combinatorics::least_count;
+use super::format::{count, size};
+use super::group_builder::{Target, build_groups};
 use super::parameter::Choose;
+use super::view::View;
 use crate::status::{Capacity, Fact};
-use terrane_types::{Of, Quantity, Relation, Term, Unit};
+use terrane_types::{Compaction, Group, Of, Plan, Quantity, Reason, Relation, Term, Unit};
 
 /// Whether a level is one run or several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +27,23 @@ pub enum MergePolicy {
     Leveling,
     /// Several runs: what arrives is one more.
     Tiering,
+}
+
+impl MergePolicy {
+    /// Where what arrives in a level goes.
+    pub(crate) fn target<'a>(self, view: &View<'a>, level: usize) -> Target<'a> {
+        match self {
+            MergePolicy::Leveling => view.leveled(level),
+            MergePolicy::Tiering => view.new_run(level),
+        }
+    }
+
+    /// The merge of an admission and all levels below 0 that are above `level`, into that level.
+    pub(crate) fn groups(self, view: &View, admission: &Admission, level: usize) -> Vec<Group> {
+        let mut coming = admission.tables();
+        coming.extend(view.shape.between(1, level));
+        build_groups(coming, self.target(view, level))
+    }
 }
 
 impl Choose for MergePolicy {
@@ -65,6 +86,22 @@ impl Counters {
             MergePolicy::Leveling => self.admit_leveled(),
             MergePolicy::Tiering => self.admit_tiered(),
         }
+    }
+
+    /// The next admission: one merge, of as much as its cascade takes.
+    pub(crate) fn plan(&self, view: &View, admission: Admission) -> Plan {
+        let mut after = self.clone();
+        let level = after.admit();
+        let groups = self.merge.groups(view, &admission, level);
+        let reason = format!(
+            "{} are admitted: their cascade ends in level {level}, of which the counter is {}, in {}",
+            size(admission.bytes),
+            after.counts.get(level - 1).copied().unwrap_or(0),
+            count(groups.len(), "group"),
+        );
+        let mut terms = vec![admission.term];
+        terms.extend(self.terms(level));
+        Compaction::parallel(groups, Reason::new(reason, terms)).into()
     }
 
     /// The comparisons by which the next admission, of which the cascade ends in `level`, goes so far.

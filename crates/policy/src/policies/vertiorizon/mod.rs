@@ -222,7 +222,12 @@ impl Vertiorizon {
 
     /// Whether V1 and V2 are one run each.
     fn is_leveled(&self) -> bool {
-        self.backbone || self.vertical_merge_policy == MergePolicy::Leveling
+        self.vertical_merge() == MergePolicy::Leveling
+    }
+
+    /// How V1 and V2 are merged; the level below the backbone is leveled.
+    fn vertical_merge(&self) -> MergePolicy {
+        if self.backbone { MergePolicy::Leveling } else { self.vertical_merge_policy }
     }
 
     /// After a drain: n grows, and the part is tuned.

@@ -2,15 +2,13 @@
 
 use super::Vertiorizon;
 use super::memory::Memory;
-use crate::toolkit::admission::Admission;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::build_groups;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::pick::Pick;
 use crate::toolkit::view::View;
 use terrane_types::{
-    Compaction, Group, Level, LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term,
-    Unit,
+    Compaction, Level, LevelChange, Plan, Quantity, Reason, Relation, Reshape, Shape, Term, Unit,
 };
 
 impl Vertiorizon {
@@ -35,8 +33,7 @@ impl Vertiorizon {
             );
             let coming = view.shape.between(1, vertical);
             if !coming.is_empty() {
-                let target =
-                    if self.is_leveled() { view.leveled(vertical) } else { view.new_run(vertical) };
+                let target = self.vertical_merge().target(view, vertical);
                 let reason = Reason::new(reason, terms(Relation::Greater));
                 return Some(Compaction::parallel(build_groups(coming, target), reason).into());
             }
@@ -60,13 +57,7 @@ impl Vertiorizon {
         let (limit, have) =
             (self.horizontal_capacity(memory), self.after(view.shape, memory, admission.bytes));
         if !self.is_drained_by(have, memory, &counters) {
-            let mut coming = admission.tables();
-            coming.extend(view.shape.between(1, level));
-            let target = match counters.merge {
-                MergePolicy::Leveling => view.leveled(level),
-                MergePolicy::Tiering => view.new_run(level),
-            };
-            let groups = build_groups(coming, target);
+            let groups = counters.merge.groups(view, &admission, level);
             let reason = format!(
                 "{} are admitted: their cascade ends in level {level}, in {}",
                 size(admission.bytes),
@@ -81,7 +72,7 @@ impl Vertiorizon {
         if !self.backbone && bytes > capacity || view.is_any_held(v1) {
             return None;
         }
-        let groups = self.drain(view, v1, &admission);
+        let groups = self.vertical_merge().groups(view, &admission, v1);
         let reason = format!(
             "the horizontal part and an admission hold {} of {}: all goes into level {v1}, in {}",
             size(have),
@@ -98,13 +89,6 @@ impl Vertiorizon {
             ),
         ];
         Some(Compaction::parallel(groups, Reason::new(reason, terms)).into())
-    }
-
-    fn drain(&self, view: &View, v1: usize, admission: &Admission) -> Vec<Group> {
-        let mut coming = admission.tables();
-        coming.extend(view.shape.between(1, v1));
-        let target = if self.is_leveled() { view.leveled(v1) } else { view.new_run(v1) };
-        build_groups(coming, target)
     }
 
     /// Bytes of the horizontal part with those that are admitted.
