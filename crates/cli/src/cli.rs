@@ -6,7 +6,7 @@ use crate::commands::{
     levels, load, man, policies, policy, put, quarantine, repair, scan, shell, simulate, stats,
 };
 use crate::exit::{self, Failure};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,8 +94,8 @@ impl Command {
             Self::Quarantine(args) => quarantine::run(args),
             Self::Bench(args) => bench::run(args),
             Self::Simulate(args) => simulate::run(args),
-            Self::Completions(args) => completions::run(args),
-            Self::Man(args) => man::run(args),
+            Self::Completions(args) => completions::run(args, Cli::command()),
+            Self::Man(args) => man::run(args, Cli::command()),
         }
     }
 }
@@ -103,7 +103,6 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {

@@ -1,6 +1,6 @@
 //! Exit codes: every one, what it means, and which error leads to it.
 
-use crate::output;
+use crate::message;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -91,7 +91,7 @@ impl Failure {
     /// Prints the sentence.
     pub fn print(&self) {
         if self.exit != Exit::ClosedPipe {
-            output::error(&self.sentence);
+            message::error(&self.sentence);
         }
     }
 

@@ -18,6 +18,7 @@ mod escape;
 mod exit;
 mod interrupt;
 mod memory;
+mod message;
 mod meter;
 mod output;
 mod row;

@@ -1,6 +1,6 @@
 //! Progress on standard error: a bar on a terminal, elsewhere a line every few seconds.
 
-use crate::output;
+use crate::message;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ impl Meter {
                 bar.set_message(words());
                 bar.set_position(position);
             }
-            None => output::note(&words()),
+            None => message::note(&words()),
         }
     }
 

@@ -1,9 +1,6 @@
-//! Where text goes: results to standard output in large writes, everything else to standard error.
-//! Colors appear on terminals alone, and not where `NO_COLOR` is set (`anstream`).
+//! Results: standard output, in large writes.
 
 use crate::exit::Failure;
-use anstyle::{AnsiColor, Style};
-use indicatif::HumanCount;
 use serde::Serialize;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -62,23 +59,4 @@ impl Output {
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.stdout.flush().map_err(|e| Failure::stdout(&e))
     }
-}
-
-/// Writes a remark to standard error. Where that fails, there is nobody to tell.
-pub fn note(sentence: &str) {
-    say(Style::new().bold(), sentence);
-}
-
-/// Writes what went wrong to standard error.
-pub fn error(sentence: &str) {
-    say(AnsiColor::Red.on_default().bold(), sentence);
-}
-
-fn say(style: Style, sentence: &str) {
-    let _ = writeln!(anstream::stderr(), "{style}terrane:{style:#} {sentence}");
-}
-
-/// A count with its noun, such as "1 row" and "2,000 rows".
-pub fn counted(count: u64, one: &str, several: &str) -> String {
-    format!("{} {}", HumanCount(count), if count == 1 { one } else { several })
 }

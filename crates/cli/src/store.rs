@@ -7,7 +7,7 @@
 use crate::args::At;
 use crate::escape::printable;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, counted};
+use crate::message::{self, counted};
 use std::cmp::Reverse;
 use std::fs;
 use std::io::ErrorKind;
@@ -126,7 +126,7 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
     let discarded = db.engine().discarded_bytes();
     if discarded > 0 {
         let (place, left_out) = (place.display(), counted(discarded, "byte", "bytes"));
-        output::note(&format!("{place}: left out {left_out} of writes that a crash cut short"));
+        message::note(&format!("{place}: left out {left_out} of writes that a crash cut short"));
     }
     Ok(db)
 }

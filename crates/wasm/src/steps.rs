@@ -1,9 +1,6 @@
 //! Long calls, which run step by step so that their caller can serve others in between.
 
-use crate::{to_js, to_json, volume};
-use std::sync::Arc;
-use terrane::storage::File;
-use terrane::storage::volume::Volume;
+use crate::{to_js, to_json};
 use terrane::{Check, Waiter};
 use terrane::{Db, Result};
 use wasm_bindgen::JsValue;
@@ -48,17 +45,5 @@ impl Steps {
     /// Verifies everything; returns the report as JSON.
     pub(crate) fn check(mut check: Check) -> Self {
         Steps::new(move || check.step(STEP)?.map(to_json).transpose())
-    }
-
-    /// Copies the store, as it is now, to a volume without one; returns the bytes of `file`, if that
-    /// is the volume's file.
-    pub(crate) fn copy(db: &Db, target: Volume, file: Option<Arc<dyn File>>) -> Result<Self> {
-        let mut copy = db.begin_checkpoint(&target)?;
-        Ok(Steps::new(move || {
-            if copy.step(&target)? {
-                return Ok(None);
-            }
-            file.as_deref().map_or(Ok(JsValue::NULL), volume::contents).map(Some)
-        }))
     }
 }

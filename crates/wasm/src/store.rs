@@ -303,7 +303,7 @@ impl Store {
     /// # Errors
     /// A store at the target, an I/O error.
     pub fn checkpoint(&self, handles: Vec<FileSystemSyncAccessHandle>) -> Result<Steps, JsValue> {
-        to_js(volume::volume(handles).and_then(|target| Steps::copy(&self.db, target, None)))
+        to_js(volume::volume(handles).and_then(|target| volume::copy(&self.db, target, None)))
     }
 
     /// Starts to export the store, as it is now; returns the bytes of a volume with a single file.

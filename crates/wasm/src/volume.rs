@@ -57,14 +57,26 @@ extern "C" {
     fn get_random_values(bytes: &mut [u8]) -> Result<JsValue, JsValue>;
 }
 
-/// Starts to copy a store into a volume with a single file in memory.
+/// Starts to copy a store into a volume with a single file in memory; the last step returns its bytes.
 pub(crate) fn bytes(db: &Db) -> Result<Steps> {
     let file = memory()?;
-    Steps::copy(db, over(vec![file.clone()])?, Some(file))
+    copy(db, over(vec![file.clone()])?, Some(file))
+}
+
+/// Starts to copy the store, as it is now, to a volume without one; the last step returns the bytes of
+/// `file`, if that is the volume's file.
+pub(crate) fn copy(db: &Db, target: Volume, file: Option<Arc<dyn File>>) -> Result<Steps> {
+    let mut copy = db.begin_checkpoint(&target)?;
+    Ok(Steps::new(move || {
+        if copy.step(&target)? {
+            return Ok(None);
+        }
+        file.as_deref().map_or(Ok(JsValue::NULL), contents).map(Some)
+    }))
 }
 
 /// Reads a whole file.
-pub(crate) fn contents(file: &dyn File) -> Result<JsValue> {
+fn contents(file: &dyn File) -> Result<JsValue> {
     let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
     let full = |_| Error::no_space(file.name(), len as u64);
@@ -87,6 +99,6 @@ pub fn import_file(
         let options = Options { create: false, ..Options::small() };
         let storage = Arc::new(volume(vec![source])?);
         let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default()))?;
-        Steps::copy(&db, volume(target)?, None)
+        copy(&db, volume(target)?, None)
     })())
 }

@@ -2,7 +2,8 @@
 
 use crate::args::InStore;
 use crate::exit::Failure;
-use crate::output::{Output, counted};
+use crate::message::counted;
+use crate::output::Output;
 use crate::store;
 use clap::Args;
 use std::path::Path;

@@ -2,8 +2,9 @@
 
 use crate::args::{InKeyspace, KeyRange};
 use crate::exit::Failure;
+use crate::message;
 use crate::meter::Meter;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::store::Opened;
 use crate::{interrupt, store};
 use clap::Args;
@@ -68,7 +69,7 @@ pub fn compact(opened: &Opened, args: &CompactArgs) -> Result<(), Failure> {
     let seconds = started.elapsed().as_secs_f64();
     let (before, after) = (HumanBytes(bytes_before), HumanBytes(bytes_after));
     let part = if range == Range::default() { "" } else { " in the range" };
-    output::note(&format!("compacted {before}{part} into {after} in {seconds:.1} s"));
+    message::note(&format!("compacted {before}{part} into {after} in {seconds:.1} s"));
     if args.json {
         let mut out = Output::new();
         out.json(&Summary { bytes_before, bytes_after, seconds })?;

@@ -1,9 +1,8 @@
 //! `completions`: prints a script that completes `terrane` in a shell.
 
-use crate::cli::Cli;
 use crate::exit::Failure;
 use crate::output::Output;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 pub const EXAMPLES: &str = "\
@@ -21,10 +20,10 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// Prints the script.
-pub fn run(args: &CompletionsArgs) -> Result<(), Failure> {
+/// Prints the script for `cli`.
+pub fn run(args: &CompletionsArgs, mut cli: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "terrane", &mut script);
+    clap_complete::generate(args.shell, &mut cli, "terrane", &mut script);
     let mut out = Output::new();
     out.bytes(&script)?;
     out.finish()

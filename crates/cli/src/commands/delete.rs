@@ -2,8 +2,9 @@
 
 use crate::args::{self, InKeyspace, KeyRange};
 use crate::exit::Failure;
+use crate::message::{self, counted};
 use crate::meter::Meter;
-use crate::output::{self, Output, counted};
+use crate::output::Output;
 use crate::store::Opened;
 use crate::{interrupt, store};
 use clap::Args;
@@ -68,7 +69,7 @@ pub fn delete(opened: &Opened, args: &DeleteArgs) -> Result<(), Failure> {
     }
     let mut deleted = 0;
     let ended = delete_range(opened, args, &mut deleted).and_then(|()| Ok(opened.db.sync()?));
-    output::note(&format!("deleted {}", counted(deleted, "key", "keys")));
+    message::note(&format!("deleted {}", counted(deleted, "key", "keys")));
     ended?;
     if args.json {
         let mut out = Output::new();

@@ -1,9 +1,8 @@
 //! `man`: prints a manual page, or writes all of them into a directory.
 
-use crate::cli::Cli;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use std::path::PathBuf;
 
@@ -23,9 +22,9 @@ pub struct ManArgs {
     pub dir: Option<PathBuf>,
 }
 
-/// Prints or writes the pages.
-pub fn run(args: &ManArgs) -> Result<(), Failure> {
-    let mut cli = Cli::command().disable_help_subcommand(true);
+/// Prints or writes the pages of `cli`.
+pub fn run(args: &ManArgs, cli: Command) -> Result<(), Failure> {
+    let mut cli = cli.disable_help_subcommand(true);
     if let Some(dir) = &args.dir {
         let failed = |e| Failure::io(&format!("write manual pages to {}", dir.display()), &e);
         std::fs::create_dir_all(dir).map_err(failed)?;

@@ -3,7 +3,8 @@
 use crate::args::InStore;
 use crate::escape::escape;
 use crate::exit::Failure;
-use crate::output::{self, Output, counted};
+use crate::message::{self, counted};
+use crate::output::Output;
 use crate::{row, store};
 use clap::Args;
 use std::collections::BTreeMap;
@@ -44,13 +45,13 @@ pub fn run(InStore { dir, args }: &InStore<QuarantineArgs>) -> Result<(), Failur
         // Its files go now, not when the store is opened next.
         db.wait_until_idle()?;
         db.close()?;
-        output::note(&format!("dropped {}", counted(bytes, "byte", "bytes")));
+        message::note(&format!("dropped {}", counted(bytes, "byte", "bytes")));
         return Ok(());
     }
     let db = store::reading(dir)?;
     let bytes = print(&db, args.json)?;
     db.close()?;
-    output::note(&format!("{} in quarantine", counted(bytes, "byte", "bytes")));
+    message::note(&format!("{} in quarantine", counted(bytes, "byte", "bytes")));
     Ok(())
 }
 

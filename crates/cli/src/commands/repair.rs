@@ -3,7 +3,8 @@
 use crate::copy;
 use crate::escape::shown;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, counted};
+use crate::message::counted;
+use crate::output::Output;
 use crate::store;
 use clap::Args;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,8 @@
 use crate::args::InStore;
 use crate::escape::{printable, shown};
 use crate::exit::Failure;
-use crate::output::{Output, counted};
+use crate::message::counted;
+use crate::output::Output;
 use crate::store;
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount};

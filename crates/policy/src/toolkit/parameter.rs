@@ -98,6 +98,25 @@ impl dyn Choose + '_ {
     }
 }
 
+impl Choose for Filters {
+    fn among(&self) -> &'static [&'static str] {
+        // The small build has no other.
+        if cfg!(feature = "all") { &Filters::NAMES } else { &["uniform"] }
+    }
+
+    fn at(&self) -> usize {
+        *self as usize
+    }
+
+    fn choose(&mut self, at: usize) {
+        *self = match at {
+            1 => Filters::Monkey,
+            2 => Filters::Dynamic,
+            _ => Filters::Uniform,
+        };
+    }
+}
+
 impl Choose for Pick {
     fn among(&self) -> &'static [&'static str] {
         &Pick::NAMES

@@ -11,7 +11,7 @@ use super::lines::Problem;
 use super::record::Record;
 use crate::escape::shown;
 use crate::exit::{Exit, Failure};
-use crate::output::counted;
+use crate::message::counted;
 
 /// A column, as it was asked for.
 #[derive(Debug)]

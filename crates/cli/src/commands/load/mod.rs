@@ -24,9 +24,10 @@ mod tsv;
 
 use crate::args::{At, InKeyspace, POLICY, policy};
 use crate::exit::{Exit, Failure};
+use crate::message;
 use crate::output::Output;
 use crate::store::Opened;
-use crate::{interrupt, output, store};
+use crate::{interrupt, store};
 use batches::{Batch, Batches};
 use clap::{Args, ValueEnum};
 use columns::Columns;
@@ -144,7 +145,7 @@ pub fn run(InKeyspace { at, args }: &InKeyspace<LoadArgs>) -> Result<(), Failure
     let mut progress = Progress::new(input_bytes);
     let loaded = write(at, args, &reader, &mut progress);
     let summary = progress.finish();
-    output::note(&summary.to_string());
+    message::note(&summary.to_string());
     loaded?;
     if args.json {
         let mut out = Output::new();

@@ -1,7 +1,7 @@
 //! The progress of a load, and its summary.
 
+use crate::message::counted;
 use crate::meter::Meter;
-use crate::output::counted;
 use crate::waits;
 use indicatif::{DecimalBytes, HumanCount};
 use serde::Serialize;

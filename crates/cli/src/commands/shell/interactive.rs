@@ -4,7 +4,7 @@ use super::command::{self, Next};
 use super::complete::Completion;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::output;
+use crate::message;
 use crate::store::Opened;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -30,7 +30,7 @@ pub fn run(opened: &mut Opened) -> Result<(), Failure> {
         // There is none yet, or it cannot be read: the shell works without.
         let _ = editor.load_history(file);
     }
-    output::note("`help` lists the commands, Tab completes them, Ctrl-D leaves");
+    message::note("`help` lists the commands, Tab completes them, Ctrl-D leaves");
     loop {
         editor.set_helper(Some(Completion::new(opened)));
         let line = match editor.readline(&prompt(opened)) {

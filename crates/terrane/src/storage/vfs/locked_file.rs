@@ -4,20 +4,87 @@
 
 use crate::error::{Closed, Error, Result};
 use crate::storage::File;
-use crate::storage::vfs::native::NativeFile;
+use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
+use crate::storage::vfs::native_file::NativeFile;
+use crate::storage::vfs::system::sync_directory;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(super) struct LockedFile {
+/// Opens the file `path` and locks it for this process until it is closed or its last handle
+/// dropped. Creates a missing file if `create` is set.
+///
+/// # Errors
+/// [`Error::NoStore`] if it is missing and not to be created, [`Error::Busy`] if another process
+/// holds it.
+pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
+    let name = path.display().to_string();
+    // A table of its own, which never closes the file: that would release the lock.
+    let descriptors = Arc::new(DescriptorTable::new(usize::MAX));
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true);
+    let descriptor = match descriptors.open(path.to_owned(), &options) {
+        Err(e) if e.kind() == ErrorKind::NotFound && create => {
+            let refuse = |e| Error::io("create", &name, 0, e);
+            let created = descriptors.open(path.to_owned(), options.create_new(true));
+            let descriptor = created.map_err(refuse)?;
+            let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+            sync_directory(parent.unwrap_or(Path::new("."))).map_err(refuse)?;
+            descriptor
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let why = "there is no such file".to_owned();
+            return Err(Error::no_store(name, why));
+        }
+        opened => opened.map_err(|e| Error::io("open", &name, 0, e))?,
+    };
+    locked(name, descriptor, descriptors, fs::File::try_lock)
+}
+
+/// Opens the file `path` for reading, together with other readers.
+///
+/// # Errors
+/// [`Error::NoStore`] if it is missing, [`Error::Busy`] if another process holds it.
+pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
+    let name = path.display().to_string();
+    let descriptors = Arc::new(DescriptorTable::read_only(usize::MAX));
+    match descriptors.open(path.to_owned(), fs::OpenOptions::new().read(true)) {
+        Ok(descriptor) => locked(name, descriptor, descriptors, fs::File::try_lock_shared),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            Err(Error::no_store(name, "there is no such file"))
+        }
+        Err(e) => Err(Error::io("open", &name, 0, e)),
+    }
+}
+
+/// Locks a descriptor's file.
+fn locked(
+    name: String,
+    descriptor: Arc<Descriptor>,
+    descriptors: Arc<DescriptorTable>,
+    lock: impl Fn(&fs::File) -> Result<(), fs::TryLockError>,
+) -> Result<Arc<dyn File>> {
+    match descriptors.with(&descriptor, |file| Ok(lock(file))) {
+        Ok(Ok(())) => {
+            let file = NativeFile { name, descriptor, descriptors };
+            Ok(Arc::new(LockedFile { file, is_closed: AtomicBool::new(false) }))
+        }
+        // The file has no place for its holder's name.
+        Ok(Err(fs::TryLockError::WouldBlock)) => {
+            Err(Error::busy(name, "another process".to_owned()))
+        }
+        Ok(Err(fs::TryLockError::Error(e))) | Err(e) => Err(Error::io("lock", &name, 0, e)),
+    }
+}
+
+struct LockedFile {
     file: NativeFile,
     is_closed: AtomicBool,
 }
 
 impl LockedFile {
-    /// `file`, on which this process holds a lock.
-    pub(super) fn new(file: NativeFile) -> Self {
-        LockedFile { file, is_closed: AtomicBool::new(false) }
-    }
-
     fn opened(&self) -> Result<&NativeFile> {
         if self.is_closed.load(Ordering::Acquire) {
             return Err(Error::Closed(Closed::File));
@@ -73,5 +140,36 @@ impl File for LockedFile {
 impl Drop for LockedFile {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_file_is_held_by_one_opener_at_a_time() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("store.terrane");
+        assert!(matches!(open_locked(&path, false), Err(Error::NoStore(_))));
+        let held = open_locked(&path, true).unwrap();
+        held.write_at(b"bytes", 0).unwrap();
+        assert!(matches!(open_locked(&path, true), Err(Error::Busy(_))));
+        drop(held);
+        assert_eq!(open_locked(&path, true).unwrap().len().unwrap(), 5);
+    }
+
+    #[test]
+    fn readers_share_a_file_that_no_writer_holds() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("store.terrane");
+        assert!(matches!(open_shared(&path), Err(Error::NoStore(_))));
+        fs::write(&path, b"bytes").unwrap();
+        let shared = [open_shared(&path).unwrap(), open_shared(&path).unwrap()];
+        assert!(matches!(open_locked(&path, false), Err(Error::Busy(_))));
+        drop(shared);
+        let held = open_locked(&path, false).unwrap();
+        assert!(matches!(open_shared(&path), Err(Error::Busy(_))));
+        drop(held);
     }
 }

@@ -14,15 +14,19 @@ mod memory;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;
 #[cfg(not(target_arch = "wasm32"))]
+mod native_file;
+#[cfg(not(target_arch = "wasm32"))]
 mod system;
 
 #[cfg(any(test, feature = "testing"))]
 pub use fault::FaultVfs;
 #[cfg(not(target_arch = "wasm32"))]
 pub use lock::StoreLock;
+#[cfg(not(target_arch = "wasm32"))]
+pub use locked_file::{open_locked, open_shared};
 pub use memory::MemoryVfs;
 #[cfg(not(target_arch = "wasm32"))]
-pub use native::{NativeVfs, open_locked, open_shared};
+pub use native::NativeVfs;
 
 use crate::error::Result;
 use crate::storage::{File, StoreId};

@@ -1,10 +1,9 @@
 //! Native files: a directory of the operating system.
 
 use crate::error::{Error, Result};
-use crate::storage::vfs::allocate::allocate;
-use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
-use crate::storage::vfs::locked_file::LockedFile;
-use crate::storage::vfs::system::{FileExt, descriptors, next_data, rename, sync_directory};
+use crate::storage::vfs::descriptor_table::DescriptorTable;
+use crate::storage::vfs::native_file::{NativeFile, taken};
+use crate::storage::vfs::system::{descriptors, rename, sync_directory};
 use crate::storage::vfs::{Listed, StoreLock, Vfs};
 use crate::storage::{File, StoreId};
 use std::fs;
@@ -106,70 +105,6 @@ impl NativeVfs {
 /// `most`, but at most half of the files that the process may open.
 fn bounded(most: usize) -> usize {
     descriptors().map_or(most, |all| most.min(all / 2)).max(1)
-}
-
-/// Opens the file `path` and locks it for this process until it is closed or its last handle
-/// dropped. Creates a
-/// missing file if `create` is set.
-///
-/// # Errors
-/// [`Error::NoStore`] if it is missing and not to be created, [`Error::Busy`] if another process
-/// holds it.
-pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
-    let name = path.display().to_string();
-    // A table of its own, which never closes the file: that would release the lock.
-    let descriptors = Arc::new(DescriptorTable::new(usize::MAX));
-    let mut options = fs::OpenOptions::new();
-    options.read(true).write(true);
-    let descriptor = match descriptors.open(path.to_owned(), &options) {
-        Err(e) if e.kind() == ErrorKind::NotFound && create => {
-            let refuse = |e| Error::io("create", &name, 0, e);
-            let created = descriptors.open(path.to_owned(), options.create_new(true));
-            let descriptor = created.map_err(refuse)?;
-            let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-            sync_directory(parent.unwrap_or(Path::new("."))).map_err(refuse)?;
-            descriptor
-        }
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            let why = "there is no such file".to_owned();
-            return Err(Error::no_store(name, why));
-        }
-        opened => opened.map_err(|e| Error::io("open", &name, 0, e))?,
-    };
-    locked(name, descriptor, descriptors, fs::File::try_lock)
-}
-
-/// Opens the file `path` for reading, together with other readers.
-///
-/// # Errors
-/// [`Error::NoStore`] if it is missing, [`Error::Busy`] if another process holds it.
-pub fn open_shared(path: &Path) -> Result<Arc<dyn File>> {
-    let name = path.display().to_string();
-    let descriptors = Arc::new(DescriptorTable::read_only(usize::MAX));
-    match descriptors.open(path.to_owned(), fs::OpenOptions::new().read(true)) {
-        Ok(descriptor) => locked(name, descriptor, descriptors, fs::File::try_lock_shared),
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            Err(Error::no_store(name, "there is no such file"))
-        }
-        Err(e) => Err(Error::io("open", &name, 0, e)),
-    }
-}
-
-/// Locks a descriptor's file.
-fn locked(
-    name: String,
-    descriptor: Arc<Descriptor>,
-    descriptors: Arc<DescriptorTable>,
-    lock: impl Fn(&fs::File) -> Result<(), fs::TryLockError>,
-) -> Result<Arc<dyn File>> {
-    match descriptors.with(&descriptor, |file| Ok(lock(file))) {
-        Ok(Ok(())) => Ok(Arc::new(LockedFile::new(NativeFile { name, descriptor, descriptors }))),
-        // The file has no place for its holder's name.
-        Ok(Err(fs::TryLockError::WouldBlock)) => {
-            Err(Error::busy(name, "another process".to_owned()))
-        }
-        Ok(Err(fs::TryLockError::Error(e))) | Err(e) => Err(Error::io("lock", &name, 0, e)),
-    }
 }
 
 impl Vfs for NativeVfs {
@@ -299,107 +234,6 @@ fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::R
             _ => Ok(()),
         },
         _ => Ok(()),
-    }
-}
-
-pub(super) struct NativeFile {
-    name: String,
-    descriptor: Arc<Descriptor>,
-    descriptors: Arc<DescriptorTable>,
-}
-
-impl NativeFile {
-    /// Lets others have the file. Closing it would not be enough: a child process that is being
-    /// spawned may hold a copy of the descriptor.
-    pub(super) fn unlock(&self) {
-        let _ = self.descriptors.with(&self.descriptor, fs::File::unlock);
-    }
-
-    fn error(&self, action: &'static str, wanted: u64, e: io::Error) -> Error {
-        Error::io(action, &self.name, wanted, e)
-    }
-}
-
-/// Calls `step` with the number of bytes moved so far until it moves nothing or `len` bytes are moved:
-/// the system may move fewer bytes at once, or be interrupted, before the end.
-fn repeat(len: usize, mut step: impl FnMut(usize) -> io::Result<usize>) -> io::Result<usize> {
-    let mut moved = 0;
-    while moved < len {
-        match step(moved) {
-            Ok(0) => break,
-            Ok(n) => moved += n,
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(moved)
-}
-
-impl File for NativeFile {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        let read = self.descriptors.with(&self.descriptor, |file| {
-            repeat(buf.len(), |done| {
-                let rest = buf.get_mut(done..).unwrap_or_default();
-                file.read_at(rest, offset + done as u64)
-            })
-        });
-        read.map_err(|e| self.error("read", 0, e))
-    }
-
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
-        let written = self.descriptors.write(&self.descriptor, |file| {
-            repeat(buf.len(), |done| {
-                file.write_at(buf.get(done..).unwrap_or_default(), offset + done as u64)
-            })
-        });
-        written.map_err(|e| self.error("write", buf.len() as u64, e))
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.descriptors.sync(&self.descriptor).map_err(|e| self.error("sync", 0, e))
-    }
-
-    fn set_len(&self, len: u64) -> Result<()> {
-        let resized = self.descriptors.write(&self.descriptor, |file| file.set_len(len));
-        resized.map_err(|e| self.error("resize", len, e))
-    }
-
-    fn allocate(&self, len: u64) -> Result<()> {
-        let allocated = self.descriptors.write(&self.descriptor, |file| allocate(file, len));
-        allocated.map_err(|e| self.error("allocate", len, e))
-    }
-
-    fn len(&self) -> Result<u64> {
-        let found = self.descriptors.with(&self.descriptor, fs::File::metadata);
-        Ok(found.map_err(|e| self.error("measure", 0, e))?.len())
-    }
-
-    fn next_data(&self, offset: u64) -> Result<u64> {
-        let found = self.descriptors.with(&self.descriptor, |file| next_data(file, offset));
-        found.map_err(|e| self.error("seek", 0, e))
-    }
-
-    fn allocated(&self) -> Result<u64> {
-        let found = self.descriptors.with(&self.descriptor, fs::File::metadata);
-        Ok(taken(&found.map_err(|e| self.error("measure", 0, e))?))
-    }
-}
-
-/// The disk space that a file takes, in bytes; its length if the system does not tell.
-fn taken(file: &fs::Metadata) -> u64 {
-    #[cfg(unix)]
-    return std::os::unix::fs::MetadataExt::blocks(file) * 512;
-    #[cfg(not(unix))]
-    file.len()
-}
-
-impl Drop for NativeFile {
-    fn drop(&mut self) {
-        self.descriptors.forget(&self.descriptor);
     }
 }
 

@@ -1,0 +1,111 @@
+//! A native file, whose descriptor may be closed and opened again between two calls.
+
+use crate::error::{Error, Result};
+use crate::storage::File;
+use crate::storage::vfs::allocate::allocate;
+use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
+use crate::storage::vfs::system::{FileExt, next_data};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+pub(super) struct NativeFile {
+    pub(super) name: String,
+    pub(super) descriptor: Arc<Descriptor>,
+    pub(super) descriptors: Arc<DescriptorTable>,
+}
+
+impl NativeFile {
+    /// Lets others have the file. Closing it would not be enough: a child process that is being
+    /// spawned may hold a copy of the descriptor.
+    pub(super) fn unlock(&self) {
+        let _ = self.descriptors.with(&self.descriptor, fs::File::unlock);
+    }
+
+    fn error(&self, action: &'static str, wanted: u64, e: io::Error) -> Error {
+        Error::io(action, &self.name, wanted, e)
+    }
+}
+
+/// Calls `step` with the number of bytes moved so far until it moves nothing or `len` bytes are moved:
+/// the system may move fewer bytes at once, or be interrupted, before the end.
+fn repeat(len: usize, mut step: impl FnMut(usize) -> io::Result<usize>) -> io::Result<usize> {
+    let mut moved = 0;
+    while moved < len {
+        match step(moved) {
+            Ok(0) => break,
+            Ok(n) => moved += n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(moved)
+}
+
+impl File for NativeFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let read = self.descriptors.with(&self.descriptor, |file| {
+            repeat(buf.len(), |done| {
+                let rest = buf.get_mut(done..).unwrap_or_default();
+                file.read_at(rest, offset + done as u64)
+            })
+        });
+        read.map_err(|e| self.error("read", 0, e))
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
+        let written = self.descriptors.write(&self.descriptor, |file| {
+            repeat(buf.len(), |done| {
+                file.write_at(buf.get(done..).unwrap_or_default(), offset + done as u64)
+            })
+        });
+        written.map_err(|e| self.error("write", buf.len() as u64, e))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.descriptors.sync(&self.descriptor).map_err(|e| self.error("sync", 0, e))
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        let resized = self.descriptors.write(&self.descriptor, |file| file.set_len(len));
+        resized.map_err(|e| self.error("resize", len, e))
+    }
+
+    fn allocate(&self, len: u64) -> Result<()> {
+        let allocated = self.descriptors.write(&self.descriptor, |file| allocate(file, len));
+        allocated.map_err(|e| self.error("allocate", len, e))
+    }
+
+    fn len(&self) -> Result<u64> {
+        let found = self.descriptors.with(&self.descriptor, fs::File::metadata);
+        Ok(found.map_err(|e| self.error("measure", 0, e))?.len())
+    }
+
+    fn next_data(&self, offset: u64) -> Result<u64> {
+        let found = self.descriptors.with(&self.descriptor, |file| next_data(file, offset));
+        found.map_err(|e| self.error("seek", 0, e))
+    }
+
+    fn allocated(&self) -> Result<u64> {
+        let found = self.descriptors.with(&self.descriptor, fs::File::metadata);
+        Ok(taken(&found.map_err(|e| self.error("measure", 0, e))?))
+    }
+}
+
+/// The disk space that a file takes, in bytes; its length if the system does not tell.
+pub(super) fn taken(file: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::blocks(file) * 512;
+    #[cfg(not(unix))]
+    file.len()
+}
+
+impl Drop for NativeFile {
+    fn drop(&mut self) {
+        self.descriptors.forget(&self.descriptor);
+    }
+}
