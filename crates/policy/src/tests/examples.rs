@@ -76,6 +76,47 @@ fn the_last_level_takes_what_no_level_fits_and_deepens_if_full() {
 }
 
 #[test]
+fn light_runs_of_level_0_merge_with_older_ones_of_at_most_four_times_their_size() {
+    // The base is so large that nothing goes down.
+    let waiting = LeveledFull { level_base_bytes: 1000, ..LEVELED_FULL };
+    let merged = |runs: &[u16]| after(&waiting, &tree(&[runs, &[20]])).swap_remove(0);
+    assert_eq!(merged(&[5, 5, 5]), [5, 5, 5], "they are few");
+    assert_eq!(merged(&[5, 5, 5, 5]), [5]);
+    assert_eq!(merged(&[5, 200, 5, 5]), [200], "the newest two in any case");
+    assert_eq!(merged(&[10, 10, 80, 5]), [80]);
+    assert_eq!(merged(&[10, 10, 81, 5]), [10, 81, 5]);
+    assert_eq!(merged(&[10, 10, 80, 401, 5]), [80, 401, 5]);
+    let more = LeveledFull { l0_compaction_trigger: 5, ..waiting };
+    assert_eq!(after(&more, &tree(&[&[5, 5, 5, 5]])).swap_remove(0), [5, 5, 5, 5]);
+    assert_eq!(after(&more, &tree(&[&[5, 5, 5, 5, 5]])).swap_remove(0), [5]);
+}
+
+#[test]
+fn a_run_that_is_read_ends_a_merge_within_level_0() {
+    let waiting = LeveledFull { level_base_bytes: 1000, ..LEVELED_FULL };
+    let model = tree(&[&[5, 5, 5, 5, 5, 5], &[20]]);
+    let runs = &model.shape.levels()[0].runs;
+    let ids =
+        |runs: &[Run]| runs.iter().map(|run| run.tables().first().unwrap().id).collect::<Vec<_>>();
+    let reading = |at: usize| Running {
+        compactions: vec![plan(vec![merge(&ids(&runs[at..at + 1]), 0, runs[at].id.0)])],
+    };
+    let inputs = |running: &Running| match propose(
+        &waiting,
+        &model.shape,
+        &[],
+        running,
+        model.fresh(running),
+    ) {
+        Some(Plan::Compact(plan)) => plan.groups.into_iter().flat_map(|g| g.inputs).collect(),
+        _ => Vec::new(),
+    };
+    assert_eq!(inputs(&reading(3)), ids(&runs[..3]));
+    assert_eq!(inputs(&reading(2)), ids(&runs[..2]));
+    assert_eq!(inputs(&reading(1)), []);
+}
+
+#[test]
 fn a_full_tiered_merge_adds_a_run_to_the_level_that_fits() {
     let into_1 = after(&TIERED_FULL, &tree(&[&[12], &[12, 12], &[40]]));
     assert_eq!(into_1, [vec![], vec![12, 12, 12], vec![40]]);

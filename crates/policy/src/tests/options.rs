@@ -130,6 +130,46 @@ fn parameters_that_do_not_go_together_are_refused_by_name() {
     }
 }
 
+/// The number that a parameter of this name has, if there is one.
+fn number(options: &PolicyOptions, name: &str) -> Option<u64> {
+    options.parameters().into_iter().find_map(|parameter| match parameter.value {
+        Value::Number { value, .. } if parameter.name == name => Some(value),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_policy_is_sized_for_a_machine_as_far_as_it_has_sizes_and_keeps_greater_ones() {
+    const NAMES: [&str; 2] = ["level-base-bytes", "target-file-bytes"];
+    let (base, table) = (32 << 20, 16 << 20);
+    for options in PolicyOptions::all() {
+        let before = NAMES.map(|name| number(&options, name));
+        let sized = options.clone().sized(5 << 20, 3 << 20);
+        let native = options.clone().native();
+        let exact = [5 << 20, 3 << 20].into_iter().zip(before).map(|(new, old)| old.map(|_| new));
+        let least = [base, table].into_iter().zip(before).map(|(new, old)| old.map(|o| o.max(new)));
+        assert_eq!(NAMES.map(|name| number(&sized, name)).to_vec(), exact.collect::<Vec<_>>());
+        assert_eq!(NAMES.map(|name| number(&native, name)).to_vec(), least.collect::<Vec<_>>());
+        for (old, new) in options.parameters().iter().zip(sized.parameters()) {
+            assert!(NAMES.contains(&old.name) || chosen(&old.value) == chosen(&new.value));
+        }
+    }
+    let large = Leveled { level_base_bytes: 1 << 40, ..Leveled::default() };
+    let native = PolicyOptions::Leveled(large).native();
+    assert_eq!(number(&native, "level-base-bytes"), Some(1 << 40));
+}
+
+#[test]
+fn sizes_are_a_kibibyte_to_a_tebibyte() {
+    let allowed = |level_base_bytes, target_file_bytes| {
+        let leveled = Leveled { level_base_bytes, target_file_bytes, ..Leveled::default() };
+        PolicyOptions::Leveled(leveled).build().is_ok()
+    };
+    let sizes = [(1 << 10) - 1, 1 << 10, 1 << 40, (1 << 40) + 1];
+    assert_eq!(sizes.map(|base| allowed(base, 1 << 20)), [false, true, true, false]);
+    assert_eq!(sizes.map(|table| allowed(1 << 20, table)), [false, true, true, false]);
+}
+
 #[test]
 fn every_choice_is_found_by_its_name() {
     for name in Pick::NAMES {

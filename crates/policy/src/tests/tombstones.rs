@@ -45,6 +45,24 @@ fn a_running_groups_promised_output_below_keeps_tombstones() {
 }
 
 #[test]
+fn what_any_of_two_running_groups_will_write_below_keeps_the_tombstones_of_its_range() {
+    let ranges: Vec<_> = (0..6).flat_map(|from| (from..6).map(move |to| (from, to))).collect();
+    for a in &ranges {
+        for b in &ranges {
+            let mut model = Model::default();
+            let inputs = [(a, 1), (b, 2)].map(|((from, to), run)| model.write(1, run, *from..=*to));
+            let above = model.write(0, 3, 0..6);
+            let groups = [merge(&inputs[..1], 2, 4), merge(&inputs[1..], 2, 5)].to_vec();
+            let running = Running { compactions: vec![plan(groups)] };
+            let group = merge(&[above], 1, 6);
+            let spans = |k: u16, (from, to): &(u16, u16)| (*from..=*to).contains(&k);
+            let free: Vec<_> = (0..6).filter(|k| !spans(*k, a) && !spans(*k, b)).collect();
+            assert_eq!(droppable(&model, &running, &group, 0..6), free, "{a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
 fn the_order_of_questions_does_not_change_the_answers() {
     let mut model = Model::default();
     for key in [1, 4, 7, 11] {

@@ -38,3 +38,30 @@ pub(crate) fn least(holds: impl Fn(u64) -> bool) -> u64 {
 pub(crate) fn least_count(n: u64, levels: u64) -> u64 {
     least(|k| choose(k.saturating_add(levels - 1), levels) >= n)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_coefficient_is_the_sum_of_the_two_above_it_and_at_most_the_greatest_number() {
+        let mut row = vec![1u64];
+        for n in 0..90 {
+            let found: Vec<_> = (0..=n + 1).map(|k| choose(n, k)).collect();
+            row.push(0);
+            assert_eq!(found, row, "n = {n}");
+            let above = std::iter::once(0).chain(row.iter().copied());
+            row = above.zip(&row).map(|(a, b)| a.saturating_add(*b)).collect();
+        }
+        assert_eq!(choose(u64::MAX, u64::MAX - 1), u64::MAX);
+        assert_eq!(choose(u64::MAX, 1 << 40), u64::MAX);
+    }
+
+    #[test]
+    fn the_least_number_from_which_on_something_holds_is_found() {
+        let near = |power: u32| (0..3).map(move |n| (1u64 << power) - 1 + n);
+        for from in (0..70).chain([31, 32, 62, 63].into_iter().flat_map(near)).chain([u64::MAX]) {
+            assert_eq!(least(|n| n >= from), from);
+        }
+    }
+}
