@@ -130,7 +130,10 @@ fn entries(text: &str) -> Option<Vec<(String, Given)>> {
             b"true" => Given::Switch(true),
             b"false" => Given::Switch(false),
             value @ [b'"', ..] => Given::Word(word(value)?),
-            value => str::from_utf8(value).ok()?.parse().map_or(Given::Other, Given::Number),
+            value => {
+                let value = str::from_utf8(value).ok()?;
+                value.parse().map_or_else(|_| Given::Other(value.to_owned()), Given::Number)
+            }
         };
         entries.push((word(name)?, given));
     }
@@ -150,14 +153,15 @@ fn read(
     scale: fn(PolicyOptions) -> PolicyOptions,
     wrong: &mut dyn FnMut(String) -> Result<(), String>,
 ) -> Result<PolicyOptions, String> {
-    let name = word_of(entries, POLICY);
-    let Some(mut options) = name.and_then(named).map(scale) else {
+    let policy = word_of(entries, POLICY);
+    let Some(mut options) = policy.and_then(named).map(scale) else {
         let known: Vec<_> = defaults().iter().map(PolicyOptions::name).collect();
-        wrong(name.map_or("expected a map with the name of a policy".to_owned(), |name| {
+        wrong(policy.map_or("expected a map with the name of a policy".to_owned(), |name| {
             unknown("policy", name, &known)
         }))?;
         return Ok(PolicyOptions::default());
     };
+    let policy = options.name();
     let mut tuning = options.tuning();
     for (at, (name, given)) in entries.iter().enumerate() {
         if entries.iter().take(at).any(|(earlier, _)| earlier == name) {
@@ -176,9 +180,9 @@ fn read(
             let expected = match &tuned.slot {
                 ValueRef::Number { least, most, .. } => format!("{least} to {most}"),
                 ValueRef::Switch(_) => "true or false".to_owned(),
-                ValueRef::Choice(value) => value.among().join(", "),
+                ValueRef::Choice(value) => value.among().join(" or "),
             };
-            wrong(format!("{name}: expected {expected}"))?;
+            wrong(format!("{policy}: {name} is {given}, expected {expected}"))?;
         }
     }
     Ok(options)
@@ -218,7 +222,18 @@ enum Given {
     Switch(bool),
     Word(String),
     /// A value of no parameter's kind.
-    Other,
+    Other(String),
+}
+
+impl fmt::Display for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Given::Number(number) => write!(f, "{number}"),
+            Given::Switch(switch) => write!(f, "{switch}"),
+            Given::Word(word) => write!(f, "\"{word}\""),
+            Given::Other(value) => f.write_str(value),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Given {

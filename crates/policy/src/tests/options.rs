@@ -93,6 +93,25 @@ fn a_parameter_outside_its_range_is_refused_with_the_range() {
 }
 
 #[test]
+fn a_value_of_the_wrong_kind_is_refused_with_what_was_expected() {
+    for (given, why) in [
+        (r#""size-ratio": "ten""#, "leveled: size-ratio is \"ten\", expected 2 to 64"),
+        (r#""size-ratio": 4.5"#, "leveled: size-ratio is 4.5, expected 2 to 64"),
+        (
+            r#""dynamic-level-bytes": 1"#,
+            "leveled: dynamic-level-bytes is 1, expected true or false",
+        ),
+        (
+            r#""pick": "newest""#,
+            "leveled: pick is \"newest\", expected least-overlap or oldest or round-robin or random",
+        ),
+    ] {
+        let refused = format!(r#"{{"policy": "leveled", {given}}}"#).parse::<PolicyOptions>();
+        assert_eq!(refused.unwrap_err().to_string(), why);
+    }
+}
+
+#[test]
 fn universal_merges_no_fewer_runs_at_most_than_at_least() {
     let options: PolicyOptions =
         r#"{"policy":"universal","min-merge-width":9,"max-merge-width":8}"#.parse().unwrap();
