@@ -96,13 +96,14 @@ pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
     let inputs = closure(&runs, bottom_run, &seeds);
     let bytes = inputs.iter().map(|(_, t)| t.bytes).fold(0, u64::saturating_add);
     let beyond = |t: &TableInfo| end.is_some_and(|e| *t.smallest < *e && *e <= *t.largest);
-    let in_the_way = inputs.iter().filter(|(place, t)| place.is_some() && beyond(t));
+    let in_the_way = inputs.iter().filter(|(_, t)| beyond(t));
     let mut cuts = Vec::new();
     if bytes > slicing.slice_bytes.saturating_mul(EXCESS_MAX) {
         cuts.extend(in_the_way.filter_map(|(place, t)| {
             let cuts = starts.cuts(t, at, end?);
             let target_file_bytes = slicing.target_file_bytes;
             let action = Action::Merge { cuts, target_file_bytes, filter_bits: None };
+            // Those of the bottom stay whole.
             Some(Group { inputs: vec![t.id], destination: (*place)?, action })
         }));
     }

@@ -42,6 +42,7 @@ fn compact(mut model: Model, from: u16, to: u16) -> (Model, Vec<u64>, Vec<u64>) 
         let (compaction, read) = match next {
             Slice::Done => return (model, merged, cut),
             Slice::Cut(compaction, at) => {
+                assert!(compaction.groups.iter().all(|group| is_cut_inside(&model, group, &at)));
                 end = Some(at);
                 (compaction, &mut cut)
             }
@@ -60,6 +61,47 @@ fn compact(mut model: Model, from: u16, to: u16) -> (Model, Vec<u64>, Vec<u64>) 
     panic!("no end: {} merges, {} cuts", merged.len(), cut.len());
 }
 
+/// Whether a group cuts one table that extends beyond `end`, there first and elsewhere after it.
+fn is_cut_inside(model: &Model, group: &Group, end: &[u8]) -> bool {
+    let Action::Merge { cuts, .. } = &group.action else { return false };
+    let [table] = &group.inputs[..] else { return false };
+    let table = model.shape.table(*table).unwrap().table;
+    let inside = |cut: &Vec<u8>| table.smallest < *cut && *cut <= table.largest;
+    cuts[0] == end && cuts.is_sorted_by(|a, b| a < b) && cuts.iter().all(inside)
+}
+
+/// The next step for all keys, everything being of the moment that counts; tables below `before` must
+/// lose their tombstones.
+fn next(model: &Model, before: u64, end: Option<u16>, slice_bytes: u64) -> Slice {
+    next_slice(
+        &model.shape,
+        &Slicing {
+            ends_before: &|_| false,
+            starts_behind: &|_| false,
+            through: model.last_seq,
+            before: TableId(before),
+            end: end.map(Key::bytes).as_deref(),
+            slice_bytes,
+            target_file_bytes: 10,
+        },
+    )
+}
+
+/// The tables that the next step merges.
+fn merges(slice: &Slice) -> Vec<u64> {
+    let Slice::Merge(Compaction { groups, .. }) = slice else { panic!("{slice:?}") };
+    groups.iter().flat_map(|group| &group.inputs).map(|id| id.0).collect()
+}
+
+/// Gives each table that is in the tree a tombstone.
+fn add_tombstones(model: &mut Model) {
+    for (level, run, table) in model.shape.clone().tables() {
+        let with = TableInfo { tombstones: 1, ..TableInfo::clone(table) };
+        let edit = ShapeEdit { added: vec![(level, run, Arc::new(with))], dropped: vec![table.id] };
+        model.shape = apply(&model.shape, &edit).unwrap();
+    }
+}
+
 #[test]
 fn everything_becomes_one_run_in_slices_of_bounded_size() {
     let model = wide_above_narrow();
@@ -69,6 +111,8 @@ fn everything_becomes_one_run_in_slices_of_bounded_size() {
     assert_eq!(model.shape.bytes(), u64::from(KEYS));
     assert!(model.is_sound());
     assert!(merged.iter().all(|slice| *slice <= 4 * 80), "{merged:?}");
+    let average = merged.iter().sum::<u64>() / merged.len() as u64;
+    assert!((40..=160).contains(&average), "{average}: {merged:?}");
     // Everything is read about once, and tables that block a slice a few times.
     let above = bytes - u64::from(KEYS);
     assert!(merged.iter().sum::<u64>() < bytes * 3 / 2, "{merged:?}");
@@ -102,4 +146,72 @@ fn tombstones_of_the_bottom_are_rewritten_once() {
     }
     let (_, merged, cut) = compact(model, 0, KEYS);
     assert_eq!((merged, cut), (vec![10], vec![]));
+}
+
+#[test]
+fn a_table_of_the_bottom_written_since_the_beginning_keeps_its_tombstones() {
+    let mut model = Model::default();
+    let tables = [0, 10, 20].map(|first| model.write(1, 1, first..first + 10).0);
+    add_tombstones(&mut model);
+    assert_eq!(next(&model, tables[0], None, 1000), Slice::Done);
+    assert_eq!(merges(&next(&model, tables[1], None, 1000)), tables[..1]);
+    assert_eq!(merges(&next(&model, tables[2] + 1, None, 1000)), tables);
+}
+
+#[test]
+fn tables_that_line_up_are_merged_in_slices_of_the_target_size() {
+    let mut model = Model::default();
+    for first in (0..200).step_by(10) {
+        model.write(2, 1, first..first + 10);
+    }
+    for first in (0..200).step_by(10) {
+        model.write(1, 2, first..first + 10);
+    }
+    let (model, merged, cut) = compact(model, 0, KEYS);
+    assert_eq!((merged, cut), (vec![80; 5], vec![]));
+    assert_eq!(model.shape.bytes(), 200);
+}
+
+#[test]
+fn the_tables_of_the_bottom_count_whether_or_not_they_have_tombstones() {
+    for has_tombstones in [false, true] {
+        let mut model = Model::default();
+        for first in (0..200).step_by(10) {
+            model.write(2, 1, first..first + 10);
+        }
+        if has_tombstones {
+            add_tombstones(&mut model);
+        }
+        for first in (0..200).step_by(10) {
+            model.write(1, 2, first..first + 10);
+        }
+        for before in [0, 1000] {
+            let first = merges(&next(&model, before, None, 80));
+            assert_eq!(first, [21, 22, 23, 24, 1, 2, 3, 4], "{has_tombstones} {before}");
+        }
+    }
+}
+
+#[test]
+fn a_slice_goes_to_the_end_for_which_tables_were_cut_unless_it_is_past() {
+    let mut model = Model::default();
+    let bottom = [5, 15, 25].map(|first| model.write(2, 1, first..first + 10).0);
+    let above = [5, 15, 25].map(|first| model.write(1, 2, first..first + 10).0);
+    let all = [above, bottom].concat();
+    for (end, taken) in [(15, 1), (25, 2), (26, 3), (5, 3), (4, 3)] {
+        let expected = [&above[..taken], &bottom[..taken]].concat();
+        assert_eq!(merges(&next(&model, 0, Some(end), 1000)), expected, "{end}");
+    }
+    assert_eq!(merges(&next(&model, 0, None, 1000)), all);
+}
+
+#[test]
+fn tables_are_cut_if_a_slice_has_more_than_four_times_its_size() {
+    let mut model = Model::default();
+    let bottom = model.write(2, 1, 0..30).0;
+    let above = model.write(1, 2, 0..10).0;
+    assert_eq!(merges(&next(&model, 0, Some(5), 10)), [above, bottom]);
+    let Slice::Cut(compaction, end) = next(&model, 0, Some(5), 9) else { panic!() };
+    assert_eq!((end, compaction.groups.len()), (5u16.bytes(), 1));
+    assert!(is_cut_inside(&model, &compaction.groups[0], &5u16.bytes()));
 }

@@ -50,7 +50,7 @@ fn what_any_of_two_running_groups_will_write_below_keeps_the_tombstones_of_its_r
     for a in &ranges {
         for b in &ranges {
             let mut model = Model::default();
-            let inputs = [(a, 1), (b, 2)].map(|((from, to), run)| model.write(1, run, *from..=*to));
+            let inputs = [(a, 1), (b, 2)].map(|((from, to), run)| model.write(0, run, *from..=*to));
             let above = model.write(0, 3, 0..6);
             let groups = [merge(&inputs[..1], 2, 4), merge(&inputs[1..], 2, 5)].to_vec();
             let running = Running { compactions: vec![plan(groups)] };

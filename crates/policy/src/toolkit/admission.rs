@@ -135,3 +135,26 @@ pub(crate) fn level0_bytes(installed: &Installed, group: &Group) -> Option<u64> 
     staged.peek()?;
     Some(staged.map(|placed| placed.table.bytes).fold(0, u64::saturating_add))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_come_back_from_their_state_and_other_bytes_are_no_state() {
+        for admits in [false, true] {
+            for numbers in [vec![], vec![7], vec![0, u64::MAX, 3]] {
+                let counts = Counts { admits, numbers: numbers.clone() };
+                let state = counts.state();
+                assert_eq!(Counts::read_any(&state), Some(counts.clone()));
+                assert_eq!(Counts::read(&state, numbers.len()), Some(counts.clone()));
+                assert_eq!(Counts::read(&state, numbers.len() + 1), None);
+                assert_eq!(counts.first(), numbers.first().copied().unwrap_or(0));
+                assert_eq!(counts.with(vec![5]), Counts { admits, numbers: vec![5] });
+                assert_eq!(Counts::read_any(&[&state[..], &[0]].concat()), None, "a byte too many");
+                assert_eq!(Counts::read_any(&[&[2], &state[1..]].concat()), None, "no flag");
+            }
+        }
+        assert_eq!(Counts::read_any(&[]), None);
+    }
+}
