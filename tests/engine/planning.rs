@@ -6,8 +6,8 @@ use terrane::executor::SeededExecutor;
 use terrane::{Db, Durability, Event, Options};
 use terrane_policy::{
     Action, Compaction, Destination, FilterBits, FlushPlan, Group, Installed, KeySample,
-    LevelChange, Observed, Order, Plan, PlanContext, Policy, PolicyOptions, READS_BETWEEN, Shape,
-    Step,
+    LevelChange, Observed, Order, Plan, PlanContext, Policy, PolicyOptions, READS_BETWEEN, Run,
+    RunId, Shape, Step,
 };
 use terrane_tests::fixtures::{Kind, Rig, adversarial, small_policies, tiny};
 
@@ -287,7 +287,7 @@ impl Policy for Stack {
         let destination = Destination { level, run: context.fresh };
         let filter_bits = Some(Stack::filter_bits(level));
         let action = Action::Merge { cuts: Vec::new(), target_file_bytes: u64::MAX, filter_bits };
-        let group = Group { inputs, destination, action };
+        let group = Group::new(inputs, destination, action);
         from0.then(|| Compaction::parallel(vec![group], "it goes down").into())
     }
 
@@ -336,6 +336,82 @@ fn a_plan_may_write_below_the_last_level_with_filters_of_any_bits() {
         for n in 0..400 {
             assert_eq!(db.default_keyspace().get(&key(n)).unwrap(), Some(vec![7; 50]));
         }
+        assert_eq!(db.check().unwrap().damage, []);
+    }
+}
+
+/// Sends the two oldest runs of level 0 to runs of level 1: the older one is rewritten, and the newer
+/// one, which overlaps it, moves once that is installed.
+struct InTurn;
+
+impl Policy for InTurn {
+    fn name(&self) -> &'static str {
+        "in-turn"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let [.., newer, older] = &context.shape.levels().first()?.runs[..] else { return None };
+        if !context.running.compactions.is_empty() {
+            return None;
+        }
+        let inputs = |run: &Run| run.tables().iter().map(|t| t.id).collect::<Vec<_>>();
+        let below = |above: u64| Destination { level: 1, run: RunId(context.fresh.0 + above) };
+        let first = Group::new(inputs(older), below(0), Action::merge(u64::MAX));
+        let follows = first.inputs.first().copied();
+        let then = Group { follows, ..Group::new(inputs(newer), below(1), Action::Move) };
+        Some(Compaction::parallel(vec![first, then], "one after the other").into())
+    }
+}
+
+#[test]
+fn a_group_begins_once_the_one_that_it_follows_is_installed_also_after_a_restart() {
+    for kind in [Kind::MemoryDirectory, Kind::MemoryVolume] {
+        let rig = Rig::new(kind);
+        let (mut followed, mut resumed, mut abandoned) = (0, 0, 0);
+        let mut half = None;
+        for round in 0..400u32 {
+            let events = Events::default();
+            let recorded = events.clone();
+            let options = Options {
+                custom_policy: Some(Arc::new(|_: &str| Some(Box::new(InTurn) as Box<dyn Policy>))),
+                listener: Some(Arc::new(move |_, event: &Event| {
+                    recorded.lock().unwrap().push(event.clone());
+                })),
+                ..tiny()
+            };
+            let db = rig.open(options, u64::from(round)).unwrap();
+            if round % 3 == 0 {
+                rig.vfs.fail_read_at(rig.vfs.reads() + u64::from(round % 11));
+            }
+            for n in round * 40..round * 40 + 40 + round % 30 {
+                while db
+                    .default_keyspace()
+                    .put(&key(n % 500), &[7; 50], Durability::Buffered)
+                    .is_err()
+                {
+                    let _ = db.flush();
+                }
+            }
+            let _ = db.close();
+            rig.vfs.heal();
+            for event in events.lock().unwrap().iter() {
+                match event {
+                    Event::GroupInstalled { compaction, moved: false, .. } => {
+                        assert_eq!(half.replace(*compaction), None, "{event:?}");
+                    }
+                    Event::GroupInstalled { compaction, moved: true, .. } => {
+                        assert_eq!(half.take(), Some(*compaction), "{event:?}");
+                        followed += 1;
+                    }
+                    Event::GroupAbandoned { .. } => abandoned += 1,
+                    _ => {}
+                }
+            }
+            resumed += u32::from(half.is_some());
+        }
+        assert!(followed > 50 && resumed > 5 && abandoned > 5, "{followed} {resumed} {abandoned}");
+        let db = rig.open(tiny(), 1).unwrap();
+        assert!((0..500).all(|n| db.default_keyspace().get(&key(n)).unwrap() == Some(vec![7; 50])));
         assert_eq!(db.check().unwrap().damage, []);
     }
 }

@@ -145,7 +145,8 @@ pub enum Event {
         /// About how many bytes are written so far.
         written_bytes: u64,
     },
-    /// A group was given up: a job failed, or its keyspace was dropped. Its inputs stay.
+    /// A group that had begun was given up: a job failed, or its keyspace was dropped. Its inputs stay.
+    /// Groups that follow it do not begin.
     GroupAbandoned {
         /// The compaction.
         compaction: u64,

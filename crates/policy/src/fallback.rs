@@ -49,5 +49,5 @@ fn merge(tables: Vec<&Arc<TableInfo>>, destination: Destination, reason: String)
     let largest = tables.iter().map(|t| t.bytes).fold(1, u64::max);
     let inputs = tables.iter().map(|t| t.id).collect();
     let action = Action::merge(largest);
-    Compaction::parallel(vec![Group { inputs, destination, action }], reason)
+    Compaction::parallel(vec![Group::new(inputs, destination, action)], reason)
 }

@@ -58,4 +58,5 @@ pub use terrane_types::{
     HistogramPoint, Level, LevelChange, MAX_LEVELS, Of, Order, Place, Placed, Plan, Quantity,
     Reason, Relation, Reshape, Run, RunId, RunTables, Sequence, Shape, ShapeEdit, TableId,
     TableInfo, Tables, Term, Totals, Unit, apply, change, key_range, reshape, sort_by, tables_of,
+    with_followers,
 };

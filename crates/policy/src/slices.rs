@@ -104,18 +104,15 @@ pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
             let target_file_bytes = slicing.target_file_bytes;
             let action = Action::Merge { cuts, target_file_bytes, filter_bits: None };
             // Those of the bottom stay whole.
-            Some(Group { inputs: vec![t.id], destination: (*place)?, action })
+            Some(Group::new(vec![t.id], (*place)?, action))
         }));
     }
     if let Some(end) = end.filter(|_| !cuts.is_empty()) {
         let reason = format!("{} tables are cut to compact a range in slices", cuts.len());
         return Slice::Cut(Compaction::parallel(cuts, reason), end.to_vec());
     }
-    let group = Group {
-        inputs: inputs.iter().map(|(_, t)| t.id).collect(),
-        destination: bottom,
-        action: Action::merge(slicing.target_file_bytes),
-    };
+    let merged = inputs.iter().map(|(_, t)| t.id).collect();
+    let group = Group::new(merged, bottom, Action::merge(slicing.target_file_bytes));
     let reason = format!("a range is compacted: {} tables become part of one run", inputs.len());
     Slice::Merge(Compaction::parallel(vec![group], reason))
 }

@@ -73,7 +73,7 @@ impl Simulation {
     }
 
     fn tell_begun(&mut self, task: &Task, now: Time) {
-        let Group { inputs, destination, action } = &*task.group;
+        let Group { inputs, destination, action, .. } = &*task.group;
         self.emit(now, || Event::GroupBegun {
             keyspace: KEYSPACE,
             compaction: task.compaction,

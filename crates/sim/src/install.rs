@@ -98,7 +98,7 @@ impl Simulation {
         now: Time,
     ) -> Result<(), SimulationError> {
         let Task { compaction, group, .. } = task;
-        let Group { inputs, destination, action } = &**group;
+        let Group { inputs, destination, action, .. } = &**group;
         let moved = *action == Action::Move;
         let infos: Vec<Arc<TableInfo>> = if moved {
             self.tree.inputs(group).iter().map(|t| Arc::clone(&t.info)).collect()

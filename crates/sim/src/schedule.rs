@@ -38,7 +38,9 @@ impl Begun {
     /// The next group, unless another must finish first.
     fn next_group(&mut self) -> Option<Arc<Group>> {
         let may = self.order.lets_begin(self.waiting.len(), self.open.len());
-        may.then(|| self.waiting.pop_front()).flatten()
+        let waits = |group: &Group| self.open.iter().any(|open| group.is_after(open));
+        let next = self.waiting.iter().position(|group| !waits(group)).filter(|_| may)?;
+        self.waiting.remove(next)
     }
 }
 

@@ -24,7 +24,7 @@ impl Policy for AllInOne {
         }
         let inputs = context.shape.tables().map(|(_, _, table)| table.id).collect();
         let destination = Destination { level: 1, run: context.fresh };
-        let group = Group { inputs, destination, action: Action::merge(1 << 20) };
+        let group = Group::new(inputs, destination, Action::merge(1 << 20));
         let reason = format!("level 0 has {waiting} runs: with level 1 they become one");
         Some(Compaction::parallel(vec![group], reason).into())
     }

@@ -42,6 +42,7 @@ pub use histogram::{Histogram, HistogramPoint};
 pub use ids::{Destination, KeyspaceId, RunId, Seq, TableId};
 pub use plan::{
     Action, Compaction, FlushPlan, Group, LevelChange, Order, Plan, Reshape, inputs_of,
+    with_followers,
 };
 pub use reason::{Of, Quantity, Reason, Relation, Term, Unit};
 pub use run::{Run, RunTables, Tables, tables_of};

@@ -130,6 +130,35 @@ pub struct Group {
     pub destination: Destination,
     /// Merge or move.
     pub action: Action,
+    /// An input of the group, earlier in the compaction, that this one follows: it begins once that
+    /// one is installed, also after a restart, and is abandoned with it. `None` if it follows none.
+    pub follows: Option<TableId>,
+}
+
+impl Group {
+    /// A group that follows no other.
+    #[must_use]
+    pub fn new(inputs: Vec<TableId>, destination: Destination, action: Action) -> Self {
+        Group { inputs, destination, action, follows: None }
+    }
+
+    /// Whether it follows this group directly.
+    #[must_use]
+    pub fn is_after(&self, other: &Group) -> bool {
+        self.follows.is_some_and(|table| other.inputs.contains(&table))
+    }
+}
+
+/// The groups that fall with `first` if it is abandoned: it and all that follow it, directly or not.
+#[must_use]
+pub fn with_followers(first: &Group, groups: &[Group]) -> Vec<Group> {
+    let mut falling = vec![first.clone()];
+    for group in groups {
+        if falling.iter().any(|before| group.is_after(before)) {
+            falling.push(group.clone());
+        }
+    }
+    falling
 }
 
 /// How a group's outputs are made.

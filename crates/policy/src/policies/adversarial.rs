@@ -7,7 +7,8 @@
 //! 2. A plan of one of the real policies, with parameters that make it act.
 //! 3. Such a plan, corrupted: an input left out, used twice or taken from a running plan; another
 //!    destination; a merge split in two or turned into a move; cuts that do not ascend.
-//! 4. Random groups: any inputs, including taken or missing ones, in any order, to any place.
+//! 4. Random groups: any inputs, including taken or missing ones, in any order, to any place, some
+//!    after another group.
 //! 5. A level added or dropped anywhere.
 //!
 //! Flushes are cut at any keys, sometimes not ascending. Its state is random bytes.
@@ -210,7 +211,9 @@ fn random(draw: &mut Draw, context: &PlanContext) -> Compaction {
         if !shares {
             tables.retain(|t| !inputs.contains(&t.id));
         }
-        groups.push(Group { inputs, destination, action });
+        let follows = groups.last().filter(|_| draw.one_in(3));
+        let follows = follows.and_then(|group: &Group| group.inputs.first()).copied();
+        groups.push(Group { inputs, destination, action, follows });
     }
     let order = if draw.one_in(2) { Order::Parallel } else { Order::Sequential };
     Compaction { groups, order, reason: "drawn at random".into() }

@@ -130,7 +130,7 @@ impl Tiered {
             }
         };
         let inputs = view.level(depth).map(|t| t.id).collect();
-        let groups = vec![Group { inputs, destination, action }];
+        let groups = vec![Group::new(inputs, destination, action)];
         let (have, limit) =
             (Quantity::level("bytes", depth, bytes), Quantity::level("capacity", depth, capacity));
         let terms = vec![

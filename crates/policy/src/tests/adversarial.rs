@@ -49,7 +49,8 @@ fn walk(seed: u64, bytes: &[u8], met: &mut Met) {
         if dice.below(2) == 0
             && let Some(compaction) = running.compactions.get_mut(dice.below(count.max(1)))
         {
-            let group = compaction.groups.remove(dice.below(compaction.groups.len()));
+            let group = next_of(compaction, dice.below(compaction.groups.len()));
+            compaction.groups.retain(|other| *other != group);
             running.compactions.retain(|c| !c.groups.is_empty());
             model = model.commit(&group, true).unwrap();
         }

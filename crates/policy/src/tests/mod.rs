@@ -144,11 +144,16 @@ impl Model {
         })
     }
 
-    /// Every state in which some of the groups have committed, with those groups' numbers.
+    /// Every state in which some of the groups have committed, and those that they follow, with their
+    /// numbers.
     fn states(&self, groups: &[Group]) -> Vec<(Vec<usize>, Result<Model, EditError>)> {
         (0..1usize << groups.len())
-            .map(|set| {
-                let done: Vec<_> = (0..groups.len()).filter(|i| set >> i & 1 == 1).collect();
+            .map(|set| (0..groups.len()).filter(|i| set >> i & 1 == 1).collect::<Vec<_>>())
+            .filter(|done| {
+                let followed = |i: &usize| groups.iter().position(|g| groups[*i].is_after(g));
+                done.iter().filter_map(followed).all(|before| done.contains(&before))
+            })
+            .map(|done| {
                 let state = (done.iter())
                     .try_fold(self.clone(), |model, i| model.commit(&groups[*i], true));
                 (done, state)
@@ -239,7 +244,7 @@ impl Dice<'_> {
     fn compaction(&mut self, model: &Model) -> Compaction {
         let tables: Vec<_> = model.shape.tables().collect();
         let mut groups = Vec::new();
-        for _ in 0..1 + self.below(2) {
+        for _ in 0..1 + self.below(3) {
             let Some((_, _, seed)) = tables.get(self.below(tables.len().max(1))) else { break };
             let with_overlap = self.below(2) == 0;
             let inputs: Vec<_> = (tables.iter())
@@ -262,10 +267,19 @@ impl Dice<'_> {
                 0 => Action::Move,
                 _ => Action::merge(u64::MAX),
             };
-            groups.push(Group { inputs, destination, action });
+            let follows = groups.last().filter(|_| self.below(3) == 0);
+            let follows = follows.map(|group: &Group| group.inputs[0]);
+            groups.push(Group { inputs, destination, action, follows });
         }
         plan(groups)
     }
+}
+
+/// The group at this index, or the first of those that it follows.
+fn next_of(compaction: &Compaction, at: usize) -> Group {
+    let group = |at: usize| &compaction.groups[at];
+    let followed = |at: &usize| compaction.groups.iter().position(|g| group(*at).is_after(g));
+    group(std::iter::successors(Some(at), followed).last().unwrap()).clone()
 }
 
 /// Runs in level 0 at which writes stall.
@@ -301,7 +315,7 @@ fn propose(
 
 fn merge(inputs: &[TableId], level: usize, run: u64) -> Group {
     let action = Action::merge(u64::MAX);
-    Group { inputs: inputs.to_vec(), destination: Destination { level, run: RunId(run) }, action }
+    Group::new(inputs.to_vec(), Destination { level, run: RunId(run) }, action)
 }
 
 fn move_to(inputs: &[TableId], level: usize, run: u64) -> Group {

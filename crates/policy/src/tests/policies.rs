@@ -166,7 +166,8 @@ impl<'a, 'd> Executor<'a, 'd> {
             Order::Parallel => self.dice.below(plan.groups.len()),
             Order::Sequential => 0,
         };
-        let group = plan.groups.remove(at);
+        let group = next_of(plan, at);
+        plan.groups.retain(|other| *other != group);
         let ends = plan.groups.is_empty();
         self.running.compactions.retain(|c| !c.groups.is_empty());
         let next = self.model.commit(&group, false).unwrap();

@@ -18,7 +18,7 @@ impl Policy for Says {
 /// A merge of these tables into a run of level 0.
 fn merging(inputs: &[TableId], run: u64) -> Compaction {
     let destination = Destination { level: 0, run: RunId(run) };
-    let group = Group { inputs: inputs.to_vec(), destination, action: Action::merge(1) };
+    let group = Group::new(inputs.to_vec(), destination, Action::merge(1));
     Compaction::parallel(vec![group], "a test".to_owned())
 }
 

@@ -192,6 +192,36 @@ fn a_plan_must_be_well_formed() {
     }
 }
 
+/// Two overlapping tables cannot both sink in one plan, unless the newer one waits for the older one.
+#[test]
+fn a_group_is_judged_by_what_the_groups_that_it_follows_have_done() {
+    let mut model = Model::default();
+    let old = model.write(0, 1, 0..4);
+    let mid = model.write(0, 2, 2..6);
+    let new = model.write(0, 3, 4..9);
+    let down = |table, run, follows| Group { follows, ..move_to(&[table], 1, run) };
+    let at_once = vec![down(old, 11, None), down(mid, 12, None)];
+    assert!(matches!(refusal(&model, at_once), Refusal::Passes { input, .. } if input == mid));
+    let in_turn = vec![down(old, 11, None), down(mid, 12, Some(old)), down(new, 13, Some(mid))];
+    assert!(model.all_sound(&in_turn));
+    accepted(&model, in_turn.clone());
+    // It waits for the group before it, and is judged by all of these.
+    let skips = vec![down(old, 11, None), down(mid, 12, None), down(new, 13, Some(old))];
+    assert!(matches!(refusal(&model, skips), Refusal::Passes { input, .. } if input == mid));
+    // What it follows does not excuse an order that would be reversed in the end.
+    let crossed = vec![down(old, 12, None), down(mid, 11, Some(old))];
+    assert!(!model.all_sound(&crossed));
+    assert!(matches!(refusal(&model, crossed), Refusal::Crosses { newer, .. } if newer == mid));
+    // A follower comes after what it follows.
+    for (groups, table) in [
+        (vec![down(mid, 12, Some(old)), down(old, 11, None)], old),
+        (vec![down(old, 11, Some(old))], old),
+        (vec![down(old, 11, Some(TableId(77)))], TableId(77)),
+    ] {
+        assert_eq!(refusal(&model, groups), Refusal::Follows { group: 0, table });
+    }
+}
+
 #[test]
 fn a_plan_may_write_into_any_level_below_the_last() {
     let mut model = Model::default();

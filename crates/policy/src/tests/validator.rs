@@ -22,6 +22,7 @@ struct Met {
     accepted_merges: usize,
     accepted_pairs: usize,
     accepted_beside_running: usize,
+    accepted_followers: usize,
     refused: usize,
 }
 
@@ -43,6 +44,8 @@ fn walk(bytes: &[u8], dense: bool, met: &mut Met) {
                 met.accepted += 1;
                 met.accepted_merges += usize::from(compaction.groups[0].inputs.len() > 1);
                 met.accepted_pairs += usize::from(compaction.groups.len() > 1);
+                let follows = compaction.groups.iter().any(|group| group.follows.is_some());
+                met.accepted_followers += usize::from(follows);
                 met.accepted_beside_running += usize::from(beside > 0);
                 check_tombstones(&model, &groups);
                 if groups.len() <= 5 {
@@ -58,9 +61,15 @@ fn walk(bytes: &[u8], dense: bool, met: &mut Met) {
         if !dense && dice.below(2) == 0 {
             let count = running.compactions.len();
             if let Some(compaction) = running.compactions.get_mut(dice.below(count.max(1))) {
-                let group = compaction.groups.remove(dice.below(compaction.groups.len()));
+                let group = next_of(compaction, dice.below(compaction.groups.len()));
+                if dice.below(4) == 0 {
+                    let abandoned = with_followers(&group, &compaction.groups);
+                    compaction.groups.retain(|group| !abandoned.contains(group));
+                } else {
+                    compaction.groups.retain(|other| *other != group);
+                    model = model.commit(&group, true).unwrap();
+                }
                 running.compactions.retain(|c| !c.groups.is_empty());
-                model = model.commit(&group, true).unwrap();
             }
         }
     }
@@ -125,4 +134,5 @@ fn random_plans_are_both_accepted_and_refused_often() {
     assert!(met.accepted > 250 && met.refused > 250, "{met:?}");
     assert!(met.accepted_merges > 100 && met.accepted_pairs > 25, "{met:?}");
     assert!(met.accepted_beside_running > 50, "{met:?}");
+    assert!(met.accepted_followers > 25, "{met:?}");
 }

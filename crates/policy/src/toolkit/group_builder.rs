@@ -57,11 +57,11 @@ pub(crate) fn build_groups_cut<'a>(
         };
         match action {
             Action::Move => moves.extend(inputs),
-            Action::Merge { .. } => merges.push(Group { inputs, destination, action }),
+            Action::Merge { .. } => merges.push(Group::new(inputs, destination, action)),
         }
     }
     if !moves.is_empty() {
-        merges.push(Group { inputs: moves, destination, action: Action::Move });
+        merges.push(Group::new(moves, destination, Action::Move));
     }
     merges
 }

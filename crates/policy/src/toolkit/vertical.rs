@@ -99,7 +99,7 @@ impl View<'_> {
         );
         let reason = Reason::new(reason, self.level0_terms());
         let inputs = tables_of(block).map(|t| t.id).collect();
-        let groups = vec![Group { inputs, destination, action: self.merge() }];
+        let groups = vec![Group::new(inputs, destination, self.merge())];
         Some(Compaction::parallel(groups, reason).into())
     }
 
@@ -268,7 +268,7 @@ impl View<'_> {
         let mut inputs = vec![table.id];
         inputs.extend(overlaps.iter().map(|t| t.id));
         let destination = self.run_of(level + 1);
-        let groups = vec![Group { inputs, destination, action }];
+        let groups = vec![Group::new(inputs, destination, action)];
         Some(Compaction::parallel(groups, reason).into())
     }
 

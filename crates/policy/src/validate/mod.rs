@@ -4,14 +4,16 @@
 //! A place is (level, run), newest first. A tree is *sound* if, of any two tables that hold a common
 //! user key, the one above holds only newer versions of it, and no two tables of a run overlap: then a
 //! read finds the newest version in the first place that holds the key. The groups of a plan, and of
-//! the plans already running, commit one by one in any order, so every subset of them must leave the
-//! tree sound. A subset leaves a set of tables, each either there before or the output of a group, and
+//! the plans already running, commit one by one in any order, but for those that follow another, so
+//! every subset of them, with each group that one of it follows, must leave the tree sound. A subset
+//! leaves a set of tables, each either there before or the output of a group, and
 //! soundness is a property of pairs. A pair depends on at most two groups, so it is enough to check,
 //! for each new group with destination *d*:
 //!
 //! 1. **Form.** Groups have inputs, cuts ascend, a tree may have the level, a run is used
-//!    on one level only, inputs exist and have one consumer.
-//! 2. **An output and a table left out** (inputs of other groups are left out of this one). For
+//!    on one level only, inputs exist and have one consumer, a group follows an earlier one.
+//! 2. **An output and a table left out** (inputs of other groups are left out of this one, except of
+//!    those that it follows, directly or not: when it commits, they have). For
 //!    each input A and each V left out that overlaps it: A above V if and only if *d* above V; that
 //!    is, no such V is between A and *d*. And no V in run *d* overlaps the output.
 //! 3. **Two outputs**, one of them new. For overlapping inputs A and B of the two groups: A above B
@@ -80,12 +82,14 @@ struct Resolved<'a> {
     group: &'a Group,
     inputs: Vec<Placed<'a>>,
     outputs: Vec<Output<'a>>,
+    /// The inputs of the groups that it follows, directly or not.
+    gone: Vec<TableId>,
 }
 
 impl<'a> Resolved<'a> {
     fn new(group: &'a Group, inputs: Vec<Placed<'a>>) -> Self {
         let tables: Vec<_> = inputs.iter().map(|input| input.table).collect();
-        Resolved { group, outputs: outputs(&group.action, &tables), inputs }
+        Resolved { group, outputs: outputs(&group.action, &tables), inputs, gone: Vec::new() }
     }
 }
 
@@ -141,9 +145,23 @@ fn resolve<'a>(
                 Some((input, false)) => inputs.push(input),
             }
         }
-        new.push(Resolved::new(group, inputs));
+        let gone = match group.follows {
+            None => Vec::new(),
+            Some(table) => {
+                gone_before(&new, table).ok_or(Refusal::Follows { group: number, table })?
+            }
+        };
+        new.push(Resolved { gone, ..Resolved::new(group, inputs) });
     }
     Ok((old, new))
+}
+
+/// The inputs of the group that consumes `table`, if it is one of these, and of those that it follows.
+fn gone_before(earlier: &[Resolved], table: TableId) -> Option<Vec<TableId>> {
+    let followed = earlier.iter().find(|group| group.group.inputs.contains(&table))?;
+    let mut gone = followed.gone.clone();
+    gone.extend_from_slice(&followed.group.inputs);
+    Some(gone)
 }
 
 fn check_form(number: usize, group: &Group) -> Result<(), Refusal> {
@@ -165,7 +183,9 @@ fn check_form(number: usize, group: &Group) -> Result<(), Refusal> {
 
 /// Step 2. Runs are sorted, so only overlapping tables are visited.
 fn check_left_out(shape: &Shape, group: &Resolved) -> Result<(), Refusal> {
-    let own = TableIdSet::from(group.group.inputs.clone());
+    let mut own = group.gone.clone();
+    own.extend_from_slice(&group.group.inputs);
+    let own = TableIdSet::from(own);
     let destination = group.group.destination;
     let runs = shape.runs();
     for &Placed { table: input, place: from } in &group.inputs {

@@ -75,6 +75,14 @@ pub enum Refusal {
         /// The input.
         table: TableId,
     },
+    /// A group follows the group of a table that is no input of an earlier one of the plan.
+    #[error("group {group} follows that of {table}, which no earlier group of the plan reads")]
+    Follows {
+        /// The group.
+        group: usize,
+        /// The table whose group it follows.
+        table: TableId,
+    },
     /// An input would pass a table that overlaps it and stays where it is.
     #[error(
         "{input} would go from {from} to {destination} past {table} in {place}, which overlaps it \

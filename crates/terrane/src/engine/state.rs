@@ -12,6 +12,7 @@ use crate::wal::LogId;
 use std::sync::Arc;
 use terrane_policy::{
     Compaction, FlushPlan, Group, Observed, Order, Policy, Reshape, Running, TableId, validate,
+    with_followers,
 };
 use terrane_table::read::Range;
 
@@ -82,7 +83,9 @@ impl RunningCompaction {
     /// The next group for a job, if one may begin.
     pub fn next_group(&mut self) -> Option<Group> {
         let may = self.order.lets_begin(self.waiting.len(), self.open.len());
-        (may && !self.waiting.is_empty()).then(|| self.waiting.remove(0))
+        let waits = |group: &Group| self.open.iter().any(|open| group.is_after(open));
+        let next = self.waiting.iter().position(|group| !waits(group)).filter(|_| may)?;
+        Some(self.waiting.remove(next))
     }
 
     /// These groups of it, as a plan.
@@ -189,7 +192,8 @@ impl State {
         for (number, (keyspace, plan)) in self.version_set.remaining.clone() {
             let running = self.running(keyspace);
             let shape = self.version_set.keyspaces.get(&keyspace).map(|record| &record.shape);
-            let plan = Compaction::clone(&plan);
+            let mut plan = Compaction::clone(&plan);
+            forget_installed(&mut plan.groups);
             if shape.is_some_and(|shape| validate(shape, &running, &plan).is_ok()) {
                 self.compactions.push(RunningCompaction {
                     number,
@@ -209,6 +213,16 @@ impl State {
             }
         }
         forgotten
+    }
+
+    /// A group is abandoned: those that follow it fall with it, before they begin. Returns them all.
+    pub fn fall(&mut self, number: u64, group: &Group) -> Vec<Group> {
+        let Some(compaction) = self.compactions.iter_mut().find(|c| c.number == number) else {
+            return Vec::new();
+        };
+        let falling = with_followers(group, &compaction.open);
+        compaction.waiting.retain(|waiting| !falling.contains(waiting));
+        falling
     }
 
     /// A group is installed or abandoned: policies no longer see it. Returns its compaction if it was
@@ -258,6 +272,16 @@ impl State {
                 .filter(|c| c.keyspace == keyspace)
                 .map(|c| c.plan_of(c.open.clone()))
                 .collect(),
+        }
+    }
+}
+
+/// Groups that follow one that is no longer among them follow none: it is installed.
+fn forget_installed(groups: &mut [Group]) {
+    let open = groups.to_vec();
+    for group in groups {
+        if !open.iter().any(|other| group.is_after(other)) {
+            group.follows = None;
         }
     }
 }

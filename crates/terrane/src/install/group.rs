@@ -89,7 +89,11 @@ impl Engine {
         if let Some(&group) = group.inputs.first() {
             self.emit(|| Event::GroupAbandoned { compaction, group });
         }
-        self.end_group(&mut lock(&self.state), compaction, group);
+        let mut state = lock(&self.state);
+        for fallen in state.fall(compaction, group) {
+            self.end_group(&mut state, compaction, &fallen);
+        }
+        drop(state);
         self.work_came();
     }
 

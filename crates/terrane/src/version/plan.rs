@@ -27,6 +27,8 @@ pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
                 cuts.iter().for_each(|cut| put_bytes(out, cut));
             }
         }
+        out.push(u8::from(group.follows.is_some()));
+        group.follows.into_iter().for_each(|id| put_varint(out, id.0));
     }
 }
 
@@ -53,7 +55,12 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
             },
             other => return Err(Unread::Part("action", other.into())),
         };
-        Ok(Group { inputs, destination, action })
+        let follows = match d.u8()? {
+            0 => None,
+            1 => Some(TableId(d.varint()?)),
+            other => return Err(Unread::Part("relation to another group", other.into())),
+        };
+        Ok(Group { inputs, destination, action, follows })
     })?;
     Ok(Compaction { groups, order, reason })
 }

@@ -58,6 +58,9 @@ fn plan(body: &mut Reader) -> u64 {
                 body.bytes();
             }
         }
+        if body.u8() == 1 {
+            let [_table_of_the_group_before] = body.varints();
+        }
     }
     groups
 }

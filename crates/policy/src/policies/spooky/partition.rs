@@ -47,7 +47,7 @@ impl Tree<'_> {
                     if !cuts.is_empty() {
                         let target_file_bytes = self.view.rule.target_file_bytes;
                         let action = Action::Merge { cuts, target_file_bytes, filter_bits: None };
-                        groups.push(Group { inputs: vec![table.id], destination, action });
+                        groups.push(Group::new(vec![table.id], destination, action));
                     }
                 }
             }

@@ -24,10 +24,8 @@ fn sample() -> Edit {
     let cuts = vec![vec![], b"m".to_vec()];
     let filter_bits = Some(FilterBits::MAX);
     let merge = Action::Merge { cuts, target_file_bytes: 1 << 20, filter_bits };
-    let groups = [Action::Move, merge].map(|action| Group {
-        inputs: vec![TableId(2), TableId(300)],
-        destination,
-        action,
+    let groups = [(Action::Move, None), (merge, Some(TableId(300)))].map(|(action, follows)| {
+        Group { inputs: vec![TableId(2), TableId(300)], destination, action, follows }
     });
     Edit {
         changes: vec![
@@ -146,8 +144,9 @@ fn a_plan_of_a_later_release_is_refused_by_name() {
     for (plan, name) in [
         (plan(2, 0), "order of groups 2 in a change of kind 10"),
         (plan(0, 2), "action 2 in a change of kind 10"),
+        (plan(0, 0), "relation to another group 2 in a change of kind 10"),
     ] {
-        let body = [&[3, 6][..], &plan].concat();
+        let body = [&[3, 6][..], &plan, &[2]].concat();
         let edit = [&[REMAINING, body.len() as u8][..], &body].concat();
         assert_eq!(refused(&edit), name);
     }
