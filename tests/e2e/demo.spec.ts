@@ -336,7 +336,6 @@ test("a second tab says who has the store and can take over", async ({ context, 
   await second.goto(`${origin}/demo/`);
   await expect(second.getByRole("alert")).toContainText(
     `open in another tab, ${origin}/demo/, since`,
-    { timeout: 10_000 },
   );
   await first.close();
   await second.getByRole("button", { name: "Try again" }).click();

@@ -3,20 +3,27 @@ import { defineConfig } from "@playwright/test";
 /** Those that use the packed package. */
 const packages = ["packages.spec.ts", "data-set.spec.ts"];
 
-// One at a time: they share a disk, and a store that must wait for it is slow, not wrong.
+// One at a time: they share a disk, and a store that must wait for it is slow, not wrong. Projects may
+// run side by side, each with a folder of its own, on a machine that is busy besides.
 export default defineConfig({
   projects: [
-    { name: "chromium", testMatch: "*.spec.ts", testIgnore: packages },
-    { name: "packages", testMatch: packages },
+    {
+      name: "chromium",
+      testMatch: "*.spec.ts",
+      testIgnore: packages,
+      outputDir: "test-results/chromium",
+    },
+    { name: "packages", testMatch: packages, outputDir: "test-results/packages" },
     {
       name: "firefox",
       testMatch: "*.spec.ts",
       testIgnore: packages,
+      outputDir: "test-results/firefox",
       use: { browserName: "firefox" },
     },
   ],
   workers: 1,
   timeout: process.env["TERRANE_FULL"] ? 20 * 60_000 : 120_000,
+  expect: { timeout: 60_000 },
   reporter: "list",
-  outputDir: "test-results",
 });

@@ -10,6 +10,7 @@ mod browser;
 mod demo;
 mod doctor;
 mod fresh;
+mod lanes;
 mod mutants;
 mod node;
 mod progress;

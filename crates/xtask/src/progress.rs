@@ -2,22 +2,67 @@
 //!
 //! 1. Its standard output and error go, in order, into one pipe that a thread reads by lines.
 //! 2. On a terminal, one line ticks: what runs, the seconds, the latest line of output. Elsewhere
-//!    there is a line at the start, one a minute, and one at the end.
+//!    there is a line at the start, one a minute, and one at the end. A thread that [keeps](keep) what
+//!    it prints prints only the last of these, and leaves it to others to show the rest.
 //! 3. The output is shown only when the command fails, then in full; that of an [`attempt`] never.
 
 use anyhow::{Context, Result, bail};
+use std::cell::RefCell;
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, BufRead, BufReader, IsTerminal, PipeReader, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often the line is drawn again.
-const TICK: Duration = Duration::from_millis(200);
+pub const TICK: Duration = Duration::from_millis(200);
 /// How often a log that is no terminal hears that the command still runs.
 const REMINDER: Duration = Duration::from_secs(60);
 /// Columns that the ticking line takes at most.
 const WIDTH: usize = 78;
+
+/// What a command, or a thread that keeps what it prints, is about.
+#[derive(Clone, Default)]
+pub struct Doing {
+    label: String,
+    /// The last line of its output.
+    latest: String,
+}
+
+impl Display for Doing {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let latest = self.latest.split('\r').next_back().unwrap_or_default().trim();
+        write!(f, "{}  {latest}", self.label)
+    }
+}
+
+/// What a thread prints, while it is kept.
+struct Kept {
+    text: String,
+    doing: Arc<Mutex<Doing>>,
+}
+
+thread_local! {
+    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+}
+
+/// Does `work`; returns what it returns, and what it would have printed. `doing` says meanwhile which
+/// command runs.
+pub fn keep<T>(doing: Arc<Mutex<Doing>>, work: impl FnOnce() -> T) -> (T, String) {
+    KEPT.set(Some(Kept { text: String::new(), doing }));
+    let result = work();
+    (result, KEPT.take().map(|kept| kept.text).unwrap_or_default())
+}
+
+/// Prints a line, unless this thread keeps what it prints.
+pub fn say(line: &str) {
+    KEPT.with_borrow_mut(|kept| match kept {
+        Some(kept) => kept.text += &format!("{line}\n"),
+        None => println!("{line}"),
+    });
+}
 
 /// Runs `command` under the name `label` and returns what it wrote.
 ///
@@ -28,7 +73,7 @@ pub fn run(label: &str, command: Command) -> Result<String> {
     if status.success() {
         return Ok(output);
     }
-    println!("{output}");
+    say(&output);
     bail!("{label}: {status}");
 }
 
@@ -56,7 +101,7 @@ fn watch(label: &str, mut command: Command, failed: &str) -> Result<(ExitStatus,
     let status = loop {
         match lines.recv_timeout(TICK) {
             Ok(line) => {
-                ticker.latest.clone_from(&line);
+                ticker.doing.latest.clone_from(&line);
                 output.push_str(&line);
                 output.push('\n');
             }
@@ -94,51 +139,105 @@ fn read_lines(reader: PipeReader) -> Receiver<String> {
     lines
 }
 
-struct Ticker<'a> {
-    label: &'a str,
-    latest: String,
+/// Shows what one command is about.
+struct Ticker {
+    doing: Doing,
     began: Instant,
-    told: Instant,
-    terminal: bool,
+    /// None where the thread keeps what it prints.
+    screen: Option<Screen>,
 }
 
-impl<'a> Ticker<'a> {
-    fn start(label: &'a str) -> Self {
-        let began = Instant::now();
-        let terminal = io::stdout().is_terminal();
-        if !terminal {
+impl Ticker {
+    fn start(label: &str) -> Self {
+        let kept = KEPT.with_borrow(Option::is_some);
+        let screen = (!kept).then(Screen::new);
+        if screen.as_ref().is_some_and(|screen| !screen.terminal) {
             println!("  ...              {label}");
         }
-        Self { label, latest: String::new(), began, told: began, terminal }
+        let doing = Doing { label: label.to_owned(), latest: String::new() };
+        let mut ticker = Self { doing, began: Instant::now(), screen };
+        ticker.tick();
+        ticker
     }
 
     fn tick(&mut self) {
-        let elapsed = self.began.elapsed();
-        if self.terminal && self.told.elapsed() >= TICK {
-            let latest = self.latest.split('\r').next_back().unwrap_or_default().trim();
-            let line = format!("  ... {:>12} {}  {latest}", seconds(elapsed), self.label);
-            let shown: String = line.chars().filter(|c| !c.is_control()).take(WIDTH).collect();
-            print!("\r\x1b[2K{shown}");
-            // A terminal that is gone must not stop the work.
-            let _ = io::stdout().flush();
-            self.told = Instant::now();
-        } else if !self.terminal && self.told.elapsed() >= REMINDER {
-            println!("  ... {:>12} {}", seconds(elapsed), self.label);
-            self.told = Instant::now();
+        let line = || vec![format!("{} {}", seconds(self.began.elapsed()), self.doing)];
+        match &mut self.screen {
+            Some(screen) => screen.tick(line),
+            None => set_doing(&self.doing),
         }
     }
 
-    fn end(self, result: &str) {
+    fn end(mut self, result: &str) {
+        let line =
+            format!("  {result:<6} {:>10} {}", seconds(self.began.elapsed()), self.doing.label);
+        match &mut self.screen {
+            Some(screen) => screen.print(&line),
+            None => {
+                say(&line);
+                set_doing(&Doing::default());
+            }
+        }
+    }
+}
+
+/// Tells others what this thread is about.
+fn set_doing(doing: &Doing) {
+    KEPT.with_borrow(|kept| {
+        if let Some(kept) = kept {
+            kept.doing.lock().unwrap_or_else(PoisonError::into_inner).clone_from(doing);
+        }
+    });
+}
+
+/// The standard output, with a last line that says what runs.
+pub struct Screen {
+    terminal: bool,
+    told: Instant,
+}
+
+impl Screen {
+    /// With nothing said yet.
+    pub fn new() -> Self {
+        Self { terminal: io::stdout().is_terminal(), told: Instant::now() }
+    }
+
+    /// Prints a text in place of the last line.
+    pub fn print(&mut self, text: &str) {
+        self.clear();
+        println!("{text}");
+    }
+
+    /// Says what runs, if it is time to: `lines` side by side on a terminal, else one by one.
+    pub fn tick(&mut self, lines: impl FnOnce() -> Vec<String>) {
+        if self.told.elapsed() < if self.terminal { TICK } else { REMINDER } {
+            return;
+        }
+        self.told = Instant::now();
+        let lines = lines();
+        if !self.terminal {
+            lines.iter().for_each(|line| println!("  ... {line}"));
+            return;
+        }
+        self.clear();
+        for line in &lines {
+            let shown = line.chars().filter(|c| !c.is_control());
+            print!("  {}", shown.take(WIDTH / lines.len()).collect::<String>());
+        }
+        // A terminal that is gone must not stop the work.
+        let _ = io::stdout().flush();
+    }
+
+    fn clear(&self) {
         if self.terminal {
             print!("\r\x1b[2K");
         }
-        println!("  {result:<6} {:>9} {}", seconds(self.began.elapsed()), self.label);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::run;
+    use super::{Arc, keep, run, say};
     use std::process::Command;
 
     fn shell(script: &str) -> Command {
@@ -168,5 +267,19 @@ mod tests {
         command.current_dir(folder.path());
         run("left behind", command).unwrap();
         assert!(!folder.path().join("ended").exists());
+    }
+    #[test]
+    fn what_is_kept_has_the_lines_of_its_thread_and_the_output_of_failures() {
+        let (error, log) = keep(Arc::default(), || {
+            say("first");
+            run("well", shell("echo unseen")).unwrap();
+            run("badly", shell("echo seen; exit 1")).unwrap_err().to_string()
+        });
+        assert!(error.contains("badly"), "{error}");
+        let lines: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
+        let [first, well, badly, seen] = lines[..] else { panic!("{log}") };
+        assert_eq!([first, seen], ["first", "seen"]);
+        assert!(well.contains("ok") && well.ends_with("well"), "{well}");
+        assert!(badly.contains("FAILED") && badly.ends_with("badly"), "{badly}");
     }
 }

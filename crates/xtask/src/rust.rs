@@ -286,7 +286,7 @@ fn cargo_install(workspace: &Workspace, package: &str, binary: &str, version: &s
     if progress::attempt(&format!("{label} --locked"), install(&["--locked"]))? {
         return Ok(());
     }
-    println!("  trying again without the tool's lock file");
+    progress::say("  trying again without the tool's lock file");
     progress::run(&label, install(&[])).map(drop)
 }
 

@@ -7,6 +7,7 @@
 use crate::workspace::Workspace;
 use crate::{browser, node, rust};
 use anyhow::{Result, bail};
+use std::sync::{Mutex, PoisonError};
 
 /// A tool, a component or a set of packages.
 pub trait Need {
@@ -60,12 +61,20 @@ pub fn ensure_all(workspace: &Workspace) -> Result<()> {
     bail!("{}", failures.join("\nerror: "))
 }
 
+/// One installation at a time: steps that run side by side may need the same, and installers lock
+/// each other out.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
 /// Installs those of `needs` that are missing, in order.
 ///
 /// # Errors
 /// The first that is missing and could not be installed, with its remedy.
 pub fn ensure(workspace: &Workspace, needs: &[&dyn Need]) -> Result<()> {
     for need in needs {
+        if need.found(workspace).is_ok() {
+            continue;
+        }
+        let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
         if need.found(workspace).is_ok() {
             continue;
         }

@@ -1,10 +1,11 @@
 //! Every check of the repository, as a list of steps.
 //!
 //! 1. A step first installs what it needs, then runs its commands; it fails alone.
-//! 2. A step whose ground failed is not run; all others are.
+//! 2. Two run at a time ([`lanes`]), and all are run but those that rest on one that failed.
 //! 3. A table and one line, `N passed, N failed`, end the run.
 
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
+use crate::lanes::{self, Lane, Outcome, Task};
 use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, COMPARISON, E2E, Packages};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
@@ -16,7 +17,7 @@ use clap::ValueEnum;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A part of the checks that can be run alone.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,8 +44,8 @@ pub enum Extent {
 struct Step {
     name: &'static str,
     part: Part,
-    /// The step without which this one makes no sense.
-    after: Option<&'static str>,
+    /// The steps without which this one makes no sense.
+    after: &'static [&'static str],
     /// Whether it belongs to the short round of daily work.
     quick: bool,
     /// Returns the output in which tests are counted.
@@ -52,29 +53,30 @@ struct Step {
 }
 
 const fn step(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -> Step {
-    Step { name, part, after: None, quick: false, run }
+    Step { name, part, after: &[], quick: false, run }
 }
 
 const fn quick(name: &'static str, part: Part, run: fn(&Run) -> Result<String>) -> Step {
     Step { quick: true, ..step(name, part, run) }
 }
 
+/// In the order in which each lane takes them: first what others wait for, and what takes longest.
 const STEPS: [Step; 18] = [
     quick("tidy", Part::Lint, tidy),
     quick("format", Part::Lint, format),
+    quick("Rust tests", Part::Rust, rust_tests),
     quick("clippy", Part::Lint, clippy),
     step("clippy for the browser", Part::Lint, clippy_wasm),
-    quick("Rust tests", Part::Rust, rust_tests),
     step("interleavings", Part::Rust, interleavings),
     quick(BUILD, Part::Browser, wasm_build),
+    Step { after: &[BUILD], ..step(DEMO, Part::Browser, demo_build) },
+    Step { after: &[DEMO], ..step("tests in Chromium", Part::Browser, chromium_tests) },
+    Step { after: &[DEMO], ..step("tests in Firefox", Part::Browser, firefox_tests) },
+    Step { after: &[BUILD], ..step("packed package", Part::Browser, packed_package) },
     step("simulator", Part::Browser, simulator_tests),
-    Step { after: Some(BUILD), ..quick("npm package", Part::Browser, package_tests) },
-    Step { after: Some(BUILD), ..step(DEMO, Part::Browser, demo_build) },
-    Step { after: Some(BUILD), ..step("packed package", Part::Browser, packed_package) },
-    Step { after: Some(DEMO), ..step("tests in Chromium", Part::Browser, chromium_tests) },
-    Step { after: Some(DEMO), ..step("tests in Firefox", Part::Browser, firefox_tests) },
-    Step { after: Some(BUILD), ..step("browser comparison", Part::Browser, comparison_build) },
-    Step { after: Some(BUILD), ..step("publishing", Part::Browser, publishing) },
+    Step { after: &[BUILD], ..quick("npm package", Part::Browser, package_tests) },
+    Step { after: &[BUILD], ..step("browser comparison", Part::Browser, comparison_build) },
+    Step { after: &[BUILD], ..step("publishing", Part::Browser, publishing) },
     step("documentation", Part::Lint, documentation),
     step("dependencies", Part::Lint, dependencies),
     step("oldest compiler", Part::Lint, oldest_compiler),
@@ -95,13 +97,6 @@ struct Run<'a> {
     extent: Extent,
 }
 
-#[derive(PartialEq)]
-enum Outcome {
-    Passed { tests: u64 },
-    Failed,
-    NotRun { because: &'static str },
-}
-
 /// Runs the steps of `only`, or all. Success when all passed.
 ///
 /// # Errors
@@ -112,51 +107,37 @@ pub fn run(workspace: &Workspace, extent: Extent, only: Option<Part>) -> Result<
         only.is_none_or(|part| part == step.part) && (step.quick || extent != Extent::Quick)
     };
     let steps: Vec<&Step> = STEPS.iter().filter(wanted).collect();
-    let mut results: Vec<(&str, Outcome, Duration)> = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        println!("[{}/{}] {}", index + 1, steps.len(), step.name);
-        let began = Instant::now();
-        let outcome = step.outcome(&run, &results);
-        results.push((step.name, outcome, began.elapsed()));
-    }
-    Ok(summary(&results))
+    let tasks: Vec<Task> = steps.iter().map(|step| step.task(&run)).collect();
+    let results = lanes::run(&tasks);
+    let rows =
+        steps.iter().zip(&results).map(|(step, (outcome, elapsed))| (step.name, outcome, *elapsed));
+    Ok(summary(rows))
 }
 
 impl Step {
-    fn outcome(&self, run: &Run, earlier: &[(&str, Outcome, Duration)]) -> Outcome {
-        if let Some(because) = self.after {
-            let passed = |(name, outcome, _): &(&str, Outcome, Duration)| {
-                *name != because || matches!(outcome, Outcome::Passed { .. })
-            };
-            if !earlier.iter().all(passed) {
-                return Outcome::NotRun { because };
-            }
-        }
-        match (self.run)(run) {
-            Ok(output) => Outcome::Passed { tests: output.lines().filter_map(tests_in).sum() },
-            Err(error) => {
-                println!("  {error:#}");
-                Outcome::Failed
-            }
-        }
+    fn task<'a>(&'a self, run: &'a Run) -> Task<'a> {
+        let lane = if self.part == Part::Browser { Lane::Browser } else { Lane::Cargo };
+        Task { name: self.name, lane, after: self.after, run: Box::new(|| (self.run)(run)) }
     }
 }
 
-fn summary(results: &[(&str, Outcome, Duration)]) -> ExitCode {
+fn summary<'a>(results: impl Iterator<Item = (&'a str, &'a Outcome, Duration)>) -> ExitCode {
     println!();
     let (mut passed, mut failed) = (0, 0);
     for (name, outcome, elapsed) in results {
         let (word, note) = match outcome {
-            Outcome::Passed { tests: 0 } => ("passed", String::new()),
-            Outcome::Passed { tests } => ("passed", format!("{tests} tests")),
+            Outcome::Passed(output) => match output.lines().filter_map(tests_in).sum::<u64>() {
+                0 => ("passed", String::new()),
+                tests => ("passed", format!("{tests} tests")),
+            },
             Outcome::Failed => ("FAILED", String::new()),
             Outcome::NotRun { because } => ("not run", format!("{because} did not pass")),
         };
         match outcome {
-            Outcome::Passed { .. } => passed += 1,
+            Outcome::Passed(_) => passed += 1,
             Outcome::Failed | Outcome::NotRun { .. } => failed += 1,
         }
-        let row = format!("  {name:<24} {word:<8} {:>12}  {note}", seconds(*elapsed));
+        let row = format!("  {name:<24} {word:<8} {:>12}  {note}", seconds(elapsed));
         println!("{}", row.trim_end());
     }
     println!("\n{passed} passed, {failed} failed");
@@ -197,7 +178,7 @@ impl Run<'_> {
 }
 
 fn tidy(run: &Run) -> Result<String> {
-    println!("  {} files", tidy::check(run.workspace)?);
+    progress::say(&format!("  {} files", tidy::check(run.workspace)?));
     Ok(String::new())
 }
 
@@ -251,7 +232,7 @@ fn oldest_compiler(run: &Run) -> Result<String> {
     const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
     let version = run.workspace.version("rustc", &[]).unwrap_or_default();
     if version.starts_with(&format!("{OLDEST}.")) {
-        println!("  all steps ran with it: {version}");
+        progress::say(&format!("  all steps ran with it: {version}"));
         return Ok(String::new());
     }
     let toolchain = format!("+{OLDEST}");
@@ -315,8 +296,12 @@ fn command_line(run: &Run) -> Result<PathBuf> {
     Ok(run.workspace.path("target/debug/terrane"))
 }
 
+/// `npm test` without its build, which would take the package from under the steps that use it.
 fn package_tests(run: &Run) -> Result<String> {
-    run.npm(BINDINGS, &["test"])
+    let output = run.npm(BINDINGS, &["run", "check"])?;
+    let mut command = run.workspace.command("node");
+    command.arg("--test").current_dir(run.workspace.path(BINDINGS.folder));
+    Ok(output + &run.with(&[], "node --test in bindings-js", command)?)
 }
 
 fn demo_build(run: &Run) -> Result<String> {
@@ -364,8 +349,7 @@ fn browser_tests(run: &Run, browser: &Browser, script: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Extent, Outcome, Part, Run, STEPS, Step, step, tests_in};
-    use crate::workspace::Workspace;
+    use super::{STEPS, tests_in};
 
     #[test]
     fn the_summaries_of_all_three_runners_are_counted_once() {
@@ -377,24 +361,10 @@ mod tests {
     }
 
     #[test]
-    fn a_step_whose_ground_failed_is_not_run() {
-        let workspace = Workspace::find();
-        let run = Run { workspace: &workspace, extent: Extent::Every };
-        let dependent = Step {
-            after: Some("ground"),
-            ..step("dependent", Part::Lint, |_| Ok("# pass 2".to_owned()))
-        };
-        let after = |outcome| dependent.outcome(&run, &[("ground", outcome, Duration::ZERO)]);
-        assert!(after(Outcome::Failed) == Outcome::NotRun { because: "ground" });
-        assert!(after(Outcome::NotRun { because: "x" }) == Outcome::NotRun { because: "ground" });
-        assert!(after(Outcome::Passed { tests: 0 }) == Outcome::Passed { tests: 2 });
-    }
-
-    #[test]
-    fn every_step_follows_the_step_that_it_rests_on() {
+    fn every_step_follows_those_that_it_rests_on() {
         for (index, step) in STEPS.iter().enumerate() {
-            if let Some(ground) = step.after {
-                let position = STEPS.iter().position(|other| other.name == ground).unwrap();
+            for ground in step.after {
+                let position = STEPS.iter().position(|other| other.name == *ground).unwrap();
                 assert!(position < index && STEPS[position].part == step.part, "{}", step.name);
             }
         }

@@ -162,7 +162,8 @@ pub fn simulator(workspace: &Workspace, profile: Profile) -> Result<PathBuf> {
     let folder = workspace.path(SIMULATOR.output);
     let mut weigh = workspace.command("node");
     weigh.args(["--print", WEIGH]).arg(SIMULATOR.file(workspace));
-    print!("  simulator: {}", progress::run("weighing the simulator", weigh)?);
+    let weight = progress::run("weighing the simulator", weigh)?;
+    progress::say(&format!("  simulator: {}", weight.trim_end()));
     Ok(folder)
 }
 
@@ -254,6 +255,6 @@ fn weigh(workspace: &Workspace, profile: Profile) -> Result<()> {
         arguments.extend(bounds.iter().map(String::as_str));
     }
     let size = workspace.npm(BINDINGS.folder, &arguments);
-    print!("{}", progress::run("npm run size in bindings-js", size)?);
+    progress::say(progress::run("npm run size in bindings-js", size)?.trim_end());
     Ok(())
 }

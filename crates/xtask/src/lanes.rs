@@ -1,0 +1,262 @@
+//! Runs steps in two lanes, side by side: most of them wait now and then for a disk, a registry or a
+//! browser, or keep one core busy.
+//!
+//! 1. A lane takes the first of its own steps whose grounds have ended; if it has none, the first of
+//!    the other's.
+//! 2. A step whose ground did not pass is not run; all others are.
+//! 3. What a step prints is shown when it ends, under its name; meanwhile, what runs is shown.
+
+use crate::progress::{self, Doing, Screen, TICK, seconds};
+use anyhow::Result;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Where a step runs while both lanes have steps of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// What builds in `target/debug`, where one cargo waits for another.
+    Cargo,
+    /// The rest.
+    Browser,
+}
+
+/// A step, ready to be run.
+pub struct Task<'a> {
+    /// What it is called.
+    pub name: &'static str,
+    /// Where it runs.
+    pub lane: Lane,
+    /// The steps without which this one makes no sense; one that is not in the list does not count.
+    pub after: &'a [&'static str],
+    /// Returns the output in which tests are counted.
+    pub run: Box<dyn Fn() -> Result<String> + Sync + 'a>,
+}
+
+/// How a step ended.
+#[derive(Debug, PartialEq)]
+pub enum Outcome {
+    /// Well, with this output.
+    Passed(String),
+    /// With an error, which was shown.
+    Failed,
+    /// Not begun: its ground did not pass.
+    NotRun { because: &'static str },
+}
+
+enum Stage {
+    Waiting,
+    Running { began: Instant, doing: Arc<Mutex<Doing>> },
+    Ended { passed: bool },
+}
+
+/// A step that has ended.
+struct Ended {
+    index: usize,
+    outcome: Outcome,
+    elapsed: Duration,
+    /// What it printed.
+    log: String,
+}
+
+struct Lanes<'a> {
+    tasks: &'a [Task<'a>],
+    stages: Mutex<Vec<Stage>>,
+    /// A step has ended.
+    changed: Condvar,
+}
+
+/// Runs all `tasks`; returns how each of them ended and how long it took, in their order.
+pub fn run(tasks: &[Task]) -> Vec<(Outcome, Duration)> {
+    let stages = tasks.iter().map(|_| Stage::Waiting).collect();
+    let lanes = Lanes { tasks, stages: Mutex::new(stages), changed: Condvar::new() };
+    let mut results: Vec<_> = tasks.iter().map(|_| (Outcome::Failed, Duration::ZERO)).collect();
+    let (sender, ended) = channel();
+    thread::scope(|scope| {
+        for lane in [Lane::Cargo, Lane::Browser] {
+            let (lanes, sender) = (&lanes, sender.clone());
+            scope.spawn(move || lanes.work(lane, &sender));
+        }
+        drop(sender);
+        let mut screen = Screen::new();
+        let mut count = 0;
+        loop {
+            match ended.recv_timeout(TICK) {
+                Ok(Ended { index, outcome, elapsed, log }) => {
+                    count += 1;
+                    let name = tasks.get(index).map_or("", |task| task.name);
+                    let head = format!("[{count}/{}] {name}", tasks.len());
+                    screen.print(format!("{head}\n{log}").trim_end());
+                    if let Some(result) = results.get_mut(index) {
+                        *result = (outcome, elapsed);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => screen.tick(|| lanes.running()),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    });
+    results
+}
+
+impl Lanes<'_> {
+    fn stages(&self) -> MutexGuard<'_, Vec<Stage>> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs steps until all have begun.
+    fn work(&self, lane: Lane, sender: &Sender<Ended>) {
+        let mut stages = self.stages();
+        while stages.iter().any(|stage| matches!(stage, Stage::Waiting)) {
+            let Some((index, task)) = choose(self.tasks, &stages, lane) else {
+                stages = self.changed.wait(stages).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let because = task.after.iter().find(|ground| {
+                matches!(stage(self.tasks, &stages, ground), Some(Stage::Ended { passed: false }))
+            });
+            let (began, doing) = (Instant::now(), Arc::default());
+            set(&mut stages, index, Stage::Running { began, doing: Arc::clone(&doing) });
+            drop(stages);
+            let (outcome, log) = progress::keep(doing, || match because {
+                Some(because) => {
+                    progress::say(&format!("  not run: {because} did not pass"));
+                    Outcome::NotRun { because }
+                }
+                None => (task.run)().map_or_else(
+                    |error| {
+                        progress::say(&format!("  {error:#}"));
+                        Outcome::Failed
+                    },
+                    Outcome::Passed,
+                ),
+            });
+            stages = self.stages();
+            let passed = matches!(outcome, Outcome::Passed(_));
+            set(&mut stages, index, Stage::Ended { passed });
+            self.changed.notify_all();
+            // The receiver outlives the lanes.
+            let _ = sender.send(Ended { index, outcome, elapsed: began.elapsed(), log });
+        }
+    }
+
+    /// A line for each step that runs.
+    fn running(&self) -> Vec<String> {
+        let line = |(task, stage): (&Task, &Stage)| {
+            let Stage::Running { began, doing } = stage else { return None };
+            let doing = doing.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(format!("{} {}: {doing}", seconds(began.elapsed()), task.name))
+        };
+        self.tasks.iter().zip(self.stages().iter()).filter_map(line).collect()
+    }
+}
+
+/// What the lane does next; nothing while all that is left rests on steps that run.
+fn choose<'a>(
+    tasks: &'a [Task<'a>],
+    stages: &[Stage],
+    lane: Lane,
+) -> Option<(usize, &'a Task<'a>)> {
+    let ready = |(index, task): &(usize, &Task)| {
+        let ended = |ground: &&str| {
+            matches!(stage(tasks, stages, ground), None | Some(Stage::Ended { .. }))
+        };
+        matches!(stages.get(*index), Some(Stage::Waiting)) && task.after.iter().all(ended)
+    };
+    let mut all = tasks.iter().enumerate().filter(ready);
+    let first = all.clone().next();
+    all.find(|(_, task)| task.lane == lane).or(first)
+}
+
+/// How far the step of that name is.
+fn stage<'a>(tasks: &[Task], stages: &'a [Stage], name: &str) -> Option<&'a Stage> {
+    stages.get(tasks.iter().position(|task| task.name == name)?)
+}
+
+fn set(stages: &mut [Stage], index: usize, to: Stage) {
+    if let Some(stage) = stages.get_mut(index) {
+        *stage = to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::bail;
+    use std::sync::Barrier;
+
+    fn task<'a>(
+        name: &'static str,
+        after: &'a [&'static str],
+        run: impl Fn() -> Result<String> + Sync + 'a,
+    ) -> Task<'a> {
+        Task { name, lane: Lane::Cargo, after, run: Box::new(run) }
+    }
+
+    fn outcomes(tasks: &[Task]) -> Vec<Outcome> {
+        run(tasks).into_iter().map(|(outcome, _)| outcome).collect()
+    }
+
+    #[test]
+    fn two_steps_run_side_by_side_also_where_both_are_of_one_lane() {
+        let both = Barrier::new(2);
+        let meet = || {
+            both.wait();
+            Ok("met".to_owned())
+        };
+        let met = || Outcome::Passed("met".to_owned());
+        assert_eq!(outcomes(&[task("one", &[], meet), task("two", &[], meet)]), [met(), met()]);
+    }
+
+    #[test]
+    fn a_step_begins_when_its_grounds_have_ended() {
+        let ended = Mutex::new(Vec::new());
+        let note = |name: &'static str| {
+            let ended = &ended;
+            move || {
+                thread::sleep(Duration::from_millis(20));
+                ended.lock().unwrap().push(name);
+                Ok(String::new())
+            }
+        };
+        let tasks = [
+            task("last", &["middle", "first", "not in the list"], note("last")),
+            task("middle", &["first"], note("middle")),
+            task("first", &[], note("first")),
+        ];
+        outcomes(&tasks);
+        assert_eq!(*ended.lock().unwrap(), ["first", "middle", "last"]);
+    }
+
+    #[test]
+    fn a_step_whose_ground_failed_is_not_run_nor_what_rests_on_it() {
+        let passes = || Ok(String::new());
+        let tasks = [
+            task("ground", &[], || bail!("broken")),
+            task("middle", &["ground"], || unreachable!()),
+            task("last", &["middle"], || unreachable!()),
+            task("other", &[], passes),
+        ];
+        let not_run = |because| Outcome::NotRun { because };
+        let passed = Outcome::Passed(String::new());
+        let expected = [Outcome::Failed, not_run("ground"), not_run("middle"), passed];
+        assert_eq!(outcomes(&tasks), expected);
+    }
+
+    #[test]
+    fn a_lane_prefers_its_own_steps() {
+        let passes = || Ok(String::new());
+        let tasks = [
+            task("cargo's", &[], passes),
+            Task { lane: Lane::Browser, ..task("the browser's", &[], passes) },
+        ];
+        let stages = [Stage::Waiting, Stage::Waiting];
+        let chosen = |lane| choose(&tasks, &stages, lane).map(|(_, task)| task.name);
+        assert_eq!(chosen(Lane::Cargo), Some("cargo's"));
+        assert_eq!(chosen(Lane::Browser), Some("the browser's"));
+        let stages = [Stage::Ended { passed: true }, Stage::Waiting];
+        let chosen = choose(&tasks, &stages, Lane::Cargo).map(|(_, task)| task.name);
+        assert_eq!(chosen, Some("the browser's"));
+    }
+}
