@@ -10,7 +10,7 @@
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
 //! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`], [`throttle`],
 //!   [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
-//! * The simulator beside the engine: [`simulator`].
+//! * The simulator beside the engine: [`simulator`], [`filters`].
 
 mod bit_flips;
 mod checkpoint;
@@ -21,6 +21,7 @@ mod crash;
 mod data_set;
 mod durability_rules;
 mod events;
+mod filters;
 mod fuzz;
 mod golden;
 mod io_failures;

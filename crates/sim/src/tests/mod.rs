@@ -2,6 +2,7 @@
 
 mod clients;
 mod events;
+mod filters;
 mod flash;
 mod machine;
 mod models;
