@@ -1,9 +1,10 @@
 //! What opening does with the logs that it finds.
 
-use super::{directory, entries, faulty, open, slices, volume};
+use super::{directory, entries, faulty, fill, open, slices, volume};
 use crate::storage::vfs::fault::Fault;
 use crate::storage::vfs::{MemoryVfs, Vfs};
-use crate::storage::{read_exact_at, write_all_at};
+use crate::storage::{Directory, FileId, read_exact_at, write_all_at};
+use crate::sync::lock;
 use crate::{Db, Durability, Durability::Buffered, Error, Options};
 use std::sync::Arc;
 
@@ -178,4 +179,90 @@ fn a_store_whose_manifest_is_to_be_begun_anew_is_shown_where_there_is_no_room_fo
     put(&db, 3);
     db.flush().unwrap();
     assert_eq!(keys(&db), [0, 1, 2, 3]);
+}
+
+/// The bytes of a file.
+fn bytes(vfs: &crate::storage::vfs::FaultVfs, name: &str) -> Vec<u8> {
+    let file = vfs.open(name).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    read_exact_at(&*file, &mut bytes, 0).unwrap();
+    bytes
+}
+
+#[test]
+fn a_store_that_is_opened_again_tells_the_last_sequence_that_it_has() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
+    (0..7).for_each(|key| put(&db, key));
+    let last = db.stats().unwrap().last_sequence;
+    db.close().unwrap();
+    let storage = Arc::new(Directory::read_only(Arc::new(vfs.clone())).unwrap());
+    let options = Options { read_only: true, ..Options::small() };
+    let read_only = Db::open_storage(storage, options, slices()).unwrap();
+    assert_eq!((read_only.stats().unwrap().last_sequence, last), (7, 7));
+    drop(read_only);
+    let db = open(directory(&vfs), slices()).unwrap();
+    assert_eq!(db.stats().unwrap().last_sequence, 7);
+    put(&db, 7);
+    assert_eq!(db.stats().unwrap().last_sequence, 8);
+}
+
+#[test]
+fn all_of_a_log_whose_first_record_is_damaged_is_kept_byte_by_byte() {
+    let vfs = faulty();
+    let options = || Options { wal_file_bytes: 1 << 20, ..Options::small() };
+    let db = Db::open_storage(directory(&vfs), options(), slices()).unwrap();
+    fill(&db, 3500, 1);
+    std::mem::forget(db);
+    let name = vfs.list().unwrap().into_iter().find(|n| n.ends_with(".log")).unwrap();
+    write_all_at(&*vfs.open(&name).unwrap(), b"!", 100).unwrap();
+    let log = bytes(&vfs, &name);
+
+    let db = Db::open_storage(directory(&vfs), options(), slices()).unwrap();
+    assert_eq!(entries(&db), []);
+    let kept = db.quarantine();
+    assert_eq!((kept.len(), kept[0].offset), (1, 0));
+    assert!(kept[0].bytes > 600 << 10, "more than is copied at a time");
+    let copy = bytes(&vfs, &FileId::log(kept[0].file).to_string());
+    let (mark, copied) = copy.split_at(crate::recovery::MARK.len());
+    assert_eq!(mark, crate::recovery::MARK);
+    assert!(copied == &log[..kept[0].bytes as usize]);
+    // All but the first can be read.
+    assert_eq!(db.read_quarantine(&kept[0]).unwrap().len(), 3499);
+    db.close().unwrap();
+}
+
+#[test]
+fn logs_that_are_spare_are_spare_again_when_the_store_is_opened() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
+    for round in 0..3 {
+        fill(&db, 300, round);
+        db.flush().unwrap();
+        db.wait_until_idle().unwrap();
+    }
+    put(&db, 1);
+    let logs = |db: &Db| {
+        let state = lock(&db.engine().state);
+        (state.sealed_logs.len(), state.spare_logs.iter().map(|l| l.number).collect::<Vec<_>>())
+    };
+    let before = logs(&db);
+    assert!(!before.1.is_empty(), "{before:?}");
+    db.close().unwrap();
+    let db = open(directory(&vfs), slices()).unwrap();
+    assert_eq!(logs(&db), before);
+    fill(&db, 300, 9);
+    assert_eq!(db.check().unwrap().damage, []);
+    db.close().unwrap();
+}
+
+#[test]
+fn a_new_store_may_be_asked_for_and_is_refused_where_one_is() {
+    let vfs = faulty();
+    let open = || {
+        let options = Options { error_if_exists: true, ..Options::small() };
+        Db::open_storage(directory(&vfs), options, slices())
+    };
+    open().unwrap().close().unwrap();
+    assert!(matches!(open(), Err(Error::InvalidArgument(_))));
 }
