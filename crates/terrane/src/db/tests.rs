@@ -1,9 +1,13 @@
 //! Calls in steps, while others write between the steps; writes, while calls are held (`blocked`);
 //! bounds over several keyspaces (`memory`); a store that is only read (`read_only`); what opening does
-//! with logs (`recovery`); what writes wait for (`waits`).
+//! with logs (`recovery`), and what becomes of their files (`logs`); what writes wait for (`waits`), and how near they
+//! are to that (`backpressure`); jobs slice by slice (`jobs`).
 
+mod backpressure;
 #[cfg(not(target_arch = "wasm32"))]
 mod blocked;
+mod jobs;
+mod logs;
 #[cfg(not(target_arch = "wasm32"))]
 mod memory;
 mod read_only;

@@ -36,6 +36,12 @@ impl JobMemory {
         Arc::new(JobMemory { options: options.clone(), cache, reserved: Mutex::default() })
     }
 
+    /// How much is reserved, in bytes.
+    #[cfg(test)]
+    pub fn reserved(&self) -> u64 {
+        *lock(&self.reserved)
+    }
+
     /// Reserves nothing yet.
     pub fn reserve(self: &Arc<Self>) -> Reservation {
         Reservation { memory: Arc::clone(self), bytes: 0 }
@@ -93,6 +99,7 @@ mod tests {
     use crate::executor::SliceExecutor;
     use crate::storage::Directory;
     use crate::storage::vfs::MemoryVfs;
+    use crate::table::TableOptions;
     use crate::{Db, Durability};
     use terrane_policy::{PolicyOptions, Tiered};
 
@@ -120,7 +127,9 @@ mod tests {
     fn a_merge_of_too_many_inputs_reads_block_by_block() {
         let (reservation, ahead) = memory(64 << 20).reserve_merge(10_000);
         assert_eq!(ahead, 0);
-        assert!(reservation.bytes > 10_000 * 4096);
+        let TableOptions { block_bytes, partition_bytes, .. } = Options::default().table;
+        let input = (2 * block_bytes + partition_bytes) as u64;
+        assert_eq!(reservation.bytes, (10_000 * input).next_multiple_of(UNIT));
     }
 
     #[test]

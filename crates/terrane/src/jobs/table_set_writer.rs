@@ -200,6 +200,28 @@ mod tests {
     }
 
     #[test]
+    fn the_memory_of_a_writer_is_reserved_until_its_table_is_cut() {
+        let context = context();
+        let mut outputs =
+            TableSetWriter::new(&context, KeyspaceId(0), None, Vec::new(), u64::MAX, None);
+        let reserved = || context.memory.reserved();
+        for n in 0..20_000u32 {
+            outputs.add(&n.to_be_bytes(), Tag::new(1, Kind::Put), &[1; 20]).unwrap();
+            outputs.count_memory();
+            let memory = outputs.building.as_ref().unwrap().writer.memory();
+            assert!((memory..memory + (64 << 10)).contains(&reserved()));
+        }
+        let bytes = outputs.bytes_written();
+        outputs.cut().unwrap();
+        assert_eq!(reserved(), 0);
+        assert!(outputs.bytes_written() >= bytes && bytes > 20_000);
+        outputs.add(b"z", Tag::new(1, Kind::Put), &[1; 20]).unwrap();
+        assert!(reserved() > 0);
+        outputs.discard(false);
+        assert_eq!((reserved(), outputs.bytes_written()), (0, 0));
+    }
+
+    #[test]
     fn filters_have_the_bits_that_the_plan_says() {
         let context = context();
         let with = |bits: Option<u32>| {

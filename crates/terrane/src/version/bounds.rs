@@ -43,29 +43,103 @@ mod tests {
     use crate::error::Error;
     use crate::keyspace::KeyspaceId;
     use crate::version::{Edit, VersionSet};
+    use crate::wal::LogId;
+    use terrane_policy::{
+        Action, Compaction, Destination, FilterBits, Group, Histogram, RunId, TableId, TableInfo,
+    };
+
+    /// Of a store with one keyspace and log 1: every change with a number in it, which is `n`.
+    fn naming(n: u64) -> Vec<Change> {
+        let keyspace = KeyspaceId(0);
+        let table = |run, id, last_seq| Change::AddTable {
+            keyspace,
+            level: 0,
+            run: RunId(run),
+            info: TableInfo { id: TableId(id), last_seq, ..table() },
+        };
+        let kept = |file, number| {
+            let log = LogId { number, salt: 0 };
+            Change::Quarantine(Quarantine { file, log, offset: 0, bytes: 1 })
+        };
+        let remaining = |number, run| {
+            let destination = Destination { level: 0, run: RunId(run) };
+            let group = Group { inputs: vec![TableId(1)], destination, action: Action::Move };
+            let plan = Compaction::parallel(vec![group], "");
+            Change::Remaining { keyspace, number, plan }
+        };
+        vec![
+            Change::NextId(n),
+            table(n, 1, 1),
+            table(1, n, 1),
+            Change::OpenLog { number: n, file: 1, salt: 0 },
+            Change::OpenLog { number: 2, file: n, salt: 0 },
+            Change::RetireLogs { below: n, next: 1 },
+            kept(n, 1),
+            kept(1, n),
+            remaining(n, 1),
+            remaining(1, n),
+        ]
+    }
+
+    /// Likewise every change with a sequence in it.
+    fn at(sequence: Seq) -> Vec<Change> {
+        let keyspace = KeyspaceId(0);
+        let info = TableInfo { last_seq: sequence, ..table() };
+        vec![
+            Change::AddTable { keyspace, level: 0, run: RunId(1), info },
+            Change::Flushed { keyspace, through: sequence },
+            Change::RetireLogs { below: 0, next: sequence },
+            Change::EndLog { number: 1, through: sequence },
+        ]
+    }
+
+    fn table() -> TableInfo {
+        TableInfo {
+            id: TableId(1),
+            bytes: 100,
+            entries: 1,
+            tombstones: 0,
+            smallest: vec![1],
+            largest: vec![2],
+            first_seq: 1,
+            last_seq: 1,
+            filter_bits: FilterBits::whole(10),
+            filter_bytes: 0,
+            salt: 0,
+            histogram: Histogram::default(),
+        }
+    }
+
+    /// Whether an edit of this change is read and applied.
+    fn applies(change: Change) -> bool {
+        let name = "default".to_owned();
+        let policy = "{}".to_owned();
+        let begin = vec![
+            Change::CreateKeyspace { id: KeyspaceId(0), name, policy },
+            Change::OpenLog { number: 1, file: 9, salt: 0 },
+        ];
+        let mut version_set = VersionSet::default();
+        version_set.apply(&Edit { changes: begin }).unwrap();
+        let edit = Edit { changes: vec![change] };
+        let read = Edit::decode(&edit.encode(), 0).and_then(|edit| version_set.apply(&edit));
+        assert!(matches!(read, Ok(()) | Err(Error::Corrupt(_))), "{edit:?}: {read:?}");
+        read.is_ok()
+    }
 
     #[test]
-    fn numbers_from_which_none_can_follow_are_damage() {
-        let keyspace = KeyspaceId(0);
-        for near in [u64::MAX, u64::MAX - 1, NUMBERS_MAX + 1] {
-            for change in [
-                Change::NextId(near),
-                Change::OpenLog { number: near, file: 1, salt: 0 },
-                Change::OpenLog { number: 1, file: near, salt: 0 },
-                Change::RetireLogs { below: near, next: 1 },
-                Change::EndLog { number: 1, through: near },
-                Change::RetireLogs { below: 0, next: near },
-                Change::Flushed { keyspace, through: near },
-            ] {
-                let mut version_set = VersionSet::default();
-                let edit = Edit { changes: vec![change] };
-                let read =
-                    Edit::decode(&edit.encode(), 0).and_then(|edit| version_set.apply(&edit));
-                assert!(matches!(read, Err(Error::Corrupt(_))), "{edit:?}: {read:?}");
+    fn numbers_and_sequences_from_which_none_can_follow_are_damage() {
+        for (bound, changes) in [
+            (NUMBERS_MAX, naming as fn(u64) -> Vec<Change>),
+            (MAX_SEQ, at as fn(u64) -> Vec<Change>),
+        ] {
+            for change in changes(bound) {
+                assert!(applies(change.clone()), "{change:?}");
+            }
+            for beyond in [bound + 1, u64::MAX] {
+                for change in changes(beyond) {
+                    assert!(!applies(change.clone()), "{change:?}");
+                }
             }
         }
-        let sound =
-            vec![Change::NextId(NUMBERS_MAX), Change::RetireLogs { below: 1, next: MAX_SEQ }];
-        VersionSet::default().apply(&Edit { changes: sound }).unwrap();
     }
 }

@@ -267,3 +267,47 @@ fn bytes_through(table: &Table, bound: &Bound<Vec<u8>>) -> Result<Option<u64>> {
         _ => Ok(None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Kind;
+    use crate::jobs::{JobContext, TableSetWriter};
+    use crate::keyspace::KeyspaceId;
+    use crate::options::Options;
+    use crate::storage::vfs::MemoryVfs;
+    use crate::storage::{Directory, Storage};
+    use terrane_policy::ShapeEdit;
+
+    #[test]
+    fn each_table_of_each_run_is_found_by_its_id() {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        assert!(storage.recover().unwrap().is_none());
+        let context = JobContext::new(storage, Arc::default(), Arc::default(), &Options::default());
+        let (mut opened, mut added) = (Vec::new(), Vec::new());
+        for (level, run) in [(0, 3), (0, 2), (2, 1)] {
+            let cuts = (1..9u8).map(|key| vec![key * 10]).collect();
+            let mut tables =
+                TableSetWriter::new(&context, KeyspaceId(0), None, cuts, u64::MAX, None);
+            for key in 0..90u8 {
+                tables.add(&[key], Tag::new(1, Kind::Put), b"value").unwrap();
+            }
+            tables.cut().unwrap();
+            assert_eq!(tables.finished().len(), 9);
+            for table in tables.finished() {
+                added.push((level, RunId(run), table.table().info().clone()));
+                opened.push(table.clone());
+            }
+        }
+        let edit = ShapeEdit { added, dropped: Vec::new() };
+        let shape = terrane_policy::apply(&Shape::default(), &edit).unwrap();
+        let tree = Tree::default().next(Arc::new(shape), &opened);
+        assert_eq!((tree.level0_runs(), Tree::default().level0_runs()), (2, 0));
+        for table in &opened {
+            let found = tree.table(table.table().info().id).unwrap();
+            assert!(Arc::ptr_eq(found, table));
+        }
+        assert!(tree.table(TableId(1000)).is_none());
+        assert_eq!(tree.tables().count(), 27);
+    }
+}

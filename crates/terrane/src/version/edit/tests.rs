@@ -154,6 +154,23 @@ fn a_plan_of_a_later_release_is_refused_by_name() {
 }
 
 #[test]
+fn a_table_of_a_level_that_no_tree_has_is_damage() {
+    for (at, is_read) in [(0, true), (63, true), (64, false)] {
+        let change = match sample().changes.swap_remove(2) {
+            Change::AddTable { keyspace, run, info, .. } => {
+                Change::AddTable { keyspace, level: at, run, info }
+            }
+            other => panic!("{other:?}"),
+        };
+        let edit = Edit { changes: vec![change] };
+        match Edit::decode(&edit.encode(), 0) {
+            Ok(read) => assert!(is_read && read == edit, "level {at}"),
+            Err(e) => assert!(!is_read && matches!(e, Error::Corrupt(_)), "level {at}: {e}"),
+        }
+    }
+}
+
+#[test]
 fn a_cut_edit_never_panics_and_is_never_longer() {
     let bytes = sample().encode();
     for end in 0..bytes.len() {

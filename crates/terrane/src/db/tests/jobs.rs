@@ -1,0 +1,113 @@
+//! Jobs in slices: how much a slice does and tells, and what a job that is dropped leaves.
+
+use super::{directory, entries, faulty, fill, finish, slices};
+use crate::event::Event;
+use crate::jobs::Progress;
+use crate::schedule::{Job, JobFilter};
+use crate::storage::vfs::{FaultVfs, Vfs};
+use crate::storage::{FileId, FileKind};
+use crate::{Db, Options};
+use std::sync::{Arc, Mutex};
+use terrane_policy::event::MAX_PROGRESS;
+
+/// What each entry of [`fill`] counts: a key of 4 bytes, a value of 200, and 16.
+const ENTRY: u64 = 220;
+
+type Events = Arc<Mutex<Vec<Event>>>;
+
+/// A store whose jobs run only when a test runs them, and what it tells.
+fn store(vfs: &FaultVfs) -> (Db, Events) {
+    let events = Events::default();
+    let told = events.clone();
+    let listener = move |_, event: &Event| told.lock().unwrap().push(event.clone());
+    let options =
+        Options { memtable_bytes: 1 << 20, listener: Some(Arc::new(listener)), ..Options::small() };
+    (Db::open_storage(directory(vfs), options, slices()).unwrap(), events)
+}
+
+/// A flush of 300 entries.
+fn flush(db: &Db) -> Job {
+    fill(db, 300, 1);
+    db.engine().seal_all().unwrap();
+    db.engine().next_job(JobFilter::Flush).unwrap()
+}
+
+/// A merge of two runs of 300 entries each, into one.
+fn merge(db: &Db) -> Job {
+    for seed in [1, 2] {
+        fill(db, 300, seed);
+        db.flush().unwrap();
+    }
+    let mut compaction = db.default_keyspace().begin_compact_range(..).unwrap();
+    assert!(!compaction.is_done().unwrap());
+    // It is asked for as long as somebody waits for it.
+    std::mem::forget(compaction);
+    db.engine().next_job(JobFilter::Other).unwrap()
+}
+
+/// Runs a job to its end; returns in how many slices.
+fn run(mut job: Job, bytes: u64) -> usize {
+    (1..).find(|_| job.run_for(bytes).unwrap() == Progress::Done).unwrap()
+}
+
+fn tables(vfs: &FaultVfs) -> Vec<String> {
+    let names = vfs.list().unwrap().into_iter();
+    names.filter(|n| FileId::parse(n).is_some_and(|id| id.kind == FileKind::Table)).collect()
+}
+
+#[test]
+fn a_slice_of_a_job_does_what_it_is_given() {
+    let vfs = faulty();
+    assert_eq!(run(flush(&store(&vfs).0), 10 * ENTRY), 300 / 10 + 1);
+    let vfs = faulty();
+    assert_eq!(run(merge(&store(&vfs).0), 10 * ENTRY), 600 / 10 + 1);
+}
+
+#[test]
+fn a_merge_tells_each_share_of_its_progress_once() {
+    let vfs = faulty();
+    let (db, events) = store(&vfs);
+    let job = merge(&db);
+    let total: u64 = db.engine().shape(db.default_keyspace().id()).unwrap().bytes();
+    run(job, 10 * ENTRY);
+    let mut told = Vec::new();
+    for event in events.lock().unwrap().iter() {
+        if let Event::MergeProgress { read_bytes, total_bytes, written_bytes, .. } = event {
+            assert_eq!(*total_bytes, total);
+            told.push((*read_bytes, *written_bytes));
+        }
+    }
+    // After each slice of 10 of the 600 entries that completes a share.
+    let share = |slices: u64| slices * 10 * MAX_PROGRESS / 600;
+    let after = (1..=60u64).filter(|slices| share(*slices) > share(*slices - 1));
+    let read: Vec<_> = after.map(|slices| total * slices / 60).collect();
+    assert_eq!(told.len(), read.len());
+    assert!(told.iter().zip(&read).all(|((told, _), read)| told.abs_diff(*read) <= 1), "{told:?}");
+    assert!(told.is_sorted_by(|(_, a), (_, b)| a < b), "{told:?}");
+    // Each key is written once, of the two times that it was read.
+    let (_, written) = told[told.len() - 1];
+    assert!((total / 3..total * 2 / 3).contains(&written), "{written} of {total}");
+}
+
+#[test]
+fn a_job_that_is_dropped_leaves_no_file_and_another_does_its_work() {
+    for begin in [flush, merge] {
+        let vfs = faulty();
+        let (db, _) = store(&vfs);
+        let mut job = begin(&db);
+        assert_eq!(job.run_for(10 * ENTRY).unwrap(), Progress::More);
+        let (before, writing) = (entries(&db), tables(&vfs));
+        drop(job);
+        while let Some(removal) = db.engine().next_job(JobFilter::Removal) {
+            run(removal, 1);
+        }
+        assert_eq!(tables(&vfs).len(), writing.len() - 1);
+        db.flush().unwrap();
+        let compaction = db.default_keyspace().begin_compact_range(..).unwrap();
+        finish(&db, compaction, |_| ()).unwrap();
+        db.wait_until_idle().unwrap();
+        assert_eq!(tables(&vfs).len(), 1);
+        assert!(entries(&db) == before);
+        assert_eq!(db.check().unwrap().damage, []);
+    }
+}

@@ -1,0 +1,170 @@
+//! The logs of a store that is opened: which memtables they fill, and which of their files are written
+//! again.
+
+use super::{directory, entries, faulty, fill, open, slices, volume};
+use crate::Durability::Buffered;
+use crate::entry::MAX_SEQ;
+use crate::keyspace::KeyspaceId;
+use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
+use crate::storage::{FileId, FileKind, Storage};
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::{Db, Error, Options};
+use std::sync::Arc;
+
+/// A store whose memtables hold all, and whose logs have this size.
+fn of_logs(storage: Arc<dyn Storage>, wal_file_bytes: u64) -> Db {
+    let options = Options { memtable_bytes: 1 << 20, wal_file_bytes, ..Options::small() };
+    Db::open_storage(storage, options, slices()).unwrap()
+}
+
+/// The files of the store's logs with their lengths.
+fn log_files(vfs: &FaultVfs) -> Vec<(String, u64)> {
+    let names = vfs.list().unwrap().into_iter();
+    let logs = names.filter(|n| FileId::parse(n).is_some_and(|id| id.kind == FileKind::Log));
+    logs.map(|name| (name.clone(), vfs.open(&name).unwrap().len().unwrap())).collect()
+}
+
+/// Whether each of the sealed logs may be written again.
+fn reusable(db: &Db) -> Vec<bool> {
+    lock(&db.engine().state).sealed_logs.iter().map(|log| log.reusable).collect()
+}
+
+/// The files of the spare logs.
+fn spares(db: &Db) -> Vec<String> {
+    let state = lock(&db.engine().state);
+    state.spare_logs.iter().map(|log| FileId::log(log.file_number).to_string()).collect()
+}
+
+fn flush(db: &Db) {
+    db.flush().unwrap();
+    db.wait_until_idle().unwrap();
+}
+
+#[test]
+fn logs_fill_memtables_of_the_usual_size_again() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 16 << 10);
+    fill(&db, 1500, 1);
+    let before = entries(&db);
+    std::mem::forget(db);
+
+    let db = open(directory(&vfs), slices()).unwrap();
+    let size = db.engine().options().memtable_bytes;
+    let keyspace = db.engine().keyspaces.load().get(&KeyspaceId(0)).unwrap().clone();
+    let shown = keyspace.super_version.load_full();
+    let bytes: Vec<_> = shown.sealed.iter().map(|memtable| memtable.bytes() as u64).collect();
+    let active = shown.active.bytes() as u64;
+    assert!(bytes.len() > 3 && active > 0 && active < size, "{bytes:?} {active}");
+    assert!(bytes.iter().all(|bytes| (size..size + (16 << 10)).contains(bytes)), "{bytes:?}");
+    let sealed: u64 = bytes.iter().sum();
+    let counted = |db: &Db| {
+        let load = |counter: &crate::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        (load(&db.engine().sealed_bytes), load(&db.engine().memtable_bytes))
+    };
+    assert_eq!(counted(&db), (sealed, sealed + active));
+    // Each waits for its flush, the oldest first.
+    let state = lock(&db.engine().state);
+    let waiting = state.sealed.get(&KeyspaceId(0)).unwrap();
+    let same = waiting.iter().zip(shown.sealed.iter().rev());
+    assert!(waiting.len() == bytes.len() && same.clone().all(|(s, m)| Arc::ptr_eq(&s.memtable, m)));
+    assert!(same.clone().all(|(s, m)| Some(s.through) == m.last_seq()));
+    drop(state);
+    flush(&db);
+    assert_eq!(counted(&db).0, 0);
+    assert!(entries(&db) == before);
+    assert_eq!(db.check().unwrap().damage, []);
+}
+
+#[test]
+fn log_files_of_the_usual_size_are_written_again_and_no_others() {
+    for size in [16 << 10, 32 << 10] {
+        let vfs = faulty();
+        let db = of_logs(directory(&vfs), 16 << 10);
+        fill(&db, 300, 1);
+        std::mem::forget(db);
+        let before = log_files(&vfs);
+
+        let db = of_logs(directory(&vfs), size);
+        let usual = size == 16 << 10;
+        assert_eq!(reusable(&db), vec![usual; before.len() - 1]);
+        assert_eq!(lock(&db.engine().writer).reusable, usual, "the log that is appended to");
+        // It fills, and so does the next.
+        fill(&db, 300, 2);
+        assert_eq!(reusable(&db)[before.len() - 1], usual);
+        assert!(*reusable(&db).last().unwrap() && lock(&db.engine().writer).reusable);
+        flush(&db);
+        let after = log_files(&vfs);
+        assert!(after.iter().all(|(_, len)| *len == size) || size == 16 << 10, "{after:?}");
+        let kept = spares(&db).into_iter().filter(|name| before.iter().any(|(b, _)| b == name));
+        assert_eq!(kept.count(), if usual { 2 } else { 0 });
+    }
+}
+
+#[test]
+fn a_log_of_a_large_write_is_not_written_again() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 16 << 10);
+    fill(&db, 10, 1);
+    db.default_keyspace().put(b"large", &[7; 40 << 10], Buffered).unwrap();
+    assert!(!lock(&db.engine().writer).reusable);
+    fill(&db, 300, 2);
+    assert_eq!(reusable(&db).iter().filter(|reusable| !**reusable).count(), 1);
+    flush(&db);
+    let left = log_files(&vfs);
+    assert!(left.iter().all(|(_, len)| *len == 16 << 10), "{left:?}");
+    assert_eq!(db.default_keyspace().get(b"large").unwrap().unwrap().len(), 40 << 10);
+}
+
+#[test]
+fn a_copy_goes_on_in_logs_of_its_own() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 16 << 10);
+    fill(&db, 300, 1);
+    let before = entries(&db);
+    let to = MemoryVfs::new().create("to").unwrap();
+    db.checkpoint(&volume(&to)).unwrap();
+    let copy = of_logs(Arc::new(volume(&to)), 16 << 10);
+    assert!(entries(&copy) == before);
+    let salt = copy.engine().storage.id().salt();
+    let state = lock(&copy.engine().state);
+    assert!(state.sealed_logs.iter().all(|log| log.id.salt != salt && !log.reusable));
+    assert!(!state.sealed_logs.is_empty());
+    drop(state);
+    assert_eq!(lock(&copy.engine().writer).log.as_ref().unwrap().id().salt, salt);
+    fill(&copy, 300, 2);
+    let after = entries(&copy);
+    copy.close().unwrap();
+    let again = of_logs(Arc::new(volume(&to)), 16 << 10);
+    assert!(entries(&again) == after && after != before);
+}
+
+#[test]
+fn a_spare_log_is_wanted_once_half_of_the_log_is_full() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 64 << 10);
+    let (wanted, spares) = (
+        |db: &Db| lock(&db.engine().state).spare_wanted,
+        |db: &Db| lock(&db.engine().state).spare_logs.len(),
+    );
+    let full = |db: &Db| lock(&db.engine().writer).log.as_ref().unwrap().bytes();
+    while full(&db) < 40 << 10 {
+        fill(&db, 1, 1);
+        assert_eq!(wanted(&db), full(&db) > 32 << 10);
+    }
+    db.wait_until_idle().unwrap();
+    assert_eq!((wanted(&db), spares(&db)), (false, 1));
+    fill(&db, 20, 1);
+    assert!(!wanted(&db) && full(&db) > 43 << 10);
+}
+
+#[test]
+fn the_last_sequence_is_given_and_none_after_it() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
+    lock(&db.engine().writer).next = MAX_SEQ;
+    let rows = db.default_keyspace();
+    assert_eq!(rows.put(b"last", b"1", Buffered).unwrap(), MAX_SEQ);
+    assert!(matches!(rows.put(b"more", b"2", Buffered), Err(Error::InvalidArgument(_))));
+    assert_eq!(entries(&db), [(b"last".to_vec(), b"1".to_vec())]);
+}
