@@ -63,7 +63,7 @@ mod tests {
         };
         let remaining = |number, run| {
             let destination = Destination { level: 0, run: RunId(run) };
-            let group = Group { inputs: vec![TableId(1)], destination, action: Action::Move };
+            let group = Group::new(vec![TableId(1)], destination, Action::Move);
             let plan = Compaction::parallel(vec![group], "");
             Change::Remaining { keyspace, number, plan }
         };
