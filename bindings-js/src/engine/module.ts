@@ -5,16 +5,14 @@
  * they are released, and this worker does not open a store again with that build.
  */
 
-import * as leanGlue from "../../wasm/terrane.js";
-import * as allGlue from "../../wasm/terrane_all.js";
+import createGlue from "../../wasm/glue.js";
 import { EngineError } from "../api/errors.ts";
 import { isEncodedError, toError } from "../codec/error-codec.ts";
 import type { Build } from "../codec/protocol.ts";
 
 /** What the JavaScript beside a build exports. */
-type Glue = typeof leanGlue;
+type Glue = ReturnType<typeof createGlue>;
 
-const glues: Record<Build, Glue> = { lean: leanGlue, all: allGlue as unknown as Glue };
 /** Each build, once it was asked for. */
 const loading: Partial<Record<Build, Promise<Module>>> = {};
 
@@ -29,10 +27,10 @@ export class Module {
   /** Why this build cannot open a store any more. */
   #trapped: EngineError | undefined;
 
-  private constructor(glue: Glue, module: WebAssembly.Module) {
-    this.glue = glue;
-    this.#memory = glue.initSync({ module }).memory;
-    glue.on_panic((message: string) => {
+  private constructor(module: WebAssembly.Module) {
+    this.glue = createGlue();
+    this.#memory = this.glue.initSync({ module }).memory;
+    this.glue.on_panic((message: string) => {
       this.#panic = message;
     });
   }
@@ -47,7 +45,7 @@ export class Module {
     needed: string | undefined,
   ): Promise<Module> {
     const module = (loading[build] ??= compile(wasm ?? urlOf(build)).then(
-      (compiled) => new Module(glues[build], compiled),
+      (compiled) => new Module(compiled),
     ));
     let loaded: Module;
     try {

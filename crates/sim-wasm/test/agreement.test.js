@@ -12,7 +12,8 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 const { MODULE, TERRANE } = process.env;
-const { initSync, Simulation } = await import(pathToFileURL(join(MODULE, "terrane_sim.js")).href);
+const { default: createGlue } = await import(pathToFileURL(join(MODULE, "glue.js")).href);
+const { initSync, Simulation } = createGlue();
 initSync({ module: readFileSync(join(MODULE, "terrane_sim_bg.wasm")) });
 
 const sizes = { "buffer-bytes": 65_536, "key-bytes": 16, "value-bytes": 112 };

@@ -10,6 +10,8 @@ mod browser;
 mod demo;
 mod doctor;
 mod fresh;
+mod function_order;
+mod glue;
 mod lanes;
 mod mutants;
 mod node;

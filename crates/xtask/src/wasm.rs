@@ -2,7 +2,8 @@
 //!
 //! 1. wasm-pack compiles a crate and writes its JavaScript, with the tools that are here: it
 //!    downloads nothing.
-//! 2. wasm-opt, from the npm package `binaryen`, makes the release module smaller and faster.
+//! 2. wasm-opt, from the npm package `binaryen`, makes the release module smaller and faster, and
+//!    then orders its functions.
 //! 3. Three files go where the module is used: the engine's, in two builds, to `bindings-js/wasm`, of
 //!    which TypeScript builds `bindings-js/dist`.
 //! 4. The release package is weighed as a server would send it, and is refused above a bound. The
@@ -11,16 +12,18 @@
 //! No part runs again while its inputs are older than its output.
 
 use crate::fresh::Step;
+use crate::function_order::named_by_place;
+use crate::glue::{DECLARATION, as_function};
 use crate::node::{self, BINDINGS};
 use crate::progress;
 use crate::rust::{WASM_TARGET, WasmBindgen, WasmPack, WasmTarget};
 use crate::setup::{self, Need};
 use crate::workspace::Workspace;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Instructions that every supported browser has had for years and Rust does not yet use by itself;
@@ -29,16 +32,19 @@ use std::process::Command;
 const RUSTFLAGS: &str = "-C target-feature=+simd128,+bulk-memory -C no-vectorize-loops \
     -C no-vectorize-slp -C llvm-args=-inline-threshold=25";
 
-/// How wasm-opt works, and which instructions it may meet and write: those that Rust and
-/// [`RUSTFLAGS`] use. What compresses better is preferred: nothing is inlined (15 kB), nothing
-/// computed once for two uses (1 kB), offsets are folded into loads (1 kB; the stack's end lies
-/// below 1024), and functions of like names, so of like bodies, are neighbours (3 kB).
-const WASM_OPT_FLAGS: [&str; 13] = [
+/// How wasm-opt works. What compresses better is preferred: nothing is inlined (15 kB), nothing
+/// computed once for two uses (1 kB), and offsets are folded into loads (1 kB; the stack's end lies
+/// below 1024).
+const WASM_OPT_FLAGS: [&str; 5] = [
     "-O3",
+    "--converge",
     "--skip-pass=inlining-optimizing",
     "--skip-pass=local-cse",
     "--low-memory-unused",
-    "--reorder-functions-by-name",
+];
+
+/// The instructions that wasm-opt may meet and write: those that Rust and [`RUSTFLAGS`] use.
+const WASM_FEATURES: [&str; 8] = [
     "--enable-bulk-memory",
     "--enable-bulk-memory-opt",
     "--enable-simd",
@@ -51,7 +57,7 @@ const WASM_OPT_FLAGS: [&str; 13] = [
 
 /// The most that a page may have to load, in bytes: module, worker and client with gzip -9; with the
 /// lean build, and with the one that has all policies.
-const GZIP_MAX: [u64; 2] = [255_000, 274_000];
+const GZIP_MAX: [u64; 2] = [250_000, 269_000];
 
 /// A crate that becomes a module.
 struct Module {
@@ -61,8 +67,10 @@ struct Module {
     features: &'static str,
     /// The crates that it is made of.
     parts: &'static [&'static str],
-    /// What its files are called.
+    /// What the module is called.
     name: &'static str,
+    /// What the JavaScript beside it is called.
+    glue: &'static str,
     /// The profile of its release.
     profile: &'static str,
     /// Where they go.
@@ -82,11 +90,12 @@ const LEAN: Module = Module {
         "crates/wasm",
     ],
     name: "terrane",
+    glue: "terrane",
     profile: "wasm",
     output: "bindings-js/wasm",
 };
 
-/// The engine with all policies.
+/// The engine with all policies, which has the same JavaScript.
 const ALL: Module = Module { features: "all", name: "terrane_all", ..LEAN };
 
 /// What a server would send of a file, as an expression of Node.js.
@@ -99,6 +108,7 @@ const SIMULATOR: Module = Module {
     features: "",
     parts: &["crates/types", "crates/policy", "crates/sim", "crates/sim-wasm"],
     name: "terrane_sim",
+    glue: "terrane_sim",
     profile: "wasm-sim",
     output: "target/sim-wasm",
 };
@@ -179,7 +189,8 @@ impl Module {
         Step {
             stamp: workspace.path(&format!("target/xtask/{}.stamp", self.name)),
             key: format!(
-                "{} rustc {} wasm-pack {} {RUSTFLAGS} {WASM_OPT_FLAGS:?}",
+                "{} {} rustc {} wasm-pack {} {RUSTFLAGS} {WASM_OPT_FLAGS:?}",
+                self.glue,
                 self.profile(profile),
                 version("rustc"),
                 version("wasm-pack")
@@ -210,7 +221,7 @@ impl Module {
         let built = workspace.path("target/wasm-pack").join(self.name).join(name);
         let mut wasm_pack = workspace.command("wasm-pack");
         wasm_pack.args(["build", self.source, "--mode", "no-install", "--target", "web"]);
-        wasm_pack.args(["--no-pack", "--no-opt", "--out-name", self.name]);
+        wasm_pack.args(["--no-pack", "--no-opt", "--out-name", self.glue]);
         wasm_pack.args(["--profile", name, "--out-dir"]).arg(&built);
         wasm_pack.args(["--", "--features", self.features]);
         wasm_pack.env("CARGO_ENCODED_RUSTFLAGS", rustflags());
@@ -219,22 +230,38 @@ impl Module {
 
         let output = workspace.path(self.output);
         fs::create_dir_all(&output)?;
-        for name in [format!("{}.js", self.name), format!("{}.d.ts", self.name)] {
-            fs::copy(built.join(&name), output.join(&name))
-                .with_context(|| format!("copying {name}"))?;
-        }
-        let module = built.join(self.binary());
+        let glue = format!("{}.js", self.glue);
+        let types = format!("{}.d.ts", self.glue);
+        fs::write(output.join("glue.js"), as_function(&fs::read_to_string(built.join(glue))?)?)?;
+        fs::copy(built.join(&types), output.join(&types))?;
+        fs::write(output.join("glue.d.ts"), DECLARATION)?;
+        let module = built.join(format!("{}_bg.wasm", self.glue));
         match profile {
             Profile::Dev => drop(fs::copy(module, self.file(workspace))?),
             Profile::Release => {
-                let wasm_opt = workspace.path(BINDINGS.folder).join("node_modules/.bin/wasm-opt");
-                let mut command = workspace.command(wasm_opt);
-                command.args(WASM_OPT_FLAGS).arg(module).arg("-o").arg(self.file(workspace));
-                progress::run("wasm-opt -O3", command)?;
+                let optimized = built.join("optimized.wasm");
+                wasm_opt(workspace, "wasm-opt -O3", &WASM_OPT_FLAGS, &module, &optimized)?;
+                let named = built.join("named.wasm");
+                fs::write(&named, named_by_place(&fs::read(optimized)?)?)?;
+                let order = ["--reorder-functions-by-name"];
+                wasm_opt(workspace, "ordering functions", &order, &named, &self.file(workspace))?;
             }
         }
         Ok(())
     }
+}
+
+fn wasm_opt(
+    workspace: &Workspace,
+    label: &str,
+    flags: &[&str],
+    module: &Path,
+    output: &Path,
+) -> Result<()> {
+    let wasm_opt = workspace.path(BINDINGS.folder).join("node_modules/.bin/wasm-opt");
+    let mut command = workspace.command(wasm_opt);
+    command.args(WASM_FEATURES).args(flags).arg(module).arg("-o").arg(output);
+    progress::run(label, command).map(drop)
 }
 
 fn package_step(workspace: &Workspace) -> Result<Step> {
