@@ -202,7 +202,7 @@ impl Simulation {
         for (table, block) in blocks {
             if !self.cache.read(table.0, *block) {
                 let sharing = (self.jobs.len() + self.reading) as u64;
-                at = self.queue.block(at, self.config.block_bytes, sharing);
+                at = self.queue.block(now, at, self.config.block_bytes, sharing);
                 read += 1;
             }
         }

@@ -159,10 +159,12 @@ impl Queue {
         self.busy - self.free.saturating_sub(now).min(self.busy)
     }
 
-    /// A block that a client reads at `now`, one of this many jobs and clients; returns when it is done.
-    pub(crate) fn block(&mut self, now: Time, bytes: u64, sharing: u64) -> Time {
+    /// A block that a client, one of this many jobs and clients, reads at `from`, which is now or later;
+    /// returns when it is done. What it takes of the bandwidth counts from now on: until `from` the
+    /// device serves others.
+    pub(crate) fn block(&mut self, now: Time, from: Time, bytes: u64, sharing: u64) -> Time {
         self.load(now, bytes, 0);
         let shared = self.device.transfer(bytes, 0) * sharing;
-        now + shared + nanos(self.device.block_micros * 1e-6)
+        from + shared + nanos(self.device.block_micros * 1e-6)
     }
 }

@@ -196,3 +196,21 @@ fn slicing_virtual_time_does_not_change_the_result() {
         assert_eq!(sliced.shape(), whole.shape());
     }
 }
+
+#[test]
+fn a_flush_does_not_wait_for_blocks_that_a_client_is_going_to_read() {
+    let reader = Clients { mix: Mix { read_missing: 1.0, ..Mix::default() }, ..Clients::default() };
+    let clients = vec![Clients::default(), reader];
+    let both = Phase { operations: 84, clients, ..Phase::default() };
+    let mut config = slow(NEVER, 80);
+    config.workload.phases = vec![both];
+    (config.filter_bits_per_key, config.cache_bytes, config.l0_stop_trigger) = (0.0, 0, 100);
+    // A read takes a second for each of the eight runs or more, and no bandwidth.
+    config.device.block_micros = 1e6;
+    let report = run(config).report();
+    let operations = phase(&report, "operations");
+    assert!(operations.gets > 0 && operations.read_ios_per_get >= 8.0, "{operations:?}");
+    let flushes = operations.flushes as f64;
+    let stalled = operations.stall_seconds.memtables;
+    assert!(stalled <= flushes + 1e-3, "{stalled} s for {flushes} flushes of a second");
+}
