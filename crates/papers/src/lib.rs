@@ -16,6 +16,7 @@ mod page;
 mod plot;
 mod scaled;
 pub mod spooky;
+pub mod vertiorizon;
 
 pub use figure::{Bars, Curve, Figure, Plot, Row, Source};
 pub use page::write;
@@ -74,7 +75,7 @@ impl Paper {
 }
 
 /// The papers.
-pub const PAPERS: &[Paper] = &[spooky::PAPER];
+pub const PAPERS: &[Paper] = &[spooky::PAPER, vertiorizon::PAPER];
 
 /// The scale of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

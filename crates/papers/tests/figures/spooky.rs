@@ -1,22 +1,13 @@
 //! The figures of the Spooky paper at the small scale: orders and inequalities, no values.
 
+use super::{number, row};
 use terrane_papers::spooky::{experiments, flash, growth, shapes, skew, speed};
-use terrane_papers::{Figure, PapersError, Row, Scale};
+use terrane_papers::{Figure, PapersError, Scale};
 
 type Made = fn(Scale, &mut dyn FnMut(&str)) -> Result<Figure, PapersError>;
 
 fn figure(make: Made) -> Figure {
     make(Scale::Ci, &mut |_| ()).unwrap()
-}
-
-fn row<'a>(figure: &'a Figure, case: &str, measure: &str) -> &'a Row {
-    let mut rows = figure.rows.iter();
-    rows.find(|r| r.case == case && r.measure == measure)
-        .unwrap_or_else(|| panic!("no {measure} of {case}"))
-}
-
-fn number(figure: &Figure, case: &str, measure: &str) -> f64 {
-    row(figure, case, measure).ours
 }
 
 /// What a design did at a point in a phase.

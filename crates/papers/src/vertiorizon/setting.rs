@@ -1,0 +1,203 @@
+//! The paper's store and machine, and what is measured of a design on them.
+
+use super::designs::Data;
+use crate::PapersError;
+use crate::figure::Figure;
+use crate::scaled::{Scaled, simulate};
+use terrane_policy::PolicyOptions;
+use terrane_sim::{Choice, Clients, Config, Mix, Phase, Workload};
+
+/// Thousands of operations a second, of the paper's size.
+pub const THROUGHPUT: &str = "thousand operations a second";
+/// The same in the slowest window.
+pub const WORST: &str = "in the slowest window";
+/// The peak size of all tables beyond the data, over the data.
+pub const SPACE: &str = "extra space";
+/// Bytes written by flushes and merges per byte of the user's.
+pub const WRITES: &str = "write amp";
+/// Blocks that a read fetches from the device.
+pub const BLOCKS: &str = "blocks a read";
+/// Runs, on average.
+pub const RUNS: &str = "runs";
+/// The share of time in which writes are stalled.
+pub const STALLED: &str = "stalled";
+
+/// RocksDB's defaults: one thread that flushes and one that merges; level 0 stops writes at 36 runs.
+const WORKERS: usize = 1;
+const LEVEL0_STOP: usize = 36;
+/// The paper's ranges have no stated length; its model reads a page of each run.
+const SCAN_ENTRIES: u64 = 8;
+/// The paper's cores.
+const CORES: usize = 16;
+
+/// The paper's operations and those of the window whose slowest is reported.
+const PAPER_OPERATIONS: u64 = 4_000_000;
+/// Operations before them, after which Vertiorizon has tuned itself.
+const PAPER_WARM_UP: u64 = 2_000_000;
+/// Operations for which Vertiorizon tunes itself.
+const TUNING_WINDOW: u64 = 1 << 20;
+const PAPER_WINDOW: u64 = 100_000;
+
+/// The paper's store, with buffers of this many entries.
+pub(super) fn store(buffer_entries: u64) -> Scaled {
+    Scaled {
+        buffer_entries,
+        key_bytes: 128,
+        value_bytes: 896,
+        paper_buffer: 2 << 20,
+        filter_bits_per_key: 5.0,
+        paper_cache: 32 << 20,
+        machine: "vertiorizon",
+    }
+}
+
+/// A store, its load and the operations after it.
+#[derive(Clone, Copy)]
+pub(super) struct Setting {
+    pub(super) store: Scaled,
+    /// N/B.
+    pub(super) buffers: u64,
+    /// The paper's operations.
+    pub(super) operations: u64,
+    /// By how much merges are slower than they are assumed to be.
+    pub(super) slower: f64,
+}
+
+/// What is done, to which keys.
+pub(super) struct Operations {
+    pub(super) mix: Mix,
+    pub(super) choice: Choice,
+}
+
+impl Setting {
+    pub(super) fn new(buffer_entries: u64, buffers: u64) -> Self {
+        Setting { store: store(buffer_entries), buffers, operations: PAPER_OPERATIONS, slower: 1.0 }
+    }
+
+    /// Operations here for so many of the paper's.
+    fn scaled(self, operations: u64) -> u64 {
+        (operations as f64 / self.store.factor()) as u64
+    }
+
+    /// What designs are made for, if this share of the operations are updates.
+    pub(super) fn data(self, updates: f64) -> Data {
+        let operations = self.scaled(PAPER_WARM_UP + self.operations);
+        let updated = (operations as f64 * updates) as u64 / self.store.buffer_entries;
+        let written = self.buffers + updated;
+        let window = self.scaled(TUNING_WINDOW);
+        Data { store: self.store, buffers: self.buffers, written, window }
+    }
+
+    pub(super) fn config(self, policy: PolicyOptions, operations: &Operations) -> Config {
+        let Operations { mix, choice } = operations;
+        let clients = Clients {
+            mix: mix.clone(),
+            choice: choice.clone(),
+            scan_entries: SCAN_ENTRIES,
+            ..Clients::default()
+        };
+        let warm = Phase {
+            name: "warm-up".to_owned(),
+            wait_until_idle: true,
+            operations: self.scaled(PAPER_WARM_UP),
+            clients: vec![clients.clone()],
+        };
+        let phase = Phase {
+            operations: self.scaled(self.operations),
+            clients: vec![clients],
+            ..Phase::default()
+        };
+        let load = self.buffers * self.store.buffer_entries;
+        let workload = Workload { load, phases: vec![warm, phase], ..Workload::default() };
+        let mut config = Config {
+            workers: WORKERS,
+            l0_stop_trigger: LEVEL0_STOP,
+            cores: CORES,
+            window: self.scaled(PAPER_WINDOW),
+            ..self.store.config(policy, workload)
+        };
+        config.device.merge_nanos_per_byte *= self.slower;
+        config
+    }
+
+    /// Simulates a design.
+    pub(super) fn run(
+        self,
+        case: &str,
+        policy: PolicyOptions,
+        operations: &Operations,
+    ) -> Result<Measured, PapersError> {
+        let report = simulate(case, self.config(policy, operations))?;
+        let phase = report.phases.into_iter().find(|phase| phase.name == "operations");
+        let found = phase.map_or(report.whole, |phase| phase.figures);
+        let thousands = |rate: f64| rate * self.store.factor() / 1000.0;
+        let stalled = found.stall_seconds.memtables + found.stall_seconds.level0;
+        Ok(Measured(vec![
+            (THROUGHPUT, thousands(found.throughput_mean)),
+            (WORST, thousands(found.throughput_worst_window)),
+            (SPACE, found.space_amp_peak - 1.0),
+            (WRITES, found.write_amp.unwrap_or(0.0)),
+            (BLOCKS, found.read_ios_per_get.max(found.read_ios_per_scan)),
+            (RUNS, found.runs_mean),
+            (STALLED, stalled / found.seconds),
+        ]))
+    }
+
+    /// The same for the mean over several loads.
+    pub(super) fn run_loads(
+        self,
+        case: &str,
+        loads: &[u64],
+        policy: impl Fn(Data) -> PolicyOptions,
+        operations: &Operations,
+    ) -> Result<Measured, PapersError> {
+        let run = |&buffers: &u64| {
+            let setting = Setting { buffers, ..self };
+            setting.run(case, policy(setting.data(operations.mix.update)), operations)
+        };
+        Ok(Measured::mean(&loads.iter().map(run).collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// What is simulated, in words.
+    pub(super) fn words(self) -> String {
+        format!(
+            "a thread that merges and one that flushes, level 0 stops at {LEVEL0_STOP} runs (RocksDB's \
+             defaults); one client (the paper's number is not known), as fast as it may; buffers of {} \
+             entries, each for {:.0} of the paper's. After the load and {} operations of the same mix to \
+             warm up, with which Vertiorizon tunes itself, {} are measured. The slowest window is of {} \
+             operations",
+            self.store.buffer_entries,
+            self.store.factor(),
+            millions(PAPER_WARM_UP),
+            millions(self.operations),
+            PAPER_WINDOW,
+        )
+    }
+}
+
+fn millions(operations: u64) -> String {
+    format!("{} million", operations / 1_000_000)
+}
+
+/// What was measured of a design.
+pub(super) struct Measured(Vec<(&'static str, f64)>);
+
+impl Measured {
+    /// The means over several runs.
+    pub(super) fn mean(runs: &[Measured]) -> Measured {
+        let Some((Measured(first), rest)) = runs.split_first() else { return Measured(Vec::new()) };
+        let mut sums = first.clone();
+        for Measured(run) in rest {
+            sums.iter_mut().zip(run).for_each(|((_, sum), (_, value))| *sum += value);
+        }
+        sums.iter_mut().for_each(|(_, sum)| *sum /= runs.len() as f64);
+        Measured(sums)
+    }
+
+    /// Adds it to a figure.
+    pub(super) fn add(&self, figure: &mut Figure, case: &str) {
+        for (measure, value) in &self.0 {
+            figure.found(case, measure, *value);
+        }
+    }
+}
