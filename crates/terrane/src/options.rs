@@ -199,5 +199,5 @@ pub(crate) fn build_policy(options: &PolicyOptions) -> Result<Box<dyn Policy>> {
 
 /// The options of a policy as the version set keeps them.
 pub(crate) fn policy_json(policy: &PolicyOptions) -> String {
-    serde_json::to_string(policy).unwrap_or_default()
+    terrane_types::json::to_string(policy)
 }

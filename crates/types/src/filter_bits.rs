@@ -1,5 +1,6 @@
 //! Filter bits per key.
 
+use crate::json::RAW;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -69,10 +70,8 @@ impl fmt::Display for FilterBits {
     }
 }
 
-/// The name under which serde_json, with its feature `raw_value`, takes a text for a number as it is.
-/// Its own formatting of floating-point numbers would bring tables of 10 KiB into the browser's module.
-const RAW: &str = "$serde_json::private::RawValue";
-
+/// As a text that is taken for a number: formatting floating-point numbers would bring tables of 10 KiB
+/// into the browser's module.
 impl Serialize for FilterBits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut raw = serializer.serialize_struct(RAW, 1)?;

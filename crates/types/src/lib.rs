@@ -9,6 +9,7 @@
 //!   says why, in words and numbers.
 //! * [`Sequence`], [`vec_map`], [`sort_by`] and [`Flatten`] are the collections and algorithms under
 //!   these. A browser downloads the code, so each of them exists once instead of once per type.
+//! * [`json`] is how a browser gets any of it.
 //! * [`Corruption`] and [`Stall`] are what errors and events both report.
 //!
 //! Nothing here knows about storage, threads or clocks.
@@ -19,6 +20,7 @@ pub mod filter_bits;
 pub mod flatten;
 pub mod histogram;
 pub mod ids;
+pub mod json;
 pub mod plan;
 pub mod reason;
 pub mod run;

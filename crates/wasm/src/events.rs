@@ -3,6 +3,7 @@
 //! A JavaScript function belongs to its thread, but an engine's listener must be `Send`. The functions
 //! are therefore kept in a thread-local table, by the number of the store.
 
+use crate::to_json;
 use js_sys::Function;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -32,11 +33,9 @@ fn listener(store: u32) -> Listener {
         let found = LISTENERS.with_borrow(|all| {
             all.iter().find(|(number, _)| *number == store).map(|(_, emit)| emit.clone())
         });
-        if let Some(emit) = found
-            && let Ok(json) = serde_json::to_string(&TraceLine { micros, event })
-        {
+        if let Some(emit) = found {
             // The event has happened, whether or not the function throws.
-            let _ = emit.call1(&JsValue::UNDEFINED, &JsValue::from_str(&json));
+            let _ = emit.call1(&JsValue::UNDEFINED, &to_json(TraceLine { micros, event }));
         }
     })
 }
