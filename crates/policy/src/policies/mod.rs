@@ -84,6 +84,7 @@ policies! {
         vertiorizon::Vertiorizon,
         binomial::Binomial,
         min_latency::MinLatency,
+        bucket::BucketLsm,
     }
     tests {
         adversarial::Adversarial,

@@ -1,6 +1,8 @@
 //! The slow model that the planners are tested against: a tree with its actual keys and versions.
 
 mod adversarial;
+#[cfg(feature = "all")]
+mod bucket;
 mod examples;
 mod extremes;
 #[cfg(feature = "all")]

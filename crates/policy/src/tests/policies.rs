@@ -104,6 +104,22 @@ mod growing {
         target_file_bytes: B.1,
         filters: Filters::Uniform,
     };
+    pub(super) const BUCKET: BucketLsm = BucketLsm {
+        size_ratio: 3,
+        level_base_bytes: B.0,
+        target_file_bytes: B.1,
+        filters: Filters::Uniform,
+        l0_compaction_trigger: 3,
+        dynamic_level_bytes: true,
+        buckets: 4,
+        follow_workers: true,
+        window: 3,
+        split_percent: 200,
+        join_percent: 50,
+        min_buckets: 1,
+        join_hot: false,
+        count_present: false,
+    };
     pub(super) const MIN_LATENCY: MinLatency = MinLatency {
         components: 3,
         level_base_bytes: B.0,
@@ -288,6 +304,25 @@ fn check_tiered_partial(shape: &Shape) {
     assert!(shape.levels().first().is_none_or(|level| level.runs.len() < 4), "{shape:?}");
 }
 
+/// Levels of T = 3 and B = 12 below a level 0 in which no key is in as many tables as the trigger.
+fn check_bucket(shape: &Shape) {
+    let level0: Vec<_> = shape.tables().filter(|(level, ..)| *level == 0).collect();
+    for (_, _, table) in &level0 {
+        let over = level0.iter().filter(|(_, _, t)| t.spans(&table.smallest)).count();
+        assert!(over < 3, "{shape:?}");
+    }
+    let mut below = shape.levels().iter().map(Level::bytes);
+    below.next();
+    let bytes: Vec<_> = below.collect();
+    let Some((&last_bytes, above)) = bytes.split_last() else { return };
+    assert!(shape.levels().iter().skip(1).all(|level| level.runs.len() < 2), "{shape:?}");
+    for (depth, bytes) in above.iter().enumerate() {
+        let capacity = 12.max(last_bytes / 3u64.pow((above.len() - depth) as u32));
+        assert!(*bytes <= capacity, "level {}: {shape:?}", depth + 1);
+    }
+    assert!(last_bytes <= 12 * 3u64.pow(bytes.len() as u32), "{shape:?}");
+}
+
 fn check_stack(shape: &Shape) {
     check_admitting(shape);
     assert!(shape.runs().iter().filter(|(place, _)| place.level > 0).count() <= 3, "{shape:?}");
@@ -366,6 +401,8 @@ const POLICIES: &[Case] = &[
     (&growing::BINOMIAL, check_stack),
     #[cfg(feature = "all")]
     (&growing::MIN_LATENCY, check_stack),
+    #[cfg(feature = "all")]
+    (&growing::BUCKET, check_bucket),
 ];
 
 proptest! {

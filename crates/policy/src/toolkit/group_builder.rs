@@ -110,6 +110,12 @@ fn parts<'a>(
     parts
 }
 
+/// The tables in connected components: those of one overlap, directly or through others of it.
+#[cfg(feature = "all")]
+pub(crate) fn components(tables: Vec<&Arc<TableInfo>>) -> Vec<Vec<&Arc<TableInfo>>> {
+    parts(tables, None, 0)
+}
+
 /// Bytes of all the tables.
 pub(crate) fn bytes(tables: &[&Arc<TableInfo>]) -> u64 {
     tables.iter().map(|t| t.bytes).fold(0, u64::saturating_add)

@@ -1,0 +1,238 @@
+//! What the bucket policy remembers: buckets, the volumes flushed into them, and medians to split at.
+//!
+//! Buckets tile the key space: each begins at a boundary, the first at the least key. The *window* is the
+//! last W flushes. A bucket's volume is what they put into it, and its temperature is how many times its
+//! fair share that is: `BT = N * F / sum of F`.
+//!
+//! Encoded as u32 N, u32 flushes in the window, u32 buckets, and for each bucket its boundary, u64 bytes of
+//! each flush, the oldest first, and its medians, u32 of them; a key is its u16 length and its bytes. All
+//! numbers are little-endian.
+
+use terrane_types::sort_by;
+
+/// Buckets, in key order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Buckets {
+    /// N, the number for which they were made.
+    pub(crate) configured: u64,
+    /// Flushes in the window.
+    flushes: usize,
+    /// None before the first flush that is large enough.
+    pub(crate) all: Vec<Bucket>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    /// Where it begins.
+    pub(crate) boundary: Vec<u8>,
+    /// Bytes that each flush of the window put into it, the oldest first.
+    volumes: Vec<u64>,
+    /// The medians of its level-0 tables that were merged last, the oldest first.
+    medians: Vec<Vec<u8>>,
+}
+
+impl Bucket {
+    /// F: its volume.
+    pub(crate) fn volume(&self) -> u64 {
+        self.volumes.iter().copied().fold(0, u64::saturating_add)
+    }
+
+    /// The median of the medians of its tables in the window.
+    fn middle(&self) -> Option<&Vec<u8>> {
+        let tables = self.volumes.iter().filter(|bytes| **bytes > 0).count();
+        let skipped = self.medians.len().saturating_sub(tables);
+        let mut medians: Vec<_> = self.medians.iter().skip(skipped).collect();
+        sort_by(&mut medians, |a, b| a.cmp(b));
+        medians.get(medians.len() / 2).copied()
+    }
+}
+
+impl Buckets {
+    /// Buckets that part at these keys, of which nothing is known yet.
+    pub(crate) fn new(configured: u64, cuts: &[Vec<u8>]) -> Self {
+        let first = std::iter::once(Vec::new());
+        let bucket = |boundary| Bucket { boundary, ..Bucket::default() };
+        let all = first.chain(cuts.iter().cloned()).map(bucket).collect();
+        Buckets { configured, flushes: 0, all }
+    }
+
+    /// The keys at which they part.
+    pub(crate) fn boundaries(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.all.iter().skip(1).map(|bucket| &bucket.boundary)
+    }
+
+    /// The index of the bucket that holds a key.
+    pub(crate) fn of(&self, key: &[u8]) -> usize {
+        let after = self.all.partition_point(|bucket| bucket.boundary.as_slice() <= key);
+        after.saturating_sub(1)
+    }
+
+    /// Notes a flush: the least key and the bytes of each of its tables.
+    pub(crate) fn flushed<'t>(
+        &mut self,
+        tables: impl Iterator<Item = (&'t [u8], u64)>,
+        window: u64,
+    ) {
+        let window = usize::try_from(window).unwrap_or(usize::MAX).max(1);
+        self.flushes = self.flushes.saturating_add(1).min(window);
+        for bucket in &mut self.all {
+            bucket.volumes.push(0);
+            let old = bucket.volumes.len().saturating_sub(self.flushes);
+            bucket.volumes.drain(..old);
+        }
+        for (smallest, bytes) in tables {
+            let at = self.of(smallest);
+            if let Some(volume) = self.all.get_mut(at).and_then(|bucket| bucket.volumes.last_mut())
+            {
+                *volume = volume.saturating_add(bytes);
+            }
+        }
+    }
+
+    /// Notes the median of a level-0 table that was merged.
+    pub(crate) fn merged(&mut self, smallest: &[u8], median: &[u8], kept: usize) {
+        let at = self.of(smallest);
+        let flushes = self.flushes;
+        if let Some(bucket) = self.all.get_mut(at) {
+            bucket.medians.push(median.iter().take(kept).copied().collect());
+            let old = bucket.medians.len().saturating_sub(flushes);
+            bucket.medians.drain(..old);
+        }
+    }
+
+    /// BT in thousandths: `shares` times the volume of a bucket, or of several together, over that of all.
+    pub(crate) fn temperature(&self, volume: u64, shares: u64) -> u64 {
+        let all: u128 = self.all.iter().map(|bucket| u128::from(bucket.volume())).sum();
+        let hot = u128::from(volume) * u128::from(shares) * 1000;
+        hot.checked_div(all).map_or(0, |thousandths| u64::try_from(thousandths).unwrap_or(u64::MAX))
+    }
+
+    /// Splits a bucket at the middle of its tables, if there is a key to split at: each half gets half of
+    /// the volume.
+    pub(crate) fn split(&mut self, at: usize) -> bool {
+        let Some(bucket) = self.all.get_mut(at) else { return false };
+        let Some(boundary) = bucket.middle().filter(|key| **key > bucket.boundary).cloned() else {
+            return false;
+        };
+        let upper = bucket.volumes.iter().map(|bytes| bytes / 2).collect();
+        let (above, below) = bucket.medians.drain(..).partition(|median| *median >= boundary);
+        bucket.medians = below;
+        for bytes in &mut bucket.volumes {
+            *bytes -= *bytes / 2;
+        }
+        self.all.insert(at + 1, Bucket { boundary, volumes: upper, medians: above });
+        true
+    }
+
+    /// The colder neighbour of a bucket; of two alike the one before it.
+    pub(crate) fn neighbour(&self, at: usize) -> Option<usize> {
+        let volume = |at: usize| self.all.get(at).map(Bucket::volume);
+        let before = at.checked_sub(1).filter(|before| *before < self.all.len());
+        let after = Some(at + 1).filter(|after| *after < self.all.len());
+        match (before, after) {
+            (Some(before), Some(after)) if volume(after) < volume(before) => Some(after),
+            (before, after) => before.or(after),
+        }
+    }
+
+    /// Joins a bucket and the next one: volumes add up.
+    pub(crate) fn join(&mut self, at: usize) {
+        if at + 1 >= self.all.len() {
+            return;
+        }
+        let upper = self.all.remove(at + 1);
+        let flushes = self.flushes;
+        if let Some(lower) = self.all.get_mut(at) {
+            for (bytes, more) in lower.volumes.iter_mut().zip(upper.volumes) {
+                *bytes = bytes.saturating_add(more);
+            }
+            lower.medians.extend(upper.medians);
+            let old = lower.medians.len().saturating_sub(flushes);
+            lower.medians.drain(..old);
+        }
+    }
+
+    /// The longest that boundaries and medians may be, so that this many buckets fit into a state of so
+    /// many bytes.
+    pub(crate) fn kept(buckets: u64, window: u64, state_bytes: u64) -> u64 {
+        let bucket = state_bytes.saturating_sub(12) / buckets.max(1);
+        let numbers = window.saturating_mul(8).saturating_add(4);
+        let key = bucket.saturating_sub(numbers) / window.saturating_add(1);
+        key.saturating_sub(2).min(MAX_KEPT)
+    }
+
+    /// Encodes them as a state.
+    pub(crate) fn state(&self) -> Vec<u8> {
+        let mut state = Vec::new();
+        let mut number = |n: u64| state.extend(u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes());
+        number(self.configured);
+        number(self.flushes as u64);
+        number(self.all.len() as u64);
+        for bucket in &self.all {
+            put_key(&mut state, &bucket.boundary);
+            for bytes in &bucket.volumes {
+                state.extend(bytes.to_le_bytes());
+            }
+            state.extend(u32::try_from(bucket.medians.len()).unwrap_or(0).to_le_bytes());
+            bucket.medians.iter().for_each(|median| put_key(&mut state, median));
+        }
+        state
+    }
+
+    /// Decodes a state; none if it is not valid.
+    pub(crate) fn read(state: &[u8]) -> Self {
+        decode(&mut { state }).filter(Buckets::is_sound).unwrap_or_default()
+    }
+
+    fn is_sound(&self) -> bool {
+        let first = self.all.first().is_none_or(|bucket| bucket.boundary.is_empty());
+        first && self.all.is_sorted_by(|a, b| a.boundary < b.boundary)
+    }
+}
+
+/// The longest boundaries and medians.
+const MAX_KEPT: u64 = 256;
+
+fn put_key(state: &mut Vec<u8>, key: &[u8]) {
+    let length = u16::try_from(key.len()).unwrap_or(u16::MAX);
+    state.extend(length.to_le_bytes());
+    state.extend(key.iter().take(usize::from(length)));
+}
+
+fn take<const N: usize>(state: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = state.split_first_chunk()?;
+    *state = rest;
+    Some(*taken)
+}
+
+fn take_number(state: &mut &[u8]) -> Option<u32> {
+    take(state).map(u32::from_le_bytes)
+}
+
+fn take_key(state: &mut &[u8]) -> Option<Vec<u8>> {
+    let length = u16::from_le_bytes(take(state)?);
+    let (key, rest) = state.split_at_checked(length.into())?;
+    *state = rest;
+    Some(key.to_vec())
+}
+
+fn decode(state: &mut &[u8]) -> Option<Buckets> {
+    let configured = take_number(state)?.into();
+    let flushes = usize::try_from(take_number(state)?).ok()?;
+    let count = take_number(state)?;
+    let mut all = Vec::new();
+    for _ in 0..count {
+        let boundary = take_key(state)?;
+        let mut volumes = Vec::new();
+        for _ in 0..flushes {
+            volumes.push(u64::from_le_bytes(take(state)?));
+        }
+        let mut medians = Vec::new();
+        for _ in 0..take_number(state)? {
+            medians.push(take_key(state)?);
+        }
+        all.push(Bucket { boundary, volumes, medians });
+    }
+    state.is_empty().then_some(Buckets { configured, flushes, all })
+}

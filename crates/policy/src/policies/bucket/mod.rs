@@ -1,0 +1,492 @@
+//! BucketLSM: level 0 in buckets of the key space, which are compacted beside each other.
+//!
+//! The levels below are leveled, as in `leveled.rs`. What follows is of level 0.
+//!
+//! 1. **Flushes** are cut at the boundaries of the buckets: one table for each bucket with keys. The first
+//!    one that has enough keys sets the boundaries, at equal numbers of entries.
+//! 2. **Compaction.** Tables of level 0 that overlap are those of one bucket, or of several that were one
+//!    when they were flushed. From `l0-compaction-trigger` of them on they are merged with the tables of
+//!    level 1 that they overlap, and cut at the boundaries, so that no table of level 1 ties two buckets
+//!    together. Those of most tables come first, of these the ones with the smallest input. A plan is one
+//!    bucket, and made when a worker is free.
+//! 3. **Temperature.** A bucket that was just compacted and holds no table of level 0 is split if its
+//!    temperature (`buckets.rs`) is above `split-percent`, and joined with its colder neighbour if it is at
+//!    `join-percent` or below. New boundaries bind later flushes.
+//! 4. **Levels below** send tables down as soon as their score is above that of the fullest bucket, or no
+//!    bucket is due. While one is due but waits, level 1 sends nothing down.
+
+mod buckets;
+
+use crate::context::{KeySample, PlanContext};
+use crate::policy::{Installed, MAX_STATE, Policy, Step};
+use crate::status::{Decision, Fact, PolicyStatus};
+use crate::toolkit::filters::Filters;
+use crate::toolkit::format::{count, size};
+use crate::toolkit::group_builder::{bytes, components};
+use crate::toolkit::parameter::{Conflict, Described, ParameterRef, prose};
+use crate::toolkit::pick::Pick;
+use crate::toolkit::trivial_move::move_or_merge;
+use crate::toolkit::view::{Vertical, View};
+use buckets::{Bucket, Buckets};
+use std::sync::Arc;
+use terrane_types::{
+    Action, Compaction, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape, TableInfo,
+    Term, Unit, key_range, sort_by, tables_of,
+};
+
+/// There may be this many times as many buckets as at first, but at most [`MOST`].
+const GROWTH: u64 = 4;
+
+/// The greatest number of buckets.
+const MOST: u64 = 256;
+
+/// Medians and boundaries have this many bytes at least.
+const KEPT: u64 = 8;
+
+/// The bucket policy and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BucketLsm {
+    /// T: the factor between capacities.
+    pub size_ratio: u64,
+    /// B: the least capacity of a level.
+    pub level_base_bytes: u64,
+    /// Size at which a table is closed, in bytes.
+    pub target_file_bytes: u64,
+    /// How filter memory is divided among runs.
+    pub filters: Filters,
+    /// Tables that wait in a bucket of level 0 before they are merged into level 1.
+    pub l0_compaction_trigger: u64,
+    /// Whether capacities follow what the deepest level holds.
+    pub dynamic_level_bytes: bool,
+    /// N: the number of buckets at first.
+    pub buckets: u64,
+    /// Whether N is the number of workers if that is greater.
+    pub follow_workers: bool,
+    /// W: the flushes that a temperature is measured over.
+    pub window: u64,
+    /// The temperature, in percent, above which a bucket is split.
+    pub split_percent: u64,
+    /// The temperature, in percent, up to which a bucket is joined with a neighbour.
+    pub join_percent: u64,
+    /// The number of buckets below which none are joined.
+    pub min_buckets: u64,
+    /// Whether buckets are joined that would have to be split again.
+    pub join_hot: bool,
+    /// Whether temperatures are measured by the buckets that are present, not by N.
+    pub count_present: bool,
+}
+
+impl Default for BucketLsm {
+    fn default() -> Self {
+        BucketLsm {
+            size_ratio: 10,
+            level_base_bytes: 4 << 20,
+            target_file_bytes: 2 << 20,
+            filters: Filters::Uniform,
+            l0_compaction_trigger: 4,
+            dynamic_level_bytes: true,
+            buckets: 4,
+            follow_workers: true,
+            window: 10,
+            split_percent: 200,
+            join_percent: 50,
+            min_buckets: 1,
+            join_hot: false,
+            count_present: false,
+        }
+    }
+}
+
+impl Policy for BucketLsm {
+    fn name(&self) -> &'static str {
+        "bucket"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let view = View::new(self.rule(), context);
+        let scattered =
+            (1..context.shape.levels().len()).find_map(|level| view.merge_into_one_run(level));
+        if scattered.is_some() || context.running.groups().count() >= context.workers.max(1) {
+            return scattered;
+        }
+        let buckets = Buckets::read(context.state);
+        let full = Full::find(&view, self.l0_compaction_trigger);
+        let depth = full.first().map_or(0, |full| full.depth);
+        let mut due = vec![(0, depth as f64 / self.l0_compaction_trigger.max(1) as f64)];
+        due.extend((1..=view.last()).map(|level| (level, view.score(level))));
+        due.retain(|(_, score)| *score >= 1.0);
+        sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
+        let mut waits = false;
+        due.into_iter().find_map(|(level, _)| {
+            let plan = match level {
+                0 => full.iter().find_map(|full| self.empty(&view, &buckets, full)),
+                1 if waits => None,
+                _ if self.dynamic_level_bytes && level == view.last() => view.deepen(),
+                _ => view.send_down(level, Pick::LeastOverlap, 0, None),
+            };
+            waits |= level == 0;
+            plan
+        })
+    }
+
+    fn plans_flushes(&self) -> bool {
+        true
+    }
+
+    fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
+        let buckets = Buckets::read(context.state);
+        let mut cuts = Vec::new();
+        if buckets.all.is_empty() {
+            cuts = self.quantiles(sealed, self.parts(context.workers));
+        } else if let (Some(first), Some(last)) = (sealed.keys.first(), sealed.keys.last()) {
+            let within = |key: &&Vec<u8>| *key > first && *key <= last;
+            cuts.extend(buckets.boundaries().filter(within).cloned());
+        }
+        if cuts.is_empty() {
+            return FlushPlan::default();
+        }
+        let text =
+            format!("the flush is cut at the boundaries of {}", count(cuts.len() + 1, "bucket"));
+        let parts = Quantity::new("buckets", cuts.len() as u64 + 1);
+        let term = Term::new(Unit::Count, parts, Relation::Greater, Quantity::new("one", 1));
+        FlushPlan { cuts, reason: Reason::new(text, vec![term]), ..FlushPlan::default() }
+    }
+
+    fn reads_histograms(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
+        let mut buckets = Buckets::read(state);
+        match installed.step {
+            Step::Flush { plan, tables } => {
+                if buckets.all.is_empty() && !plan.cuts.is_empty() {
+                    buckets = Buckets::new(plan.cuts.len() as u64 + 1, &plan.cuts);
+                }
+                let tables = tables.iter().map(|t| (t.smallest.as_slice(), t.bytes));
+                buckets.flushed(tables, self.window);
+            }
+            Step::Group { .. } => drop(self.rearrange(&mut buckets, installed)),
+            Step::Reshape(_) => {}
+        }
+        buckets.state()
+    }
+
+    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
+        let buckets = Buckets::read(state);
+        let mut facts = Vec::new();
+        for (index, bucket) in buckets.all.iter().enumerate() {
+            let of = Of::Item(index);
+            facts.push(Fact::Key { name: "bucket-boundary", of, key: bucket.boundary.clone() });
+            facts.extend(self.measured(&buckets, index, bucket));
+        }
+        PolicyStatus { capacities: self.rule().capacities(shape, 1), facts }
+    }
+
+    fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
+        self.rearrange(&mut Buckets::read(state), installed)
+    }
+}
+
+/// Tables of level 0 that overlap, enough of them to be merged.
+struct Full<'a> {
+    tables: Vec<&'a Arc<TableInfo>>,
+    /// The greatest number of them over one key.
+    depth: usize,
+    /// The tables of level 1 that they overlap.
+    below: Vec<&'a Arc<TableInfo>>,
+}
+
+impl<'a> Full<'a> {
+    /// All of them, those to be merged first at the front.
+    fn find(view: &View<'a>, trigger: u64) -> Vec<Self> {
+        let parts = components(view.level(0).collect());
+        let mut all: Vec<_> = (parts.into_iter())
+            .filter(|tables| tables.len() as u64 >= trigger)
+            .map(|tables| {
+                let (smallest, largest) = key_range(&tables);
+                let below = view.run(1).map(|run| run.overlapping(smallest, largest));
+                let below = below.into_iter().flatten().collect();
+                Full { depth: depth(&tables), tables, below }
+            })
+            .collect();
+        let input = |full: &Full| bytes(&full.tables).saturating_add(bytes(&full.below));
+        sort_by(&mut all, |a, b| (b.depth, input(a)).cmp(&(a.depth, input(b))));
+        all
+    }
+}
+
+/// The greatest number of tables over one key.
+fn depth(tables: &[&Arc<TableInfo>]) -> usize {
+    let over = |key: &[u8]| tables.iter().filter(|table| table.spans(key)).count();
+    tables.iter().map(|table| over(&table.smallest)).max().unwrap_or(0)
+}
+
+impl BucketLsm {
+    /// What it shares with the other vertical policies.
+    fn rule(&self) -> Vertical {
+        Vertical {
+            size_ratio: self.size_ratio,
+            level_base_bytes: self.level_base_bytes,
+            target_file_bytes: self.target_file_bytes,
+            l0_compaction_trigger: self.l0_compaction_trigger,
+            dynamic_level_bytes: self.dynamic_level_bytes,
+        }
+    }
+
+    /// The number of buckets that may be, of `configured` at first.
+    fn most(&self, configured: u64) -> u64 {
+        configured.saturating_mul(GROWTH).min(MOST)
+    }
+
+    /// How many bytes of a median or boundary are kept.
+    fn kept(&self, configured: u64) -> u64 {
+        Buckets::kept(self.most(configured), self.window, MAX_STATE as u64)
+    }
+
+    /// N.
+    fn parts(&self, workers: usize) -> u64 {
+        let wanted = self.buckets.max(workers as u64).min(MOST);
+        let fits = self.follow_workers && self.kept(wanted) >= KEPT;
+        if fits { wanted } else { self.buckets }
+    }
+
+    /// Keys at equal numbers of entries that part a memtable into so many buckets; none if it has too few
+    /// keys.
+    fn quantiles(&self, sealed: &KeySample, parts: u64) -> Vec<Vec<u8>> {
+        let (keys, parts) = (sealed.keys.len(), usize::try_from(parts).unwrap_or(usize::MAX));
+        let kept = usize::try_from(self.kept(parts as u64)).unwrap_or(usize::MAX);
+        let key = |part: usize| sealed.keys.get(part * keys / parts);
+        let short = |key: &Vec<u8>| key.iter().take(kept).copied().collect::<Vec<_>>();
+        let mut cuts: Vec<_> = (1..parts).filter_map(key).map(short).collect();
+        cuts.dedup();
+        let first = sealed.keys.first();
+        cuts.retain(|cut| first.is_some_and(|first| cut > first));
+        if cuts.len() + 1 < parts { Vec::new() } else { cuts }
+    }
+
+    /// Step 2, unless a running plan holds some of the tables.
+    fn empty(&self, view: &View<'_>, buckets: &Buckets, full: &Full<'_>) -> Option<Plan> {
+        let mut all = full.tables.clone();
+        all.extend(full.below.iter().copied());
+        if all.iter().any(|table| view.holds(&table.id)) {
+            return None;
+        }
+        let (smallest, largest) = key_range(&all);
+        let within = |key: &&Vec<u8>| key.as_slice() > smallest && key.as_slice() <= largest;
+        let cuts: Vec<_> = buckets.boundaries().filter(within).cloned().collect();
+        let action = match all.as_slice() {
+            [alone] if cuts.is_empty() => {
+                let (bottom, target) = (view.last() <= 1, self.target_file_bytes);
+                move_or_merge(alone.entries, alone.tombstones, bottom, target)
+            }
+            _ => {
+                let target_file_bytes = self.target_file_bytes;
+                Action::Merge { cuts, target_file_bytes, filter_bits: None }
+            }
+        };
+        let text = format!(
+            "a bucket has {} in level 0, at most {} over a key: they go into level 1 with {} of {} there",
+            count(full.tables.len(), "table"),
+            full.depth,
+            count(full.below.len(), "table"),
+            size(bytes(&full.below)),
+        );
+        let have = Quantity::level("bucket-tables", 0, full.tables.len() as u64);
+        let trigger = Quantity::new("l0-compaction-trigger", self.l0_compaction_trigger);
+        let term = Term::new(Unit::Tables, have, Relation::AtLeast, trigger);
+        let inputs = all.iter().map(|table| table.id).collect();
+        let groups = vec![Group::new(inputs, view.run_of(1), action)];
+        Some(Compaction::parallel(groups, Reason::new(text, vec![term])).into())
+    }
+
+    /// Step 3, after a group was installed; returns what was decided.
+    fn rearrange(&self, buckets: &mut Buckets, installed: &Installed) -> Vec<Decision> {
+        let Step::Group { group, .. } = installed.step else { return Vec::new() };
+        let found = installed.before.find(group.inputs.clone());
+        let merged: Vec<_> = (found.iter())
+            .filter(|placed| placed.place.level == 0 && group.destination.level > 0)
+            .map(|placed| placed.table)
+            .collect();
+        if merged.is_empty() || buckets.all.is_empty() {
+            return Vec::new();
+        }
+        let kept = usize::try_from(self.kept(buckets.configured)).unwrap_or(usize::MAX);
+        for table in &merged {
+            if let Some(median) = median(table) {
+                buckets.merged(&table.smallest, median, kept);
+            }
+        }
+        let (smallest, largest) = key_range(&merged);
+        let (first, last) = (buckets.of(smallest), buckets.of(largest));
+        let level0 = installed.before.levels().first().map_or(&[][..], |level| &level.runs);
+        let waits: Vec<_> = tables_of(level0).filter(|t| !group.inputs.contains(&t.id)).collect();
+        let mut decisions = Vec::new();
+        for at in (first..=last).rev() {
+            let end = buckets.all.get(at + 1).map(|next| &next.boundary);
+            let Some(bucket) = buckets.all.get(at) else { continue };
+            let holds = |table: &&Arc<TableInfo>| {
+                table.largest >= bucket.boundary && end.is_none_or(|end| table.smallest < *end)
+            };
+            if !waits.iter().any(holds) {
+                decisions.extend(self.decide(buckets, at));
+            }
+        }
+        decisions
+    }
+
+    /// What becomes of a bucket without tables in level 0.
+    fn decide(&self, buckets: &mut Buckets, at: usize) -> Option<Decision> {
+        let bucket = buckets.all.get(at)?.clone();
+        let facts = self.measured(buckets, at, &bucket);
+        let shares = self.shares(buckets);
+        let temperature = buckets.temperature(bucket.volume(), shares);
+        let (split, join) =
+            (self.split_percent.saturating_mul(10), self.join_percent.saturating_mul(10));
+        let have = Quantity::item("bucket-temperature", at, temperature);
+        let present = buckets.all.len() as u64;
+        if temperature > split {
+            let has_split = present < self.most(buckets.configured) && buckets.split(at);
+            let term = |limit| Term::new(Unit::Thousandths, have, Relation::Greater, limit);
+            let term = term(Quantity::new("split-percent", split));
+            let text =
+                format!("bucket {at} has {} of the volume: it is split", size(bucket.volume()));
+            let reason = Reason::new(text, vec![term]);
+            return has_split.then(|| Decision {
+                name: "bucket-split",
+                reason,
+                facts: facts.into(),
+            });
+        }
+        let other = buckets.neighbour(at).filter(|_| temperature <= join)?;
+        let beside = buckets.all.get(other)?.volume();
+        let both = buckets.temperature(bucket.volume().saturating_add(beside), shares);
+        if present <= self.min_buckets || !self.join_hot && both > split {
+            return None;
+        }
+        buckets.join(at.min(other));
+        let limit = Quantity::new("join-percent", join);
+        let term = Term::new(Unit::Thousandths, have, Relation::AtMost, limit);
+        let text = format!(
+            "bucket {at} has {} of the volume: it is joined with bucket {other}, the colder neighbour",
+            size(bucket.volume()),
+        );
+        let reason = Reason::new(text, vec![term]);
+        Some(Decision { name: "bucket-joined", reason, facts: facts.into() })
+    }
+
+    /// N in temperatures.
+    fn shares(&self, buckets: &Buckets) -> u64 {
+        if self.count_present { buckets.all.len() as u64 } else { buckets.configured }
+    }
+
+    /// The volume and temperature of a bucket.
+    fn measured(&self, buckets: &Buckets, index: usize, bucket: &Bucket) -> [Fact; 2] {
+        let of = Of::Item(index);
+        let volume = bucket.volume();
+        let temperature = buckets.temperature(volume, self.shares(buckets));
+        [
+            Fact::Number { name: "bucket-volume", of, value: volume, unit: Unit::Bytes },
+            Fact::Number {
+                name: "bucket-temperature",
+                of,
+                value: temperature,
+                unit: Unit::Thousandths,
+            },
+        ]
+    }
+}
+
+/// The key up to which a table has half of its bytes, as its histogram says.
+fn median(table: &TableInfo) -> Option<&[u8]> {
+    let all = table.histogram.last()?.bytes;
+    let half = table.histogram.iter().find(|point| point.bytes >= all / 2)?;
+    Some(&half.key)
+}
+
+impl Described for BucketLsm {
+    fn filters(&self) -> Filters {
+        self.filters
+    }
+
+    fn summary(&self) -> &'static str {
+        prose(
+            "Leveled below a level 0 of buckets, which are merged beside each other: many workers, few \
+             stalls, also where the keys that are written shift.",
+        )
+    }
+
+    fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
+        let number = ParameterRef::number;
+        vec![
+            ParameterRef::size_ratio(&mut self.size_ratio),
+            ParameterRef::level_base_bytes(&mut self.level_base_bytes),
+            ParameterRef::target_file_bytes(&mut self.target_file_bytes),
+            ParameterRef::filters(&mut self.filters),
+            number(
+                "l0-compaction-trigger",
+                "tables that wait in a bucket of level 0 before they are merged",
+                (1, 64),
+                &mut self.l0_compaction_trigger,
+            ),
+            ParameterRef::dynamic_level_bytes(&mut self.dynamic_level_bytes),
+            number("buckets", "buckets of level 0 at first", (1, MOST), &mut self.buckets),
+            ParameterRef::switch(
+                "follow-workers",
+                "whether there are at first as many buckets as workers, if these are more",
+                &mut self.follow_workers,
+            ),
+            number(
+                "window",
+                "flushes that the temperature of a bucket is measured over",
+                (1, 64),
+                &mut self.window,
+            ),
+            number(
+                "split-percent",
+                "temperature above which a bucket is split, in percent of a fair share",
+                (1, 100_000),
+                &mut self.split_percent,
+            ),
+            number(
+                "join-percent",
+                "temperature up to which a bucket is joined with its colder neighbour, in percent",
+                (0, 100_000),
+                &mut self.join_percent,
+            ),
+            number(
+                "min-buckets",
+                "number of buckets down to which they are joined",
+                (1, MOST),
+                &mut self.min_buckets,
+            ),
+            ParameterRef::switch(
+                "join-hot",
+                "whether buckets are joined that would be hot enough to be split",
+                &mut self.join_hot,
+            ),
+            ParameterRef::switch(
+                "count-present",
+                "whether a fair share is that of the buckets present, not of those at first",
+                &mut self.count_present,
+            ),
+        ]
+    }
+
+    fn conflict(&self) -> Option<Conflict> {
+        let least = self.join_percent.saturating_mul(2);
+        if self.split_percent <= least {
+            let expected = format!("more than twice join-percent: {least}");
+            return Some(Conflict {
+                parameter: "split-percent",
+                expected,
+                found: self.split_percent,
+            });
+        }
+        (self.kept(self.buckets) < KEPT).then(|| Conflict {
+            parameter: "window",
+            expected: format!("fewer flushes for {} buckets", self.buckets),
+            found: self.window,
+        })
+    }
+}

@@ -1,0 +1,312 @@
+//! BucketLSM: temperatures, splits and joins, and which bucket is compacted.
+
+use super::*;
+
+/// Four buckets, of which a window of one flush tells the temperatures.
+const BUCKET: BucketLsm = BucketLsm {
+    size_ratio: 10,
+    level_base_bytes: 1 << 20,
+    target_file_bytes: 1 << 20,
+    filters: Filters::Uniform,
+    l0_compaction_trigger: 1,
+    dynamic_level_bytes: true,
+    buckets: 4,
+    follow_workers: false,
+    window: 1,
+    split_percent: 200,
+    join_percent: 50,
+    min_buckets: 1,
+    join_hot: false,
+    count_present: false,
+};
+
+/// A tree that a policy cuts flushes of and compacts.
+struct Tree {
+    policy: BucketLsm,
+    model: Model,
+    state: Vec<u8>,
+    running: Running,
+}
+
+impl Tree {
+    /// Buckets that begin at 0, 1000, 2000 and 3000, with nothing in level 0.
+    fn new(policy: BucketLsm) -> Self {
+        let (model, running) = (Model::default(), Running::default());
+        let mut tree = Tree { policy, model, state: Vec::new(), running };
+        tree.flush((0..40).map(|n| n * 100));
+        tree.settle();
+        tree
+    }
+
+    fn context(&self, observed: &Observed, look: impl FnOnce(&PlanContext) -> bool) -> bool {
+        look(&PlanContext {
+            shape: &self.model.shape,
+            state: &self.state,
+            running: &self.running,
+            observed,
+            filter_bits: FilterBits::whole(10),
+            workers: 4,
+            l0_stop_trigger: LEVEL0_RUNS_MAX,
+            fresh: self.model.fresh(&self.running),
+        })
+    }
+
+    /// Flushes these keys; returns where the flush was cut.
+    fn flush(&mut self, keys: impl IntoIterator<Item = u16>) -> Vec<u16> {
+        let keys: BTreeSet<_> = keys.into_iter().collect();
+        let sealed = KeySample {
+            entries: keys.len() as u64,
+            bytes: keys.len() as u64,
+            keys: keys.iter().map(|key| key.bytes()).collect(),
+        };
+        let mut plan = FlushPlan::default();
+        self.context(&Observed::default(), |context| {
+            plan = self.policy.flush(context, &sealed);
+            true
+        });
+        validate_flush(&plan).unwrap();
+        let before = self.model.shape.clone();
+        let run = self.model.fresh(&self.running).0;
+        let keys: Vec<_> = keys.into_iter().collect();
+        let part = |key: &u16| plan.cuts.partition_point(|cut| *cut <= key.bytes());
+        let ids: Vec<_> = (keys.chunk_by(|a, b| part(a) == part(b)))
+            .map(|keys| self.model.write(0, run, keys.iter().copied()))
+            .collect();
+        let table = |id| TableInfo::clone(self.model.shape.table(id).unwrap().table);
+        let tables: Vec<_> = ids.into_iter().map(table).collect();
+        self.apply(&before, Step::Flush { plan: &plan, tables: &tables });
+        plan.cuts
+            .iter()
+            .map(|cut| u16::from_be_bytes([cut[0], *cut.get(1).unwrap_or(&0)]))
+            .collect()
+    }
+
+    fn apply(&mut self, before: &Shape, step: Step) -> Vec<Decision> {
+        let installed = unobserved(before, step);
+        let decisions = self.policy.decisions(&self.state, &installed);
+        self.state = self.policy.apply(&self.state, &installed);
+        assert!(self.state.len() <= MAX_STATE);
+        decisions
+    }
+
+    /// Begins the next compaction; returns its group.
+    fn begin(&mut self) -> Option<Group> {
+        let mut plan = None;
+        self.context(&Observed::default(), |context| {
+            plan = self.policy.plan(context);
+            true
+        });
+        let plan = plan?;
+        validate_plan(&self.model.shape, &self.running, &plan).unwrap();
+        let Plan::Compact(compaction) = plan else { panic!("{plan:?}") };
+        let group = compaction.groups[0].clone();
+        self.running.compactions.push(compaction);
+        Some(group)
+    }
+
+    /// Installs a group that has begun; returns what was decided then.
+    fn install(&mut self, group: &Group) -> Vec<Decision> {
+        self.running.compactions.retain(|compaction| compaction.groups[0] != *group);
+        let next = self.model.commit(group, false).unwrap();
+        let before = std::mem::replace(&mut self.model, next).shape;
+        self.apply(&before, Step::Group { group, outputs: &[], ends: true })
+    }
+
+    /// Compacts until nothing is due; returns what was decided.
+    fn settle(&mut self) -> Vec<&'static str> {
+        let mut decided = Vec::new();
+        while let Some(group) = self.begin() {
+            decided.extend(self.install(&group).into_iter().map(|decision| decision.name));
+        }
+        assert!(self.model.is_sound());
+        decided
+    }
+
+    /// A fact of each bucket.
+    fn facts(&self, wanted: &str) -> Vec<u64> {
+        let status = self.policy.status(&self.model.shape, &self.state);
+        let value = |fact: Fact| match fact {
+            Fact::Number { name, value, .. } if name == wanted => Some(value),
+            _ => None,
+        };
+        status.facts.into_iter().filter_map(value).collect()
+    }
+
+    fn temperatures(&self) -> Vec<u64> {
+        self.facts("bucket-temperature")
+    }
+
+    fn boundaries(&self) -> Vec<u16> {
+        let status = self.policy.status(&self.model.shape, &self.state);
+        let boundary = |fact: Fact| match fact {
+            Fact::Key { name: "bucket-boundary", key, .. } if !key.is_empty() => {
+                Some(u16::from_be_bytes([key[0], key[1]]))
+            }
+            _ => None,
+        };
+        status.facts.into_iter().filter_map(boundary).collect()
+    }
+}
+
+/// So many keys of each of the four buckets.
+fn keys(counts: [u16; 4]) -> impl Iterator<Item = u16> {
+    (0..).zip(counts).flat_map(|(bucket, count)| (0..count).map(move |n| bucket * 1000 + n * 10))
+}
+
+#[test]
+fn the_first_flush_with_enough_keys_parts_the_keys_into_equal_numbers_of_entries() {
+    let mut tree = Tree::new(BUCKET);
+    assert_eq!(tree.boundaries(), [1000, 2000, 3000]);
+    assert_eq!(tree.flush(0..2500), [1000, 2000], "where it has keys");
+    let too_few = Tree { state: Vec::new(), ..Tree::new(BUCKET) };
+    let mut tree = too_few;
+    assert!(tree.flush([7, 8, 9]).is_empty());
+    assert_eq!(tree.flush([1, 2, 3, 4]), [2, 3, 4]);
+    assert_eq!(tree.boundaries(), [2, 3, 4]);
+    let workers = BucketLsm { follow_workers: true, buckets: 1, ..BUCKET };
+    assert_eq!(Tree::new(workers).boundaries().len(), 3, "as many buckets as workers");
+    assert!(Tree::new(BucketLsm { buckets: 1, ..BUCKET }).boundaries().is_empty());
+}
+
+#[test]
+fn a_hot_bucket_is_split_at_its_median_and_each_half_has_half_the_volume() {
+    for (count_present, after) in
+        [(false, [1200, 1200, 800, 600, 200]), (true, [1500, 1500, 1000, 750, 250])]
+    {
+        let policy = BucketLsm { count_present, join_percent: 0, ..BUCKET };
+        let mut tree = Tree::new(policy);
+        tree.flush(keys([60, 20, 15, 5]));
+        assert_eq!(tree.temperatures(), [2400, 800, 600, 200]);
+        assert_eq!(tree.settle(), ["bucket-split"]);
+        assert_eq!(tree.facts("bucket-volume"), [30, 30, 20, 15, 5]);
+        assert_eq!(tree.temperatures(), after);
+        // The 30th of 60 keys, 10 apart: half of the entries are at or below it.
+        assert_eq!(tree.boundaries(), [290, 1000, 2000, 3000]);
+    }
+}
+
+#[test]
+fn a_cold_bucket_joins_the_colder_of_its_neighbours() {
+    let mut tree = Tree::new(BucketLsm { split_percent: 10_000, ..BUCKET });
+    tree.flush(keys([15, 60, 5, 20]));
+    assert_eq!(tree.temperatures(), [600, 2400, 200, 800]);
+    assert_eq!(tree.settle(), ["bucket-joined"]);
+    assert_eq!(tree.temperatures(), [600, 2400, 1000]);
+    assert_eq!(tree.boundaries(), [1000, 2000]);
+}
+
+#[test]
+fn buckets_are_joined_down_to_a_least_number_and_not_to_be_split_again() {
+    let cold = [60, 1, 0, 60];
+    let joined = |policy| {
+        let mut tree = Tree::new(BucketLsm { join_percent: 50, split_percent: 1_000, ..policy });
+        tree.flush(keys(cold));
+        tree.settle();
+        tree.boundaries()
+    };
+    assert_eq!(joined(BUCKET), [1000, 3000], "with the empty one");
+    assert_eq!(joined(BucketLsm { min_buckets: 4, ..BUCKET }), [1000, 2000, 3000]);
+    let hot = |join_hot| {
+        let policy = BucketLsm { join_hot, split_percent: 190, ..BUCKET };
+        let mut tree = Tree::new(policy);
+        // Both neighbours have twice their share: only two of three may be joined.
+        tree.flush(keys([0, 55, 10, 55]));
+        let group = loop {
+            let group = tree.begin().unwrap();
+            if group.inputs.iter().any(|id| tree.model.held(*id).contains_key(&2000)) {
+                break group;
+            }
+        };
+        tree.install(&group);
+        tree.boundaries().len()
+    };
+    assert_eq!((hot(false), hot(true)), (3, 2));
+}
+
+#[test]
+fn nothing_is_decided_of_a_bucket_while_a_table_of_it_waits() {
+    let mut tree = Tree::new(BUCKET);
+    tree.flush(keys([60, 20, 15, 5]));
+    let groups: Vec<_> = std::iter::from_fn(|| tree.begin()).collect();
+    let group = groups.last().unwrap();
+    assert!(tree.model.held(group.inputs[0]).contains_key(&0), "the hot one has most to merge");
+    tree.flush(keys([60, 20, 15, 5]));
+    assert!(tree.install(group).is_empty(), "a later flush has put a table into it");
+    assert_eq!(tree.boundaries(), [1000, 2000, 3000]);
+    for group in &groups[..3] {
+        tree.install(group);
+    }
+    assert!(tree.settle().contains(&"bucket-split"));
+}
+
+#[test]
+fn the_bucket_with_most_tables_comes_first_and_of_these_the_one_with_the_least_input() {
+    let mut tree = Tree::new(BUCKET);
+    tree.flush(keys([3, 9, 5, 7]));
+    tree.flush(keys([0, 2, 0, 2]));
+    let mut first_keys = Vec::new();
+    while let Some(group) = tree.begin() {
+        let least = group.inputs.iter().map(|id| *tree.model.held(*id).keys().next().unwrap());
+        first_keys.push(least.min().unwrap() / 1000);
+    }
+    // Two tables each and 9 or 11 bytes with ten of level 1, then one table each, of 3 or 5 bytes. Each
+    // begins beside the others: four workers.
+    assert_eq!(first_keys, [3, 1, 0, 2]);
+    assert_eq!(tree.running.compactions.len(), 4);
+}
+
+#[test]
+fn the_next_merge_of_a_split_bucket_parts_its_table_of_level_1() {
+    let mut tree = Tree::new(BucketLsm { join_percent: 0, ..BUCKET });
+    tree.flush(keys([60, 20, 15, 5]));
+    assert_eq!(tree.settle(), ["bucket-split"]);
+    let spans = |tree: &Tree, key: u16| {
+        let all: Vec<_> = tree.model.shape.tables().map(|(_, _, t)| Arc::clone(t)).collect();
+        all.iter().any(|t| *t.smallest < *key.bytes() && t.spans(&key.bytes()))
+    };
+    assert!(spans(&tree, 290), "the split binds later flushes");
+    assert_eq!(tree.flush(keys([60, 0, 0, 0])), [290]);
+    let first = tree.begin().unwrap();
+    assert_eq!(first.action.cuts(), [290u16.bytes()]);
+    assert!(tree.begin().is_none(), "the other half waits for the table that ties them together");
+    tree.install(&first);
+    assert!(!spans(&tree, 290));
+    tree.settle();
+    tree.flush(keys([60, 0, 0, 0]));
+    assert!(tree.begin().is_some() && tree.begin().is_some(), "from now on both go at once");
+}
+
+#[test]
+fn parameters_that_do_not_go_together_are_refused() {
+    let refused = |policy: BucketLsm| {
+        PolicyOptions::BucketLsm(policy).build().err().map(|bad| bad.to_string())
+    };
+    assert_eq!(refused(BUCKET), None);
+    let why = "bucket: buckets is 0, expected 1 to 256";
+    assert_eq!(refused(BucketLsm { buckets: 0, ..BUCKET }).unwrap(), why);
+    let why = "bucket: buckets is 257, expected 1 to 256";
+    assert_eq!(refused(BucketLsm { buckets: 257, ..BUCKET }).unwrap(), why);
+    let why = "bucket: window is 0, expected 1 to 64";
+    assert_eq!(refused(BucketLsm { window: 0, ..BUCKET }).unwrap(), why);
+    let why = "bucket: split-percent is 100, expected more than twice join-percent: 100";
+    assert_eq!(refused(BucketLsm { split_percent: 100, ..BUCKET }).unwrap(), why);
+    let why = "bucket: window is 64, expected fewer flushes for 256 buckets";
+    assert_eq!(refused(BucketLsm { window: 64, buckets: 256, ..BUCKET }).unwrap(), why);
+    assert_eq!(refused(BucketLsm { window: 10, buckets: 256, ..BUCKET }), None);
+}
+
+#[test]
+fn a_state_of_all_buckets_and_long_keys_fits_and_comes_back() {
+    let policy = BucketLsm { buckets: 256, window: 10, ..BUCKET };
+    let mut tree = Tree::new(policy.clone());
+    for round in 0..3 {
+        tree.flush((0..512).map(|n| n * 6 + round));
+        tree.settle();
+    }
+    assert_eq!(tree.boundaries().len(), 255);
+    assert!(tree.state.len() > 5_000, "{}", tree.state.len());
+    for end in (0..tree.state.len()).step_by(97) {
+        let cut = policy.status(&Shape::default(), &tree.state[..end]);
+        assert!(cut.facts.is_empty(), "a state that is cut is none");
+    }
+}
