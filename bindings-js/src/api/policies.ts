@@ -225,6 +225,39 @@ export interface Minlatency {
   filters?: "uniform" | "monkey" | "dynamic";
 }
 
+/** Leveled below a level 0 of buckets, which are merged beside each other: many workers, few stalls, also where the keys that are written shift. In the build with all policies. */
+export interface Bucket {
+  policy: "bucket";
+  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 10. */
+  sizeRatio?: number;
+  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
+  targetFileBytes?: number;
+  /** How filter memory is divided among runs. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
+  /** Tables that wait in a bucket of level 0 before they are merged. From 1 to 64. Default: 4. */
+  l0CompactionTrigger?: number;
+  /** Whether capacities follow what the deepest level holds. Default: true. */
+  dynamicLevelBytes?: boolean;
+  /** Buckets of level 0 at first. From 1 to 256. Default: 4. */
+  buckets?: number;
+  /** Whether there are at first as many buckets as workers, if these are more. Default: true. */
+  followWorkers?: boolean;
+  /** Flushes that the temperature of a bucket is measured over. From 1 to 64. Default: 10. */
+  window?: number;
+  /** Temperature above which a bucket is split, in percent of a fair share. From 1 to 100000. Default: 200. */
+  splitPercent?: number;
+  /** Temperature up to which a bucket is joined with its colder neighbour, in percent. From 0 to 100000. Default: 50. */
+  joinPercent?: number;
+  /** Number of buckets down to which they are joined. From 1 to 256. Default: 1. */
+  minBuckets?: number;
+  /** Whether buckets are joined that would be hot enough to be split. Default: false. */
+  joinHot?: boolean;
+  /** Whether a fair share is that of the buckets present, not of those at first. Default: false. */
+  countPresent?: boolean;
+}
+
 /** A policy with its parameters; those left out have their defaults. */
 export type PolicyOptions =
   | Leveled
@@ -239,7 +272,8 @@ export type PolicyOptions =
   | HorizontalTiering
   | Vertiorizon
   | Binomial
-  | Minlatency;
+  | Minlatency
+  | Bucket;
 
 /** A policy, by its name alone or with parameters. */
 export type Policy = PolicyOptions["policy"] | PolicyOptions;
