@@ -2,6 +2,8 @@
 //! power is cut, or a fault injected, at every operation in turn; then the store is opened again, must
 //! have everything it acknowledged, and the program continues.
 
+mod told;
+
 use super::vfs::fault::{Fault, Random, SECTORS, Survivors};
 use super::vfs::{FaultVfs, MemoryVfs, Vfs};
 use super::volume::VolumeOptions;

@@ -136,3 +136,56 @@ fn commit(engine: &Engine, group: &[Ticket], catch_up: &CatchUp<'_>) -> Result<S
     let durability = if sync { Durability::Sync } else { Durability::Buffered };
     engine.commit(&batches, durability, catch_up)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::SliceExecutor;
+    use crate::keyspace::KeyspaceId;
+    use crate::storage::Directory;
+    use crate::storage::vfs::MemoryVfs;
+    use crate::{Db, Options};
+    use std::sync::Arc;
+
+    /// Tickets that put values of these lengths into a keyspace.
+    fn tickets(keyspace: KeyspaceId, lens: &[usize]) -> Vec<Ticket> {
+        let ticket = |(number, len): (u64, &usize)| {
+            let mut batch = WriteBatch::new();
+            batch.put(keyspace, number.to_be_bytes(), vec![7; *len]).unwrap();
+            Ticket { number, batch, durability: Durability::Buffered }
+        };
+        (0..).zip(lens).map(ticket).collect()
+    }
+
+    #[test]
+    fn a_group_has_batches_up_to_its_bound_and_at_least_one() {
+        const HALF: usize = GROUP_BYTES_MAX / 2;
+        for (lens, taken) in [
+            (&[1, 1, 1][..], 3),
+            (&[HALF - 100, HALF - 100, 1, 200, 1], 3),
+            (&[HALF, HALF], 1),
+            (&[GROUP_BYTES_MAX + 1, 1], 1),
+        ] {
+            let mut waiting = tickets(KeyspaceId(0), lens);
+            let numbers: Vec<_> = take_group(&mut waiting).iter().map(|t| t.number).collect();
+            assert_eq!(numbers, (0..taken).collect::<Vec<_>>(), "{lens:?}");
+            assert_eq!(waiting.len(), lens.len() - taken as usize);
+        }
+    }
+
+    #[test]
+    fn a_batch_that_cannot_be_taken_fails_alone() {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let executor = Arc::new(SliceExecutor::default());
+        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+        let unknown = tickets(KeyspaceId(99), &[1]).pop();
+        let mut group = tickets(KeyspaceId(0), &[1, 2, 3]);
+        group.insert(1, unknown.unwrap());
+        let results = commit_group(db.engine(), &group, &|| Ok(()));
+        let written: Vec<_> = results.iter().map(|result| result.as_ref().ok()).collect();
+        assert_eq!(written, [Some(&1), None, Some(&2), Some(&3)]);
+        let alone = commit_group(db.engine(), &group[1..2], &|| Ok(()));
+        assert!(matches!(alone[..], [Err(Error::Closed(_))]));
+        assert_eq!(db.default_keyspace().scan(..).unwrap().count(), 3);
+    }
+}

@@ -193,3 +193,25 @@ impl Engine {
         Change::OpenLog { number, file, salt }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::vfs::{MemoryVfs, Vfs};
+    use crate::storage::write_all_at;
+
+    #[test]
+    fn a_held_log_ends_where_it_did_and_takes_no_change() {
+        let file = MemoryVfs::new().create("log").unwrap();
+        write_all_at(&*file, b"0123456789", 0).unwrap();
+        let id = LogId { number: 1, salt: 0 };
+        let held = HeldLog { id, file, bytes: 4, through: None };
+        assert_eq!((held.name(), held.len().unwrap()), ("log", 4));
+        let mut bytes = [0; 8];
+        assert_eq!(held.read_at(&mut bytes, 1).unwrap(), 3);
+        assert_eq!(&bytes[..3], b"123");
+        assert_eq!(held.read_at(&mut bytes, 5).unwrap(), 0);
+        assert!(held.write_at(b"x", 0).is_err() && held.set_len(9).is_err());
+        assert!(held.sync().is_err());
+    }
+}

@@ -64,3 +64,19 @@ fn backpressure_is_that_of_the_memory_while_a_flush_is_about_to_give_some_back()
     db.flush().unwrap();
     assert_eq!(db.engine().backpressure(), at(2 * MEMTABLE, 8));
 }
+
+#[test]
+fn a_write_stalls_while_memtables_take_more_than_their_memory_and_some_wait_for_a_flush() {
+    for (seals, taken, stalls) in
+        [(true, 2 * MEMTABLE, false), (true, 2 * MEMTABLE + 1, true), (false, 3 * MEMTABLE, false)]
+    {
+        let (db, held) = store(1);
+        fill(&db, 10, 1);
+        if seals {
+            db.engine().seal_all().unwrap();
+        }
+        db.engine().memtable_bytes.fetch_add(taken - held(&db).1, Ordering::Relaxed);
+        fill(&db, 1, 2);
+        assert_eq!(db.stats().unwrap().stalls > 0, stalls, "{seals} {taken}");
+    }
+}

@@ -168,3 +168,84 @@ fn the_last_sequence_is_given_and_none_after_it() {
     assert!(matches!(rows.put(b"more", b"2", Buffered), Err(Error::InvalidArgument(_))));
     assert_eq!(entries(&db), [(b"last".to_vec(), b"1".to_vec())]);
 }
+
+#[test]
+fn a_spare_log_is_made_once() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 16 << 10);
+    for _ in 0..3 {
+        db.engine().add_spare_log(16 << 10).unwrap();
+        assert_eq!(spares(&db).len(), 1);
+    }
+    // One of its size does not hold a larger record.
+    db.engine().add_spare_log(64 << 10).unwrap();
+    assert_eq!(spares(&db).len(), 2);
+    assert_eq!(lock(&db.engine().state).spare_logs[0].capacity, 64 << 10);
+}
+
+#[test]
+fn a_log_stays_while_its_last_record_is_in_no_table() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 16 << 10);
+    let other = db.keyspace("other").unwrap();
+    fill(&db, 10, 1);
+    other.put(b"last of its log", b"value", Buffered).unwrap();
+    db.default_keyspace().put(b"next", &[1; 15 << 10], Buffered).unwrap();
+    assert_eq!(lock(&db.engine().state).sealed_logs.len(), 1);
+    // Only the one keyspace is flushed.
+    let through = lock(&db.engine().writer).last();
+    db.engine().seal(&mut lock(&db.engine().state), KeyspaceId(0), through);
+    db.wait_until_idle().unwrap();
+    assert_eq!(lock(&db.engine().state).sealed_logs.len(), 1);
+    std::mem::forget(db);
+    let db = of_logs(directory(&vfs), 16 << 10);
+    let other = db.keyspace("other").unwrap();
+    assert_eq!(other.get(b"last of its log").unwrap().unwrap(), b"value");
+    assert_eq!(entries(&db).len(), 11);
+}
+
+#[test]
+fn the_keyspace_with_the_oldest_record_is_sealed_once_logs_take_more_than_they_may() {
+    let vfs = faulty();
+    let options = Options {
+        memtable_bytes: 1 << 20,
+        wal_file_bytes: 16 << 10,
+        max_total_wal_bytes: 64 << 10,
+        ..Options::small()
+    };
+    let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
+    let other = db.keyspace("other").unwrap();
+    other.put(b"oldest", b"value", Buffered).unwrap();
+    let sealed = |db: &Db| -> Vec<KeyspaceId> {
+        let state = lock(&db.engine().state);
+        state.sealed.iter().filter(|(_, queue)| !queue.is_empty()).map(|(id, _)| *id).collect()
+    };
+    let mut seen = Vec::new();
+    for _ in 0..1000 {
+        fill(&db, 1, 1);
+        let logs: u64 = lock(&db.engine().state).sealed_logs.iter().map(|log| log.bytes).sum();
+        let total = logs + lock(&db.engine().writer).log.as_ref().unwrap().bytes();
+        seen = sealed(&db);
+        assert_eq!(seen.is_empty(), total <= 64 << 10, "{total}");
+        if !seen.is_empty() {
+            break;
+        }
+    }
+    assert!(seen.contains(&other.id()));
+}
+
+#[test]
+fn a_batch_over_keyspaces_in_turns_writes_each_entry_where_it_belongs() {
+    let vfs = faulty();
+    let db = open(directory(&vfs), slices()).unwrap();
+    let spaces = [db.default_keyspace(), db.keyspace("other").unwrap()];
+    let mut batch = crate::WriteBatch::new();
+    for n in 0..6u8 {
+        batch.put(spaces[usize::from(n % 2)].id(), [n], [n]).unwrap();
+    }
+    db.write(batch, Buffered).unwrap();
+    for (at, keyspace) in spaces.iter().enumerate() {
+        let keys: Vec<_> = keyspace.scan(..).unwrap().map(|entry| entry.unwrap().0[0]).collect();
+        assert_eq!(keys, [at as u8, at as u8 + 2, at as u8 + 4]);
+    }
+}

@@ -1,10 +1,11 @@
 mod names;
 
-use super::current::COPY;
+use super::current::{COPY, encode_current};
 use super::*;
 use crate::storage::format::Format;
 use crate::storage::vfs::MemoryVfs;
 use crate::storage::write_all_at;
+use std::collections::BTreeSet;
 
 /// Commits `edit`, with the same bytes as the snapshot.
 fn commit(store: &Directory, edit: &[u8], added: &[FileId], dropped: &[FileId]) -> Result<()> {
@@ -57,12 +58,59 @@ fn opening_removes_leftovers_and_no_other_files() {
     let found = second.recover().unwrap().unwrap();
     assert_eq!(found.edits, [b"one", b"two"]);
     assert_eq!(vfs.list().unwrap(), before, "nothing has changed yet");
+    let orphans = |store: &Directory| -> Vec<String> {
+        store.orphans().unwrap().into_iter().map(|orphan| orphan.file).collect()
+    };
+    let (one, three) = (FileId::table(1).to_string(), FileId::table(3).to_string());
+    let expected = [CREATING, CURRENT_TEMP, "MANIFEST-000009", one.as_str(), &three];
+    let found: BTreeSet<_> = orphans(&second).into_iter().collect();
+    assert_eq!(found, expected.map(str::to_owned).into());
     second.resume().unwrap();
+    assert!(orphans(&second).is_empty());
     assert_eq!(second.files().unwrap(), [FileId::log(2)]);
     let names =
         ["00000002.log", "00000003.blob", "3.sst", CURRENT, "MANIFEST-000001", "MANIFEST-1"];
     assert_eq!(vfs.list().unwrap(), names);
     assert!(second.check().unwrap().is_empty());
+}
+
+#[test]
+fn the_first_file_of_a_store_comes_after_the_mark_of_its_creation() {
+    let vfs = MemoryVfs::new();
+    let store = open(&vfs);
+    assert!(store.recover().unwrap().is_none());
+    store.create(FileId::table(1), 0).unwrap();
+    assert!(Directory::is_unfinished(&vfs).unwrap());
+    commit(&store, b"one", &[FileId::table(1)], &[]).unwrap();
+    assert!(!vfs.list().unwrap().contains(&CREATING.to_owned()));
+}
+
+#[test]
+fn a_kept_orphan_is_none_once_its_name_is_created() {
+    let vfs = MemoryVfs::new();
+    let store = store(&vfs);
+    let orphan = |id: FileId| Orphan { file: id.to_string(), kept: true };
+    for id in [FileId::table(7), FileId::table(8)] {
+        vfs.create(&id.to_string()).unwrap();
+        let mut files = lock(&store.files);
+        files.unnamed.insert(id);
+        files.orphans.push(orphan(id));
+    }
+    store.create(FileId::table(7), 0).unwrap();
+    assert_eq!(store.orphans().unwrap(), [orphan(FileId::table(8))]);
+}
+
+#[test]
+fn a_name_of_another_manifest_or_store_is_damage() {
+    let vfs = MemoryVfs::new();
+    let store = store(&vfs);
+    for (id, generation, damaged) in
+        [(store.id(), 2, 1), (StoreId::random().unwrap(), 1, 1), (store.id(), 1, 0)]
+    {
+        let file = vfs.open(CURRENT).unwrap();
+        write_all_at(&*file, &encode_current(id, generation), 0).unwrap();
+        assert_eq!(store.check().unwrap().len(), damaged, "{id} {generation}");
+    }
 }
 
 #[test]
@@ -174,6 +222,11 @@ fn a_damaged_copy_is_reported_and_the_next_commit_repairs_it() {
         let second = open(&vfs);
         let found = second.recover().unwrap().unwrap();
         assert_eq!((found.edits.len(), found.repaired.len()), (1, 1), "{name}");
+        if name == CURRENT {
+            let copy = offset / COPY as u64;
+            assert_eq!(found.repaired[0].offset, copy * COPY as u64);
+            assert!(found.repaired[0].expected.starts_with(&format!("copy {} of", copy + 1)));
+        }
         commit(&second, b"two", &[], &[]).unwrap();
         assert!(second.check().unwrap().is_empty());
         assert_eq!(open(&vfs).recover().unwrap().unwrap().edits, [b"two"]);
@@ -223,6 +276,13 @@ fn a_missing_or_short_file_is_damage_that_is_named() {
     let table = FileId::table(1);
     vfs.open(&table.to_string()).unwrap().set_len(4).unwrap();
     assert_eq!(store.check().unwrap()[0].file, table.to_string());
+    let again = open(&vfs);
+    again.recover().unwrap();
+    assert_eq!(
+        again.check_files().unwrap()[0].file,
+        table.to_string(),
+        "the manifest has its length"
+    );
     vfs.remove(&table.to_string()).unwrap();
     assert_eq!(store.check().unwrap()[0].found, "no such file");
     assert!(matches!(store.open(table), Err(Error::Corrupt(_))));
