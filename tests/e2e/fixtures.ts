@@ -1,8 +1,7 @@
 /**
  * A browser with a profile on disk: a context without one keeps its private files in memory, where a
- * sync does nothing. Each test in Chromium has its own browser. Firefox takes seconds to start,
- * longer than most tests, so all tests share one. There it is the origin that each test has to itself,
- * and with it storage, locks and channels that no other test sees.
+ * sync does nothing. Starting it takes longer than most tests, so all tests share one. It is the origin
+ * that each test has to itself, and with it storage, locks and channels that no other test sees.
  */
 
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -63,9 +62,9 @@ const launches = {
 export const full = Boolean(process.env["TERRANE_FULL"]);
 
 /**
- * How often a test that clears its origin's storage is tried again, in another browser. When files were
- * open, some Chromiums create no file on that origin for minutes: `getDirectoryHandle` with `create`
- * rejects with an InvalidStateError, whoever calls it.
+ * How often a test that clears its origin's storage is tried again, in another browser, as after every
+ * failure. When files were open, some Chromiums create no file on that origin for minutes:
+ * `getDirectoryHandle` with `create` rejects with an InvalidStateError, whoever calls it.
  */
 export const CLEARING_RETRIES = 3;
 
@@ -142,13 +141,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
 
   launch: ({ browserName, profile }, use) => use(() => launch(browserName, profile)),
 
-  context: async ({ browserName, launch, shared }, use) => {
-    if (browserName !== "firefox") {
-      const context = await launch();
-      await use(context);
-      await context.close();
-      return;
-    }
+  context: async ({ shared }, use) => {
     const context = await shared();
     const before = new Set(context.pages());
     await use(context);
