@@ -133,7 +133,7 @@ impl Need for WasmPack {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        cargo_install(workspace, "wasm-pack", "wasm-pack", Self::VERSION)
+        cargo_install(workspace, "wasm-pack", "wasm-pack", Self::VERSION, &[])
     }
 }
 
@@ -169,7 +169,9 @@ impl Need for WasmBindgen {
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
         let version = Self::version(workspace).map_err(anyhow::Error::msg)?;
-        cargo_install(workspace, "wasm-bindgen-cli", "wasm-bindgen", &version)
+        // Its defaults are for what another of its programs downloads.
+        let options = ["--no-default-features"];
+        cargo_install(workspace, "wasm-bindgen-cli", "wasm-bindgen", &version, &options)
     }
 }
 
@@ -198,7 +200,7 @@ impl Need for CargoDeny {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        cargo_install(workspace, "cargo-deny", "cargo-deny", Self::VERSION)
+        cargo_install(workspace, "cargo-deny", "cargo-deny", Self::VERSION, &[])
     }
 }
 
@@ -229,7 +231,7 @@ impl Need for CargoMutants {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        cargo_install(workspace, "cargo-mutants", "cargo-mutants", Self::VERSION)
+        cargo_install(workspace, "cargo-mutants", "cargo-mutants", Self::VERSION, &[])
     }
 }
 
@@ -272,11 +274,17 @@ fn exactly(workspace: &Workspace, program: &str, wanted: &str) -> Result<String,
 
 /// Builds a tool into `target/tools`, for a short build rather than a fast tool. The lock file that
 /// came with it is tried first; some registries lack a version that it names.
-fn cargo_install(workspace: &Workspace, package: &str, binary: &str, version: &str) -> Result<()> {
+fn cargo_install(
+    workspace: &Workspace,
+    package: &str,
+    binary: &str,
+    version: &str,
+    options: &[&str],
+) -> Result<()> {
     let install = |locked: &[&str]| -> Command {
         let mut command = workspace.cargo(&["install", package, "--bin", binary]);
         command.args(["--version", version, "--force", "--root"]).arg(workspace.tools());
-        command.args(locked);
+        command.args(options).args(locked);
         command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
         command.env("CARGO_PROFILE_RELEASE_LTO", "off");
         command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
