@@ -11,8 +11,8 @@ const SIZE: (u32, u32) = (760, 400);
 const KEY_WIDTH: i32 = 190;
 /// The line height of the legend.
 const LINE: i32 = 20;
-/// Colour-blind-safe colours, after Okabe and Ito.
-const COLORS: [RGBColor; 7] = [
+/// Colour-blind-safe colours, after Okabe and Ito; those after the first seven are darker or lighter ones.
+const COLORS: [RGBColor; 11] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -20,6 +20,10 @@ const COLORS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
+    RGBColor(240, 228, 66),
+    RGBColor(110, 60, 0),
+    RGBColor(150, 150, 150),
+    RGBColor(0, 60, 110),
 ];
 
 /// Draws the curves of a plot.

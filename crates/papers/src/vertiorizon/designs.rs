@@ -2,8 +2,8 @@
 
 use crate::scaled::{Scaled, UNBOUNDED};
 use terrane_policy::{
-    HorizontalLeveling, HorizontalMerge, HorizontalTiering, Leveled, LeveledFull, MergePolicy,
-    Pick, PolicyOptions, Tiered, TieredPartial, Universal, Vertiorizon,
+    Filters, HorizontalLeveling, HorizontalMerge, HorizontalTiering, LazyLeveled, Leveled,
+    LeveledFull, MergePolicy, Pick, PolicyOptions, Tiered, TieredPartial, Universal, Vertiorizon,
 };
 
 /// T of all designs but the tuned RocksDB.
@@ -179,6 +179,32 @@ impl Data {
             vertical_merge_policy,
             level_base_bytes: self.store.base(),
             target_file_bytes: self.store.buffer(),
+            ..Vertiorizon::default()
+        })
+    }
+
+    /// Lazy leveling with full merges: the largest level is one run, the others have several.
+    pub(super) fn lazy_leveling(self, size_ratio: u64, filters: Filters) -> PolicyOptions {
+        PolicyOptions::LazyLeveled(LazyLeveled {
+            size_ratio,
+            level_base_bytes: self.store.base(),
+            target_file_bytes: UNBOUNDED,
+            l0_compaction_trigger: 1,
+            dynamic_level_bytes: true,
+            leveled_levels: 1,
+            filters,
+        })
+    }
+
+    /// The same with Vertiorizon's horizontal part in place of the tiered levels.
+    pub(super) fn backbone(self, size_ratio: u64, filters: Filters) -> PolicyOptions {
+        PolicyOptions::Vertiorizon(Vertiorizon {
+            size_ratio,
+            data_bytes: self.buffers * self.store.buffer(),
+            backbone: true,
+            level_base_bytes: self.store.base(),
+            target_file_bytes: UNBOUNDED,
+            filters,
             ..Vertiorizon::default()
         })
     }

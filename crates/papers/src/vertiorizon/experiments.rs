@@ -5,7 +5,7 @@ use super::designs::{
     VERTICAL_LEVELING_PARTIAL, VERTICAL_TIERING_FULL, VERTICAL_TIERING_PARTIAL, VERTIORIZON,
     VERTIORIZON_TIERING,
 };
-use super::mixes::{RANGES, WRITE_HEAVY, mix, sizes};
+use super::mixes::{ENTRIES, RANGES, WRITE_HEAVY, loads, mix};
 use super::setting::{Operations, Setting};
 use crate::figure::Figure;
 use crate::{PapersError, Scale};
@@ -77,8 +77,8 @@ fn policy(data: Data, change: &str, design: &str) -> PolicyOptions {
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let (entries, loads) = sizes(scale);
-    let setting = Setting::new(entries, 0);
+    let loads = loads(scale);
+    let setting = Setting::new(ENTRIES, 0);
     let mut figure = Figure::new(
         "figure-7-changed",
         "Figure 7 again: one thing changed",

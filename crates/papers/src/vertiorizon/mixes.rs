@@ -4,7 +4,7 @@ use super::designs::{
     DESIGNS, Data, HORIZONTAL_LEVELING, HORIZONTAL_TIERING, RANKED, VERTICAL_LEVELING_PARTIAL,
     VERTICAL_TIERING_PARTIAL, VERTIORIZON,
 };
-use super::ranks::add_ranks;
+use super::ranks::{Better, add_ranks};
 use super::setting::{Operations, SPACE, Setting, THROUGHPUT, WORST};
 use crate::figure::{Figure, Source};
 use crate::{PapersError, Scale};
@@ -66,10 +66,13 @@ pub fn case(keys: &str, mix: &str, design: &str) -> String {
     format!("{keys} {mix}, {design}")
 }
 
-/// Entries of a buffer, and the loads: a factor of T apart from the next but their number, so that no
-/// design is seen only just after, or before, a merge into its largest level.
-pub(super) fn sizes(scale: Scale) -> (u64, &'static [u64]) {
-    if scale == Scale::Ci { (16, &[1000, 2000]) } else { (32, &[800, 1250, 2000, 3100]) }
+/// Entries of a buffer.
+pub(super) const ENTRIES: u64 = 16;
+
+/// The loads, in buffers: at equal factors within one of T, so that no design is seen only just after, or
+/// before, a merge into its largest level.
+pub(super) fn loads(scale: Scale) -> &'static [u64] {
+    if scale == Scale::Ci { &[1000, 2000] } else { &[900, 1600, 2900] }
 }
 
 /// Figure 7.
@@ -77,8 +80,8 @@ pub(super) fn sizes(scale: Scale) -> (u64, &'static [u64]) {
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let (entries, loads) = sizes(scale);
-    let setting = Setting::new(entries, 0);
+    let loads = loads(scale);
+    let setting = Setting::new(ENTRIES, 0);
     let mut figure = Figure::new(
         "figure-7",
         "Figure 7: throughput, its slowest window, and space",
@@ -130,15 +133,14 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
 
 /// Figure 7 d.
 fn rank(figure: &mut Figure) {
-    let more = |a: f64, b: f64| a > b;
     let mut all = Vec::new();
     for ((name, mean), worst) in MIXES.iter().zip(PAPER_MEAN).zip(PAPER_WORST) {
         let of = |design: &str| case(UNIFORM, name, design);
-        all.push(add_ranks(figure, of, (THROUGHPUT, RANK), more, Some(mean)));
-        all.push(add_ranks(figure, of, (WORST, WORST_RANK), more, Some(worst)));
+        all.push(add_ranks(figure, of, (THROUGHPUT, RANK), Better::More, mean));
+        all.push(add_ranks(figure, of, (WORST, WORST_RANK), Better::More, worst));
     }
     let of = |design: &str| case(UNIFORM, BALANCED, design);
-    all.push(add_ranks(figure, of, (SPACE, SPACE_RANK), |a, b| a < b, Some(PAPER_SPACE)));
+    all.push(add_ranks(figure, of, (SPACE, SPACE_RANK), Better::Less, PAPER_SPACE));
     for (at, (design, paper)) in RANKED.iter().zip(PAPER_MEANS).enumerate() {
         let ranks = all.iter().filter_map(|ranks| ranks.get(at));
         let mean = ranks.sum::<f64>() / all.len() as f64;

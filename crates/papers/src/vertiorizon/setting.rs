@@ -5,7 +5,7 @@ use crate::PapersError;
 use crate::figure::Figure;
 use crate::scaled::{Scaled, simulate};
 use terrane_policy::PolicyOptions;
-use terrane_sim::{Choice, Clients, Config, Mix, Phase, Workload};
+use terrane_sim::{Choice, Clients, Config, Kind, Mix, Phase, Workload};
 
 /// Thousands of operations a second, of the paper's size.
 pub const THROUGHPUT: &str = "thousand operations a second";
@@ -17,6 +17,10 @@ pub const SPACE: &str = "extra space";
 pub const WRITES: &str = "write amp";
 /// Blocks that a read fetches from the device.
 pub const BLOCKS: &str = "blocks a read";
+/// Microseconds that a read takes, and an update.
+pub const READ: &str = "us a read";
+/// The same of an update.
+pub const UPDATE: &str = "us an update";
 /// Runs, on average.
 pub const RUNS: &str = "runs";
 /// The share of time in which writes are stalled.
@@ -27,15 +31,17 @@ const WORKERS: usize = 1;
 const LEVEL0_STOP: usize = 36;
 /// The paper's ranges have no stated length; its model reads a page of each run.
 const SCAN_ENTRIES: u64 = 8;
+/// Operations a second of a store at rest.
+const REST: f64 = 1e-3;
 /// The paper's cores.
 const CORES: usize = 16;
 
 /// The paper's operations and those of the window whose slowest is reported.
 const PAPER_OPERATIONS: u64 = 4_000_000;
-/// Operations before them, after which Vertiorizon has tuned itself.
-const PAPER_WARM_UP: u64 = 2_000_000;
 /// Operations for which Vertiorizon tunes itself.
 const TUNING_WINDOW: u64 = 1 << 20;
+/// The least of them that the policy accepts.
+const TUNING_LEAST: u64 = 1 << 10;
 const PAPER_WINDOW: u64 = 100_000;
 
 /// The paper's store, with buffers of this many entries.
@@ -57,10 +63,13 @@ pub(super) struct Setting {
     pub(super) store: Scaled,
     /// N/B.
     pub(super) buffers: u64,
-    /// The paper's operations.
+    /// Operations after which Vertiorizon has tuned itself, and those that are measured, of the paper's.
+    pub(super) warm_up: u64,
     pub(super) operations: u64,
     /// By how much merges are slower than they are assumed to be.
     pub(super) slower: f64,
+    /// Whether operations wait until nothing is left to merge, so that nothing ever waits for a merge.
+    pub(super) at_rest: bool,
 }
 
 /// What is done, to which keys.
@@ -71,7 +80,19 @@ pub(super) struct Operations {
 
 impl Setting {
     pub(super) fn new(buffer_entries: u64, buffers: u64) -> Self {
-        Setting { store: store(buffer_entries), buffers, operations: PAPER_OPERATIONS, slower: 1.0 }
+        let store = store(buffer_entries);
+        let (warm_up, operations) = (PAPER_OPERATIONS / 2, PAPER_OPERATIONS);
+        Setting { store, buffers, warm_up, operations, slower: 1.0, at_rest: false }
+    }
+
+    /// The same store with a cache of this many bytes and so many bits per key.
+    pub(super) fn with_memory(self, paper_cache: u64, filter_bits_per_key: f64) -> Self {
+        Setting { store: Scaled { paper_cache, filter_bits_per_key, ..self.store }, ..self }
+    }
+
+    /// The same for so many operations, after half as many.
+    pub(super) fn with_operations(self, operations: u64) -> Self {
+        Setting { operations, warm_up: operations / 2, ..self }
     }
 
     /// Operations here for so many of the paper's.
@@ -81,10 +102,10 @@ impl Setting {
 
     /// What designs are made for, if this share of the operations are updates.
     pub(super) fn data(self, updates: f64) -> Data {
-        let operations = self.scaled(PAPER_WARM_UP + self.operations);
+        let operations = self.scaled(self.warm_up + self.operations);
         let updated = (operations as f64 * updates) as u64 / self.store.buffer_entries;
         let written = self.buffers + updated;
-        let window = self.scaled(TUNING_WINDOW);
+        let window = self.scaled(TUNING_WINDOW).max(TUNING_LEAST);
         Data { store: self.store, buffers: self.buffers, written, window }
     }
 
@@ -99,7 +120,7 @@ impl Setting {
         let warm = Phase {
             name: "warm-up".to_owned(),
             wait_until_idle: true,
-            operations: self.scaled(PAPER_WARM_UP),
+            operations: self.scaled(self.warm_up),
             clients: vec![clients.clone()],
         };
         let phase = Phase {
@@ -117,6 +138,9 @@ impl Setting {
             ..self.store.config(policy, workload)
         };
         config.device.merge_nanos_per_byte *= self.slower;
+        if self.at_rest {
+            config.workload = config.workload.at_rate(REST);
+        }
         config
     }
 
@@ -132,15 +156,26 @@ impl Setting {
         let found = phase.map_or(report.whole, |phase| phase.figures);
         let thousands = |rate: f64| rate * self.store.factor() / 1000.0;
         let stalled = found.stall_seconds.memtables + found.stall_seconds.level0;
-        Ok(Measured(vec![
+        let latency = |kind| {
+            let mean = found.latencies.get(&kind).map_or(0.0, |latency| latency.mean);
+            mean * 1e6 / self.store.factor()
+        };
+        let mut measured = vec![
             (THROUGHPUT, thousands(found.throughput_mean)),
             (WORST, thousands(found.throughput_worst_window)),
             (SPACE, found.space_amp_peak - 1.0),
             (WRITES, found.write_amp.unwrap_or(0.0)),
+            (READ, latency(Kind::Read).max(latency(Kind::Scan))),
+            (UPDATE, latency(Kind::Update)),
             (BLOCKS, found.read_ios_per_get.max(found.read_ios_per_scan)),
             (RUNS, found.runs_mean),
             (STALLED, stalled / found.seconds),
-        ]))
+        ];
+        // What depends on the speed means nothing at rest.
+        measured.retain(|(measure, _)| {
+            !self.at_rest || [SPACE, WRITES, READ, BLOCKS, RUNS].contains(measure)
+        });
+        Ok(Measured(measured))
     }
 
     /// The same for the mean over several loads.
@@ -161,14 +196,13 @@ impl Setting {
     /// What is simulated, in words.
     pub(super) fn words(self) -> String {
         format!(
-            "a thread that merges and one that flushes, level 0 stops at {LEVEL0_STOP} runs (RocksDB's \
-             defaults); one client (the paper's number is not known), as fast as it may; buffers of {} \
-             entries, each for {:.0} of the paper's. After the load and {} operations of the same mix to \
+            "{} entries a buffer, each for {:.0} of the paper's; a thread that merges and one that flushes, level 0 stops at {LEVEL0_STOP} runs (RocksDB's \
+             defaults); one client (the paper's number is not known), as fast as it may. After the load and {} operations of the same mix to \
              warm up, with which Vertiorizon tunes itself, {} are measured. The slowest window is of {} \
              operations",
             self.store.buffer_entries,
             self.store.factor(),
-            millions(PAPER_WARM_UP),
+            millions(self.warm_up),
             millions(self.operations),
             PAPER_WINDOW,
         )
@@ -183,6 +217,11 @@ fn millions(operations: u64) -> String {
 pub(super) struct Measured(Vec<(&'static str, f64)>);
 
 impl Measured {
+    /// One of the numbers.
+    pub(super) fn of(&self, measure: &str) -> f64 {
+        self.0.iter().find(|(name, _)| *name == measure).map_or(0.0, |(_, value)| *value)
+    }
+
     /// The means over several runs.
     pub(super) fn mean(runs: &[Measured]) -> Measured {
         let Some((Measured(first), rest)) = runs.split_first() else { return Measured(Vec::new()) };

@@ -2,13 +2,16 @@
 
 use super::number;
 use std::sync::OnceLock;
+use terrane_papers::vertiorizon::backbone::{self, BACKBONE, CACHES, FILTERS, LAZY};
 use terrane_papers::vertiorizon::designs::*;
 use terrane_papers::vertiorizon::experiments::{self, ADMITS, SAME, SLOW, TIERED};
 use terrane_papers::vertiorizon::mixes::{
     self, BALANCED, MIXES, RANGES, READ_HEAVY, UNIFORM, WRITE_HEAVY,
 };
-use terrane_papers::vertiorizon::{SPACE, STALLED, THROUGHPUT, WORST, WRITES};
-use terrane_papers::{Figure, Scale};
+use terrane_papers::vertiorizon::trade_off::{self, CONDITIONS, FULL, HORIZONTAL, PARTIAL};
+use terrane_papers::vertiorizon::{READ, RUNS, SPACE, STALLED, THROUGHPUT, WORST, WRITES};
+use terrane_papers::vertiorizon::{large, memory};
+use terrane_papers::{Figure, Plot, Scale};
 
 /// Figure 7.
 fn mixes() -> &'static Figure {
@@ -104,4 +107,103 @@ fn vertiorizon_that_tunes_itself_is_near_the_better_of_its_fixed_designs_but_whe
     let mean = |change| changed(change, WRITE_HEAVY, VERTIORIZON, THROUGHPUT);
     assert!(mean(SAME) < of(WRITE_HEAVY, VERTIORIZON_TIERING, THROUGHPUT));
     assert!(mean(TIERED) > 1.2 * mean(SAME));
+}
+
+#[test]
+fn with_more_memory_horizontal_tiering_overtakes_every_leveled_design() {
+    let figure = memory::figure(Scale::Ci, &mut |_| ()).unwrap();
+    let of = |part, cache, bits, design: &str, what| {
+        number(&figure, &memory::case(part, (BALANCED, cache, bits), design), what)
+    };
+    let mean = |part, cache, bits, design| of(part, cache, bits, design, THROUGHPUT);
+    let leveled = [VERTICAL_LEVELING_FULL, HORIZONTAL_LEVELING, VERTICAL_LEVELING_PARTIAL];
+    for (part, least, most) in
+        [("d", (32 << 20, 4.0), (32 << 20, 20.0)), ("e", (16 << 20, 5.0), (64 << 30, 5.0))]
+    {
+        for design in leveled {
+            let over = |(cache, bits)| {
+                mean(part, cache, bits, HORIZONTAL_TIERING) / mean(part, cache, bits, design)
+            };
+            assert!(over(least) < 0.95 && over(most) > 1.0, "{part}, {design}");
+        }
+        for (cache, bits) in [least, most] {
+            let worst = |design| of(part, cache, bits, design, WORST);
+            assert!(worst(VERTICAL_LEVELING_PARTIAL) > 1.5 * worst(VERTICAL_LEVELING_FULL));
+            assert!(worst(VERTICAL_TIERING_PARTIAL) > 1.2 * worst(VERTICAL_TIERING_FULL));
+        }
+    }
+}
+
+#[test]
+fn in_a_large_store_a_full_merge_stops_writes_for_longer_than_a_window() {
+    let figure = large::figure(Scale::Ci, &mut |_| ()).unwrap();
+    let of = |design, what| number(&figure, &large::case(large::SMALL, design), what);
+    let worst = |design| of(design, WORST);
+    assert!(worst(VERTICAL_LEVELING_FULL) < 0.1 * worst(VERTICAL_LEVELING_PARTIAL));
+    assert!(of(VERTIORIZON, STALLED) < 0.01 && of(VERTICAL_LEVELING_FULL, STALLED) > 0.03);
+    assert!(of(VERTIORIZON, SPACE) < of(HORIZONTAL_LEVELING, SPACE));
+}
+
+/// The points of a scheme, by what they read.
+fn points<'a>(plot: &'a Plot, scheme: &str) -> &'a [(f64, f64)] {
+    &plot.curves.iter().find(|curve| curve.name == scheme).unwrap().points
+}
+
+/// The settings that no other beats in both.
+fn frontier(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let beats = |a: &(f64, f64), b: &(f64, f64)| a != b && a.0 <= b.0 && a.1 <= b.1;
+    points.iter().filter(|point| !points.iter().any(|a| beats(a, point))).copied().collect()
+}
+
+/// What a curve writes where it reads so much; nothing if it is not drawn there.
+fn writes_at(curve: &[(f64, f64)], reads: f64) -> Option<f64> {
+    let sides = curve.windows(2).find(|sides| sides[0].0 <= reads && reads <= sides[1].0)?;
+    let share = (reads - sides[0].0) / (sides[1].0 - sides[0].0);
+    Some(sides[0].1 + share * (sides[1].1 - sides[0].1))
+}
+
+#[test]
+fn the_trade_off_of_horizontal_growth_encloses_that_of_vertical_growth() {
+    let figure = trade_off::figure(Scale::Ci, &mut |_| ()).unwrap();
+    let [at_rest, under_load] = figure.plots.as_slice() else {
+        panic!("{} plots", figure.plots.len())
+    };
+    let outside = |plot, scheme| {
+        let horizontal = points(plot, HORIZONTAL);
+        assert_eq!((horizontal.len(), points(plot, scheme).len()), (10, 6));
+        let horizontal = frontier(horizontal);
+        let is_outside = |(reads, writes): &&(f64, f64)| {
+            writes_at(&horizontal, *reads).is_none_or(|enclosing| enclosing >= *writes)
+        };
+        points(plot, scheme).iter().filter(is_outside).count()
+    };
+    assert_eq!((outside(at_rest, PARTIAL), outside(at_rest, FULL)), (0, 0));
+    // While a large merge runs, flushed runs wait in level 0 and are read: partial leveling reads less.
+    assert_eq!((outside(under_load, PARTIAL), outside(under_load, FULL)), (3, 0));
+    assert!(points(under_load, PARTIAL)[2].0 < points(under_load, HORIZONTAL)[0].0);
+}
+
+#[test]
+fn as_a_backbone_vertiorizon_has_fewer_runs_than_lazy_leveling_and_reads_less_unless_memory_is_ample()
+ {
+    let figure = backbone::figure(Scale::Ci, &mut |_| ()).unwrap();
+    for (condition, _) in CONDITIONS {
+        for &ratio in backbone::ratios(Scale::Ci) {
+            for (cache, filters) in CACHES.iter().flat_map(|cache| FILTERS.map(|f| (cache, f))) {
+                let case = |design| backbone::case(condition, cache, filters, ratio, design);
+                let over = |what| {
+                    number(&figure, &case(BACKBONE), what) / number(&figure, &case(LAZY), what)
+                };
+                let at = case("both");
+                assert!(over(RUNS) < 0.97, "{at}: {}", over(RUNS));
+                assert!((over(WRITES) - 1.0).abs() < 0.08, "{at}: {}", over(WRITES));
+                if (*cache, filters) == (CACHES[0], FILTERS[0]) {
+                    assert!(over(READ) < 0.97, "{at}: {}", over(READ));
+                } else {
+                    // Next to no read is for nothing, and there is nothing to save.
+                    assert!((over(READ) - 1.0).abs() < 0.06, "{at}: {}", over(READ));
+                }
+            }
+        }
+    }
 }
