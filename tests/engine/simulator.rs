@@ -122,11 +122,20 @@ fn real(policy: &PolicyOptions) -> (Outcome, u64) {
 }
 
 #[test]
-fn the_simulator_and_the_engine_agree_under_every_preset() {
+fn the_simulator_and_the_engine_agree_under_every_policy_and_partitioner() {
     // A base level slightly smaller than a flush, and tables of half a buffer.
     let buffer = BUFFER_ENTRIES * (KEY_BYTES + VALUE.len() as u64);
     let named = presets().into_iter().filter_map(|preset| PolicyOptions::preset(preset.name));
-    for policy in named.map(|options| options.sized(buffer - buffer / 16, buffer / 2)) {
+    let sized = |options: PolicyOptions| options.sized(buffer - buffer / 16, buffer / 2);
+    let floor = buffer / 4;
+    let partitioned = ["none", "size", "local-range", "local-range-by-group", "global-range"];
+    let partitioned = partitioned.map(|partitioner| {
+        let options = format!(
+            r#"{{"policy": "universal", "partitioner": "{partitioner}", "flush-floor-bytes": {floor}}}"#
+        );
+        options.parse().unwrap()
+    });
+    for policy in named.chain(partitioned).map(sized) {
         let (real, entry_bytes) = real(&policy);
         let simulated = simulated(&policy, entry_bytes);
         assert_eq!(real.flushes, simulated.flushes);

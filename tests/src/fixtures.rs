@@ -194,6 +194,7 @@ pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<Poli
             level_base_bytes,
             target_file_bytes,
             filters: terrane_policy::Filters::Uniform,
+            partitioning: terrane_policy::Partitioning::NONE,
         }),
         PolicyOptions::Leveled(Leveled {
             size_ratio,
@@ -234,5 +235,22 @@ pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<Poli
             policies.extend(options.map(|p| p.sized(level_base_bytes, target_file_bytes)));
         }
     }
+    policies.extend(partitioned_policies(level_base_bytes, target_file_bytes));
     policies
+}
+
+/// Policies under each partitioner, with these sizes.
+#[must_use]
+pub fn partitioned_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOptions> {
+    let options = [
+        r#"{"policy": "universal", "partitioner": "none"}"#,
+        r#"{"policy": "binomial", "partitioner": "size", "partition-join-percent": 50, "subcompactions": 1}"#,
+        r#"{"policy": "universal", "partitioner": "local-range", "subcompactions": 2}"#,
+        r#"{"policy": "leveled", "partitioner": "local-range-by-group", "partition-join-percent": 100}"#,
+        r#"{"policy": "universal", "partitioner": "global-range", "flush-floor-bytes": 300}"#,
+        r#"{"policy": "horizontal-leveling", "partitioner": "global-range",
+            "domain-least": "6b", "domain-greatest": "6b657a", "flush-floor-bytes": 500}"#,
+    ];
+    let parsed = options.iter().filter_map(|options| options.parse::<PolicyOptions>().ok());
+    parsed.map(|options| options.sized(level_base_bytes, target_file_bytes)).collect()
 }

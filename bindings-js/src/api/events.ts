@@ -72,7 +72,7 @@ export type EngineEventBody =
       keyspace: string;
       compaction: number;
       groups: number;
-      order: "parallel" | "sequential";
+      order: "parallel" | "sequential" | { "at-most": number };
       reason: string;
       terms: Term[];
       observed: Observed;

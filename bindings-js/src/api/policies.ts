@@ -21,6 +21,18 @@ export interface Leveled {
   pick?: "least-overlap" | "oldest" | "round-robin" | "random";
   /** What random picks are drawn from. From 0 to 9007199254740991. Default: 0. */
   seed?: number;
+  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
+  /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
+  joinPercent?: number;
+  /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
+  domainLeast?: string;
+  /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
+  domainGreatest?: string;
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  flushFloorBytes?: number;
+  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  subcompactions?: number;
 }
 
 /** One run a level, everything down to the level that holds it in one merge: less writing than table by table, for much space while it lasts. */
@@ -53,6 +65,18 @@ export interface Tiered {
   targetFileBytes?: number;
   /** How filter memory is divided among runs. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
+  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
+  /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
+  joinPercent?: number;
+  /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
+  domainLeast?: string;
+  /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
+  domainGreatest?: string;
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  flushFloorBytes?: number;
+  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  subcompactions?: number;
 }
 
 /** Several runs a level, everything above the level that holds it in one merge: least writing, for more runs to read and more space. */
@@ -106,6 +130,18 @@ export interface Universal {
   targetFileBytes?: number;
   /** How filter memory is divided among runs. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
+  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
+  /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
+  joinPercent?: number;
+  /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
+  domainLeast?: string;
+  /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
+  domainGreatest?: string;
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  flushFloorBytes?: number;
+  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  subcompactions?: number;
 }
 
 /** Full merges above, and below merges of one file with those that overlap it exactly: nearly the writing of full merges at nearly the space of small ones. */
@@ -153,6 +189,18 @@ export interface HorizontalLeveling {
   targetFileBytes?: number;
   /** How filter memory is divided among runs. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
+  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
+  /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
+  joinPercent?: number;
+  /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
+  domainLeast?: string;
+  /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
+  domainGreatest?: string;
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  flushFloorBytes?: number;
+  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  subcompactions?: number;
 }
 
 /** A fixed number of levels of several runs, merged ever more often as data comes near what was declared: least reading for tiering's writing. The last level's runs are never merged. In the build with all policies. */
@@ -168,6 +216,18 @@ export interface HorizontalTiering {
   targetFileBytes?: number;
   /** How filter memory is divided among runs. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
+  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
+  /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
+  joinPercent?: number;
+  /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
+  domainLeast?: string;
+  /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
+  domainGreatest?: string;
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  flushFloorBytes?: number;
+  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  subcompactions?: number;
 }
 
 /** Horizontal growth above two levels that are merged table by table, tuned to the reads and writes that it sees: good writing and reading without large merges. In the build with all policies. */
@@ -210,6 +270,18 @@ export interface Binomial {
   targetFileBytes?: number;
   /** How filter memory is divided among runs. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
+  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
+  /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
+  joinPercent?: number;
+  /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
+  domainLeast?: string;
+  /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
+  domainGreatest?: string;
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  flushFloorBytes?: number;
+  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  subcompactions?: number;
 }
 
 /** A stack of at most so many runs, merged when that costs least: least writing for fast reads. In the build with all policies. */
@@ -223,6 +295,18 @@ export interface Minlatency {
   targetFileBytes?: number;
   /** How filter memory is divided among runs. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
+  /** How outputs are cut into tables, and inputs into groups. Default: "default". */
+  partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
+  /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
+  joinPercent?: number;
+  /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
+  domainLeast?: string;
+  /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
+  domainGreatest?: string;
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  flushFloorBytes?: number;
+  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  subcompactions?: number;
 }
 
 /** Leveled below a level 0 of buckets, which are merged beside each other: many workers, few stalls, also where the keys that are written shift. In the build with all policies. */

@@ -114,10 +114,11 @@ export function toPolicy(policy: Policy): string {
   return toJson(check("policy", policy, valid, "a name or an object"));
 }
 
-/** Whether a policy, or its way with filters, is in the build with all of them alone. */
+/** Whether a policy, or its way with filters or tables, is in the build with all of them alone. */
 function needsAll(policy: Policy | undefined): boolean {
   if (typeof policy !== "object") return policy !== undefined && !LEAN_POLICIES.includes(policy);
-  return needsAll(policy.policy) || (policy.filters ?? "uniform") !== "uniform";
+  const { policy: name, filters = "uniform" } = policy;
+  return needsAll(name) || filters !== "uniform" || "partitioner" in policy;
 }
 
 /** Throws if it is not a valid name of a keyspace. */

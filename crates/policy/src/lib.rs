@@ -47,6 +47,8 @@ pub use toolkit::filters::Filters;
 #[cfg(feature = "all")]
 pub use toolkit::horizontal::MergePolicy;
 pub use toolkit::parameter::{Parameter, Value};
+#[cfg(feature = "all")]
+pub use toolkit::partition::options::{Partitioner, Partitioning};
 pub use toolkit::pick::Pick;
 pub use validate::refusal::Refusal;
 pub use validate::{validate, validate_flush, validate_plan, validate_reshape};

@@ -104,6 +104,8 @@ pub enum Order {
     Parallel,
     /// One after another, in this order, also after a restart.
     Sequential,
+    /// At most so many concurrently, 2 or more; 1 is [`Order::Sequential`].
+    AtMost(u8),
 }
 
 impl Order {
@@ -111,7 +113,11 @@ impl Order {
     /// `waiting` have not begun.
     #[must_use]
     pub fn lets_begin(self, waiting: usize, open: usize) -> bool {
-        self == Order::Parallel || waiting == open
+        match self {
+            Order::Parallel => true,
+            Order::Sequential => waiting == open,
+            Order::AtMost(most) => open.saturating_sub(waiting) < usize::from(most),
+        }
     }
 }
 

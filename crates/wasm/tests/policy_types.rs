@@ -78,6 +78,7 @@ fn property(parameter: &Parameter) -> String {
             let quoted: Vec<_> = among.iter().map(|word| format!("\"{word}\"")).collect();
             (String::new(), format!("\"{value}\""), quoted.join(" | "))
         }
+        Value::Key { value } => (String::new(), format!("\"{value}\""), "string".to_owned()),
     };
     let meaning = sentence(parameter.meaning);
     let name = camel_case(parameter.name);

@@ -53,6 +53,7 @@ fn row(parameter: &Parameter) -> [String; 4] {
         Value::Number { least, most, value } => (value.to_string(), format!("{least} to {most}")),
         Value::Switch { value } => (value.to_string(), "false, true".to_owned()),
         Value::Choice { among, value } => ((*value).to_owned(), among.join(", ")),
+        Value::Key { value } => (value.clone(), "hexadecimal".to_owned()),
     };
     [parameter.name.to_owned(), value, range, parameter.meaning.to_owned()]
 }

@@ -13,6 +13,8 @@ use crate::policy::Policy;
 #[cfg(feature = "all")]
 use crate::toolkit::monkey::filtered;
 use crate::toolkit::parameter::{Conflict, Parameter, ParameterRef, Value};
+#[cfg(feature = "all")]
+use crate::toolkit::partition::partitioned;
 
 /// A parameter is outside its range, or does not go with another one.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, thiserror::Error)]
@@ -25,7 +27,7 @@ pub struct BadOption {
     /// What was expected of it, in words.
     pub expected: String,
     /// The value given.
-    pub found: u64,
+    pub found: String,
 }
 
 impl PolicyOptions {
@@ -64,14 +66,23 @@ impl PolicyOptions {
             if let Value::Number { least, most, value: found } = value
                 && !(least..=most).contains(&found)
             {
-                let expected = format!("{least} to {most}");
+                let (expected, found) = (format!("{least} to {most}"), found.to_string());
                 return Err(BadOption { policy: self.name(), parameter: name, expected, found });
             }
         }
-        if let Some(Conflict { parameter, expected, found }) = self.described().conflict() {
+        let conflict = self.described().conflict();
+        #[cfg(feature = "all")]
+        let target_file_bytes = self.target_file_bytes();
+        #[cfg(feature = "all")]
+        let partitioning = self.described().partitioning();
+        #[cfg(feature = "all")]
+        let conflict = conflict.or_else(|| partitioning?.conflict(target_file_bytes));
+        if let Some(Conflict { parameter, expected, found }) = conflict {
             return Err(BadOption { policy: self.name(), parameter, expected, found });
         }
         let policy = self.clone().into_policy();
+        #[cfg(feature = "all")]
+        let policy = partitioned(policy, partitioning, target_file_bytes);
         #[cfg(feature = "all")]
         let policy = filtered(policy, self.described().filters());
         Ok(policy)

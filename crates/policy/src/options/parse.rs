@@ -14,7 +14,9 @@
 use super::presets::{defaults, is_added_by_all};
 use crate::policies::PolicyOptions;
 use crate::toolkit::filters::Filters;
-use crate::toolkit::parameter::{Choose, ParameterRef, Value, ValueRef};
+#[cfg(feature = "all")]
+use crate::toolkit::parameter::from_hexadecimal;
+use crate::toolkit::parameter::{Choose, PARTITIONING, ParameterRef, Value, ValueRef};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
@@ -27,11 +29,18 @@ impl Serialize for PolicyOptions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(POLICY, self.name())?;
-        for parameter in self.parameters() {
+        let defaults = named(self.name()).map_or_else(Vec::new, |p| p.parameters());
+        for (at, parameter) in self.parameters().into_iter().enumerate() {
+            // Builds without it read what does not use it.
+            if PARTITIONING.contains(&parameter.name) && defaults.get(at) == Some(&parameter) {
+                continue;
+            }
             match parameter.value {
                 Value::Number { value, .. } => map.serialize_entry(parameter.name, &value)?,
                 Value::Switch { value } => map.serialize_entry(parameter.name, &value)?,
                 Value::Choice { value, .. } => map.serialize_entry(parameter.name, value)?,
+                #[cfg(feature = "all")]
+                Value::Key { value } => map.serialize_entry(parameter.name, &value)?,
             }
         }
         map.end()
@@ -87,8 +96,8 @@ impl PolicyOptions {
         (options, problems)
     }
 
-    /// The policy that these options name, or their filters, if this build lacks them for want of the
-    /// feature `all`.
+    /// The policy that these options name, or their filters or partitioning, if this build lacks them
+    /// for want of the feature `all`.
     #[must_use]
     pub fn left_out(text: &str) -> Option<String> {
         let entries = entries(text)?;
@@ -96,13 +105,17 @@ impl PolicyOptions {
         if named(name).is_none() {
             return is_added_by_all(name).then(|| name.to_owned());
         }
+        let partitions = entries.iter().any(|(name, _)| PARTITIONING.contains(&name.as_str()));
+        if partitions && !cfg!(feature = "all") {
+            return Some(format!("{name} with partitioning"));
+        }
         let filters = word_of(&entries, ParameterRef::FILTERS)?;
         let has = Filters::default().among().contains(&filters);
         (!has && Filters::NAMES.contains(&filters))
             .then(|| format!("{name} with {filters} filters"))
     }
 
-    /// Resets a number to its default; returns whether it changed.
+    /// Resets a number or a key to its default; returns whether it changed.
     fn reset(&mut self, parameter: &str) -> bool {
         let named = named(self.name()).map_or_else(Vec::new, |p| p.parameters());
         let default = named.into_iter().find(|p| p.name == parameter).map(|p| p.value);
@@ -111,6 +124,8 @@ impl PolicyOptions {
             (Some(ValueRef::Number { value, .. }), Some(Value::Number { value: default, .. })) => {
                 std::mem::replace(value, default) != default
             }
+            #[cfg(feature = "all")]
+            (Some(ValueRef::Key(value)), _) => !std::mem::take(value).is_empty(),
             _ => false,
         }
     }
@@ -181,6 +196,8 @@ fn read(
                 ValueRef::Number { least, most, .. } => format!("{least} to {most}"),
                 ValueRef::Switch(_) => "true or false".to_owned(),
                 ValueRef::Choice(value) => value.among().join(" or "),
+                #[cfg(feature = "all")]
+                ValueRef::Key(_) => "pairs of hexadecimal digits".to_owned(),
             };
             wrong(format!("{policy}: {name} is {given}, expected {expected}"))?;
         }
@@ -211,6 +228,11 @@ fn take(slot: &mut ValueRef<'_>, given: &Given) -> bool {
         (ValueRef::Number { value, .. }, Given::Number(number)) => **value = *number,
         (ValueRef::Switch(value), Given::Switch(switch)) => **value = *switch,
         (ValueRef::Choice(value), Given::Word(word)) => return value.choose_word(word),
+        #[cfg(feature = "all")]
+        (ValueRef::Key(value), Given::Word(word)) => {
+            let Some(key) = from_hexadecimal(word) else { return false };
+            **value = key;
+        }
         _ => return false,
     }
     true

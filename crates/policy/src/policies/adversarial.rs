@@ -166,6 +166,8 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
         pick: Pick::Random,
         seed: draw.next(),
         filters: Filters::Uniform,
+        #[cfg(feature = "all")]
+        partitioning: crate::Partitioning::NONE,
     };
     let lazy = LazyLeveled {
         size_ratio: 2,
@@ -176,8 +178,7 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
         leveled_levels: 1,
         filters: Filters::Uniform,
     };
-    let tiered =
-        Tiered { size_ratio: 2, level_base_bytes, target_file_bytes, filters: Filters::Uniform };
+    let tiered = Tiered { size_ratio: 2, level_base_bytes, target_file_bytes, ..Tiered::default() };
     let universal = Universal { run_trigger: 2, target_file_bytes, ..Universal::default() };
     let policies: [&dyn Policy; 4] = [&leveled, &lazy, &tiered, &universal];
     draw.choose(&policies)?.plan(context)

@@ -22,6 +22,8 @@ use crate::toolkit::format::count;
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
+#[cfg(feature = "all")]
+use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Compaction, Of, Plan, Quantity, Reason, Relation, Shape, Term, Unit};
 
@@ -36,6 +38,9 @@ pub struct HorizontalLeveling {
     pub target_file_bytes: u64,
     /// How filter memory is divided among runs.
     pub filters: Filters,
+    /// How outputs are cut.
+    #[cfg(feature = "all")]
+    pub partitioning: Partitioning,
 }
 
 impl Default for HorizontalLeveling {
@@ -45,6 +50,8 @@ impl Default for HorizontalLeveling {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }
     }
 }
@@ -164,6 +171,11 @@ impl Described for HorizontalLeveling {
         self.filters
     }
 
+    #[cfg(feature = "all")]
+    fn partitioning(&self) -> Option<&Partitioning> {
+        Some(&self.partitioning)
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A fixed number of levels, each one run, which grow with the data: least writing for so many \
@@ -172,11 +184,15 @@ impl Described for HorizontalLeveling {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        vec![
+        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
+        let mut parameters = vec![
             ParameterRef::levels(&mut self.levels),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
-        ]
+        ];
+        #[cfg(feature = "all")]
+        parameters.extend(self.partitioning.tuning());
+        parameters
     }
 }

@@ -21,6 +21,8 @@ use crate::toolkit::admission::{Counts, below_level0, level0_bytes};
 use crate::toolkit::filters::Filters;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Conflict, Described, ParameterRef, prose};
+#[cfg(feature = "all")]
+use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Of, Plan, Shape};
 
@@ -37,6 +39,9 @@ pub struct HorizontalTiering {
     pub target_file_bytes: u64,
     /// How filter memory is divided among runs.
     pub filters: Filters,
+    /// How outputs are cut.
+    #[cfg(feature = "all")]
+    pub partitioning: Partitioning,
 }
 
 impl Default for HorizontalTiering {
@@ -47,6 +52,8 @@ impl Default for HorizontalTiering {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }
     }
 }
@@ -122,6 +129,11 @@ impl Described for HorizontalTiering {
         self.filters
     }
 
+    #[cfg(feature = "all")]
+    fn partitioning(&self) -> Option<&Partitioning> {
+        Some(&self.partitioning)
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A fixed number of levels of several runs, merged ever more often as data comes near what was \
@@ -130,13 +142,17 @@ impl Described for HorizontalTiering {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        vec![
+        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
+        let mut parameters = vec![
             ParameterRef::levels(&mut self.levels),
             ParameterRef::data_bytes(&mut self.data_bytes),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
-        ]
+        ];
+        #[cfg(feature = "all")]
+        parameters.extend(self.partitioning.tuning());
+        parameters
     }
 
     fn conflict(&self) -> Option<Conflict> {

@@ -25,6 +25,8 @@ use crate::policy::{Installed, Policy, Step};
 use crate::status::PolicyStatus;
 use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
+#[cfg(feature = "all")]
+use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::pick::{Cursors, Pick};
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{Plan, Shape};
@@ -48,6 +50,9 @@ pub struct Leveled {
     pub seed: u64,
     /// How filter memory is divided among runs.
     pub filters: Filters,
+    /// How outputs are cut.
+    #[cfg(feature = "all")]
+    pub partitioning: Partitioning,
 }
 
 impl Default for Leveled {
@@ -61,6 +66,8 @@ impl Default for Leveled {
             pick: Pick::LeastOverlap,
             seed: 0,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }
     }
 }
@@ -125,6 +132,11 @@ impl Described for Leveled {
         self.filters
     }
 
+    #[cfg(feature = "all")]
+    fn partitioning(&self) -> Option<&Partitioning> {
+        Some(&self.partitioning)
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "One run a level, one table at a time into the next: few runs to read and little space \
@@ -133,7 +145,8 @@ impl Described for Leveled {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        vec![
+        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
+        let mut parameters = vec![
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
@@ -151,6 +164,9 @@ impl Described for Leveled {
                 (0, (1 << 53) - 1),
                 &mut self.seed,
             ),
-        ]
+        ];
+        #[cfg(feature = "all")]
+        parameters.extend(self.partitioning.tuning());
+        parameters
     }
 }

@@ -15,6 +15,8 @@ use crate::status::PolicyStatus;
 use crate::toolkit::combinatorics::{choose, least};
 use crate::toolkit::filters::Filters;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
+#[cfg(feature = "all")]
+use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::stack::Stack;
 use terrane_types::{Plan, Shape};
 
@@ -29,6 +31,9 @@ pub struct MinLatency {
     pub target_file_bytes: u64,
     /// How filter memory is divided among runs.
     pub filters: Filters,
+    /// How outputs are cut.
+    #[cfg(feature = "all")]
+    pub partitioning: Partitioning,
 }
 
 impl Default for MinLatency {
@@ -38,6 +43,8 @@ impl Default for MinLatency {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }
     }
 }
@@ -97,6 +104,11 @@ impl Described for MinLatency {
         self.filters
     }
 
+    #[cfg(feature = "all")]
+    fn partitioning(&self) -> Option<&Partitioning> {
+        Some(&self.partitioning)
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A stack of at most so many runs, merged when that costs least: least writing for fast reads.",
@@ -104,11 +116,15 @@ impl Described for MinLatency {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        vec![
+        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
+        let mut parameters = vec![
             ParameterRef::components(&mut self.components),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
-        ]
+        ];
+        #[cfg(feature = "all")]
+        parameters.extend(self.partitioning.tuning());
+        parameters
     }
 }

@@ -9,7 +9,8 @@
 //!    is left after overwrites and deletes; a single run that reaches `C_i` moves to a new level.
 //!    Fewer runs wait, whatever their bytes: merging each arrival at once would be leveling.
 //! 4. Level 0 is full by run count only if its runs hold B bytes; if T runs hold less, the newest are
-//!    merged there. A level waits while a running plan reads a table of it.
+//!    merged there. A level waits while a running plan reads a table of it, or
+//!    still writes into a run that it begins to show.
 //!
 //! These rules apply to the shape of any other policy: a level of one run stays or moves down, a level
 //! of too many is merged.
@@ -20,10 +21,13 @@ use crate::status::{Capacity, PolicyStatus};
 use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
+#[cfg(feature = "all")]
+use crate::toolkit::partition::options::Partitioning;
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
 use terrane_types::{
-    Action, Compaction, Destination, Group, Plan, Quantity, Reason, Relation, Shape, Term, Unit,
+    Action, Compaction, Destination, Group, Plan, Quantity, Reason, Relation, Run, Shape, Term,
+    Unit,
 };
 
 /// The tiered policy and its parameters.
@@ -37,6 +41,9 @@ pub struct Tiered {
     pub target_file_bytes: u64,
     /// How filter memory is divided among runs.
     pub filters: Filters,
+    /// How outputs are cut.
+    #[cfg(feature = "all")]
+    pub partitioning: Partitioning,
 }
 
 impl Default for Tiered {
@@ -46,6 +53,8 @@ impl Default for Tiered {
             level_base_bytes: 4 << 20,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }
     }
 }
@@ -99,6 +108,12 @@ impl Tiered {
         if !(crowded || heavy) || view.is_any_held(depth) {
             return None;
         }
+        // A run of which some groups are installed is not all there yet.
+        let arrives =
+            |run: &Run| view.running.writes_into(Destination { level: depth, run: run.id });
+        if view.runs(depth).iter().any(arrives) {
+            return None;
+        }
 
         let destination = if in_place {
             Destination { level: depth, run: newest.id }
@@ -147,6 +162,11 @@ impl Described for Tiered {
         self.filters
     }
 
+    #[cfg(feature = "all")]
+    fn partitioning(&self) -> Option<&Partitioning> {
+        Some(&self.partitioning)
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "Several runs a level, merged all at once into the next: little writing, for more runs to \
@@ -155,11 +175,15 @@ impl Described for Tiered {
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
-        vec![
+        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
+        let mut parameters = vec![
             ParameterRef::size_ratio(&mut self.size_ratio),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
-        ]
+        ];
+        #[cfg(feature = "all")]
+        parameters.extend(self.partitioning.tuning());
+        parameters
     }
 }

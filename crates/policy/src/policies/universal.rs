@@ -22,6 +22,8 @@ use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
 use crate::toolkit::group_builder::{Target, build_groups};
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
+#[cfg(feature = "all")]
+use crate::toolkit::partition::options::Partitioning;
 use terrane_types::{
     Compaction, Destination, Of, Plan, Quantity, Reason, Relation, Run, Shape, Term, Unit,
 };
@@ -43,6 +45,9 @@ pub struct Universal {
     pub target_file_bytes: u64,
     /// How filter memory is divided among runs.
     pub filters: Filters,
+    /// How outputs are cut.
+    #[cfg(feature = "all")]
+    pub partitioning: Partitioning,
 }
 
 impl Default for Universal {
@@ -55,6 +60,8 @@ impl Default for Universal {
             space_percent: 200,
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }
     }
 }
@@ -232,6 +239,11 @@ impl Described for Universal {
         self.filters
     }
 
+    #[cfg(feature = "all")]
+    fn partitioning(&self) -> Option<&Partitioning> {
+        Some(&self.partitioning)
+    }
+
     fn summary(&self) -> &'static str {
         prose(
             "A stack of runs, of which neighbours of like age and size are merged: little writing, for \
@@ -243,7 +255,8 @@ impl Described for Universal {
         let unlimited = u64::from(u32::MAX);
         // The least width cannot exceed the greatest.
         let width_least = self.min_merge_width.max(2);
-        vec![
+        #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
+        let mut parameters = vec![
             ParameterRef::number(
                 "run-trigger",
                 "runs that stand before anything is merged",
@@ -276,7 +289,10 @@ impl Described for Universal {
             ),
             ParameterRef::target_file_bytes(&mut self.target_file_bytes),
             ParameterRef::filters(&mut self.filters),
-        ]
+        ];
+        #[cfg(feature = "all")]
+        parameters.extend(self.partitioning.tuning());
+        parameters
     }
 }
 

@@ -179,6 +179,8 @@ fn a_full_last_level_sends_tables_down_or_becomes_the_next() {
         pick: Pick::LeastOverlap,
         seed: 0,
         filters: Filters::Uniform,
+        #[cfg(feature = "all")]
+        partitioning: Partitioning::NONE,
     };
     assert_eq!(after(&adaptive, &model), [vec![], vec![], vec![42]]);
     let fixed = Leveled { dynamic_level_bytes: false, ..adaptive };

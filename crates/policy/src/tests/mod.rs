@@ -10,6 +10,8 @@ mod filters;
 #[cfg(feature = "all")]
 mod growth;
 mod options;
+#[cfg(feature = "all")]
+mod partition;
 mod picks;
 mod policies;
 mod proposing;

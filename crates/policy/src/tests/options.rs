@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::options::presets::defaults;
+use crate::toolkit::parameter::PARTITIONING;
 
 #[test]
 fn every_preset_is_found_by_its_name_and_builds() {
@@ -16,8 +17,13 @@ fn every_preset_is_found_by_its_name_and_builds() {
                 Value::Number { value, .. } => value.to_string(),
                 Value::Switch { value } => value.to_string(),
                 Value::Choice { value, .. } => format!("\"{value}\""),
+                #[cfg(feature = "all")]
+                Value::Key { value } => format!("\"{value}\""),
             };
-            assert!(json.contains(&format!("\"{}\":{value}", parameter.name)), "{json}");
+            // Builds without partitioning read options that do not use it.
+            let is_said = !PARTITIONING.contains(&parameter.name);
+            let said = json.contains(&format!("\"{}\":{value}", parameter.name));
+            assert_eq!(said, is_said, "{json}");
         }
     }
     assert_eq!(PolicyOptions::preset("no-such"), None);
@@ -59,6 +65,8 @@ fn chosen(value: &Value) -> String {
         Value::Number { value, .. } => value.to_string(),
         Value::Switch { value } => value.to_string(),
         Value::Choice { value, .. } => (*value).to_owned(),
+        #[cfg(feature = "all")]
+        Value::Key { value } => value.clone(),
     }
 }
 
@@ -72,6 +80,8 @@ fn every_parameter_is_read_into_its_own_place() {
                 }
                 Value::Switch { value } => (!value).to_string(),
                 Value::Choice { among, .. } => format!("\"{}\"", among[1]),
+                #[cfg(feature = "all")]
+                Value::Key { .. } => "\"0fA0\"".to_owned(),
             };
             let json =
                 format!("{{\"{}\": {value}, \"policy\": \"{}\"}}", parameter.name, preset.name);
@@ -139,6 +149,18 @@ fn parameters_that_do_not_go_together_are_refused_by_name() {
             r#"{"policy": "minlatency", "components": 0}"#,
             "minlatency: components is 0, expected 1 to 64",
         ),
+        (
+            r#"{"policy": "universal", "target-file-bytes": 0}"#,
+            "universal: target-file-bytes is 0, expected 1024 to 1099511627776",
+        ),
+        (
+            r#"{"policy": "tiered", "domain-least": "10", "domain-greatest": "0f"}"#,
+            "tiered: domain-greatest is 0f, expected a key after domain-least: 10",
+        ),
+        (
+            r#"{"policy": "leveled", "flush-floor-bytes": 4096, "target-file-bytes": 2048}"#,
+            "leveled: flush-floor-bytes is 4096, expected at most target-file-bytes: 2048",
+        ),
     ] {
         let options: PolicyOptions = given.parse().unwrap();
         assert_eq!(options.build().err().unwrap().to_string(), why);
@@ -187,6 +209,32 @@ fn sizes_are_a_kibibyte_to_a_tebibyte() {
     let sizes = [(1 << 10) - 1, 1 << 10, 1 << 40, (1 << 40) + 1];
     assert_eq!(sizes.map(|base| allowed(base, 1 << 20)), [false, true, true, false]);
     assert_eq!(sizes.map(|table| allowed(1 << 20, table)), [false, true, true, false]);
+}
+
+#[cfg(feature = "all")]
+#[test]
+fn a_partitioner_that_is_none_or_of_a_policy_that_cuts_elsewhere_is_refused_by_name() {
+    for (given, why) in [
+        (
+            r#"{"policy": "universal", "partitioner": "halves"}"#,
+            "universal: partitioner is \"halves\", expected default or none or size or local-range or \
+             local-range-by-group or global-range",
+        ),
+        (
+            r#"{"policy": "binomial", "domain-least": "0"}"#,
+            "binomial: domain-least is \"0\", expected pairs of hexadecimal digits",
+        ),
+        (
+            r#"{"policy": "spooky", "partitioner": "size"}"#,
+            "unknown parameter `partitioner`, expected size-ratio, level-base-bytes, target-file-bytes, \
+             filters, l0-compaction-trigger, levels-below, leveled-levels, trivial-moves",
+        ),
+    ] {
+        assert_eq!(given.parse::<PolicyOptions>().unwrap_err().to_string(), why);
+        assert!(
+            serde_json::from_str::<PolicyOptions>(given).unwrap_err().to_string().contains(why)
+        );
+    }
 }
 
 #[test]

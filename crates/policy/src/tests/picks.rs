@@ -13,6 +13,8 @@ const LEVELED: Leveled = Leveled {
     pick: Pick::RoundRobin,
     seed: 0,
     filters: Filters::Uniform,
+    #[cfg(feature = "all")]
+    partitioning: Partitioning::NONE,
 };
 
 /// Six tables in level 1, of which one may stay, above as many keys in level 2.

@@ -2,6 +2,8 @@
 //! their invariants hold.
 
 use super::*;
+#[cfg(feature = "all")]
+use crate::toolkit::partition::partitioned;
 use proptest::prelude::*;
 
 pub(super) const LEVELED: Leveled = Leveled {
@@ -13,6 +15,8 @@ pub(super) const LEVELED: Leveled = Leveled {
     pick: Pick::LeastOverlap,
     seed: 7,
     filters: Filters::Uniform,
+    #[cfg(feature = "all")]
+    partitioning: Partitioning::NONE,
 };
 const LEVELED_FULL: LeveledFull = LeveledFull {
     size_ratio: 3,
@@ -23,8 +27,14 @@ const LEVELED_FULL: LeveledFull = LeveledFull {
     preemptive: true,
     filters: Filters::Uniform,
 };
-const TIERED: Tiered =
-    Tiered { size_ratio: 3, level_base_bytes: 12, target_file_bytes: 6, filters: Filters::Uniform };
+const TIERED: Tiered = Tiered {
+    size_ratio: 3,
+    level_base_bytes: 12,
+    target_file_bytes: 6,
+    filters: Filters::Uniform,
+    #[cfg(feature = "all")]
+    partitioning: Partitioning::NONE,
+};
 const TIERED_FULL: TieredFull = TieredFull {
     size_ratio: 3,
     level_base_bytes: 12,
@@ -49,6 +59,8 @@ const UNIVERSAL: Universal = Universal {
     space_percent: 200,
     target_file_bytes: 6,
     filters: Filters::Uniform,
+    #[cfg(feature = "all")]
+    partitioning: Partitioning::NONE,
 };
 const SPOOKY: Spooky = Spooky {
     size_ratio: 3,
@@ -76,6 +88,8 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
         filters: Filters::Uniform,
+        #[cfg(feature = "all")]
+        partitioning: Partitioning::NONE,
     };
     pub(super) const TIERING: HorizontalTiering = HorizontalTiering {
         levels: 3,
@@ -83,6 +97,8 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
         filters: Filters::Uniform,
+        #[cfg(feature = "all")]
+        partitioning: Partitioning::NONE,
     };
     pub(super) const VERTIORIZON: Vertiorizon = Vertiorizon {
         size_ratio: 3,
@@ -103,6 +119,8 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
         filters: Filters::Uniform,
+        #[cfg(feature = "all")]
+        partitioning: Partitioning::NONE,
     };
     pub(super) const BUCKET: BucketLsm = BucketLsm {
         size_ratio: 3,
@@ -125,6 +143,8 @@ mod growing {
         level_base_bytes: B.0,
         target_file_bytes: B.1,
         filters: Filters::Uniform,
+        #[cfg(feature = "all")]
+        partitioning: Partitioning::NONE,
     };
 }
 const KEYS: u16 = 300;
@@ -179,7 +199,7 @@ impl<'a, 'd> Executor<'a, 'd> {
             return false;
         };
         let at = match plan.order {
-            Order::Parallel => self.dice.below(plan.groups.len()),
+            Order::Parallel | Order::AtMost(_) => self.dice.below(plan.groups.len()),
             Order::Sequential => 0,
         };
         let group = next_of(plan, at);
@@ -337,73 +357,121 @@ fn check_horizontal(shape: &Shape) {
 /// The greatest number of levels.
 const ALL: usize = 64;
 
-type Case = (&'static dyn Policy, fn(&Shape));
+type Case = (Box<dyn Policy>, fn(&Shape));
 
 /// Every policy in several configurations, and the invariants of its idle trees.
-const POLICIES: &[Case] = &[
-    (&LEVELED, |shape| check_vertical(shape, ALL, true)),
-    (&Leveled { dynamic_level_bytes: false, ..LEVELED }, |shape| check_vertical(shape, ALL, false)),
-    (&Leveled { pick: Pick::Oldest, ..LEVELED }, |shape| check_vertical(shape, ALL, true)),
-    (&Leveled { pick: Pick::RoundRobin, ..LEVELED }, |shape| {
-        check_vertical(shape, ALL, true);
-    }),
-    (&Leveled { pick: Pick::Random, ..LEVELED }, |shape| check_vertical(shape, ALL, true)),
-    (&LEVELED_FULL, |shape| check_vertical(shape, ALL, true)),
-    (&LeveledFull { dynamic_level_bytes: false, ..LEVELED_FULL }, |shape| {
-        check_vertical(shape, ALL, false);
-    }),
-    (&LeveledFull { preemptive: false, ..LEVELED_FULL }, |shape| check_vertical(shape, ALL, true)),
-    (&LAZY, |shape| check_vertical(shape, 1, true)),
-    (&LazyLeveled { leveled_levels: 2, ..LAZY }, |shape| check_vertical(shape, 2, true)),
-    (&LazyLeveled { dynamic_level_bytes: false, ..LAZY }, |shape| check_vertical(shape, 1, false)),
-    (&TIERED, check_tiered),
-    (&TIERED_FULL, check_tiered_full),
-    (&UNIVERSAL, check_universal),
-    (&SPOOKY, |shape| check_spooky(shape, 1, ALL)),
-    (&Spooky { levels_below: 0, ..SPOOKY }, |shape| check_spooky(shape, 0, ALL)),
-    (&Spooky { levels_below: 2, ..SPOOKY }, |shape| check_spooky(shape, 2, ALL)),
-    (&Spooky { levels_below: 2, trivial_moves: false, ..SPOOKY }, |shape| {
-        check_spooky(shape, 2, ALL)
-    }),
-    (&Spooky { levels_below: 3, target_file_bytes: 10, ..SPOOKY }, |shape| {
-        check_spooky(shape, 3, ALL);
-    }),
-    (&Spooky { leveled_levels: 1, ..SPOOKY }, |shape| check_spooky(shape, 1, 1)),
-    (&Spooky { leveled_levels: 0, levels_below: 2, ..SPOOKY }, |shape| {
-        check_spooky(shape, 2, 0);
-    }),
+fn policies() -> Vec<Case> {
+    #[cfg_attr(not(feature = "all"), expect(unused_mut, reason = "there is nothing to add"))]
+    let mut policies: Vec<Case> = vec![
+        (Box::new(LEVELED), |shape| check_vertical(shape, ALL, true)),
+        (Box::new(Leveled { dynamic_level_bytes: false, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, false)
+        }),
+        (Box::new(Leveled { pick: Pick::Oldest, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, true)
+        }),
+        (Box::new(Leveled { pick: Pick::RoundRobin, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, true);
+        }),
+        (Box::new(Leveled { pick: Pick::Random, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, true)
+        }),
+        (Box::new(LEVELED_FULL), |shape| check_vertical(shape, ALL, true)),
+        (Box::new(LeveledFull { dynamic_level_bytes: false, ..LEVELED_FULL }), |shape| {
+            check_vertical(shape, ALL, false);
+        }),
+        (Box::new(LeveledFull { preemptive: false, ..LEVELED_FULL }), |shape| {
+            check_vertical(shape, ALL, true)
+        }),
+        (Box::new(LAZY), |shape| check_vertical(shape, 1, true)),
+        (Box::new(LazyLeveled { leveled_levels: 2, ..LAZY }), |shape| {
+            check_vertical(shape, 2, true)
+        }),
+        (Box::new(LazyLeveled { dynamic_level_bytes: false, ..LAZY }), |shape| {
+            check_vertical(shape, 1, false)
+        }),
+        (Box::new(TIERED), check_tiered),
+        (Box::new(TIERED_FULL), check_tiered_full),
+        (Box::new(UNIVERSAL), check_universal),
+        (Box::new(SPOOKY), |shape| check_spooky(shape, 1, ALL)),
+        (Box::new(Spooky { levels_below: 0, ..SPOOKY }), |shape| check_spooky(shape, 0, ALL)),
+        (Box::new(Spooky { levels_below: 2, ..SPOOKY }), |shape| check_spooky(shape, 2, ALL)),
+        (Box::new(Spooky { levels_below: 2, trivial_moves: false, ..SPOOKY }), |shape| {
+            check_spooky(shape, 2, ALL)
+        }),
+        (Box::new(Spooky { levels_below: 3, target_file_bytes: 10, ..SPOOKY }), |shape| {
+            check_spooky(shape, 3, ALL);
+        }),
+        (Box::new(Spooky { leveled_levels: 1, ..SPOOKY }), |shape| check_spooky(shape, 1, 1)),
+        (Box::new(Spooky { leveled_levels: 0, levels_below: 2, ..SPOOKY }), |shape| {
+            check_spooky(shape, 2, 0);
+        }),
+        #[cfg(feature = "all")]
+        (Box::new(growing::TIERED_PARTIAL), check_tiered_partial),
+        #[cfg(feature = "all")]
+        (Box::new(growing::LEVELING), check_horizontal),
+        #[cfg(feature = "all")]
+        (Box::new(HorizontalLeveling { levels: 1, ..growing::LEVELING }), check_horizontal),
+        #[cfg(feature = "all")]
+        (Box::new(growing::TIERING), check_admitting),
+        #[cfg(feature = "all")]
+        (Box::new(HorizontalTiering { data_bytes: 2000, ..growing::TIERING }), check_admitting),
+        #[cfg(feature = "all")]
+        (Box::new(growing::VERTIORIZON), check_admitting),
+        #[cfg(feature = "all")]
+        (Box::new(Vertiorizon { levels: 2, skew: true, ..growing::VERTIORIZON }), check_admitting),
+        #[cfg(feature = "all")]
+        (
+            Box::new(Vertiorizon {
+                merge_policy: HorizontalMerge::Tiering,
+                vertical_merge_policy: MergePolicy::Tiering,
+                ..growing::VERTIORIZON
+            }),
+            check_admitting,
+        ),
+        #[cfg(feature = "all")]
+        (Box::new(Vertiorizon { backbone: true, ..growing::VERTIORIZON }), check_admitting),
+        #[cfg(feature = "all")]
+        (Box::new(growing::BINOMIAL), check_stack),
+        #[cfg(feature = "all")]
+        (Box::new(growing::MIN_LATENCY), check_stack),
+        #[cfg(feature = "all")]
+        (Box::new(growing::BUCKET), check_bucket),
+    ];
     #[cfg(feature = "all")]
-    (&growing::TIERED_PARTIAL, check_tiered_partial),
-    #[cfg(feature = "all")]
-    (&growing::LEVELING, check_horizontal),
-    #[cfg(feature = "all")]
-    (&HorizontalLeveling { levels: 1, ..growing::LEVELING }, check_horizontal),
-    #[cfg(feature = "all")]
-    (&growing::TIERING, check_admitting),
-    #[cfg(feature = "all")]
-    (&HorizontalTiering { data_bytes: 2000, ..growing::TIERING }, check_admitting),
-    #[cfg(feature = "all")]
-    (&growing::VERTIORIZON, check_admitting),
-    #[cfg(feature = "all")]
-    (&Vertiorizon { levels: 2, skew: true, ..growing::VERTIORIZON }, check_admitting),
-    #[cfg(feature = "all")]
-    (
-        &Vertiorizon {
-            merge_policy: HorizontalMerge::Tiering,
-            vertical_merge_policy: MergePolicy::Tiering,
-            ..growing::VERTIORIZON
-        },
-        check_admitting,
-    ),
-    #[cfg(feature = "all")]
-    (&Vertiorizon { backbone: true, ..growing::VERTIORIZON }, check_admitting),
-    #[cfg(feature = "all")]
-    (&growing::BINOMIAL, check_stack),
-    #[cfg(feature = "all")]
-    (&growing::MIN_LATENCY, check_stack),
-    #[cfg(feature = "all")]
-    (&growing::BUCKET, check_bucket),
-];
+    policies.extend(partitioned_policies());
+    policies
+}
+
+/// Policies under each partitioner.
+#[cfg(feature = "all")]
+fn partitioned_policies() -> Vec<Case> {
+    let mut policies = Vec::new();
+    for (partitioner, join_percent, subcompactions) in [
+        (Partitioner::None, 0, 0),
+        (Partitioner::Size, 0, 1),
+        (Partitioner::Size, 100, 0),
+        (Partitioner::LocalRange, 0, 2),
+        (Partitioner::LocalRangeByGroup, 50, 0),
+        (Partitioner::GlobalRange, 0, 3),
+    ] {
+        let options =
+            Partitioning { partitioner, join_percent, subcompactions, ..Partitioning::NONE };
+        let each: [Case; 7] = [
+            (Box::new(LEVELED), |shape| check_vertical(shape, ALL, true)),
+            (Box::new(TIERED), check_tiered),
+            (Box::new(UNIVERSAL), check_universal),
+            (Box::new(growing::LEVELING), check_horizontal),
+            (Box::new(growing::TIERING), check_admitting),
+            (Box::new(growing::BINOMIAL), check_stack),
+            (Box::new(growing::MIN_LATENCY), check_stack),
+        ];
+        for (policy, check) in each {
+            policies.push((partitioned(policy, Some(&options), 6), check));
+        }
+    }
+    policies
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
@@ -411,14 +479,15 @@ proptest! {
     #[test]
     fn every_policy_becomes_idle_from_any_shape(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
-        order in proptest::collection::vec(0..POLICIES.len(), 3),
+        order in proptest::collection::vec(0..policies().len(), 3),
     ) {
         let mut dice = Dice(bytes.iter());
         let model = dice.tree(5, 5, 120, true);
         let mut executor = Executor::new(model, &mut dice);
-        for (policy, check) in order.into_iter().map(|i| POLICIES[i]) {
+        let policies = policies();
+        for (policy, check) in order.into_iter().map(|i| &policies[i]) {
             executor.state = policy.adopt(&executor.model.shape);
-            executor.rest(policy);
+            executor.rest(&**policy);
             check(&executor.model.shape);
         }
     }
@@ -426,9 +495,10 @@ proptest! {
     #[test]
     fn plans_stay_legal_under_load_and_bounds_hold_when_idle(
         bytes in proptest::collection::vec(any::<u8>(), 2000),
-        which in 0..POLICIES.len(),
+        which in 0..policies().len(),
     ) {
-        let (policy, check) = POLICIES[which];
+        let (policy, check) = policies().swap_remove(which);
+        let policy = &*policy;
         let mut dice = Dice(bytes.iter());
         let mut executor = Executor::new(Model::default(), &mut dice);
         for _ in 0..60 {
@@ -567,8 +637,8 @@ fn tiering_writes_an_entry_about_once_a_level_leveling_more() {
 
 #[test]
 fn overwriting_the_same_keys_adds_no_level_to_either_tree() {
-    for &(policy, check) in POLICIES {
-        let (model, _) = load(policy, 200, |f| (0..12).map(|k| f % 4 * 12 + k).collect());
+    for (policy, check) in policies() {
+        let (model, _) = load(&*policy, 200, |f| (0..12).map(|k| f % 4 * 12 + k).collect());
         // Horizontal growth has all its levels at once, Vertiorizon two more.
         let most = match policy.name() {
             "horizontal-leveling" | "horizontal-tiering" => 3,

@@ -154,6 +154,8 @@ const LEVELED: Leveled = Leveled {
     pick: Pick::LeastOverlap,
     seed: 1,
     filters: Filters::Uniform,
+    #[cfg(feature = "all")]
+    partitioning: Partitioning::NONE,
 };
 
 const LEVELED_FULL: LeveledFull = LeveledFull {
@@ -181,6 +183,8 @@ const TIERED: Tiered = Tiered {
     level_base_bytes: FLUSH,
     target_file_bytes: FLUSH / 2,
     filters: Filters::Uniform,
+    #[cfg(feature = "all")]
+    partitioning: Partitioning::NONE,
 };
 
 const TIERED_FULL: TieredFull = TieredFull {
@@ -199,6 +203,8 @@ const UNIVERSAL: Universal = Universal {
     space_percent: 200,
     target_file_bytes: FLUSH / 2,
     filters: Filters::Uniform,
+    #[cfg(feature = "all")]
+    partitioning: Partitioning::NONE,
 };
 
 #[test]

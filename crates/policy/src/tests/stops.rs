@@ -26,6 +26,8 @@ fn policies() -> Vec<Box<dyn Policy>> {
             pick,
             seed,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }),
         Box::new(LeveledFull {
             size_ratio,
@@ -41,6 +43,8 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }),
         Box::new(TieredFull {
             size_ratio,
@@ -82,6 +86,8 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }),
         #[cfg(feature = "all")]
         Box::new(HorizontalTiering {
@@ -90,6 +96,8 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }),
         #[cfg(feature = "all")]
         Box::new(Vertiorizon {
@@ -104,6 +112,8 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }),
         #[cfg(feature = "all")]
         Box::new(MinLatency {
@@ -111,6 +121,8 @@ fn policies() -> Vec<Box<dyn Policy>> {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
+            #[cfg(feature = "all")]
+            partitioning: Partitioning::NONE,
         }),
     ]
 }

@@ -10,6 +10,8 @@ const UNIVERSAL: Universal = Universal {
     space_percent: 200,
     target_file_bytes: u64::MAX,
     filters: Filters::Uniform,
+    #[cfg(feature = "all")]
+    partitioning: Partitioning::NONE,
 };
 
 /// A stack of one table a run, newest first: the first `flushed` in level 0, the others in level 1.

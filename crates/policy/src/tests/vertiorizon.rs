@@ -52,6 +52,7 @@ fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
                 level_base_bytes: B,
                 target_file_bytes: B,
                 filters: Filters::Uniform,
+                partitioning: Partitioning::NONE,
             } as &dyn Policy,
         ),
         (
@@ -62,6 +63,7 @@ fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
                 level_base_bytes: B,
                 target_file_bytes: B,
                 filters: Filters::Uniform,
+                partitioning: Partitioning::NONE,
             },
         ),
     ] {

@@ -4,6 +4,7 @@
 //! * `view` and `vertical`: what the vertical policies see of a tree, and the steps they share.
 //! * `group_builder`: groups that bring tables into one run, each as cheaply as it can.
 //! * [`pick`]: which table of a level goes down.
+//! * `partition`: cutting outputs by other rules than a policy's own, and grouping inputs accordingly.
 //! * `trivial_move`: whether tables that overlap nothing move or are rewritten.
 //! * `admission`, `combinatorics` and `stack`: what policies that count admissions share.
 //! * `format`: numbers in the reasons of plans.
@@ -22,6 +23,8 @@ pub(crate) mod monkey;
 pub mod parameter;
 #[cfg(feature = "all")]
 pub(crate) mod partial_tiering;
+#[cfg(feature = "all")]
+pub(crate) mod partition;
 pub mod pick;
 #[cfg(feature = "all")]
 pub(crate) mod stack;

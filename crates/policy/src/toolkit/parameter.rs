@@ -1,6 +1,8 @@
 //! The parameters of policies, as the command line and the demo show them.
 
 use super::filters::Filters;
+#[cfg(feature = "all")]
+use super::partition::options::Partitioning;
 use super::pick::Pick;
 use crate::policy::Policy;
 use serde::Serialize;
@@ -28,14 +30,30 @@ pub(crate) trait Described: Policy {
     fn conflict(&self) -> Option<Conflict> {
         None
     }
+
+    /// How the outputs of its merges are cut, if that can be chosen.
+    #[cfg(feature = "all")]
+    fn partitioning(&self) -> Option<&Partitioning> {
+        None
+    }
 }
+
+/// The parameters of partitioning, which only the build with all policies has.
+pub(crate) const PARTITIONING: [&str; 6] = [
+    "partitioner",
+    "partition-join-percent",
+    "domain-least",
+    "domain-greatest",
+    "flush-floor-bytes",
+    "subcompactions",
+];
 
 /// A parameter that does not go with another one.
 pub(crate) struct Conflict {
     pub(crate) parameter: &'static str,
     /// What was expected, in words, with the other parameter's value.
     pub(crate) expected: String,
-    pub(crate) found: u64,
+    pub(crate) found: String,
 }
 
 #[cfg(feature = "all")]
@@ -48,7 +66,7 @@ impl Conflict {
                 "0, or {} at least: {level_base_bytes}",
                 ParameterRef::LEVEL_BASE_BYTES
             ),
-            found: data_bytes,
+            found: data_bytes.to_string(),
         })
     }
 }
@@ -69,9 +87,30 @@ pub(crate) struct ParameterRef<'a> {
 
 /// A reference to a value, with its range.
 pub(crate) enum ValueRef<'a> {
-    Number { least: u64, most: u64, value: &'a mut u64 },
+    Number {
+        least: u64,
+        most: u64,
+        value: &'a mut u64,
+    },
     Switch(&'a mut bool),
     Choice(&'a mut dyn Choose),
+    #[cfg(feature = "all")]
+    Key(&'a mut Vec<u8>),
+}
+
+/// Bytes as hexadecimal digits.
+#[cfg(feature = "all")]
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes from pairs of hexadecimal digits.
+#[cfg(feature = "all")]
+pub(crate) fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let (pairs, rest) = text.as_bytes().as_chunks();
+    let byte = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
+    rest.is_empty().then(|| pairs.iter().map(byte).collect()).flatten()
 }
 
 /// One of several words.
@@ -172,6 +211,12 @@ pub enum Value {
         /// The chosen word.
         value: &'static str,
     },
+    /// A key.
+    #[cfg(feature = "all")]
+    Key {
+        /// Its bytes, in hexadecimal digits.
+        value: String,
+    },
 }
 
 impl<'a> ParameterRef<'a> {
@@ -183,6 +228,8 @@ impl<'a> ParameterRef<'a> {
             }
             ValueRef::Switch(value) => Value::Switch { value: **value },
             ValueRef::Choice(value) => Value::Choice { among: value.among(), value: value.name() },
+            #[cfg(feature = "all")]
+            ValueRef::Key(value) => Value::Key { value: hexadecimal(value) },
         };
         Parameter { name: self.name, meaning: self.meaning, value }
     }
@@ -262,6 +309,11 @@ impl<'a> ParameterRef<'a> {
         value: &'a mut dyn Choose,
     ) -> Self {
         ParameterRef { name, meaning: prose(meaning), slot: ValueRef::Choice(value) }
+    }
+
+    #[cfg(feature = "all")]
+    pub(crate) fn key(name: &'static str, meaning: &'static str, value: &'a mut Vec<u8>) -> Self {
+        ParameterRef { name, meaning: prose(meaning), slot: ValueRef::Key(value) }
     }
 
     pub(crate) fn dynamic_level_bytes(value: &'a mut bool) -> Self {

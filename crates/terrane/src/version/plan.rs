@@ -10,7 +10,11 @@ const MERGE: u8 = 1;
 /// Appends a plan.
 pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
     put_bytes(out, plan.reason.text.as_bytes());
-    out.push(u8::from(plan.order == Order::Sequential));
+    out.push(match plan.order {
+        Order::Parallel => 0,
+        Order::Sequential => 1,
+        Order::AtMost(most) => most,
+    });
     put_varint(out, plan.groups.len() as u64);
     for group in &plan.groups {
         put_varint(out, group.inputs.len() as u64);
@@ -38,7 +42,7 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
     let order = match d.u8()? {
         0 => Order::Parallel,
         1 => Order::Sequential,
-        other => return Err(Unread::Part("order of groups", other.into())),
+        most => Order::AtMost(most),
     };
     let groups = d.list(|d| {
         let inputs = d.list(|d| d.varint().map(TableId))?;

@@ -147,6 +147,13 @@ fn sequential_groups_begin_when_all_that_have_begun_are_installed() {
 }
 
 #[test]
+fn at_most_so_many_groups_run_at_once() {
+    for (waiting, begins) in [(5, true), (4, true), (3, true), (2, false), (0, false)] {
+        assert_eq!(Order::AtMost(3).lets_begin(waiting, 5), begins, "{waiting} of 5 wait");
+    }
+}
+
+#[test]
 fn a_histogram_counts_the_bytes_through_a_key_once_its_points_are_known() {
     let point = |key: u8, bytes| HistogramPoint { key: vec![key], bytes };
     let points = || Histogram::from(vec![point(10, 100), point(20, 250), point(30, 400)]);

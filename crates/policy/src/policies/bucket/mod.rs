@@ -480,13 +480,13 @@ impl Described for BucketLsm {
             return Some(Conflict {
                 parameter: "split-percent",
                 expected,
-                found: self.split_percent,
+                found: self.split_percent.to_string(),
             });
         }
         (self.kept(self.buckets) < KEPT).then(|| Conflict {
             parameter: "window",
             expected: format!("fewer flushes for {} buckets", self.buckets),
-            found: self.window,
+            found: self.window.to_string(),
         })
     }
 }

@@ -140,11 +140,11 @@ fn features_add_up_and_a_required_one_that_is_not_known_is_refused_by_name() {
 
 #[test]
 fn a_plan_of_a_later_release_is_refused_by_name() {
-    let plan = |order, action| [0, order, 1, 0, 2, 8, action];
+    // An empty reason, in parallel, one group of no table, into level 2, run 8.
+    let plan = |action| [0, 0, 1, 0, 2, 8, action];
     for (plan, name) in [
-        (plan(2, 0), "order of groups 2 in a change of kind 10"),
-        (plan(0, 2), "action 2 in a change of kind 10"),
-        (plan(0, 0), "relation to another group 2 in a change of kind 10"),
+        (plan(2), "action 2 in a change of kind 10"),
+        (plan(0), "relation to another group 2 in a change of kind 10"),
     ] {
         let body = [&[3, 6][..], &plan, &[2]].concat();
         let edit = [&[REMAINING, body.len() as u8][..], &body].concat();
@@ -167,6 +167,16 @@ fn a_table_of_a_level_that_no_tree_has_is_damage() {
             Ok(read) => assert!(is_read && read == edit, "level {at}"),
             Err(e) => assert!(!is_read && matches!(e, Error::Corrupt(_)), "level {at}: {e}"),
         }
+    }
+}
+
+#[test]
+fn what_is_left_of_a_compaction_keeps_its_order() {
+    for order in [Order::Parallel, Order::Sequential, Order::AtMost(2), Order::AtMost(255)] {
+        let plan = Compaction { groups: Vec::new(), order, reason: "why".into() };
+        let keyspace = KeyspaceId(3);
+        let edit = Edit { changes: vec![Change::Remaining { keyspace, number: 6, plan }] };
+        assert_eq!(Edit::decode(&edit.encode(), 0).unwrap(), edit);
     }
 }
 

@@ -1,0 +1,404 @@
+//! Partitioning: worked examples of the paper's rule, and what holds of any keys.
+
+use super::*;
+use crate::toolkit::partition::{Cell, Points, halve, join, partitioned};
+use proptest::prelude::*;
+
+/// Entries that fit into a table, in the examples.
+const THETA: u64 = 3;
+
+/// The keys of a run, cut as a merge of all of them would be.
+fn parts(keys: &[u8], partitioner: Partitioner, theta: u64, domain: [u8; 2]) -> Vec<Vec<u8>> {
+    if partitioner == Partitioner::Size {
+        return keys.chunks(theta as usize).map(<[u8]>::to_vec).collect();
+    }
+    let bytes: Vec<_> = keys.iter().map(|key| [*key]).collect();
+    let points = Points::new(bytes.iter().map(|key| (&key[..], 1)));
+    let ends = match partitioner {
+        Partitioner::GlobalRange => domain,
+        _ => [keys[0], keys[keys.len() - 1]],
+    };
+    let cuts = halve(&points, Cell::between(&ends[..1], &ends[1..]), theta, 1);
+    let part = |key: &u8| cuts.partition_point(|cut| *cut <= vec![*key]);
+    keys.chunk_by(|a, b| part(a) == part(b)).map(<[u8]>::to_vec).collect()
+}
+
+/// The groups of the next compaction of a policy that merges all runs of level 0, each of tables with
+/// these keys: the keys of the inputs of every merge, and those of tables that move.
+type Groups = (BTreeSet<Vec<Vec<u8>>>, BTreeSet<Vec<u8>>);
+
+fn groups(runs: &[Vec<Vec<u8>>], partitioner: Partitioner, theta: u64) -> Groups {
+    let options = Partitioning { partitioner, ..Partitioning::NONE };
+    let all = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
+    let policy = partitioned(Box::new(all), Some(&options), theta);
+    let mut model = Model::default();
+    for (run, tables) in runs.iter().enumerate() {
+        for keys in tables {
+            model.write(0, run as u64 + 1, keys.iter().map(|key| u16::from(*key) << 8));
+        }
+    }
+    let running = Running::default();
+    let fresh = model.fresh(&running);
+    let Some(Plan::Compact(plan)) = propose(&*policy, &model.shape, &[], &running, fresh) else {
+        panic!("all runs are merged")
+    };
+    assert_eq!(validate(&model.shape, &running, &plan), Ok(()));
+    let keys_of =
+        |id: &TableId| model.held(*id).keys().map(|key| (key >> 8) as u8).collect::<Vec<_>>();
+    let (mut merges, mut moves) = (BTreeSet::new(), BTreeSet::new());
+    for group in &plan.groups {
+        let mut inputs: Vec<_> = group.inputs.iter().map(keys_of).collect();
+        inputs.sort();
+        match group.action {
+            Action::Move => moves.extend(inputs),
+            Action::Merge { .. } => assert!(merges.insert(inputs)),
+        }
+    }
+    (merges, moves)
+}
+
+/// Figure 2 of the paper.
+#[test]
+fn size_chains_two_runs_where_global_range_makes_a_move_and_two_merges() {
+    let (a, b) = ([1, 3, 5, 7, 9, 11, 13], [4, 6, 8, 10, 12, 14]);
+    let runs = |partitioner| [&a[..], &b].map(|run| parts(run, partitioner, THETA, [0, 15]));
+    let chained = runs(Partitioner::Size);
+    let (merges, moves) = groups(&chained, Partitioner::Size, THETA);
+    assert_eq!((merges.len(), moves.len()), (1, 0));
+    assert_eq!(merges.first().unwrap().len(), 5);
+
+    let aligned = runs(Partitioner::GlobalRange);
+    assert_eq!(aligned[0], [vec![1, 3], vec![5, 7], vec![9, 11, 13]]);
+    assert_eq!(aligned[1], [vec![4, 6], vec![8, 10], vec![12, 14]]);
+    let (merges, moves) = groups(&aligned, Partitioner::GlobalRange, THETA);
+    assert_eq!(moves, BTreeSet::from([vec![1, 3]]));
+    assert_eq!(
+        merges,
+        BTreeSet::from([
+            vec![vec![4, 6], vec![5, 7]],
+            vec![vec![8, 10], vec![9, 11, 13], vec![12, 14]]
+        ])
+    );
+}
+
+/// Where halving the range of these one-byte keys cuts: the last key of each part but the last, as if
+/// every key were there.
+fn splits(least: u8, greatest: u8, keys: &[u8], most: u64) -> Vec<u8> {
+    let bytes: Vec<_> = keys.iter().map(|key| [*key]).collect();
+    let points = Points::new(bytes.iter().map(|key| (&key[..], 1)));
+    let cuts = halve(&points, Cell::between(&[least], &[greatest]), most, 1);
+    let last = |cut: &Vec<u8>| (0..=255).rfind(|key| vec![*key] < *cut).unwrap();
+    cuts.iter().map(last).collect()
+}
+
+/// Figure 3 of the paper: forty keys of a byte, tables of ten.
+#[test]
+fn local_range_halves_what_the_run_spans_and_global_range_the_key_space() {
+    // Ten keys in each quarter of both ranges, the first at 4 and the last at 254.
+    let keys: Vec<u8> = [(4, 6), (68, 6), (130, 6), (200, 6)]
+        .iter()
+        .flat_map(|(from, step)| (0..10).map(move |k| from + k * step))
+        .collect();
+    assert_eq!((keys[0], keys[39]), (4, 254));
+    assert_eq!(splits(4, 254, &keys, 10), [66, 129, 191]);
+    assert_eq!(splits(0, 255, &keys, 10), [63, 127, 191]);
+    for (partitioner, domain) in
+        [(Partitioner::LocalRange, [0, 0]), (Partitioner::GlobalRange, [0, 255])]
+    {
+        let parts = parts(&keys, partitioner, 10, domain);
+        assert!(parts.len() == 4 && parts.iter().all(|part| part.len() <= 10));
+    }
+}
+
+#[test]
+fn a_table_between_two_that_merge_moves_if_it_overlaps_neither() {
+    let runs = [vec![vec![6, 15]], vec![vec![1, 10], vec![21, 30]]];
+    let (merges, moves) = groups(&runs, Partitioner::GlobalRange, THETA);
+    assert_eq!(merges, BTreeSet::from([vec![vec![1, 10], vec![6, 15]]]));
+    assert_eq!(moves, BTreeSet::from([vec![21, 30]]));
+}
+
+/// Figure 4 of the paper, of which only the kind is known: three runs.
+#[test]
+fn three_runs_are_one_group_by_size_and_local_range_and_several_by_global_range() {
+    let runs: [Vec<u8>; 3] = [
+        (3..=240).step_by(11).collect(),
+        (18..=255).step_by(9).collect(),
+        (1..=229).step_by(7).collect(),
+    ];
+    let found = |partitioner| {
+        let runs = runs.each_ref().map(|run| parts(run, partitioner, 8, [0, 255]));
+        let (merges, moves) = groups(&runs, partitioner, 8);
+        merges.len() + moves.len()
+    };
+    assert_eq!((found(Partitioner::Size), found(Partitioner::LocalRange)), (1, 1));
+    assert!(found(Partitioner::GlobalRange) > 2);
+}
+
+#[test]
+fn a_cut_is_the_shortest_key_of_its_place_and_a_shared_prefix_is_passed_over() {
+    let keys: Vec<Vec<u8>> = (0..8u8).map(|k| [&b"user/"[..], &[k << 5, 7]].concat()).collect();
+    let points = Points::new(keys.iter().map(|key| (&key[..], 1)));
+    let cuts = halve(&points, Cell::between(&[], &[]), 2, 1);
+    assert_eq!(cuts, [0x40, 0x80, 0xc0].map(|byte| [&b"user/"[..], &[byte]].concat()));
+}
+
+#[test]
+fn keys_that_a_fraction_does_not_tell_apart_stay_in_one_table() {
+    let keys: Vec<Vec<u8>> = (0..20).map(|zeros| [&b"a"[..], &vec![0; zeros]].concat()).collect();
+    let points = Points::new(keys.iter().map(|key| (&key[..], 1)));
+    for root in
+        [Cell::between(&[], &[]), Cell::between(&keys[0], &keys[19]), Cell::between(b"b", b"c")]
+    {
+        assert_eq!(halve(&points, root, 2, 1), Vec::<Vec<u8>>::new());
+    }
+}
+
+#[test]
+fn a_run_of_none_is_one_table() {
+    let runs = [vec![vec![1, 2], vec![3, 4]], vec![vec![9, 10]]];
+    let (merges, moves) = groups(&runs, Partitioner::None, THETA);
+    assert_eq!((merges.len(), moves.len()), (1, 0));
+    assert_eq!(merges.first().unwrap().len(), 3);
+}
+
+#[test]
+fn groups_that_are_small_together_are_joined_up_to_their_share_of_a_table() {
+    let joined = |percent| {
+        let options = Partitioning {
+            partitioner: Partitioner::Size,
+            join_percent: percent,
+            ..Partitioning::NONE
+        };
+        let universal = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
+        let policy = partitioned(Box::new(universal), Some(&options), 10);
+        let mut model = Model::default();
+        for (run, keys) in [(1, [1, 11, 21]), (2, [2, 12, 22])] {
+            for key in keys {
+                model.write(0, run, [key - 1, key]);
+            }
+        }
+        let running = Running::default();
+        let fresh = model.fresh(&running);
+        let plan = propose(&*policy, &model.shape, &[], &running, fresh);
+        let Some(Plan::Compact(plan)) = plan else { panic!("two runs are merged") };
+        plan.groups.len()
+    };
+    // Three groups of 4 bytes: two of them fit into 80 %.
+    assert_eq!([0, 79, 80, 100].map(joined), [3, 3, 2, 2]);
+}
+
+#[test]
+fn a_flush_is_cut_in_parts_of_the_floor_at_the_least() {
+    let options = Partitioning {
+        partitioner: Partitioner::GlobalRange,
+        flush_floor_bytes: 100,
+        ..Partitioning::NONE
+    };
+    let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
+    let model = Model::default();
+    let running = Running::default();
+    let observed = Observed::default();
+    let context = PlanContext {
+        shape: &model.shape,
+        state: &[],
+        running: &running,
+        observed: &observed,
+        filter_bits: FilterBits::whole(10),
+        workers: 1,
+        l0_stop_trigger: 8,
+        fresh: RunId(1),
+    };
+    let flush = |keys: &[u8], bytes| {
+        let keys = keys.iter().map(|key| vec![*key]).collect();
+        policy.flush(&context, &KeySample { entries: bytes, bytes, keys }).cuts
+    };
+    let even: Vec<u8> = (0..=255).collect();
+    assert_eq!(flush(&even, 850), [[0x20], [0x40], [0x60], [0x80], [0xa0], [0xc0], [0xe0]]);
+    assert_eq!(flush(&even, 199), Vec::<Vec<u8>>::new());
+    // Of 36 keys only three are in the upper half, less than the floor.
+    let skewed: Vec<u8> = (0..33).chain([130, 190, 250]).collect();
+    assert_eq!(flush(&skewed, 350), [[0x10]]);
+}
+
+#[test]
+fn any_number_of_groups_run_at_once_or_as_many_as_are_allowed() {
+    let orders = [(0, Order::Parallel), (1, Order::Sequential), (16, Order::AtMost(16))];
+    for (subcompactions, order) in orders {
+        let partitioner = Partitioner::Size;
+        let options = Partitioning { partitioner, subcompactions, ..Partitioning::NONE };
+        let universal = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
+        let policy = partitioned(Box::new(universal), Some(&options), THETA);
+        let mut model = Model::default();
+        model.write(0, 1, 0..2);
+        model.write(0, 2, 1..3);
+        let plan = propose(&*policy, &model.shape, &[], &Running::default(), RunId(9));
+        let Some(Plan::Compact(plan)) = plan else { panic!("two runs are merged") };
+        assert_eq!(plan.order, order);
+    }
+}
+
+#[test]
+fn a_plan_tells_the_points_that_it_read_and_how_wrong_sizes_may_be() {
+    let partitioner = Partitioner::GlobalRange;
+    let options = Partitioning { partitioner, ..Partitioning::NONE };
+    let universal = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
+    let policy = partitioned(Box::new(universal), Some(&options), THETA);
+    let mut model = Model::default();
+    model.write(0, 1, 0..9);
+    model.write(0, 2, 4..6);
+    let plan = propose(&*policy, &model.shape, &[], &Running::default(), RunId(9));
+    let Some(Plan::Compact(plan)) = plan else { panic!("two runs are merged") };
+    let of = |name| plan.reason.terms.iter().find(|term| term.left.name == name).unwrap();
+    // A point for each entry of a byte: either table may be wrong by one of them.
+    assert_eq!(of("histogram-points").left.value, 11);
+    assert_eq!(of("estimate-error").left.value, 2);
+    let cuts = plan.groups[0].action.cuts().len() as u64;
+    assert_eq!(of("histogram-points").right.value, cuts + 1);
+}
+
+/// The cells that an exact halving of keys of eight bytes makes, with integers of twice their width.
+fn exact(keys: &[u64], (low, high): (u128, u128), most: usize, cells: &mut Vec<(u128, u128)>) {
+    let inside: Vec<u64> =
+        keys.iter().copied().filter(|key| (low..high).contains(&u128::from(*key))).collect();
+    if inside.is_empty() {
+        return;
+    }
+    if inside.len() <= most || high - low == 1 {
+        cells.push((low, high));
+        return;
+    }
+    let middle = (low + high) / 2;
+    exact(&inside, (low, middle), most, cells);
+    exact(&inside, (middle, high), most, cells);
+}
+
+const SPACE: (u128, u128) = (0, 1 << 64);
+
+/// Keys that are near each other or far apart.
+fn keys() -> impl Strategy<Value = BTreeSet<u64>> {
+    let key = prop_oneof![
+        any::<u64>(),
+        0..1000u64,
+        (0..64u32, 0..40u64).prop_map(|(s, k)| k.rotate_right(s))
+    ];
+    proptest::collection::btree_set(key, 1..120)
+}
+
+fn bytes_of(keys: &BTreeSet<u64>) -> Vec<[u8; 8]> {
+    keys.iter().map(|key| key.to_be_bytes()).collect()
+}
+
+proptest! {
+    #[test]
+    fn exact_points_are_cut_as_an_exact_halving_cuts(keys in keys(), most in 1..20usize) {
+        let bytes = bytes_of(&keys);
+        let points = Points::new(bytes.iter().map(|key| (&key[..], 1)));
+        let cuts = halve(&points, Cell::between(&[], &[]), most as u64, 1);
+        let mut cells = Vec::new();
+        exact(&keys.iter().copied().collect::<Vec<_>>(), SPACE, most, &mut cells);
+        // A cut lies between the keys of one cell and those of the next.
+        prop_assert_eq!(cuts.len() + 1, cells.len());
+        for (cut, pair) in cuts.iter().zip(cells.windows(2)) {
+            let at = |place: u128| bytes.partition_point(|key| {
+                u128::from(u64::from_be_bytes(*key)) < place
+            });
+            prop_assert_eq!(bytes.partition_point(|key| key[..] < cut[..]), at(pair[1].0));
+            prop_assert_eq!(at(pair[0].1), at(pair[1].0));
+        }
+    }
+
+    #[test]
+    fn cells_of_two_runs_are_equal_nested_or_disjoint(
+        (a, b) in (keys(), keys()), most in 1..20usize,
+    ) {
+        let cells = |keys: &BTreeSet<u64>| {
+            let mut cells = Vec::new();
+            exact(&keys.iter().copied().collect::<Vec<_>>(), SPACE, most, &mut cells);
+            cells
+        };
+        // Every part of one run, from its first to its last key, lies in one cell of the exact halving.
+        for keys in [&a, &b] {
+            let bytes = bytes_of(keys);
+            let points = Points::new(bytes.iter().map(|key| (&key[..], 1)));
+            let cuts = halve(&points, Cell::between(&[], &[]), most as u64, 1);
+            let part = |key: &[u8; 8]| cuts.partition_point(|cut| cut[..] <= key[..]);
+            for part in bytes.chunk_by(|a, b| part(a) == part(b)) {
+                let number = |key: Option<&[u8; 8]>| u128::from(u64::from_be_bytes(*key.unwrap()));
+                let (first, last) = (number(part.first()), number(part.last()));
+                prop_assert!(cells(keys).iter().any(|(low, high)| *low <= first && last < *high));
+            }
+        }
+        for (low, high) in cells(&a) {
+            for (from, to) in cells(&b) {
+                let nested = low <= from && to <= high || from <= low && high <= to;
+                prop_assert!(nested || high <= from || to <= low);
+            }
+        }
+    }
+
+    #[test]
+    fn coarse_histograms_are_wrong_by_a_point_of_each_table_at_most(
+        tables in proptest::collection::vec(keys(), 1..5),
+        (stride, most) in (1..12usize, 1..30u64),
+    ) {
+        let mut model = Model::default();
+        let infos: Vec<_> = tables.iter().map(|keys| {
+            let bytes = bytes_of(keys);
+            let mut sum = 0;
+            let points = bytes.chunks(stride).map(|chunk| {
+                sum += chunk.len() as u64;
+                HistogramPoint { key: chunk.last().unwrap().to_vec(), bytes: sum }
+            });
+            let table = model.table(BTreeMap::from([(1, BTreeSet::from([1]))]));
+            let mut info = TableInfo::clone(&table);
+            info.histogram = points.collect::<Vec<_>>().into();
+            Arc::new(info)
+        }).collect();
+        let points = Points::of(&infos.iter().collect::<Vec<_>>());
+        let largest = |keys: &BTreeSet<u64>| keys.len().min(stride) as u64;
+        prop_assert_eq!(points.error, tables.iter().map(largest).sum::<u64>());
+        let cuts = halve(&points, Cell::between(&[], &[]), most, 1);
+        let mut bounds = vec![Vec::new()];
+        bounds.extend(cuts.iter().cloned());
+        bounds.push(vec![0xff; 9]);
+        for pair in bounds.windows(2) {
+            let inside = |key: &&[u8; 8]| pair[0][..] <= key[..] && key[..] < pair[1][..];
+            let held: usize = tables.iter().map(|keys| bytes_of(keys).iter().filter(inside).count()).sum();
+            // What is not halved any more are points of one key, at most one of each table.
+            let limit = most.max(points.error) + points.error;
+            prop_assert!(held as u64 <= limit, "{held} in {pair:?}");
+        }
+    }
+
+    #[test]
+    fn joining_never_passes_its_limit_and_leaves_no_two_neighbours_below_it(
+        keys in keys(), most in 1..20u64, limit in 0..20u64,
+    ) {
+        let bytes = bytes_of(&keys);
+        let points = Points::new(bytes.iter().map(|key| (&key[..], 1)));
+        let apart = halve(&points, Cell::between(&[], &[]), most, 1);
+        let mut cuts = apart.clone();
+        join(&points, &mut cuts, limit.min(most));
+        prop_assert!(cuts.iter().all(|cut| apart.contains(cut)));
+        let part = |key: &[u8; 8]| cuts.partition_point(|cut| cut[..] <= key[..]);
+        let parts: Vec<_> = bytes.chunk_by(|a, b| part(a) == part(b)).map(<[_]>::len).collect();
+        prop_assert!(parts.iter().all(|part| *part as u64 <= most));
+        if limit == 0 {
+            prop_assert_eq!(&cuts, &apart);
+        }
+        for pair in parts.windows(2) {
+            prop_assert!((pair[0] + pair[1]) as u64 > limit.min(most));
+        }
+    }
+
+    #[test]
+    fn no_part_of_a_flush_is_below_its_floor(keys in keys(), floor in 1..40u64) {
+        let bytes = bytes_of(&keys);
+        let points = Points::new(bytes.iter().map(|key| (&key[..], 1)));
+        let cuts = halve(&points, Cell::between(&[], &[]), 2 * floor - 1, floor);
+        let part = |key: &[u8; 8]| cuts.partition_point(|cut| cut[..] <= key[..]);
+        let parts = bytes.chunk_by(|a, b| part(a) == part(b));
+        prop_assert!(cuts.is_empty() || parts.into_iter().all(|part| part.len() as u64 >= floor));
+    }
+}
