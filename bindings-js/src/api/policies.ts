@@ -24,7 +24,7 @@ export interface Leveled {
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
-  joinPercent?: number;
+  partitionJoinPercent?: number;
   /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
@@ -68,7 +68,7 @@ export interface Tiered {
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
-  joinPercent?: number;
+  partitionJoinPercent?: number;
   /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
@@ -133,7 +133,7 @@ export interface Universal {
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
-  joinPercent?: number;
+  partitionJoinPercent?: number;
   /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
@@ -192,7 +192,7 @@ export interface HorizontalLeveling {
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
-  joinPercent?: number;
+  partitionJoinPercent?: number;
   /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
@@ -219,7 +219,7 @@ export interface HorizontalTiering {
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
-  joinPercent?: number;
+  partitionJoinPercent?: number;
   /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
@@ -273,7 +273,7 @@ export interface Binomial {
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
-  joinPercent?: number;
+  partitionJoinPercent?: number;
   /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
@@ -298,7 +298,7 @@ export interface Minlatency {
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */
-  joinPercent?: number;
+  partitionJoinPercent?: number;
   /** The least key of the space that global-range halves, in hexadecimal digits. Default: "". */
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
