@@ -349,6 +349,13 @@ test("the two builds run beside each other; the lean one says where the other po
     () => lean.setPolicy(monkey),
     /^InvalidArgumentError: the policy leveled with monkey filters/,
   );
+  rich.put("a", "1");
+  const dynamic = { policy: "vertiorizon", filters: "dynamic", dataBytes: 2 ** 49 };
+  assert.throws(
+    () => rich.setPolicy(dynamic),
+    /^InvalidArgumentError: .*data-bytes is 562949953421312, expected at most \d+, whose dynamic filters/,
+  );
+  rich.setPolicy({ ...dynamic, dataBytes: 2 ** 30 });
   rich.setPolicy("binomial");
   for (const [db, value] of [
     [lean, "lean"],

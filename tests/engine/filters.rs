@@ -12,7 +12,7 @@ use terrane::executor::ThreadExecutor;
 use terrane::storage::Directory;
 use terrane::storage::vfs::MemoryVfs;
 use terrane::table::{Compression, TableOptions};
-use terrane::{Db, Durability, Keyspace, Options};
+use terrane::{Db, Durability, Error, Keyspace, Options};
 use terrane_policy::{FilterBits, PolicyOptions};
 use terrane_sim::{Clients, Config, Device, Mix, Operations, Phase, Simulation, Workload};
 
@@ -214,5 +214,32 @@ fn filters_by_run_pass_what_the_model_and_the_simulator_say_and_less_than_unifor
             assert!(by_run.passes() < uniform.passes() * 0.85, "{json}: {}", by_run.passes());
         }
         assert!(dynamic.passes() < monkey.passes() * 1.05, "{json}: {}", dynamic.passes());
+    }
+}
+
+#[test]
+fn declared_data_whose_filters_exceed_the_memory_budget_is_refused() {
+    let db = open(PolicyOptions::default(), 10.0);
+    let keyspace = db.default_keyspace();
+    let declared = |bytes: u64| {
+        let json =
+            format!(r#"{{"policy": "vertiorizon", "data-bytes": {bytes}, "filters": "dynamic"}}"#);
+        json.parse::<PolicyOptions>().unwrap()
+    };
+    // Nothing is known of the entries.
+    keyspace.set_policy(&declared(1 << 50)).unwrap();
+    for flushed in [false, true] {
+        write(&keyspace, &Operations::new(&Workload::default(), SEED), 0);
+        if flushed {
+            db.flush().unwrap();
+        }
+        let refused = keyspace.set_policy(&declared(1 << 49)).unwrap_err();
+        assert!(matches!(refused, Error::InvalidArgument(_)));
+        let told = refused.to_string();
+        for word in ["vertiorizon: data-bytes is 562949953421312, expected at most", "dynamic"] {
+            assert!(told.contains(word), "{told}");
+        }
+        keyspace.set_policy(&declared(1 << 30)).unwrap();
+        assert_eq!(keyspace.policy().unwrap(), declared(1 << 30));
     }
 }

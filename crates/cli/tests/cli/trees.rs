@@ -193,3 +193,19 @@ fn an_unknown_keyspace_suggests_similar_names() {
     scan.fails(4, &["no keyspace \"user-17\"", "\"users-17\"", "38 more", "terrane keyspaces db"]);
     assert!(!scan.err.contains("users-2\""), "{}", scan.err);
 }
+
+#[test]
+fn declared_data_whose_filters_exceed_the_memory_is_refused() {
+    let place = Place::new();
+    place.rows("default", 1000);
+    let before = place.run(&["policy", "db"]).text();
+    let set = |bytes: u64| {
+        let json = format!(
+            r#"{{"policy": "horizontal-tiering", "filters": "monkey", "data-bytes": {bytes}}}"#
+        );
+        place.run(&["policy", "db", &json])
+    };
+    set(1 << 50).fails(3, &["data-bytes is 1125899906842624, expected at most", "monkey filters"]);
+    assert_eq!(place.run(&["policy", "db"]).text(), before);
+    set(1 << 30).ok();
+}

@@ -11,10 +11,14 @@ mod scale;
 use crate::policies::{Leveled, PolicyOptions};
 use crate::policy::Policy;
 #[cfg(feature = "all")]
+use crate::toolkit::filters::Filters;
+#[cfg(feature = "all")]
 use crate::toolkit::monkey::filtered;
 use crate::toolkit::parameter::{Conflict, Parameter, ParameterRef, Value};
 #[cfg(feature = "all")]
 use crate::toolkit::partition::partitioned;
+#[cfg(feature = "all")]
+use terrane_types::FilterBits;
 
 /// A parameter is outside its range, or does not go with another one.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, thiserror::Error)]
@@ -40,12 +44,7 @@ impl PolicyOptions {
     /// The size at which it closes a table, in bytes.
     #[must_use]
     pub fn target_file_bytes(&self) -> u64 {
-        let named =
-            self.parameters().into_iter().find(|p| p.name == ParameterRef::TARGET_FILE_BYTES);
-        match named.map(|parameter| parameter.value) {
-            Some(Value::Number { value, .. }) => value,
-            _ => u64::MAX,
-        }
+        self.number(ParameterRef::TARGET_FILE_BYTES).unwrap_or(u64::MAX)
     }
 
     /// What the policy does, in one sentence.
@@ -86,6 +85,42 @@ impl PolicyOptions {
         #[cfg(feature = "all")]
         let policy = filtered(policy, self.described().filters());
         Ok(policy)
+    }
+
+    /// Refuses declared data for which filters by run would take more than this memory, at these bits of
+    /// a key, if its entries are as large as those `present`. Nothing is known where there are none.
+    #[cfg(feature = "all")]
+    pub fn check_filters(
+        &self,
+        present: (u64, u64),
+        bits: FilterBits,
+        memory_bytes: u64,
+    ) -> Result<(), BadOption> {
+        let ((entries, bytes), filters) = (present, self.described().filters());
+        let declared = self.number(ParameterRef::DATA_BYTES).unwrap_or(0);
+        let per_key = u128::from(entries) * u128::from(bits.thousandths());
+        if filters == Filters::Uniform || per_key == 0 {
+            return Ok(());
+        }
+        let most = u128::from(memory_bytes) * 8 * 1000 * u128::from(bytes) / per_key;
+        if u128::from(declared) <= most {
+            return Ok(());
+        }
+        let name = Filters::NAMES.get(filters as usize).copied().unwrap_or_default();
+        let memory = format!("whose {name} filters take the memory of {memory_bytes} bytes");
+        Err(BadOption {
+            policy: self.name(),
+            parameter: ParameterRef::DATA_BYTES,
+            expected: format!("at most {most}, {memory}"),
+            found: declared.to_string(),
+        })
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        match self.parameters().into_iter().find(|p| p.name == name)?.value {
+            Value::Number { value, .. } => Some(value),
+            _ => None,
+        }
     }
 
     pub(crate) fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

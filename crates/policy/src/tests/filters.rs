@@ -124,3 +124,34 @@ fn a_flush_gets_the_bits_of_a_small_run() {
     let expected = monkey(&[1200.0, 2000.0, 60_000.0, 1000.0], BITS.bits())[3];
     assert!((bits - expected).abs() < 0.001, "{bits}, expected {expected}");
 }
+
+#[test]
+fn declared_data_whose_filters_the_memory_cannot_hold_are_refused_by_name() {
+    let check = |json: &str, present, bits, memory| {
+        let options: PolicyOptions = json.parse().unwrap();
+        options.check_filters(present, FilterBits::whole(bits), memory).map_err(|e| e.to_string())
+    };
+    let declared = |filters: &str, bytes: u64| {
+        format!(r#"{{"policy": "vertiorizon", "data-bytes": {bytes}, "filters": "{filters}"}}"#)
+    };
+    // 7 entries of 100 bytes with 10 bits each: 1 MB of filters for 80 MB of data.
+    let (present, most) = ((7, 700), 80_000_000);
+    for filters in ["monkey", "dynamic"] {
+        assert_eq!(check(&declared(filters, most), present, 10, 1_000_000), Ok(()));
+        let refused = check(&declared(filters, most + 1), present, 10, 1_000_000).unwrap_err();
+        let expected = format!(
+            "vertiorizon: data-bytes is 80000001, expected at most 80000000, whose {filters} filters \
+             take the memory of 1000000 bytes"
+        );
+        assert_eq!(refused, expected);
+        // Twice the bits take twice the memory; without filters, or of unknown entries, they take none.
+        assert!(check(&declared(filters, most), present, 20, 1_000_000).is_err());
+        assert_eq!(check(&declared(filters, 2 * most), present, 10, 2_000_000), Ok(()));
+        assert_eq!(check(&declared(filters, most + 1), present, 0, 1_000_000), Ok(()));
+        assert_eq!(check(&declared(filters, most + 1), (0, 0), 10, 1_000_000), Ok(()));
+    }
+    // Uniform filters take what the cache has for them.
+    assert_eq!(check(&declared("uniform", 1 << 50), present, 10, 1_000_000), Ok(()));
+    let undeclared = r#"{"policy": "leveled", "filters": "monkey"}"#;
+    assert_eq!(check(undeclared, present, 10, 1), Ok(()));
+}

@@ -286,7 +286,7 @@ impl<'a> ParameterRef<'a> {
     }
 
     #[cfg(feature = "all")]
-    const DATA_BYTES: &'static str = "data-bytes";
+    pub(crate) const DATA_BYTES: &'static str = "data-bytes";
 
     #[cfg(feature = "all")]
     pub(crate) fn data_bytes(value: &'a mut u64) -> Self {

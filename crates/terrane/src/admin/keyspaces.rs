@@ -10,9 +10,27 @@ use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::Change;
 use std::sync::Arc;
-use terrane_policy::PolicyOptions;
+use terrane_policy::{MAX_STATE, PolicyOptions};
 
 impl Engine {
+    /// Refuses declared data whose filters would take more than the memory budget.
+    #[cfg(feature = "all")]
+    fn check_filters(
+        &self,
+        policy: &PolicyOptions,
+        held: &crate::version::SuperVersion,
+    ) -> Result<()> {
+        let totals = held.tree.shape().totals();
+        let mut present = (totals.entries(), totals.bytes());
+        for memtable in held.sealed.iter().chain([&held.active]) {
+            present.0 += memtable.entries() as u64;
+            present.1 += memtable.bytes() as u64;
+        }
+        let crate::Options { table, memory_bytes, .. } = &self.options;
+        let checked = policy.check_filters(present, table.filter_bits_per_key, *memory_bytes);
+        checked.map_err(|e| Error::invalid("policy", "filters within the memory", e))
+    }
+
     /// The keyspace of this name, of 1 to [`MAX_KEYSPACE_NAME_BYTES`] bytes, created if there is none.
     ///
     /// # Errors
@@ -120,7 +138,7 @@ impl Engine {
     /// new policy's plans from disturbing them.
     ///
     /// # Errors
-    /// A parameter outside its range, a keyspace that was dropped, or an I/O error.
+    /// A parameter outside its range, declared data whose filters the store's memory cannot hold, a state of the policy that is too long, a keyspace that was dropped, or an I/O error.
     pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
         let json = policy_json(policy);
         build_policy(policy)?;
@@ -128,10 +146,18 @@ impl Engine {
         let keyspace = self.keyspaces.load().get(&id).cloned();
         let keyspace = keyspace.ok_or(Error::Closed(Closed::Keyspace))?;
         let built = self.options.planner(&keyspace.name, policy)?;
-        let shape = keyspace.super_version.load().tree.shape().clone();
+        let super_version = keyspace.super_version.load_full();
+        let shape = super_version.tree.shape().clone();
+        #[cfg(feature = "all")]
+        self.check_filters(policy, &super_version)?;
+        let adopted = built.adopt(&shape);
+        if adopted.len() > MAX_STATE {
+            let expected = format_args!("at most {MAX_STATE} bytes");
+            return Err(Error::invalid("state of the policy", expected, adopted.len()));
+        }
         let changes = vec![
             Change::SetPolicy { keyspace: id, policy: json },
-            Change::PolicyState { keyspace: id, state: built.adopt(&shape) },
+            Change::PolicyState { keyspace: id, state: adopted },
         ];
         let mut state = self.commit_edit(&edits, changes, &[], &[])?;
         keyspace.access_stats.watch_for(&*built);
