@@ -43,6 +43,8 @@ function describe(event: Event): [kind: string, text: string][] {
       return [["plan", `The policy is now ${event.policy.policy}`]];
     case "plan-refused":
       return [["bad", `A plan was rejected: ${event.why}`]];
+    case "policy-state-refused":
+      return [["bad", `A policy's state of ${event.bytes} bytes was rejected`]];
     case "job-failed":
       return [["bad", `A job failed: ${event.error}`]];
     case "decided":

@@ -21,6 +21,7 @@ const SHOWN: ReadonlySet<Event["type"]> = new Set([
   "level-changed",
   "policy-changed",
   "plan-refused",
+  "policy-state-refused",
   "decided",
   "stall-ended",
   "job-failed",

@@ -8,8 +8,8 @@
 //! * I/O failures: [`io_failures`], [`recovery_faults`], [`silent_faults`], [`many_tables`].
 //! * Damaged bytes: [`bit_flips`], [`lost_commits`], [`fuzz`].
 //! * Formats: [`golden`], [`newer_format`], [`open_errors`].
-//! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`], [`throttle`],
-//!   [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
+//! * Behaviour: [`model`], [`data_set`], [`checkpoint`], [`compact_range`], [`planning`],
+//!   [`policy_state`], [`throttle`], [`liveness`], [`threads`], [`store_lock`], [`clean_close`].
 //! * The simulator beside the engine: [`simulator`], [`filters`].
 
 mod bit_flips;
@@ -33,6 +33,7 @@ mod model;
 mod newer_format;
 mod open_errors;
 mod planning;
+mod policy_state;
 mod recovery_cut;
 mod recovery_faults;
 mod silent_faults;

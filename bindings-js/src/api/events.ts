@@ -129,6 +129,8 @@ export type EngineEventBody =
   | { type: "compaction-ended"; compaction: number }
   /** A policy's plan was invalid and was rejected; no data is affected. */
   | { type: "plan-refused"; keyspace: string; why: string }
+  /** What a policy remembers was too long, and was not stored. */
+  | { type: "policy-state-refused"; keyspace: string; bytes: number }
   /** What the policy allows or remembers has changed, with the flush, group or change before. */
   | { type: "policy-status"; keyspace: string; capacities: Capacity[]; facts: Fact[] }
   /** The policy decided something other than a plan, such as a new setting. */

@@ -182,6 +182,14 @@ pub enum Event {
         /// The violated rule and the tables, in words.
         why: String,
     },
+    /// The policy's state after a step exceeded [`MAX_STATE`](crate::MAX_STATE), and it goes on with the
+    /// one before: a defect of the policy, which costs work but no data.
+    PolicyStateRefused {
+        /// The keyspace.
+        keyspace: KeyspaceId,
+        /// The length of the state, in bytes.
+        bytes: usize,
+    },
     /// What the policy allows or remembers has changed with the event before.
     PolicyStatus {
         /// The keyspace.

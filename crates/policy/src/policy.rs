@@ -47,7 +47,7 @@ pub enum Step<'a> {
 /// A compaction policy: a pure planner.
 ///
 /// A policy that must remember something keeps it in a *state* in its own encoding, of at most
-/// [`MAX_STATE`] bytes. The policy object holds no copy: the caller stores the state atomically with the
+/// [`MAX_STATE`] bytes: a longer one is refused, and the one before stays. The policy object holds no copy: the caller stores the state atomically with the
 /// edit that changed it, and passes it to every call. `plan` never changes it. A policy treats a state
 /// that it cannot decode as empty; that is not an error.
 ///
@@ -92,6 +92,13 @@ pub trait Policy: Send + Sync {
     fn adopt(&self, shape: &Shape) -> Vec<u8> {
         let _ = shape;
         Vec::new()
+    }
+
+    /// The state after a step that it did not plan: of the fallback, or of a compaction that was asked
+    /// for. What the policy remembered of the tree may be wrong; what it learned of the operations is not.
+    fn readopt(&self, state: &[u8], shape: &Shape) -> Vec<u8> {
+        let _ = state;
+        self.adopt(shape)
     }
 
     /// The capacities of levels, and what the state says, in named numbers and keys.

@@ -98,6 +98,8 @@ pub(crate) struct Scheduler {
     observed: Observed,
     /// What the policy decided at the last step, until that is reported.
     decisions: Vec<Decision>,
+    /// The length of a state that was too long, until that is reported.
+    refused_state: Option<usize>,
     /// The policy's status that was reported last.
     status_told: PolicyStatus,
 }
@@ -122,6 +124,7 @@ impl Scheduler {
             refused: 0,
             observed: Observed::default(),
             decisions: Vec::new(),
+            refused_state: None,
             status_told: PolicyStatus::default(),
         })
     }
@@ -306,6 +309,9 @@ impl Scheduler {
 
     /// Reports what the policy decided at the last step, and its status if that has changed.
     pub(crate) fn tell_policy(&mut self, shape: &Shape, emit: &mut dyn FnMut(Event)) {
+        if let Some(bytes) = self.refused_state.take() {
+            emit(Event::PolicyStateRefused { keyspace: KEYSPACE, bytes });
+        }
         let decisions = std::mem::take(&mut self.decisions);
         let status = self.policy.status(shape, &self.state);
         tell_policy(KEYSPACE, decisions, status, &mut self.status_told, emit);
@@ -314,6 +320,8 @@ impl Scheduler {
     fn keep(&mut self, state: Vec<u8>) {
         if state.len() <= MAX_STATE {
             self.state = state;
+        } else {
+            self.refused_state = Some(state.len());
         }
     }
 
@@ -348,7 +356,7 @@ impl Scheduler {
             let observed = std::mem::take(&mut compaction.untold);
             self.remember(before, &observed, Step::Group { group, outputs, ends });
         } else {
-            self.keep(self.policy.adopt(after));
+            self.keep(self.policy.readopt(&self.state, after));
             self.unplanned = true;
         }
         if ends {

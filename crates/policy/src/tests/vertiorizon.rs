@@ -225,7 +225,7 @@ fn the_window_follows_a_mix_that_changes_and_takes_effect_at_a_drain() {
             let drained = admit(&mut tree) == vertical;
             assert!(drained || design(&tree) == before, "changed within a round");
         }
-        let total: u64 = memory(&tree).operations().iter().sum();
+        let total: u64 = memory(&tree).learned.operations().iter().sum();
         assert!((1600..1800).contains(&total), "{total} operations in a window of 1600");
         designs.push(design(&tree));
     }
@@ -288,6 +288,28 @@ fn a_tree_of_another_policy_is_drained_and_kept_below() {
 }
 
 #[test]
+fn what_it_learned_of_the_operations_outlives_a_compaction_that_it_did_not_plan() {
+    let tuned = HorizontalMerge::Tuned;
+    let policy = Vertiorizon { buffers: 0, levels: 0, merge_policy: tuned, ..FIXED };
+    let mut model = Model::default();
+    model.write(4, 1, 0..(5 * B * T * T) as u16);
+    let mut busy = Memory::read(&policy.adopt(&model.shape)).unwrap();
+    busy.learned.repeated = 300;
+    let writes = Observed { updates: 9000, point_reads: 10, ..Observed::default() };
+    busy.learned.observe(&writes, policy.window);
+    let mut other = Model::default();
+    other.write(2, 1, 0..(8 * B * T * T) as u16);
+    let after = Memory::read(&policy.readopt(&busy.state(), &other.shape)).unwrap();
+    assert_eq!(after.learned, busy.learned);
+    // The rest is that of the new shape, tuned for these operations.
+    let unlearned = Memory::read(&policy.adopt(&other.shape)).unwrap();
+    assert_eq!((after.buffers, unlearned.buffers), (8, 8));
+    assert_ne!(after.counters, unlearned.counters);
+    // Nor does a state in another encoding stay.
+    assert_eq!(policy.readopt(b"?", &other.shape), policy.adopt(&other.shape));
+}
+
+#[test]
 fn a_state_that_is_none_is_made_of_the_shape() {
     let valid = FIXED.adopt(&Shape::default());
     assert!(Memory::read(&valid).is_some());
@@ -336,8 +358,8 @@ fn each_drain_tells_the_mix_the_costs_and_the_choice() {
         assert_eq!(fact("levels"), after.levels() as u64);
         assert_eq!(fact("tiered") == 1, after.counters.merge == MergePolicy::Tiering);
         // What the plans after the drain saw is not in it yet.
-        let seen = after.operations()[0];
-        assert!(fact("updates") > before.operations()[0] && fact("updates") <= seen);
+        let seen = after.learned.operations()[0];
+        assert!(fact("updates") > before.learned.operations()[0] && fact("updates") <= seen);
         assert_eq!(fact("updates"), 2 * fact("range-reads"));
         // All other designs cost at least as much: 1 to log2 12 levels, both merge policies.
         assert_eq!(decision.reason.terms.len(), 2 * 3 - 1);

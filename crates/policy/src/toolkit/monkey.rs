@@ -150,6 +150,10 @@ impl Policy for Filtered {
         self.policy.adopt(shape)
     }
 
+    fn readopt(&self, state: &[u8], shape: &Shape) -> Vec<u8> {
+        self.policy.readopt(state, shape)
+    }
+
     fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         self.policy.status(shape, state)
     }

@@ -52,7 +52,7 @@ impl Engine {
             let step = Step::Group { group, outputs: &infos, ends };
             remembered(self, &version_set, &keyspace, &observed, step)
         } else {
-            (not_its_own(&version_set, &keyspace, group, &infos), Vec::new())
+            (not_its_own(self, &version_set, &keyspace, group, &infos), Vec::new())
         };
         changes.extend(change);
         let added: Vec<_> = outputs.iter().map(|t| FileId::table(t.table().info().id.0)).collect();

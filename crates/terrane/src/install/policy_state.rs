@@ -1,6 +1,7 @@
 //! What the keyspace's policy remembers after an edit, as a change of that edit.
 
 use crate::engine::{Engine, KeyspaceInner};
+use crate::event::Event;
 use crate::keyspace::KeyspaceId;
 use crate::version::{Change, KeyspaceRecord, VersionSet};
 use std::sync::Arc;
@@ -9,8 +10,9 @@ use terrane_policy::{
 };
 
 /// What the keyspace's policy remembers once a group is installed that it did not plan, if that
-/// changes. Its memory may be at odds with the shape then, so it starts from the shape alone.
+/// changes. What it remembers of the tree may be wrong then, so it takes that from the shape.
 pub(super) fn not_its_own(
+    engine: &Engine,
     version_set: &VersionSet,
     keyspace: &KeyspaceInner,
     group: &Group,
@@ -20,7 +22,7 @@ pub(super) fn not_its_own(
     let added = outputs.iter().map(|t| (group.destination.level, run, Arc::new(t.clone())));
     let edit = ShapeEdit { added: added.collect(), dropped: group.inputs.clone() };
     let before = &version_set.keyspaces.get(&keyspace.id)?.shape;
-    adopted(version_set, keyspace, &terrane_policy::apply(before, &edit).ok()?)
+    adopted(engine, version_set, keyspace, &terrane_policy::apply(before, &edit).ok()?)
 }
 
 /// What the keyspace's policy remembers after this step, if that changes, and what it decides for the
@@ -40,20 +42,31 @@ pub(super) fn remembered(
     if engine.jobs.events.is_heard() {
         decisions = policy.decisions(&record.policy_state, &installed);
     }
-    (memory(record, keyspace.id, next), decisions)
+    (memory(engine, record, keyspace.id, next), decisions)
 }
 
 /// What the keyspace's policy remembers of a shape that it did not plan, if that changes.
 pub(super) fn adopted(
+    engine: &Engine,
     version_set: &VersionSet,
     keyspace: &KeyspaceInner,
     shape: &Shape,
 ) -> Option<Change> {
     let record = version_set.keyspaces.get(&keyspace.id)?;
-    memory(record, keyspace.id, keyspace.policy.load().adopt(shape))
+    let next = keyspace.policy.load().readopt(&record.policy_state, shape);
+    memory(engine, record, keyspace.id, next)
 }
 
-fn memory(record: &KeyspaceRecord, keyspace: KeyspaceId, next: Vec<u8>) -> Option<Change> {
-    let changed = next != record.policy_state && next.len() <= MAX_STATE;
-    changed.then_some(Change::PolicyState { keyspace, state: next })
+fn memory(
+    engine: &Engine,
+    record: &KeyspaceRecord,
+    keyspace: KeyspaceId,
+    next: Vec<u8>,
+) -> Option<Change> {
+    let bytes = next.len();
+    if bytes > MAX_STATE {
+        engine.emit(|| Event::PolicyStateRefused { keyspace, bytes });
+        return None;
+    }
+    (next != record.policy_state).then_some(Change::PolicyState { keyspace, state: next })
 }

@@ -35,7 +35,7 @@ impl Engine {
             remembered(self, &version_set, &keyspace, &observed, Step::Reshape(change))
         } else {
             let next = terrane_policy::reshape(&shape, change).ok();
-            (next.and_then(|next| adopted(&version_set, &keyspace, &next)), Vec::new())
+            (next.and_then(|next| adopted(self, &version_set, &keyspace, &next)), Vec::new())
         };
         changes.extend(remembers);
         let prepared = self.prepare(&edits, changes)?;

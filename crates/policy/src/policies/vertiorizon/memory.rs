@@ -27,6 +27,12 @@ pub(crate) struct Memory {
     pub(crate) counters: Counters,
     /// Whether all of the horizontal part was put there by the counters.
     pub(crate) counted: bool,
+    pub(crate) learned: Learned,
+}
+
+/// What is remembered of the operations, whatever the tree is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Learned {
     /// How much of a buffer the next one repeats, in thousandths.
     pub(crate) repeated: u64,
     /// The window, oldest part first.
@@ -34,9 +40,14 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(buffers: u64, vertical: usize, counted: bool, counters: Counters) -> Self {
-        let (counts, window) = (Counts::default(), Vec::new());
-        Memory { counts, buffers, vertical, counters, counted, repeated: 0, window }
+    pub(crate) fn new(
+        buffers: u64,
+        vertical: usize,
+        counted: bool,
+        counters: Counters,
+        learned: Learned,
+    ) -> Self {
+        Memory { counts: Counts::default(), buffers, vertical, counters, counted, learned }
     }
 
     /// l.
@@ -59,15 +70,14 @@ impl Memory {
         let vertical = usize::try_from(vertical).ok()?;
         let is_sound = buffers > 0 && levels > 0 && (1..64).contains(&vertical) && counted <= 1;
         let counters = Counters { merge, counts: counters.to_vec(), slack };
-        let (counted, window) = (counted == 1, window.to_vec());
+        let (counted, learned) = (counted == 1, Learned { repeated, window: window.to_vec() });
         is_sound.then(|| Memory {
             counts: counts.clone(),
             buffers,
             vertical,
             counters,
             counted,
-            repeated,
-            window,
+            learned,
         })
     }
 
@@ -81,10 +91,10 @@ impl Memory {
             u64::from(*merge == MergePolicy::Tiering),
             u64::from(self.counted),
             *slack,
-            self.repeated,
+            self.learned.repeated,
         ];
         numbers.extend(counts);
-        numbers.extend(self.window.as_flattened());
+        numbers.extend(self.learned.window.as_flattened());
         self.counts.with(numbers).state()
     }
 
@@ -92,7 +102,9 @@ impl Memory {
     pub(crate) fn note(&mut self, installed: &Installed) -> bool {
         self.counts.note(installed)
     }
+}
 
+impl Learned {
     /// Adds operations to a window of this many.
     pub(crate) fn observe(&mut self, observed: &Observed, window: u64) {
         let more = [observed.updates, observed.point_reads, observed.range_reads];

@@ -33,7 +33,7 @@ use crate::toolkit::filters::Filters;
 use crate::toolkit::horizontal::{Counters, MergePolicy};
 use crate::toolkit::parameter::{Choose, Conflict, Described, ParameterRef, prose};
 use crate::toolkit::view::{Vertical, View};
-use memory::Memory;
+use memory::{Learned, Memory};
 use terrane_types::{Level, LevelChange, Of, Plan, Shape, Unit};
 use tuning::{Design, Tuned, Workload, cheapest};
 
@@ -144,16 +144,19 @@ impl Vertiorizon {
         {
             memory.vertical = memory.levels() + 1;
         }
-        remembered.unwrap_or_else(|| {
-            let buffers = self.buffers_for(shape);
-            let design = self.tune(&self.workload(shape, [0; 3], buffers, 0)).1;
-            let counters = Self::counters(design, buffers);
-            let deepest = shape.deepest();
-            let taken = if self.backbone { deepest } else { deepest.saturating_sub(1) };
-            let vertical = taken.max(counters.counts.len() + 1);
-            let counted = shape.between(1, vertical).is_empty();
-            Memory::new(buffers, vertical, counted, counters)
-        })
+        remembered.unwrap_or_else(|| self.memory_of(shape, Learned::default()))
+    }
+
+    /// What is to be made of a shape, with what was learned of the operations.
+    fn memory_of(&self, shape: &Shape, learned: Learned) -> Memory {
+        let buffers = self.buffers_for(shape);
+        let workload = self.workload(shape, learned.operations(), buffers, learned.repeated);
+        let counters = Self::counters(self.tune(&workload).1, buffers);
+        let deepest = shape.deepest();
+        let taken = if self.backbone { deepest } else { deepest.saturating_sub(1) };
+        let vertical = taken.max(counters.counts.len() + 1);
+        let counted = shape.between(1, vertical).is_empty();
+        Memory::new(buffers, vertical, counted, counters, learned)
     }
 
     fn counters(design: Design, buffers: u64) -> Counters {
@@ -236,7 +239,7 @@ impl Vertiorizon {
             memory.buffers =
                 memory.buffers.saturating_add((memory.buffers / self.size_ratio).max(1));
         }
-        let (operations, repeated) = (memory.operations(), memory.repeated);
+        let (operations, repeated) = (memory.learned.operations(), memory.learned.repeated);
         let workload = self.workload(shape, operations, memory.buffers, repeated);
         let (designs, chosen) = self.tune(&workload);
         memory.counters = Self::counters(chosen, memory.buffers);
@@ -254,7 +257,7 @@ impl Vertiorizon {
             let repeated = (arrivals as f64 - buffers) / (arrivals - 1) as f64;
             // As an integer: a clamp of floats can print them, with code that browsers would load.
             let thousandths = ((repeated * 1000.0) as u64).min(1000);
-            memory.repeated = (memory.repeated * 3 + thousandths) / 4;
+            memory.learned.repeated = (memory.learned.repeated * 3 + thousandths) / 4;
         }
     }
 }
@@ -286,11 +289,16 @@ impl Policy for Vertiorizon {
 
     fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
         let (memory, tuned) = self.step(state, installed);
-        tuned.map(|tuned| tuned.decision(memory.operations())).into_iter().collect()
+        tuned.map(|tuned| tuned.decision(memory.learned.operations())).into_iter().collect()
     }
 
     fn adopt(&self, shape: &Shape) -> Vec<u8> {
         self.memory(&[], shape).state()
+    }
+
+    fn readopt(&self, state: &[u8], shape: &Shape) -> Vec<u8> {
+        let learned = Memory::read(state).map(|memory| memory.learned);
+        self.memory_of(shape, learned.unwrap_or_default()).state()
     }
 
     fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
@@ -307,7 +315,7 @@ impl Policy for Vertiorizon {
             fact("levels", memory.levels() as u64, Unit::Count),
             fact("v1-level", memory.vertical as u64, Unit::Count),
             fact("slack", memory.counters.slack, Unit::Count),
-            fact("repeated", memory.repeated, Unit::Thousandths),
+            fact("repeated", memory.learned.repeated, Unit::Thousandths),
         ];
         facts.extend(memory.counters.facts());
         PolicyStatus { capacities, facts }
@@ -319,7 +327,7 @@ impl Vertiorizon {
     fn step(&self, state: &[u8], installed: &Installed) -> (Memory, Option<Tuned>) {
         let mut tuned = None;
         let mut memory = self.memory(state, installed.before);
-        memory.observe(installed.observed, self.window);
+        memory.learned.observe(installed.observed, self.window);
         match installed.step {
             Step::Flush { .. } => {}
             Step::Reshape(LevelChange::Add(_)) => memory.vertical += 1,

@@ -1,0 +1,108 @@
+//! What a policy remembers: within its bound, and across compactions that it did not plan.
+
+use std::sync::{Arc, Mutex};
+use terrane::{Db, Durability, Error, Event, Options};
+use terrane_policy::{
+    Fact, Installed, MAX_STATE, Of, Plan, PlanContext, Policy, PolicyOptions, PolicyStatus, Shape,
+    Unit,
+};
+use terrane_tests::fixtures::{Kind, Rig, tiny};
+
+/// Remembers a byte more with each step, and more than it may from the third on. It plans nothing.
+struct Diary {
+    /// The length of the first state.
+    begins_with: usize,
+}
+
+impl Policy for Diary {
+    fn name(&self) -> &'static str {
+        "diary"
+    }
+
+    fn plan(&self, _: &PlanContext) -> Option<Plan> {
+        None
+    }
+
+    fn apply(&self, state: &[u8], _: &Installed) -> Vec<u8> {
+        vec![1; if state.len() < 3 { state.len() + 1 } else { MAX_STATE + 1 }]
+    }
+
+    fn adopt(&self, _: &Shape) -> Vec<u8> {
+        vec![0; self.begins_with]
+    }
+
+    fn readopt(&self, state: &[u8], _: &Shape) -> Vec<u8> {
+        [state, &[2]].concat()
+    }
+
+    fn status(&self, _: &Shape, state: &[u8]) -> PolicyStatus {
+        let length = state.len() as u64;
+        let fact = Fact::Number { name: "length", of: Of::Tree, value: length, unit: Unit::Bytes };
+        PolicyStatus { facts: vec![fact], ..PolicyStatus::default() }
+    }
+}
+
+fn open(rig: &Rig, begins_with: usize) -> (Db, Arc<Mutex<Vec<usize>>>) {
+    let refused = Arc::new(Mutex::new(Vec::new()));
+    let told = refused.clone();
+    let options = Options {
+        custom_policy: Some(Arc::new(move |_: &str| {
+            Some(Box::new(Diary { begins_with }) as Box<dyn Policy>)
+        })),
+        listener: Some(Arc::new(move |_, event: &Event| {
+            if let Event::PolicyStateRefused { bytes, .. } = event {
+                told.lock().unwrap().push(*bytes);
+            }
+        })),
+        l0_stop_trigger: 100,
+        ..tiny()
+    };
+    (rig.open(options, 1).unwrap(), refused)
+}
+
+fn length(db: &Db) -> u64 {
+    match db.stats().unwrap().keyspaces[0].policy_facts[..] {
+        [Fact::Number { value, .. }] => value,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+fn flush(db: &Db, key: u8) {
+    db.default_keyspace().put([key], [7], Durability::Buffered).unwrap();
+    db.flush().unwrap();
+}
+
+#[test]
+fn a_state_that_is_too_long_is_refused_with_an_event_and_the_one_before_stays() {
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let (db, refused) = open(&rig, 0);
+    for key in 1..=3 {
+        flush(&db, key);
+        assert_eq!(length(&db), u64::from(key));
+    }
+    assert!(refused.lock().unwrap().is_empty());
+    flush(&db, 4);
+    assert_eq!((length(&db), refused.lock().unwrap().clone()), (3, vec![MAX_STATE + 1]));
+    // The flush itself has taken effect.
+    assert_eq!(db.default_keyspace().shape().unwrap().tables().count(), 4);
+}
+
+#[test]
+fn a_policy_that_begins_with_a_state_that_is_too_long_is_not_set() {
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let (db, _) = open(&rig, MAX_STATE + 1);
+    let set = db.default_keyspace().set_policy(&PolicyOptions::default());
+    assert!(matches!(&set, Err(Error::InvalidArgument(_))), "{set:?}");
+    assert!(set.unwrap_err().to_string().contains("expected at most 65536 bytes"));
+}
+
+#[test]
+fn after_a_compaction_that_it_did_not_plan_a_policy_gets_its_state_back() {
+    let rig = Rig::new(Kind::MemoryDirectory);
+    let (db, refused) = open(&rig, 0);
+    flush(&db, 1);
+    flush(&db, 2);
+    assert_eq!(length(&db), 2);
+    db.default_keyspace().compact_range(..).unwrap();
+    assert_eq!((length(&db), refused.lock().unwrap().len()), (3, 0));
+}
