@@ -29,6 +29,8 @@ pub(crate) struct Client {
 enum Step {
     /// It waits for an operation that arrives later.
     Waits,
+    /// Its write is slowed down.
+    Delayed,
     /// It writes.
     Writes,
     /// It looks for what it reads.
@@ -107,11 +109,23 @@ impl Simulation {
         self.compute(number, Step::Writes, self.config.device.write_micros, now);
     }
 
+    /// A write that has taken effect is slowed down.
+    pub(crate) fn delay_write(&mut self, number: usize, until: Time) {
+        if let Some(client) = self.clients.get_mut(number) {
+            client.step = Step::Delayed;
+        }
+        self.agenda.enter(until, Thread::Client(number));
+    }
+
     /// A client is done with its step.
     pub(crate) fn wake(&mut self, number: usize, now: Time) -> Result<(), SimulationError> {
         let Some(client) = self.clients.get_mut(number) else { return Ok(()) };
         match client.step {
             Step::Waits => self.operate(number, now),
+            Step::Delayed => {
+                self.compute_write(number, now);
+                Ok(())
+            }
             Step::Writes => self.complete(number, now),
             Step::Looks(operation) => self.look(number, operation, now),
             Step::Reads(write) => {

@@ -18,6 +18,14 @@ pub struct Config {
     pub max_immutable_memtables: usize,
     /// Runs in level 0 at which writes stall.
     pub l0_stop_trigger: usize,
+    /// Bytes that wait to be compacted at which writes slow down to
+    /// [`Config::delayed_write_rate`]; 0 for never, as in the engine. RocksDB has 64 GiB.
+    pub soft_pending_compaction_bytes: u64,
+    /// Bytes that wait to be compacted at which writes stall; 0 for never, as in the engine. RocksDB has
+    /// 256 GiB.
+    pub hard_pending_compaction_bytes: u64,
+    /// Bytes per second of all writes that are slowed down.
+    pub delayed_write_rate: u64,
     /// Threads that merge. A flush runs in addition.
     pub workers: usize,
     /// The most workers that share a merge. Each writes tables of its own.
@@ -63,6 +71,9 @@ impl Default for Config {
             buffer_bytes: 64 << 20,
             max_immutable_memtables: 2,
             l0_stop_trigger: 9,
+            soft_pending_compaction_bytes: 0,
+            hard_pending_compaction_bytes: 0,
+            delayed_write_rate: 16 << 20,
             workers: 16,
             subcompactions: 1,
             subcompaction_bytes: 64 << 20,
@@ -129,12 +140,18 @@ impl Config {
         FilterBits::new(self.filter_bits_per_key).unwrap_or_default()
     }
 
+    /// Whether writes depend on how many bytes wait to be compacted.
+    pub(crate) fn counts_pending_bytes(&self) -> bool {
+        self.soft_pending_compaction_bytes > 0 || self.hard_pending_compaction_bytes > 0
+    }
+
     /// Validates the configuration.
     pub(crate) fn validate(&self) -> Result<(), SimulationError> {
         let positive = [
             ("buffer-bytes", self.buffer_bytes),
             ("memtables-max", self.max_immutable_memtables as u64),
             ("l0-stop-trigger", self.l0_stop_trigger as u64),
+            ("delayed-write-rate", self.delayed_write_rate),
             ("workers", self.workers as u64),
             ("subcompactions", self.subcompactions as u64),
             ("subcompaction-bytes", self.subcompaction_bytes),

@@ -129,8 +129,12 @@ impl Simulation {
         Ok(())
     }
 
-    /// Reports what the policy decided, and its status if that has changed.
+    /// After a step: how much waits to be compacted, what the policy decided, and its status if that has
+    /// changed.
     pub(crate) fn tell_policy(&mut self, now: Time) {
+        if self.config.counts_pending_bytes() {
+            self.pending_bytes = self.scheduler.pending_bytes(self.tree.shape());
+        }
         let Some(listener) = &mut self.listener else { return };
         let mut emit = |event: Event| listener(micros(now), &event);
         self.scheduler.tell_policy(self.tree.shape(), &mut emit);

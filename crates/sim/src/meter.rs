@@ -33,6 +33,8 @@ pub(crate) struct Sums {
     pub(crate) busy: Time,
     pub(crate) stalled_memtables: Time,
     pub(crate) stalled_level0: Time,
+    pub(crate) stalled_compaction: Time,
+    pub(crate) slowed: Time,
     pub(crate) flash_host_bytes: u64,
     pub(crate) flash_moved_bytes: u64,
     by_level: Vec<LevelFigures>,
@@ -43,6 +45,7 @@ impl Sums {
     pub(crate) fn stall(&mut self, cause: Stall, time: Time) {
         *match cause {
             Stall::Level0 => &mut self.stalled_level0,
+            Stall::CompactionBytes => &mut self.stalled_compaction,
             // Memory and WAL files have no bounds of their own here: sealed memtables stand for both.
             Stall::Memtables | Stall::Memory | Stall::Log => &mut self.stalled_memtables,
         } += time;
@@ -213,6 +216,8 @@ impl Meter {
             stall_seconds: StallSeconds {
                 memtables: seconds(sums.stalled_memtables),
                 level0: seconds(sums.stalled_level0),
+                compaction_bytes: seconds(sums.stalled_compaction),
+                slowed: seconds(sums.slowed),
             },
             worker_utilisation: per(seconds(sums.busy), time * machine.workers as f64),
             device_utilisation: per(seconds(machine.device - self.machine.device), time),

@@ -83,6 +83,10 @@ pub struct StallSeconds {
     pub memtables: f64,
     /// Level 0 had too many runs.
     pub level0: f64,
+    /// Too many bytes waited to be compacted.
+    pub compaction_bytes: f64,
+    /// Writes were not stalled but slowed down, since many bytes waited to be compacted.
+    pub slowed: f64,
 }
 
 /// Measurements over a period.

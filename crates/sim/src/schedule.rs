@@ -307,6 +307,24 @@ impl Scheduler {
         self.unplanned = true;
     }
 
+    /// About how many bytes merges have to read until each level is within its capacity, as RocksDB
+    /// estimates them: what is over goes down with its share of the next level, and counts there.
+    pub(crate) fn pending_bytes(&self, shape: &Shape) -> u64 {
+        let capacities = self.policy.status(shape, &self.state).capacities;
+        let levels = shape.levels();
+        let (mut pending, mut arriving) = (0.0, 0);
+        for (n, level) in levels.iter().enumerate().take(shape.deepest()) {
+            let bytes = level.bytes() + std::mem::take(&mut arriving);
+            let Some(capacity) = capacities.get(n).and_then(|c| c.bytes) else { continue };
+            arriving = bytes.saturating_sub(capacity);
+            if arriving > 0 {
+                let below = levels.get(n + 1).map_or(0, |next| next.bytes());
+                pending += arriving as f64 * (1.0 + below as f64 / bytes as f64);
+            }
+        }
+        pending as u64
+    }
+
     /// Reports what the policy decided at the last step, and its status if that has changed.
     pub(crate) fn tell_policy(&mut self, shape: &Shape, emit: &mut dyn FnMut(Event)) {
         if let Some(bytes) = self.refused_state.take() {

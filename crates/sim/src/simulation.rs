@@ -66,6 +66,10 @@ pub struct Simulation {
     /// Operations done.
     pub(crate) completed: u64,
     pub(crate) stalled: Stalled,
+    /// Bytes that wait to be compacted, if writes depend on that.
+    pub(crate) pending_bytes: u64,
+    /// Until when writes that are slowed down take.
+    pub(crate) delayed_until: Time,
     pub(crate) memory: Memory,
     pub(crate) tree: Tree,
     pub(crate) scheduler: Scheduler,
@@ -120,6 +124,8 @@ impl Simulation {
             reading: 0,
             completed: 0,
             stalled: Stalled::default(),
+            pending_bytes: 0,
+            delayed_until: 0,
             memory: Memory::new(config.workload.has_gets()),
             tree: Tree::default(),
             scheduler: Scheduler::new(

@@ -1,11 +1,12 @@
 //! Writes: the memtable, the log, and stalls.
 //!
 //! 1. A write stalls while there are as many sealed memtables, or runs in level 0, as the options
-//!    allow. Stalled writes continue in the order in which they came, when background work lets them.
+//!    allow; or while as many bytes wait to be compacted, and some are. Stalled writes continue in the order in which they came, when background work lets them.
 //! 2. It is logged and enters the memtable. The log is written asynchronously, a chunk at a time.
-//! 3. A full memtable is sealed with its log, and waits for its flush.
+//! 3. While many bytes wait to be compacted, all writes together take effect at a limited rate.
+//! 4. A full memtable is sealed with its log, and waits for its flush.
 
-use crate::clock::{Time, micros};
+use crate::clock::{Time, micros, nanos};
 use crate::config::SimulationError;
 use crate::operations::Operation;
 use crate::simulation::Simulation;
@@ -65,8 +66,17 @@ impl Simulation {
         if self.memory.sealed.len() >= self.config.max_immutable_memtables {
             Some(Stall::Memtables)
         } else {
-            (runs >= self.config.l0_stop_trigger).then_some(Stall::Level0)
+            let full = runs >= self.config.l0_stop_trigger;
+            let stall = full.then_some(Stall::Level0);
+            stall.or_else(|| self.is_behind().then_some(Stall::CompactionBytes))
         }
+    }
+
+    /// Whether more bytes wait to be compacted than may, and some are: where the policy leaves them as
+    /// they are, waiting would not end.
+    fn is_behind(&self) -> bool {
+        let most = self.config.hard_pending_compaction_bytes;
+        most > 0 && self.pending_bytes >= most && (self.merging > 0 || !self.parts.is_empty())
     }
 
     /// Resumes stalled writes, as many as may proceed.
@@ -106,11 +116,23 @@ impl Simulation {
         self.live.set(number, !delete);
         self.meters.add(|sums| sums.user_bytes += bytes);
         self.log(bytes, now)?;
-        self.compute_write(client, now);
+        self.take_time(client, bytes, now);
         if self.memory.active.bytes >= self.config.buffer_bytes {
             self.seal(now)?;
         }
         Ok(())
+    }
+
+    /// Step 3.
+    fn take_time(&mut self, client: usize, bytes: u64, now: Time) {
+        let soft = self.config.soft_pending_compaction_bytes;
+        if soft == 0 || self.pending_bytes < soft {
+            return self.compute_write(client, now);
+        }
+        let time = nanos(bytes as f64 / self.config.delayed_write_rate as f64);
+        self.delayed_until = self.delayed_until.max(now) + time;
+        self.meters.add(|sums| sums.slowed += time);
+        self.delay_write(client, self.delayed_until);
     }
 
     fn log(&mut self, bytes: u64, now: Time) -> Result<(), SimulationError> {
@@ -129,7 +151,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Step 3.
+    /// Step 4.
     pub(crate) fn seal(&mut self, now: Time) -> Result<(), SimulationError> {
         self.scheduler.updated(self.memory.active.entries.len() as u64);
         let Some(bytes) = self.memory.seal() else { return self.dispatch(now) };

@@ -15,6 +15,8 @@ pub enum Stall {
     Level0,
     /// The WAL file is full and the next one is not ready.
     Log,
+    /// Too many bytes wait to be compacted: in the simulator, if it is told how many are.
+    CompactionBytes,
 }
 
 impl fmt::Display for Stall {
@@ -24,6 +26,7 @@ impl fmt::Display for Stall {
             Stall::Memory => "memtables take all of their memory",
             Stall::Level0 => "too many runs wait in level 0",
             Stall::Log => "the next log file is not ready",
+            Stall::CompactionBytes => "too many bytes wait to be compacted",
         })
     }
 }

@@ -6,6 +6,7 @@ mod filters;
 mod flash;
 mod machine;
 mod models;
+mod pending;
 mod reads;
 mod workloads;
 

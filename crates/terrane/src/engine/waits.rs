@@ -31,7 +31,8 @@ impl From<Stall> for Wait {
         match reason {
             Stall::Memtables => Wait::Memtables,
             Stall::Memory => Wait::Memory,
-            Stall::Level0 => Wait::Level0,
+            // The latter is the simulator's.
+            Stall::Level0 | Stall::CompactionBytes => Wait::Level0,
             Stall::Log => Wait::Log,
         }
     }

@@ -23,7 +23,8 @@ pub struct SimulateArgs {
     #[arg(long, value_name = POLICY, value_parser = chosen_policy)]
     pub policy: Option<ChosenPolicy>,
     /// The workload [default: unique-random]: unique-random, sequential, uniform, zipf, moving-zipf,
-    /// shifting-ranges, deletes, ycsb-a to ycsb-f, or JSON
+    /// shifting-ranges, deletes, updates-10, -50 and -90, updates-75-scans, each also with -zipf,
+    /// ycsb-a to ycsb-f, or JSON
     #[arg(long, value_name = "NAME|JSON", value_parser = chosen_workload)]
     pub workload: Option<ChosenWorkload>,
     /// Number of keys that are inserted first [default: 1000000]
@@ -117,7 +118,7 @@ pub enum ChosenWorkload {
     Given(Workload),
 }
 
-fn chosen_workload(text: &str) -> Result<ChosenWorkload, String> {
+pub fn chosen_workload(text: &str) -> Result<ChosenWorkload, String> {
     let names = Workload::presets().into_iter().map(|p| p.name);
     match named(text, Workload::preset(text, 1, 1), names, WORKLOAD)? {
         Some(_) => Ok(ChosenWorkload::Named(text.to_owned())),

@@ -4,13 +4,13 @@
 
 mod args;
 
-pub use args::{EXAMPLES, SimulateArgs};
+pub use args::{ChosenWorkload, EXAMPLES, SimulateArgs, chosen_workload};
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::meter::Meter;
 use crate::output::Output;
-use args::{CONFIG, ChosenPolicy, ChosenWorkload};
+use args::{CONFIG, ChosenPolicy};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -230,6 +230,8 @@ fn table(report: &Report) -> Vec<String> {
         row("  in the slowest window", &|f| format!("{:.0}", f.throughput_worst_window)),
         row("stalled by memtables, s", &|f| ratio(f.stall_seconds.memtables)),
         row("stalled by level 0, s", &|f| ratio(f.stall_seconds.level0)),
+        row("stalled by compaction, s", &|f| ratio(f.stall_seconds.compaction_bytes)),
+        row("slowed by compaction, s", &|f| ratio(f.stall_seconds.slowed)),
         row("workers busy", &|f| format!("{:.0} %", f.worker_utilisation * 100.0)),
         row("device busy", &|f| format!("{:.0} %", f.device_utilisation * 100.0)),
         row("cores busy", &|f| ratio(f.cores_busy_mean)),
