@@ -271,7 +271,31 @@ impl Workload {
             summary,
             workload: Workload { order, ..Workload::default() },
         };
-        vec![
+        let mixed = |name, summary, update, scan, choice| {
+            let read = 1.0 - update - scan;
+            let mix = Mix { update, scan, read, ..none() };
+            let clients = Clients { mix, choice, scan_entries: 8, ..Clients::default() };
+            WorkloadPreset { name, summary, workload: Workload::then(1, 1, clients) }
+        };
+        let mixes = [
+            ("updates-10", "updates-10-zipf", "10 % updates, 90 % reads", 0.1, 0.0),
+            ("updates-50", "updates-50-zipf", "updates and reads by halves", 0.5, 0.0),
+            ("updates-90", "updates-90-zipf", "90 % updates, 10 % reads", 0.9, 0.0),
+            (
+                "updates-75-scans",
+                "updates-75-scans-zipf",
+                "75 % updates, 25 % range reads of up to 8 entries",
+                0.75,
+                0.25,
+            ),
+        ];
+        let mixes = mixes.into_iter().flat_map(|(uniform, skewed, summary, update, scan)| {
+            [
+                mixed(uniform, summary, update, scan, Choice::Uniform),
+                mixed(skewed, summary, update, scan, zipf(0.99, 0)),
+            ]
+        });
+        let mut presets = vec![
             load("unique-random", "inserts of keys anywhere, each once", KeyOrder::Scattered),
             load("sequential", "inserts of ascending keys", KeyOrder::Ascending),
             preset("uniform", "a load, then updates of any key", updates(), Choice::Uniform),
@@ -332,7 +356,9 @@ impl Workload {
                 Mix { read: 0.5, read_modify_write: 0.5, ..none() },
                 zipf(0.99, 0),
             ),
-        ]
+        ];
+        presets.extend(mixes);
+        presets
     }
 
     /// The workload of this name, at this scale.

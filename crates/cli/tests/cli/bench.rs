@@ -117,3 +117,63 @@ fn a_table_names_every_benchmark() {
     let widths: Vec<_> = table.lines().map(str::len).collect();
     assert!(widths.iter().all(|width| *width == widths[0]), "{table}");
 }
+
+#[test]
+fn a_workload_does_in_a_store_what_it_does_in_the_simulator() {
+    let place = Place::new();
+    let small = ["bench", "--json", "--num", "3000", "--operations", "2000", "--window", "500"];
+    let scale = ["--memtable-mib", "1", "--value-bytes", "1000", "--simulate"];
+    for (workload, policy) in [("updates-50", "all"), ("ycsb-e", "tiered"), ("ycsb-f", "leveled")] {
+        let which = ["--workload", workload, "--policy", policy];
+        let series = place.json(&[&small[..], &scale, &which].concat());
+        let results = series["results"].as_array().unwrap();
+        assert_eq!(results.len() > 5, policy == "all");
+        for result in results {
+            let phases = result["phases"].as_array().unwrap();
+            let names: Vec<_> =
+                phases.iter().map(|phase| phase["name"].as_str().unwrap()).collect();
+            assert_eq!(names, ["load", "operations", "whole"]);
+            let (whole, simulated) = (&phases[2], &result["simulated"]);
+            assert_eq!(whole["operations"], 5000);
+            for figure in ["operations", "user_bytes", "logical_bytes"] {
+                assert_eq!(whole[figure], simulated[figure], "{workload} {figure}: {result}");
+            }
+            assert_eq!(phases[0]["user_bytes"], simulated["phases"][0]["user_bytes"]);
+            let figure = |name: &str| whole[name].as_f64().unwrap();
+            // All has been flushed: an overwritten row may have been left out.
+            assert!(figure("write_amp") > 0.7, "{whole}");
+            assert!(figure("space_amp_peak") >= 1.0, "{whole}");
+            assert!(figure("throughput_worst_window") > 0.0);
+            for level in whole["by_level"].as_array().unwrap() {
+                let count = |name: &str| level[name].as_u64().unwrap();
+                assert!(count("false_passes") <= count("filter_passes"), "{level}");
+                assert!(count("filter_passes") <= count("lookups"), "{level}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_figures_of_a_workload_are_a_column_for_each_phase_and_for_the_simulators() {
+    let place = Place::new();
+    let args = ["bench", "--num", "2000", "--workload", "updates-90-zipf", "--simulate"];
+    let table = place.run(&[&args[..], &["--memtable-mib", "1"]].concat()).text();
+    let head: Vec<_> =
+        table.lines().next().unwrap().split("  ").filter(|s| !s.is_empty()).collect();
+    let head: Vec<_> = head.iter().map(|name| name.trim()).collect();
+    assert_eq!(
+        head[1..],
+        ["load", "operations", "whole", "load, sim.", "operations, sim.", "whole, sim."]
+    );
+    for name in ["operations per second", "in the slowest window", "write amp", "space amp, peak"] {
+        assert!(table.lines().any(|line| line.trim_start().starts_with(name)), "{table}");
+    }
+    for (args, word) in [
+        (&["--workload", "updates"][..], "updates-90-zipf"),
+        (&["--workload", "ycsb-a", "--reads", "1"][..], "--reads"),
+        (&["--simulate"][..], "--workload"),
+    ] {
+        let refused = place.run(&[&["bench"], args].concat());
+        assert!(refused.code == Some(2) && refused.err.contains(word), "{}", refused.err);
+    }
+}

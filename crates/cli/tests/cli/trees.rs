@@ -207,5 +207,5 @@ fn declared_data_whose_filters_exceed_the_memory_is_refused() {
     };
     set(1 << 50).fails(3, &["data-bytes is 1125899906842624, expected at most", "monkey filters"]);
     assert_eq!(place.run(&["policy", "db"]).text(), before);
-    set(1 << 30).ok();
+    set(1 << 28).ok();
 }

@@ -1,16 +1,21 @@
 //! The arguments of `bench`.
 
 use crate::args::{POLICY, policy};
+use crate::commands::simulate::{ChosenWorkload, chosen_workload};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
-use terrane::table::TableOptions;
+use terrane::table::{Compression, TableOptions};
 use terrane_policy::{FilterBits, PolicyOptions};
+use terrane_sim::Workload;
 
 pub const EXAMPLES: &str = "\
 The benchmarks are those of RocksDB's db_bench under the same names: one thread, single puts, 8-byte
 keys padded with zeros, values that compress to half. Those that do not follow a fill use the store
 that an earlier `bench` left in DIR. With `--policy all` each policy has a directory within it.
+
+A workload (`--workload`) is one of `terrane simulate`, on tables without compression: its operations run
+on one thread, and its figures have the simulator's names.
 
 Benchmarks:
   fillseq       put keys in order into a new store
@@ -23,6 +28,7 @@ Benchmarks:
 
 Examples:
   terrane bench --policy all --benchmarks fillrandom,readrandom
+  terrane bench --policy vertiorizon --workload updates-50 --simulate
   terrane bench big --benchmarks fillrandom --num 50000000     the store stays in big
   terrane bench big --benchmarks readrandom --reads 1000000    on the store that bench left in big";
 
@@ -37,6 +43,19 @@ pub struct BenchArgs {
                               Benchmark::ReadRandom, Benchmark::ReadMissing,
                               Benchmark::SeekRandom])]
     pub benchmarks: Vec<Benchmark>,
+    /// Run a workload of `terrane simulate` instead: a load of --num keys, then --operations
+    #[arg(long, value_name = "NAME|JSON", value_parser = chosen_workload,
+          conflicts_with_all = ["benchmarks", "reads", "seek_nexts"])]
+    pub workload: Option<ChosenWorkload>,
+    /// Operations of each phase after the load of a workload [default: the number of keys]
+    #[arg(long, requires = "workload", value_parser = value_parser!(u64).range(1..=1 << 40))]
+    pub operations: Option<u64>,
+    /// Operations of the window whose slowest is reported of a workload
+    #[arg(long, requires = "workload", default_value_t = 100_000, value_parser = value_parser!(u64).range(1..=1 << 30))]
+    pub window: u64,
+    /// Show the figures of the simulator beside those of a workload
+    #[arg(long, requires = "workload")]
+    pub simulate: bool,
     /// Number of keys, and of writes in a benchmark
     #[arg(long, default_value_t = 2_000_000, value_parser = value_parser!(u64).range(1..=1 << 40))]
     pub num: u64,
@@ -106,9 +125,22 @@ impl BenchArgs {
         self.memtable_mib.unwrap_or(default)
     }
 
+    /// The workload at the scale of these arguments.
+    pub fn workload(&self) -> Option<Workload> {
+        let operations = self.operations.unwrap_or(self.num);
+        Some(match self.workload.as_ref()? {
+            ChosenWorkload::Named(name) => Workload::preset(name, self.num, operations)?,
+            ChosenWorkload::Given(workload) => workload.clone(),
+        })
+    }
+
     /// How tables are built.
     pub fn table(&self) -> TableOptions {
         let mut table = TableOptions::default();
+        if self.workload.is_some() {
+            // As in the simulator.
+            table.compression = Compression::None;
+        }
         table.filter_bits_per_key = self.filter_bits.unwrap_or(table.filter_bits_per_key);
         table
     }

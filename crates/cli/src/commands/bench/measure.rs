@@ -9,7 +9,7 @@
 use super::args::{BenchArgs, Benchmark};
 use super::resident;
 use super::space::Watch;
-use super::workload::{Present, Workload};
+use super::workload::{Present, Rows};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::meter::Meter;
@@ -98,7 +98,7 @@ pub struct Bench<'a> {
     pub keyspace: Keyspace,
     /// Which keys are there, unless the store is older than the run.
     pub present: Option<Present>,
-    pub workload: Workload,
+    pub workload: Rows,
 }
 
 /// The sums of a loop.
@@ -116,7 +116,7 @@ impl Bench<'_> {
         let writes = benchmark.writes();
         let before = self.db.stats()?;
         resident::reset();
-        let watch = Watch::over(self.dir.clone());
+        let watch = Watch::over_files(self.dir.clone(), |_| true);
         let operations = match writes {
             true => self.args.num,
             false => self.args.reads.unwrap_or(self.args.num),

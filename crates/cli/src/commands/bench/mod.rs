@@ -4,11 +4,12 @@
 //! 2. Benchmarks run on it one after another; a fill starts with an empty store. What was there
 //!    before the run is never removed, and not touched unless a file in it says that `bench` made it.
 //!
-//! * `args` - the arguments. * `workload` - keys and values. * `measure` - one benchmark. * `space`,
-//!   `resident` - peaks of disk space and of memory. * `summary` - policies side by side.
+//! * `args` - the arguments. * `workload` - keys and values. * `measure` - one benchmark. * `mix` - a
+//!   workload of the simulator. * `space`, `resident` - peaks of disk space and of memory. * `summary` - policies side by side.
 
 mod args;
 mod measure;
+mod mix;
 mod resident;
 mod space;
 mod summary;
@@ -26,7 +27,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use terrane::Options;
 use terrane_policy::{FilterBits, PolicyOptions, presets};
-use workload::{Present, Workload};
+use terrane_sim::Workload;
+use workload::{Present, Rows};
 
 /// The file that tells a store which this command made, and may write into, from all others.
 const MARKER: &str = "BENCH";
@@ -34,7 +36,7 @@ const MARKED: &str = "`terrane bench` made this store. Its rows mean nothing.\n"
 
 /// What is printed as JSON.
 #[derive(Serialize)]
-struct Series<'a> {
+struct Series<'a, R> {
     num: u64,
     key_bytes: usize,
     value_bytes: usize,
@@ -45,7 +47,7 @@ struct Series<'a> {
     memtable_mib: u64,
     cache_mib: u64,
     filter_bits: FilterBits,
-    results: &'a [Report],
+    results: &'a [R],
 }
 
 /// Measures, and prints what was found.
@@ -55,6 +57,9 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let temporary = temporary.map_err(|e| Failure::io("make a temporary directory", &e))?;
     interrupt::remove_at_exit(temporary.path().to_owned());
     let mut out = Output::new();
+    if let Some(workload) = args.workload() {
+        return run_workload(args, &workload, temporary.path());
+    }
     let mut results = Vec::new();
     for (dir, policy) in stores(args, temporary.path()) {
         let mut place = Place { dir, policy, args, bench: None };
@@ -78,8 +83,29 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     out.finish()
 }
 
-impl<'a> Series<'a> {
-    fn of(args: &BenchArgs, results: &'a [Report]) -> Self {
+/// Runs a workload under each policy, and prints its figures.
+fn run_workload(args: &BenchArgs, workload: &Workload, temporary: &Path) -> Result<(), Failure> {
+    let mut out = Output::new();
+    let mut results = Vec::new();
+    for (dir, policy) in stores(args, temporary) {
+        let mut place = Place { dir, policy, args, bench: None };
+        let bench = place.ready(Benchmark::FillRandom)?;
+        let report = mix::run(bench, workload, args.window, args.simulate)?;
+        if !args.json {
+            out.lines(&mix::table(&report))?;
+            out.flush()?;
+        }
+        results.push(report);
+        place.close()?;
+    }
+    if args.json {
+        out.json(&Series::of(args, &results))?;
+    }
+    out.finish()
+}
+
+impl<'a, R> Series<'a, R> {
+    fn of(args: &BenchArgs, results: &'a [R]) -> Self {
         Series {
             num: args.num,
             key_bytes: args.key_bytes,
@@ -186,7 +212,7 @@ impl<'a> Place<'a> {
             store::choose(&keyspace, policy)?;
         }
         let present = create.then(|| Present::none(args.num));
-        let workload = Workload::new(args.seed, args.num, args.key_bytes, args.value_bytes);
+        let workload = Rows::new(args.seed, args.num, args.key_bytes, args.value_bytes);
         Ok(Bench { args, dir: self.dir.clone(), db, keyspace, present, workload })
     }
 

@@ -19,13 +19,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to look at the files of a directory.
-    pub fn over(dir: PathBuf) -> Watch {
+    /// Begins to look at the files of a directory with such names.
+    pub fn over_files(dir: PathBuf, counts: fn(&str) -> bool) -> Watch {
         let (peak, ended) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (seen, end) = (peak.clone(), ended.clone());
         let look = move || {
             while !end.load(Ordering::Relaxed) {
-                seen.fetch_max(taken(&dir), Ordering::Relaxed);
+                seen.fetch_max(taken(&dir, counts), Ordering::Relaxed);
                 thread::park_timeout(PAUSE);
             }
         };
@@ -52,8 +52,9 @@ impl Drop for Watch {
 }
 
 /// What the files of a directory take; one that goes meanwhile takes nothing.
-fn taken(dir: &Path) -> u64 {
+fn taken(dir: &Path, counts: fn(&str) -> bool) -> u64 {
     let files = fs::read_dir(dir).into_iter().flatten().flatten();
+    let files = files.filter(|file| file.file_name().to_str().is_some_and(counts));
     files.filter_map(|file| file.metadata().ok()).map(|found| allocated(&found)).sum()
 }
 

@@ -9,7 +9,7 @@ const POOL: usize = 1 << 20;
 const PIECE: usize = 100;
 
 /// Draws keys and values.
-pub struct Workload {
+pub struct Rows {
     rng: Rng,
     num: u64,
     key: Vec<u8>,
@@ -19,7 +19,7 @@ pub struct Workload {
     value_bytes: usize,
 }
 
-impl Workload {
+impl Rows {
     /// Keys below `num`; all that is drawn follows from `seed`.
     pub fn new(seed: u64, num: u64, key_bytes: usize, value_bytes: usize) -> Self {
         let mut rng = Rng::with_seed(seed);
@@ -28,7 +28,7 @@ impl Workload {
             let half: Vec<u8> = (0..PIECE / 2).map(|_| rng.u8(b' '..=b'~')).collect();
             pool.extend(half.repeat(2));
         }
-        Workload { rng, num, key: Vec::new(), key_bytes, pool, value_at: 0, value_bytes }
+        Rows { rng, num, key: Vec::new(), key_bytes, pool, value_at: 0, value_bytes }
     }
 
     /// A random key's number.
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn missing_keys_sort_between_the_others() {
-        let mut workload = Workload::new(1, 1000, 16, 100);
+        let mut workload = Rows::new(1, 1000, 16, 100);
         let mut keys: Vec<Vec<u8>> = Vec::new();
         for number in [0, 1, 255, 256, 999] {
             keys.push(workload.key(number).into());
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_seed_determines_the_rows() {
         let rows = |seed| {
-            let mut workload = Workload::new(seed, 1 << 30, 16, 100);
+            let mut workload = Rows::new(seed, 1 << 30, 16, 100);
             let mut row = || {
                 let number = workload.draw();
                 let (key, value) = workload.row(number);
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(rows(7), rows(7));
         assert_ne!(rows(7), rows(8));
         assert!(rows(7).iter().all(|(_, value)| value.len() == 100));
-        let mut long = Workload::new(7, 10, 8, 3 << 20);
+        let mut long = Rows::new(7, 10, 8, 3 << 20);
         assert_eq!((long.row(1).1.len(), long.row(2).1.len()), (3 << 20, 3 << 20));
     }
 

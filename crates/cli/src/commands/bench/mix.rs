@@ -1,0 +1,340 @@
+//! A workload of the simulator on a real store: the same operations under the same names, and the same
+//! figures.
+//!
+//! 1. The load is put first. Then phase after phase one thread runs the operations that the simulator
+//!    draws for the first clients of each, back to back.
+//! 2. The slowest window may begin with any operation of a phase.
+//! 3. The space is that of table files, and writes are those of flushes and merges, as far as they have
+//!    come. Before phases that ask for it and after the last, the tree becomes idle.
+
+use super::measure::Bench;
+use super::space::Watch;
+use super::workload::Present;
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::meter::Meter;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use terrane::{Durability, Event, Stats};
+use terrane_sim::{Config, LevelFigures, Operation, Operations, Report, Simulation, Workload};
+
+/// Operations between two looks at the terminal.
+const SLICE: u64 = 1 << 14;
+
+/// What a workload did under a policy.
+#[derive(Serialize)]
+pub struct MixReport {
+    pub policy: String,
+    /// The phases, the last of which is the whole.
+    pub phases: Vec<PhaseFigures>,
+    /// The same in the simulator, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Report>,
+}
+
+/// Measurements of a phase; those of the simulator have the same names.
+#[derive(Serialize)]
+pub struct PhaseFigures {
+    pub name: String,
+    pub seconds: f64,
+    pub operations: u64,
+    pub user_bytes: u64,
+    pub logical_bytes: u64,
+    pub write_amp: Option<f64>,
+    pub space_amp_peak: Option<f64>,
+    pub store_bytes_peak: u64,
+    pub throughput_mean: f64,
+    pub throughput_worst_window: f64,
+    pub by_level: Vec<LevelFigures>,
+}
+
+/// The moment at which a phase begins.
+struct Begun {
+    at: Instant,
+    stats: Stats,
+    written: Vec<u64>,
+    watch: Watch,
+}
+
+/// What its operations did.
+#[derive(Default)]
+struct Done {
+    operations: u64,
+    user_bytes: u64,
+    busy: Duration,
+    /// The greatest time that a window took.
+    slowest: Option<Duration>,
+}
+
+/// A store, and what is counted over all phases.
+pub struct Mix<'b, 'a> {
+    bench: &'b mut Bench<'a>,
+    operations: Operations,
+    present: Present,
+    window: usize,
+    /// Bytes that merges wrote, by level.
+    written: Arc<Mutex<Vec<u64>>>,
+    meter: Meter,
+    done: u64,
+}
+
+/// Runs a workload on a new store.
+pub fn run(
+    bench: &mut Bench,
+    workload: &Workload,
+    window: u64,
+    simulate: bool,
+) -> Result<MixReport, Failure> {
+    let policy = bench.keyspace.policy()?;
+    let keys = workload.operations().max(workload.keys);
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let sums = written.clone();
+    bench.db.set_listener(Some(Arc::new(move |_, event: &Event| {
+        if let Event::GroupInstalled { level, outputs, moved: false, .. } = event {
+            let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+            let levels = sums.len().max(level + 1);
+            sums.resize(levels, 0);
+            if let Some(sum) = sums.get_mut(*level) {
+                *sum += outputs.iter().map(|table| table.bytes).sum::<u64>();
+            }
+        }
+    })));
+    let seed = bench.args.seed;
+    let mut mix = Mix {
+        operations: Operations::new(workload, seed),
+        present: Present::none(keys),
+        window: usize::try_from(window).unwrap_or(usize::MAX),
+        written,
+        meter: Meter::new(Some(workload.operations())),
+        done: 0,
+        bench,
+    };
+    let phases = mix.phases(workload)?;
+    let simulated = match simulate {
+        true => Some(Simulation::new(mix.bench.simulated(workload, window)?)?.run()?),
+        false => None,
+    };
+    Ok(MixReport { policy: policy.name().to_owned(), phases, simulated })
+}
+
+impl Mix<'_, '_> {
+    /// Steps 1 and 3.
+    fn phases(&mut self, workload: &Workload) -> Result<Vec<PhaseFigures>, Failure> {
+        let all = self.begin()?;
+        let mut whole = Done::default();
+        let mut phases = Vec::new();
+        let load = ("load", workload.load, false);
+        let others = workload.phases.iter();
+        let others = others.map(|phase| (&*phase.name, phase.operations, phase.wait_until_idle));
+        for (name, operations, waits) in [load].into_iter().chain(others) {
+            if waits {
+                self.settle()?;
+            }
+            if operations == 0 {
+                continue;
+            }
+            let begun = self.begin()?;
+            let done = self.phase(operations)?;
+            whole.operations += done.operations;
+            whole.user_bytes += done.user_bytes;
+            whole.busy += done.busy;
+            whole.slowest = whole.slowest.max(done.slowest);
+            phases.push(self.figures(name, begun, &done)?);
+        }
+        if !self.bench.args.no_wait_until_idle {
+            self.settle()?;
+        }
+        phases.push(self.figures("whole", all, &whole)?);
+        Ok(phases)
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        self.bench.db.flush()?;
+        Ok(self.bench.db.wait_until_idle()?)
+    }
+
+    fn begin(&self) -> Result<Begun, Failure> {
+        let is_table = |name: &str| name.ends_with(".sst");
+        Ok(Begun {
+            at: Instant::now(),
+            stats: self.bench.db.stats()?,
+            written: self.written.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            watch: Watch::over_files(self.bench.dir.clone(), is_table),
+        })
+    }
+
+    /// Step 2: the next operations.
+    fn phase(&mut self, operations: u64) -> Result<Done, Failure> {
+        let mut done = Done::default();
+        // When the last operations were done, and before them when the window began.
+        let mut ends = VecDeque::from([Duration::ZERO]);
+        while done.operations < operations {
+            let began = Instant::now();
+            for _ in 0..(operations - done.operations).min(SLICE) {
+                let Some(operation) = self.operations.next() else { break };
+                done.user_bytes += self.operate(operation)? as u64;
+                done.operations += 1;
+                let now = done.busy + began.elapsed();
+                ends.push_back(now);
+                if ends.len() > self.window {
+                    let first = ends.pop_front().unwrap_or_default();
+                    done.slowest = done.slowest.max(Some(now - first));
+                }
+            }
+            done.busy += began.elapsed();
+            self.meter.show(self.done + done.operations, || "operations".to_owned());
+            interrupt::check()?;
+        }
+        self.done += done.operations;
+        Ok(done)
+    }
+
+    /// One operation; returns the bytes that it wrote.
+    fn operate(&mut self, operation: Operation) -> terrane::Result<usize> {
+        let Bench { args, keyspace, workload: rows, .. } = &mut *self.bench;
+        let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
+        match operation {
+            Operation::Put(number) | Operation::ReadModifyWrite(number) => {
+                let key = self.operations.key(number);
+                if matches!(operation, Operation::ReadModifyWrite(_)) {
+                    keyspace.get(rows.key(key))?;
+                }
+                let (key, value) = rows.row(key);
+                self.present.set(number, true);
+                keyspace.put(key, value, durability).map(|_| key.len() + value.len())
+            }
+            Operation::Delete(number) => {
+                self.present.set(number, false);
+                let key = rows.key(self.operations.key(number));
+                keyspace.delete(key, durability).map(|_| key.len())
+            }
+            Operation::Get(key) => keyspace.get(rows.key(key)).map(|_| 0),
+            Operation::Scan { from, entries } => {
+                let mut cursor = keyspace.cursor(rows.key(from)..)?;
+                for _ in 0..entries {
+                    if cursor.next()?.is_none() {
+                        break;
+                    }
+                }
+                Ok(0)
+            }
+        }
+    }
+
+    fn figures(&self, name: &str, begun: Begun, done: &Done) -> Result<PhaseFigures, Failure> {
+        let (before, after) = (begun.stats, self.bench.db.stats()?);
+        let tables = |s: &Stats| s.flushed_bytes + s.merge_written_bytes;
+        let of = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
+        let row_bytes = (self.bench.args.key_bytes + self.bench.args.value_bytes) as u64;
+        let logical_bytes = self.present.count() * row_bytes;
+        let store_bytes_peak = begun.watch.peak();
+        let seconds = done.busy.as_secs_f64().max(1e-9);
+        let worst = done.slowest.map(|time| self.window as f64 / time.as_secs_f64().max(1e-9));
+        Ok(PhaseFigures {
+            name: name.to_owned(),
+            seconds: begun.at.elapsed().as_secs_f64(),
+            operations: done.operations,
+            user_bytes: done.user_bytes,
+            logical_bytes,
+            write_amp: of(tables(&after) - tables(&before), done.user_bytes),
+            space_amp_peak: of(store_bytes_peak, logical_bytes),
+            store_bytes_peak,
+            throughput_mean: done.operations as f64 / seconds,
+            throughput_worst_window: worst.unwrap_or(done.operations as f64 / seconds),
+            by_level: self.levels(&before, &after, &begun.written),
+        })
+    }
+
+    fn levels(&self, before: &Stats, after: &Stats, written: &[u64]) -> Vec<LevelFigures> {
+        let now = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let levels = |stats: &Stats| stats.keyspaces.first().map(|k| k.levels.clone());
+        let (before, after) =
+            (levels(before).unwrap_or_default(), levels(after).unwrap_or_default());
+        let figures = after.iter().enumerate().map(|(n, level)| {
+            let then = before.get(n);
+            let sum = |sums: &[u64]| sums.get(n).copied().unwrap_or(0);
+            LevelFigures {
+                written_bytes: sum(&now) - sum(written),
+                lookups: level.filter_lookups - then.map_or(0, |l| l.filter_lookups),
+                filter_passes: level.filter_passes - then.map_or(0, |l| l.filter_passes),
+                false_passes: level.filter_false_passes - then.map_or(0, |l| l.filter_false_passes),
+            }
+        });
+        figures.collect()
+    }
+}
+
+/// The rows of the table.
+pub fn table(report: &MixReport) -> Vec<String> {
+    let simulated = report.simulated.iter().flat_map(|report| {
+        let phases = report.phases.iter().map(|phase| (phase.name.as_str(), &phase.figures));
+        phases.filter(|(name, _)| *name != "wait-until-idle").chain([("whole", &report.whole)])
+    });
+    let simulated = simulated.map(|(name, figures)| {
+        let f = figures.clone();
+        PhaseFigures {
+            name: format!("{name}, sim."),
+            seconds: f.seconds,
+            operations: f.operations,
+            user_bytes: f.user_bytes,
+            logical_bytes: f.logical_bytes,
+            write_amp: f.write_amp,
+            space_amp_peak: Some(f.space_amp_peak),
+            store_bytes_peak: f.store_bytes_peak,
+            throughput_mean: f.throughput_mean,
+            throughput_worst_window: f.throughput_worst_window,
+            by_level: f.by_level,
+        }
+    });
+    let simulated: Vec<_> = simulated.collect();
+    let columns: Vec<_> = report.phases.iter().chain(&simulated).collect();
+    let row = |name: &str, cell: &dyn Fn(&PhaseFigures) -> String| {
+        let cells = columns.iter().map(|phase| format!("{:>18}", cell(phase)));
+        format!("{name:<26}{}", cells.collect::<String>())
+    };
+    let or_dash = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+    let gib = |bytes: u64| format!("{:.3}", bytes as f64 / (1u64 << 30) as f64);
+    let mut rows = vec![
+        row(&report.policy, &|f| f.name.clone()),
+        row("operations", &|f| f.operations.to_string()),
+        row("seconds", &|f| format!("{:.2}", f.seconds)),
+        row("written, GiB", &|f| gib(f.user_bytes)),
+        row("live, GiB", &|f| gib(f.logical_bytes)),
+        row("operations per second", &|f| format!("{:.0}", f.throughput_mean)),
+        row("  in the slowest window", &|f| format!("{:.0}", f.throughput_worst_window)),
+        row("write amp", &|f| or_dash(f.write_amp)),
+        row("space amp, peak", &|f| or_dash(f.space_amp_peak)),
+    ];
+    let levels = columns.iter().map(|phase| phase.by_level.len()).max().unwrap_or(0);
+    for level in 0..levels {
+        let of = |f: &PhaseFigures| f.by_level.get(level).copied().unwrap_or_default();
+        if columns.iter().any(|phase| of(phase).lookups > 0) {
+            rows.push(row(&format!("false passes, level {level}"), &|f| {
+                format!("{} of {}", of(f).false_passes, of(f).lookups)
+            }));
+        }
+    }
+    rows
+}
+
+impl Bench<'_> {
+    /// The simulator's configuration for this store.
+    fn simulated(&self, workload: &Workload, window: u64) -> Result<Config, Failure> {
+        let table = self.args.table();
+        Ok(Config {
+            policy: self.keyspace.policy()?,
+            buffer_bytes: self.args.memtable_mib() << 20,
+            key_bytes: self.args.key_bytes as u64,
+            value_bytes: self.args.value_bytes as u64,
+            block_bytes: table.block_bytes as u64,
+            filter_bits_per_key: table.filter_bits_per_key.bits(),
+            cache_bytes: self.args.cache_mib << 20,
+            workload: workload.clone(),
+            seed: self.args.seed,
+            window,
+            ..Config::default()
+        })
+    }
+}
