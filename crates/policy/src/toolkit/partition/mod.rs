@@ -335,6 +335,10 @@ impl Policy for Partitioned {
         self.policy.adopt(shape)
     }
 
+    fn readopt(&self, state: &[u8], shape: &Shape) -> Vec<u8> {
+        self.policy.readopt(state, shape)
+    }
+
     fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
         self.policy.status(shape, state)
     }
