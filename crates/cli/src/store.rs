@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use terrane::{Db, Event, Keyspace, Options};
+use terrane::{Db, Error, Event, Keyspace, Options};
 use terrane_policy::PolicyOptions;
 
 /// How many keyspaces an error about an unknown one suggests.
@@ -121,14 +121,27 @@ pub fn open(place: &Path, options: Options) -> Result<Db, Failure> {
     if !options.create {
         present(place)?;
     }
-    let db =
-        if place.is_file() { Db::open_file(place, options) } else { Db::open(place, options) }?;
+    let read_only = options.read_only;
+    let opened =
+        if place.is_file() { Db::open_file(place, options) } else { Db::open(place, options) };
+    let db = opened.map_err(|error| if read_only { error.into() } else { unwritable(error) })?;
     let discarded = db.engine().discarded_bytes();
     if discarded > 0 {
         let (place, left_out) = (place.display(), counted(discarded, "byte", "bytes"));
         message::note(&format!("{place}: left out {left_out} of writes that a crash cut short"));
     }
     Ok(db)
+}
+
+/// The failure of an open for writing; on a read-only file system, with what is possible there.
+fn unwritable(error: Error) -> Failure {
+    match &error {
+        Error::Io(io) if io.source.kind() == ErrorKind::ReadOnlyFilesystem => {
+            let help = "commands that only read work there, as does `terrane shell --read-only`";
+            Failure::new(Exit::Io, format!("{error}; {help}"))
+        }
+        _ => error.into(),
+    }
 }
 
 /// Fails where there is nothing at `place`.
@@ -175,4 +188,23 @@ pub fn choose(keyspace: &Keyspace, policy: &PolicyOptions) -> Result<(), Failure
         keyspace.set_policy(policy)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_only_file_system_is_no_dead_end() {
+        let failed = |kind: ErrorKind| {
+            let failure = terrane::IoFailure {
+                action: "open",
+                file: "LOCK".into(),
+                source: Arc::new(kind.into()),
+            };
+            format!("{:?}", unwritable(Error::Io(Box::new(failure))))
+        };
+        assert!(failed(ErrorKind::ReadOnlyFilesystem).contains("--read-only"));
+        assert!(!failed(ErrorKind::PermissionDenied).contains("--read-only"));
+    }
 }

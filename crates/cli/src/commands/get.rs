@@ -40,11 +40,13 @@ pub struct GetArgs {
 /// Opens the store and gets.
 pub fn run(InKeyspace { at, args }: &InKeyspace<GetArgs>) -> Result<(), Failure> {
     args::bytes(&args.key, args.hex)?;
-    store::read(at, |opened| get(opened, args))
+    // A terminal's next prompt begins a line; a file or pipe gets the value's bytes alone.
+    store::read(at, |opened| get(opened, args, io::stdout().is_terminal()))
 }
 
-/// Prints the value or the trace; a key that does not exist is a failure.
-pub fn get(opened: &Opened, args: &GetArgs) -> Result<(), Failure> {
+/// Prints the value, with a newline after it if `newline` says so, or the trace; a key that does not
+/// exist is a failure.
+pub fn get(opened: &Opened, args: &GetArgs, newline: bool) -> Result<(), Failure> {
     let (key, keyspace) = (args::bytes(&args.key, args.hex)?, &opened.keyspace);
     let (value, trace) = match args.trace {
         true => keyspace.trace_get(&key).map(|(value, trace)| (value, Some(trace)))?,
@@ -58,8 +60,7 @@ pub fn get(opened: &Opened, args: &GetArgs) -> Result<(), Failure> {
         (None, Some(value)) if args.hex => out.line(&to_hex(value))?,
         (None, Some(value)) => {
             out.bytes(value)?;
-            // A terminal's next prompt begins a line; a file or pipe gets the value's bytes alone.
-            if io::stdout().is_terminal() {
+            if newline {
                 out.line("")?;
             }
         }

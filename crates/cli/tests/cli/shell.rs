@@ -12,7 +12,7 @@ impl Place {
 fn lines_run_the_subcommands_on_one_open_store() {
     let place = Place::new();
     let lines = "put a 1\nput b 'two words'\n\n# a comment\nget b\nscan\ncount --prefix a\n";
-    let expected = "two wordsa\t1\nb\ttwo words\n1\n";
+    let expected = "two words\na\t1\nb\ttwo words\n1\n";
     assert_eq!(place.shell(&["--create"], lines).text(), expected);
     place.shell(&[], "delete --prefix a").ok();
     assert_eq!(place.shell(&["--read-only"], "scan").text(), "b\ttwo words\n");
@@ -55,6 +55,14 @@ fn the_first_error_ends_a_script_with_its_exit_code() {
     place.shell(&[], "put a 'x").fails(2, &["line 1", "quotes", "put key 'two words'"]);
     place.shell(&[], "put a -").fails(2, &["line 1", "put --hex KEY 2d"]);
     place.shell(&["--read-only"], "put a 2").fails(7, &["line 1", "read"]);
+    assert_eq!(place.run(&["scan", "db"]).text(), "a\t1\n");
+}
+
+#[test]
+fn a_line_that_is_too_long_ends_a_script_before_memory_does() {
+    let place = Place::new();
+    let long = format!("put a 1\nput b {}\nput c 3\n", "x".repeat(16 << 20));
+    place.shell(&["--create"], &long).fails(3, &["line 2", "at most 16777216 bytes", "load"]);
     assert_eq!(place.run(&["scan", "db"]).text(), "a\t1\n");
 }
 

@@ -89,7 +89,8 @@ pub fn execute(opened: &mut Opened, line: &str) -> Result<Next, Failure> {
 impl Command {
     fn run(self, opened: &mut Opened) -> Result<Next, Failure> {
         match self {
-            Self::Get(args) => get::get(opened, &args),
+            // What the next line prints must be told from the value, on a terminal or not.
+            Self::Get(args) => get::get(opened, &args, true),
             Self::Put(args) => put::put(opened, &args),
             Self::Delete(args) => delete::delete(opened, &args),
             Self::Scan(args) => scan::scan(opened, &args),

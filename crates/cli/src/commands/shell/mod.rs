@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::store::{self, Opened};
 use clap::Args;
 use command::Next;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Read};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -22,6 +22,9 @@ Examples:
 
 A terminal has history, kept in ~/.terrane_history or the file that TERRANE_HISTORY names, and
 completion with Tab. Piped input runs line by line; the first error ends it, with its exit code.";
+
+/// The longest piped line, in bytes, with its end.
+const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// Run commands on a store interactively, or from standard input
 ///
@@ -54,17 +57,29 @@ fn open(at: &At, args: &ShellArgs) -> Result<Opened, Failure> {
 }
 
 /// Runs each line, up to the first that fails.
-fn run_lines(opened: &mut Opened, input: impl BufRead) -> Result<(), Failure> {
-    for (n, line) in input.lines().enumerate() {
-        let at = format!("line {}", n + 1);
-        let line = line.map_err(|e| match e.kind() {
-            io::ErrorKind::InvalidData => Failure::new(
-                Exit::Usage,
-                format!("{at}: expected UTF-8; for example, other bytes: put --hex 00ff 2a"),
-            ),
-            _ => Failure::io("read standard input", &e),
+fn run_lines(opened: &mut Opened, mut input: impl BufRead) -> Result<(), Failure> {
+    let mut line = Vec::new();
+    for number in 1.. {
+        let at = format!("line {number}");
+        line.clear();
+        let mut limited = (&mut input).take(MAX_LINE_BYTES as u64);
+        let read = limited.read_until(b'\n', &mut line);
+        if read.map_err(|e| Failure::io("read standard input", &e))? == 0 {
+            break;
+        }
+        if line.len() == MAX_LINE_BYTES && !line.ends_with(b"\n") {
+            let sentence = format!(
+                "expected a line of at most {MAX_LINE_BYTES} bytes, found a longer one; `terrane \
+                 put` and `terrane load` take longer values"
+            );
+            return Err(Failure::new(Exit::Input, sentence).at(&at));
+        }
+        let text = str::from_utf8(&line).map_err(|_| {
+            let sentence = "expected UTF-8; for example, other bytes: put --hex 00ff 2a";
+            Failure::new(Exit::Usage, sentence).at(&at)
         })?;
-        if let Next::Exit = command::execute(opened, &line).map_err(|e| e.at(&at))? {
+        let text = text.trim_end_matches(['\r', '\n']);
+        if let Next::Exit = command::execute(opened, text).map_err(|e| e.at(&at))? {
             break;
         }
     }
