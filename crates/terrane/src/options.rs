@@ -201,3 +201,23 @@ pub(crate) fn build_policy(options: &PolicyOptions) -> Result<Box<dyn Policy>> {
 pub(crate) fn policy_json(policy: &PolicyOptions) -> String {
     terrane_types::json::to_string(policy)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_bounds_are_a_tenth_to_a_quarter_of_the_default_ones() {
+        let (small, whole) = (Options::small(), Options::default());
+        for (part, of) in [
+            (small.memtable_bytes, whole.memtable_bytes),
+            (small.wal_file_bytes, whole.wal_file_bytes),
+            (small.max_total_wal_bytes, whole.max_total_wal_bytes),
+            (small.memory_bytes, whole.memory_bytes),
+            (small.cache_bytes, whole.cache_bytes),
+        ] {
+            assert!((of / 10..=of / 4).contains(&part), "{part} of {of}");
+        }
+        assert!(small.max_immutable_memtables < whole.max_immutable_memtables);
+    }
+}

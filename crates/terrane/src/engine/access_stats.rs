@@ -93,3 +93,45 @@ impl AccessStats {
         self.range_reads.fetch_add(untold.range_reads, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_that_watches_is_to_be_asked_each_time_so_many_reads_are_full() {
+        let ignored = AccessStats::default();
+        assert!(!ignored.looked_up(10_000) && !ignored.scanned() && !ignored.take_due());
+        let stats = AccessStats::default();
+        stats.watched.store(true, Relaxed);
+        for n in 1..=3 * READS_BETWEEN {
+            let full = n % READS_BETWEEN == 0;
+            assert_eq!(stats.looked_up(1), full, "{n}");
+            assert_eq!(stats.take_due(), full);
+            assert!(!stats.take_due(), "it was asked");
+        }
+        assert!(!stats.scanned(), "scans count by themselves");
+        assert!(stats.looked_up(READS_BETWEEN as usize));
+        assert!(!stats.looked_up(READS_BETWEEN as usize - 1));
+        assert!(stats.looked_up(1));
+    }
+
+    #[test]
+    fn a_plan_takes_what_it_was_given_and_gives_back_what_was_not_told() {
+        let stats = AccessStats::default();
+        stats.updates.store(7, Relaxed);
+        stats.looked_up(5);
+        stats.scanned();
+        let counts = |stats: &AccessStats| {
+            let observed = stats.observed(&Tree::default());
+            (observed.updates, observed.point_reads, observed.range_reads)
+        };
+        let given = stats.observed(&Tree::default());
+        assert_eq!(counts(&stats), (7, 5, 1));
+        stats.looked_up(2);
+        stats.take(&given);
+        assert_eq!(counts(&stats), (0, 2, 0));
+        stats.give_back(&given);
+        assert_eq!(counts(&stats), (7, 7, 1));
+    }
+}

@@ -277,6 +277,7 @@ mod tests {
     use crate::options::Options;
     use crate::storage::vfs::MemoryVfs;
     use crate::storage::{Directory, Storage};
+    use crate::version::Histograms;
     use terrane_policy::ShapeEdit;
 
     #[test]
@@ -308,6 +309,11 @@ mod tests {
             assert!(Arc::ptr_eq(found, table));
         }
         assert!(tree.table(TableId(1000)).is_none());
+        // The tables' own properties have the histograms.
+        let known = || tree.tables().filter(|t| t.table().info().histogram.is_known()).count();
+        assert_eq!(known(), 0);
+        Histograms::default().learn(&tree);
+        assert_eq!(known(), 27);
         assert_eq!(tree.tables().count(), 27);
     }
 }

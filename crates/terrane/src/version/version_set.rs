@@ -263,7 +263,7 @@ fn unknown(id: KeyspaceId) -> crate::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use terrane_policy::{FilterBits, Histogram, RunId, TableId};
+    use terrane_policy::{Action, Destination, FilterBits, Group, Histogram, RunId, TableId};
 
     fn table(id: u64, smallest: &str, largest: &str) -> TableInfo {
         TableInfo {
@@ -325,6 +325,44 @@ mod tests {
         assert_eq!(version_set.logs, [log]);
         assert_eq!(version_set.quarantine, [remains(8)]);
         assert_eq!(version_set.log_start, 42);
+    }
+
+    #[test]
+    fn what_is_left_of_a_compaction_goes_when_it_ends_or_its_keyspace_is_dropped() {
+        let mut version_set = built();
+        let mut apply = |changes: Vec<Change>| {
+            version_set.apply(&Edit { changes }).unwrap();
+            version_set.remaining.keys().copied().collect::<Vec<_>>()
+        };
+        let other = KeyspaceId(7);
+        let left = |keyspace, number, groups| {
+            let plan = Compaction::parallel(groups, "a test");
+            Change::Remaining { keyspace, number, plan }
+        };
+        let group = || {
+            let destination = Destination { level: 1, run: RunId(9) };
+            vec![Group::new(vec![TableId(2)], destination, Action::Move)]
+        };
+        let (name, policy) = ("other".to_owned(), "{}".to_owned());
+        apply(vec![Change::CreateKeyspace { id: other, name, policy }]);
+        let all = apply(vec![
+            left(KeyspaceId(0), 1, group()),
+            left(other, 2, group()),
+            left(KeyspaceId(0), 3, group()),
+        ]);
+        assert_eq!(all, [1, 2, 3]);
+        assert_eq!(apply(vec![left(KeyspaceId(0), 1, Vec::new())]), [2, 3]);
+        assert_eq!(apply(vec![Change::DropKeyspace { id: other }]), [3]);
+    }
+
+    #[test]
+    fn features_add_up() {
+        let mut version_set = built();
+        for (required, optional) in [(1, 0), (2, 8), (0, 16)] {
+            let changes = vec![Change::Features(Features { required, optional })];
+            version_set.apply(&Edit { changes }).unwrap();
+        }
+        assert_eq!(version_set.features, Features { required: 3, optional: 24 });
     }
 
     #[test]

@@ -9,6 +9,10 @@ use crate::storage::{FileId, FileKind};
 use crate::{Db, Options};
 use std::sync::{Arc, Mutex};
 use terrane_policy::event::MAX_PROGRESS;
+use terrane_policy::{
+    Action, Compaction, Destination, Group, Installed, LevelChange, Plan, PlanContext, Policy,
+    Reason, Reshape, Step,
+};
 
 /// What each entry of [`fill`] counts: a key of 4 bytes, a value of 200, and 16.
 const ENTRY: u64 = 220;
@@ -109,5 +113,74 @@ fn a_job_that_is_dropped_leaves_no_file_and_another_does_its_work() {
         assert_eq!(tables(&vfs).len(), 1);
         assert!(entries(&db) == before);
         assert_eq!(db.check().unwrap().damage, []);
+    }
+}
+
+/// Moves the runs of level 0 into level 1, each with a group, and then adds a level above that;
+/// remembers of each group whether it was the last.
+struct Moves;
+
+impl Policy for Moves {
+    fn name(&self) -> &'static str {
+        "moves"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let levels = context.shape.levels();
+        if levels.first().is_some_and(|level0| !level0.runs.is_empty()) {
+            let destination = Destination { level: 1, run: context.fresh };
+            let groups = levels[0].runs.iter().map(|run| {
+                let inputs = run.tables().iter().map(|table| table.id).collect();
+                Group::new(inputs, destination, Action::Move)
+            });
+            return Some(Compaction::parallel(groups.collect(), "a test").into());
+        }
+        let is_deep = context.running.compactions.is_empty() && context.shape.deepest() == 1;
+        let reason = Reason::new("a test".to_owned(), Vec::new());
+        is_deep.then(|| Reshape { change: LevelChange::Add(1), reason }.into())
+    }
+
+    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
+        let mut next = state.to_vec();
+        if let Step::Group { ends, .. } = installed.step {
+            next.push(u8::from(ends));
+        }
+        next
+    }
+}
+
+#[test]
+fn jobs_that_are_dropped_are_done_again_and_a_policy_learns_which_group_ends_its_plan() {
+    for dropped in [false, true] {
+        let vfs = faulty();
+        let options = Options {
+            custom_policy: Some(Arc::new(|_| Some(Box::new(Moves)))),
+            ..Options::small()
+        };
+        let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
+        for key in 0..2u8 {
+            db.default_keyspace().put([key], b"value", crate::Durability::Buffered).unwrap();
+            db.engine().seal_all().unwrap();
+        }
+        let mut jobs = 0;
+        while let Some(mut job) = db.engine().next_job(JobFilter::Any) {
+            if dropped {
+                drop(job);
+                let Some(again) = db.engine().next_job(JobFilter::Any) else { break };
+                job = again;
+            }
+            run(job, 1 << 20);
+            jobs += 1;
+            assert!(jobs < 100, "no end");
+        }
+        let shape = db.engine().shape(db.default_keyspace().id()).unwrap();
+        let tables: Vec<_> = shape.levels().iter().map(|level| level.totals().tables).collect();
+        assert_eq!(tables, [0, 0, 2], "{dropped}");
+        let state = crate::sync::lock(&db.engine().state);
+        let record = state.version_set.keyspaces.get(&db.default_keyspace().id()).unwrap();
+        // A group that is dropped is planned again, by itself.
+        assert_eq!(record.policy_state, [u8::from(dropped), 1]);
+        drop(state);
+        assert_eq!(entries(&db).len(), 2);
     }
 }

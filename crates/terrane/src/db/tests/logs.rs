@@ -2,7 +2,7 @@
 //! again.
 
 use super::{directory, entries, faulty, fill, open, slices, volume};
-use crate::Durability::Buffered;
+use crate::Durability::{Buffered, Sync};
 use crate::entry::MAX_SEQ;
 use crate::keyspace::KeyspaceId;
 use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
@@ -248,4 +248,37 @@ fn a_batch_over_keyspaces_in_turns_writes_each_entry_where_it_belongs() {
         let keys: Vec<_> = keyspace.scan(..).unwrap().map(|entry| entry.unwrap().0[0]).collect();
         assert_eq!(keys, [at as u8, at as u8 + 2, at as u8 + 4]);
     }
+}
+
+#[test]
+fn a_full_log_waits_for_a_sync_if_its_records_are_not_durable() {
+    for durability in [Buffered, Sync] {
+        let vfs = faulty();
+        let db = of_logs(directory(&vfs), 16 << 10);
+        for n in 0..3u8 {
+            db.default_keyspace().put([n], &[n; 10 << 10], durability).unwrap();
+        }
+        let waiting = lock(&db.engine().writer).unsynced.len();
+        assert_eq!(waiting, if durability == Sync { 0 } else { 2 });
+        db.sync().unwrap();
+        let synced = db.engine().log_sync.synced();
+        assert!(lock(&db.engine().writer).appended(synced).files.len() == 1);
+    }
+}
+
+#[test]
+fn a_sync_leaves_one_claim_and_the_next_one_has_nothing_to_do() {
+    let vfs = faulty();
+    let db = of_logs(directory(&vfs), 16 << 10);
+    let claimed = |db: &Db| lock(&db.engine().writer).claimed;
+    fill(&db, 3, 1);
+    assert_eq!(claimed(&db), 0);
+    db.sync().unwrap();
+    assert_eq!(claimed(&db), 3);
+    let before = vfs.operations();
+    db.sync().unwrap();
+    assert_eq!((claimed(&db), vfs.operations()), (3, before));
+    // The next record says it, too.
+    fill(&db, 1, 2);
+    assert_eq!(claimed(&db), 3);
 }

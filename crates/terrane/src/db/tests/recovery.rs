@@ -212,6 +212,7 @@ fn a_store_that_is_opened_again_tells_the_last_sequence_that_it_has() {
     let options = Options { read_only: true, ..Options::small() };
     let read_only = Db::open_storage(storage, options, slices()).unwrap();
     assert_eq!((read_only.stats().unwrap().last_sequence, last), (7, 7));
+    assert_eq!(read_only.engine().log_sync.synced(), 7, "nothing is left to sync");
     drop(read_only);
     let db = open(directory(&vfs), slices()).unwrap();
     assert_eq!(db.stats().unwrap().last_sequence, 7);

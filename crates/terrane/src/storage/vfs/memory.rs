@@ -157,6 +157,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_cut_or_extended_by_zeros_to_the_length_that_it_is_given() {
+        let vfs = MemoryVfs::new();
+        assert_eq!(vfs.place(), "memory");
+        let file = vfs.create("a").unwrap();
+        file.write_at(b"abcd", 0).unwrap();
+        for (len, found) in [(4, &b"abcd"[..]), (2, b"ab"), (3, b"ab\0"), (5, b"ab\0\0\0")] {
+            file.set_len(len).unwrap();
+            let mut buf = [9; 8];
+            let n = file.read_at(&mut buf, 0).unwrap();
+            assert_eq!((&buf[..n], file.len().unwrap()), (found, len));
+        }
+        file.write_at(b"z", 1).unwrap();
+        assert_eq!(file.len().unwrap(), 5, "a write within");
+    }
+
+    #[test]
     fn a_write_beyond_all_memory_is_a_full_disk() {
         let file = MemoryVfs::new().create("a").unwrap();
         assert!(matches!(file.write_at(b"x", u64::MAX - 4), Err(Error::NoSpace(_))));

@@ -44,6 +44,34 @@ fn a_directory_holds_named_files_and_says_why_it_cannot() {
     assert!(matches!(NativeVfs::open(dir.join("b"), false), Err(Error::NoStore(_))));
 }
 
+#[cfg(unix)]
+#[test]
+fn files_tell_their_names_lengths_and_space_and_are_linked_elsewhere() {
+    use std::os::unix::fs::MetadataExt;
+    let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let vfs = NativeVfs::open(place.path(), true).unwrap();
+    assert_eq!(vfs.place(), place.path().display().to_string());
+    let file = vfs.create("a").unwrap();
+    file.write_at(&[1; 100_000], 0).unwrap();
+    file.sync().unwrap();
+    let found = || fs::metadata(place.path().join("a")).unwrap();
+    assert!(file.name().ends_with('a'), "{}", file.name());
+    assert!(found().blocks() > 0);
+    assert_eq!(file.allocated().unwrap(), found().blocks() * 512);
+    file.set_len(10).unwrap();
+    assert_eq!((file.len().unwrap(), found().len()), (10, 10));
+    let taken = found().blocks() * 512;
+    assert_eq!(vfs.sizes().unwrap(), [Listed { name: "a".to_owned(), len: 10, taken }]);
+
+    let path = vfs.path_of("a").unwrap();
+    assert_eq!(path, place.path().join("a"));
+    let copies = NativeVfs::open(other.path(), true).unwrap();
+    assert!(copies.link(&path, "b").unwrap());
+    assert_eq!(fs::read(other.path().join("b")).unwrap(), [1; 10]);
+    let (one, two) = (vfs.draw_id().unwrap(), vfs.draw_id().unwrap());
+    assert!(!one.is_none() && one != two);
+}
+
 /// This process's file descriptors in `dir`.
 #[cfg(target_os = "linux")]
 fn open_in(dir: &Path) -> usize {
