@@ -30,7 +30,7 @@ use std::process::Command;
 /// and a third less code at nearly the same speed: loops stay as they are written, and what is not
 /// marked to be inlined is so only where that is shorter than a call, or nearly.
 const RUSTFLAGS: &str = "-C target-feature=+simd128,+bulk-memory -C no-vectorize-loops \
-    -C no-vectorize-slp -C llvm-args=-inline-threshold=25";
+    -C no-vectorize-slp -C llvm-args=-inline-threshold=20";
 
 /// How wasm-opt works. What compresses better is preferred: nothing is inlined (15 kB), nothing
 /// computed once for two uses (1 kB), and offsets are folded into loads (1 kB; the stack's end lies
