@@ -138,7 +138,8 @@ impl Engine {
     /// new policy's plans from disturbing them.
     ///
     /// # Errors
-    /// A parameter outside its range, declared data whose filters the store's memory cannot hold, a state of the policy that is too long, a keyspace that was dropped, or an I/O error.
+    /// A parameter outside its range, declared data whose filters the store's memory cannot hold, a state
+    /// of the policy that is too long, a keyspace that was dropped, or an I/O error.
     pub fn set_policy(&self, id: KeyspaceId, policy: &PolicyOptions) -> Result<()> {
         let json = policy_json(policy);
         build_policy(policy)?;

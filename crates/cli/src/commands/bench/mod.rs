@@ -4,8 +4,9 @@
 //! 2. Benchmarks run on it one after another; a fill starts with an empty store. What was there
 //!    before the run is never removed, and not touched unless a file in it says that `bench` made it.
 //!
-//! * `args` - the arguments. * `workload` - keys and values. * `measure` - one benchmark. * `mix` - a
-//!   workload of the simulator. * `space`, `resident` - peaks of disk space and of memory. * `summary` - policies side by side.
+//! * `args` - the arguments. * `workload` - keys and values. * `measure` - one benchmark. * `mix` - a workload
+//!   of the simulator. * `space`, `resident` - peaks of disk space and of memory. * `summary` - policies side
+//!   by side.
 
 mod args;
 mod measure;
