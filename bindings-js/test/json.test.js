@@ -17,8 +17,8 @@ test("cuts and facts of events become bytes, and numbers stay", () => {
 });
 
 test("names become camel case, values stay as they are", () => {
-  assert.deepEqual(fromJson('{"log_records":1,"levels":[{"a_b_c":"x_y"}],"plain":null}'), {
-    logRecords: 1,
+  assert.deepEqual(fromJson('{"wal_records":1,"levels":[{"a_b_c":"x_y"}],"plain":null}'), {
+    walRecords: 1,
     levels: [{ aBC: "x_y" }],
     plain: null,
   });

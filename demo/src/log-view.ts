@@ -62,5 +62,5 @@ const STALLS = {
   memtables: "a flush",
   memory: "a flush",
   level0: "a compaction of level 0",
-  log: "a WAL file",
+  wal: "a WAL file",
 };

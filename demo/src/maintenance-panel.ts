@@ -18,8 +18,8 @@ export function maintenancePanel(clear: () => Promise<void>): void {
 async function check(db: Db): Promise<void> {
   write("maintained", "Checking…");
   const began = performance.now();
-  const { tables, logRecords, damage } = await db.check();
-  const read = `${plural(tables, "table")} and ${plural(logRecords, "log record")} read`;
+  const { tables, walRecords, damage } = await db.check();
+  const read = `${plural(tables, "table")} and ${plural(walRecords, "WAL record")} read`;
   const found = damage.map(
     (d) => `${d.file} at byte ${d.offset}: expected ${d.expected}, found ${d.found}`,
   );

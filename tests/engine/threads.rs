@@ -167,7 +167,7 @@ fn writers_that_wait_for_the_same_sync_share_a_record() {
         let report = db.check().unwrap();
         assert_eq!(report.damage, []);
         assert_eq!(db.stats().unwrap().entries, writes);
-        if report.log_records < writes {
+        if report.wal_records < writes {
             return;
         }
     }

@@ -153,4 +153,4 @@ export type EngineEventBody =
   | { type: "file-removed"; file: string };
 
 /** Why writes stall. */
-export type StallReason = "memtables" | "memory" | "level0" | "log";
+export type StallReason = "memtables" | "memory" | "level0" | "wal";

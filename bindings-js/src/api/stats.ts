@@ -66,7 +66,7 @@ export interface Stats {
   /** Bytes in storage: allocated in total, and the live part of them. */
   space: { taken: number; live: number };
   /** Live WAL files. */
-  logs: number;
+  walFiles: number;
   /** Bytes of incomplete writes that this opening discarded after a crash. */
   discardedBytes: number;
   /** Bytes of incomplete writes that this and earlier openings quarantined. */
@@ -93,11 +93,11 @@ export interface Stats {
 
 /**
  * What a write waits for: background work (`memtables`, `memory`, `level0`), the next WAL file
- * (`log`), the write group ahead of it (`group`), the writer lock (`lock`), its sync (`sync`), or a
+ * (`wal`), the write group ahead of it (`group`), the writer lock (`lock`), its sync (`sync`), or a
  * slow append (`append`).
  */
 export type WaitReason =
-  "memtables" | "memory" | "level0" | "log" | "group" | "lock" | "sync" | "append";
+  "memtables" | "memory" | "level0" | "wal" | "group" | "lock" | "sync" | "append";
 
 /** Waits of writes for one reason. */
 export interface WaitStats {
@@ -156,7 +156,7 @@ export interface CheckReport {
   /** Entries in them, including old versions. */
   entries: number;
   /** WAL records read. */
-  logRecords: number;
+  walRecords: number;
   /** Bytes of incomplete writes that opening the store discarded after a crash. */
   discardedBytes: number;
   /** Bytes of incomplete writes that are quarantined. */

@@ -14,7 +14,7 @@ pub enum Stall {
     /// Level 0 has as many runs as the stop trigger allows.
     Level0,
     /// The WAL file is full and the next one is not ready.
-    Log,
+    Wal,
     /// Too many bytes wait to be compacted: in the simulator, if it is told how many are.
     CompactionBytes,
 }
@@ -25,7 +25,7 @@ impl fmt::Display for Stall {
             Stall::Memtables => "too many memtables wait to be flushed",
             Stall::Memory => "memtables take all of their memory",
             Stall::Level0 => "too many runs wait in level 0",
-            Stall::Log => "the next log file is not ready",
+            Stall::Wal => "the next WAL file is not ready",
             Stall::CompactionBytes => "too many bytes wait to be compacted",
         })
     }

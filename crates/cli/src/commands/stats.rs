@@ -50,7 +50,7 @@ struct Lasting<'a> {
     keyspaces: &'a [KeyspaceStats],
     last_sequence: Seq,
     space: Space,
-    logs: usize,
+    wal_files: usize,
     quarantine_bytes: u64,
 }
 
@@ -58,8 +58,9 @@ struct Lasting<'a> {
 /// for a command little more than what opening did.
 fn as_json(stats: &Stats) -> Map<String, Value> {
     // By name, so that a field which is renamed does not compile here.
-    let &Stats { ref keyspaces, last_sequence, space, logs, quarantine_bytes, .. } = stats;
-    let mut lasting = fields(&Lasting { keyspaces, last_sequence, space, logs, quarantine_bytes });
+    let &Stats { ref keyspaces, last_sequence, space, wal_files, quarantine_bytes, .. } = stats;
+    let mut lasting =
+        fields(&Lasting { keyspaces, last_sequence, space, wal_files, quarantine_bytes });
     let mut since_open = fields(stats);
     since_open.retain(|name, _| !lasting.contains_key(name));
     let mut totals = fields(&totals(stats));
@@ -119,7 +120,7 @@ fn report(place: &Path, stats: &Stats) -> Vec<String> {
             HumanBytes(stats.space.taken),
             HumanBytes(stats.space.live)
         ),
-        format!("log files      {}", stats.logs),
+        format!("WAL files      {}", stats.wal_files),
         format!("last sequence  {}", HumanCount(stats.last_sequence)),
         format!(
             "quarantine     {}; {} left out by this opening",

@@ -43,8 +43,8 @@ fn each_policy_runs_each_benchmark() {
                 assert_eq!((figure("operations"), found), (3000, None));
                 // Each put is in the log, with its record's head, and in a table.
                 let with = |name: &str| result[name].as_f64().unwrap();
-                let logs = with("write_amplification_with_logs") - with("write_amplification");
-                assert!(logs > 1.0, "{result}");
+                let wal = with("write_amplification_with_wal") - with("write_amplification");
+                assert!(wal > 1.0, "{result}");
             }
         }
         assert!(figure("taken_bytes_peak") >= figure("taken_bytes"));

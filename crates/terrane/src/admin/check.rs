@@ -26,8 +26,8 @@ pub struct CheckReport {
     pub tables: usize,
     /// Entries in them, all versions.
     pub entries: u64,
-    /// Log records read.
-    pub log_records: u64,
+    /// WAL records read.
+    pub wal_records: u64,
     /// Bytes at the ends of logs and manifest that hold what is left of writes which a crash cut
     /// short: opening the store discards them, or did so.
     pub discarded_bytes: u64,
@@ -145,7 +145,7 @@ impl Check {
         let step = self.db.engine().check_logs(&mut self.logs);
         match step {
             Ok(None) => return Ok(None),
-            Ok(Some(records)) => self.report.log_records = records,
+            Ok(Some(records)) => self.report.wal_records = records,
             Err(Error::Corrupt(damage)) => self.report.damage.push(*damage),
             Err(e) => return Err(e),
         }

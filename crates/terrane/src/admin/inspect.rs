@@ -111,7 +111,7 @@ fn inspect_logs(
     }
     let replayed = replay.end()?;
     report.quarantine_bytes += version_set.quarantine_bytes();
-    report.log_records += replayed.records;
+    report.wal_records += replayed.records;
     report.discarded_bytes += replayed.discarded_bytes;
     Ok(())
 }
@@ -165,10 +165,10 @@ mod tests {
     fn a_sound_store_is_read_whole_and_left_as_it_is() {
         let vfs = store();
         let report = inspect(&*storage(&vfs)).unwrap();
-        assert_eq!((report.tables, report.entries, report.log_records), (3, 3000, 3001));
+        assert_eq!((report.tables, report.entries, report.wal_records), (3, 3000, 3001));
         assert_eq!((report.damage, report.repairable), (vec![], vec![]));
         let again = inspect(&*storage(&vfs)).unwrap();
-        assert_eq!(again.log_records, 3001, "the log was not replayed into a table");
+        assert_eq!(again.wal_records, 3001, "the log was not replayed into a table");
     }
 
     #[test]

@@ -68,13 +68,13 @@ pub struct Stats {
     pub last_sequence: Seq,
     /// Space allocated on the file system, and in use.
     pub space: Space,
-    /// Log files, including spare ones.
-    pub logs: usize,
+    /// WAL files, including spare ones.
+    pub wal_files: usize,
     /// Bytes of incomplete writes, in logs and manifest, that opening the store discarded.
     pub discarded_bytes: u64,
     /// Bytes of such writes in quarantine, from this and earlier openings.
     pub quarantine_bytes: u64,
-    /// Bytes of batches written to the log.
+    /// Bytes of batches written to the WAL.
     pub user_bytes: u64,
     /// Entries written.
     pub entries: u64,
@@ -168,7 +168,7 @@ impl Engine {
                 .collect(),
             last_sequence: self.visible.load(Ordering::Acquire),
             space,
-            logs: version_set.logs.len(),
+            wal_files: version_set.logs.len(),
             discarded_bytes: self.discarded_bytes(),
             quarantine_bytes: version_set.quarantine_bytes(),
             user_bytes: count(&self.counters.user_bytes),

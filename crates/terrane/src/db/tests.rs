@@ -240,7 +240,7 @@ fn a_check_in_steps_finds_what_a_check_at_once_finds() {
     fill(&db, 200, 4);
     let sound = db.check().unwrap();
     assert_eq!((sound.tables, sound.entries, sound.damage.len()), (3, 600, 0));
-    assert!(sound.log_records > 200);
+    assert!(sound.wal_records > 200);
     let tables = vfs.list().unwrap().into_iter().filter(|name| name.ends_with(".sst"));
     for (n, table) in (0..).zip(tables) {
         // In the first, the second, the third block or so.
@@ -267,7 +267,7 @@ fn a_check_finds_no_damage_in_what_goes_away_meanwhile() {
         });
         assert_eq!(report.damage, []);
         assert_eq!(report.tables > 0, tables_are_there);
-        assert!(report.log_records >= 200);
+        assert!(report.wal_records >= 200);
     }
 }
 

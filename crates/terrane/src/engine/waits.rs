@@ -19,7 +19,7 @@ pub(crate) enum Wait {
     Memtables,
     Memory,
     Level0,
-    Log,
+    Wal,
     Group,
     Lock,
     Sync,
@@ -33,7 +33,7 @@ impl From<Stall> for Wait {
             Stall::Memory => Wait::Memory,
             // The latter is the simulator's.
             Stall::Level0 | Stall::CompactionBytes => Wait::Level0,
-            Stall::Log => Wait::Log,
+            Stall::Wal => Wait::Wal,
         }
     }
 }
@@ -58,8 +58,8 @@ pub struct WriteWaits {
     pub memory: WaitStats,
     /// Level 0 had `l0_stop_trigger` runs.
     pub level0: WaitStats,
-    /// The log was full and no spare one was ready, so one was created.
-    pub log: WaitStats,
+    /// The WAL file was full and no spare one was ready, so one was created.
+    pub wal: WaitStats,
     /// Another group of writes was committed first; that group's own waits are included.
     pub group: WaitStats,
     /// A requested flush, a check, a checkpoint or the like held the writer lock.
@@ -75,12 +75,12 @@ impl WriteWaits {
     /// The names of the reasons, each with its waits.
     #[must_use]
     pub fn by_reason(&self) -> [(&'static str, WaitStats); 8] {
-        let WriteWaits { memtables, memory, level0, log, group, lock, sync, append } = *self;
+        let WriteWaits { memtables, memory, level0, wal, group, lock, sync, append } = *self;
         [
             ("memtables", memtables),
             ("memory", memory),
             ("level0", level0),
-            ("log", log),
+            ("wal", wal),
             ("group", group),
             ("lock", lock),
             ("sync", sync),
@@ -120,7 +120,7 @@ pub(crate) struct Waits {
     memtables: Sums,
     memory: Sums,
     level0: Sums,
-    log: Sums,
+    wal: Sums,
     group: Sums,
     lock: Sums,
     sync: Sums,
@@ -133,7 +133,7 @@ impl Waits {
             Wait::Memtables => &self.memtables,
             Wait::Memory => &self.memory,
             Wait::Level0 => &self.level0,
-            Wait::Log => &self.log,
+            Wait::Wal => &self.wal,
             Wait::Group => &self.group,
             Wait::Lock => &self.lock,
             Wait::Sync => &self.sync,
@@ -167,7 +167,7 @@ impl Waits {
             memtables: of(Wait::Memtables),
             memory: of(Wait::Memory),
             level0: of(Wait::Level0),
-            log: of(Wait::Log),
+            wal: of(Wait::Wal),
             group: of(Wait::Group),
             lock: of(Wait::Lock),
             sync: of(Wait::Sync),

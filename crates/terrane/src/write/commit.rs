@@ -136,8 +136,8 @@ impl Engine {
                 return Ok((writer, keyspaces));
             }
             drop(writer);
-            let _told = StallTold::new(&self.jobs.events, Stall::Log);
-            self.waits().time(Wait::Log, || self.add_spare_log(log_file_bytes(bytes)))?;
+            let _told = StallTold::new(&self.jobs.events, Stall::Wal);
+            self.waits().time(Wait::Wal, || self.add_spare_log(log_file_bytes(bytes)))?;
         }
     }
 

@@ -43,8 +43,8 @@ pub struct Report {
     pub idle_seconds: Option<f64>,
     /// Bytes of tables written for each byte of rows.
     pub write_amplification: Option<f64>,
-    /// The same with what was written to logs and the manifest.
-    pub write_amplification_with_logs: Option<f64>,
+    /// The same with what was written to the WAL and the manifest.
+    pub write_amplification_with_wal: Option<f64>,
     /// Table blocks that a read looked into, on average.
     pub read_amplification: Option<f64>,
     /// What the reads did with tables.
@@ -157,7 +157,7 @@ impl Bench<'_> {
             micros: Micros::of(&tally.latencies),
             idle_seconds,
             write_amplification: for_rows(&tables),
-            write_amplification_with_logs: for_rows(&all),
+            write_amplification_with_wal: for_rows(&all),
             read_amplification: reads.and_then(|reads| amplified(reads.blocks, operations)),
             reads,
             filters: (!writes).then(|| filters(&before, &after)),

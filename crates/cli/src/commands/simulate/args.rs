@@ -80,7 +80,7 @@ pub struct SimulateArgs {
     pub seed: Option<u64>,
     /// Simulate without a write-ahead log
     #[arg(long)]
-    pub no_log: bool,
+    pub no_wal: bool,
     /// Include every time window in the JSON report
     #[arg(long)]
     pub timeline: bool,

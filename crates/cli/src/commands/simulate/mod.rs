@@ -91,7 +91,7 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
     config.workers = args.workers.unwrap_or(config.workers);
     config.subcompactions = args.subcompactions.unwrap_or(config.subcompactions);
     config.cores = args.cores.unwrap_or(config.cores);
-    config.log &= !args.no_log;
+    config.log &= !args.no_wal;
     config.timeline |= args.timeline;
     config.flash = args.flash.clone().or(config.flash);
     if let Some(device) = &args.device {

@@ -91,7 +91,7 @@ fn a_checkpoint_of_a_store_that_is_only_read_has_what_its_logs_hold() {
     let options = Options { read_only: true, ..Options::small() };
     let db = Db::open_storage(Arc::new(storage), options, slices()).unwrap();
     let report = db.check().unwrap();
-    assert!(report.log_records > 0 && report.damage.is_empty(), "{report:?}");
+    assert!(report.wal_records > 0 && report.damage.is_empty(), "{report:?}");
     let copy = directory(&faulty());
     let mut checkpoint = db.begin_checkpoint(&*copy).unwrap();
     while checkpoint.step(&*copy).unwrap() {}

@@ -24,7 +24,7 @@ fn a_store_that_is_opened_again_goes_on_in_its_log_and_writes_no_edit() {
         assert_eq!(keys(&db), (0..session).collect::<Vec<_>>());
         put(&db, session);
         let stats = db.stats().unwrap();
-        assert_eq!((stats.logs, stats.discarded_bytes), (1, 0));
+        assert_eq!((stats.wal_files, stats.discarded_bytes), (1, 0));
         assert!(session == 0 || stats.manifest_bytes == 0, "{stats:?}");
         // Every other session ends as a process that is killed does.
         match session % 2 {
@@ -42,14 +42,14 @@ fn logs_that_were_replayed_retire_once_their_entries_are_in_tables() {
     let reopen = || Db::open_storage(directory(&vfs), options(), slices()).unwrap();
     let db = reopen();
     super::fill(&db, 300, 7);
-    let (before, logs) = (entries(&db), db.stats().unwrap().logs);
+    let (before, logs) = (entries(&db), db.stats().unwrap().wal_files);
     assert!(logs > 3, "{logs} logs");
     drop(db);
     let db = reopen();
-    assert_eq!(db.stats().unwrap().logs, logs);
+    assert_eq!(db.stats().unwrap().wal_files, logs);
     db.flush().unwrap();
     db.wait_until_idle().unwrap();
-    assert!(db.stats().unwrap().logs <= 3, "a log, and spares");
+    assert!(db.stats().unwrap().wal_files <= 3, "a log, and spares");
     db.close().unwrap();
     assert!(entries(&reopen()) == before);
 }
@@ -155,7 +155,7 @@ fn a_store_without_room_for_discarded_records_keeps_its_logs_though_room_comes()
         // A file that a failed edit may have named stays.
         assert!(db.engine().in_doubt() || files(&vfs) == named, "operation {operation}");
         let report = db.check().unwrap();
-        assert_eq!((report.log_records, report.damage), (1, vec![]));
+        assert_eq!((report.wal_records, report.damage), (1, vec![]));
         assert!(db.flush().is_err(), "operation {operation}");
         assert_eq!(keys(&db), [0]);
         drop(db);

@@ -55,7 +55,7 @@ fn a_wait_for_each_log_that_is_not_ready_is_counted() {
         .map(|n| {
             // One fits into a log. The job that would make the next was not run.
             rows.put(&[n], &[n; 15 << 10], Durability::Buffered).unwrap();
-            db.stats().unwrap().waits.log.count
+            db.stats().unwrap().waits.wal.count
         })
         .collect();
     assert_eq!(waits, [0, 1, 2]);
