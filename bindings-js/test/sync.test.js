@@ -106,12 +106,12 @@ test("filters have the bits that the options say, in fractions", async (context)
     tables.map(() => 9.5),
   );
   for (let i = 0; i < 1000; i++) assert.equal(db.get(`${numbered(i)}+`), undefined);
-  const [{ filterBytes, filterLookups, filterPasses, filterFalsePasses }] =
+  const [{ filterBytes, filterLookups, filterPositives, filterFalsePositives }] =
     db.stats().keyspaces[0].levels;
   assert.equal(filterBytes, tables[0].filterBytes);
   assert.ok(filterBytes >= (1000 * 9.5) / 8 && filterBytes < (1000 * 9.5) / 8 + 64);
-  assert.ok(filterLookups > 900 && filterPasses < filterLookups / 20);
-  assert.equal(filterPasses, filterFalsePasses);
+  assert.ok(filterLookups > 900 && filterPositives < filterLookups / 20);
+  assert.equal(filterPositives, filterFalsePositives);
   for (const filterBits of [-1, 64.1, NaN, "10"]) {
     await assert.rejects(store(context, { filterBits }), { code: "invalid-argument" });
   }

@@ -101,8 +101,8 @@ fn grown(policy: PolicyOptions, bits: f64) -> Grown {
     grown.bits /= BUFFERS as f64;
     let stats = db.stats().unwrap();
     for (level, stats) in grown.levels.iter_mut().zip(&stats.keyspaces[0].levels) {
-        assert_eq!(stats.filter_passes, stats.filter_false_passes, "no key is there");
-        level[2] = stats.filter_false_passes as f64;
+        assert_eq!(stats.filter_positives, stats.filter_false_positives, "no key is there");
+        level[2] = stats.filter_false_positives as f64;
     }
     grown
 }
@@ -157,7 +157,7 @@ fn simulated(policy: PolicyOptions, bits: f64, entry_bytes: u64) -> (f64, f64) {
         }
     }
     let whole = simulation.report().whole;
-    let passes: u64 = whole.by_level.iter().map(|level| level.false_passes).sum();
+    let passes: u64 = whole.by_level.iter().map(|level| level.false_positives).sum();
     (passes as f64 / whole.gets as f64, mean / BUFFERS as f64)
 }
 

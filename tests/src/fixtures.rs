@@ -194,7 +194,7 @@ pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<Poli
             level_base_bytes,
             target_file_bytes,
             filters: terrane_policy::Filters::Uniform,
-            partitioning: terrane_policy::Partitioning::NONE,
+            partitioning: terrane_policy::Partitioning::DEFAULT,
         }),
         PolicyOptions::Leveled(Leveled {
             size_ratio,

@@ -87,8 +87,8 @@ export type EngineEventBody =
       observed: Observed;
     }
   /**
-   * A group of tables began to be merged or moved. It has its inputs for itself until it is installed
-   * or abandoned, and other events call it by the first of them. A compaction that an earlier session
+   * A group of tables began to be merged or moved. No other group shares an input with it until it is
+   * installed or abandoned, and other events identify it by its first input. A compaction that an earlier session
    * of the store began is continued without another `compaction-begun`.
    */
   | {

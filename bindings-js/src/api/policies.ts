@@ -5,13 +5,13 @@
 /** One run a level, one table at a time into the next: few runs to read and little space lost, for more writing. */
 export interface Leveled {
   policy: "leveled";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 10. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 10. */
   sizeRatio?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
@@ -29,22 +29,22 @@ export interface Leveled {
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
   domainGreatest?: string;
-  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner. From 0 to 1099511627776. Default: 0. */
   flushFloorBytes?: number;
-  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  /** Most groups of a compaction that run at once; 0 keeps the policy's order. From 0 to 255. Default: 0. */
   subcompactions?: number;
 }
 
-/** One run a level, everything down to the level that holds it in one merge: less writing than table by table, for much space while it lasts. */
+/** One run a level; one merge takes everything down to the first level with room for it: less writing than table by table, but much temporary space. */
 export interface LeveledFull {
   policy: "leveled-full";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 5. */
   sizeRatio?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
   l0CompactionTrigger?: number;
@@ -57,13 +57,13 @@ export interface LeveledFull {
 /** Several runs a level, merged all at once into the next: little writing, for more runs to read and more space. */
 export interface Tiered {
   policy: "tiered";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 4. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 4. */
   sizeRatio?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
@@ -73,22 +73,22 @@ export interface Tiered {
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
   domainGreatest?: string;
-  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner. From 0 to 1099511627776. Default: 0. */
   flushFloorBytes?: number;
-  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  /** Most groups of a compaction that run at once; 0 keeps the policy's order. From 0 to 255. Default: 0. */
   subcompactions?: number;
 }
 
 /** Several runs a level, everything above the level that holds it in one merge: least writing, for more runs to read and more space. */
 export interface TieredFull {
   policy: "tiered-full";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 5. */
   sizeRatio?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 1. */
   l0CompactionTrigger?: number;
@@ -97,13 +97,13 @@ export interface TieredFull {
 /** The largest level is one run, the others have several: nearly the writing of tiering at nearly the space of leveling. */
 export interface LazyLeveled {
   policy: "lazy-leveled";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 4. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 4. */
   sizeRatio?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
@@ -128,7 +128,7 @@ export interface Universal {
   spacePercent?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
@@ -138,22 +138,22 @@ export interface Universal {
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
   domainGreatest?: string;
-  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner. From 0 to 1099511627776. Default: 0. */
   flushFloorBytes?: number;
-  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  /** Most groups of a compaction that run at once; 0 keeps the policy's order. From 0 to 255. Default: 0. */
   subcompactions?: number;
 }
 
 /** Full merges above, and below merges of one file with those that overlap it exactly: nearly the writing of full merges at nearly the space of small ones. */
 export interface Spooky {
   policy: "spooky";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 5. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 5. */
   sizeRatio?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 1073741824. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
@@ -168,26 +168,26 @@ export interface Spooky {
 /** Several runs a level, a table at a time merged into the next with those of its level that overlap it: tiering without large merges. In the build with all policies. */
 export interface TieredPartial {
   policy: "tiered-partial";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 4. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 4. */
   sizeRatio?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
 }
 
 /** A fixed number of levels, each one run, which grow with the data: least writing for so many runs, for large merges. In the build with all policies. */
 export interface HorizontalLeveling {
   policy: "horizontal-leveling";
-  /** Levels, whatever the tree holds. From 1 to 16. Default: 3. */
+  /** Number of levels below level 0, however much the tree holds. From 1 to 16. Default: 3. */
   levels?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
@@ -197,24 +197,24 @@ export interface HorizontalLeveling {
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
   domainGreatest?: string;
-  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner. From 0 to 1099511627776. Default: 0. */
   flushFloorBytes?: number;
-  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  /** Most groups of a compaction that run at once; 0 keeps the policy's order. From 0 to 255. Default: 0. */
   subcompactions?: number;
 }
 
 /** A fixed number of levels of several runs, merged ever more often as data comes near what was declared: least reading for tiering's writing. The last level's runs are never merged. In the build with all policies. */
 export interface HorizontalTiering {
   policy: "horizontal-tiering";
-  /** Levels, whatever the tree holds. From 1 to 16. Default: 3. */
+  /** Number of levels below level 0, however much the tree holds. From 1 to 16. Default: 3. */
   levels?: number;
   /** Bytes that the tree is going to hold; 0 for what it holds. From 0 to 1125899906842624. Default: 0. */
   dataBytes?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
@@ -224,16 +224,16 @@ export interface HorizontalTiering {
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
   domainGreatest?: string;
-  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner. From 0 to 1099511627776. Default: 0. */
   flushFloorBytes?: number;
-  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  /** Most groups of a compaction that run at once; 0 keeps the policy's order. From 0 to 255. Default: 0. */
   subcompactions?: number;
 }
 
 /** Horizontal growth above two levels that are merged table by table, tuned to the reads and writes that it sees: good writing and reading without large merges. In the build with all policies. */
 export interface Vertiorizon {
   policy: "vertiorizon";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 6. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 6. */
   sizeRatio?: number;
   /** Buffers that the horizontal part holds at first; 0 for as many as the data needs. From 0 to 1073741824. Default: 0. */
   buffers?: number;
@@ -245,17 +245,17 @@ export interface Vertiorizon {
   mergePolicy?: "tuned" | "leveling" | "tiering";
   /** Whether the two levels below it are one run or several. Default: "leveling". */
   verticalMergePolicy?: "leveling" | "tiering";
-  /** Operations for which the horizontal part is tuned. From 1024 to 1099511627776. Default: 1048576. */
-  window?: number;
-  /** Whether leveling is merged less often where the same keys are written again. Default: false. */
+  /** Most recent operations that tuning considers. From 1024 to 1099511627776. Default: 1048576. */
+  windowOperations?: number;
+  /** Whether a leveled horizontal part cascades less often where the same keys are rewritten. Default: false. */
   skew?: boolean;
-  /** Whether it is lazy leveling's tiered part, above one leveled level. Default: false. */
+  /** Whether it replaces the tiered levels of lazy leveling, above one leveled level; levels, merge-policy and vertical-merge-policy then do not count. Default: false. */
   backbone?: boolean;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
 }
 
@@ -264,11 +264,11 @@ export interface Binomial {
   policy: "binomial";
   /** Runs that the stack has at most. From 1 to 64. Default: 4. */
   components?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
@@ -278,22 +278,22 @@ export interface Binomial {
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
   domainGreatest?: string;
-  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner. From 0 to 1099511627776. Default: 0. */
   flushFloorBytes?: number;
-  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  /** Most groups of a compaction that run at once; 0 keeps the policy's order. From 0 to 255. Default: 0. */
   subcompactions?: number;
 }
 
-/** A stack of at most so many runs, merged when that costs least: least writing for fast reads. In the build with all policies. */
+/** A stack of at most so many runs, merged on the schedule that writes least. In the build with all policies. */
 export interface Minlatency {
   policy: "minlatency";
   /** Runs that the stack has at most. From 1 to 64. Default: 4. */
   components?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
@@ -303,42 +303,42 @@ export interface Minlatency {
   domainLeast?: string;
   /** The greatest key of that space, in hexadecimal digits; empty for no end. Default: "". */
   domainGreatest?: string;
-  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes. From 0 to 1099511627776. Default: 0. */
+  /** Bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner. From 0 to 1099511627776. Default: 0. */
   flushFloorBytes?: number;
-  /** How many groups of a compaction a partitioner lets run at once; 0 for any number. From 0 to 255. Default: 0. */
+  /** Most groups of a compaction that run at once; 0 keeps the policy's order. From 0 to 255. Default: 0. */
   subcompactions?: number;
 }
 
-/** Leveled below a level 0 of buckets, which are merged beside each other: many workers, few stalls, also where the keys that are written shift. In the build with all policies. */
+/** Leveling below a level 0 in key-range buckets that are compacted in parallel: busy workers and few stalls, even when the hot keys shift. In the build with all policies. */
 export interface Bucket {
   policy: "bucket";
-  /** How many times the capacity of a level is that of the level above. From 2 to 64. Default: 10. */
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 10. */
   sizeRatio?: number;
-  /** Bytes that level 0 gathers at least before they go down. From 1024 to 1099511627776. Default: 4194304. */
+  /** Least bytes of level 0 that are compacted at once, and the unit of capacities. From 1024 to 1099511627776. Default: 4194304. */
   levelBaseBytes?: number;
   /** Bytes at which a table is closed. From 1024 to 1099511627776. Default: 2097152. */
   targetFileBytes?: number;
-  /** How filter memory is divided among runs. Default: "uniform". */
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
   filters?: "uniform" | "monkey" | "dynamic";
-  /** Tables that wait in a bucket of level 0 before they are merged. From 1 to 64. Default: 4. */
+  /** Tables of a bucket in level 0 that lie over one key before they are merged. From 1 to 64. Default: 4. */
   l0CompactionTrigger?: number;
   /** Whether capacities follow what the deepest level holds. Default: true. */
   dynamicLevelBytes?: boolean;
   /** Buckets of level 0 at first. From 1 to 256. Default: 4. */
   buckets?: number;
-  /** Whether there are at first as many buckets as workers, if these are more. Default: true. */
+  /** Whether to start with one bucket per worker if that is more than buckets. Default: true. */
   followWorkers?: boolean;
   /** Flushes that the temperature of a bucket is measured over. From 1 to 64. Default: 10. */
-  window?: number;
+  windowFlushes?: number;
   /** Temperature above which a bucket is split, in percent of a fair share. From 1 to 100000. Default: 200. */
   splitPercent?: number;
   /** Temperature up to which a bucket is joined with its colder neighbour, in percent. From 0 to 100000. Default: 50. */
   joinPercent?: number;
-  /** Number of buckets down to which they are joined. From 1 to 256. Default: 1. */
+  /** Least number of buckets that joining leaves. From 1 to 256. Default: 1. */
   minBuckets?: number;
   /** Whether buckets are joined that would be hot enough to be split. Default: false. */
   joinHot?: boolean;
-  /** Whether a fair share is that of the buckets present, not of those at first. Default: false. */
+  /** Whether a fair share is 1 / the current number of buckets, not 1 / the first. Default: false. */
   countPresent?: boolean;
 }
 

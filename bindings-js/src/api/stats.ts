@@ -16,12 +16,12 @@ export interface LevelStats {
   capacity: Capacity;
   /** Memory that all its filters take, in bytes. */
   filterBytes: number;
-  /** Filters of the level that gets asked since the store was opened. */
+  /** Filter lookups by gets in this level since the store was opened. */
   filterLookups: number;
-  /** Filters among them that did not rule the key out. */
-  filterPasses: number;
-  /** Filters among those whose table did not have the key. */
-  filterFalsePasses: number;
+  /** Lookups that did not rule the key out. */
+  filterPositives: number;
+  /** Of these, those whose table did not have the key: false positives. */
+  filterFalsePositives: number;
 }
 
 /** What a level may hold before some of it is compacted; `null` where that is not bounded. */

@@ -1,6 +1,6 @@
 //! The papers' experiments, simulated with the policies of this project.
 //!
-//! 1. A paper's module ([`spooky`]) simulates each of its figures at a [`Scale`] and returns
+//! 1. A paper's module ([`spooky`], [`vertiorizon`]) simulates each of its figures at a [`Scale`] and returns
 //!    [`Figure`]s: our numbers beside the paper's, where it states one, or the value of its equation.
 //! 2. [`write()`] turns them into a page (Markdown), JSON, and a plot (SVG) for each figure with curves or
 //!    bars.

@@ -77,8 +77,9 @@ impl Running {
 
 /// Operations on a keyspace since its policy's last plan began, and its reads of tables.
 ///
-/// Plans of the fallback, and compactions that a caller asks for, do not count as the policy's. What a
-/// plan was given and no [installed step](crate::Installed) has told is counted again.
+/// Plans of the fallback, and compactions that a caller asks for, do not count as the policy's. If a plan
+/// ends before any [step](crate::Installed) is installed, the operations that it was given count for the
+/// next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Observed {

@@ -9,7 +9,7 @@ use terrane_types::{
     Corruption, KeyspaceId, LevelChange, Order, Reason, RunId, Seq, Stall, TableId, TableInfo, Term,
 };
 
-/// Progress is reported after each of so many shares of a merge.
+/// The most progress events of one merge.
 pub const MAX_PROGRESS: u64 = 32;
 
 /// Something that the engine or the simulator did.
@@ -50,8 +50,8 @@ pub enum Event {
         /// The new policy.
         policy: PolicyOptions,
     },
-    /// A keyspace was opened with a stored policy of which this release does not know or allow some
-    /// options: those have their defaults.
+    /// A keyspace was opened whose stored policy has options that this release does not know or allow:
+    /// those have their defaults.
     PolicyAdjusted {
         /// The keyspace.
         keyspace: KeyspaceId,
@@ -92,13 +92,13 @@ pub enum Event {
         compaction: u64,
         /// How many groups it has.
         groups: usize,
-        /// Whether they may run concurrently.
+        /// How many of them may run at once, and in which order.
         order: Order,
         /// The policy's reason, in words.
         reason: String,
         /// The comparisons behind it.
         terms: Vec<Term>,
-        /// The operations that the policy was told of.
+        /// The operations that the policy was given.
         observed: Observed,
     },
     /// A level was added or dropped: runs were relabelled, nothing was rewritten.
@@ -111,11 +111,11 @@ pub enum Event {
         reason: String,
         /// The comparisons behind it.
         terms: Vec<Term>,
-        /// The operations that the policy was told of.
+        /// The operations that the policy was given.
         observed: Observed,
     },
-    /// A group began to be merged or moved. No other group has an input of it until it is installed or
-    /// abandoned; later events call it by the first.
+    /// A group began to be merged or moved. No other group shares an input with it until it is installed or
+    /// abandoned; later events identify it by its first input.
     GroupBegun {
         /// The keyspace.
         keyspace: KeyspaceId,
@@ -190,7 +190,7 @@ pub enum Event {
         /// The length of the state, in bytes.
         bytes: usize,
     },
-    /// What the policy allows or remembers has changed with the event before.
+    /// What the policy allows or remembers changed with the preceding event.
     PolicyStatus {
         /// The keyspace.
         keyspace: KeyspaceId,
@@ -199,7 +199,7 @@ pub enum Event {
         /// What the policy remembers.
         facts: Vec<Fact>,
     },
-    /// The policy decided something else than a plan when the step of the event before was installed.
+    /// The policy decided something other than a plan when the preceding event's step was installed.
     Decided {
         /// The keyspace.
         keyspace: KeyspaceId,

@@ -12,10 +12,10 @@ pub const MAX_STATE: usize = 64 << 10;
 pub struct Installed<'a> {
     /// The shape before.
     pub before: &'a Shape,
-    /// What was [observed](PlanContext::observed) for the plan, with the first of its steps that is
-    /// installed; nothing with its others, and with flushes. So each operation is told once, except
-    /// those counted when the process ends: counts are in memory. A plan that ends without a step
-    /// leaves its operations to the next.
+    /// The operations [observed](PlanContext::observed) for the plan, passed with its first installed
+    /// step; empty for its other steps and for flushes. So each operation is passed once, except those
+    /// counted when the process ends: counts are in memory. If a plan ends before any step is installed,
+    /// its operations count for the next one.
     pub observed: &'a Observed,
     /// The change.
     pub step: Step<'a>,
@@ -107,7 +107,7 @@ pub trait Policy: Send + Sync {
         PolicyStatus::default()
     }
 
-    /// What [`Policy::apply`] decides at this step, other than to count on. Called only while someone
+    /// What [`Policy::apply`] decides at this step beyond advancing its counters. Called only while someone
     /// listens to events, beside `apply` and with the same arguments.
     fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
         let _ = (state, installed);

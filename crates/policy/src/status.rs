@@ -1,4 +1,4 @@
-//! What a policy tells of itself: the capacities of levels, what it remembers, and what it decided.
+//! What a policy reports about itself: the capacities of levels, what it remembers, and what it decided.
 //!
 //! All of it is computed from a shape and a stored state when someone asks or listens.
 

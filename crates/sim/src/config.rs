@@ -149,7 +149,7 @@ impl Config {
     pub(crate) fn validate(&self) -> Result<(), SimulationError> {
         let positive = [
             ("buffer-bytes", self.buffer_bytes),
-            ("memtables-max", self.max_immutable_memtables as u64),
+            ("max-immutable-memtables", self.max_immutable_memtables as u64),
             ("l0-stop-trigger", self.l0_stop_trigger as u64),
             ("delayed-write-rate", self.delayed_write_rate),
             ("workers", self.workers as u64),

@@ -2,7 +2,7 @@
 //!
 //! 1. Clients, flushes and merges compute in bursts. While `n` threads compute on `c` cores, each
 //!    advances at the rate `min(1, c / n)`, as under a fair scheduler.
-//! 2. `work` is the processor time that a thread has received which computed all the time. A burst of
+//! 2. `work` is the processor time that a thread would have received had it computed all along. A burst of
 //!    `b` that begins at `w` ends when that is `w + b`, however the rate changes in between.
 //! 3. A thread that waits for the device, for a write stall or for its next operation takes no core.
 

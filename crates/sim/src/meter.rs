@@ -64,8 +64,8 @@ impl Sums {
         let passed = probe.block.is_some();
         self.level(probe.level, |level| {
             level.lookups += 1;
-            level.filter_passes += u64::from(passed);
-            level.false_passes += u64::from(passed && !probe.found);
+            level.filter_positives += u64::from(passed);
+            level.false_positives += u64::from(passed && !probe.found);
         });
     }
 
@@ -179,8 +179,8 @@ impl Meter {
             flushed_bytes: sums.flushed_bytes,
             write_amp: amplified(sums.written(), user_bytes),
             write_amp_compaction: amplified(sums.merge_written_bytes, user_bytes),
-            write_amp_device: amplified(physical, user_bytes).filter(|_| physical > 0),
-            gc_factor: amplified(physical, host),
+            write_amp_total: amplified(physical, user_bytes).filter(|_| physical > 0),
+            write_amp_device: amplified(physical, host),
             wal_bytes: sums.wal_bytes,
             space_amp_peak: closed(&self.space_amp).max,
             space_amp_mean: closed(&self.space_amp).mean(),
@@ -189,7 +189,7 @@ impl Meter {
             runs_max: self.runs.max as u64,
             tables_mean: closed(&self.tables).mean(),
             tables_max: self.tables.max as u64,
-            files_open_max: self.files.max as u64,
+            files_max: self.files.max as u64,
             gets: sums.gets,
             read_ios_per_get: per(sums.get_blocks as f64, sums.gets as f64),
             scans: sums.scans,
@@ -324,7 +324,7 @@ impl Meters {
             user_bytes: sums.user_bytes,
             throughput: per(operations as f64, seconds(now - begun)),
             write_amp: amplified(over(sums.written(), then.written()), user),
-            gc_factor: amplified(host + moved, host),
+            write_amp_device: amplified(host + moved, host),
             store_bytes: self.levels.store_bytes,
             logical_bytes: self.levels.logical_bytes,
         };

@@ -71,9 +71,9 @@ pub struct LevelFigures {
     /// Point reads that asked a filter of one of its tables.
     pub lookups: u64,
     /// Those that the filter passed.
-    pub filter_passes: u64,
+    pub filter_positives: u64,
     /// Those passed although the table did not hold the key.
-    pub false_passes: u64,
+    pub false_positives: u64,
 }
 
 /// Seconds in which writes were stalled, by cause.
@@ -111,9 +111,9 @@ pub struct Figures {
     pub write_amp_compaction: Option<f64>,
     /// Bytes written to flash, including the log and garbage collection, per byte written by the
     /// application.
-    pub write_amp_device: Option<f64>,
+    pub write_amp_total: Option<f64>,
     /// Bytes written to flash per byte that the store wrote to the device.
-    pub gc_factor: Option<f64>,
+    pub write_amp_device: Option<f64>,
     /// Bytes of the log.
     pub wal_bytes: u64,
     /// The greatest ratio of the bytes of all tables, including inputs of merges and unfinished
@@ -133,7 +133,7 @@ pub struct Figures {
     /// The peak number of tables.
     pub tables_max: u64,
     /// The peak number of files: tables, including unfinished ones.
-    pub files_open_max: u64,
+    pub files_max: u64,
     /// Point reads.
     pub gets: u64,
     /// Mean number of blocks that such a read fetched from the device.
@@ -191,7 +191,7 @@ pub struct Window {
     /// Write amplification in it; none if the application wrote nothing.
     pub write_amp: Option<f64>,
     /// Write amplification of garbage collection in it.
-    pub gc_factor: Option<f64>,
+    pub write_amp_device: Option<f64>,
     /// Bytes of all tables when it ended.
     pub store_bytes: u64,
     /// Bytes of live keys when it ended.

@@ -54,7 +54,7 @@ impl Workload {
         mixes.into_iter().any(|mix| mix.read + mix.read_missing + mix.read_modify_write > 0.0)
     }
 
-    /// Has keys loaded and operations run at this many per second; 0 for as fast as may be.
+    /// Has keys loaded and operations run at this many per second; 0 for as fast as possible.
     #[must_use]
     pub fn at_rate(mut self, rate: f64) -> Workload {
         self.load_rate = rate;
@@ -126,9 +126,9 @@ impl Default for Clients {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// At equal distances.
+    /// At equal intervals.
     Constant,
-    /// At random: distances are exponentially distributed.
+    /// At random: interarrival times are exponentially distributed.
     Poisson,
 }
 
@@ -237,7 +237,7 @@ pub struct WorkloadPreset {
     pub name: &'static str,
     /// What it does.
     pub summary: &'static str,
-    /// The workload; what it has of keys, load and operations is its scale's, where it is not 0.
+    /// The workload; nonzero keys, load and operations are placeholders that [`Self::at`] replaces.
     #[serde(skip)]
     workload: Workload,
 }
@@ -279,7 +279,7 @@ impl Workload {
         };
         let mixes = [
             ("updates-10", "updates-10-zipf", "10 % updates, 90 % reads", 0.1, 0.0),
-            ("updates-50", "updates-50-zipf", "updates and reads by halves", 0.5, 0.0),
+            ("updates-50", "updates-50-zipf", "half updates, half reads", 0.5, 0.0),
             ("updates-90", "updates-90-zipf", "90 % updates, 10 % reads", 0.9, 0.0),
             (
                 "updates-75-scans",
@@ -321,13 +321,13 @@ impl Workload {
             },
             preset(
                 "deletes",
-                "a load, then updates and deletes of any key by halves",
+                "a load, then half updates, half deletes of any key",
                 Mix { update: 0.5, delete: 0.5, ..none() },
                 Choice::Uniform,
             ),
             preset(
                 "ycsb-a",
-                "reads and updates by halves, zipf 0.99",
+                "half reads, half updates, zipf 0.99",
                 Mix { read: 0.5, update: 0.5, ..none() },
                 zipf(0.99, 0),
             ),
@@ -352,7 +352,7 @@ impl Workload {
             ),
             preset(
                 "ycsb-f",
-                "reads and read-modify-writes by halves, zipf 0.99",
+                "half reads, half read-modify-writes, zipf 0.99",
                 Mix { read: 0.5, read_modify_write: 0.5, ..none() },
                 zipf(0.99, 0),
             ),

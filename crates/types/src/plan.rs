@@ -81,7 +81,7 @@ impl fmt::Display for LevelChange {
 pub struct Compaction {
     /// The groups.
     pub groups: Vec<Group>,
-    /// Whether several may run concurrently.
+    /// How many may run at once, and in which order.
     pub order: Order,
     /// The reason.
     pub reason: Reason,
@@ -95,7 +95,7 @@ impl Compaction {
     }
 }
 
-/// The order in which the groups of a compaction run. They commit independently in either.
+/// The order in which the groups of a compaction run. Under each, they commit independently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {

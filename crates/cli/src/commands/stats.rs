@@ -96,8 +96,8 @@ const NOTHING: LevelStats = LevelStats {
     capacity: Capacity { bytes: None, runs: None },
     filter_bytes: 0,
     filter_lookups: 0,
-    filter_passes: 0,
-    filter_false_passes: 0,
+    filter_positives: 0,
+    filter_false_positives: 0,
 };
 
 fn add(all: &mut LevelStats, level: &LevelStats) {
@@ -108,8 +108,8 @@ fn add(all: &mut LevelStats, level: &LevelStats) {
     all.tombstones += level.tombstones;
     all.filter_bytes += level.filter_bytes;
     all.filter_lookups += level.filter_lookups;
-    all.filter_passes += level.filter_passes;
-    all.filter_false_passes += level.filter_false_passes;
+    all.filter_positives += level.filter_positives;
+    all.filter_false_positives += level.filter_false_positives;
 }
 
 fn report(place: &Path, stats: &Stats) -> Vec<String> {

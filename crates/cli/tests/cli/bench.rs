@@ -146,8 +146,8 @@ fn a_workload_does_in_a_store_what_it_does_in_the_simulator() {
             assert!(figure("throughput_worst_window") > 0.0);
             for level in whole["by_level"].as_array().unwrap() {
                 let count = |name: &str| level[name].as_u64().unwrap();
-                assert!(count("false_passes") <= count("filter_passes"), "{level}");
-                assert!(count("filter_passes") <= count("lookups"), "{level}");
+                assert!(count("false_positives") <= count("filter_positives"), "{level}");
+                assert!(count("filter_positives") <= count("lookups"), "{level}");
             }
         }
     }

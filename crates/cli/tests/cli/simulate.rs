@@ -28,8 +28,8 @@ fn a_report_has_every_figure_and_a_seed_reproduces_it() {
     assert_eq!(text, simulate(&place, &args));
     assert_ne!(text, simulate(&place, &["ycsb-e", "--flash", flash, "--seed", "6"]));
     let report: Value = serde_json::from_str(&text).unwrap();
-    for figure in "flushes write_amp write_amp_device space_amp_peak space_amp_mean runs_mean \
-                   runs_max tables_mean tables_max files_open_max read_ios_per_get \
+    for figure in "flushes write_amp write_amp_total space_amp_peak space_amp_mean runs_mean \
+                   runs_max tables_mean tables_max files_max read_ios_per_get \
                    read_ios_per_scan compactions trivial_moves moved_bytes groups_per_compaction \
                    throughput_mean throughput_worst_window worker_utilisation"
         .split_whitespace()

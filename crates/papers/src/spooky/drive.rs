@@ -174,7 +174,7 @@ impl Drive {
             figure.found(case, COLLECTION, outcome.collection());
             figure.found(case, TOTAL, outcome.total());
             figure.found(case, PEAK, outcome.peak);
-            figure.found(case, FILES, outcome.updates.files_open_max as f64);
+            figure.found(case, FILES, outcome.updates.files_max as f64);
         }
         Ok(outcome)
     }
@@ -192,7 +192,7 @@ impl Outcome {
     }
 
     pub(super) fn collection(&self) -> f64 {
-        self.updates.gc_factor.unwrap_or(1.0)
+        self.updates.write_amp_device.unwrap_or(1.0)
     }
 
     pub(super) fn total(&self) -> f64 {

@@ -116,7 +116,7 @@ pub fn by_level(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, 
 
 fn add_levels(figure: &mut Figure, case: &str, updates: &Figures) {
     figure.found(case, TREE, updates.write_amp.unwrap_or(0.0));
-    figure.found(case, COLLECTION, updates.gc_factor.unwrap_or(1.0));
+    figure.found(case, COLLECTION, updates.write_amp_device.unwrap_or(1.0));
     for (measure, level) in INTO.iter().zip(&updates.by_level) {
         figure.found(case, measure, level.written_bytes as f64 / updates.user_bytes as f64);
     }

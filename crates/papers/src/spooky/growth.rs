@@ -172,7 +172,7 @@ fn measure(
         let peak = phase.figures.space_amp_peak;
         figure.beside(&phase_case, PEAK, peak, (Source::Equation, space));
     }
-    figure.found(&case, FILES, report.whole.files_open_max as f64);
+    figure.found(&case, FILES, report.whole.files_max as f64);
     Ok(())
 }
 

@@ -167,7 +167,7 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
         seed: draw.next(),
         filters: Filters::Uniform,
         #[cfg(feature = "all")]
-        partitioning: crate::Partitioning::NONE,
+        partitioning: crate::Partitioning::DEFAULT,
     };
     let lazy = LazyLeveled {
         size_ratio: 2,

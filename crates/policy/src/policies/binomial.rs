@@ -1,4 +1,5 @@
-//! Binomial: a stack policy whose stack grows slowly up to its number of components.
+//! Binomial: a stack policy whose stack grows slowly up to its number of components (Mathieu et al.,
+//! "Bigtable Merge Compaction").
 //!
 //! `toolkit/stack.rs` says what a stack is. After the t-th admission everything from component i up is
 //! merged, with k the number of components that are allowed:
@@ -43,7 +44,7 @@ impl Default for Binomial {
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }
     }
 }

@@ -51,7 +51,7 @@ impl Default for HorizontalLeveling {
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }
     }
 }

@@ -53,7 +53,7 @@ impl Default for HorizontalTiering {
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }
     }
 }

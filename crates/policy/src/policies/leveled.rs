@@ -67,7 +67,7 @@ impl Default for Leveled {
             seed: 0,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }
     }
 }

@@ -129,8 +129,8 @@ impl Described for LeveledFull {
 
     fn summary(&self) -> &'static str {
         prose(
-            "One run a level, everything down to the level that holds it in one merge: less writing \
-         than table by table, for much space while it lasts.",
+            "One run a level; one merge takes everything down to the first level with room for it: less \
+         writing than table by table, but much temporary space.",
         )
     }
 

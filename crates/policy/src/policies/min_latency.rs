@@ -1,4 +1,5 @@
-//! MinLatency: the stack policy that writes least for a given number of components.
+//! MinLatency: the stack policy that writes least for a given number of components (Mathieu et al.,
+//! "Bigtable Merge Compaction").
 //!
 //! `toolkit/stack.rs` says what a stack is. After the t-th admission everything from component i up is
 //! merged, with k the number of components that are allowed:
@@ -44,7 +45,7 @@ impl Default for MinLatency {
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }
     }
 }
@@ -110,9 +111,7 @@ impl Described for MinLatency {
     }
 
     fn summary(&self) -> &'static str {
-        prose(
-            "A stack of at most so many runs, merged when that costs least: least writing for fast reads.",
-        )
+        prose("A stack of at most so many runs, merged on the schedule that writes least.")
     }
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {

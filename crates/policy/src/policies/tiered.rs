@@ -54,7 +54,7 @@ impl Default for Tiered {
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }
     }
 }

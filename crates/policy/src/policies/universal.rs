@@ -61,7 +61,7 @@ impl Default for Universal {
             target_file_bytes: 2 << 20,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }
     }
 }

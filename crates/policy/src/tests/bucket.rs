@@ -286,11 +286,11 @@ fn parameters_that_do_not_go_together_are_refused() {
     assert_eq!(refused(BucketLsm { buckets: 0, ..BUCKET }).unwrap(), why);
     let why = "bucket: buckets is 257, expected 1 to 256";
     assert_eq!(refused(BucketLsm { buckets: 257, ..BUCKET }).unwrap(), why);
-    let why = "bucket: window is 0, expected 1 to 64";
+    let why = "bucket: window-flushes is 0, expected 1 to 64";
     assert_eq!(refused(BucketLsm { window: 0, ..BUCKET }).unwrap(), why);
     let why = "bucket: split-percent is 100, expected more than twice join-percent: 100";
     assert_eq!(refused(BucketLsm { split_percent: 100, ..BUCKET }).unwrap(), why);
-    let why = "bucket: window is 64, expected fewer flushes for 256 buckets";
+    let why = "bucket: window-flushes is 64, expected fewer flushes for 256 buckets";
     assert_eq!(refused(BucketLsm { window: 64, buckets: 256, ..BUCKET }).unwrap(), why);
     assert_eq!(refused(BucketLsm { window: 10, buckets: 256, ..BUCKET }), None);
 }

@@ -180,7 +180,7 @@ fn a_full_last_level_sends_tables_down_or_becomes_the_next() {
         seed: 0,
         filters: Filters::Uniform,
         #[cfg(feature = "all")]
-        partitioning: Partitioning::NONE,
+        partitioning: Partitioning::DEFAULT,
     };
     assert_eq!(after(&adaptive, &model), [vec![], vec![], vec![42]]);
     let fixed = Leveled { dynamic_level_bytes: false, ..adaptive };

@@ -123,7 +123,7 @@ fn leveling(levels: u64) -> HorizontalLeveling {
         level_base_bytes: B,
         target_file_bytes: u64::MAX,
         filters: Filters::Uniform,
-        partitioning: Partitioning::NONE,
+        partitioning: Partitioning::DEFAULT,
     }
 }
 
@@ -135,7 +135,7 @@ fn tiering(levels: u64, buffers: u64) -> HorizontalTiering {
         level_base_bytes,
         target_file_bytes,
         filters: Filters::Uniform,
-        partitioning: Partitioning::NONE,
+        partitioning: Partitioning::DEFAULT,
     }
 }
 
@@ -145,7 +145,7 @@ fn min_latency(components: u64) -> MinLatency {
         level_base_bytes: B,
         target_file_bytes: u64::MAX,
         filters: Filters::Uniform,
-        partitioning: Partitioning::NONE,
+        partitioning: Partitioning::DEFAULT,
     }
 }
 
@@ -243,7 +243,7 @@ fn a_stack_has_as_many_runs_as_its_index_says() {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         };
         let min_latency = min_latency(k);
         let policies: [&dyn Policy; 2] = [&binomial, &min_latency];
@@ -434,7 +434,7 @@ fn admitting() -> [Box<dyn Policy>; 4] {
             level_base_bytes,
             target_file_bytes,
             filters: Filters::Uniform,
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }),
     ]
 }

@@ -28,7 +28,7 @@ fn parts(keys: &[u8], partitioner: Partitioner, theta: u64, domain: [u8; 2]) -> 
 type Groups = (BTreeSet<Vec<Vec<u8>>>, BTreeSet<Vec<u8>>);
 
 fn groups(runs: &[Vec<Vec<u8>>], partitioner: Partitioner, theta: u64) -> Groups {
-    let options = Partitioning { partitioner, ..Partitioning::NONE };
+    let options = Partitioning { partitioner, ..Partitioning::DEFAULT };
     let all = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
     let policy = partitioned(Box::new(all), Some(&options), theta);
     let mut model = Model::default();
@@ -168,7 +168,7 @@ fn groups_that_are_small_together_are_joined_up_to_their_share_of_a_table() {
         let options = Partitioning {
             partitioner: Partitioner::Size,
             join_percent: percent,
-            ..Partitioning::NONE
+            ..Partitioning::DEFAULT
         };
         let universal = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
         let policy = partitioned(Box::new(universal), Some(&options), 10);
@@ -193,7 +193,7 @@ fn a_flush_is_cut_in_parts_of_the_floor_at_the_least() {
     let options = Partitioning {
         partitioner: Partitioner::GlobalRange,
         flush_floor_bytes: 100,
-        ..Partitioning::NONE
+        ..Partitioning::DEFAULT
     };
     let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
     let model = Model::default();
@@ -226,7 +226,7 @@ fn any_number_of_groups_run_at_once_or_as_many_as_are_allowed() {
     let orders = [(0, Order::Parallel), (1, Order::Sequential), (16, Order::AtMost(16))];
     for (subcompactions, order) in orders {
         let partitioner = Partitioner::Size;
-        let options = Partitioning { partitioner, subcompactions, ..Partitioning::NONE };
+        let options = Partitioning { partitioner, subcompactions, ..Partitioning::DEFAULT };
         let universal = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
         let policy = partitioned(Box::new(universal), Some(&options), THETA);
         let mut model = Model::default();
@@ -241,7 +241,7 @@ fn any_number_of_groups_run_at_once_or_as_many_as_are_allowed() {
 #[test]
 fn a_plan_tells_the_points_that_it_read_and_how_wrong_sizes_may_be() {
     let partitioner = Partitioner::GlobalRange;
-    let options = Partitioning { partitioner, ..Partitioning::NONE };
+    let options = Partitioning { partitioner, ..Partitioning::DEFAULT };
     let universal = Universal { run_trigger: 2, space_percent: 1, ..Universal::default() };
     let policy = partitioned(Box::new(universal), Some(&options), THETA);
     let mut model = Model::default();

@@ -14,7 +14,7 @@ const LEVELED: Leveled = Leveled {
     seed: 0,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
-    partitioning: Partitioning::NONE,
+    partitioning: Partitioning::DEFAULT,
 };
 
 /// Six tables in level 1, of which one may stay, above as many keys in level 2.

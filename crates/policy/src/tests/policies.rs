@@ -16,7 +16,7 @@ pub(super) const LEVELED: Leveled = Leveled {
     seed: 7,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
-    partitioning: Partitioning::NONE,
+    partitioning: Partitioning::DEFAULT,
 };
 const LEVELED_FULL: LeveledFull = LeveledFull {
     size_ratio: 3,
@@ -33,7 +33,7 @@ const TIERED: Tiered = Tiered {
     target_file_bytes: 6,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
-    partitioning: Partitioning::NONE,
+    partitioning: Partitioning::DEFAULT,
 };
 const TIERED_FULL: TieredFull = TieredFull {
     size_ratio: 3,
@@ -60,7 +60,7 @@ const UNIVERSAL: Universal = Universal {
     target_file_bytes: 6,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
-    partitioning: Partitioning::NONE,
+    partitioning: Partitioning::DEFAULT,
 };
 const SPOOKY: Spooky = Spooky {
     size_ratio: 3,
@@ -89,7 +89,7 @@ mod growing {
         target_file_bytes: B.1,
         filters: Filters::Uniform,
         #[cfg(feature = "all")]
-        partitioning: Partitioning::NONE,
+        partitioning: Partitioning::DEFAULT,
     };
     pub(super) const TIERING: HorizontalTiering = HorizontalTiering {
         levels: 3,
@@ -98,7 +98,7 @@ mod growing {
         target_file_bytes: B.1,
         filters: Filters::Uniform,
         #[cfg(feature = "all")]
-        partitioning: Partitioning::NONE,
+        partitioning: Partitioning::DEFAULT,
     };
     pub(super) const VERTIORIZON: Vertiorizon = Vertiorizon {
         size_ratio: 3,
@@ -120,7 +120,7 @@ mod growing {
         target_file_bytes: B.1,
         filters: Filters::Uniform,
         #[cfg(feature = "all")]
-        partitioning: Partitioning::NONE,
+        partitioning: Partitioning::DEFAULT,
     };
     pub(super) const BUCKET: BucketLsm = BucketLsm {
         size_ratio: 3,
@@ -144,7 +144,7 @@ mod growing {
         target_file_bytes: B.1,
         filters: Filters::Uniform,
         #[cfg(feature = "all")]
-        partitioning: Partitioning::NONE,
+        partitioning: Partitioning::DEFAULT,
     };
 }
 const KEYS: u16 = 300;
@@ -456,7 +456,7 @@ fn partitioned_policies() -> Vec<Case> {
         (Partitioner::GlobalRange, 0, 3),
     ] {
         let options =
-            Partitioning { partitioner, join_percent, subcompactions, ..Partitioning::NONE };
+            Partitioning { partitioner, join_percent, subcompactions, ..Partitioning::DEFAULT };
         let each: [Case; 7] = [
             (Box::new(LEVELED), |shape| check_vertical(shape, ALL, true)),
             (Box::new(TIERED), check_tiered),

@@ -155,7 +155,7 @@ const LEVELED: Leveled = Leveled {
     seed: 1,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
-    partitioning: Partitioning::NONE,
+    partitioning: Partitioning::DEFAULT,
 };
 
 const LEVELED_FULL: LeveledFull = LeveledFull {
@@ -184,7 +184,7 @@ const TIERED: Tiered = Tiered {
     target_file_bytes: FLUSH / 2,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
-    partitioning: Partitioning::NONE,
+    partitioning: Partitioning::DEFAULT,
 };
 
 const TIERED_FULL: TieredFull = TieredFull {
@@ -204,7 +204,7 @@ const UNIVERSAL: Universal = Universal {
     target_file_bytes: FLUSH / 2,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
-    partitioning: Partitioning::NONE,
+    partitioning: Partitioning::DEFAULT,
 };
 
 #[test]

@@ -27,7 +27,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             seed,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }),
         Box::new(LeveledFull {
             size_ratio,
@@ -44,7 +44,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             target_file_bytes,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }),
         Box::new(TieredFull {
             size_ratio,
@@ -87,7 +87,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             target_file_bytes,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }),
         #[cfg(feature = "all")]
         Box::new(HorizontalTiering {
@@ -97,7 +97,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             target_file_bytes,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }),
         #[cfg(feature = "all")]
         Box::new(Vertiorizon {
@@ -113,7 +113,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             target_file_bytes,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }),
         #[cfg(feature = "all")]
         Box::new(MinLatency {
@@ -122,7 +122,7 @@ fn policies() -> Vec<Box<dyn Policy>> {
             target_file_bytes,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
-            partitioning: Partitioning::NONE,
+            partitioning: Partitioning::DEFAULT,
         }),
     ]
 }

@@ -11,7 +11,7 @@ const UNIVERSAL: Universal = Universal {
     target_file_bytes: u64::MAX,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
-    partitioning: Partitioning::NONE,
+    partitioning: Partitioning::DEFAULT,
 };
 
 /// A stack of one table a run, newest first: the first `flushed` in level 0, the others in level 1.

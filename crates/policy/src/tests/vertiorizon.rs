@@ -52,7 +52,7 @@ fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
                 level_base_bytes: B,
                 target_file_bytes: B,
                 filters: Filters::Uniform,
-                partitioning: Partitioning::NONE,
+                partitioning: Partitioning::DEFAULT,
             } as &dyn Policy,
         ),
         (
@@ -63,7 +63,7 @@ fn the_horizontal_part_drains_at_n_buffers_and_cascades_until_then() {
                 level_base_bytes: B,
                 target_file_bytes: B,
                 filters: Filters::Uniform,
-                partitioning: Partitioning::NONE,
+                partitioning: Partitioning::DEFAULT,
             },
         ),
     ] {

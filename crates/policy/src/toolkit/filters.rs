@@ -6,9 +6,10 @@ pub enum Filters {
     /// The same bits per key for all.
     #[default]
     Uniform,
-    /// By the sizes of runs.
+    /// More for smaller runs (Dayan, Athanassoulis and Idreos, "Monkey: Optimal Navigable Key-Value
+    /// Store").
     Monkey,
-    /// By the sizes that runs will have.
+    /// As Monkey, for the sizes that runs are going to have.
     Dynamic,
 }
 

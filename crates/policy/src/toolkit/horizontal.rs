@@ -94,7 +94,7 @@ impl Counters {
         let level = after.admit();
         let groups = self.merge.groups(view, &admission, level);
         let reason = format!(
-            "{} are admitted: their cascade ends in level {level}, of which the counter is {}, in {}",
+            "{} are admitted: their cascade ends in level {level}, whose counter is {}, in {}",
             size(admission.bytes),
             after.counts.get(level - 1).copied().unwrap_or(0),
             count(groups.len(), "group"),
@@ -104,7 +104,7 @@ impl Counters {
         Compaction::parallel(groups, Reason::new(reason, terms)).into()
     }
 
-    /// The comparisons by which the next admission, of which the cascade ends in `level`, goes so far.
+    /// The comparisons that make the next admission's cascade end in `level`.
     pub(crate) fn terms(&self, level: usize) -> Vec<Term> {
         let mut slack = self.slack;
         let mut terms = Vec::new();

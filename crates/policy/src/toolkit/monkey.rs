@@ -1,4 +1,5 @@
-//! Filter bits by run: the same memory for all filters together, spent where it spares most reads.
+//! Filter bits by run: new tables get the bits that would divide the same memory best among the runs that
+//! the plan leaves (Dayan, Athanassoulis and Idreos, "Monkey: Optimal Navigable Key-Value Store").
 //!
 //! 1. **Uniform.** Each run has the store's bits per key.
 //! 2. **Monkey.** A lookup asks every run, so `sum p_r` is least, where p_r is a run's rate of false

@@ -248,7 +248,7 @@ impl<'a> ParameterRef<'a> {
     }
 
     pub(crate) fn size_ratio(value: &'a mut u64) -> Self {
-        let meaning = "how many times the capacity of a level is that of the level above";
+        let meaning = "capacity of a level divided by that of the level above";
         Self::number("size-ratio", meaning, (2, 64), value)
     }
 
@@ -256,7 +256,8 @@ impl<'a> ParameterRef<'a> {
     pub(crate) const LEVEL_BASE_BYTES: &'static str = "level-base-bytes";
 
     pub(crate) fn level_base_bytes(value: &'a mut u64) -> Self {
-        let meaning = "bytes that level 0 gathers at least before they go down";
+        let meaning =
+            "least bytes of level 0 that are compacted at once, and the unit of capacities";
         Self::number(Self::LEVEL_BASE_BYTES, meaning, (1 << 10, 1 << 40), value)
     }
 
@@ -272,7 +273,11 @@ impl<'a> ParameterRef<'a> {
     pub(crate) const FILTERS: &'static str = "filters";
 
     pub(crate) fn filters(value: &'a mut Filters) -> Self {
-        Self::choice(Self::FILTERS, "how filter memory is divided among runs", value)
+        Self::choice(
+            Self::FILTERS,
+            "how filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have",
+            value,
+        )
     }
 
     pub(crate) fn l0_compaction_trigger(value: &'a mut u64) -> Self {
@@ -282,7 +287,12 @@ impl<'a> ParameterRef<'a> {
 
     #[cfg(feature = "all")]
     pub(crate) fn levels(value: &'a mut u64) -> Self {
-        Self::number("levels", "levels, whatever the tree holds", (1, 16), value)
+        Self::number(
+            "levels",
+            "number of levels below level 0, however much the tree holds",
+            (1, 16),
+            value,
+        )
     }
 
     #[cfg(feature = "all")]

@@ -56,7 +56,7 @@ fn a_write_stalls_on_a_full_level_0_while_the_worker_merges() {
     close(whole.cores_busy_mean, 1.0);
     // While it lasts, the merge's inputs and its outputs are there.
     assert_eq!(whole.store_bytes_peak, 4000);
-    assert_eq!(whole.files_open_max, 3);
+    assert_eq!(whole.files_max, 3);
     let two = run(Config { workers: 2, ..config }).report().whole;
     close(two.worker_utilisation, 1.0 / 5.0);
 }
@@ -169,9 +169,9 @@ fn a_full_flash_device_is_named() {
     let flash = FlashOptions { capacity_bytes: 1_100_000, ..config.flash.clone().unwrap() };
     let report = Simulation::new(Config { flash: Some(flash), ..config }).unwrap().run().unwrap();
     let whole = report.whole;
-    let device = whole.write_amp_device.unwrap();
+    let device = whole.write_amp_total.unwrap();
     assert!(
-        (device - whole.write_amp.unwrap() * whole.gc_factor.unwrap()).abs() < 1e-9,
+        (device - whole.write_amp.unwrap() * whole.write_amp_device.unwrap()).abs() < 1e-9,
         "{whole:?}"
     );
 }

@@ -29,14 +29,14 @@ fn a_point_read_costs_one_block_with_filters_one_per_run_else() {
     // Level by level the same: all that passed is what was read, and falsely so.
     let sum = |of: fn(&LevelFigures) -> u64| some.by_level.iter().map(of).sum::<u64>();
     let read = (some.read_ios_per_get * some.gets as f64).round() as u64;
-    assert_eq!((sum(|l| l.filter_passes), sum(|l| l.false_passes)), (read, read));
+    assert_eq!((sum(|l| l.filter_positives), sum(|l| l.false_positives)), (read, read));
     let levels = some.by_level.iter().filter(|level| level.lookups > 1000);
     for level in levels.clone() {
-        let share = level.false_passes as f64 / level.lookups as f64;
+        let share = level.false_positives as f64 / level.lookups as f64;
         assert!((0.06..0.12).contains(&share), "{level:?}");
     }
     assert!(levels.count() >= 2, "{some:?}");
-    assert!(perfect.by_level.iter().all(|level| level.false_passes == 0));
+    assert!(perfect.by_level.iter().all(|level| level.false_positives == 0));
     assert!(mixed(found.clone(), 64.0, 200_000).read_ios_per_get < 0.9);
     assert!(mixed(found, 64.0, 200_000).cache_hit_rate > 0.1);
 }

@@ -33,9 +33,9 @@ pub struct LevelStats {
     /// Filters of this level that gets asked since the store was opened.
     pub filter_lookups: u64,
     /// Of those, filters that did not rule the key out.
-    pub filter_passes: u64,
+    pub filter_positives: u64,
     /// Of those, filters of tables without a version of the key that the get saw.
-    pub filter_false_passes: u64,
+    pub filter_false_positives: u64,
 }
 
 /// One keyspace.
@@ -211,7 +211,7 @@ fn level_stats(
         capacity,
         filter_bytes: totals.filter_bytes(),
         filter_lookups: filters.lookups,
-        filter_passes: filters.passes,
-        filter_false_passes: filters.false_passes,
+        filter_positives: filters.passes,
+        filter_false_positives: filters.false_positives,
     }
 }

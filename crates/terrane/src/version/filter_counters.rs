@@ -25,7 +25,7 @@ pub struct FilterCounts {
     /// Of those, filters that did not rule the key out.
     pub passes: u64,
     /// Of those, filters of tables without a version of the key that the reader sees.
-    pub false_passes: u64,
+    pub false_positives: u64,
 }
 
 impl Default for FilterCounters {
@@ -52,8 +52,8 @@ impl FilterCounters {
     #[must_use]
     pub fn level(&self, level: usize) -> FilterCounts {
         let Some(level) = self.0.get(level) else { return FilterCounts::default() };
-        let false_passes = level.false_positives.load(Relaxed);
-        let passes = false_passes + level.positives.load(Relaxed);
-        FilterCounts { lookups: passes + level.negatives.load(Relaxed), passes, false_passes }
+        let false_positives = level.false_positives.load(Relaxed);
+        let passes = false_positives + level.positives.load(Relaxed);
+        FilterCounts { lookups: passes + level.negatives.load(Relaxed), passes, false_positives }
     }
 }

@@ -75,7 +75,7 @@ pub struct Filters {
     /// How many were asked, of those how many passed the key, and of those how many falsely.
     pub lookups: u64,
     pub passes: u64,
-    pub false_passes: u64,
+    pub false_positives: u64,
 }
 
 /// The time that an operation took, in microseconds.
@@ -281,8 +281,8 @@ fn filters(before: &Stats, after: &Stats) -> Vec<Filters> {
     let filters = |(n, level): (usize, &LevelStats)| Filters {
         bytes: level.filter_bytes,
         lookups: since(n, level, |level| level.filter_lookups),
-        passes: since(n, level, |level| level.filter_passes),
-        false_passes: since(n, level, |level| level.filter_false_passes),
+        passes: since(n, level, |level| level.filter_positives),
+        false_positives: since(n, level, |level| level.filter_false_positives),
     };
     levels(after).iter().enumerate().map(filters).collect()
 }

@@ -258,8 +258,9 @@ impl Mix<'_, '_> {
             LevelFigures {
                 written_bytes: sum(&now) - sum(written),
                 lookups: level.filter_lookups - then.map_or(0, |l| l.filter_lookups),
-                filter_passes: level.filter_passes - then.map_or(0, |l| l.filter_passes),
-                false_passes: level.filter_false_passes - then.map_or(0, |l| l.filter_false_passes),
+                filter_positives: level.filter_positives - then.map_or(0, |l| l.filter_positives),
+                false_positives: level.filter_false_positives
+                    - then.map_or(0, |l| l.filter_false_positives),
             }
         });
         figures.collect()
@@ -311,8 +312,8 @@ pub fn table(report: &MixReport) -> Vec<String> {
     for level in 0..levels {
         let of = |f: &PhaseFigures| f.by_level.get(level).copied().unwrap_or_default();
         if columns.iter().any(|phase| of(phase).lookups > 0) {
-            rows.push(row(&format!("false passes, level {level}"), &|f| {
-                format!("{} of {}", of(f).false_passes, of(f).lookups)
+            rows.push(row(&format!("false positives, level {level}"), &|f| {
+                format!("{} of {}", of(f).false_positives, of(f).lookups)
             }));
         }
     }

@@ -211,15 +211,15 @@ fn table(report: &Report) -> Vec<String> {
         row("flushes", &|f| f.flushes.to_string()),
         row("write amp", &|f| or_dash(f.write_amp)),
         row("  without flushes", &|f| or_dash(f.write_amp_compaction)),
-        row("  on flash, with the log", &|f| or_dash(f.write_amp_device)),
-        row("  of collection alone", &|f| or_dash(f.gc_factor)),
+        row("  on flash, with the log", &|f| or_dash(f.write_amp_total)),
+        row("  of collection alone", &|f| or_dash(f.write_amp_device)),
         row("space amp, peak", &|f| ratio(f.space_amp_peak)),
         row("space amp, mean", &|f| ratio(f.space_amp_mean)),
         row("runs, mean", &|f| ratio(f.runs_mean)),
         row("runs, most", &|f| f.runs_max.to_string()),
         row("tables, mean", &|f| ratio(f.tables_mean)),
         row("tables, most", &|f| f.tables_max.to_string()),
-        row("files open, most", &|f| f.files_open_max.to_string()),
+        row("files, most", &|f| f.files_max.to_string()),
         row("block reads per get", &|f| ratio(f.read_ios_per_get)),
         row("block reads per scan", &|f| ratio(f.read_ios_per_scan)),
         row("compactions", &|f| f.compactions.to_string()),
@@ -252,9 +252,9 @@ fn table(report: &Report) -> Vec<String> {
     }
     for (level, figures) in report.whole.by_level.iter().enumerate() {
         if figures.lookups > 0 {
-            rows.push(row(&format!("false passes, level {level}"), &|f| {
+            rows.push(row(&format!("false positives, level {level}"), &|f| {
                 let figures = f.by_level.get(level).copied().unwrap_or_default();
-                format!("{} of {}", figures.false_passes, figures.lookups)
+                format!("{} of {}", figures.false_positives, figures.lookups)
             }));
         }
     }

@@ -1,14 +1,16 @@
-//! BucketLSM: level 0 in buckets of the key space, which are compacted beside each other.
+//! BucketLSM: level 0 in buckets of the key space, which are compacted beside each other ("BucketLSM:
+//! Breaking the Compaction Scalability Barrier in LSM-Based Key-Value Stores").
 //!
 //! The levels below are leveled, as in `leveled.rs`. What follows is of level 0.
 //!
 //! 1. **Flushes** are cut at the boundaries of the buckets: one table for each bucket with keys. The first
 //!    one that has enough keys sets the boundaries, at equal numbers of entries.
 //! 2. **Compaction.** Tables of level 0 that overlap are those of one bucket, or of several that were one
-//!    when they were flushed. From `l0-compaction-trigger` of them on they are merged with the tables of
-//!    level 1 that they overlap, and cut at the boundaries, so that no table of level 1 ties two buckets
-//!    together. Those of most tables come first, of these the ones with the smallest input. A plan is one
-//!    bucket, and made when a worker is free.
+//!    when they were flushed. Level 0 is due once `l0-compaction-trigger` of its tables lie over one key.
+//!    They are merged with the tables of level 1 that they overlap, and cut at the boundaries, so that no
+//!    table of level 1 ties two buckets together. The component with the most tables over one key comes
+//!    first; among equals, the one with the smallest input. A plan is one bucket, made when a worker is
+//!    free.
 //! 3. **Temperature.** A bucket that was just compacted and holds no table of level 0 is split if its
 //!    temperature (`buckets.rs`) is above `split-percent`, and joined with its colder neighbour if it is at
 //!    `join-percent` or below. New boundaries bind later flushes.
@@ -54,7 +56,7 @@ pub struct BucketLsm {
     pub target_file_bytes: u64,
     /// How filter memory is divided among runs.
     pub filters: Filters,
-    /// Tables that wait in a bucket of level 0 before they are merged into level 1.
+    /// Tables of a bucket in level 0 that lie over one key before they are merged into level 1.
     pub l0_compaction_trigger: u64,
     /// Whether capacities follow what the deepest level holds.
     pub dynamic_level_bytes: bool,
@@ -68,7 +70,7 @@ pub struct BucketLsm {
     pub split_percent: u64,
     /// The temperature, in percent, up to which a bucket is joined with a neighbour.
     pub join_percent: u64,
-    /// The number of buckets below which none are joined.
+    /// The least number of buckets that joining leaves.
     pub min_buckets: u64,
     /// Whether buckets are joined that would have to be split again.
     pub join_hot: bool,
@@ -202,13 +204,13 @@ impl<'a> Full<'a> {
     fn find(view: &View<'a>, trigger: u64) -> Vec<Self> {
         let parts = components(view.level(0).collect());
         let mut all: Vec<_> = (parts.into_iter())
-            .filter(|tables| tables.len() as u64 >= trigger)
             .map(|tables| {
                 let (smallest, largest) = key_range(&tables);
                 let below = view.run(1).map(|run| run.overlapping(smallest, largest));
                 let below = below.into_iter().flatten().collect();
                 Full { depth: depth(&tables), tables, below }
             })
+            .filter(|full| full.depth as u64 >= trigger)
             .collect();
         let input = |full: &Full| bytes(&full.tables).saturating_add(bytes(&full.below));
         sort_by(&mut all, |a, b| (b.depth, input(a)).cmp(&(a.depth, input(b))));
@@ -292,7 +294,7 @@ impl BucketLsm {
             count(full.below.len(), "table"),
             size(bytes(&full.below)),
         );
-        let have = Quantity::level("bucket-tables", 0, full.tables.len() as u64);
+        let have = Quantity::level("bucket-depth", 0, full.depth as u64);
         let trigger = Quantity::new("l0-compaction-trigger", self.l0_compaction_trigger);
         let term = Term::new(Unit::Tables, have, Relation::AtLeast, trigger);
         let inputs = all.iter().map(|table| table.id).collect();
@@ -411,8 +413,8 @@ impl Described for BucketLsm {
 
     fn summary(&self) -> &'static str {
         prose(
-            "Leveled below a level 0 of buckets, which are merged beside each other: many workers, few \
-             stalls, also where the keys that are written shift.",
+            "Leveling below a level 0 in key-range buckets that are compacted in parallel: busy workers and \
+             few stalls, even when the hot keys shift.",
         )
     }
 
@@ -425,7 +427,7 @@ impl Described for BucketLsm {
             ParameterRef::filters(&mut self.filters),
             number(
                 "l0-compaction-trigger",
-                "tables that wait in a bucket of level 0 before they are merged",
+                "tables of a bucket in level 0 that lie over one key before they are merged",
                 (1, 64),
                 &mut self.l0_compaction_trigger,
             ),
@@ -433,11 +435,11 @@ impl Described for BucketLsm {
             number("buckets", "buckets of level 0 at first", (1, MOST), &mut self.buckets),
             ParameterRef::switch(
                 "follow-workers",
-                "whether there are at first as many buckets as workers, if these are more",
+                "whether to start with one bucket per worker if that is more than buckets",
                 &mut self.follow_workers,
             ),
             number(
-                "window",
+                "window-flushes",
                 "flushes that the temperature of a bucket is measured over",
                 (1, 64),
                 &mut self.window,
@@ -456,7 +458,7 @@ impl Described for BucketLsm {
             ),
             number(
                 "min-buckets",
-                "number of buckets down to which they are joined",
+                "least number of buckets that joining leaves",
                 (1, MOST),
                 &mut self.min_buckets,
             ),
@@ -467,7 +469,7 @@ impl Described for BucketLsm {
             ),
             ParameterRef::switch(
                 "count-present",
-                "whether a fair share is that of the buckets present, not of those at first",
+                "whether a fair share is 1 / the current number of buckets, not 1 / the first",
                 &mut self.count_present,
             ),
         ]
@@ -484,7 +486,7 @@ impl Described for BucketLsm {
             });
         }
         (self.kept(self.buckets) < KEPT).then(|| Conflict {
-            parameter: "window",
+            parameter: "window-flushes",
             expected: format!("fewer flushes for {} buckets", self.buckets),
             found: self.window.to_string(),
         })

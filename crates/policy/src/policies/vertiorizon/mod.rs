@@ -1,5 +1,5 @@
 //! Vertiorizon: horizontal growth above, where most merges are, and vertical growth below, where most data
-//! is.
+//! is ("How to Grow an LSM-tree?").
 //!
 //! The **horizontal part** has the capacity of n buffers in l levels, leveled or tiered
 //! (`toolkit/horizontal.rs`). Below are V1 of `n*B*T/sqrt(2)` and V2 of `n*B*T^2` bytes, leveled or tiered.
@@ -8,8 +8,8 @@
 //!    one merge.
 //! 2. **Drain.** The admission with which the part holds n buffers, or its tiering counters are all 0, is
 //!    merged with all of it into V1. It waits while V1 is over its capacity. Then, with the part empty:
-//!    n grows by 1 + 1/T if V2 is full; and l and the merge policy are chosen again (`tuning.rs`), if they
-//!    are not fixed, for the operations of a sliding window.
+//!    n is multiplied by 1 + 1/T, and grows by at least one buffer, if V2 is full; and l and the merge
+//!    policy are chosen again (`tuning.rs`), if they are not fixed, for the operations of a sliding window.
 //! 3. **V1 over its capacity** goes into V2 by partial compactions: the table that overlaps least; if tiered,
 //!    as in `toolkit/partial_tiering.rs`, and V2 with more than T runs is merged in place.
 //! 4. **Levels.** V1 and V2 are the two levels below the horizontal part. When l changes, levels are added
@@ -40,7 +40,8 @@ use tuning::{Design, Tuned, Workload, cheapest};
 /// The Vertiorizon policy and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vertiorizon {
-    /// T: V2 is T^2 times as large as the horizontal part.
+    /// T: V2 is T^2 times as large as the horizontal part; with `backbone` the one vertical level is T
+    /// times as large.
     pub size_ratio: u64,
     /// n at first; 0 for the data's.
     pub buffers: u64,
@@ -248,7 +249,8 @@ impl Vertiorizon {
     }
 
     /// How much of a buffer the next one repeats, by what level 1 holds of those that came into it since it
-    /// was empty: `j - (j-1) * repeated` buffers. A quarter of what is new counts.
+    /// was empty: `j - (j-1) * repeated` buffers. A moving average: the new measurement weighs a
+    /// quarter.
     fn measure(&self, memory: &mut Memory, before: &Shape) {
         let arrivals = memory.counters.counts.first().copied().unwrap_or(0);
         let bytes = before.levels().get(1).map_or(0, Level::bytes);
@@ -393,19 +395,19 @@ impl Described for Vertiorizon {
                 &mut self.vertical_merge_policy,
             ),
             ParameterRef::number(
-                "window",
-                "operations for which the horizontal part is tuned",
+                "window-operations",
+                "most recent operations that tuning considers",
                 (1 << 10, 1 << 40),
                 &mut self.window,
             ),
             ParameterRef::switch(
                 "skew",
-                "whether leveling is merged less often where the same keys are written again",
+                "whether a leveled horizontal part cascades less often where the same keys are rewritten",
                 &mut self.skew,
             ),
             ParameterRef::switch(
                 "backbone",
-                "whether it is lazy leveling's tiered part, above one leveled level",
+                "whether it replaces the tiered levels of lazy leveling, above one leveled level; levels, merge-policy and vertical-merge-policy then do not count",
                 &mut self.backbone,
             ),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),

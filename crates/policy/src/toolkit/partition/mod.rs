@@ -3,15 +3,16 @@
 //!
 //! The policy says what is merged and to where. Of its compaction:
 //!
-//! 1. Inputs that overlap form connected components, a group each. With `partition-join-percent`, neighbours that
-//!    are small together are one group. A table alone moves; one that is in the output run already stays.
+//! 1. Inputs that overlap form connected components, a group each. With `partition-join-percent`,
+//!    neighbours that are small together are one group. A table alone moves; one that is in the output run already stays.
 //! 2. A group's outputs are cut by size, or where halving a key range (`halving.rs`) makes parts of at
 //!    most the size of a table: the key space, the range of the whole output run, or the group's own.
 //!    Runs that are cut at halves of the same range part at the same keys. Sizes are estimates, which
 //!    versions of the same key make too large; a table is closed in any case at twice its size.
 //! 3. With `none` a run is one table: all inputs are one group, with the run that they go into.
-//! 4. A flush is cut in the same way, with a floor: a whole one spans the key space, and makes one group
-//!    of any merge.
+//! 4. With `flush-floor-bytes`, a range partitioner also halves flushes, into parts of at least the floor
+//!    and, where the sample tells keys apart, less than twice it. An uncut flush spans the key space and
+//!    makes any merge one group.
 
 mod halving;
 pub mod options;

@@ -7,8 +7,8 @@ use crate::toolkit::parameter::{Choose, Conflict, PARTITIONING, ParameterRef, he
 pub struct Partitioning {
     /// How outputs are cut.
     pub partitioner: Partitioner,
-    /// Neighbouring partitions, and neighbouring groups, that have together at most so many percent of
-    /// the size of a table become one; 0 for none.
+    /// Neighbouring partitions, and neighbouring groups, that together reach at most this percentage of
+    /// the size of a table are joined; 0 joins none.
     pub join_percent: u64,
     /// The least key of the key space that is halved.
     pub domain_least: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Partitioning {
     pub domain_greatest: Vec<u8>,
     /// Bytes below which neighbouring partitions of a flush stay together; 0 if flushes are not cut.
     pub flush_floor_bytes: u64,
-    /// How many groups of one compaction run at once; 0 for any number.
+    /// The most groups of one compaction that run at once; 0 keeps the policy's order.
     pub subcompactions: u64,
 }
 
@@ -32,9 +32,9 @@ pub enum Partitioner {
     Size,
     /// The key range of the output run is halved until each part fits into a table.
     LocalRange,
-    /// The key range of each group is.
+    /// The key range of each group is halved likewise.
     LocalRangeByGroup,
-    /// The key space is.
+    /// The whole key space, from `domain_least` to `domain_greatest`, is halved likewise.
     GlobalRange,
 }
 
@@ -77,7 +77,7 @@ impl Choose for Partitioner {
 
 impl Partitioning {
     /// The default, as a constant.
-    pub const NONE: Self = Partitioning {
+    pub const DEFAULT: Self = Partitioning {
         partitioner: Partitioner::Default,
         join_percent: 0,
         domain_least: Vec::new(),
@@ -113,13 +113,13 @@ impl Partitioning {
             ),
             ParameterRef::number(
                 floor,
-                "bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes",
+                "bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner",
                 (0, 1 << 40),
                 &mut self.flush_floor_bytes,
             ),
             ParameterRef::number(
                 subcompactions,
-                "how many groups of a compaction a partitioner lets run at once; 0 for any number",
+                "most groups of a compaction that run at once; 0 keeps the policy's order",
                 (0, 255),
                 &mut self.subcompactions,
             ),

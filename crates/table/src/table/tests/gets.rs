@@ -67,7 +67,7 @@ fn a_get_traces_the_newest_version_that_it_may_see() {
 }
 
 #[test]
-fn an_absent_key_costs_no_block_unless_its_filter_passes_it() {
+fn an_absent_key_costs_no_block_unless_its_filter_positives_it() {
     let table = versions(10);
     let (mut denied, mut passed) = (0, 0);
     for key in (1..198).step_by(2) {

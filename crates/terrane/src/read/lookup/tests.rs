@@ -85,12 +85,15 @@ fn filters_count_by_level_what_they_said_in_gets() {
     assert!(levels[1..=between].iter().all(|level| level.filter_lookups == 0));
     // Both runs of level 0, except for what the newer one has; below what neither has.
     assert_eq!(first.filter_lookups, 992 + 744);
-    assert_eq!(first.filter_passes - first.filter_false_passes, 2 * 248);
+    assert_eq!(first.filter_positives - first.filter_false_positives, 2 * 248);
     assert_eq!(last.filter_lookups, 2 * 248);
-    assert_eq!(last.filter_passes - last.filter_false_passes, 248);
-    assert!(first.filter_false_passes > 0 && last.filter_false_passes > 0);
-    assert_eq!(gets.filter_false_positives, first.filter_false_passes + last.filter_false_passes);
-    let negatives = [first, last].map(|level| level.filter_lookups - level.filter_passes);
+    assert_eq!(last.filter_positives - last.filter_false_positives, 248);
+    assert!(first.filter_false_positives > 0 && last.filter_false_positives > 0);
+    assert_eq!(
+        gets.filter_false_positives,
+        first.filter_false_positives + last.filter_false_positives
+    );
+    let negatives = [first, last].map(|level| level.filter_lookups - level.filter_positives);
     assert_eq!(gets.filter_negatives, negatives.iter().sum::<u64>());
     // Tables of 250 keys at 2 bits, in lines of 512 bits.
     assert_eq!((first.filter_bytes, last.filter_bytes), (2 * 64, 64));
