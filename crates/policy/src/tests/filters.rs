@@ -1,7 +1,7 @@
 //! Filters by run: Monkey's optimum, and what plans and flushes say of it.
 
 use super::*;
-use crate::toolkit::monkey::monkey;
+use crate::toolkit::monkey::{filtered, monkey};
 use std::f64::consts::LN_2;
 
 /// The store's bits.
@@ -154,4 +154,60 @@ fn declared_data_whose_filters_the_memory_cannot_hold_are_refused_by_name() {
     assert_eq!(check(&declared("uniform", 1 << 50), present, 10, 1_000_000), Ok(()));
     let undeclared = r#"{"policy": "leveled", "filters": "monkey"}"#;
     assert_eq!(check(undeclared, present, 10, 1), Ok(()));
+}
+
+/// A policy that says of everything what no default says.
+struct Tells;
+
+impl Policy for Tells {
+    fn name(&self) -> &'static str {
+        "tells"
+    }
+
+    fn plan(&self, _: &PlanContext) -> Option<Plan> {
+        None
+    }
+
+    fn reads_histograms(&self) -> bool {
+        true
+    }
+
+    fn watches_reads(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, state: &[u8], _: &Installed) -> Vec<u8> {
+        [state, &[5]].concat()
+    }
+
+    fn adopt(&self, _: &Shape) -> Vec<u8> {
+        vec![6, 7]
+    }
+
+    fn status(&self, _: &Shape, _: &[u8]) -> PolicyStatus {
+        PolicyStatus { capacities: vec![Capacity::default()], facts: Vec::new() }
+    }
+
+    fn decisions(&self, _: &[u8], _: &Installed) -> Vec<Decision> {
+        let reason = Reason::new("a test".to_owned(), Vec::new());
+        vec![Decision { name: "told", reason, facts: Vec::new() }]
+    }
+}
+
+#[test]
+fn a_policy_with_filters_by_size_tells_and_remembers_what_it_does_without() {
+    let shape = Shape::default();
+    let group = merge(&[TableId(1)], 1, 1);
+    let step = Step::Group { group: &group, outputs: &[], ends: true };
+    let installed = unobserved(&shape, step);
+    for filters in [Filters::Uniform, Filters::Monkey, Filters::Dynamic] {
+        let policy = filtered(Box::new(Tells), filters);
+        assert_eq!(policy.name(), "tells");
+        assert!(policy.reads_histograms() && policy.watches_reads());
+        assert_eq!(policy.apply(&[1], &installed), [1, 5]);
+        assert_eq!(policy.adopt(&shape), [6, 7]);
+        assert_eq!(policy.status(&shape, &[]).capacities.len(), 1);
+        assert_eq!(policy.decisions(&[], &installed), Tells.decisions(&[], &installed));
+        assert_eq!(policy.plans_flushes(), filters != Filters::Uniform);
+    }
 }

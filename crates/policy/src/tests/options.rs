@@ -171,6 +171,22 @@ fn parameters_that_do_not_go_together_are_refused_by_name() {
     }
 }
 
+#[test]
+fn each_choice_is_taken_by_its_name() {
+    for preset in presets() {
+        for parameter in &preset.parameters {
+            let Value::Choice { among, .. } = parameter.value else { continue };
+            for word in among {
+                let given =
+                    format!(r#"{{"policy":"{}","{}":"{word}"}}"#, preset.name, parameter.name);
+                let options: PolicyOptions = given.parse().unwrap();
+                let found = options.parameters().into_iter().find(|p| p.name == parameter.name);
+                assert_eq!(chosen(&found.unwrap().value), *word, "{given}");
+            }
+        }
+    }
+}
+
 /// The number that a parameter of this name has, if there is one.
 fn number(options: &PolicyOptions, name: &str) -> Option<u64> {
     options.parameters().into_iter().find_map(|parameter| match parameter.value {

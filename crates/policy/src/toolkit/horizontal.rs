@@ -183,3 +183,32 @@ impl Counters {
         self.merge == MergePolicy::Tiering && self.counts.iter().all(|count| *count == 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_told_level_by_level_with_the_comparisons_of_a_cascade() {
+        let counter = |level, value| Quantity::level("counter", level, value);
+        let leveling = Counters { merge: MergePolicy::Leveling, slack: 1, counts: vec![6, 5, 2] };
+        let value = |(level, value)| {
+            let (name, of, unit) = ("counter", Of::Levels(level, level), Unit::Count);
+            Fact::Number { name, of, value, unit }
+        };
+        assert_eq!(leveling.facts(), [(1, 6), (2, 5), (3, 2)].map(value));
+        let compared = |terms: Vec<Term>| -> Vec<_> {
+            terms.iter().map(|term| (term.left, term.relation, term.right)).collect()
+        };
+        let (first, second) = (
+            (counter(1, 7), Relation::Greater, counter(2, 6)),
+            (counter(2, 6), Relation::Greater, counter(3, 2)),
+        );
+        assert_eq!(compared(leveling.terms(1)), [first]);
+        assert_eq!(compared(leveling.terms(2)), [first, second]);
+        assert_eq!(compared(leveling.terms(3)), [first, second], "nothing is below the last");
+        let tiering = Counters { merge: MergePolicy::Tiering, slack: 0, counts: vec![1, 3] };
+        let spent = Quantity::new("spent", 0);
+        assert_eq!(compared(tiering.terms(1)), [(counter(1, 0), Relation::AtMost, spent)]);
+    }
+}
