@@ -13,6 +13,7 @@
 
 mod figure;
 mod page;
+pub mod partitioning;
 mod plot;
 mod scaled;
 pub mod spooky;
@@ -75,7 +76,7 @@ impl Paper {
 }
 
 /// The papers.
-pub const PAPERS: &[Paper] = &[spooky::PAPER, vertiorizon::PAPER];
+pub const PAPERS: &[Paper] = &[spooky::PAPER, vertiorizon::PAPER, partitioning::PAPER];
 
 /// The scale of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -107,6 +107,9 @@ impl Simulation {
 
     fn move_group(&mut self, task: &Task, now: Time) -> Result<(), SimulationError> {
         let bytes: u64 = self.tree.inputs(&task.group).iter().map(|t| t.info.bytes).sum();
+        let grouped = self.grouped.entry(task.compaction).or_default();
+        grouped.moves += task.group.inputs.len() as u64;
+        grouped.moved_bytes += bytes;
         self.meters.add(|sums| {
             sums.trivial_moves += 1;
             sums.moved_bytes += bytes;
@@ -156,6 +159,7 @@ impl Simulation {
         let bytes = part_bytes(&inputs, &keys, self.sizes);
         let bits = filter_bits.unwrap_or(self.config.filter_bits());
         self.last_merge += 1;
+        self.grouped.entry(task.compaction).or_default().merges += 1;
         let merge = self.last_merge;
         for (index, (part, reads)) in part(&merged, &keys).into_iter().zip(&bytes).enumerate() {
             let tables = cut(part, cuts, *target_file_bytes, self.sizes);

@@ -122,6 +122,8 @@ impl Simulation {
             moved,
         });
         if ended {
+            let grouped = self.grouped.remove(&compaction).unwrap_or_default();
+            self.meters.compacted(grouped);
             self.emit(now, || Event::CompactionEnded { compaction });
         }
         self.tell_policy(now);

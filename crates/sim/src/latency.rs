@@ -3,7 +3,7 @@
 //! A time below 64 ns has a bucket of its own; each power of two from there on is cut into 64 buckets.
 
 use crate::clock::{Time, seconds};
-use crate::report::Latency;
+use crate::report::{Distribution, Latency};
 
 /// Bits of a time that its bucket keeps, the first one included.
 const BITS: u32 = 7;
@@ -60,6 +60,16 @@ impl Latencies {
         self.count += other.count;
         self.sum += other.sum;
         self.max = self.max.max(other.max);
+    }
+
+    /// The distribution of plain numbers.
+    pub(crate) fn distribution(&self) -> Distribution {
+        if self.count == 0 {
+            return Distribution::default();
+        }
+        let mean = self.sum as f64 / self.count as f64;
+        let [p50, p99] = [0.5, 0.99].map(|share| self.quantile(share).min(self.max));
+        Distribution { mean, p50, p99, max: self.max }
     }
 
     /// The least time that this share of all does not exceed, up to the width of its bucket.

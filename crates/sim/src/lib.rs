@@ -58,7 +58,8 @@ pub use device::{Device, DevicePreset};
 pub use flash::FlashOptions;
 pub use operations::{Operation, Operations};
 pub use report::{
-    Figures, Latency, LevelFigures, LevelReport, PhaseReport, Report, StallSeconds, Window,
+    Distribution, Figures, Latency, LevelFigures, LevelReport, PhaseReport, Report, StallSeconds,
+    Window,
 };
 pub use simulation::{Listener, Simulation};
 pub use workload::{

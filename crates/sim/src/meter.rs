@@ -75,6 +75,31 @@ impl Sums {
     }
 }
 
+/// What the groups of a compaction came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Grouped {
+    pub(crate) merges: u64,
+    /// Tables that were moved.
+    pub(crate) moves: u64,
+    pub(crate) moved_bytes: u64,
+}
+
+/// Compactions, by what their groups came to.
+#[derive(Clone, Debug, Default)]
+struct Compactions {
+    groups: Latencies,
+    moves: Latencies,
+    moved_bytes: Latencies,
+}
+
+impl Compactions {
+    fn add(&mut self, grouped: Grouped) {
+        self.groups.add(grouped.merges + grouped.moves);
+        self.moves.add(grouped.moves);
+        self.moved_bytes.add(grouped.moved_bytes);
+    }
+}
+
 /// What the machine has to do with the figures.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Machine {
@@ -125,6 +150,8 @@ pub(crate) struct Levels {
     pub(crate) store_bytes: u64,
     /// Bytes of the newest version of every live key.
     pub(crate) logical_bytes: u64,
+    /// Whether a merge runs.
+    pub(crate) compacts: bool,
 }
 
 impl Levels {
@@ -144,6 +171,9 @@ struct Meter {
     files: Gauge,
     store: Gauge,
     space_amp: Gauge,
+    /// 1 while a merge runs.
+    compacts: Gauge,
+    compactions: Compactions,
     latencies: BTreeMap<Kind, Latencies>,
     /// The greatest time that the operations of a window took.
     slowest: Option<Time>,
@@ -201,6 +231,14 @@ impl Meter {
             },
             compactions: sums.compactions,
             groups_per_compaction: per(sums.groups as f64, sums.compactions as f64),
+            compaction_groups: self.compactions.groups.distribution(),
+            compaction_moves: self.compactions.moves.distribution(),
+            compaction_moved_bytes: self.compactions.moved_bytes.distribution(),
+            compaction_seconds: closed(&self.compacts).area * 1e-9,
+            compaction_throughput: per(
+                sums.merge_written_bytes as f64,
+                closed(&self.compacts).area * 1e-9,
+            ),
             trivial_moves: sums.trivial_moves,
             moved_bytes: sums.moved_bytes,
             merge_read_bytes: sums.merge_read_bytes,
@@ -288,6 +326,7 @@ impl Meters {
             meter.tables.set(now, levels.tables as f64);
             meter.files.set(now, levels.files as f64);
             meter.store.set(now, levels.store_bytes as f64);
+            meter.compacts.set(now, if levels.compacts { 1.0 } else { 0.0 });
             if is_grown {
                 if meter.space_amp.value == 0.0 {
                     meter.space_amp.begin(now);
@@ -295,6 +334,12 @@ impl Meters {
                 meter.space_amp.set(now, levels.space_amp());
             }
         }
+    }
+
+    /// Counts a compaction that has ended.
+    pub(crate) fn compacted(&mut self, grouped: Grouped) {
+        self.whole.compactions.add(grouped);
+        self.phase.compactions.add(grouped);
     }
 
     /// Counts an operation that took this long; returns the timeline's window if it ends with it.
@@ -337,10 +382,10 @@ impl Meters {
         let figures = self.phase.figures(now, machine, &self.levels, self.length);
         let mut phase = std::mem::take(&mut self.phase);
         self.whole.take(&phase);
-        let Meter { runs, tables, files, store, space_amp, .. } = &mut phase;
-        let gauges = [runs, tables, files, store, space_amp];
+        let Meter { runs, tables, files, store, space_amp, compacts, .. } = &mut phase;
+        let gauges = [runs, tables, files, store, space_amp, compacts];
         gauges.into_iter().for_each(|gauge| gauge.begin(now));
-        let Meter { runs, tables, files, store, space_amp, .. } = phase;
+        let Meter { runs, tables, files, store, space_amp, compacts, .. } = phase;
         self.phase = Meter {
             begun: now,
             machine,
@@ -349,6 +394,7 @@ impl Meters {
             files,
             store,
             space_amp,
+            compacts,
             ..Meter::default()
         };
         self.recent.done = [now].into();

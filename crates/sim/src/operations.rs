@@ -174,6 +174,10 @@ impl Keys {
     fn key(&self, number: u64) -> u64 {
         match self.order {
             KeyOrder::Scattered => mix(number ^ self.salt),
+            KeyOrder::Skewed => {
+                let fraction = u128::from(mix(number ^ self.salt));
+                ((fraction * fraction) >> 64) as u64
+            }
             KeyOrder::Ascending => {
                 let keys = (self.operations + 1).max(self.least);
                 number.wrapping_mul(u64::MAX / keys.saturating_mul(2))
@@ -211,7 +215,7 @@ impl Keys {
                 let epoch = group.drawn.checked_div(move_every).unwrap_or(0);
                 // A rank and its key are paired by a shift: the keys themselves lie anywhere.
                 match self.order {
-                    KeyOrder::Scattered => (rank + mix(epoch) % keys) % keys,
+                    KeyOrder::Scattered | KeyOrder::Skewed => (rank + mix(epoch) % keys) % keys,
                     KeyOrder::Ascending => mix(rank ^ mix(epoch)) % keys,
                 }
             }
@@ -291,7 +295,8 @@ impl Keys {
             }
             Kind::Scan => {
                 let number = self.choose(group);
-                let entries = 1 + self.below(group.clients.scan_entries);
+                let Clients { scan_entries, scan_entries_least: least, .. } = group.clients;
+                let entries = least + self.below((scan_entries + 1).saturating_sub(least));
                 Operation::Scan { from: self.key(number), entries }
             }
             Kind::ReadModifyWrite => Operation::ReadModifyWrite(self.choose(group)),

@@ -62,6 +62,19 @@ pub struct Latency {
     pub max: f64,
 }
 
+/// How something is distributed over compactions. Quantiles are at most 2 % too large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: u64,
+    /// 99 of 100 have at most this.
+    pub p99: u64,
+    /// The greatest.
+    pub max: u64,
+}
+
 /// What happened in a level over a period, by the level's number at the time: it changes when a level is
 /// added or dropped above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -148,6 +161,16 @@ pub struct Figures {
     pub compactions: u64,
     /// Mean number of groups per compaction.
     pub groups_per_compaction: f64,
+    /// Merges and moved tables of a compaction.
+    pub compaction_groups: Distribution,
+    /// Tables that a compaction moved.
+    pub compaction_moves: Distribution,
+    /// Their bytes.
+    pub compaction_moved_bytes: Distribution,
+    /// Seconds in which any merge ran.
+    pub compaction_seconds: f64,
+    /// Bytes that merges wrote for each of these seconds.
+    pub compaction_throughput: f64,
     /// Groups that only moved tables.
     pub trivial_moves: u64,
     /// Bytes of the tables that moved.

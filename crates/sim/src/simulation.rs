@@ -18,7 +18,7 @@ use crate::entry::Sizes;
 use crate::flash::Flash;
 use crate::job::{Job, Merge, Part};
 use crate::memory::Memory;
-use crate::meter::{Levels, Machine, Meters};
+use crate::meter::{Grouped, Levels, Machine, Meters};
 use crate::operations::Operations;
 use crate::report::{LevelReport, PhaseReport, Report, Window};
 use crate::schedule::Scheduler;
@@ -79,6 +79,8 @@ pub struct Simulation {
     pub(crate) last_job: u64,
     pub(crate) merges: BTreeMap<u64, Merge>,
     pub(crate) last_merge: u64,
+    /// What the groups of each compaction have come to so far.
+    pub(crate) grouped: BTreeMap<u64, Grouped>,
     /// Parts of merges that no worker has taken.
     pub(crate) parts: VecDeque<Part>,
     pub(crate) flushing: bool,
@@ -139,6 +141,7 @@ impl Simulation {
             last_job: 0,
             merges: BTreeMap::new(),
             last_merge: 0,
+            grouped: BTreeMap::new(),
             parts: VecDeque::new(),
             flushing: false,
             merging: 0,
@@ -323,6 +326,7 @@ impl Simulation {
             files: tables + self.half_written,
             store_bytes: self.store_bytes,
             logical_bytes,
+            compacts: self.merging > 0,
         };
         self.meters.set(now, levels, logical_bytes >= grown);
     }

@@ -105,8 +105,10 @@ pub struct Clients {
     pub mix: Mix,
     /// The distribution of the keys that they update, read and delete.
     pub choice: Choice,
-    /// The greatest length of a range read; each draws one from 1 to this.
+    /// The greatest length of a range read; each draws one from the least to this.
     pub scan_entries: u64,
+    /// The least length of a range read.
+    pub scan_entries_least: u64,
 }
 
 impl Default for Clients {
@@ -118,6 +120,7 @@ impl Default for Clients {
             mix: Mix::default(),
             choice: Choice::Uniform,
             scan_entries: 100,
+            scan_entries_least: 1,
         }
     }
 }
@@ -140,6 +143,9 @@ pub enum KeyOrder {
     Scattered,
     /// One after the other, evenly spread.
     Ascending,
+    /// Anywhere, but denser towards the least: as numbers of 64 bits drawn by Zipf's law of exponent 0.5,
+    /// which are squares of evenly spread fractions.
+    Skewed,
 }
 
 /// Shares of the operations. They need not add up to 1; all zero means updates only.

@@ -3,10 +3,14 @@
 #[cfg(test)]
 mod page;
 #[cfg(test)]
+mod partitioning;
+#[cfg(test)]
 mod spooky;
 #[cfg(test)]
 mod vertiorizon;
 
+#[cfg(test)]
+use terrane_papers::partitioning::Design;
 #[cfg(test)]
 use terrane_papers::{Figure, Row};
 

@@ -214,3 +214,42 @@ fn a_flush_does_not_wait_for_blocks_that_a_client_is_going_to_read() {
     let stalled = operations.stall_seconds.memtables;
     assert!(stalled <= flushes + 1e-3, "{stalled} s for {flushes} flushes of a second");
 }
+
+#[test]
+fn groups_and_moves_are_counted_by_compaction_and_merges_by_the_time_in_which_any_runs() {
+    let policy = r#"{"policy": "universal", "partitioner": "size", "target-file-bytes": 1024}"#;
+    let run = |order| {
+        let workload = Workload { load: 2000, order, ..Workload::default() };
+        let mut config = small(policy.parse().unwrap(), workload);
+        config.device.write_speed = 1e6;
+        config
+    };
+    let report = |order| Simulation::new(run(order)).unwrap().run().unwrap().whole;
+    // Nothing overlaps: each group is a table that moves, and no merge ever runs.
+    let ascending = report(KeyOrder::Ascending);
+    assert!(ascending.compaction_groups.mean > 1.0);
+    assert_eq!(ascending.compaction_groups, ascending.compaction_moves);
+    assert!(ascending.compaction_moved_bytes.max > 0);
+    assert_eq!((ascending.compaction_seconds, ascending.compaction_throughput), (0.0, 0.0));
+    // Whole flushes overlap everything. Some merge runs at most for as long as all workers are busy.
+    let scattered = report(KeyOrder::Scattered);
+    assert!(scattered.compaction_groups.mean < ascending.compaction_groups.mean);
+    assert!(scattered.compaction_moves.mean < scattered.compaction_groups.mean);
+    let busy = scattered.worker_utilisation * scattered.seconds;
+    assert!(0.0 < scattered.compaction_seconds && scattered.compaction_seconds <= busy * 16.001);
+    let written = scattered.compaction_throughput * scattered.compaction_seconds;
+    assert!((written / scattered.merge_written_bytes as f64 - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn skewed_keys_are_squares_of_evenly_spread_fractions() {
+    let workload = Workload { load: 10_000, order: KeyOrder::Skewed, ..Workload::default() };
+    let operations = Operations::new(&workload, 1);
+    let keys: Vec<_> = (0..10_000).map(|n| operations.key(n) as f64 / 2f64.powi(64)).collect();
+    for share in [0.1, 0.5, 0.9] {
+        let below = keys.iter().filter(|key| **key < share * share).count() as f64;
+        // Five standard deviations.
+        let off = (below - 10_000.0 * share).abs();
+        assert!(off < 5.0 * (10_000.0 * share * (1.0 - share)).sqrt(), "{share}: {below}");
+    }
+}

@@ -1,0 +1,130 @@
+//! Mao, Hristidis: "Increase Merge Efficiency in LSM Trees Through Coordinated Partitioning of Sorted
+//! Runs".
+//!
+//! * [`loads`] - figures 5 to 12: a load of keys alike everywhere, and of skewed ones; then reads.
+//! * [`tables`] - how many tables a run becomes, by its size: what figures 6 and 12 can show.
+//! * [`workers`] - what bounds the time of a load: workers, and flushes that span the key space.
+//! * [`order`] - keys in order and nearly in order, section VI.
+//!
+//! The paper's store has flushes and tables of 64 MB and entries of 1024 bytes; the number of flushes
+//! here is the paper's at the full scale.
+
+pub mod loads;
+pub mod order;
+pub mod tables;
+pub mod workers;
+
+use crate::scaled::Scaled;
+use crate::{Paper, Scale};
+use terrane_policy::{Leveled, Partitioner, Partitioning, PolicyOptions, Universal};
+use terrane_sim::{Config, Workload};
+
+/// The paper.
+pub const PAPER: Paper = Paper {
+    folder: "partitioning",
+    title: "Coordinated partitioning (Mao and Hristidis)",
+    figures: &[loads::random, loads::skewed, tables::figure, workers::figure, order::figure],
+    left_out: &[(
+        "Figures 1 to 4",
+        "they explain the rule, and have no measurements. Tests of the policies compute them.",
+    )],
+};
+
+/// A way to cut runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Design {
+    /// Its name.
+    pub name: &'static str,
+    /// Its partitioner; leveling, by size, without one.
+    partitioner: Option<Partitioner>,
+    /// Whether flushes are cut, too.
+    cuts_flushes: bool,
+}
+
+const fn universal(name: &'static str, partitioner: Partitioner, cuts_flushes: bool) -> Design {
+    Design { name, partitioner: Some(partitioner), cuts_flushes }
+}
+
+/// One table a run.
+pub const NONE: Design = universal("none", Partitioner::None, false);
+/// By size.
+pub const SIZE: Design = universal("size", Partitioner::Size, false);
+/// Halves of the output run's key range, also of flushes.
+pub const LOCAL: Design = universal("local-range", Partitioner::LocalRange, true);
+/// Halves of the key space, also of flushes.
+pub const GLOBAL: Design = universal("global-range", Partitioner::GlobalRange, true);
+/// Halves of the key space, but flushes are whole.
+pub const GLOBAL_WHOLE: Design =
+    universal("global-range, whole flushes", Partitioner::GlobalRange, false);
+/// Leveling by size.
+pub const LEVELED: Design = Design { name: "leveled", partitioner: None, cuts_flushes: false };
+
+/// Parts of a flush that is cut.
+const FLUSH_PARTS: u64 = 16;
+
+/// The paper's store, at a scale; with the number of its flushes.
+fn store(scale: Scale) -> (Scaled, u64) {
+    let (buffer_entries, flushes) = match scale {
+        Scale::Ci => (128, 160),
+        Scale::Full => (512, 640),
+    };
+    let store = Scaled {
+        buffer_entries,
+        key_bytes: 8,
+        value_bytes: 1016,
+        paper_buffer: 64 << 20,
+        filter_bits_per_key: 10.0,
+        paper_cache: 32 << 20,
+        machine: "coordinated",
+    };
+    (store, flushes)
+}
+
+impl Design {
+    /// RocksDB's defaults, with tables of a buffer.
+    fn policy(self, store: Scaled) -> PolicyOptions {
+        let target_file_bytes = store.buffer();
+        let Some(partitioner) = self.partitioner else {
+            return PolicyOptions::Leveled(Leveled {
+                level_base_bytes: 4 * store.base(),
+                target_file_bytes,
+                ..Leveled::default()
+            });
+        };
+        let flush_floor_bytes =
+            if self.cuts_flushes { store.buffer() / (2 * FLUSH_PARTS) } else { 0 };
+        PolicyOptions::Universal(Universal {
+            target_file_bytes,
+            partitioning: Partitioning {
+                partitioner,
+                flush_floor_bytes,
+                subcompactions: 16,
+                ..Partitioning::NONE
+            },
+            ..Universal::default()
+        })
+    }
+
+    /// The store under this design, with so many workers.
+    fn config(self, store: Scaled, workload: Workload, workers: usize) -> Config {
+        Config {
+            workers,
+            cores: workers,
+            // RocksDB shares merges of leveling; in the paper universal's groups take their place.
+            subcompactions: if self == LEVELED { workers } else { 1 },
+            l0_stop_trigger: 36,
+            ..store.config(self.policy(store), workload)
+        }
+    }
+}
+
+/// The setting in words.
+fn setting(store: Scaled, flushes: u64) -> String {
+    format!(
+        "{flushes} flushes (the paper: 640) of {} entries (the paper: 65536) of 8 + 1016 bytes, as fast as \
+         the store accepts them; tables of a flush; universal with RocksDB's defaults, at most 16 groups \
+         of a compaction at once, and leveled with T = 10, whose merges are shared; writes stall at 36 \
+         runs in level 0. Both ranges cut flushes, too, into about {FLUSH_PARTS} parts.",
+        store.buffer_entries
+    )
+}

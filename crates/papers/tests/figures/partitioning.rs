@@ -1,0 +1,52 @@
+//! The figures of coordinated partitioning at the small scale: orders, no values.
+
+use super::number;
+use terrane_papers::Scale;
+use terrane_papers::partitioning::{GLOBAL, GLOBAL_WHOLE, LEVELED, LOCAL, NONE, SIZE};
+use terrane_papers::partitioning::{loads, order, tables, workers};
+
+#[test]
+fn merges_of_random_keys_part_under_global_range_alone_and_are_done_sooner() {
+    let figure = loads::random(Scale::Ci, &mut |_| ()).unwrap();
+    let of = |design: super::Design, measure| number(&figure, design.name, measure);
+    assert!(of(SIZE, loads::GROUPS) < of(GLOBAL, loads::GROUPS));
+    assert!(of(GLOBAL, loads::TIME) < of(SIZE, loads::TIME));
+    assert!(of(GLOBAL, loads::TIME) < of(NONE, loads::TIME));
+    assert!(of(GLOBAL, loads::THROUGHPUT) > of(LEVELED, loads::THROUGHPUT));
+    for design in [LOCAL, GLOBAL] {
+        assert!(of(SIZE, loads::TABLES) < of(design, loads::TABLES));
+    }
+    for design in [NONE, SIZE, LOCAL, GLOBAL, GLOBAL_WHOLE] {
+        assert!(of(LEVELED, loads::GET) < of(design, loads::GET), "{}", design.name);
+    }
+}
+
+#[test]
+fn a_run_by_range_has_one_to_two_times_the_tables_that_it_has_by_size() {
+    let figure = tables::figure(Scale::Ci, &mut |_| ()).unwrap();
+    let of = |design: super::Design, which| {
+        number(&figure, &format!("{}, {which}", design.name), tables::TABLES)
+    };
+    for design in [LOCAL, GLOBAL] {
+        assert!(of(design, "least") >= 1.0 && of(design, "greatest") > 1.5, "{}", design.name);
+        assert!(of(design, "mean") > of(SIZE, "mean"));
+    }
+}
+
+#[test]
+fn whole_flushes_chain_what_cut_ones_part() {
+    let figure = workers::figure(Scale::Ci, &mut |_| ()).unwrap();
+    let groups = |design| number(&figure, &workers::case(16, design), loads::GROUPS);
+    assert!(groups(GLOBAL_WHOLE) < groups(GLOBAL));
+    let time = |workers, design| number(&figure, &workers::case(workers, design), loads::TIME);
+    assert!(time(16, GLOBAL) < time(1, GLOBAL));
+}
+
+#[test]
+fn more_moves_when_keys_come_in_order() {
+    let figure = order::figure(Scale::Ci, &mut |_| ()).unwrap();
+    for design in [SIZE, LOCAL, GLOBAL] {
+        let moved = |order| number(&figure, &order::case(order, design), loads::MOVED);
+        assert!(moved("in order") > moved("random"), "{}", design.name);
+    }
+}
