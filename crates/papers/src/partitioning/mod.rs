@@ -99,7 +99,7 @@ impl Design {
                 partitioner,
                 flush_floor_bytes,
                 subcompactions: 16,
-                ..Partitioning::NONE
+                ..Partitioning::DEFAULT
             },
             ..Universal::default()
         })

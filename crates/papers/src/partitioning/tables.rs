@@ -82,7 +82,7 @@ fn counted(store: Scaled, design: Design, flushes: u64) -> Result<Vec<(f64, f64)
         target_file_bytes: table,
         partitioning: Partitioning {
             partitioner: design.partitioner.unwrap_or_default(),
-            ..Partitioning::NONE
+            ..Partitioning::DEFAULT
         },
         ..HorizontalLeveling::default()
     });
