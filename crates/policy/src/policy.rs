@@ -47,9 +47,10 @@ pub enum Step<'a> {
 /// A compaction policy: a pure planner.
 ///
 /// A policy that must remember something keeps it in a *state* in its own encoding, of at most
-/// [`MAX_STATE`] bytes: a longer one is refused, and the one before stays. The policy object holds no copy:
-/// the caller stores the state atomically with the edit that changed it, and passes it to every call. `plan` never changes it. A policy treats a state
-/// that it cannot decode as empty; that is not an error.
+/// [`MAX_STATE`] bytes: a longer one is refused, and the one before stays. The policy object holds no
+/// copy: the caller stores the state atomically with the edit that changed it, and passes it to every
+/// call. `plan` never changes it. A policy treats a state that it cannot decode as empty; that is not
+/// an error.
 ///
 /// A policy must not panic: it runs on the executor's threads, where a panic ends the process. What was
 /// written is as safe then as after any crash.

@@ -5,7 +5,9 @@
 use anyhow::{Context, Result};
 
 /// The declaration of that function, beside the one that wasm-bindgen writes of the exports.
-pub const DECLARATION: &str = "/** Exports that no module is set for yet. */\nexport default function (): typeof import(\"./terrane.js\");\n";
+pub const DECLARATION: &str = "/** Exports that no module is set for yet. */
+export default function (): typeof import(\"./terrane.js\");
+";
 
 /// Returns the module `glue` as one that exports a function.
 ///

@@ -196,10 +196,11 @@ impl Setting {
     /// What is simulated, in words.
     pub(super) fn words(self) -> String {
         format!(
-            "{} entries a buffer, each for {:.0} of the paper's; a thread that merges and one that flushes, level 0 stops at {LEVEL0_STOP} runs (RocksDB's \
-             defaults); one client (the paper's number is not known), as fast as it may. After the load and {} operations of the same mix to \
-             warm up, with which Vertiorizon tunes itself, {} are measured. The slowest window is of {} \
-             operations",
+            "{} entries a buffer, each for {:.0} of the paper's; a thread that merges and one that \
+             flushes, level 0 stops at {LEVEL0_STOP} runs (RocksDB's defaults); one client (the \
+             paper's number is not known), as fast as it may. After the load and {} operations of \
+             the same mix to warm up, with which Vertiorizon tunes itself, {} are measured. The \
+             slowest window is of {} operations",
             self.store.buffer_entries,
             self.store.factor(),
             millions(self.warm_up),
