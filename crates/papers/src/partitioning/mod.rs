@@ -2,6 +2,7 @@
 //! Runs".
 //!
 //! * [`loads`] - figures 5 to 12: a load of keys alike everywhere, and of skewed ones; then reads.
+//! * [`device`] - figure 5 again on faster storage, which the paper does not name.
 //! * [`tables`] - how many tables a run becomes, by its size: what figures 6 and 12 can show.
 //! * [`workers`] - what bounds the time of a load: workers, and flushes that span the key space.
 //! * [`order`] - keys in order and nearly in order, section VI.
@@ -9,6 +10,7 @@
 //! The paper's store has flushes and tables of 64 MB and entries of 1024 bytes; the number of flushes
 //! here is the paper's at the full scale.
 
+pub mod device;
 pub mod loads;
 pub mod order;
 pub mod tables;
@@ -23,7 +25,14 @@ use terrane_sim::{Config, Workload};
 pub const PAPER: Paper = Paper {
     folder: "partitioning",
     title: "Coordinated partitioning (Mao and Hristidis)",
-    figures: &[loads::random, loads::skewed, tables::figure, workers::figure, order::figure],
+    figures: &[
+        loads::random,
+        loads::skewed,
+        device::figure,
+        tables::figure,
+        workers::figure,
+        order::figure,
+    ],
     left_out: &[(
         "Figures 1 to 4",
         "they explain the rule, and have no measurements. Tests of the policies compute them.",
