@@ -136,7 +136,7 @@ impl Mix<'_, '_> {
                 continue;
             }
             let begun = self.begin()?;
-            let done = self.phase(operations)?;
+            let done = self.phase(name, operations)?;
             whole.operations += done.operations;
             whole.user_bytes += done.user_bytes;
             whole.busy += done.busy;
@@ -166,7 +166,7 @@ impl Mix<'_, '_> {
     }
 
     /// Step 2: the next operations.
-    fn phase(&mut self, operations: u64) -> Result<Done, Failure> {
+    fn phase(&mut self, name: &str, operations: u64) -> Result<Done, Failure> {
         let mut done = Done::default();
         // When the last operations were done, and before them when the window began.
         let mut ends = VecDeque::from([Duration::ZERO]);
@@ -184,7 +184,8 @@ impl Mix<'_, '_> {
                 }
             }
             done.busy += began.elapsed();
-            self.meter.show(self.done + done.operations, || "operations".to_owned());
+            let number = self.done + done.operations;
+            self.meter.show(number, || format!("{name}: {} of {operations}", done.operations));
             interrupt::check()?;
         }
         self.done += done.operations;
