@@ -150,7 +150,6 @@ impl Config {
         let positive = [
             ("buffer-bytes", self.buffer_bytes),
             ("max-immutable-memtables", self.max_immutable_memtables as u64),
-            ("l0-stop-trigger", self.l0_stop_trigger as u64),
             ("delayed-write-rate", self.delayed_write_rate),
             ("workers", self.workers as u64),
             ("subcompactions", self.subcompactions as u64),
@@ -163,6 +162,8 @@ impl Config {
         for (what, found) in positive {
             check(what, found as f64, (1.0, 9e15), "1 to 9e15")?;
         }
+        // A single run is never merged with another.
+        check("l0-stop-trigger", self.l0_stop_trigger as f64, (2.0, 9e15), "2 to 9e15")?;
         let Device { read_speed, write_speed, .. } = self.device;
         for (what, found) in
             [("device.read-speed", read_speed), ("device.write-speed", write_speed)]
@@ -199,7 +200,7 @@ fn validate_workload(workload: &Workload) -> Result<(), SimulationError> {
     let Workload { load, load_rate, keys, phases, .. } = workload;
     check("workload.load", *load as f64, (0.0, 1e12), "0 to 1e12")?;
     check("workload.keys", *keys as f64, (0.0, 1e12), "0 to 1e12")?;
-    check("workload.load-rate", *load_rate, (0.0, 1e12), "0 to 1e12")?;
+    validate_rate("workload.load-rate", *load_rate)?;
     for phase in phases {
         let (operations, clients) = (phase.operations as f64, phase.clients.len() as f64);
         check("workload.phases.operations", operations, (0.0, 1e12), "0 to 1e12")?;
@@ -209,9 +210,15 @@ fn validate_workload(workload: &Workload) -> Result<(), SimulationError> {
     Ok(())
 }
 
+/// A rate at which the next operation comes within the range of virtual time, or 0.
+fn validate_rate(what: &'static str, rate: f64) -> Result<(), SimulationError> {
+    let least = if rate == 0.0 { 0.0 } else { 1e-6 };
+    check(what, rate, (least, 1e12), "0, or 1e-6 to 1e12")
+}
+
 fn validate_clients(clients: &Clients) -> Result<(), SimulationError> {
     check("workload.phases.clients.count", clients.count as f64, (1.0, 1e5), "1 to 100000")?;
-    check("workload.phases.clients.rate", clients.rate, (0.0, 1e12), "0 to 1e12")?;
+    validate_rate("workload.phases.clients.rate", clients.rate)?;
     for (_, share) in clients.mix.shares() {
         check("a share of workload.phases.clients.mix", share, (0.0, 1e12), "0 to 1e12")?;
     }

@@ -65,7 +65,7 @@ impl Cores {
     pub(crate) fn next(&self) -> Time {
         self.bursts.peek().map_or(Time::MAX, |Reverse((end, ..))| {
             let left = (f64::from_bits(*end) - self.work).max(0.0);
-            self.at + (left / self.rate()).ceil() as Time
+            self.at.saturating_add((left / self.rate()).ceil() as Time)
         })
     }
 

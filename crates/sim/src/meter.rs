@@ -180,12 +180,16 @@ struct Meter {
 }
 
 impl Meter {
-    /// Adds what is only counted for the phase.
-    fn take(&mut self, phase: &Meter) {
+    /// Adds what is only counted for the phase, which ends now. One that is shorter than a window counts
+    /// at its mean.
+    fn take(&mut self, phase: &Meter, now: Time, window: u64) {
         for (kind, latencies) in &phase.latencies {
             self.latencies.entry(*kind).or_default().join(latencies);
         }
-        self.slowest = self.slowest.max(phase.slowest);
+        let lasted = now.saturating_sub(phase.begun) as f64;
+        let mean = lasted * per(window as f64, phase.sums.operations as f64);
+        let is_short = phase.slowest.is_none() && phase.sums.operations > 0;
+        self.slowest = self.slowest.max(phase.slowest).max(is_short.then_some(mean as Time));
     }
 
     fn figures(&self, now: Time, machine: Machine, levels: &Levels, window: u64) -> Figures {
@@ -381,7 +385,7 @@ impl Meters {
     pub(crate) fn end_phase(&mut self, now: Time, machine: Machine) -> Figures {
         let figures = self.phase.figures(now, machine, &self.levels, self.length);
         let mut phase = std::mem::take(&mut self.phase);
-        self.whole.take(&phase);
+        self.whole.take(&phase, now, self.length);
         let Meter { runs, tables, files, store, space_amp, compacts, .. } = &mut phase;
         let gauges = [runs, tables, files, store, space_amp, compacts];
         gauges.into_iter().for_each(|gauge| gauge.begin(now));
@@ -404,7 +408,7 @@ impl Meters {
     /// The figures of the whole run.
     pub(crate) fn figures(&self, now: Time, machine: Machine) -> Figures {
         let mut whole = self.whole.clone();
-        whole.take(&self.phase);
+        whole.take(&self.phase, now, self.length);
         whole.figures(now, machine, &self.levels, self.length)
     }
 }

@@ -23,7 +23,8 @@ pub struct Report {
     pub timeline: Vec<Window>,
 }
 
-/// A phase of the run.
+/// A phase of the run. What a flush or a merge wrote, and the time that it took, counts in the phase in
+/// which it ends: after a burst the rest may have more than its share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseReport {
     /// `load`, the name of one of the workload's phases, or `wait-until-idle` for the time in which the

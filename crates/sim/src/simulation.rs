@@ -99,6 +99,8 @@ pub struct Simulation {
     pub(crate) live: BitSet,
     pub(crate) meters: Meters,
     phases: Vec<PhaseReport>,
+    /// Whether the first phase has begun.
+    begun: bool,
     /// The name of the current phase.
     phase: String,
     pub(crate) timeline: Vec<Window>,
@@ -155,6 +157,7 @@ impl Simulation {
             live: BitSet::default(),
             meters: Meters::new(config.window),
             phases: Vec::new(),
+            begun: false,
             phase: String::new(),
             timeline: Vec::new(),
             listener: None,
@@ -195,7 +198,7 @@ impl Simulation {
 
     fn go(&mut self, operations: u64, last: Time) -> Result<bool, SimulationError> {
         let until = self.completed.saturating_add(operations);
-        if self.phase.is_empty() {
+        if !std::mem::replace(&mut self.begun, true) {
             self.begin_next()?;
         }
         loop {
@@ -316,8 +319,8 @@ impl Simulation {
 
     /// Updates the meters after a change of the tree.
     pub(crate) fn observe(&mut self, now: Time) {
-        let logical_bytes = self.live.count() * self.sizes.put();
-        let half_load = self.config.workload.load * self.sizes.put() / 2;
+        let logical_bytes = self.live.count().saturating_mul(self.sizes.put());
+        let half_load = self.config.workload.load.saturating_mul(self.sizes.put()) / 2;
         let grown = half_load.min(GROWN_BUFFERS * self.config.buffer_bytes).max(1);
         let tables = self.tree.len();
         let levels = Levels {

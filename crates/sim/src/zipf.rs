@@ -20,6 +20,8 @@ pub(crate) struct Zipf {
 impl Zipf {
     pub(crate) fn new(ranks: u64, s: f64) -> Self {
         let n = ranks.max(1) as f64;
+        // Powers of so small a difference lose all their digits.
+        let s = if (s - 1.0).abs() < 1e-6 { 1.0 } else { s };
         let beyond =
             if s == 1.0 { libm::log(n) } else { (libm::pow(n, 1.0 - s) - 1.0) / (1.0 - s) };
         Zipf { n, s, area: 1.0 + beyond }
@@ -75,6 +77,19 @@ mod tests {
                 let off = (count as f64 - expected).abs();
                 assert!(off <= 5.0 * expected.sqrt() + 1.0, "{n}, {s}: {k} came {count} times");
             }
+        }
+    }
+
+    #[test]
+    fn an_exponent_next_to_1_draws_as_1_does() {
+        let ranks = |s: f64| {
+            let (zipf, mut random) = (Zipf::new(100_000, s), ChaCha8Rng::seed_from_u64(7));
+            let mut unit = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+            (0..2000).map(|_| zipf.draw(&mut unit)).collect::<std::collections::BTreeSet<_>>().len()
+        };
+        let at_one = ranks(1.0) as f64;
+        for s in [1.0 - 1e-12, 1.0 + f64::EPSILON, 1.0 + 1e-14, 1.0 - 2e-6, 1.0 + 2e-6] {
+            assert!((ranks(s) as f64 / at_one - 1.0).abs() < 0.05, "{s}: {}", ranks(s));
         }
     }
 }

@@ -73,7 +73,7 @@ pub struct Options {
     pub wal_file_bytes: u64,
     /// Total bytes of logs beyond which the keyspace that holds the oldest record is flushed.
     pub max_total_wal_bytes: u64,
-    /// Runs in level 0 at which writes stall until some are compacted.
+    /// Runs in level 0 at which writes stall until some are compacted: 2 or more.
     pub l0_stop_trigger: usize,
     /// Total memory, in bytes: half of it, or two memtables if that is more, for memtables; the rest
     /// for the cache and the buffers of flushes and merges, for which the cache shrinks meanwhile.
@@ -131,11 +131,14 @@ impl Options {
         let bounds = [
             ("memtable_bytes", self.memtable_bytes),
             ("max_immutable_memtables", self.max_immutable_memtables as u64),
-            ("l0_stop_trigger", self.l0_stop_trigger as u64),
             ("max_open_files", self.max_open_files as u64),
         ];
         if let Some((what, _)) = bounds.into_iter().find(|(_, bound)| *bound == 0) {
             return Err(Error::invalid(what, "at least 1", "0"));
+        }
+        // A single run is never merged with another.
+        if self.l0_stop_trigger < 2 {
+            return Err(Error::invalid("l0_stop_trigger", "at least 2", self.l0_stop_trigger));
         }
         if self.wal_file_bytes < LOG_BYTES_MIN {
             let expected = format_args!("at least {LOG_BYTES_MIN}");

@@ -310,3 +310,16 @@ fn a_state_of_all_buckets_and_long_keys_fits_and_comes_back() {
         assert!(cut.facts.is_empty(), "a state that is cut is none");
     }
 }
+
+/// Flushes that overlap nothing, as of ascending keys, are never several over one key.
+#[test]
+fn disjoint_flushes_move_down_before_they_stall_writes() {
+    let mut tree = Tree::new(BucketLsm { l0_compaction_trigger: 4, ..BUCKET });
+    for round in 0..40u16 {
+        tree.flush((0..10).map(|n| 5000 + round * 10 + n));
+        tree.settle();
+        let runs = tree.model.shape.levels()[0].runs.len();
+        assert!(runs < LEVEL0_RUNS_MAX, "{runs} runs");
+    }
+    assert!(tree.model.shape.deepest() > 0);
+}

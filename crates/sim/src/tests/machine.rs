@@ -253,3 +253,38 @@ fn skewed_keys_are_squares_of_evenly_spread_fractions() {
         assert!(off < 5.0 * (10_000.0 * share * (1.0 - share)).sqrt(), "{share}: {below}");
     }
 }
+
+/// Workloads that lie at the edges: phases without a name, and shorter than a window.
+#[test]
+fn a_phase_without_a_name_is_one_and_a_short_one_has_its_slowest_window() {
+    let phases = r#"[{"name": "", "operations": 25000, "clients": [{"mix": {"update": 1}}]},
+        {"name": "reads", "operations": 10, "clients": [{"mix": {"read": 1}}]}]"#;
+    let workload = serde_json::from_str(&format!(r#"{{"load": 20000, "phases": {phases}}}"#));
+    let mut config = small(policy(r#"{"policy": "leveled"}"#), workload.unwrap());
+    config.window = 10_000;
+    config.device.read_micros = 1e6;
+    let mut simulation = Simulation::new(config).unwrap();
+    while simulation.advance(1000).unwrap() {}
+    let report = simulation.report();
+    let names: Vec<_> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names[..3], ["load", "", "reads"]);
+    let operations: Vec<_> = report.phases.iter().map(|phase| phase.figures.operations).collect();
+    assert_eq!(operations[..3], [20_000, 25_000, 10]);
+    let slowest = report.phases[2].figures.throughput_worst_window;
+    assert!(slowest < 2.0, "a read takes a second");
+    assert!((report.whole.throughput_worst_window / slowest - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn rates_and_triggers_with_which_nothing_ever_happens_are_refused() {
+    let refused = |change: &dyn Fn(&mut Config)| {
+        let mut config = small(policy(r#"{"policy": "leveled"}"#), Workload::default());
+        change(&mut config);
+        Simulation::new(config).err().map(|why| why.to_string()).unwrap_or_default()
+    };
+    let why = refused(&|config| config.workload.load_rate = 1e-9);
+    assert!(why.contains("workload.load-rate") && why.contains("1e-6 to 1e12"), "{why}");
+    let why = refused(&|config| config.l0_stop_trigger = 1);
+    assert!(why.contains("l0-stop-trigger") && why.contains("2 to 9e15"), "{why}");
+    assert_eq!(refused(&|config| config.workload.load_rate = 1e-6), "");
+}

@@ -123,7 +123,7 @@ fn a_choice_outside_its_range_is_refused_with_its_name() {
     assert!(words.contains("flash pages"), "{words}");
     for (clients, expected) in [
         (Clients { count: 0, ..Clients::default() }, "clients.count is 0, expected 1 to"),
-        (Clients { rate: -1.0, ..Clients::default() }, "clients.rate is -1, expected 0 to"),
+        (Clients { rate: -1.0, ..Clients::default() }, "clients.rate is -1, expected 0, or"),
     ] {
         let workload = Workload::then(10, 10, clients);
         let words = refused(Config { workload, ..config.clone() });

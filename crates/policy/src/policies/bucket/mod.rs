@@ -6,7 +6,8 @@
 //! 1. **Flushes** are cut at the boundaries of the buckets: one table for each bucket with keys. The first
 //!    one that has enough keys sets the boundaries, at equal numbers of entries.
 //! 2. **Compaction.** Tables of level 0 that overlap are those of one bucket, or of several that were one
-//!    when they were flushed. Level 0 is due once `l0-compaction-trigger` of its tables lie over one key.
+//!    when they were flushed. Level 0 is due once `l0-compaction-trigger` of its tables lie over one key,
+//!    or shortly before its runs stall writes.
 //!    They are merged with the tables of level 1 that they overlap, and cut at the boundaries, so that no
 //!    table of level 1 ties two buckets together. The component with the most tables over one key comes
 //!    first; among equals, the one with the smallest input. A plan is one bucket, made when a worker is
@@ -112,9 +113,11 @@ impl Policy for BucketLsm {
             return scattered;
         }
         let buckets = Buckets::read(context.state);
-        let full = Full::find(&view, self.l0_compaction_trigger);
+        // Runs that overlap little are never many over one key: before writes stall they go down, too.
+        let trigger = if view.nears_stop() { 1 } else { self.l0_compaction_trigger.max(1) };
+        let full = Full::find(&view, trigger);
         let depth = full.first().map_or(0, |full| full.depth);
-        let mut due = vec![(0, depth as f64 / self.l0_compaction_trigger.max(1) as f64)];
+        let mut due = vec![(0, depth as f64 / trigger as f64)];
         due.extend((1..=view.last()).map(|level| (level, view.score(level))));
         due.retain(|(_, score)| *score >= 1.0);
         sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
@@ -296,6 +299,7 @@ impl BucketLsm {
         );
         let have = Quantity::level("bucket-depth", 0, full.depth as u64);
         let trigger = Quantity::new("l0-compaction-trigger", self.l0_compaction_trigger);
+        // With fewer, the runs of level 0 are what is too many.
         let term = Term::new(Unit::Tables, have, Relation::AtLeast, trigger);
         let inputs = all.iter().map(|table| table.id).collect();
         let groups = vec![Group::new(inputs, view.run_of(1), action)];
