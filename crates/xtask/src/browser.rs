@@ -6,8 +6,8 @@
 //!
 //! One counts only if it responds to `--version`: Ubuntu's `chromium-browser` is often a stub.
 
+use crate::need::Need;
 use crate::progress;
-use crate::setup::Need;
 use crate::workspace::{Workspace, on_path};
 use anyhow::{Context, Result, ensure};
 use std::env;

@@ -14,6 +14,7 @@ mod function_order;
 mod glue;
 mod lanes;
 mod mutants;
+mod need;
 mod node;
 mod progress;
 mod rust;

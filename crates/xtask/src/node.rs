@@ -1,7 +1,7 @@
 //! The JavaScript side of the set-up: Node.js, npm, and the packages of each npm package here.
 
+use crate::need::Need;
 use crate::progress;
-use crate::setup::Need;
 use crate::workspace::{Workspace, at_least};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;

@@ -1,7 +1,7 @@
 //! The Rust side of the set-up: the compiler, its components, and the tools that cargo builds.
 
+use crate::need::Need;
 use crate::progress;
-use crate::setup::Need;
 use crate::workspace::{Workspace, at_least};
 use anyhow::{Result, bail};
 use std::fs;

@@ -4,24 +4,11 @@
 //! 2. If not, it installs itself, or says in a sentence what a person has to do.
 //! 3. It looks again: an installer that says yes is not believed.
 
+use crate::need::Need;
 use crate::workspace::Workspace;
 use crate::{browser, node, rust};
 use anyhow::{Result, bail};
 use std::sync::{Mutex, PoisonError};
-
-/// A tool, a component or a set of packages.
-pub trait Need {
-    /// What it is called.
-    fn name(&self) -> String;
-    /// What would do: a version, `any`.
-    fn wanted(&self, workspace: &Workspace) -> String;
-    /// What is there: `Ok` when it will do, else `Err` with what was found instead.
-    fn found(&self, workspace: &Workspace) -> Result<String, String>;
-    /// How a person gets it.
-    fn remedy(&self, workspace: &Workspace) -> String;
-    /// Installs it, where this repository does that.
-    fn install(&self, workspace: &Workspace) -> Result<()>;
-}
 
 /// Everything that any command needs, in the order in which it can be installed.
 pub fn all() -> Vec<Box<dyn Need>> {
@@ -94,7 +81,8 @@ pub fn ensure(workspace: &Workspace, needs: &[&dyn Need]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Need, ensure};
+    use super::ensure;
+    use crate::need::Need;
     use crate::workspace::Workspace;
     use anyhow::{Result, bail};
     use std::cell::Cell;

@@ -6,10 +6,11 @@
 
 use crate::browser::{Browser, CHROMIUM, FIREFOX};
 use crate::lanes::{self, Lane, Outcome, Task};
+use crate::need::Need;
 use crate::node::{self, BINDINGS, BUNDLERS, CHECKS, COMPARISON, E2E, Packages};
 use crate::progress::{self, seconds};
 use crate::rust::{CLIPPY, CargoDeny, RUSTFMT, Toolchain, WasmTarget};
-use crate::setup::{self, Need};
+use crate::setup;
 use crate::workspace::Workspace;
 use crate::{api, demo, tidy, wasm};
 use anyhow::Result;

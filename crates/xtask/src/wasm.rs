@@ -14,10 +14,11 @@
 use crate::fresh::Step;
 use crate::function_order::named_by_place;
 use crate::glue::{DECLARATION, as_function};
+use crate::need::Need;
 use crate::node::{self, BINDINGS};
 use crate::progress;
 use crate::rust::{WASM_TARGET, WasmBindgen, WasmPack, WasmTarget};
-use crate::setup::{self, Need};
+use crate::setup;
 use crate::workspace::Workspace;
 use anyhow::Result;
 use std::env;
