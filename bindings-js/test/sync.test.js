@@ -355,7 +355,7 @@ test("the two builds run beside each other; the lean one says where the other po
     () => rich.setPolicy(dynamic),
     /^InvalidArgumentError: .*data-bytes is 562949953421312, expected at most \d+, whose dynamic filters/,
   );
-  rich.setPolicy({ ...dynamic, dataBytes: 2 ** 30 });
+  rich.setPolicy({ ...dynamic, dataBytes: 2 ** 28 });
   rich.setPolicy("binomial");
   for (const [db, value] of [
     [lean, "lean"],
