@@ -1,7 +1,7 @@
 //! Figure 10 b-e: Vertiorizon in place of lazy leveling's tiered levels.
 
 use super::designs::Data;
-use super::mixes::{BALANCED, ENTRIES, mix};
+use super::mixes::{BALANCED, ENTRIES, LOAD, mix};
 use super::setting::{Operations, READ, Setting};
 use super::trade_off::CONDITIONS;
 use crate::figure::{Figure, Plot};
@@ -40,15 +40,14 @@ pub fn case(condition: &str, cache: &str, filters: &str, ratio: u64, design: &st
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let loads: &[u64] = if scale == Scale::Ci { &[1000] } else { &[1000, 2000] };
-    let setting = Setting::new(ENTRIES, 0);
+    let setting = Setting::new(ENTRIES, LOAD);
     let mut figure = Figure::new(
         "figure-10b",
         "Figure 10 b-e: a backbone for lazy leveling",
         "With Vertiorizon as its backbone lazy leveling reads faster at the same writes, at every size \
          ratio, with uniform and with Monkey filters, with small and large caches.",
         format!(
-            "Half updates, half lookups, {}. Means over loads of {loads:?} buffers. Monkey filters of the \
+            "Half updates, half lookups, {}. A load of {LOAD} buffers. Monkey filters of the \
              backbone are those of its dynamic layout: by the sizes that runs are going to have. *At rest* \
              operations wait until nothing is left to merge.",
             setting.words()
@@ -69,7 +68,11 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
                             LAZY => data.lazy_leveling(ratio, layout),
                             _ => data.backbone(ratio, layout),
                         };
-                        let measured = setting.run_loads(&case, loads, policy, &operations)?;
+                        let measured = setting.run(
+                            &case,
+                            policy(setting.data(operations.mix.update)),
+                            &operations,
+                        )?;
                         let curve = format!("{design}, {cache}, {filters}");
                         plot.point(&curve, (ratio as f64, measured.of(READ)));
                         measured.add(&mut figure, &case);

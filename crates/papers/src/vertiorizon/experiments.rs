@@ -5,7 +5,7 @@ use super::designs::{
     VERTICAL_LEVELING_PARTIAL, VERTICAL_TIERING_FULL, VERTICAL_TIERING_PARTIAL, VERTIORIZON,
     VERTIORIZON_TIERING,
 };
-use super::mixes::{ENTRIES, RANGES, WRITE_HEAVY, loads, mix};
+use super::mixes::{ENTRIES, LOADS, RANGES, WRITE_HEAVY, mix};
 use super::setting::{Operations, Setting};
 use crate::figure::Figure;
 use crate::{PapersError, Scale};
@@ -77,7 +77,6 @@ fn policy(data: Data, change: &str, design: &str) -> PolicyOptions {
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let loads = loads(scale);
     let setting = Setting::new(ENTRIES, 0);
     let mut figure = Figure::new(
         "figure-7-changed",
@@ -96,7 +95,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         let slower = if *change == SLOW { SLOWER } else { 1.0 };
         let setting = Setting { slower, ..setting };
         let policy = |data: Data| policy(data, change, design);
-        setting.run_loads(&case, loads, policy, &operations)?.add(&mut figure, &case);
+        setting.run_loads(&case, &LOADS, policy, &operations)?.add(&mut figure, &case);
     }
     Ok(figure)
 }

@@ -1,7 +1,7 @@
 //! Figure 8 and table 3: larger filters and caches.
 
 use super::designs::{Data, RANKED, VERTIORIZON_LEVELING, VERTIORIZON_TIERING};
-use super::mixes::{BALANCED, ENTRIES, MIXES, mix};
+use super::mixes::{BALANCED, ENTRIES, LOAD, MIXES, mix};
 use super::ranks::{Better, ranks};
 use super::setting::{Operations, Setting, THROUGHPUT, WORST};
 use crate::figure::{Figure, Plot, Source};
@@ -68,15 +68,14 @@ pub fn case(part: &str, (mix, cache, bits): Point, design: &str) -> String {
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let loads: &[u64] = if scale == Scale::Ci { &[1000] } else { &[1000, 2000] };
-    let setting = Setting::new(ENTRIES, 0);
+    let setting = Setting::new(ENTRIES, LOAD);
     let mut figure = Figure::new(
         "figure-8",
         "Figure 8 and table 3: larger filters and caches",
         "With more memory designs come closer to each other, and those that write less rank higher: \
          horizontal tiering is second. Vertiorizon ranks first.",
         format!(
-            "As figure 7 with uniform keys, {}; means over loads of {loads:?} buffers. Captions are not \
+            "As figure 7 with uniform keys, {}; a load of {LOAD} buffers. Captions are not \
              known: the text says that a and d have the cache of 32 MB, b and c that of 64 GB, that d \
              varies the bits per key from 4 to 20 and e the cache from 16 MB to 64 GB, both with half \
              updates. The paper's mean ranks are multiples of a fourth, a fifth and a seventh: four mixes \
@@ -95,7 +94,8 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
                 let case = case(part, (name, cache, bits), design);
                 progress(&format!("figure 8, {case}"));
                 let policy = |data: Data| data.design(design);
-                let measured = setting.run_loads(&case, loads, policy, &operations)?;
+                let measured =
+                    setting.run(&case, policy(setting.data(operations.mix.update)), &operations)?;
                 let at = if part == "d" { bits } else { (cache as f64 / MB as f64).log2() };
                 plot.point(design, (at, measured.of(THROUGHPUT)));
                 measured.add(&mut figure, &case);

@@ -69,18 +69,18 @@ pub fn case(keys: &str, mix: &str, design: &str) -> String {
 /// Entries of a buffer.
 pub(super) const ENTRIES: u64 = 16;
 
-/// The loads, in buffers: at equal factors within one of T, so that no design is seen only just after, or
-/// before, a merge into its largest level.
-pub(super) fn loads(scale: Scale) -> &'static [u64] {
-    if scale == Scale::Ci { &[1000, 2000] } else { &[900, 1600, 2900] }
-}
+/// The load of the other figures, in buffers.
+pub(super) const LOAD: u64 = 1000;
+
+/// The loads, in buffers: two, so that no design is seen only just after, or before, a merge into its
+/// largest level.
+pub(super) const LOADS: [u64; 2] = [1000, 2000];
 
 /// Figure 7.
 ///
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let loads = loads(scale);
     let setting = Setting::new(ENTRIES, 0);
     let mut figure = Figure::new(
         "figure-7",
@@ -92,7 +92,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
          throughput of horizontal tiering.",
         format!(
             "T = 6, buffers and files of 2 MB, 5 bits per key, a cache of 32 MB, 128 + 896 bytes an entry; \
-             {}. The load's size is not known: all numbers are means over loads of {loads:?} buffers. \
+             {}. The load's size is not known: all numbers are means over loads of {LOADS:?} buffers. \
              Horizontal designs have as many levels as vertical ones, the least L with T^L >= N/B, and \
              fixed Vertiorizon two less in its horizontal part (the paper's numbers are not known); \
              horizontal tiering is laid out for all that is going to be written. The tiering Vertiorizon \
@@ -114,7 +114,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
                 let case = case(keys, name, design);
                 progress(&format!("figure 7, {case}"));
                 let policy = |data: Data| data.design(design);
-                setting.run_loads(&case, loads, policy, &operations)?.add(&mut figure, &case);
+                setting.run_loads(&case, &LOADS, policy, &operations)?.add(&mut figure, &case);
             }
         }
     }

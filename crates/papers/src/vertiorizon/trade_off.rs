@@ -1,7 +1,7 @@
 //! Figure 10 a: what designs read and write over their settings.
 
 use super::designs::Data;
-use super::mixes::{BALANCED, ENTRIES, mix};
+use super::mixes::{BALANCED, ENTRIES, LOAD, mix};
 use super::setting::{BLOCKS, Measured, Operations, Setting, WRITES};
 use crate::figure::{Figure, Plot};
 use crate::{PapersError, Scale};
@@ -30,9 +30,6 @@ const SCHEMES: [[Scheme; 2]; 3] = [
     [(PARTIAL, "leveling", Data::leveling_partial), (PARTIAL, "tiering", Data::tiering_partial)],
     [(FULL, "leveling", Data::leveling_full), (FULL, "tiering", Data::tiering_full)],
 ];
-
-/// The load, in buffers.
-const LOAD: u64 = 1000;
 
 /// Numbers of levels, or size ratios.
 fn settings(scheme: &str, scale: Scale) -> &'static [u64] {
