@@ -1,6 +1,6 @@
-//! The figures of the Vertiorizon paper at the small scale: orders, no values.
+//! The figures of the Vertiorizon paper at the small scale, and as published: orders, no values.
 
-use super::number;
+use super::numbers::Numbers;
 use std::sync::OnceLock;
 use terrane_papers::vertiorizon::backbone::{self, BACKBONE, CACHES, FILTERS, LAZY};
 use terrane_papers::vertiorizon::designs::*;
@@ -9,150 +9,181 @@ use terrane_papers::vertiorizon::mixes::{
     self, BALANCED, MIXES, RANGES, READ_HEAVY, UNIFORM, WRITE_HEAVY,
 };
 use terrane_papers::vertiorizon::trade_off::{self, CONDITIONS, FULL, HORIZONTAL, PARTIAL};
-use terrane_papers::vertiorizon::{READ, RUNS, SPACE, STALLED, THROUGHPUT, WORST, WRITES};
+use terrane_papers::vertiorizon::{BLOCKS, READ, RUNS, SPACE, STALLED, THROUGHPUT, WORST, WRITES};
 use terrane_papers::vertiorizon::{large, memory};
-use terrane_papers::{Figure, Plot, Scale};
+use terrane_papers::{Scale, Simulate};
 
-/// Figure 7.
-fn mixes() -> &'static Figure {
-    static FIGURE: OnceLock<Figure> = OnceLock::new();
-    FIGURE.get_or_init(|| mixes::figure(Scale::Ci, &mut |_| ()).unwrap())
+fn both(make: Simulate) -> Vec<Numbers> {
+    Numbers::both("vertiorizon", make)
 }
 
-fn of(mix: &str, design: &str, what: &str) -> f64 {
-    number(mixes(), &mixes::case(UNIFORM, mix, design), what)
+/// Figure 7 at both scales, each with the same when one thing is changed.
+fn mixes() -> impl Iterator<Item = Mixes> {
+    static MIXES: OnceLock<Vec<Numbers>> = OnceLock::new();
+    static CHANGED: OnceLock<Vec<Numbers>> = OnceLock::new();
+    let mixes = MIXES.get_or_init(|| both(mixes::figure));
+    let changed = CHANGED.get_or_init(|| both(experiments::figure));
+    mixes.iter().zip(changed).map(|(mixes, changed)| Mixes { mixes, changed })
 }
 
-/// Figure 7 with one thing changed.
-fn changed(change: &str, mix: &str, design: &str, what: &str) -> f64 {
-    static FIGURE: OnceLock<Figure> = OnceLock::new();
-    let figure = FIGURE.get_or_init(|| experiments::figure(Scale::Ci, &mut |_| ()).unwrap());
-    number(figure, &experiments::case(change, mix, design), what)
+struct Mixes {
+    mixes: &'static Numbers,
+    changed: &'static Numbers,
+}
+
+impl Mixes {
+    fn of(&self, mix: &str, design: &str, what: &str) -> f64 {
+        self.mixes.of(&mixes::case(UNIFORM, mix, design), what)
+    }
+
+    fn changed(&self, change: &str, mix: &str, design: &str, what: &str) -> f64 {
+        self.changed.of(&experiments::case(change, mix, design), what)
+    }
 }
 
 #[test]
 fn in_the_slowest_window_partial_leveling_is_above_full_leveling_in_every_mix() {
-    for mix in MIXES {
-        let worst = |design| of(mix, design, WORST);
-        assert!(worst(VERTICAL_LEVELING_PARTIAL) > worst(VERTICAL_LEVELING_FULL), "{mix}");
-    }
-    // By far where there are many updates: full merges hold them up.
-    let stalled = |design| of(BALANCED, design, STALLED);
-    assert!(stalled(VERTICAL_LEVELING_FULL) > 0.05 && stalled(VERTICAL_LEVELING_PARTIAL) < 0.01);
-    for mix in [BALANCED, WRITE_HEAVY] {
-        let worst = |design| of(mix, design, WORST);
-        assert!(worst(VERTICAL_LEVELING_PARTIAL) > 2.0 * worst(VERTICAL_LEVELING_FULL), "{mix}");
+    for figure in mixes() {
+        for mix in MIXES {
+            let worst = |design| figure.of(mix, design, WORST);
+            assert!(worst(VERTICAL_LEVELING_PARTIAL) > worst(VERTICAL_LEVELING_FULL), "{mix}");
+        }
+        // By far where there are many updates: full merges hold them up.
+        let stalled = |design| figure.of(BALANCED, design, STALLED);
+        assert!(stalled(VERTICAL_LEVELING_FULL) > 0.05);
+        assert!(stalled(VERTICAL_LEVELING_PARTIAL) < 0.01);
+        for mix in [BALANCED, WRITE_HEAVY] {
+            let worst = |design| figure.of(mix, design, WORST);
+            let full = worst(VERTICAL_LEVELING_FULL);
+            assert!(worst(VERTICAL_LEVELING_PARTIAL) > 2.0 * full, "{mix}");
+        }
     }
 }
 
 #[test]
 fn in_the_slowest_window_partial_tiering_is_above_full_tiering_where_merges_hold_up_updates() {
-    let worst = |mix, design| of(mix, design, WORST);
-    let (partial, full) = (VERTICAL_TIERING_PARTIAL, VERTICAL_TIERING_FULL);
-    for mix in [BALANCED, WRITE_HEAVY] {
-        assert!(worst(mix, partial) > 1.2 * worst(mix, full), "{mix}");
+    for figure in mixes() {
+        let worst = |mix, design| figure.of(mix, design, WORST);
+        let (partial, full) = (VERTICAL_TIERING_PARTIAL, VERTICAL_TIERING_FULL);
+        for mix in [BALANCED, WRITE_HEAVY] {
+            assert!(worst(mix, partial) > 1.2 * worst(mix, full), "{mix}");
+        }
+        // The paper's exception, and one of ours: nothing waits for merges, and partial ones leave more
+        // runs.
+        for mix in [READ_HEAVY, RANGES] {
+            assert!(worst(mix, partial) < worst(mix, full), "{mix}");
+            assert!(figure.of(mix, full, STALLED) < 0.01, "{mix}");
+        }
+        // Slower merges hold updates up between ranges, too.
+        let slow = |design| figure.changed(SLOW, RANGES, design, WORST);
+        assert!(slow(partial) > 1.2 * slow(full));
+        assert!(figure.changed(SLOW, RANGES, full, STALLED) > 0.01);
     }
-    // The paper's exception, and one of ours: nothing waits for merges, and partial ones leave more runs.
-    for mix in [READ_HEAVY, RANGES] {
-        assert!(worst(mix, partial) < worst(mix, full), "{mix}");
-        assert!(of(mix, full, STALLED) < 0.01, "{mix}");
-    }
-    // Slower merges hold updates up between ranges, too.
-    let slow = |design| changed(SLOW, RANGES, design, WORST);
-    assert!(slow(partial) > 1.2 * slow(full));
-    assert!(changed(SLOW, RANGES, full, STALLED) > 0.01);
 }
 
 #[test]
 fn horizontal_growth_is_faster_than_vertical_growth_with_full_merges_policy_by_policy() {
-    let mean = |mix, design| of(mix, design, THROUGHPUT);
-    for mix in [READ_HEAVY, BALANCED, RANGES] {
-        let (horizontal, vertical) = (HORIZONTAL_LEVELING, VERTICAL_LEVELING_FULL);
-        assert!(mean(mix, horizontal) > mean(mix, vertical), "leveling, {mix}");
+    for figure in mixes() {
+        let mean = |mix, design| figure.of(mix, design, THROUGHPUT);
+        for mix in [READ_HEAVY, BALANCED, RANGES] {
+            let (horizontal, vertical) = (HORIZONTAL_LEVELING, VERTICAL_LEVELING_FULL);
+            assert!(mean(mix, horizontal) > mean(mix, vertical), "leveling, {mix}");
+        }
+        for mix in [READ_HEAVY, BALANCED, WRITE_HEAVY] {
+            let (horizontal, vertical) = (HORIZONTAL_TIERING, VERTICAL_TIERING_FULL);
+            assert!(mean(mix, horizontal) > mean(mix, vertical), "tiering, {mix}");
+        }
+        // Under 90 % updates vertical leveling merges several buffers at once: so does horizontal leveling
+        // that admits several.
+        let leveled = |change, design| figure.changed(change, WRITE_HEAVY, design, THROUGHPUT);
+        let vertical = leveled(SAME, VERTICAL_LEVELING_FULL);
+        assert!(leveled(SAME, HORIZONTAL_LEVELING) < vertical);
+        assert!(leveled(ADMITS, HORIZONTAL_LEVELING) > 1.1 * vertical);
+        // With ranges there is next to no difference under tiering, until merges bind.
+        let tiered = |change, design| figure.changed(change, RANGES, design, THROUGHPUT);
+        let over =
+            |change| tiered(change, HORIZONTAL_TIERING) / tiered(change, VERTICAL_TIERING_FULL);
+        assert!((over(SAME) - 1.0).abs() < 0.03 && over(SLOW) > over(SAME));
     }
-    for mix in [READ_HEAVY, BALANCED, WRITE_HEAVY] {
-        let (horizontal, vertical) = (HORIZONTAL_TIERING, VERTICAL_TIERING_FULL);
-        assert!(mean(mix, horizontal) > mean(mix, vertical), "tiering, {mix}");
-    }
-    // Under updates alone vertical leveling merges several buffers at once: so does horizontal leveling
-    // that admits several.
-    let leveled = |change, design| changed(change, WRITE_HEAVY, design, THROUGHPUT);
-    let vertical = leveled(SAME, VERTICAL_LEVELING_FULL);
-    assert!(leveled(SAME, HORIZONTAL_LEVELING) < vertical);
-    assert!(leveled(ADMITS, HORIZONTAL_LEVELING) > 1.1 * vertical);
-    // With ranges there is next to no difference under tiering, until merges bind.
-    let tiered = |change, design| changed(change, RANGES, design, THROUGHPUT);
-    let over = |change| tiered(change, HORIZONTAL_TIERING) / tiered(change, VERTICAL_TIERING_FULL);
-    assert!((over(SAME) - 1.0).abs() < 0.03 && over(SLOW) > over(SAME));
 }
 
 #[test]
 fn vertiorizon_needs_far_less_space_than_horizontal_leveling_and_full_merges() {
-    let space = |design| of(BALANCED, design, SPACE);
-    for design in [HORIZONTAL_LEVELING, VERTICAL_LEVELING_FULL, HORIZONTAL_TIERING] {
-        assert!(space(VERTIORIZON) < 0.5 * space(design), "{design}");
+    for figure in mixes() {
+        let space = |design| figure.of(BALANCED, design, SPACE);
+        for design in [HORIZONTAL_LEVELING, VERTICAL_LEVELING_FULL, HORIZONTAL_TIERING] {
+            assert!(space(VERTIORIZON) < 0.5 * space(design), "{design}");
+        }
+        assert!(space(HORIZONTAL_LEVELING) > 3.0 * space(VERTIORIZON));
     }
-    assert!(space(HORIZONTAL_LEVELING) > 3.0 * space(VERTIORIZON));
 }
 
 #[test]
 fn vertiorizon_that_tunes_itself_is_near_the_better_of_its_fixed_designs_but_where_all_is_tiered() {
-    for mix in [READ_HEAVY, BALANCED, RANGES] {
-        let mean = |design| of(mix, design, THROUGHPUT);
-        let best = mean(VERTIORIZON_LEVELING).max(mean(VERTIORIZON_TIERING));
-        assert!(mean(VERTIORIZON) > 0.9 * best, "{mix}");
+    for figure in mixes() {
+        for mix in [READ_HEAVY, BALANCED, RANGES] {
+            let mean = |design| figure.of(mix, design, THROUGHPUT);
+            let best = mean(VERTIORIZON_LEVELING).max(mean(VERTIORIZON_TIERING));
+            assert!(mean(VERTIORIZON) > 0.9 * best, "{mix}");
+        }
+        let written = |design| figure.of(WRITE_HEAVY, design, WRITES);
+        assert!(written(VERTIORIZON) < 0.9 * written(VERTIORIZON_LEVELING));
+        let mean = |change| figure.changed(change, WRITE_HEAVY, VERTIORIZON, THROUGHPUT);
+        assert!(mean(SAME) < figure.of(WRITE_HEAVY, VERTIORIZON_TIERING, THROUGHPUT));
+        assert!(mean(TIERED) > 1.2 * mean(SAME));
     }
-    let written = |design| of(WRITE_HEAVY, design, WRITES);
-    assert!(written(VERTIORIZON) < 0.9 * written(VERTIORIZON_LEVELING));
-    let mean = |change| changed(change, WRITE_HEAVY, VERTIORIZON, THROUGHPUT);
-    assert!(mean(SAME) < of(WRITE_HEAVY, VERTIORIZON_TIERING, THROUGHPUT));
-    assert!(mean(TIERED) > 1.2 * mean(SAME));
 }
 
 #[test]
 fn with_more_memory_horizontal_tiering_overtakes_every_leveled_design() {
-    let figure = memory::figure(Scale::Ci, &mut |_| ()).unwrap();
-    let of = |part, cache, bits, design: &str, what| {
-        number(&figure, &memory::case(part, (BALANCED, cache, bits), design), what)
-    };
-    let mean = |part, cache, bits, design| of(part, cache, bits, design, THROUGHPUT);
-    let leveled = [VERTICAL_LEVELING_FULL, HORIZONTAL_LEVELING, VERTICAL_LEVELING_PARTIAL];
-    for (part, least, most) in
-        [("d", (32 << 20, 4.0), (32 << 20, 20.0)), ("e", (16 << 20, 5.0), (64 << 30, 5.0))]
-    {
-        for design in leveled {
-            let over = |(cache, bits)| {
-                mean(part, cache, bits, HORIZONTAL_TIERING) / mean(part, cache, bits, design)
-            };
-            assert!(over(least) < 0.95 && over(most) > 1.0, "{part}, {design}");
-        }
-        for (cache, bits) in [least, most] {
-            let worst = |design| of(part, cache, bits, design, WORST);
-            assert!(worst(VERTICAL_LEVELING_PARTIAL) > 1.5 * worst(VERTICAL_LEVELING_FULL));
-            assert!(worst(VERTICAL_TIERING_PARTIAL) > 1.2 * worst(VERTICAL_TIERING_FULL));
+    for figure in both(memory::figure) {
+        let of = |part, cache, bits, design: &str, what| {
+            figure.of(&memory::case(part, (BALANCED, cache, bits), design), what)
+        };
+        let mean = |part, cache, bits, design| of(part, cache, bits, design, THROUGHPUT);
+        let leveled = [VERTICAL_LEVELING_FULL, HORIZONTAL_LEVELING, VERTICAL_LEVELING_PARTIAL];
+        for (part, least, most) in
+            [("d", (32 << 20, 4.0), (32 << 20, 20.0)), ("e", (16 << 20, 5.0), (64 << 30, 5.0))]
+        {
+            for design in leveled {
+                let over = |(cache, bits)| {
+                    mean(part, cache, bits, HORIZONTAL_TIERING) / mean(part, cache, bits, design)
+                };
+                assert!(over(least) < 0.95 && over(most) > 1.0, "{part}, {design}");
+            }
+            for (cache, bits) in [least, most] {
+                let worst = |design| of(part, cache, bits, design, WORST);
+                assert!(worst(VERTICAL_LEVELING_PARTIAL) > 1.5 * worst(VERTICAL_LEVELING_FULL));
+                assert!(worst(VERTICAL_TIERING_PARTIAL) > 1.2 * worst(VERTICAL_TIERING_FULL));
+            }
         }
     }
 }
 
 #[test]
 fn in_a_large_store_a_full_merge_stops_writes_for_longer_than_a_window() {
-    let figure = large::figure(Scale::Ci, &mut |_| ()).unwrap();
-    let of = |design, what| number(&figure, &large::case(large::SMALL, design), what);
-    let worst = |design| of(design, WORST);
-    assert!(worst(VERTICAL_LEVELING_FULL) < 0.1 * worst(VERTICAL_LEVELING_PARTIAL));
-    assert!(of(VERTIORIZON, STALLED) < 0.01 && of(VERTICAL_LEVELING_FULL, STALLED) > 0.03);
-    assert!(of(VERTIORIZON, SPACE) < of(HORIZONTAL_LEVELING, SPACE));
+    for figure in both(large::figure) {
+        let of = |design, what| figure.of(&large::case(large::SMALL, design), what);
+        let worst = |design| of(design, WORST);
+        assert!(worst(VERTICAL_LEVELING_FULL) < 0.1 * worst(VERTICAL_LEVELING_PARTIAL));
+        assert!(of(VERTIORIZON, STALLED) < 0.01 && of(VERTICAL_LEVELING_FULL, STALLED) > 0.03);
+        assert!(of(VERTIORIZON, SPACE) < of(HORIZONTAL_LEVELING, SPACE));
+    }
 }
 
-/// The points of a scheme, by what they read.
-fn points<'a>(plot: &'a Plot, scheme: &str) -> &'a [(f64, f64)] {
-    &plot.curves.iter().find(|curve| curve.name == scheme).unwrap().points
+/// What the settings of a scheme read and write.
+fn points(figure: &Numbers, condition: &str, scheme: &str) -> Vec<(f64, f64)> {
+    let cases = figure.cases(&format!("{condition}, {scheme} ")).into_iter();
+    cases.map(|case| (figure.of(case, BLOCKS), figure.of(case, WRITES))).collect()
 }
 
-/// The settings that no other beats in both.
+/// The settings that no other beats in both, by what they read.
 fn frontier(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let beats = |a: &(f64, f64), b: &(f64, f64)| a != b && a.0 <= b.0 && a.1 <= b.1;
-    points.iter().filter(|point| !points.iter().any(|a| beats(a, point))).copied().collect()
+    let is_best = |point: &&(f64, f64)| !points.iter().any(|a| beats(a, point));
+    let mut best: Vec<_> = points.iter().filter(is_best).copied().collect();
+    best.sort_by(|a, b| a.0.total_cmp(&b.0));
+    best
 }
 
 /// What a curve writes where it reads so much; nothing if it is not drawn there.
@@ -164,36 +195,41 @@ fn writes_at(curve: &[(f64, f64)], reads: f64) -> Option<f64> {
 
 #[test]
 fn the_trade_off_of_horizontal_growth_encloses_that_of_vertical_growth() {
-    let figure = trade_off::figure(Scale::Ci, &mut |_| ()).unwrap();
-    let [at_rest, under_load] = figure.plots.as_slice() else {
-        panic!("{} plots", figure.plots.len())
-    };
-    let outside = |plot, scheme| {
-        let horizontal = points(plot, HORIZONTAL);
-        assert_eq!((horizontal.len(), points(plot, scheme).len()), (10, 6));
-        let horizontal = frontier(horizontal);
-        let is_outside = |(reads, writes): &&(f64, f64)| {
-            writes_at(&horizontal, *reads).is_none_or(|enclosing| enclosing >= *writes)
+    let [at_rest, under_load] = CONDITIONS.map(|(condition, _)| condition);
+    for figure in both(trade_off::figure) {
+        let outside = |condition, scheme| {
+            let horizontal = points(&figure, condition, HORIZONTAL);
+            let mut vertical = points(&figure, condition, scheme);
+            assert!(horizontal.len() == 10 && vertical.len() >= 6, "{}", vertical.len());
+            let horizontal = frontier(&horizontal);
+            vertical.retain(|(reads, writes)| {
+                writes_at(&horizontal, *reads).is_none_or(|enclosing| enclosing >= *writes)
+            });
+            vertical
         };
-        points(plot, scheme).iter().filter(is_outside).count()
-    };
-    assert_eq!((outside(at_rest, PARTIAL), outside(at_rest, FULL)), (0, 0));
-    // While a large merge runs, flushed runs wait in level 0 and are read: partial leveling reads less.
-    assert_eq!((outside(under_load, PARTIAL), outside(under_load, FULL)), (3, 0));
-    assert!(points(under_load, PARTIAL)[2].0 < points(under_load, HORIZONTAL)[0].0);
+        let none: [(f64, f64); 0] = [];
+        assert_eq!(outside(at_rest, PARTIAL), none, "{}", figure.scale);
+        assert_eq!(outside(at_rest, FULL), none, "{}", figure.scale);
+        assert_eq!(outside(under_load, FULL), none, "{}", figure.scale);
+        // While a large merge runs, flushed runs wait in level 0 and are read: partial leveling reads less
+        // than any horizontal design.
+        let least = frontier(&points(&figure, under_load, HORIZONTAL))[0].0;
+        let partial = outside(under_load, PARTIAL);
+        assert!(!partial.is_empty() && partial.iter().all(|(reads, _)| *reads < least));
+    }
 }
 
 #[test]
 fn as_a_backbone_vertiorizon_has_fewer_runs_than_lazy_leveling_and_reads_less_unless_memory_is_ample()
  {
-    let figure = backbone::figure(Scale::Ci, &mut |_| ()).unwrap();
-    for (condition, _) in CONDITIONS {
-        for &ratio in backbone::ratios(Scale::Ci) {
-            for (cache, filters) in CACHES.iter().flat_map(|cache| FILTERS.map(|f| (cache, f))) {
+    for figure in both(backbone::figure) {
+        let caches = CACHES.iter().flat_map(|cache| FILTERS.map(|filters| (cache, filters)));
+        for (condition, (cache, filters)) in
+            CONDITIONS.iter().flat_map(|(c, _)| caches.clone().map(move |memory| (c, memory)))
+        {
+            for &ratio in backbone::ratios(Scale::Ci) {
                 let case = |design| backbone::case(condition, cache, filters, ratio, design);
-                let over = |what| {
-                    number(&figure, &case(BACKBONE), what) / number(&figure, &case(LAZY), what)
-                };
+                let over = |what| figure.of(&case(BACKBONE), what) / figure.of(&case(LAZY), what);
                 let at = case("both");
                 assert!(over(RUNS) < 0.97, "{at}: {}", over(RUNS));
                 assert!((over(WRITES) - 1.0).abs() < 0.08, "{at}: {}", over(WRITES));
