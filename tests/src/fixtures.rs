@@ -242,15 +242,21 @@ pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<Poli
 /// Policies under each partitioner, with these sizes.
 #[must_use]
 pub fn partitioned_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOptions> {
+    let [floor, half] = [target_file_bytes / 3, target_file_bytes / 2];
     let options = [
-        r#"{"policy": "universal", "partitioner": "none"}"#,
-        r#"{"policy": "binomial", "partitioner": "size", "partition-join-percent": 50, "subcompactions": 1}"#,
-        r#"{"policy": "universal", "partitioner": "local-range", "subcompactions": 2}"#,
-        r#"{"policy": "leveled", "partitioner": "local-range-by-group", "partition-join-percent": 100}"#,
-        r#"{"policy": "universal", "partitioner": "global-range", "flush-floor-bytes": 300}"#,
-        r#"{"policy": "horizontal-leveling", "partitioner": "global-range",
-            "domain-least": "6b", "domain-greatest": "6b657a", "flush-floor-bytes": 500}"#,
+        r#""universal", "partitioner": "none""#.to_owned(),
+        r#""binomial", "partitioner": "size", "partition-join-percent": 50, "subcompactions": 1"#
+            .to_owned(),
+        r#""universal", "partitioner": "local-range", "subcompactions": 2"#.to_owned(),
+        r#""leveled", "partitioner": "local-range-by-group", "partition-join-percent": 100"#
+            .to_owned(),
+        format!(r#""universal", "partitioner": "global-range", "flush-floor-bytes": {floor}"#),
+        format!(
+            r#""horizontal-leveling", "partitioner": "global-range", "domain-least": "6b",
+            "domain-greatest": "6b657a", "flush-floor-bytes": {half}"#
+        ),
     ];
-    let parsed = options.iter().filter_map(|options| options.parse::<PolicyOptions>().ok());
+    let whole = options.map(|options| format!(r#"{{"policy": {options}}}"#));
+    let parsed = whole.iter().map(|options| options.parse::<PolicyOptions>().expect("options"));
     parsed.map(|options| options.sized(level_base_bytes, target_file_bytes)).collect()
 }

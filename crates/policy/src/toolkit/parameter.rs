@@ -275,7 +275,9 @@ impl<'a> ParameterRef<'a> {
     pub(crate) fn filters(value: &'a mut Filters) -> Self {
         Self::choice(
             Self::FILTERS,
-            "how filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have",
+            "how filter memory is divided among runs: uniform, the same bits per key; \
+                       monkey, more for smaller runs; dynamic, monkey for the sizes that runs are \
+                       going to have",
             value,
         )
     }

@@ -407,7 +407,8 @@ impl Described for Vertiorizon {
             ),
             ParameterRef::switch(
                 "backbone",
-                "whether it replaces the tiered levels of lazy leveling, above one leveled level; levels, merge-policy and vertical-merge-policy then do not count",
+                "whether it replaces the tiered levels of lazy leveling, above one leveled level; levels, \
+                 merge-policy and vertical-merge-policy then do not count",
                 &mut self.backbone,
             ),
             ParameterRef::level_base_bytes(&mut self.level_base_bytes),

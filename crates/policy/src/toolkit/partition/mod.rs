@@ -4,7 +4,8 @@
 //! The policy says what is merged and to where. Of its compaction:
 //!
 //! 1. Inputs that overlap form connected components, a group each. With `partition-join-percent`,
-//!    neighbours that are small together are one group. A table alone moves; one that is in the output run already stays.
+//!    neighbours that are small together are one group. A table alone moves; one that is in
+//!    the output run already stays.
 //! 2. A group's outputs are cut by size, or where halving a key range (`halving.rs`) makes parts of at
 //!    most the size of a table: the key space, the range of the whole output run, or the group's own.
 //!    Runs that are cut at halves of the same range part at the same keys. Sizes are estimates, which

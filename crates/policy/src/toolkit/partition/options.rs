@@ -113,7 +113,8 @@ impl Partitioning {
             ),
             ParameterRef::number(
                 floor,
-                "bytes below which neighbouring partitions of a flush stay together; 0 for whole flushes; needs a range partitioner",
+                "bytes below which neighbouring partitions of a flush stay together; 0 for whole \
+                 flushes; needs a range partitioner",
                 (0, 1 << 40),
                 &mut self.flush_floor_bytes,
             ),
