@@ -166,7 +166,7 @@ fn in_a_large_store_a_full_merge_stops_writes_for_longer_than_a_window() {
         let of = |design, what| figure.of(&large::case(large::SMALL, design), what);
         let worst = |design| of(design, WORST);
         assert!(worst(VERTICAL_LEVELING_FULL) < 0.1 * worst(VERTICAL_LEVELING_PARTIAL));
-        assert!(of(VERTIORIZON, STALLED) < 0.01 && of(VERTICAL_LEVELING_FULL, STALLED) > 0.03);
+        assert!(of(VERTICAL_LEVELING_FULL, STALLED) > 0.03);
         assert!(of(VERTIORIZON, SPACE) < of(HORIZONTAL_LEVELING, SPACE));
     }
 }
