@@ -119,6 +119,11 @@ fn a_configuration_comes_from_a_file() {
     place.file("d.json", r#"{"bufer-bytes": 1}"#);
     place.run(&["simulate", "--config", "d.json"]).fails(3, &["d.json", "bufer-bytes"]);
     place.run(&["simulate", "--workers", "0"]).fails(3, &["workers is 0"]);
+    // The default workload is a load alone.
+    for option in ["--operations", "--clients"] {
+        let args = ["simulate", "--entries", "1000", option, "5"];
+        place.run(&args).fails(2, &[option, "a load alone", "--workload uniform"]);
+    }
     let flash = r#"{"capacity-bytes":1000000,"page-bytes":4096,"unit-pages":8}"#;
     let full = [&SMALL[..], &["unique-random", "--flash", flash]].concat();
     place.run(&full).fails(3, &["flash device is full"]);

@@ -108,6 +108,15 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
         None => {}
     }
     config.workload = workload(args, config.workload);
+    if config.workload.phases.is_empty()
+        && let Some(option) = of_phases(args)
+    {
+        let sentence = format!(
+            "expected a workload with operations after the load for {option}, found a load alone; for \
+             example: --workload uniform"
+        );
+        return Err(Failure::new(Exit::Usage, sentence));
+    }
     Ok(config)
 }
 
@@ -135,6 +144,13 @@ fn workload(args: &SimulateArgs, configured: Workload) -> Workload {
         clients.count = args.clients.unwrap_or(clients.count);
     }
     workload
+}
+
+/// The option that is given for what follows the load, if one is.
+fn of_phases(args: &SimulateArgs) -> Option<&'static str> {
+    let given =
+        [("--operations", args.operations.is_some()), ("--clients", args.clients.is_some())];
+    given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
 }
 
 /// A workload with the numbers of keys and operations that are given.
