@@ -5,6 +5,7 @@
 //! * `group_builder`: groups that bring tables into one run, each as cheaply as it can.
 //! * [`pick`]: which table of a level goes down.
 //! * `partition`: cutting outputs by other rules than a policy's own, and grouping inputs accordingly.
+//! * `refine`: what changes the plans of any policy, as `partition` and `monkey` do.
 //! * `trivial_move`: whether tables that overlap nothing move or are rewritten.
 //! * `admission`, `combinatorics` and `stack`: what policies that count admissions share.
 //! * `format`: numbers in the reasons of plans.
@@ -26,6 +27,8 @@ pub(crate) mod partial_tiering;
 #[cfg(feature = "all")]
 pub(crate) mod partition;
 pub mod pick;
+#[cfg(feature = "all")]
+pub(crate) mod refine;
 #[cfg(feature = "all")]
 pub(crate) mod stack;
 pub(crate) mod trivial_move;

@@ -11,11 +11,11 @@
 //!    come back, from nothing to as much, so that half of it counts. No filter is rebuilt for that.
 
 use super::filters::Filters;
+use super::refine::{Refine, refined};
 use crate::context::{KeySample, PlanContext};
-use crate::policy::{Installed, Policy};
-use crate::status::{Decision, PolicyStatus};
+use crate::policy::Policy;
 use std::f64::consts::LN_2;
-use terrane_types::{Action, Compaction, Destination, FilterBits, FlushPlan, Plan, Shape};
+use terrane_types::{Action, Compaction, Destination, FilterBits, FlushPlan, Shape};
 
 /// Bits per key of each run of so many keys, if all have `bits` on average (step 2).
 pub(crate) fn monkey(keys: &[f64], bits: f64) -> Vec<f64> {
@@ -43,9 +43,8 @@ pub(crate) fn monkey(keys: &[f64], bits: f64) -> Vec<f64> {
     }
 }
 
-/// A policy whose runs have filters by their sizes.
+/// Runs have filters by their sizes.
 struct Filtered {
-    policy: Box<dyn Policy>,
     filters: Filters,
 }
 
@@ -53,7 +52,7 @@ struct Filtered {
 pub(crate) fn filtered(policy: Box<dyn Policy>, filters: Filters) -> Box<dyn Policy> {
     match filters {
         Filters::Uniform => policy,
-        Filters::Monkey | Filters::Dynamic => Box::new(Filtered { policy, filters }),
+        Filters::Monkey | Filters::Dynamic => refined(policy, Filtered { filters }),
     }
 }
 
@@ -75,9 +74,9 @@ fn bits_of(
     FilterBits::new(own.max(0.0).min(FilterBits::MAX.bits()))
 }
 
-impl Filtered {
+impl Refine for Filtered {
     /// Sets the bits of a compaction's merges.
-    fn divide(&self, context: &PlanContext, plan: &mut Compaction) {
+    fn compaction(&self, context: &PlanContext, plan: &mut Compaction) {
         let mut runs = keys(context.shape);
         let stays = if self.filters == Filters::Dynamic { 0.5 } else { 0.0 };
         for group in &plan.groups {
@@ -104,62 +103,19 @@ impl Filtered {
             }
         }
     }
-}
 
-impl Policy for Filtered {
-    fn name(&self) -> &'static str {
-        self.policy.name()
-    }
-
-    fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let mut plan = self.policy.plan(context)?;
-        if let Plan::Compact(compaction) = &mut plan {
-            self.divide(context, compaction);
-        }
-        Some(plan)
-    }
-
-    fn plans_flushes(&self) -> bool {
+    fn refines_flushes(&self) -> bool {
         true
     }
 
-    fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
-        let mut plan = match self.policy.plans_flushes() {
-            true => self.policy.flush(context, sealed),
-            false => FlushPlan::default(),
-        };
+    fn flush(&self, context: &PlanContext, sealed: &KeySample, plan: &mut FlushPlan) {
         let place = Destination { level: 0, run: context.fresh };
         let mut runs = keys(context.shape);
         runs.push((place, sealed.entries as f64));
         plan.filter_bits = plan.filter_bits.or(bits_of(&runs, place, context.filter_bits));
-        plan
     }
 
     fn reads_histograms(&self) -> bool {
-        self.policy.reads_histograms()
-    }
-
-    fn watches_reads(&self) -> bool {
-        self.policy.watches_reads()
-    }
-
-    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
-        self.policy.apply(state, installed)
-    }
-
-    fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.policy.adopt(shape)
-    }
-
-    fn readopt(&self, state: &[u8], shape: &Shape) -> Vec<u8> {
-        self.policy.readopt(state, shape)
-    }
-
-    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
-        self.policy.status(shape, state)
-    }
-
-    fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
-        self.policy.decisions(state, installed)
+        false
     }
 }

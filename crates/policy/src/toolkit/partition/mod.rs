@@ -19,21 +19,21 @@ mod halving;
 pub mod options;
 
 use super::format::{count, size};
+use super::group_builder::{bytes, components};
+use super::refine::{Refine, refined};
 use super::trivial_move::move_or_merge;
 use crate::context::{KeySample, PlanContext};
-use crate::policy::{Installed, Policy};
-use crate::status::{Decision, PolicyStatus};
+use crate::policy::Policy;
 pub(crate) use halving::{Cell, Points, halve, join};
 use options::{Partitioner, Partitioning};
 use std::sync::Arc;
 use terrane_types::{
-    Action, Compaction, Destination, FlushPlan, Group, Order, Plan, Quantity, Reason, Relation,
-    Run, Shape, TableInfo, Term, Unit, key_range, sort_by,
+    Action, Compaction, Destination, FlushPlan, Group, Order, Quantity, Reason, Relation, Run,
+    Shape, TableIdSet, TableInfo, Term, Unit, key_range,
 };
 
-/// A policy whose outputs are cut by a partitioner.
+/// Outputs are cut by a partitioner.
 struct Partitioned {
-    policy: Box<dyn Policy>,
     options: Partitioning,
     target_file_bytes: u64,
 }
@@ -46,7 +46,7 @@ pub(crate) fn partitioned(
 ) -> Box<dyn Policy> {
     match options {
         Some(options) if options.partitioner != Partitioner::Default => {
-            Box::new(Partitioned { policy, options: options.clone(), target_file_bytes })
+            refined(policy, Partitioned { options: options.clone(), target_file_bytes })
         }
         _ => policy,
     }
@@ -60,6 +60,7 @@ struct Incoming<'a> {
     /// The run, if it is there.
     run: Option<&'a Run>,
     tables: Vec<Table<'a>>,
+    taken: TableIdSet,
     /// Whether nothing older is left below.
     bottom: bool,
 }
@@ -73,8 +74,142 @@ struct Outcome {
 }
 
 impl Partitioned {
-    /// Groups the inputs of a compaction anew and cuts their outputs.
-    fn partition(&self, context: &PlanContext, plan: &mut Compaction) {
+    /// Steps 1 to 3.
+    fn groups(
+        &self,
+        context: &PlanContext,
+        incoming: &Incoming,
+        outcome: &mut Outcome,
+    ) -> Vec<Group> {
+        let target_file_bytes = self.target_file_bytes;
+        let Incoming { destination, run, bottom, .. } = *incoming;
+        let (mut moves, mut groups) = (Vec::new(), Vec::new());
+        for tables in self.parts(context, incoming) {
+            let inputs: Vec<_> = tables.iter().map(|t| t.id).collect();
+            let action = match tables.as_slice() {
+                [alone] if run.is_some_and(|run| contains(run, alone)) => continue,
+                [alone] => {
+                    move_or_merge(alone.entries, alone.tombstones, bottom, target_file_bytes)
+                }
+                _ => self.merge(incoming, &tables, outcome),
+            };
+            match action {
+                Action::Move => moves.extend(inputs),
+                Action::Merge { .. } => groups.push(Group::new(inputs, destination, action)),
+            }
+        }
+        if !moves.is_empty() {
+            groups.push(Group::new(moves, destination, Action::Move));
+        }
+        groups
+    }
+
+    /// Step 1, and 3.
+    fn parts<'a>(&self, context: &PlanContext, incoming: &Incoming<'a>) -> Vec<Vec<Table<'a>>> {
+        let mut tables = incoming.tables.clone();
+        let stays = |table: Table| !incoming.taken.contains(table.id);
+        if self.options.partitioner == Partitioner::None {
+            let held = context.running.held();
+            let rest = incoming.run.map(|run| run.tables().iter()).into_iter().flatten();
+            let rest: Vec<_> = rest.filter(|table| stays(table)).collect();
+            if !rest.iter().any(|table| held.contains(&table.id)) {
+                tables.extend(rest);
+                return vec![tables];
+            }
+        }
+        let most = self.joined_bytes();
+        let mut joined: Vec<Vec<Table>> = Vec::new();
+        for part in components(tables) {
+            let (first, _) = key_range(&part);
+            let are_neighbours = |last: &[u8]| {
+                let mut between = incoming.run.map(|run| run.overlapping(last, first)).into_iter();
+                !between.any(|mut tables| tables.any(&stays))
+            };
+            match joined.last_mut() {
+                Some(last)
+                    if bytes(last).saturating_add(bytes(&part)) <= most
+                        && are_neighbours(key_range(last).1) =>
+                {
+                    last.extend(part);
+                }
+                _ => joined.push(part),
+            }
+        }
+        joined
+    }
+
+    fn joined_bytes(&self) -> u64 {
+        let share = u128::from(self.target_file_bytes) * u128::from(self.options.join_percent);
+        u64::try_from(share / 100).unwrap_or(u64::MAX)
+    }
+
+    /// Step 2.
+    fn merge(&self, incoming: &Incoming, tables: &[Table], outcome: &mut Outcome) -> Action {
+        let most = self.target_file_bytes;
+        let range = match self.options.partitioner {
+            Partitioner::Default | Partitioner::Size => return Action::merge(most),
+            Partitioner::None => return Action::merge(u64::MAX),
+            Partitioner::LocalRange => incoming.span(),
+            Partitioner::LocalRangeByGroup => key_range(tables),
+            Partitioner::GlobalRange => self.space(),
+        };
+        let points = Points::of(tables);
+        if points.len() == 0 {
+            return Action::merge(most);
+        }
+        let mut cuts = halve(&points, Cell::between(range.0, range.1), most, 1);
+        join(&points, &mut cuts, self.joined_bytes());
+        outcome.points += points.len();
+        outcome.partitions += cuts.len() + 1;
+        outcome.error = outcome.error.max(points.error);
+        Action::Merge { cuts, target_file_bytes: most.saturating_mul(2), filter_bits: None }
+    }
+
+    /// The key space.
+    fn space(&self) -> (&[u8], &[u8]) {
+        (&self.options.domain_least, &self.options.domain_greatest)
+    }
+}
+
+impl Incoming<'_> {
+    /// The key range that the run will have.
+    fn span(&self) -> (&[u8], &[u8]) {
+        let (mut least, mut greatest) = key_range(&self.tables);
+        let tables = self.run.map(Run::tables);
+        let ends = tables.and_then(|tables| tables.iter().next().zip(tables.last()));
+        if let Some((first, last)) = ends {
+            least = least.min(&first.smallest);
+            greatest = greatest.max(&last.largest);
+        }
+        (least, greatest)
+    }
+}
+
+/// Whether the table is one of the run.
+fn contains(run: &Run, table: &TableInfo) -> bool {
+    run.overlapping(&table.smallest, &table.largest).any(|t| t.id == table.id)
+}
+
+/// What a compaction brings into a run.
+fn incoming<'a>(shape: &'a Shape, plan: &Compaction, destination: Destination) -> Incoming<'a> {
+    let groups = plan.groups.iter().filter(|group| group.destination == destination);
+    let ids: Vec<_> = groups.flat_map(|group| &group.inputs).copied().collect();
+    let tables: Vec<_> = shape.find(ids).into_iter().map(|placed| placed.table).collect();
+    let taken = TableIdSet::from(tables.iter().map(|table| table.id).collect::<Vec<_>>());
+    let runs = shape.runs();
+    let is_below = |place: Destination| {
+        place.level > destination.level
+            || place.level == destination.level && place.run < destination.run
+    };
+    let is_taken = |run: &Run| run.tables().iter().all(|table| taken.contains(table.id));
+    let bottom = runs.iter().all(|(place, run)| !is_below(*place) || is_taken(run));
+    let run = runs.iter().find(|(place, _)| *place == destination).map(|(_, run)| *run);
+    Incoming { destination, run, tables, taken, bottom }
+}
+
+impl Refine for Partitioned {
+    /// Groups the inputs of a compaction again and cuts their outputs.
+    fn compaction(&self, context: &PlanContext, plan: &mut Compaction) {
         let mut destinations = Vec::new();
         for group in &plan.groups {
             if !destinations.contains(&group.destination) {
@@ -114,123 +249,12 @@ impl Partitioned {
         plan.groups = groups;
     }
 
-    /// Steps 1 to 3.
-    fn groups(
-        &self,
-        context: &PlanContext,
-        incoming: &Incoming,
-        outcome: &mut Outcome,
-    ) -> Vec<Group> {
-        let target_file_bytes = self.target_file_bytes;
-        let Incoming { destination, run, bottom, .. } = *incoming;
-        let (mut moves, mut groups) = (Vec::new(), Vec::new());
-        for tables in self.components(context, incoming) {
-            let inputs: Vec<_> = tables.iter().map(|t| t.id).collect();
-            let action = match tables.as_slice() {
-                [alone] if run.is_some_and(|run| contains(run, alone)) => continue,
-                [alone] => {
-                    move_or_merge(alone.entries, alone.tombstones, bottom, target_file_bytes)
-                }
-                _ => self.merge(incoming, &tables, outcome),
-            };
-            match action {
-                Action::Move => moves.extend(inputs),
-                Action::Merge { .. } => groups.push(Group::new(inputs, destination, action)),
-            }
-        }
-        if !moves.is_empty() {
-            groups.push(Group::new(moves, destination, Action::Move));
-        }
-        groups
-    }
-
-    /// Step 1, and 3.
-    fn components<'a>(
-        &self,
-        context: &PlanContext,
-        incoming: &Incoming<'a>,
-    ) -> Vec<Vec<Table<'a>>> {
-        let mut tables = incoming.tables.clone();
-        let stays = |table: Table| !incoming.tables.iter().any(|t| t.id == table.id);
-        if self.options.partitioner == Partitioner::None {
-            let held = context.running.held();
-            let rest = incoming.run.map(|run| run.tables().iter()).into_iter().flatten();
-            let rest: Vec<_> = rest.filter(|table| stays(table)).collect();
-            if !rest.iter().any(|table| held.contains(&table.id)) {
-                tables.extend(rest);
-                return vec![tables];
-            }
-        }
-        sort_by(&mut tables, |a, b| a.smallest.cmp(&b.smallest));
-        let most = self.joined_bytes();
-        // The tables, the greatest key and the bytes of each component.
-        let mut components: Vec<(Vec<Table>, &[u8], u64)> = Vec::new();
-        for table in tables {
-            let bytes = table.bytes;
-            match components.last_mut() {
-                Some((last, end, sum)) if *table.smallest <= **end => {
-                    last.push(table);
-                    *end = (*end).max(&table.largest);
-                    *sum = sum.saturating_add(bytes);
-                }
-                _ => components.push((vec![table], &table.largest, bytes)),
-            }
-        }
-        let mut joined: Vec<(Vec<Table>, &[u8], u64)> = Vec::new();
-        for (tables, end, bytes) in components {
-            let (first, _) = key_range(&tables);
-            let are_neighbours = |last: &[u8]| {
-                let mut between = incoming.run.map(|run| run.overlapping(last, first)).into_iter();
-                !between.any(|mut tables| tables.any(&stays))
-            };
-            match joined.last_mut() {
-                Some((last, last_end, sum))
-                    if sum.saturating_add(bytes) <= most && are_neighbours(last_end) =>
-                {
-                    last.extend(tables);
-                    *last_end = end;
-                    *sum = sum.saturating_add(bytes);
-                }
-                _ => joined.push((tables, end, bytes)),
-            }
-        }
-        joined.into_iter().map(|(tables, ..)| tables).collect()
-    }
-
-    fn joined_bytes(&self) -> u64 {
-        let share = u128::from(self.target_file_bytes) * u128::from(self.options.join_percent);
-        u64::try_from(share / 100).unwrap_or(u64::MAX)
-    }
-
-    /// Step 2.
-    fn merge(&self, incoming: &Incoming, tables: &[Table], outcome: &mut Outcome) -> Action {
-        let most = self.target_file_bytes;
-        let range = match self.options.partitioner {
-            Partitioner::Default | Partitioner::Size => return Action::merge(most),
-            Partitioner::None => return Action::merge(u64::MAX),
-            Partitioner::LocalRange => incoming.span(),
-            Partitioner::LocalRangeByGroup => key_range(tables),
-            Partitioner::GlobalRange => self.space(),
-        };
-        let points = Points::of(tables);
-        if points.len() == 0 {
-            return Action::merge(most);
-        }
-        let mut cuts = halve(&points, Cell::between(range.0, range.1), most, 1);
-        join(&points, &mut cuts, self.joined_bytes());
-        outcome.points += points.len();
-        outcome.partitions += cuts.len() + 1;
-        outcome.error = outcome.error.max(points.error);
-        Action::Merge { cuts, target_file_bytes: most.saturating_mul(2), filter_bits: None }
-    }
-
-    /// The key space.
-    fn space(&self) -> (&[u8], &[u8]) {
-        (&self.options.domain_least, &self.options.domain_greatest)
+    fn refines_flushes(&self) -> bool {
+        self.options.flush_floor_bytes > 0 && self.options.partitioner.halves()
     }
 
     /// Step 4.
-    fn cut_flush(&self, sealed: &KeySample, plan: &mut FlushPlan) {
+    fn flush(&self, _: &PlanContext, sealed: &KeySample, plan: &mut FlushPlan) {
         let floor = self.options.flush_floor_bytes;
         let (Some(first), Some(last)) = (sealed.keys.first(), sealed.keys.last()) else { return };
         // What lies between two keys counts as the second's.
@@ -259,99 +283,8 @@ impl Partitioned {
         let terms = vec![Term::new(Unit::Bytes, have, Relation::AtLeast, limit)];
         plan.reason = Reason::new(text, terms);
     }
-}
-
-impl Incoming<'_> {
-    /// The key range that the run will have.
-    fn span(&self) -> (&[u8], &[u8]) {
-        let (mut least, mut greatest) = key_range(&self.tables);
-        let tables = self.run.map(Run::tables);
-        let ends = tables.and_then(|tables| tables.iter().next().zip(tables.last()));
-        if let Some((first, last)) = ends {
-            least = least.min(&first.smallest);
-            greatest = greatest.max(&last.largest);
-        }
-        (least, greatest)
-    }
-}
-
-/// Whether the table is one of the run.
-fn contains(run: &Run, table: &TableInfo) -> bool {
-    run.overlapping(&table.smallest, &table.largest).any(|t| t.id == table.id)
-}
-
-/// What a compaction brings into a run.
-fn incoming<'a>(shape: &'a Shape, plan: &Compaction, destination: Destination) -> Incoming<'a> {
-    let groups = plan.groups.iter().filter(|group| group.destination == destination);
-    let ids: Vec<_> = groups.flat_map(|group| &group.inputs).copied().collect();
-    let tables: Vec<_> = shape.find(ids).into_iter().map(|placed| placed.table).collect();
-    let runs = shape.runs();
-    let is_below = |place: Destination| {
-        place.level > destination.level
-            || place.level == destination.level && place.run < destination.run
-    };
-    let is_taken = |run: &Run| run.tables().iter().all(|t| tables.iter().any(|i| i.id == t.id));
-    let bottom = runs.iter().all(|(place, run)| !is_below(*place) || is_taken(run));
-    let run = runs.iter().find(|(place, _)| *place == destination).map(|(_, run)| *run);
-    Incoming { destination, run, tables, bottom }
-}
-
-impl Policy for Partitioned {
-    fn name(&self) -> &'static str {
-        self.policy.name()
-    }
-
-    fn plan(&self, context: &PlanContext) -> Option<Plan> {
-        let mut plan = self.policy.plan(context)?;
-        if let Plan::Compact(compaction) = &mut plan {
-            self.partition(context, compaction);
-        }
-        Some(plan)
-    }
-
-    fn plans_flushes(&self) -> bool {
-        self.cuts_flushes() || self.policy.plans_flushes()
-    }
-
-    fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
-        let mut plan = self.policy.flush(context, sealed);
-        if self.cuts_flushes() {
-            self.cut_flush(sealed, &mut plan);
-        }
-        plan
-    }
 
     fn reads_histograms(&self) -> bool {
-        self.options.partitioner.halves() || self.policy.reads_histograms()
-    }
-
-    fn watches_reads(&self) -> bool {
-        self.policy.watches_reads()
-    }
-
-    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
-        self.policy.apply(state, installed)
-    }
-
-    fn adopt(&self, shape: &Shape) -> Vec<u8> {
-        self.policy.adopt(shape)
-    }
-
-    fn readopt(&self, state: &[u8], shape: &Shape) -> Vec<u8> {
-        self.policy.readopt(state, shape)
-    }
-
-    fn status(&self, shape: &Shape, state: &[u8]) -> PolicyStatus {
-        self.policy.status(shape, state)
-    }
-
-    fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
-        self.policy.decisions(state, installed)
-    }
-}
-
-impl Partitioned {
-    fn cuts_flushes(&self) -> bool {
-        self.options.flush_floor_bytes > 0 && self.options.partitioner.halves()
+        self.options.partitioner.halves()
     }
 }
