@@ -37,9 +37,8 @@ struct Begun {
 impl Begun {
     /// The next group, unless another must finish first.
     fn next_group(&mut self) -> Option<Arc<Group>> {
-        let may = self.order.lets_begin(self.waiting.len(), self.open.len());
-        let waits = |group: &Group| self.open.iter().any(|open| group.is_after(open));
-        let next = self.waiting.iter().position(|group| !waits(group)).filter(|_| may)?;
+        let (waiting, open) = (self.waiting.iter(), self.open.iter());
+        let next = self.order.next_group(waiting.map(Arc::as_ref), open.map(Arc::as_ref))?;
         self.waiting.remove(next)
     }
 }

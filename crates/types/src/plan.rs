@@ -119,6 +119,18 @@ impl Order {
             Order::AtMost(most) => open.saturating_sub(waiting) < usize::from(most),
         }
     }
+
+    /// The place among `waiting` of the group that begins next, if one may: none begins while the one
+    /// that it follows is `open`.
+    pub fn next_group<'g>(
+        self,
+        mut waiting: impl ExactSizeIterator<Item = &'g Group>,
+        open: impl ExactSizeIterator<Item = &'g Group> + Clone,
+    ) -> Option<usize> {
+        let may = self.lets_begin(waiting.len(), open.len());
+        let waits = |group: &Group| open.clone().any(|open| group.is_after(open));
+        waiting.position(|group| !waits(group)).filter(|_| may)
+    }
 }
 
 /// The inputs of all groups, in order.

@@ -82,9 +82,7 @@ pub(crate) struct RunningCompaction {
 impl RunningCompaction {
     /// The next group for a job, if one may begin.
     pub fn next_group(&mut self) -> Option<Group> {
-        let may = self.order.lets_begin(self.waiting.len(), self.open.len());
-        let waits = |group: &Group| self.open.iter().any(|open| group.is_after(open));
-        let next = self.waiting.iter().position(|group| !waits(group)).filter(|_| may)?;
+        let next = self.order.next_group(self.waiting.iter(), self.open.iter())?;
         Some(self.waiting.remove(next))
     }
 
