@@ -128,8 +128,8 @@ impl Order {
         open: impl ExactSizeIterator<Item = &'g Group> + Clone,
     ) -> Option<usize> {
         let may = self.lets_begin(waiting.len(), open.len());
-        let waits = |group: &Group| open.clone().any(|open| group.is_after(open));
-        waiting.position(|group| !waits(group)).filter(|_| may)
+        let is_open = |table| open.clone().any(|group| group.inputs.contains(&table));
+        waiting.position(|group| !group.follows.is_some_and(is_open)).filter(|_| may)
     }
 }
 

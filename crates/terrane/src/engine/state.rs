@@ -276,10 +276,8 @@ impl State {
 
 /// Groups that follow one that is no longer among them follow none: it is installed.
 fn forget_installed(groups: &mut [Group]) {
-    let open = groups.to_vec();
+    let open: Vec<_> = groups.iter().flat_map(|group| group.inputs.iter().copied()).collect();
     for group in groups {
-        if !open.iter().any(|other| group.is_after(other)) {
-            group.follows = None;
-        }
+        group.follows = group.follows.filter(|table| open.contains(table));
     }
 }
