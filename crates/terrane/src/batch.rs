@@ -382,17 +382,70 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_over_its_limit_is_refused_and_keeps_what_it_held() {
+    fn a_batch_at_its_limit_is_taken_and_one_over_it_is_refused_and_keeps_what_it_held() {
         let mut batch = WriteBatch::new();
         let value = vec![7; MAX_VALUE_BYTES];
         for _ in 0..3 {
-            batch.put(KeyspaceId(1), b"k", &value).unwrap();
+            batch.put(KeyspaceId(1), b"", &value).unwrap();
         }
         let held = batch.bytes().len();
-        assert!(batch.put(KeyspaceId(1), b"k", &value).is_err());
+        let room = MAX_BATCH_BYTES - HEAD_BYTES - held;
+        assert!(batch.put(KeyspaceId(1), b"", &value[..room + 1]).is_err());
+        assert!(batch.put(KeyspaceId(1), b"k", &value[..room]).is_err());
         assert_eq!((batch.len(), batch.bytes().len()), (3, held));
-        batch.delete(KeyspaceId(1), b"k").unwrap();
-        assert_eq!(batch.len(), 4);
+        batch.put(KeyspaceId(1), b"k", &value[..room - 1]).unwrap();
+        assert!(batch.iter().all(|entry| entry.is_ok()) && batch.len() == 4);
+
+        // Kinds, keyspaces and lengths may take less than is reckoned with above.
+        let mut bytes = batch.bytes().to_vec();
+        let left = MAX_BATCH_BYTES - bytes.len();
+        let delete = |key_bytes: usize| {
+            let mut entry = vec![Kind::Delete as u8, 1];
+            put_bytes(&mut entry, &vec![0; key_bytes]);
+            entry
+        };
+        bytes.extend(delete(left - delete(0).len()));
+        assert_eq!(bytes.len(), MAX_BATCH_BYTES);
+        assert_eq!(WriteBatch::from_encoded(bytes).unwrap().len(), 5);
+        let over = vec![0; MAX_BATCH_BYTES + 1];
+        let refused = WriteBatch::from_encoded(over).unwrap_err().to_string();
+        assert!(refused.contains(&format!("{} bytes", MAX_BATCH_BYTES + 1)), "{refused}");
+    }
+
+    #[test]
+    fn the_longest_key_and_value_are_read_and_longer_ones_are_damage() {
+        let read = |kind: Kind, key_bytes: usize, value_bytes: usize| {
+            let mut bytes = vec![kind as u8, 1];
+            put_bytes(&mut bytes, &vec![1; key_bytes]);
+            if kind == Kind::Put {
+                put_bytes(&mut bytes, &vec![2; value_bytes]);
+            }
+            decode(&bytes).next().unwrap().map(|(_, _, key, value)| (key.len(), value.len()))
+        };
+        let most = (MAX_KEY_BYTES, MAX_VALUE_BYTES);
+        assert_eq!(read(Kind::Put, most.0, most.1), Ok(most));
+        assert_eq!(read(Kind::Delete, most.0, 0), Ok((most.0, 0)));
+        for (kind, key_bytes, value_bytes) in [
+            (Kind::Put, most.0 + 1, 0),
+            (Kind::Put, most.0 + 2, 0),
+            (Kind::Delete, most.0 + 1, 0),
+            (Kind::Put, 0, most.1 + 1),
+            (Kind::Put, 0, most.1 + 2),
+        ] {
+            assert!(read(kind, key_bytes, value_bytes).is_err(), "{key_bytes} {value_bytes}");
+        }
+    }
+
+    #[test]
+    fn a_batch_names_each_keyspace_once_and_none_when_it_was_cleared() {
+        let mut batch = WriteBatch::new();
+        for id in [4, 2, 4, 4, 7, 2] {
+            batch.delete(KeyspaceId(id), b"k").unwrap();
+        }
+        assert_eq!(batch.keyspaces(), [4, 2, 7].map(KeyspaceId));
+        batch.clear();
+        assert_eq!(batch, WriteBatch::new());
+        assert!(batch.is_empty() && batch.iter().next().is_none());
     }
 
     #[test]
@@ -412,6 +465,11 @@ mod tests {
         expected.put(KeyspaceId(300), b"a", b"2").unwrap();
         expected.delete(KeyspaceId(0), b"b").unwrap();
         assert_eq!(batch, expected);
+
+        let up = |named: KeyspaceId| Ok(KeyspaceId(named.0 + 1));
+        let all = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), up).unwrap();
+        let ids = all.iter().map(|entry| entry.unwrap().1.0);
+        assert_eq!(ids.collect::<Vec<_>>(), [1, 2, 1]);
 
         encoded.put(KeyspaceId(2), b"a", b"").unwrap();
         let unknown = WriteBatch::from_encoded_for(encoded.bytes().to_vec(), id);

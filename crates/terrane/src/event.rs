@@ -66,3 +66,48 @@ impl EventStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::{Mutex, lock};
+
+    fn removed() -> Event {
+        Event::FileRemoved { file: "file".to_owned() }
+    }
+
+    #[test]
+    fn the_listener_is_told_the_time_since_the_first_clock_came() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let times = told.clone();
+        let listener: Listener = Arc::new(move |micros, _: &Event| lock(&times).push(micros));
+        let events = EventStream::new(Some(listener));
+        events.emit(removed);
+        let now = Arc::new(AtomicU64::new(700));
+        let shown = now.clone();
+        events.set_clock(Arc::new(move || shown.load(Ordering::Relaxed)));
+        events.emit(removed);
+        for later in [703, 750] {
+            now.store(later, Ordering::Relaxed);
+            events.emit(removed);
+            events.set_clock(Arc::new(|| 1));
+        }
+        assert_eq!(*lock(&told), [0, 0, 3, 50]);
+    }
+
+    #[test]
+    fn an_event_is_made_for_a_listener_alone() {
+        let made = AtomicU64::new(0);
+        let event = || {
+            made.fetch_add(1, Ordering::Relaxed);
+            removed()
+        };
+        let events = EventStream::new(None);
+        events.emit(event);
+        events.set_listener(Some(Arc::new(|_, _: &Event| {})));
+        events.emit(event);
+        events.set_listener(None);
+        events.emit(event);
+        assert_eq!((made.load(Ordering::Relaxed), events.is_heard()), (1, false));
+    }
+}

@@ -223,4 +223,47 @@ mod tests {
         }
         assert!(small.max_immutable_memtables < whole.max_immutable_memtables);
     }
+
+    #[test]
+    fn memtables_have_half_of_the_memory_or_two_of_them_and_the_cache_what_is_left() {
+        const MIB: u64 = 1 << 20;
+        for (memory, memtable, memtables, rest) in [
+            (128 * MIB, 16 * MIB, 64 * MIB, 64 * MIB),
+            (128 * MIB, 32 * MIB, 64 * MIB, 64 * MIB),
+            (128 * MIB, 48 * MIB, 96 * MIB, 32 * MIB),
+            (20 * MIB, 16 * MIB, 32 * MIB, CACHE_BYTES_MIN),
+            (u64::MAX, u64::MAX, u64::MAX, CACHE_BYTES_MIN),
+        ] {
+            let options =
+                Options { memory_bytes: memory, memtable_bytes: memtable, ..Options::default() };
+            assert_eq!((options.memtables_share(), options.rest_share()), (memtables, rest));
+        }
+        let options = Options { cache_bytes: 50 * MIB, ..Options::default() };
+        assert_eq!(options.rest_share(), 64 * MIB);
+        let shares = [0, 14 * MIB, 20 * MIB, 100 * MIB].map(|taken| options.cache_share(taken));
+        assert_eq!(shares, [50 * MIB, 50 * MIB, 44 * MIB, CACHE_BYTES_MIN]);
+        assert_eq!(Options { cache_bytes: 0, ..Options::default() }.cache_share(0), 0);
+    }
+
+    #[test]
+    fn each_bound_has_a_least_value() {
+        let refused = |change: &dyn Fn(&mut Options)| {
+            let mut options = Options::default();
+            change(&mut options);
+            options.validate().is_err()
+        };
+        assert!(!refused(&|_| {}));
+        for allowed in [false, true] {
+            let by = u64::from(allowed);
+            assert_eq!(!refused(&|options| options.memtable_bytes = by), allowed);
+            let count = usize::from(allowed);
+            assert_eq!(!refused(&|options| options.max_immutable_memtables = count), allowed);
+            assert_eq!(!refused(&|options| options.max_open_files = count), allowed);
+            assert_eq!(!refused(&|options| options.l0_stop_trigger = 1 + count), allowed);
+            assert_eq!(
+                !refused(&|options| options.wal_file_bytes = LOG_BYTES_MIN - 1 + by),
+                allowed
+            );
+        }
+    }
 }

@@ -52,4 +52,32 @@ mod switches {
             out
         }
     }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_broken_rule_is_the_only_one_and_holds_again_after() {
+            let rules = [
+                Rule::LogBeforeInstall,
+                Rule::FlushOrder,
+                Rule::DataBeforeEdit,
+                Rule::ReuseAfterEdit,
+                Rule::NumberedChecksums,
+            ];
+            let holding = || rules.into_iter().filter(|rule| rule.holds()).collect::<Vec<_>>();
+            for (at, rule) in rules.into_iter().enumerate() {
+                let others = [&rules[..at], &rules[at + 1..]].concat();
+                // Also where it is broken within itself.
+                rule.broken(|| rule.broken(|| assert_eq!(holding(), others)));
+                assert_eq!(holding(), rules);
+            }
+            let [first, second, rest @ ..] = rules;
+            first.broken(|| {
+                second.broken(|| assert_eq!(holding(), rest));
+                assert_eq!(holding(), [&[second], &rest[..]].concat());
+            });
+        }
+    }
 }

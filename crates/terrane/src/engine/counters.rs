@@ -46,3 +46,36 @@ impl Counters {
         self.merge_written_bytes.fetch_add(written, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::executor::SliceExecutor;
+    use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::sync::lock;
+    use crate::{Db, Durability, Options};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_logs_flushes_and_merges_wrote_is_counted() {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let executor = Arc::new(SliceExecutor::default());
+        let db = Db::open_storage(storage, Options::small(), executor).unwrap();
+        let rows = db.default_keyspace();
+        let (mut flushed, mut logged) = (0, 0);
+        for round in 0..3u8 {
+            let before = lock(&db.engine().writer).log.as_ref().unwrap().bytes();
+            rows.put([round], [round; 100], Durability::Buffered).unwrap();
+            rows.put([9], [round; 100], Durability::Buffered).unwrap();
+            logged += lock(&db.engine().writer).log.as_ref().unwrap().bytes() - before;
+            let tables = rows.shape().unwrap().bytes();
+            let stats = db.stats().unwrap();
+            assert_eq!((stats.wal_bytes, stats.flushed_bytes), (logged, flushed));
+            db.flush().unwrap();
+            flushed += rows.shape().unwrap().bytes() - tables;
+        }
+        rows.compact_range(..).unwrap();
+        let stats = db.stats().unwrap();
+        assert_eq!((stats.flushed_bytes, stats.merge_read_bytes > 0), (flushed, true));
+        assert_eq!(stats.merge_written_bytes, rows.shape().unwrap().bytes());
+    }
+}

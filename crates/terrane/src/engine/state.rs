@@ -281,3 +281,6 @@ fn forget_installed(groups: &mut [Group]) {
         group.follows = group.follows.filter(|table| open.contains(table));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -255,6 +255,28 @@ mod tests {
     }
 
     #[test]
+    fn each_reason_is_listed_by_the_name_that_it_has_in_json() {
+        let waits = Waits::default();
+        for (times, wait) in [
+            (1, Wait::Memtables),
+            (2, Wait::Memory),
+            (3, Wait::Level0),
+            (4, Wait::Wal),
+            (5, Wait::Group),
+            (6, Wait::Lock),
+            (7, Wait::Sync),
+        ] {
+            (0..times).for_each(|_| waits.time(wait, || {}));
+        }
+        let stats = waits.stats();
+        let listed = stats
+            .by_reason()
+            .map(|(name, waits)| format!("\"{name}\":{}", terrane_types::json::to_string(&waits)));
+        assert_eq!(format!("{{{}}}", listed.join(",")), terrane_types::json::to_string(&stats));
+        assert_eq!(stats.by_reason().map(|(_, waits)| waits.count), [1, 2, 3, 4, 5, 6, 7, 0]);
+    }
+
+    #[test]
     fn each_stall_is_a_wait_of_its_reason() {
         let bounds =
             Options { memtable_bytes: 64 << 10, max_immutable_memtables: 1, ..Options::small() };

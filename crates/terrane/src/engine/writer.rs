@@ -88,3 +88,61 @@ impl Writer {
         log.map_or(Ok(()), |log| log.file().sync())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::vfs::{MemoryVfs, Vfs};
+    use crate::wal::LogId;
+
+    fn writer() -> Writer {
+        let file = MemoryVfs::new().create("log").unwrap();
+        let log = LogWriter::begin(file, LogId { number: 1, salt: 0 }, 4096).unwrap();
+        Writer::appending(log, 1, true, 10, 3)
+    }
+
+    #[test]
+    fn a_claim_is_left_only_for_batches_that_nothing_claims_yet() {
+        let mut writer = writer();
+        let mut bytes = |synced| {
+            writer.claim(synced).unwrap();
+            assert!(writer.claimed >= synced);
+            (writer.log.as_ref().unwrap().bytes(), writer.claim_unsynced)
+        };
+        assert_eq!([bytes(0), bytes(3)], [(0, false); 2]);
+        let (one, unsynced) = bytes(5);
+        assert!(one > 0 && unsynced);
+        assert_eq!([bytes(4), bytes(5)], [(one, true); 2]);
+        assert_eq!(bytes(9), (2 * one, true));
+    }
+
+    #[test]
+    fn full_logs_are_to_be_synced_until_their_last_sequence_is_durable() {
+        let mut writer = writer();
+        for last in [4, 7] {
+            let file = MemoryVfs::new().create(&last.to_string()).unwrap();
+            writer.unsynced.push((last, file));
+        }
+        for (synced, names) in
+            [(3, &["4", "7", "log"][..]), (4, &["7", "log"]), (6, &["7", "log"]), (7, &["log"])]
+        {
+            let appended = writer.appended(synced);
+            let found: Vec<_> = appended.files.iter().map(|file| file.name().to_owned()).collect();
+            assert_eq!(
+                (found, appended.through),
+                (names.iter().map(|n| n.to_string()).collect(), 9)
+            );
+        }
+    }
+
+    #[test]
+    fn the_end_claims_what_is_durable_and_takes_no_more() {
+        let mut writer = writer();
+        let log = writer.log.as_ref().unwrap().file().clone();
+        writer.end(9).unwrap();
+        assert!(writer.log.is_none());
+        let mut header = [0; 8];
+        log.read_at(&mut header, 0).unwrap();
+        assert_ne!(header, [0; 8], "a claim");
+    }
+}

@@ -9,6 +9,8 @@ mod job;
 mod next_job;
 mod planning;
 mod ranges;
+#[cfg(test)]
+mod tests;
 
 pub use job::Job;
 pub use next_job::JobFilter;

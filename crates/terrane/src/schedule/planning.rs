@@ -234,7 +234,7 @@ impl Engine {
 
 /// Gives the runs that a plan creates, which it names from `fresh` on, the names from `next` on:
 /// what was made since it was asked for has some of the others.
-fn rename(plan: &mut Compaction, fresh: RunId, next: RunId) {
+pub(super) fn rename(plan: &mut Compaction, fresh: RunId, next: RunId) {
     for run in plan.groups.iter_mut().map(|group| &mut group.destination.run) {
         if *run >= fresh {
             run.0 = run.0.saturating_add(next.0 - fresh.0);

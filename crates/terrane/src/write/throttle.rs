@@ -54,6 +54,35 @@ fn work_due(written: u64, Backpressure { filled, room }: Backpressure) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executor::SliceExecutor;
+    use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::sync::atomic::Ordering;
+    use crate::{Db, Options};
+    use std::sync::Arc;
+
+    #[test]
+    fn small_writes_are_added_up_and_each_byte_pays_once() {
+        for (memtable_bytes, step) in [(64 << 10, 1 << 10), (16 << 20, STEP_BYTES)] {
+            let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+            let options = Options { memtable_bytes, memory_bytes: 64 << 20, ..Options::small() };
+            let db =
+                Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
+            let engine = db.engine();
+            // As where flushes are far behind: each byte pays for the most.
+            engine.memtable_bytes.store(u64::MAX, Ordering::Relaxed);
+            engine.sealed_bytes.store(1, Ordering::Relaxed);
+            let mut throttle = Throttle::default();
+            let mut write = |bytes: u64| {
+                engine.counters.user_bytes.fetch_add(bytes, Ordering::Relaxed);
+                throttle.due(engine)
+            };
+            assert_eq!(write(step - 1), 0);
+            assert_eq!(write(1), step * WORK_PER_BYTE_MAX);
+            assert_eq!(write(0), 0, "it is paid");
+            assert_eq!(write(step - 1), 0);
+            assert_eq!(write(1000), (step + 999) * WORK_PER_BYTE_MAX);
+        }
+    }
 
     #[test]
     fn writes_pay_nothing_up_to_half_and_ever_more_toward_the_bound() {

@@ -1,0 +1,203 @@
+//! Compactions and ranges under the state lock: what is recorded of them, and whose turn it is.
+
+use super::*;
+use crate::vec_map::VecMap;
+use crate::version::KeyspaceRecord;
+use terrane_policy::{
+    Action, Destination, FilterBits, Histogram, RunId, Shape, ShapeEdit, TableInfo,
+};
+
+const ROWS: KeyspaceId = KeyspaceId(1);
+const OTHERS: KeyspaceId = KeyspaceId(2);
+
+fn group(table: u64) -> Group {
+    let destination = Destination { level: 1, run: RunId(99) };
+    Group::new(vec![TableId(table)], destination, Action::merge(1))
+}
+
+fn compaction(number: u64, keyspace: KeyspaceId, tables: &[u64]) -> RunningCompaction {
+    let groups: Vec<_> = tables.iter().copied().map(group).collect();
+    RunningCompaction {
+        number,
+        keyspace,
+        order: Order::Sequential,
+        reason: format!("compaction {number}"),
+        planner: None,
+        untold: Observed::default(),
+        several: groups.len() > 1,
+        waiting: groups.clone(),
+        open: groups,
+    }
+}
+
+/// A range of each keyspace in each stage; one beside it that was cut runs as compaction 3.
+fn ranges() -> Vec<RangeRequest> {
+    let refused = Stage::Refused(Error::Poisoned(Box::new(Error::read_only("write to", "a test"))));
+    let mut ranges = Vec::new();
+    for keyspace in [ROWS, OTHERS] {
+        for (stage, end) in [
+            (Stage::Waits, None),
+            (Stage::Turn, None),
+            (Stage::Sought, None),
+            (Stage::Blocked, None),
+            (Stage::Runs(3), None),
+            (Stage::Runs(3), Some(vec![5])),
+            (Stage::Runs(4), None),
+        ] {
+            ranges.push(RangeRequest {
+                number: ranges.len() as u64,
+                keyspace,
+                range: Range::default(),
+                through: 0,
+                before: TableId(0),
+                end,
+                target_file_bytes: 1,
+                stage,
+            });
+        }
+    }
+    let last = RangeRequest { stage: refused, ..ranges.pop().unwrap() };
+    ranges.push(last);
+    ranges
+}
+
+/// The stages of a keyspace's ranges, in short.
+fn stages(state: &State, keyspace: KeyspaceId) -> Vec<&'static str> {
+    let of = |stage: &Stage| match stage {
+        Stage::Waits => "waits",
+        Stage::Turn => "turn",
+        Stage::Sought => "sought",
+        Stage::Blocked => "blocked",
+        Stage::Runs(_) => "runs",
+        Stage::Refused(_) => "refused",
+    };
+    let ranges = state.ranges.iter().filter(|request| request.keyspace == keyspace);
+    ranges.map(|request| of(&request.stage)).collect()
+}
+
+#[test]
+fn what_is_left_is_recorded_of_a_compaction_of_several_groups_alone() {
+    let compactions = vec![compaction(3, OTHERS, &[1]), compaction(4, ROWS, &[2, 5, 6])];
+    let state = State { compactions, ..State::default() };
+    assert_eq!(state.remaining_after(3, &group(1)), None, "it is whole, or was never there");
+    assert_eq!(state.remaining_after(7, &group(2)), None);
+    let plan = Compaction {
+        groups: vec![group(2), group(6)],
+        order: Order::Sequential,
+        reason: "compaction 4".into(),
+    };
+    let left = Change::Remaining { keyspace: ROWS, number: 4, plan };
+    assert_eq!(state.remaining_after(4, &group(5)), Some(left));
+}
+
+#[test]
+fn a_policy_sees_the_open_groups_of_its_own_keyspace() {
+    let compactions = vec![compaction(3, OTHERS, &[1]), compaction(4, ROWS, &[2, 5])];
+    let mut state = State { compactions, ..State::default() };
+    assert!(state.end_group(4, &group(2)).is_none());
+    let open = |running: Running| running.groups().cloned().collect::<Vec<_>>();
+    assert_eq!(open(state.running(ROWS)), [group(5)]);
+    assert_eq!(open(state.running(OTHERS)), [group(1)]);
+    assert_eq!(open(state.running(KeyspaceId(7))), []);
+}
+
+#[test]
+fn a_range_that_a_compaction_was_in_the_way_of_has_its_turn_when_any_group_ends() {
+    let compactions = vec![compaction(3, ROWS, &[1, 2]), compaction(4, OTHERS, &[3])];
+    let mut state = State { compactions, ranges: ranges(), ..State::default() };
+    let of_others = stages(&state, OTHERS);
+    assert!(state.end_group(3, &group(1)).is_none());
+    // Its own compaction goes on, so a slice that runs does.
+    let before = ["waits", "turn", "sought", "turn", "runs", "runs", "runs"];
+    assert_eq!(stages(&state, ROWS), before);
+    assert_eq!(state.end_group(3, &group(2)).unwrap().number, 3);
+    // After a slice the policy is asked first, but not before what was cut is merged.
+    let after = ["waits", "turn", "sought", "turn", "waits", "turn", "runs"];
+    assert_eq!(stages(&state, ROWS), after);
+    assert_eq!(stages(&state, OTHERS), of_others);
+    assert_eq!(state.unplanned.iter().copied().collect::<Vec<_>>(), [ROWS]);
+    assert!(state.end_group(3, &group(2)).is_none(), "it is gone");
+}
+
+#[test]
+fn a_range_that_waits_for_its_keyspaces_policy_has_its_turn_when_that_was_asked() {
+    let mut state = State { ranges: ranges(), ..State::default() };
+    let of_others = stages(&state, OTHERS);
+    state.planner_asked(ROWS);
+    let after = ["turn", "turn", "sought", "blocked", "runs", "runs", "runs"];
+    assert_eq!(stages(&state, ROWS), after);
+    assert_eq!(stages(&state, OTHERS), of_others);
+}
+
+#[test]
+fn a_policy_is_not_asked_while_a_range_of_its_keyspace_has_its_turn() {
+    let all = State { ranges: ranges(), ..State::default() };
+    let count = all.ranges.len();
+    for at in 0..count {
+        let mut state = State { ranges: ranges(), ..State::default() };
+        let request = state.ranges.remove(at);
+        state.ranges = vec![request];
+        let [request] = state.ranges.as_slice() else { panic!() };
+        let has_turn = matches!(request.stage, Stage::Turn | Stage::Sought | Stage::Blocked);
+        let (own, other) = if request.keyspace == ROWS { (ROWS, OTHERS) } else { (OTHERS, ROWS) };
+        assert_eq!(state.holds_planner(own), has_turn, "{:?}", stages(&state, own));
+        assert!(!state.holds_planner(other));
+    }
+}
+
+/// A table that starts at the key of its id and ends before the next one's.
+fn table(id: u8) -> Arc<TableInfo> {
+    Arc::new(TableInfo {
+        id: TableId(u64::from(id)),
+        bytes: 1,
+        entries: 1,
+        tombstones: 0,
+        smallest: vec![id],
+        largest: vec![id, 9],
+        first_seq: 1,
+        last_seq: 1,
+        filter_bits: FilterBits::whole(10),
+        filter_bytes: 0,
+        salt: 0,
+        histogram: Histogram::default(),
+    })
+}
+
+#[test]
+fn a_restart_resumes_what_still_fits_the_shape_and_forgets_the_rest() {
+    let added = [1, 2, 3].map(|id| (0, RunId(u64::from(id)), table(id))).to_vec();
+    let shape = terrane_policy::apply(&Shape::default(), &ShapeEdit { added, dropped: vec![] });
+    let record = KeyspaceRecord {
+        name: "rows".to_owned(),
+        policy: "{}".to_owned(),
+        policy_state: Vec::new(),
+        flushed: 0,
+        shape: Arc::new(shape.unwrap()),
+    };
+    // The group that these follow is no longer among them: it is installed.
+    let follows = |group: Group| Group { follows: Some(TableId(50)), ..group };
+    let plan = |tables: &[u64]| Compaction {
+        groups: tables.iter().map(|table| follows(group(*table))).collect(),
+        order: Order::Sequential,
+        reason: "a test".into(),
+    };
+    let mut state = State::default();
+    state.version_set.keyspaces.insert(ROWS, Arc::new(record));
+    let mut remaining = VecMap::default();
+    for (number, tables) in [(4, &[1, 2][..]), (5, &[2]), (6, &[77])] {
+        remaining.insert(number, (ROWS, Arc::new(plan(tables))));
+    }
+    state.version_set.remaining = remaining;
+
+    let forgotten = state.resume_compactions(&Keyspaces::default());
+    // Table 2 has a group already, and there is no table 77.
+    let nothing = |number| {
+        let plan = Compaction { groups: Vec::new(), ..plan(&[]) };
+        Change::Remaining { keyspace: ROWS, number, plan }
+    };
+    assert_eq!(forgotten, [nothing(5), nothing(6)]);
+    let [resumed] = state.compactions.as_slice() else { panic!("one fits") };
+    assert_eq!((resumed.number, resumed.keyspace, resumed.several), (4, ROWS, true));
+    assert_eq!(resumed.open, [group(1), group(2)]);
+    assert_eq!(resumed.waiting, resumed.open);
+}

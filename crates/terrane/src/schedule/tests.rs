@@ -1,0 +1,287 @@
+//! What changes while a policy is asked, or the next slice of a range is sought; and which job is next.
+
+use super::planning::{PlanRequest, rename};
+use super::{Job, JobFilter};
+use crate::Range;
+use crate::engine::{Engine, RangeRequest, Stage};
+use crate::executor::Executor;
+use crate::jobs::Progress;
+use crate::storage::Directory;
+use crate::storage::vfs::MemoryVfs;
+use crate::sync::lock;
+use crate::{Db, Durability, Error, Options, Result};
+use std::sync::{Arc, Mutex};
+use terrane_policy::{
+    Action, Compaction, Destination, Group, Observed, Plan, PlanContext, Policy, PolicyOptions,
+    RunId, TableId,
+};
+
+/// Leaves every job to the test.
+struct Idle;
+
+impl Executor for Idle {
+    fn wake(&self, _: &Arc<Engine>) {}
+    fn wait_for_progress(&self, _: &Arc<Engine>) -> Result<()> {
+        Ok(())
+    }
+    fn wait_until_idle(&self, _: &Arc<Engine>, _: &dyn Fn(&Engine) -> bool) -> Result<()> {
+        Ok(())
+    }
+    fn stop(&self, _: &Arc<Engine>) {}
+}
+
+/// What its policies were given: workers, and point reads.
+type Given = Arc<Mutex<Vec<(usize, u64)>>>;
+
+/// Merges all of level 0 into a new run of level 1.
+struct EmptiesLevel0(Given);
+
+impl Policy for EmptiesLevel0 {
+    fn name(&self) -> &'static str {
+        "empties-level-0"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        lock(&self.0).push((context.workers, context.observed.point_reads));
+        let tables: Vec<_> = context.shape.levels().first()?.runs.iter().collect();
+        let inputs: Vec<_> =
+            tables.into_iter().flat_map(|run| run.tables().iter()).map(|t| t.id).collect();
+        (inputs.len() > 1).then(|| into_level1(inputs, context.fresh).into())
+    }
+}
+
+fn into_level1(inputs: Vec<TableId>, run: RunId) -> Compaction {
+    let group = Group::new(inputs, Destination { level: 1, run }, Action::merge(u64::MAX));
+    Compaction::parallel(vec![group], "a test")
+}
+
+fn open() -> (Db, Given) {
+    let given = Given::default();
+    let for_policies = given.clone();
+    let policy = move |_: &str| -> Option<Box<dyn Policy>> {
+        Some(Box::new(EmptiesLevel0(for_policies.clone())))
+    };
+    let options = Options { custom_policy: Some(Arc::new(policy)), ..Options::small() };
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    (Db::open_storage(storage, options, Arc::new(Idle)).unwrap(), given)
+}
+
+fn run(mut job: Job) {
+    while job.run_for(u64::MAX).unwrap() == Progress::More {}
+}
+
+/// Puts a key, and makes a run of level 0 of it.
+fn flush(db: &Db, key: u8) {
+    db.default_keyspace().put([key], [key], Durability::Buffered).unwrap();
+    db.engine().seal_all().unwrap();
+    run(db.engine().next_job(JobFilter::Flush).unwrap());
+}
+
+/// The tables of the default keyspace, and their levels.
+fn tables(db: &Db) -> Vec<(usize, TableId)> {
+    let shape = db.default_keyspace().shape().unwrap();
+    shape.tables().map(|(level, _, table)| (level, table.id)).collect()
+}
+
+fn ask(db: &Db) -> PlanRequest {
+    let engine = db.engine();
+    engine.next_plan_request(&mut lock(&engine.state)).expect("a policy is to be asked")
+}
+
+/// Compactions that have begun and not ended.
+fn running(db: &Db) -> usize {
+    lock(&db.engine().state).compactions.len()
+}
+
+/// Begins the merge of everything into level 1, which no policy asked for.
+fn begin_other(db: &Db) -> u64 {
+    let (engine, id) = (db.engine(), db.default_keyspace().id());
+    let inputs = tables(db).into_iter().map(|(_, table)| table).collect();
+    let plan = into_level1(inputs, RunId(engine.ids.next()));
+    engine.begin(&mut lock(&engine.state), id, plan, None, Observed::default())
+}
+
+#[test]
+fn a_plan_begins_though_the_tree_has_changed_if_it_still_fits() {
+    let (db, given) = open();
+    db.engine().set_workers(3);
+    flush(&db, 1);
+    flush(&db, 2);
+    assert_eq!(db.default_keyspace().get([1]).unwrap(), Some(vec![1]));
+    let request = ask(&db);
+    flush(&db, 3);
+    assert!(db.engine().propose(request).is_none());
+    assert_eq!(running(&db), 1);
+    assert_eq!(lock(&given).last(), Some(&(3, 1)));
+    // What the plan was made of is taken: the next is given what came since.
+    db.engine().propose(ask(&db));
+    assert_eq!(lock(&given).last(), Some(&(3, 0)));
+}
+
+#[test]
+fn a_plan_is_dropped_if_its_tables_are_taken_or_its_policy_is_replaced_meanwhile() {
+    let (db, _) = open();
+    flush(&db, 1);
+    flush(&db, 2);
+    let request = ask(&db);
+    db.default_keyspace().set_policy(&PolicyOptions::default()).unwrap();
+    assert!(db.engine().propose(request).is_none());
+    assert_eq!(running(&db), 0, "its policy was replaced");
+    let request = ask(&db);
+    begin_other(&db);
+    assert!(db.engine().propose(request).is_none());
+    assert_eq!(running(&db), 1, "another compaction has its tables");
+    // It is asked again.
+    drop(ask(&db));
+}
+
+#[test]
+fn policies_of_keyspaces_are_asked_in_turns() {
+    let (db, _) = open();
+    let ids: Vec<_> = ["a", "b", "c"].map(|name| db.keyspace(name).unwrap().id()).to_vec();
+    let engine = db.engine();
+    let mut asked = Vec::new();
+    for _ in 0..6 {
+        let mut state = lock(&engine.state);
+        state.unplanned = ids.iter().copied().collect();
+        drop(engine.next_plan_request(&mut state));
+        state.planning = false;
+        asked.extend(state.asked);
+    }
+    assert_eq!(asked, [&ids[..], &ids[..]].concat());
+}
+
+#[test]
+fn a_plans_new_runs_have_names_that_no_other_run_has() {
+    let group = |run| {
+        let destination = Destination { level: 1, run: RunId(run) };
+        Group::new(vec![TableId(run)], destination, Action::Move)
+    };
+    let mut plan = Compaction::parallel([4, 10, 11].map(group).to_vec(), "a test");
+    rename(&mut plan, RunId(10), RunId(20));
+    let runs = plan.groups.iter().map(|group| group.destination.run.0);
+    assert_eq!(runs.collect::<Vec<_>>(), [4, 20, 21]);
+}
+
+#[test]
+fn a_compaction_that_begins_has_a_number_and_is_recorded_if_it_has_several_groups() {
+    let (db, _) = open();
+    let (engine, id) = (db.engine(), db.default_keyspace().id());
+    let run = engine.ids.next() + 100;
+    let group = |table| {
+        let destination = Destination { level: 1, run: RunId(run) };
+        Group::new(vec![TableId(table)], destination, Action::Move)
+    };
+    let mut state = lock(&engine.state);
+    let mut begin = |groups: &[Group]| {
+        let plan = Compaction::parallel(groups.to_vec(), "a test");
+        engine.begin(&mut state, id, plan, None, Observed::default())
+    };
+    let one = begin(&[group(1)]);
+    let two = begin(&[group(2), group(3)]);
+    assert!(run < one && one < two, "no other run or compaction gets these numbers");
+    let recorded: Vec<_> = state.compactions.iter().map(|c| (c.number, c.several)).collect();
+    assert_eq!((recorded, state.begun), (vec![(one, false), (two, true)], 2));
+}
+
+/// Requests all keys of the default keyspace, and takes the turn of the next slice.
+fn request_range(db: &Db) -> u64 {
+    let (engine, id) = (db.engine(), db.default_keyspace().id());
+    lock(&engine.state).unplanned = [].into_iter().collect();
+    engine.request_range(id, Range::default(), u64::MAX).unwrap()
+}
+
+fn stage_of(db: &Db, number: u64) -> &'static str {
+    let state = lock(&db.engine().state);
+    let request = state.ranges.iter().find(|request| request.number == number);
+    match request.map(|request| &request.stage) {
+        None => "ended",
+        Some(Stage::Turn) => "turn",
+        Some(Stage::Blocked) => "blocked",
+        Some(Stage::Runs(_)) => "runs",
+        Some(_) => "another",
+    }
+}
+
+#[test]
+fn a_slice_is_sought_again_if_its_tables_are_gone_and_waits_for_those_that_are_taken() {
+    let (db, _) = open();
+    flush(&db, 1);
+    flush(&db, 2);
+    let engine = db.engine();
+    let number = request_range(&db);
+    let seek = || engine.next_range(&mut lock(&engine.state)).expect("the range has its turn");
+    let seeking = seek();
+    begin_other(&db);
+    engine.slice(seeking);
+    assert_eq!(stage_of(&db, number), "blocked");
+    run(engine.next_job(JobFilter::Other).unwrap());
+    assert_eq!((running(&db), stage_of(&db, number)), (0, "turn"));
+
+    flush(&db, 3);
+    let seeking = seek();
+    begin_other(&db);
+    let job = engine.next_job(JobFilter::Other);
+    run(job.unwrap());
+    engine.slice(seeking);
+    assert_eq!(stage_of(&db, number), "turn", "the tables are others by now");
+    engine.slice(seek());
+    assert_eq!(stage_of(&db, number), "ended", "one run is left");
+    engine.take_back_range(number).unwrap();
+}
+
+#[test]
+fn a_range_that_is_refused_has_ended_and_says_why() {
+    let (db, _) = open();
+    let number = request_range(&db);
+    let engine = db.engine();
+    assert!(!engine.range_ended(number));
+    let why = Error::invalid("range", "a range that can be compacted", "a test");
+    let set = |request: &mut RangeRequest| request.stage = Stage::Refused(why.clone());
+    lock(&engine.state).ranges.iter_mut().for_each(set);
+    assert!(engine.range_ended(number));
+    assert!(matches!(engine.take_back_range(number), Err(Error::InvalidArgument(_))));
+    assert!(engine.take_back_range(number).is_ok(), "it was taken back");
+}
+
+#[test]
+fn work_may_wait_until_every_kind_of_job_was_looked_for() {
+    let (db, _) = open();
+    let engine = db.engine();
+    flush(&db, 1);
+    assert!(engine.work_waits());
+    assert!(engine.next_job(JobFilter::Flush).is_none());
+    assert!(engine.work_waits(), "there may be other work");
+    while let Some(job) = engine.next_job(JobFilter::Any) {
+        assert!(engine.work_waits(), "there may be more");
+        run(job);
+        engine.search_begins();
+    }
+    assert!(!engine.work_waits());
+    engine.retry();
+    assert!(engine.work_waits());
+}
+
+#[test]
+fn a_flush_is_told_from_light_jobs_and_through_which_sequence_all_is_flushed() {
+    let (db, _) = open();
+    let (engine, rows) = (db.engine(), db.default_keyspace());
+    let sealed = [1, 2].map(|key: u8| {
+        rows.put([key], [key], Durability::Buffered).unwrap();
+        engine.seal_all().unwrap()
+    });
+    assert!(!engine.flushed(sealed[0]));
+    let first = engine.next_job(JobFilter::Flush).unwrap();
+    assert!(first.is_flush() && !first.is_light());
+    run(first);
+    assert_eq!(sealed.map(|through| engine.flushed(through)), [true, false]);
+    run(engine.next_job(JobFilter::Flush).unwrap());
+    assert!(engine.flushed(sealed[1]));
+
+    begin_other(&db);
+    let merge = engine.next_job(JobFilter::Other).unwrap();
+    assert!(!merge.is_flush() && !merge.is_light());
+    run(merge);
+    let removal = engine.next_job(JobFilter::Removal).unwrap();
+    assert!(!removal.is_flush() && removal.is_light());
+}
