@@ -121,9 +121,10 @@ impl FreeExtents {
         }
     }
 
-    /// Truncates the file to `end`; returns false if bytes after it are in use.
+    /// Truncates the file to `end`, which is before its end; returns false if bytes after it are in
+    /// use.
     pub(super) fn truncate(&mut self, end: u64) -> bool {
-        let fits = end < self.end && self.reserve(Extent { offset: end, len: self.end - end });
+        let fits = self.reserve(Extent { offset: end, len: self.end - end });
         if fits {
             self.end = end;
         }
@@ -214,9 +215,9 @@ mod tests {
                             held.push(e);
                         }
                     }
-                    6 => {
-                        let end = bits.len().saturating_sub(n as usize);
-                        let fits = bits[end..].iter().all(|b| *b) && end < bits.len();
+                    6 if bits.len() > n as usize => {
+                        let end = bits.len() - n as usize;
+                        let fits = bits[end..].iter().all(|b| *b);
                         prop_assert_eq!(free.truncate(end as u64 * UNIT), fits);
                         if fits {
                             bits.truncate(end);

@@ -220,7 +220,7 @@ impl Storage for Volume {
         let name = self.backing0()?.name().to_owned();
         let (offset, len) = (superblock.manifest_offset, superblock.manifest_len);
         let region = Extent::of_units(offset / UNIT, len / UNIT)
-            .filter(|e| e.offset == offset && e.len == len && offset.is_multiple_of(FRAME_ALIGN))
+            .filter(|e| e.len == len && offset.is_multiple_of(FRAME_ALIGN))
             .ok_or_else(|| {
                 let found = format!("{len} bytes from {offset}");
                 let expected = format!("a manifest region at a multiple of {FRAME_ALIGN} bytes");

@@ -59,7 +59,7 @@ impl SpaceAllocator {
             if found.is_none() {
                 let grown = self.grow(backing, &mut free, missing);
                 // On a full file system smaller extents may still be free.
-                let least = if least < total { UNIT } else { least };
+                let least = if grown.is_ok() { least } else { UNIT };
                 found = free.take(missing, least);
                 if let (Err(e), None) = (grown, found) {
                     taken.into_iter().for_each(|extent| free.free(extent));
@@ -137,4 +137,94 @@ impl SpaceAllocator {
 
 fn too_long(backing: &Backing) -> Error {
     Error::no_space(backing.file.name(), u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::vfs::fault::{Fault, Random};
+    use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
+
+    const STEP: u64 = 16 << 10;
+
+    /// An allocator of one backing of `len` bytes.
+    fn of_length(vfs: &dyn Vfs, len: u64) -> SpaceAllocator {
+        let file = vfs.create("backing").unwrap();
+        file.set_len(len).unwrap();
+        let options = VolumeOptions { min_growth: STEP, ..VolumeOptions::default() };
+        let space = SpaceAllocator::new(vec![file], &options);
+        space.backings[0].set_free(FreeExtents::new(len));
+        space
+    }
+
+    #[test]
+    fn extents_are_whole_disjoint_and_within_their_file() {
+        let space = of_length(&MemoryVfs::new(), 3 * UNIT + 100);
+        let backing = &space.backings[0];
+        let mut random = Random(1);
+        let mut held: Vec<Vec<Extent>> = Vec::new();
+        for _ in 0..400 {
+            let total = random.below(20 * UNIT);
+            match random.below(5) {
+                0 | 1 => {
+                    let taken = space.allocate(0, total, random.below(4) * UNIT).unwrap();
+                    let whole = taken.iter().map(|e| e.len).sum::<u64>();
+                    assert_eq!(whole, total.next_multiple_of(UNIT));
+                    held.push(taken);
+                }
+                2 => {
+                    let len = total.next_multiple_of(UNIT) + UNIT;
+                    let taken = space.allocate_aligned(0, len, 4 * UNIT).unwrap();
+                    assert_eq!((taken.len, taken.offset % (4 * UNIT)), (len, 0));
+                    held.push(vec![taken]);
+                }
+                3 if !held.is_empty() => {
+                    let at = random.below(held.len() as u64) as usize;
+                    space.free(0, &held.swap_remove(at));
+                }
+                _ => space.trim().unwrap(),
+            }
+            let mut all: Vec<_> = held.iter().flatten().collect();
+            all.sort();
+            assert!(all.iter().all(|e| e.len > 0 && e.offset % UNIT == 0 && e.len % UNIT == 0));
+            assert!(all.windows(2).all(|pair| pair[0].end() <= pair[1].offset));
+            let (free, len) = (lock(&backing.free), backing.file.len().unwrap());
+            assert!(all.last().is_none_or(|last| last.end() <= free.end()));
+            assert!(free.end() <= len && len < free.end() + UNIT);
+            assert_eq!(free.total() + all.iter().map(|e| e.len).sum::<u64>(), free.end());
+        }
+        assert!(space.backing(1).is_err() && space.allocate(1, 1, 1).is_err());
+    }
+
+    #[test]
+    fn a_file_is_cut_to_a_step_where_more_than_two_are_free_at_its_end() {
+        for (free, left) in
+            [(0, 0), (STEP, STEP), (2 * STEP, 2 * STEP), (2 * STEP + UNIT, STEP), (9 * STEP, STEP)]
+        {
+            let space = of_length(&MemoryVfs::new(), STEP + free);
+            space.allocate(0, STEP, STEP).unwrap();
+            space.trim().unwrap();
+            assert_eq!(space.backings[0].file.len().unwrap(), STEP + left, "{free} bytes");
+        }
+    }
+
+    #[test]
+    fn fragments_are_used_only_where_the_file_cannot_grow() {
+        let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
+        let space = of_length(&vfs, 8 * UNIT);
+        for offset in [1, 3, 5, 7] {
+            let unit = Extent { offset: offset * UNIT, len: UNIT };
+            assert!(lock(&space.backings[0].free).reserve(unit));
+        }
+        let large = space.allocate(0, 40 * UNIT, 4 * UNIT).unwrap();
+        assert!(large.iter().all(|extent| extent.len >= 4 * UNIT), "{large:?}");
+        // What is left at the end.
+        let rest = lock(&space.backings[0].free).tail();
+        space.allocate(0, rest, rest).unwrap();
+        vfs.set_capacity(space.backings[0].file.len().unwrap(), Fault::NoSpace);
+        assert!(matches!(space.allocate(0, 5 * UNIT, 4 * UNIT), Err(Error::NoSpace(_))));
+        let small = space.allocate(0, 4 * UNIT, 4 * UNIT).unwrap();
+        let expected = [0, 2, 4, 6].map(|at| Extent { offset: at * UNIT, len: UNIT });
+        assert_eq!(small, expected);
+    }
 }
