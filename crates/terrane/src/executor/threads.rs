@@ -182,7 +182,11 @@ impl Shared {
 /// The processors that background work may use: all but one, at least one, at most eight.
 #[must_use]
 pub fn workers() -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    workers_of(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+/// The processors that background work may use, of so many.
+fn workers_of(cores: usize) -> usize {
     cores.saturating_sub(1).clamp(1, 8)
 }
 
@@ -275,5 +279,66 @@ impl Executor for ThreadExecutor {
         while state.workers > 0 {
             state = self.shared.wait(state);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::{Db, Options};
+    use std::sync::mpsc::{Sender, channel};
+
+    #[test]
+    fn background_work_leaves_a_processor_and_takes_at_most_eight() {
+        let workers_of = [0, 1, 2, 4, 9, 64].map(workers_of);
+        assert_eq!(workers_of, [1, 1, 1, 3, 8, 8]);
+        assert!((1..=8).contains(&workers()));
+    }
+
+    #[test]
+    fn a_kind_of_job_without_a_place_left_is_missed_until_it_is_searched_for_again() {
+        let mut state = State::default();
+        let missed = |state: &mut State| KINDS.map(|kind| state.places(kind).missed);
+        assert_eq!(state.free(2), [true; 3]);
+        assert_eq!(missed(&mut state), [false; 3]);
+        (state.flushes.taken, state.merges.taken) = (1, 1);
+        assert_eq!(state.free(2), [false, true, true]);
+        assert_eq!(missed(&mut state), [true, false, false]);
+        (state.flushes.taken, state.removals.taken, state.merges.taken) = (0, 1, 2);
+        assert_eq!(state.free(2), [true, false, false]);
+        assert_eq!(missed(&mut state), [true; 3]);
+    }
+
+    /// Keeps all threads busy until what is returned is dropped.
+    fn busy(executor: &ThreadExecutor) -> Sender<()> {
+        let (sender, receiver) = channel();
+        let receiver = Arc::new(Mutex::new(receiver));
+        for _ in 0..executor.shared.merges_max + 2 {
+            let receiver = receiver.clone();
+            let wait = move || {
+                let _ = lock(&receiver).recv();
+            };
+            executor.shared.pool.as_ref().unwrap().spawn(wait);
+        }
+        sender
+    }
+
+    #[test]
+    fn any_number_of_wakes_queue_one_worker_and_none_after_a_stop() {
+        let executor = Arc::new(ThreadExecutor::new(1));
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let db = Db::open_storage(storage, Options::small(), executor.clone()).unwrap();
+        db.wait_until_idle().unwrap();
+        let workers_after = |wakes| {
+            let busy = busy(&executor);
+            (0..wakes).for_each(|_| executor.shared.pump(db.engine()));
+            let workers = executor.shared.state().workers;
+            drop(busy);
+            workers
+        };
+        assert_eq!(workers_after(5), 1);
+        executor.stop(db.engine());
+        assert_eq!(workers_after(1), 0);
     }
 }

@@ -28,3 +28,30 @@ impl Extent {
         self.offset + self.len
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extent_has_bytes_and_ends_within_the_largest_file() {
+        let units = 1 << (63 - 12);
+        for (offset, len, valid) in [
+            (0, 1, true),
+            (7, 3, true),
+            (0, 0, false),
+            (7, 0, false),
+            (units - 2, 1, true),
+            (units - 2, 2, false),
+            (units - 1, 1, false),
+            (0, units, false),
+            (u64::MAX, 1, false),
+            (1, u64::MAX, false),
+            (1 << 52, 1 << 52, false),
+        ] {
+            let extent = || Extent { offset: offset * UNIT, len: len * UNIT };
+            assert_eq!(Extent::of_units(offset, len), valid.then(extent), "{offset} {len}");
+        }
+        assert_eq!(Extent { offset: 8192, len: 4096 }.end(), 12288);
+    }
+}

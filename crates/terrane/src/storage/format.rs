@@ -56,3 +56,15 @@ impl Format {
         Some(Format { version: d.u32()?, required: d.u32()?, optional: d.u32()? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_that_are_added_join_those_that_were_there() {
+        let mut format = Format { version: VERSION, required: 0b0011, optional: 0b0110 };
+        format.add(Format { version: VERSION, required: 0b0101, optional: 0b1100 });
+        assert_eq!(format, Format { version: VERSION, required: 0b0111, optional: 0b1110 });
+    }
+}

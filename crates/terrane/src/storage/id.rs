@@ -68,5 +68,6 @@ mod tests {
         let id = StoreId::new(*b"0123456789abcdef");
         assert_eq!(id.to_string(), "30313233343536373839616263646566");
         assert_ne!(id.salt(), StoreId::default().salt());
+        assert!(StoreId::default().is_none() && !id.is_none());
     }
 }

@@ -207,4 +207,14 @@ mod tests {
             assert_eq!(newer.found, "a file of kind 7");
         }
     }
+
+    #[test]
+    fn nothing_follows_a_record_without_an_edit() {
+        let record = Record { dropped: vec![FileId::log(3)], ..Record::default() };
+        let mut bytes = record.encode();
+        assert_eq!(decode(&bytes), Ok(record));
+        bytes.push(0);
+        assert_eq!(decode(&bytes), Err(Unread::Malformed));
+        assert_eq!(decode(&[0, 0, 2]), Err(Unread::Malformed), "no such flag");
+    }
 }

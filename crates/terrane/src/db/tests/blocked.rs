@@ -279,3 +279,34 @@ fn writes_and_flushes_go_on_while_a_planner_is_asked() {
     });
     db.wait_until_idle().unwrap();
 }
+
+#[test]
+fn a_store_is_closed_when_the_job_under_way_has_stopped() {
+    let (gate, db) = store(small());
+    (0..2).for_each(|seed| {
+        fill(&db, 200, seed);
+        db.flush().unwrap();
+    });
+    gate.close("remove 0");
+    db.default_keyspace().compact_range(..).unwrap();
+    gate.wait_held();
+    thread::scope(|threads| {
+        let (done, ended) = channel();
+        threads.spawn(move || done.send(db.close()));
+        let early = ended.recv_timeout(Duration::from_millis(100));
+        gate.open();
+        assert!(early.is_err(), "a job is under way");
+        ended.recv().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn the_timer_leaves_buffered_writes_alone_until_its_interval_is_over() {
+    let (gate, db) = store(Options { sync_interval_ms: u32::MAX, ..small() });
+    gate.close("sync 0");
+    put(&db.default_keyspace(), b"key", Durability::Buffered);
+    thread::sleep(Duration::from_millis(50));
+    let held = gate.0.0.lock().unwrap().held;
+    gate.open();
+    assert_eq!(held, 0);
+}

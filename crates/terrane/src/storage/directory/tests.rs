@@ -1,4 +1,7 @@
+#[cfg(unix)]
+mod links;
 mod names;
+mod orphans;
 
 use super::current::{COPY, encode_current};
 use super::*;

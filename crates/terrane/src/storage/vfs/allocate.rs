@@ -1,5 +1,6 @@
 //! Preallocation: a file's blocks are allocated before they are written.
 
+use crate::storage::vfs::repeat::write;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 
@@ -9,6 +10,15 @@ use std::io::{self, ErrorKind};
 /// If the file system cannot preallocate, zeros are written. One that compresses or copies on write
 /// may still need space when they are overwritten.
 pub(super) fn allocate(file: &File, len: u64) -> io::Result<()> {
+    allocate_with(file, len, reserve)
+}
+
+/// Allocates what `reserve` can, or else by writing.
+fn allocate_with(
+    file: &File,
+    len: u64,
+    reserve: impl Fn(&File, u64, u64) -> io::Result<()>,
+) -> io::Result<()> {
     let end = file.metadata()?.len();
     if end >= len {
         return Ok(());
@@ -51,16 +61,13 @@ fn reserve(_: &File, _end: u64, _len: u64) -> io::Result<()> {
 }
 
 fn write_zeros(file: &File, end: u64, len: u64) -> io::Result<()> {
-    use super::system::FileExt;
     let zeros = vec![0; 64 << 10];
     let mut at = end;
     while at < len {
         let n = usize::try_from(len - at).unwrap_or(usize::MAX).min(zeros.len());
-        match file.write_at(zeros.get(..n).unwrap_or(&zeros), at) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(written) => at += written as u64,
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+        match write(file, zeros.get(..n).unwrap_or(&zeros), at)? {
+            0 => return Err(ErrorKind::WriteZero.into()),
+            written => at += written as u64,
         }
     }
     Ok(())
@@ -90,5 +97,26 @@ mod tests {
         assert_eq!(file.metadata().unwrap().len(), 3 << 20, "it is longer");
         assert!(allocate(&file, 1 << 61).is_err());
         assert_eq!(file.metadata().unwrap().len(), 3 << 20, "as it was");
+    }
+
+    #[test]
+    fn zeros_are_written_where_the_file_system_cannot_preallocate_and_other_errors_undo_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("file");
+        let file = File::create(&path).unwrap();
+        write(&file, b"before", 0).unwrap();
+        let cannot = |_: &File, _, _| Err(ErrorKind::Unsupported.into());
+        allocate_with(&file, 100_005, cannot).unwrap();
+        let mut expected = b"before".to_vec();
+        expected.resize(100_005, 0);
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+        assert!(file.metadata().unwrap().blocks() * 512 >= 100_005);
+        let full =
+            |file: &File, _, len| file.set_len(len / 2).and(Err(ErrorKind::StorageFull.into()));
+        let refused = allocate_with(&file, 300_000, full).unwrap_err();
+        assert_eq!(
+            (refused.kind(), file.metadata().unwrap().len()),
+            (ErrorKind::StorageFull, 100_005)
+        );
     }
 }

@@ -286,4 +286,34 @@ mod tests {
         let refused = descriptors.retry(|| Err::<(), _>(no_descriptor())).unwrap_err();
         assert!(lacks_descriptors(&refused));
     }
+
+    #[test]
+    fn an_error_that_is_no_lack_of_descriptors_closes_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let descriptors = DescriptorTable::new(100);
+        let files = ["a", "b"].map(|name| file_in(dir.path(), name, &descriptors));
+        let mut tries = 0;
+        let refused = descriptors.retry(|| {
+            tries += 1;
+            Err::<(), _>(ErrorKind::NotFound.into())
+        });
+        assert_eq!((refused.unwrap_err().kind(), tries), (ErrorKind::NotFound, 1));
+        assert!(files.iter().all(|file| is_open(file)));
+    }
+
+    fn is_open(descriptor: &Descriptor) -> bool {
+        descriptor.file.read().unwrap().is_some()
+    }
+
+    #[test]
+    fn a_file_in_use_is_not_the_next_to_be_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let descriptors = DescriptorTable::new(3);
+        let open = |name| file_in(dir.path(), name, &descriptors);
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(open);
+        assert!(!is_open(&a), "four are more than three");
+        descriptors.with(&b, |_| Ok(())).unwrap();
+        let e = open("e");
+        assert_eq!([&b, &c, &d, &e].map(|file| is_open(file)), [true, false, true, true]);
+    }
 }

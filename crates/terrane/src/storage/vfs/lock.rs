@@ -123,4 +123,25 @@ mod tests {
         StoreLock::acquire(dir.path(), "test").unwrap();
         drop(held);
     }
+
+    #[test]
+    fn a_reader_leaves_no_name_in_the_lock_file() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(StoreLock::acquire(dir.path(), "before").unwrap());
+        let shared = StoreLock::share(dir.path()).unwrap();
+        let Err(Error::Busy(busy)) = StoreLock::acquire(dir.path(), "writer") else { panic!() };
+        assert_eq!(busy.holder, "another process");
+        drop(shared);
+        StoreLock::acquire(dir.path(), "writer").unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_file_that_cannot_be_opened_is_not_taken_for_a_missing_one() {
+        let dir = tempfile::tempdir().unwrap();
+        StoreLock::share(dir.path()).unwrap();
+        std::os::unix::fs::symlink(LOCK, dir.path().join(LOCK)).unwrap();
+        assert!(matches!(StoreLock::share(dir.path()), Err(Error::Io(_))));
+        assert!(matches!(StoreLock::acquire(dir.path(), "writer"), Err(Error::Io(_))));
+    }
 }

@@ -6,7 +6,7 @@ use crate::error::{Closed, Error, Result};
 use crate::storage::File;
 use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
 use crate::storage::vfs::native_file::NativeFile;
-use crate::storage::vfs::system::sync_directory;
+use crate::storage::vfs::system::{directory_of, sync_directory};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -30,8 +30,7 @@ pub fn open_locked(path: &Path, create: bool) -> Result<Arc<dyn File>> {
             let refuse = |e| Error::io("create", &name, 0, e);
             let created = descriptors.open(path.to_owned(), options.create_new(true));
             let descriptor = created.map_err(refuse)?;
-            let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-            sync_directory(parent.unwrap_or(Path::new("."))).map_err(refuse)?;
+            directory_of(path).map_or(Ok(()), sync_directory).map_err(refuse)?;
             descriptor
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -171,5 +170,72 @@ mod tests {
         let held = open_locked(&path, false).unwrap();
         assert!(matches!(open_shared(&path), Err(Error::Busy(_))));
         drop(held);
+    }
+
+    #[test]
+    fn a_closed_file_is_free_for_others_and_refuses_every_call() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("store.terrane");
+        let held = open_locked(&path, true).unwrap();
+        held.write_at(b"bytes", 0).unwrap();
+        held.close();
+        let next = open_locked(&path, false).unwrap();
+        assert_eq!(held.name(), path.display().to_string());
+        let calls = [
+            held.read_at(&mut [0], 0).map(drop),
+            held.write_at(b"x", 0).map(drop),
+            held.sync(),
+            held.set_len(1),
+            held.allocate(1),
+            held.len().map(drop),
+            held.allocated().map(drop),
+            held.next_data(0).map(drop),
+        ];
+        assert!(calls.iter().all(|call| matches!(call, Err(Error::Closed(Closed::File)))));
+        assert_eq!(next.len().unwrap(), 5);
+    }
+
+    #[test]
+    fn a_file_that_is_dropped_is_free_though_a_child_process_has_its_descriptor() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("store.terrane");
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true).create(true);
+        let descriptors = Arc::new(DescriptorTable::new(usize::MAX));
+        let descriptor = descriptors.open(path.clone(), &options).unwrap();
+        let copy = descriptors.with(&descriptor, fs::File::try_clone).unwrap();
+        let name = "store.terrane".to_owned();
+        drop(locked(name, descriptor, descriptors, fs::File::try_lock).unwrap());
+        open_locked(&path, false).unwrap();
+        drop(copy);
+    }
+
+    #[test]
+    fn a_path_below_a_file_is_an_error_and_not_a_missing_store() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("file"), b"").unwrap();
+        let path = place.path().join("file/store.terrane");
+        assert!(matches!(open_shared(&path), Err(Error::Io(_))));
+        for create in [false, true] {
+            let Err(Error::Io(refused)) = open_locked(&path, create) else { panic!() };
+            assert_eq!(refused.action, "open");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_held_file_says_what_space_it_takes_and_notices_that_it_was_removed() {
+        use std::os::unix::fs::MetadataExt;
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("store.terrane");
+        let held = open_locked(&path, true).unwrap();
+        held.write_at(&[1; 100_000], 0).unwrap();
+        held.sync().unwrap();
+        let blocks = fs::metadata(&path).unwrap().blocks();
+        assert!(blocks > 0);
+        assert_eq!(held.allocated().unwrap(), blocks * 512);
+        assert_eq!(held.next_data(3).unwrap(), 3);
+        fs::remove_file(&path).unwrap();
+        assert!(held.sync().is_err());
     }
 }

@@ -16,7 +16,11 @@ mod native;
 #[cfg(not(target_arch = "wasm32"))]
 mod native_file;
 #[cfg(not(target_arch = "wasm32"))]
+mod repeat;
+#[cfg(not(target_arch = "wasm32"))]
 mod system;
+#[cfg(test)]
+pub(in crate::storage) mod tests;
 
 #[cfg(any(test, feature = "testing"))]
 pub use fault::FaultVfs;

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::storage::vfs::descriptor_table::DescriptorTable;
 use crate::storage::vfs::native_file::{NativeFile, taken};
-use crate::storage::vfs::system::{descriptors, rename, sync_directory};
+use crate::storage::vfs::system::{descriptors, directory_of, rename, sync_directory};
 use crate::storage::vfs::{Listed, StoreLock, Vfs};
 use crate::storage::{File, StoreId};
 use std::fs;
@@ -189,21 +189,8 @@ impl Vfs for NativeVfs {
     fn sizes(&self) -> Result<Vec<Listed>> {
         let place = self.place();
         let refuse = |e| Error::io("list", &place, 0, e);
-        let mut listed = Vec::new();
-        for entry in self.descriptors.retry(|| fs::read_dir(&self.dir)).map_err(refuse)? {
-            let entry = entry.map_err(refuse)?;
-            match entry.metadata() {
-                Ok(found) => {
-                    let name = entry.file_name().to_string_lossy().into_owned();
-                    listed.push(Listed { name, len: found.len(), taken: taken(&found) });
-                }
-                // Removed meanwhile.
-                Err(e) if e.kind() == ErrorKind::NotFound => {}
-                Err(e) => return Err(refuse(e)),
-            }
-        }
-        listed.sort();
-        Ok(listed)
+        let entries = self.descriptors.retry(|| fs::read_dir(&self.dir)).map_err(refuse)?;
+        measured(entries).map_err(refuse)
     }
 
     fn sync_names(&self) -> Result<()> {
@@ -213,11 +200,29 @@ impl Vfs for NativeVfs {
     }
 }
 
+/// The sizes of the files of a directory, sorted by name.
+fn measured(entries: impl Iterator<Item = io::Result<fs::DirEntry>>) -> io::Result<Vec<Listed>> {
+    let mut listed = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        match entry.metadata() {
+            Ok(found) => {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                listed.push(Listed { name, len: found.len(), taken: taken(&found) });
+            }
+            // Removed meanwhile.
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+    }
+    listed.sort();
+    Ok(listed)
+}
+
 /// Creates a directory and its parents. Each name is made durable, by `sync` of its parent, before
 /// anything is created inside, so that a directory that is not empty needs no sync.
 fn create_directory(dir: &Path, sync: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
-    let Some(parent) = dir.parent() else { return Ok(()) };
-    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let Some(parent) = directory_of(dir) else { return Ok(()) };
     let is_empty = fs::read_dir(dir).map(|mut names| names.next().is_none());
     match is_empty {
         Err(e) if e.kind() == ErrorKind::NotFound => {

@@ -4,9 +4,10 @@ use crate::error::{Error, Result};
 use crate::storage::File;
 use crate::storage::vfs::allocate::allocate;
 use crate::storage::vfs::descriptor_table::{Descriptor, DescriptorTable};
+use crate::storage::vfs::repeat::{repeat, write};
 use crate::storage::vfs::system::{FileExt, next_data};
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::sync::Arc;
 
 pub(super) struct NativeFile {
@@ -27,21 +28,6 @@ impl NativeFile {
     }
 }
 
-/// Calls `step` with the number of bytes moved so far until it moves nothing or `len` bytes are moved:
-/// the system may move fewer bytes at once, or be interrupted, before the end.
-fn repeat(len: usize, mut step: impl FnMut(usize) -> io::Result<usize>) -> io::Result<usize> {
-    let mut moved = 0;
-    while moved < len {
-        match step(moved) {
-            Ok(0) => break,
-            Ok(n) => moved += n,
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(moved)
-}
-
 impl File for NativeFile {
     fn name(&self) -> &str {
         &self.name
@@ -49,20 +35,15 @@ impl File for NativeFile {
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         let read = self.descriptors.with(&self.descriptor, |file| {
-            repeat(buf.len(), |done| {
-                let rest = buf.get_mut(done..).unwrap_or_default();
-                file.read_at(rest, offset + done as u64)
+            repeat(buf.len(), offset, |done, at| {
+                file.read_at(buf.get_mut(done..).unwrap_or_default(), at)
             })
         });
         read.map_err(|e| self.error("read", 0, e))
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
-        let written = self.descriptors.write(&self.descriptor, |file| {
-            repeat(buf.len(), |done| {
-                file.write_at(buf.get(done..).unwrap_or_default(), offset + done as u64)
-            })
-        });
+        let written = self.descriptors.write(&self.descriptor, |file| write(file, buf, offset));
         written.map_err(|e| self.error("write", buf.len() as u64, e))
     }
 

@@ -50,6 +50,12 @@ pub(super) fn lacks_descriptors(error: &io::Error) -> bool {
     }
 }
 
+/// The directory of a path; `None` for a root.
+pub(super) fn directory_of(path: &Path) -> Option<&Path> {
+    let parent = path.parent()?;
+    Some(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })
+}
+
 /// Whether `path` leads to `file`.
 #[cfg(unix)]
 pub(super) fn leads_to(path: &Path, file: &fs::File) -> io::Result<bool> {
@@ -141,4 +147,18 @@ pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
 #[cfg(not(any(unix, windows)))]
 pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_alone_is_in_the_current_directory() {
+        for (path, directory) in
+            [("a", Some(".")), ("a/b", Some("a")), ("/a", Some("/")), ("/", None)]
+        {
+            assert_eq!(directory_of(Path::new(path)), directory.map(Path::new), "{path}");
+        }
+    }
 }

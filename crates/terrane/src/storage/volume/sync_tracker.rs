@@ -225,4 +225,12 @@ mod tests {
         vfs.crash(Survivors::Synced).unwrap();
         assert_eq!(inner.open("backing").unwrap().len().unwrap(), 1 << 20);
     }
+
+    #[test]
+    fn a_writer_sees_the_whole_backing() {
+        let file = MemoryVfs::new().create("backing").unwrap();
+        let tracker = SyncTracker::new(&Arc::new(Backing::new(file)));
+        assert_eq!(tracker.name(), "backing");
+        crate::storage::vfs::tests::agrees_with_bytes(&tracker);
+    }
 }

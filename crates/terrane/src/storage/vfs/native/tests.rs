@@ -278,6 +278,109 @@ fn a_directory_to_be_read_is_shared_and_not_changed() {
     drop(held);
 }
 
+#[test]
+fn a_place_that_cannot_be_looked_at_is_an_error_and_not_a_missing_store() {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("file"), b"").unwrap();
+    let below = place.path().join("file/below");
+    for create in [false, true] {
+        assert!(matches!(NativeVfs::open(&below, create), Err(Error::Io(_))));
+    }
+    let synced = Cell::new(false);
+    let sync = |_: &Path| {
+        synced.set(true);
+        Ok(())
+    };
+    create_directory(&place.path().join("file"), &sync).unwrap();
+    create_directory(&below, &sync).unwrap();
+    assert!(!synced.get(), "nothing was created");
+}
+
+#[test]
+fn what_somebody_else_does_while_a_directory_is_created_is_noticed() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path();
+    let dir = root.join("a/b");
+    // When the name of its parent is made durable.
+    let meanwhile = |change: &dyn Fn() -> io::Result<()>| {
+        create_directory(&dir, &|synced| if synced == root { change() } else { Ok(()) })
+    };
+    let removed = meanwhile(&|| fs::remove_dir(root.join("a")));
+    assert_eq!(removed.unwrap_err().kind(), ErrorKind::NotFound);
+    meanwhile(&|| fs::create_dir(&dir)).expect("it is there");
+    assert!(dir.is_dir());
+}
+
+#[test]
+fn a_directory_whose_parent_may_not_be_read_is_used_and_one_that_cannot_be_synced_is_not() {
+    let place = tempfile::tempdir().unwrap();
+    let created = |found: ErrorKind| create_directory(place.path(), &|_| Err(found.into()));
+    created(ErrorKind::PermissionDenied).expect("someone else created it");
+    assert_eq!(created(ErrorKind::Other).unwrap_err().kind(), ErrorKind::Other);
+}
+
+#[test]
+fn files_that_go_while_a_directory_is_listed_are_left_out() {
+    let place = tempfile::tempdir().unwrap();
+    for name in ["b", "a", "c"] {
+        fs::write(place.path().join(name), name).unwrap();
+    }
+    let entries: Vec<_> = fs::read_dir(place.path()).unwrap().collect();
+    fs::remove_file(place.path().join("b")).unwrap();
+    let found = measured(entries.into_iter()).unwrap();
+    let found: Vec<_> = found.iter().map(|file| (&*file.name, file.len)).collect();
+    assert_eq!(found, [("a", 1), ("c", 1)]);
+    let failing = [Err(ErrorKind::Other.into())];
+    assert!(measured(failing.into_iter()).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_cannot_be_made_is_an_error_unless_a_copy_may_do() {
+    let place = tempfile::tempdir().unwrap();
+    let vfs = NativeVfs::open(place.path(), true).unwrap();
+    for name in ["a", "b"] {
+        vfs.create(name).unwrap();
+    }
+    let path = vfs.path_of("a").unwrap();
+    let Err(Error::Io(refused)) = vfs.link(&path, "b") else { panic!("b is there") };
+    assert_eq!((refused.action, refused.source.kind()), ("link", ErrorKind::AlreadyExists));
+    assert!(vfs.link(&place.path().join("missing"), "c").is_err());
+    // The system permits no links of directories.
+    #[cfg(target_os = "linux")]
+    assert!(!vfs.link(place.path(), "c").unwrap());
+    assert_eq!(vfs.list().unwrap(), ["a", "b"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_file_that_somebody_else_removed_or_replaced_does_not_keep_its_name_from_use() {
+    let (place, vfs) = two_at_once();
+    let held = ["removed", "replaced", "kept"].map(|name| vfs.create(name).unwrap());
+    close_others(&vfs);
+    let path = |name| place.path().join(name);
+    fs::remove_file(path("removed")).unwrap();
+    vfs.create("removed").expect("there is no file to keep").write_at(b"new", 0).unwrap();
+    fs::remove_file(path("replaced")).unwrap();
+    fs::create_dir(path("replaced")).unwrap();
+    assert!(vfs.rename("replaced", "elsewhere").is_err(), "it cannot be opened");
+    fs::create_dir(path("directory")).unwrap();
+    let Err(Error::Io(refused)) = vfs.create("directory") else { panic!("it is replaced") };
+    assert_eq!(refused.action, "replace");
+    drop(held);
+}
+
+/// As the kernel has it.
+#[cfg(target_os = "linux")]
+#[test]
+fn half_of_the_files_that_the_process_may_open_are_the_most_that_are() {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let soft = line.split_whitespace().nth(3).unwrap();
+    let Ok(soft) = soft.parse::<usize>() else { return };
+    assert_eq!([0, 1, 5, usize::MAX].map(bounded), [1, 1, 5, soft / 2]);
+}
+
 /// Writes, reads, compacts and closes a store with many more tables than open files.
 #[cfg(target_os = "linux")]
 #[test]

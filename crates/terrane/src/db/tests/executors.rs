@@ -1,0 +1,179 @@
+//! Executors, seen from the store: who runs its jobs, who waits for them, and how they end.
+
+use super::*;
+use crate::executor::SeededExecutor;
+use std::time::{Duration, Instant};
+
+type Executors = [(&'static str, Arc<dyn Executor>); 3];
+
+fn executors() -> Executors {
+    [
+        ("slices", slices()),
+        ("threads", Arc::new(ThreadExecutor::new(1))),
+        ("seeded", Arc::new(SeededExecutor::new(1))),
+    ]
+}
+
+/// Waits for what threads will do.
+#[track_caller]
+fn eventually(mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < Duration::from_secs(30), "it never happens");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A store with a memtable to be flushed, which nobody was woken for.
+fn with_work(vfs: &FaultVfs, executor: &Arc<dyn Executor>) -> Db {
+    // The timer syncs nothing meanwhile.
+    let options = Options { sync_interval_ms: u32::MAX, ..Options::small() };
+    let db = Db::open_storage(directory(vfs), options, executor.clone()).unwrap();
+    fill(&db, 10, 1);
+    db.wait_until_idle().unwrap();
+    db.engine().seal_all().unwrap();
+    db
+}
+
+#[test]
+fn planners_are_told_how_many_merges_an_executor_runs_at_once() {
+    assert_eq!(slices().workers(), 1);
+    for (merges, workers) in [(0, 1), (1, 1), (3, 3)] {
+        let executor: Arc<dyn Executor> = Arc::new(ThreadExecutor::new(merges));
+        assert_eq!(executor.workers(), workers);
+        let db = open(directory(&faulty()), executor).unwrap();
+        assert_eq!(db.engine().workers(), workers);
+    }
+}
+
+#[test]
+fn an_owner_runs_jobs_where_the_executor_leaves_them_to_it() {
+    for (name, executor) in executors() {
+        let db = with_work(&faulty(), &executor);
+        let mut slices = 0;
+        while db.run_jobs(1 << 10).unwrap() {
+            slices += 1;
+        }
+        assert_eq!(slices > 0, name != "threads", "{name}");
+        assert_eq!(runs(&db), usize::from(name != "threads"), "{name}");
+    }
+}
+
+#[test]
+fn a_writer_waits_for_jobs_while_there_are_any_and_is_told_when_there_are_none() {
+    for (name, executor) in executors() {
+        let db = with_work(&faulty(), &executor);
+        let waited = || executor.wait_for_progress(db.engine());
+        waited().unwrap();
+        // A slice is progress, too.
+        eventually(|| matches!(waited(), Err(Error::Stalled(_))));
+        assert_eq!(runs(&db), 1, "{name}");
+        executor.stop(db.engine());
+        db.engine().seal_all().unwrap();
+        assert!(name != "threads" || matches!(waited(), Err(Error::Closed(_))));
+    }
+}
+
+#[test]
+fn a_writer_that_waits_is_told_what_made_a_job_fail() {
+    for (name, executor) in executors() {
+        let vfs = faulty();
+        let db = with_work(&vfs, &executor);
+        vfs.fail_from(vfs.operations(), Fault::Io);
+        eventually(|| match executor.wait_for_progress(db.engine()) {
+            Ok(()) => false,
+            Err(Error::Io(_)) => true,
+            Err(e) => panic!("{name}: {e}"),
+        });
+        assert!(matches!(executor.wait_until_idle(db.engine(), &|_| false), Err(Error::Io(_))));
+        vfs.heal();
+        db.wait_until_idle().unwrap();
+        assert_eq!(runs(&db), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_wait_for_jobs_ends_when_it_has_what_it_waits_for() {
+    for (name, executor) in executors() {
+        let db = with_work(&faulty(), &executor);
+        executor.wait_until_idle(db.engine(), &|_| true).unwrap();
+        assert_eq!(runs(&db), 0, "{name}");
+        executor.wait_until_idle(db.engine(), &|_| false).unwrap();
+        assert_eq!(runs(&db), 1, "{name}");
+    }
+}
+
+#[test]
+fn memtables_are_flushed_before_writes_stall_though_nobody_asks_for_it() {
+    for (name, executor) in executors() {
+        let options =
+            Options { memtable_bytes: 64 << 10, max_immutable_memtables: 16, ..Options::small() };
+        let db = Db::open_storage(directory(&faulty()), options, executor).unwrap();
+        if name == "threads" {
+            // Some five memtables.
+            fill(&db, 1400, 1);
+            eventually(|| runs(&db) > 0);
+        } else {
+            assert!((0..60).any(|_| {
+                fill(&db, 100, 1);
+                runs(&db) > 0
+            }));
+        }
+        assert_eq!(db.stats().unwrap().stalls, 0, "{name}");
+    }
+}
+
+#[test]
+fn a_slice_takes_several_files_away_and_tells_that_there_was_something_to_do() {
+    let vfs = faulty();
+    let options = Options { l0_stop_trigger: 64, ..Options::small() };
+    let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
+    let other = db.keyspace("other").unwrap();
+    for n in 0..20 {
+        other.put([n], "value", Buffered).unwrap();
+        db.engine().seal_all().unwrap();
+        let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
+        while flush.run_for(1 << 20).unwrap() == Progress::More {}
+    }
+    assert_eq!(tables(&vfs), 20);
+    // Nobody is woken.
+    assert!(db.engine().drop_keyspace("other").unwrap());
+    let mut slices = 0;
+    while db.run_jobs(1).unwrap() {
+        slices += 1;
+    }
+    assert_eq!(tables(&vfs), 0);
+    assert!((1..=10).contains(&slices), "{slices} slices");
+}
+
+#[test]
+fn events_come_with_the_time_that_the_executors_clock_shows() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NOW: AtomicU64 = AtomicU64::new(1000);
+    let last = Arc::new(AtomicU64::new(0));
+    let heard = last.clone();
+    let listener: Listener = Arc::new(move |micros, _| heard.store(micros, Ordering::Relaxed));
+    let options = Options { listener: Some(listener), ..Options::small() };
+    let executor = Arc::new(SliceExecutor::with_clock(|| NOW.load(Ordering::Relaxed)));
+    let db = Db::open_storage(directory(&faulty()), options, executor).unwrap();
+    NOW.store(1234, Ordering::Relaxed);
+    fill(&db, 1, 1);
+    db.flush().unwrap();
+    assert_eq!(last.load(Ordering::Relaxed), 234);
+}
+
+#[test]
+fn a_store_that_is_closed_lets_go_of_its_files_though_its_executor_lives() {
+    for (_, executor) in executors() {
+        let storage = directory(&faulty());
+        let db = open(storage.clone(), executor.clone()).unwrap();
+        fill(&db, 200, 1);
+        db.engine().seal_all().unwrap();
+        // A job has begun, and is not at its end.
+        db.run_jobs(1 << 10).unwrap();
+        executor.wake(db.engine());
+        drop(db);
+        eventually(|| Arc::strong_count(&storage) == 1);
+        drop(executor);
+    }
+}

@@ -1,0 +1,105 @@
+//! What is made of the place that a store is opened at.
+
+use crate::db::{hold, hold_file};
+use crate::storage::{FileId, Storage, Volume};
+use crate::{Db, Durability, Error, Options, Result};
+use std::fs;
+use std::path::Path;
+
+/// The reason why there is no store.
+#[track_caller]
+fn why<T>(opened: Result<T>) -> String {
+    match opened {
+        Err(Error::NoStore(refused)) => refused.to_string(),
+        Err(e) => panic!("{e}"),
+        Ok(_) => panic!("it is opened"),
+    }
+}
+
+fn options(create: bool, read_only: bool) -> Options {
+    Options { create, read_only, ..Options::small() }
+}
+
+/// The ways of opening that create no store: what is only read is not created.
+const NO_CREATION: [(bool, bool); 3] = [(false, false), (false, true), (true, true)];
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> = (fs::read_dir(dir).unwrap())
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_directory_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = |name: &str| place.path().join(name);
+    fs::create_dir(dir("empty")).unwrap();
+    for name in ["foreign", "unfinished"] {
+        fs::create_dir(dir(name)).unwrap();
+    }
+    fs::write(dir("foreign/letter.txt"), "").unwrap();
+    fs::write(dir("unfinished/CREATING"), "").unwrap();
+    for (create, read_only) in NO_CREATION {
+        let opened = |name: &str| why(hold(&dir(name), &options(create, read_only)));
+        assert!(opened("missing").contains("no such directory"));
+        assert!(opened("empty").contains("it is empty"));
+        assert!(opened("foreign").contains("letter.txt"));
+        assert!(opened("unfinished").contains("interrupted"));
+    }
+    assert!(why(hold(&dir("foreign"), &options(true, false))).contains("letter.txt"));
+    let left = ["empty", "foreign", "unfinished"].map(|name| names(&dir(name)));
+    assert_eq!(left, [vec![], vec!["letter.txt".to_owned()], vec!["CREATING".to_owned()]]);
+    assert!(!dir("missing").exists());
+    for name in ["missing", "empty", "unfinished"] {
+        let db = Db::open(dir(name), options(true, false)).unwrap();
+        db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
+        db.close().unwrap();
+        for (create, read_only) in NO_CREATION {
+            let db = Db::open(dir(name), options(create, read_only)).unwrap();
+            assert!(db.default_keyspace().get("key").unwrap().is_some(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_file_without_a_store_is_left_as_it_is_unless_one_is_to_be_created() {
+    let place = tempfile::tempdir().unwrap();
+    let file = |name: &str| place.path().join(name);
+    let begun = Volume::open_file(&file("unfinished"), true).unwrap();
+    begun.recover().unwrap();
+    begun.create(FileId::table(1), 0).unwrap();
+    drop(begun);
+    let before = fs::read(file("unfinished")).unwrap();
+    for (create, read_only) in NO_CREATION {
+        let opened = |name: &str| why(hold_file(&file(name), create, read_only));
+        assert!(opened("missing").contains("no such file"));
+        assert!(opened("unfinished").contains("interrupted"));
+    }
+    assert!(!file("missing").exists());
+    assert!(fs::read(file("unfinished")).unwrap() == before);
+    for name in ["missing", "unfinished"] {
+        let db = Db::open_file(file(name), options(true, false)).unwrap();
+        db.default_keyspace().put("key", "value", Durability::Buffered).unwrap();
+        db.close().unwrap();
+        for (create, read_only) in NO_CREATION {
+            let db = Db::open_file(file(name), options(create, read_only)).unwrap();
+            assert!(db.default_keyspace().get("key").unwrap().is_some(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_store_in_use_says_which_program_holds_it() {
+    let place = tempfile::tempdir().unwrap();
+    let db = Db::open(place.path(), Options::small()).unwrap();
+    let Err(Error::Busy(busy)) = Db::open(place.path(), Options::small()).map(drop) else {
+        panic!("it is held")
+    };
+    let program = std::env::args_os().next().unwrap();
+    let program = Path::new(&program).file_stem().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(busy.holder, format!("process {} ({program})", std::process::id()));
+    db.close().unwrap();
+    Db::open(place.path(), Options::small()).unwrap();
+}
