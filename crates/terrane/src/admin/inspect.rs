@@ -110,8 +110,8 @@ fn inspect_logs(
         replay.log(log.id(), &file, log.through, &mut |_, _| Ok(()))?;
     }
     let replayed = replay.end()?;
-    report.quarantine_bytes += version_set.quarantine_bytes();
-    report.wal_records += replayed.records;
+    report.quarantine_bytes = version_set.quarantine_bytes();
+    report.wal_records = replayed.records;
     report.discarded_bytes += replayed.discarded_bytes;
     Ok(())
 }
@@ -237,6 +237,13 @@ mod tests {
         log.write_at(&record[..33], 0).unwrap();
         let report = inspect(&*storage(&vfs)).unwrap();
         assert_eq!((report.damage, report.discarded_bytes), (vec![], 40));
+        // As well as a commit.
+        let manifest = vfs.open("MANIFEST-000001").unwrap();
+        let records = storage(&vfs).recover().unwrap().unwrap().edits.len() as u64;
+        manifest.write_at(&[7; 100], records * (16 << 10)).unwrap();
+        let report = inspect(&*storage(&vfs)).unwrap();
+        assert_eq!((report.damage, report.discarded_bytes), (vec![], 140));
+        manifest.write_at(&[0; 100], records * (16 << 10)).unwrap();
         let db = open(&vfs).unwrap();
         assert_eq!(db.default_keyspace().get(b"k").unwrap(), None);
         assert_eq!(db.check().unwrap().discarded_bytes, 40);
@@ -259,6 +266,35 @@ mod tests {
                 let damaged = inspect(&*storage(&vfs)).map_or(true, |r| !r.damage.is_empty());
                 assert_eq!(open(&vfs).is_err(), damaged, "{name} {left:?}");
             }
+        }
+    }
+
+    #[test]
+    fn several_files_with_the_same_damage_are_all_named() {
+        let vfs = store();
+        let tables = tables(&vfs);
+        tables.iter().for_each(|table| vfs.remove(table).unwrap());
+        let damage = inspect(&*storage(&vfs)).unwrap().damage;
+        let named: Vec<_> = damage.iter().map(|d| d.file.as_str()).collect();
+        assert_eq!(named, tables);
+    }
+
+    #[test]
+    fn a_store_on_disk_is_inspected_in_a_directory_and_in_a_file() {
+        let place = tempfile::tempdir().unwrap();
+        let (directory, file) = (place.path().join("directory"), place.path().join("file"));
+        let stores = [
+            (Db::open(&directory, Options::default()), Db::inspect as fn(_) -> _, &directory),
+            (Db::open_file(&file, Options::default()), Db::inspect_file as fn(_) -> _, &file),
+        ];
+        for (db, inspect, path) in stores {
+            let db = db.unwrap();
+            db.default_keyspace().put(b"k", b"v", Durability::Buffered).unwrap();
+            db.flush().unwrap();
+            assert!(matches!(inspect(path), Err(Error::Busy(_))));
+            db.close().unwrap();
+            let report: CheckReport = inspect(path).unwrap();
+            assert_eq!((report.tables, report.entries, report.damage), (1, 1, vec![]));
         }
     }
 

@@ -18,6 +18,9 @@ mod repair;
 mod stats;
 mod waiter;
 
+#[cfg(test)]
+mod tests;
+
 pub use check::{Check, CheckReport};
 pub use checkpoint::Checkpoint;
 pub use inspect::inspect;

@@ -5,7 +5,8 @@
 //!    in which file each log lies. If its end is lost, or all of it, the other tables and logs
 //!    count as well, since they may be newer. A table itself says for which keyspace it was written,
 //!    if the manifest does not.
-//! 2. Every valid record of each log is used ([`logs`]).
+//! 2. Every valid record of each log is used ([`logs`]), also those that were flushed: the table may be
+//!    damaged.
 //! 3. Keyspace by keyspace, tables and logs are merged. Of each key the version with the greatest
 //!    sequence counts, and is put into the new store, unless it is a delete.
 //!
@@ -17,18 +18,18 @@ mod logs;
 use crate::batch::WriteBatch;
 use crate::db::{Db, Keyspace};
 use crate::entry::{Kind, Tag};
-use crate::error::Result;
-use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId};
+use crate::error::{Corruption, Result};
+use crate::keyspace::{DEFAULT_KEYSPACE, KeyspaceId, MAX_KEYSPACE_NAME_BYTES};
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::options::Durability;
 use crate::storage::salvage::Remains;
-use crate::storage::{FileId, FileKind};
+use crate::storage::{File, FileId, FileKind};
 use crate::table::{LostBlock, Properties, Salvage};
 use crate::version::{Edit, VersionSet};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
-use terrane_policy::TableId;
+use terrane_policy::{TableId, TableInfo};
 use terrane_table::read::Cursor;
 
 /// Bytes of rows at which a batch is written.
@@ -104,7 +105,8 @@ pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
     for (id, sources) in sources.into_iter().rev() {
         let mut name = known.names.get(&id).cloned().unwrap_or_else(|| unnamed(id));
         if !taken.insert(name.clone()) {
-            name = format!("{name} (keyspace {id})");
+            let longer = format!("{name} (keyspace {id})");
+            name = if longer.len() > MAX_KEYSPACE_NAME_BYTES { unnamed(id) } else { longer };
         }
         let keyspace = known.keyspace(id, &name, target, &mut report)?;
         let rows = write(sources, target, &keyspace, &mut report)?;
@@ -138,14 +140,13 @@ impl Known {
         Known { whole: whole && version_set.is_some(), version_set, names: BTreeMap::new() }
     }
 
-    /// The keyspace of a table, if it counts.
-    fn keyspace_of(&self, number: u64) -> Option<u32> {
+    /// What the manifest says of a table, and the keyspace that it is in.
+    fn table(&self, number: u64) -> Option<(u32, Arc<TableInfo>)> {
         let keyspaces = self.version_set.as_ref().map(|version_set| &version_set.keyspaces);
-        let named = keyspaces
-            .into_iter()
-            .flatten()
-            .find(|(_, record)| record.shape.table(TableId(number)).is_some());
-        named.map(|(id, _)| id.0)
+        let mut keyspaces = keyspaces.into_iter().flatten();
+        keyspaces.find_map(|(id, record)| {
+            Some((id.0, record.shape.table(TableId(number))?.table.clone()))
+        })
     }
 
     /// Makes a keyspace of the new store, with the policy that it had.
@@ -180,15 +181,16 @@ fn read_tables(
     let (mut strays, mut dead) = (0, 0);
     for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Table) {
         present.insert(id.number);
-        let named = known.keyspace_of(id.number);
+        let named = known.table(id.number);
         if named.is_none() && known.whole {
             dead += 1;
             continue;
         }
         let mut salvaged = SalvagedFile { file: id.to_string(), ..SalvagedFile::default() };
-        match Salvage::open(file.clone()) {
+        match open(file, named.as_ref().map(|(_, info)| &**info)) {
             Ok(table) => {
                 strays += usize::from(named.is_none());
+                let named = named.map(|(keyspace, _)| keyspace);
                 let keyspace = named.unwrap_or_else(|| known.guess(table.properties()));
                 salvaged.keyspace = Some(known.name(keyspace));
                 let tables = &mut sources.entry(keyspace).or_default().tables;
@@ -216,6 +218,17 @@ fn read_tables(
         ));
     }
     strays > 0
+}
+
+/// Opens a table: the one that the manifest names, if it names one.
+fn open(file: &Arc<dyn File>, named: Option<&TableInfo>) -> Result<Salvage> {
+    let table = Salvage::open(file.clone())?;
+    let found = (table.number(), table.salt());
+    if let Some(named) = named.map(|info| (info.id.0, info.salt)).filter(|named| *named != found) {
+        let text = |(number, salt)| format!("table {number} under salt {salt:016x}");
+        return Err(Corruption::new(file.name(), 0, text(named), text(found)).into());
+    }
+    Ok(table)
 }
 
 /// Reports a file that the manifest names and that is not there.
@@ -337,9 +350,7 @@ fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvag
         source.next()?;
         heap.extend(place(source, n));
     }
-    if bytes > 0 || rows > 0 {
-        target.write(batch, Durability::Buffered)?;
-    }
+    target.write(batch, Durability::Buffered)?;
     for (n, source) in all.into_iter().enumerate() {
         if let Source::Table(at, table) = source
             && let Some(file) = report.files.get_mut(at)
@@ -352,3 +363,6 @@ fn write(sources: Sources, target: &Db, keyspace: &Keyspace, report: &mut Salvag
     }
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests;

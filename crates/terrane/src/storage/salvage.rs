@@ -16,6 +16,8 @@ use crate::storage::vfs::Vfs;
 use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot};
 use crate::storage::{Directory, File, FileId, FileKind, read_exact_at};
 use crate::table::footer::{FOOTER_BYTES, Footer, MAGIC_BYTES};
+use crate::vec_map::VecMap;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -64,7 +66,7 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
         });
         match read {
             Ok(records) if !records.payloads.is_empty() => {
-                remains.add_records(name, &records)?;
+                remains.add_records(name, &records);
                 // A later manifest that was never finished may be unreadable.
                 let last = current.map(|(_, named)| named).or(newest);
                 remains.whole &= last <= Some(generation);
@@ -121,7 +123,7 @@ pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
     if let Some((generation, offset, len)) = region {
         match manifest::salvage(&**backing, offset, len, generation) {
             Ok(records) => {
-                for (id, placement) in remains.add_records(backing.name(), &records)? {
+                for (id, placement) in remains.add_records(backing.name(), &records) {
                     let file =
                         PlacedFile { name: id.to_string(), backing: backing.clone(), placement };
                     remains.add(id, Arc::new(file));
@@ -177,11 +179,7 @@ impl Remains {
     }
 
     /// Adds what a manifest's records say; returns the placement of the live files after them.
-    fn add_records(
-        &mut self,
-        name: &str,
-        records: &SalvagedRecords,
-    ) -> Result<Vec<(FileId, Placement)>> {
+    fn add_records(&mut self, name: &str, records: &SalvagedRecords) -> VecMap<FileId, Placement> {
         self.whole = records.whole;
         self.add_salt(records.salt);
         if !records.whole {
@@ -192,23 +190,20 @@ impl Remains {
             self.notes.push(format!("{name} ends with {bytes} bytes of a commit that never ended"));
         }
         let pairs: Vec<_> = records.payloads.iter().map(|p| (0, p.as_slice())).collect();
-        let mut replayed = replay(name, &pairs);
-        let mut kept = pairs.len();
-        // A record that contradicts earlier ones is ignored, with all after it.
-        self.notes.extend(replayed.as_ref().err().map(ToString::to_string));
-        while replayed.is_err() && kept > 0 {
-            kept -= 1;
+        let replayed = replay(name, &pairs).unwrap_or_else(|contradiction| {
+            // A record that contradicts earlier ones is ignored, with all after it.
+            self.notes.push(contradiction.to_string());
             self.whole = false;
-            replayed = replay(name, pairs.get(..kept).unwrap_or_default());
-        }
-        let replayed = replayed?;
+            let mut shorter = (0..pairs.len()).rev().filter_map(|kept| pairs.get(..kept));
+            shorter.find_map(|pairs| replay(name, pairs).ok()).unwrap_or_default()
+        });
         self.edits = replayed.edits;
         self.named = replayed.live.iter().map(|(id, placement)| (*id, placement.len)).collect();
-        Ok(replayed.live.into_iter().collect())
+        replayed.live
     }
 }
 
-/// The region of the newest generation whose first record is at a unit boundary.
+/// The region of the newest generation of which a copy of the first record is at a unit boundary.
 fn find_manifest(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>> {
     let mut found = None;
     let mut offset = RESERVED;
@@ -219,11 +214,19 @@ fn find_manifest(backing: &dyn File, len: u64) -> Result<Option<(u64, u64, u64)>
             break;
         }
         if let Some((generation, capacity)) = manifest::region_at(backing, offset)? {
-            found = found.max(Some((generation, offset, capacity)));
+            found = found.max(Some((generation, Reverse(offset), capacity)));
         }
         offset += UNIT;
     }
-    Ok(found)
+    let Some((generation, Reverse(offset), capacity)) = found else { return Ok(None) };
+    // Where the first copy is lost, this is the second, in the middle of the region. Only the region
+    // itself has all records, and a witness behind them.
+    let read = |offset: &u64| {
+        let read = manifest::salvage(backing, *offset, capacity, generation);
+        read.map_or((0, 0), |records| (records.witness, records.payloads.len()))
+    };
+    let starts = [offset.checked_sub(capacity / 2), Some(offset)];
+    Ok(starts.into_iter().flatten().max_by_key(read).map(|start| (generation, start, capacity)))
 }
 
 /// Finds tables in a single extent: those whose footer leads to a start at a unit boundary.
@@ -279,20 +282,21 @@ impl File for PlacedFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         let left = self.placement.len.saturating_sub(offset);
         let wanted = buf.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let (mut done, mut begins) = (0, 0);
+        let (mut done, mut skipped) = (0, offset);
         for extent in &self.placement.extents {
-            let ends = begins + extent.len;
-            let at = offset + done as u64;
-            if at < ends && done < wanted {
-                let here = usize::try_from(ends - at).unwrap_or(usize::MAX).min(wanted - done);
-                let piece = buf.get_mut(done..done + here).unwrap_or_default();
-                let n = self.backing.read_at(piece, extent.offset + (at - begins))?;
-                done += n;
-                if n < here {
-                    break;
-                }
+            let Some(there) = extent.len.checked_sub(skipped) else {
+                skipped -= extent.len;
+                continue;
+            };
+            let rest = buf.get_mut(done..wanted).unwrap_or_default();
+            let here = usize::try_from(there).unwrap_or(usize::MAX).min(rest.len());
+            let piece = rest.get_mut(..here).unwrap_or_default();
+            let n = self.backing.read_at(piece, extent.offset + skipped)?;
+            done += n;
+            if n < here || done == wanted {
+                break;
             }
-            begins = ends;
+            skipped = 0;
         }
         Ok(done)
     }
@@ -317,3 +321,6 @@ impl File for PlacedFile {
 fn read_only(name: &str) -> crate::error::Error {
     crate::error::Error::invalid("file of a damaged store", "only reads", name)
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,9 +60,9 @@ pub(crate) fn read(
             continue;
         }
         let len = remains.named.get(id).copied().unwrap_or(0);
-        let mut log = Log { file, named, len, salvaged: SalvagedFile::default() };
+        let mut log = Log { file, named, len, sound, salvaged: SalvagedFile::default() };
         log.salvaged.file = id.to_string();
-        if let Err(e) = log.read(&salts, id.number..=last, known, sound, sources) {
+        if let Err(e) = log.read(&salts, id.number..=last, known, sources) {
             log.salvaged.lost.push(e.to_string());
         }
         report.files.push(log.salvaged);
@@ -121,6 +121,8 @@ struct Log<'a> {
     named: Option<&'a LogRecord>,
     /// Its length, in bytes, as the manifest says.
     len: u64,
+    /// No synced batch is missing from the logs.
+    sound: bool,
     salvaged: SalvagedFile,
 }
 
@@ -150,13 +152,12 @@ impl Log<'_> {
         Ok(bytes)
     }
 
-    /// Takes the valid records. In a `sound` one no synced batch is missing.
+    /// Takes the valid records.
     fn read(
         &mut self,
         salts: &[u64],
         numbers: std::ops::RangeInclusive<u64>,
         known: &Known,
-        sound: bool,
         sources: &mut BTreeMap<u32, Sources>,
     ) -> Result<()> {
         let bytes = self.bytes()?;
@@ -182,7 +183,7 @@ impl Log<'_> {
         for found in wal::scan(&bytes, log)? {
             // A log that is not in use begins with zeros, and older records may follow.
             let is_spare = end == 0 && !begun && !known.whole;
-            if found.offset > end && !sound && !is_spare {
+            if found.offset > end && !self.sound && !is_spare {
                 let gap = found.offset - end;
                 let lost = format!("{gap} bytes from {end} on, before the next record");
                 self.salvaged.lost.push(lost);
@@ -190,13 +191,14 @@ impl Log<'_> {
             end = found.end();
             self.take(&bytes, found, through, known, sources);
         }
-        if end == 0 && begun && !sound {
+        if end == 0 && begun && !self.sound {
             self.salvaged.lost.push("no record of it can be read".to_owned());
         }
         Ok(())
     }
 
-    /// Takes the entries of a record that tables do not hold.
+    /// Takes the entries of a record. Of those that were flushed a table may have lost some, and the log
+    /// has them; but if a batch is missing from the logs, it may be the one that deleted them.
     fn take(
         &mut self,
         bytes: &[u8],
@@ -219,7 +221,8 @@ impl Log<'_> {
             };
             let record = known.version_set.as_ref().and_then(|c| c.keyspaces.get(&keyspace));
             let dropped = known.whole && record.is_none();
-            if dropped || record.is_some_and(|record| seq <= record.flushed) {
+            let flushed = record.is_some_and(|record| seq <= record.flushed);
+            if dropped || (flushed && !self.sound) {
                 continue;
             }
             let rows = &mut sources.entry(keyspace.0).or_default().log;

@@ -67,7 +67,7 @@ impl Gate {
     }
 }
 
-/// A file system in memory, with the gate before each sync and removal.
+/// A file system in memory, with the gate before each read, sync and removal.
 #[derive(Default)]
 struct Gated {
     vfs: MemoryVfs,
@@ -118,6 +118,7 @@ impl File for GatedFile {
         self.file.name()
     }
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.gate.pass(&format!("read {}", self.name()));
         self.file.read_at(buf, offset)
     }
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
@@ -309,4 +310,19 @@ fn the_timer_leaves_buffered_writes_alone_until_its_interval_is_over() {
     let held = gate.0.0.lock().unwrap().held;
     gate.open();
     assert_eq!(held, 0);
+}
+
+#[test]
+fn writes_go_on_while_a_check_reads_a_full_log() {
+    let (gate, db) = store(Options { memtable_bytes: 4 << 20, ..small() });
+    fill(&db, 2000, 1);
+    db.wait_until_idle().unwrap();
+    assert!(db.stats().unwrap().wal_files > 1);
+    // The files of logs, and none of tables, since nothing was flushed.
+    gate.close("read 0");
+    thread::scope(|threads| {
+        let check = threads.spawn(|| db.check());
+        gate.meanwhile(|| two_writers(&db));
+        assert_eq!(check.join().unwrap().unwrap().damage, []);
+    });
 }

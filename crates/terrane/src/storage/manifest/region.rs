@@ -298,6 +298,8 @@ pub(in crate::storage) struct SalvagedRecords {
     pub commits: u64,
     /// Bytes of a torn commit after them.
     pub discarded_bytes: u64,
+    /// How many records the witness counts.
+    pub witness: u64,
 }
 
 /// Reads what is left of a damaged region.
@@ -328,6 +330,7 @@ pub(in crate::storage) fn salvage(
         salt: id.store.salt(),
         commits: found.inherited.commits.saturating_add(records),
         discarded_bytes: found.discarded_bytes,
+        witness: found.witness,
     })
 }
 

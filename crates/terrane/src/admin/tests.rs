@@ -1,0 +1,170 @@
+//! Checks, keyspaces, statistics and waiters, on stores in memory.
+
+use crate::engine::Engine;
+use crate::executor::{Executor, SliceExecutor};
+use crate::keyspace::MAX_KEYSPACE_NAME_BYTES;
+use crate::storage::vfs::MemoryVfs;
+use crate::storage::{Directory, FileId};
+use crate::sync::lock;
+use crate::{Db, Durability, Error, Keyspace, Options, Range, Result, wal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A store with logs of 4 KiB, of which no memtable is full, so that no job runs unless it is asked for.
+fn open(executor: Arc<dyn Executor>) -> Db {
+    let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+    let options = Options { wal_file_bytes: 4 << 10, ..Options::small() };
+    Db::open_storage(storage, options, executor).unwrap()
+}
+
+fn store() -> Db {
+    open(Arc::new(SliceExecutor::default()))
+}
+
+/// Writes so many rows, four of which fill a log.
+fn fill(keyspace: &Keyspace, rows: u8) {
+    for n in 0..rows {
+        keyspace.put([n], [n; 900], Durability::Buffered).unwrap();
+    }
+}
+
+#[test]
+fn a_check_reads_each_full_log_in_a_step_of_its_own() {
+    let db = store();
+    fill(&db.default_keyspace(), 18);
+    let full = lock(&db.engine().state).sealed_logs.len();
+    assert!(full > 2);
+    let mut check = db.begin_check().unwrap();
+    let mut steps = 0;
+    let report = loop {
+        match check.step(u64::MAX).unwrap() {
+            Some(report) => break report,
+            None => steps += 1,
+        }
+    };
+    assert_eq!((steps, report.wal_records, report.damage), (full, 18, vec![]));
+}
+
+#[test]
+fn names_of_keyspaces_have_a_length_within_bounds() {
+    let db = store();
+    assert!(matches!(db.keyspace(""), Err(Error::InvalidArgument(_))));
+    let longest = "n".repeat(MAX_KEYSPACE_NAME_BYTES);
+    assert_eq!(db.keyspace(&longest).unwrap().name(), longest);
+    let longer = "n".repeat(MAX_KEYSPACE_NAME_BYTES + 1);
+    assert!(matches!(db.keyspace(&longer), Err(Error::InvalidArgument(_))));
+    assert_eq!(db.keyspaces(), ["default".to_owned(), longest]);
+}
+
+#[test]
+fn a_dropped_keyspace_takes_its_memory_and_its_requests_along() {
+    let db = store();
+    let engine = db.engine();
+    let (kept, dropped) = (db.keyspace("kept").unwrap(), db.keyspace("dropped").unwrap());
+    for keyspace in [&kept, &dropped] {
+        fill(keyspace, 10);
+    }
+    let through = engine.seal_all().unwrap();
+    for keyspace in [&kept, &dropped] {
+        fill(keyspace, 5);
+        engine.request_range(keyspace.id(), Range::from(..), through).unwrap();
+    }
+    assert!(db.drop_keyspace("dropped").unwrap());
+    let (mut sealed, mut active) = (0, 0);
+    for keyspace in engine.keyspaces.load().values() {
+        let held = keyspace.super_version.load();
+        sealed += held.sealed.iter().map(|memtable| memtable.bytes() as u64).sum::<u64>();
+        active += held.active.bytes() as u64;
+    }
+    assert!(sealed > 0 && active > 0);
+    assert_eq!(engine.sealed_bytes.load(crate::sync::atomic::Ordering::Relaxed), sealed);
+    let bytes = engine.memtable_bytes.load(crate::sync::atomic::Ordering::Relaxed);
+    assert_eq!(bytes, sealed + active);
+    let requests: Vec<_> =
+        lock(&engine.state).ranges.iter().map(|request| request.keyspace).collect();
+    assert_eq!(requests, [kept.id()]);
+}
+
+#[test]
+fn the_records_of_live_logs_are_needed_space() {
+    let db = store();
+    let engine = db.engine();
+    let stored = || {
+        let version_set = lock(&engine.state).version_set.clone();
+        let mut bytes = engine.storage.space().unwrap().live;
+        for log in &version_set.logs {
+            let file = engine.storage.open(FileId::log(log.file)).unwrap();
+            let mut all = vec![0; file.len().unwrap() as usize];
+            crate::storage::read_exact_at(&*file, &mut all, 0).unwrap();
+            let records = wal::scan(&all, log.id()).unwrap();
+            bytes += records.last().map_or(0, |last| last.end());
+        }
+        bytes
+    };
+    for rows in [0, 1, 3, 9, 18] {
+        fill(&db.default_keyspace(), rows);
+        let space = db.stats().unwrap().space;
+        assert_eq!(space.live, stored(), "{rows}");
+        assert!(space.live < space.taken);
+    }
+    db.flush().unwrap();
+    fill(&db.default_keyspace(), 7);
+    assert_eq!(db.stats().unwrap().space.live, stored());
+}
+
+#[test]
+fn a_compaction_whose_waiter_is_dropped_is_taken_back() {
+    let db = store();
+    let keyspace = db.default_keyspace();
+    for _ in 0..2 {
+        fill(&keyspace, 10);
+        db.flush().unwrap();
+    }
+    let requests = || lock(&db.engine().state).ranges.len();
+    let mut waiter = keyspace.begin_compact_range(..).unwrap();
+    assert!(!waiter.is_done().unwrap());
+    assert_eq!(requests(), 1);
+    drop(waiter);
+    assert_eq!(requests(), 0);
+}
+
+/// Counts how often it is told that there may be work.
+#[derive(Default)]
+struct Woken(SliceExecutor, AtomicUsize);
+
+impl Executor for Woken {
+    fn wake(&self, engine: &Arc<Engine>) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.wake(engine);
+    }
+    fn wait_for_progress(&self, engine: &Arc<Engine>) -> Result<()> {
+        self.0.wait_for_progress(engine)
+    }
+    fn wait_until_idle(&self, engine: &Arc<Engine>, done: &dyn Fn(&Engine) -> bool) -> Result<()> {
+        self.0.wait_until_idle(engine, done)
+    }
+    fn run(&self, engine: &Arc<Engine>, bytes: u64) -> Result<bool> {
+        self.0.run(engine, bytes)
+    }
+    fn stop(&self, engine: &Arc<Engine>) {
+        self.0.stop(engine);
+    }
+}
+
+#[test]
+fn whoever_looks_whether_a_flush_is_done_wakes_the_executor_until_it_is() {
+    let executor = Arc::new(Woken::default());
+    let db = open(executor.clone());
+    let woken = || executor.1.load(Ordering::Relaxed);
+    fill(&db.default_keyspace(), 1);
+    let mut flush = db.begin_flush().unwrap();
+    for _ in 0..3 {
+        let before = woken();
+        assert!(!flush.is_done().unwrap());
+        assert_eq!(woken(), before + 1);
+    }
+    db.wait_until_idle().unwrap();
+    let before = woken();
+    assert!(flush.is_done().unwrap());
+    assert_eq!(woken(), before);
+}
