@@ -28,7 +28,7 @@ function file(name: string, content: string): string {
 }
 
 async function openDemo(page: Page, origin: string): Promise<void> {
-  await page.goto(`${origin}/demo/`);
+  await page.goto(`${origin}/demo/store.html`);
   await expect(page.locator("#state")).toContainText("Opened");
 }
 
@@ -333,9 +333,9 @@ test("a second tab says who has the store and can take over", async ({ context, 
   const first = await context.newPage();
   await openDemo(first, origin);
   const second = await context.newPage();
-  await second.goto(`${origin}/demo/`);
+  await second.goto(`${origin}/demo/store.html`);
   await expect(second.getByRole("alert")).toContainText(
-    `open in another tab, ${origin}/demo/, since`,
+    `open in another tab, ${origin}/demo/store.html, since`,
   );
   await first.close();
   await second.getByRole("button", { name: "Try again" }).click();

@@ -72,7 +72,7 @@ export type EngineEventBody =
       keyspace: string;
       compaction: number;
       groups: number;
-      order: "parallel" | "sequential" | { "at-most": number };
+      order: "parallel" | "sequential" | { atMost: number };
       reason: string;
       terms: Term[];
       observed: Observed;

@@ -74,7 +74,7 @@ const STEPS: [Step; 18] = [
     Step { after: &[DEMO], ..step("tests in Chromium", Part::Browser, chromium_tests) },
     Step { after: &[DEMO], ..step("tests in Firefox", Part::Browser, firefox_tests) },
     Step { after: &[BUILD], ..step("packed package", Part::Browser, packed_package) },
-    step("simulator", Part::Browser, simulator_tests),
+    Step { after: &[BUILD], ..step("simulator", Part::Browser, simulator_tests) },
     Step { after: &[BUILD], ..quick("npm package", Part::Browser, package_tests) },
     Step { after: &[BUILD], ..step("browser comparison", Part::Browser, comparison_build) },
     Step { after: &[BUILD], ..step("publishing", Part::Browser, publishing) },
@@ -292,6 +292,10 @@ fn interleavings(run: &Run) -> Result<String> {
 fn wasm_build(run: &Run) -> Result<String> {
     let profile = if run.is_quick() { wasm::Profile::Dev } else { wasm::Profile::Release };
     wasm::build(run.workspace, profile)?;
+    // The quick run has no step that needs it.
+    if !run.is_quick() {
+        wasm::simulator(run.workspace, profile)?;
+    }
     Ok(String::new())
 }
 
@@ -322,9 +326,9 @@ fn package_tests(run: &Run) -> Result<String> {
 }
 
 fn demo_build(run: &Run) -> Result<String> {
-    run.npm(node::DEMO, &["run", "check"])?;
     demo::build(run.workspace)?;
-    Ok(String::new())
+    run.npm(node::DEMO, &["run", "check"])?;
+    run.npm(node::DEMO, &["run", "test"])
 }
 
 fn comparison_build(run: &Run) -> Result<String> {

@@ -1,0 +1,89 @@
+/** The marks of the picture: hatching, dots, edges. */
+
+import type { Box } from "../layout/strata.ts";
+
+/** The distance of the lines of a hatching, in pixels. */
+const HATCH = 5;
+/** The distance of the dots of a table that is all tombstones. */
+const DOTS = 4;
+
+/** What a canvas is drawn on with. */
+export type Pen = CanvasRenderingContext2D;
+
+/** Lines at 45 degrees over a box: read, and still on disk. */
+export function hatch(pen: Pen, { x, y, width, height }: Box, colour: string): void {
+  if (width <= 0 || height <= 0) return;
+  pen.save();
+  pen.beginPath();
+  pen.rect(x, y, width, height);
+  pen.clip();
+  pen.strokeStyle = colour;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  // Lines of all boxes continue each other.
+  const first = Math.floor((x - y - height) / HATCH) * HATCH;
+  for (let at = first; at < x + width - y + HATCH; at += HATCH) {
+    pen.moveTo(at + y, y);
+    pen.lineTo(at + y + height, y + height);
+  }
+  pen.stroke();
+  pen.restore();
+}
+
+/** Dots, as dense as the share of tombstones. */
+export function tombstones(
+  pen: Pen,
+  { x, y, width, height }: Box,
+  share: number,
+  colour: string,
+): void {
+  const step = DOTS / Math.sqrt(Math.min(Math.max(share, 0.02), 1));
+  if (step > width || height < 4) return;
+  pen.fillStyle = colour;
+  let odd = false;
+  for (let v = y + 2; v < y + height - 1; v += step, odd = !odd) {
+    for (let u = x + 2 + (odd ? step / 2 : 0); u < x + width - 1; u += step) {
+      pen.fillRect(u, v, 1.4, 1.4);
+    }
+  }
+}
+
+/** The outline of a box, inside it. */
+export function outline(
+  pen: Pen,
+  { x, y, width, height }: Box,
+  colour: string,
+  lineWidth: number,
+  dashes: number[] = [],
+): void {
+  pen.strokeStyle = colour;
+  pen.lineWidth = lineWidth;
+  pen.setLineDash(dashes);
+  const half = lineWidth / 2;
+  pen.strokeRect(
+    x + half,
+    y + half,
+    Math.max(width - lineWidth, 0),
+    Math.max(height - lineWidth, 0),
+  );
+  pen.setLineDash([]);
+}
+
+/** A straight line. */
+export function line(
+  pen: Pen,
+  [x1, y1]: [number, number],
+  [x2, y2]: [number, number],
+  colour: string,
+  lineWidth: number,
+  dashes: number[] = [],
+): void {
+  pen.strokeStyle = colour;
+  pen.lineWidth = lineWidth;
+  pen.setLineDash(dashes);
+  pen.beginPath();
+  pen.moveTo(x1, y1);
+  pen.lineTo(x2, y2);
+  pen.stroke();
+  pen.setLineDash([]);
+}

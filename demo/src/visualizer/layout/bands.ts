@@ -1,0 +1,59 @@
+/**
+ * Where levels lie, and their scales: bytes per pixel, so that area is bytes. Both hold for a whole run,
+ * so that nothing grows or shrinks for another reason than its bytes.
+ */
+
+import { levelBytes, type State } from "../timeline/state.ts";
+
+/** Heights, in pixels: of the memory's band, between bands, and of what is being written. */
+export const MEMORY = 34;
+export const GAP = 22;
+export const WRITING = 64;
+/** The least height of a level's band. */
+const LEAST = 18;
+/** How far above its even height a level may stand, where its keys are hot. */
+const PEAK = 1.7;
+
+/** A level's band. */
+export interface Band {
+  /** Pixels from the top of the canvas. */
+  top: number;
+  height: number;
+  /** Pixels of height of a byte that is spread over all keys. */
+  scale: number;
+}
+
+/** The bands of a run, and that of what is being written. */
+export interface Bands {
+  memory: { top: number; height: number };
+  levels: Band[];
+  writing: { top: number; height: number };
+}
+
+/** The bands for a canvas of this height, of a run that has had these states; small ones for levels alone. */
+export function bandsOf(states: Iterable<State>, height: number, small: boolean = false): Bands {
+  const [memory, gap, writing, leastHeight] = small ? [0, 3, 0, 4] : [MEMORY, GAP, WRITING, LEAST];
+  const most: number[] = [];
+  for (const { levels } of states) {
+    levels.forEach((level, depth) => {
+      most[depth] = Math.max(most[depth] ?? 0, levelBytes(level));
+    });
+  }
+  const count = Math.max(most.length, 1);
+  const room = height - memory - writing - gap * (count + 1);
+  // Deeper levels are larger by a factor each; their heights by much less, or the first would vanish.
+  const weights = most.map((bytes) => Math.log2(2 + bytes / Math.max(least(most), 1)) ** 0.8);
+  const sum = weights.reduce((sum, weight) => sum + weight, 0) || 1;
+  const levels: Band[] = [];
+  let top = memory + gap;
+  weights.forEach((weight, depth) => {
+    const height = Math.max((room * weight) / sum, leastHeight);
+    levels.push({ top, height, scale: height / PEAK / Math.max(most[depth] ?? 0, 1) });
+    top += height + gap;
+  });
+  return { memory: { top: 4, height: memory - 8 }, levels, writing: { top, height: writing } };
+}
+
+function least(sizes: number[]): number {
+  return Math.min(...sizes.filter((bytes) => bytes > 0), Number.MAX_SAFE_INTEGER);
+}

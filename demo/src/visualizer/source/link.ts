@@ -1,0 +1,92 @@
+/** A link to a moment of a run: all that is needed to see it again, in the fragment of the address. */
+
+import {
+  DEFAULTS,
+  describe,
+  DEVICES,
+  type Parameter,
+  RANGES,
+  type Settings,
+  type Value,
+  WORKLOADS,
+} from "./settings.ts";
+
+/** What a link holds. */
+export interface Linked {
+  settings: Settings;
+  /** Microseconds. */
+  at?: number | undefined;
+  speed?: number | undefined;
+  /** The id of a table. */
+  selected?: number | undefined;
+}
+
+/** The form of links. */
+const VERSION = "v1";
+
+/** The fragment of an address, without its `#`. */
+export function encode({ settings, at, speed, selected }: Linked): string {
+  const { parameters, ...rest } = settings;
+  const fields = new URLSearchParams();
+  for (const [name, value] of Object.entries(rest)) fields.set(name, String(value));
+  for (const [name, value] of Object.entries(parameters)) fields.set(`p.${name}`, String(value));
+  const places = { at, speed, sel: selected };
+  for (const [name, value] of Object.entries(places)) {
+    if (value !== undefined) fields.set(name, String(value));
+  }
+  return `${VERSION}&${fields}`;
+}
+
+/** What a fragment says; what it does not say, or says wrongly, is as for a new visitor. */
+export function decode(fragment: string): Linked {
+  const text = fragment.replace(/^#/, "");
+  if (!text.startsWith(`${VERSION}&`)) return { settings: DEFAULTS };
+  const fields = new URLSearchParams(text.slice(VERSION.length + 1));
+  const policy = fields.get("policy") ?? "";
+  const described = describe(policy);
+  const settings: Settings = {
+    ...DEFAULTS,
+    ...(described === undefined ? {} : { policy: policy as Settings["policy"] }),
+    workload: oneOf(WORKLOADS, fields.get("workload")) ?? DEFAULTS.workload,
+    device: oneOf(DEVICES, fields.get("device")) ?? DEFAULTS.device,
+    parameters: parametersOf(described?.parameters ?? [], fields),
+  };
+  for (const [name, { least, most }] of Object.entries(RANGES)) {
+    const value = number(fields.get(name), least, most);
+    if (value !== undefined) settings[name as keyof typeof RANGES] = value;
+  }
+  return {
+    settings,
+    at: number(fields.get("at"), 0, Number.MAX_SAFE_INTEGER),
+    speed: number(fields.get("speed"), 0.01, 100),
+    selected: number(fields.get("sel"), 0, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function oneOf<T extends object>(choices: T, name: string | null): keyof T | undefined {
+  return name !== null && Object.hasOwn(choices, name) ? (name as keyof T) : undefined;
+}
+
+function number(text: string | null, least: number, most: number): number | undefined {
+  const value = text === null || text.trim() === "" ? Number.NaN : Number(text);
+  return value >= least && value <= most ? value : undefined;
+}
+
+function parametersOf(
+  described: readonly Parameter[],
+  fields: URLSearchParams,
+): Settings["parameters"] {
+  const found: Record<string, Value> = {};
+  for (const { name, value } of described) {
+    const text = fields.get(`p.${name}`);
+    if (text === null) continue;
+    if (value.kind === "switch") found[name] = text === "true";
+    else if (value.kind === "choice") {
+      if (value.among?.includes(text)) found[name] = text;
+    } else if (value.kind === "number") {
+      const parsed = number(text, value.least ?? 0, value.most ?? Number.MAX_SAFE_INTEGER);
+      if (parsed !== undefined) found[name] = parsed;
+    } else found[name] = text;
+  }
+  return found;
+}

@@ -1,0 +1,148 @@
+/** What a run is made of: the words of its sentence, and the parts of its link. */
+
+import type { PolicyOptions } from "terrane";
+import descriptions from "../../policies.json";
+
+/** A value of a parameter. */
+export type Value = number | string | boolean;
+
+/** The workloads that can be chosen. */
+export const WORKLOADS = {
+  uniform: "uniform updates",
+  zipf: "skewed updates",
+  shifting: "updates of shifting ranges",
+  ascending: "ascending inserts",
+  deletes: "updates and deletes",
+  mixed: "half reads, half updates",
+} as const;
+
+/** Those whose keys are loaded in order. */
+const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting"]);
+
+/** The name of a workload. */
+export type Workload = keyof typeof WORKLOADS;
+
+/** The devices that can be chosen, with their read and write speeds in bytes per second. */
+export const DEVICES = {
+  nvme: { name: "a fast SSD", read: 2e9, write: 1e9 },
+  sata: { name: "a SATA SSD", read: 5e8, write: 4.5e8 },
+  phone: { name: "a phone's flash", read: 3e8, write: 1.2e8 },
+} as const;
+
+/** The name of a device. */
+export type Device = keyof typeof DEVICES;
+
+/** A run's settings. */
+export interface Settings {
+  policy: PolicyOptions["policy"];
+  /** Parameters that differ from the presets of this page, by name. */
+  parameters: Record<string, Value>;
+  workload: Workload;
+  /** Bytes of a value. */
+  valueBytes: number;
+  /** Keys that are loaded, and operations after the load. */
+  load: number;
+  operations: number;
+  workers: number;
+  device: Device;
+  seed: number;
+}
+
+/** What a new visitor sees. */
+export const DEFAULTS: Settings = {
+  policy: "spooky",
+  parameters: {},
+  workload: "zipf",
+  valueBytes: 1024,
+  load: 300_000,
+  operations: 900_000,
+  workers: 4,
+  device: "sata",
+  seed: 7,
+};
+
+/** The ranges of the numbers among the settings. */
+export const RANGES = {
+  valueBytes: { least: 16, most: 65_536 },
+  load: { least: 10_000, most: 5_000_000 },
+  operations: { least: 0, most: 10_000_000 },
+  workers: { least: 1, most: 64 },
+  seed: { least: 0, most: 4_294_967_295 },
+} as const;
+
+/** Sizes of trees that a page can show: a hundredth of those of a large store. */
+const PRESETS: Record<string, Value> = {
+  sizeRatio: 5,
+  levelBaseBytes: 8 << 20,
+  targetFileBytes: 4 << 20,
+  tableBytes: 4 << 20,
+};
+
+/** Bytes of a memtable. */
+const BUFFER_BYTES = 4 << 20;
+
+/** A policy as the engine describes it. */
+export type Description = (typeof descriptions)[number];
+
+/** A parameter as the engine describes it. */
+export type Parameter = Description["parameters"][number];
+
+/** All policies. */
+export const POLICIES: readonly Description[] = descriptions;
+
+/** A policy by its name. */
+export function describe(policy: string): Description | undefined {
+  return POLICIES.find(({ name }) => name === policy);
+}
+
+/** The value of a parameter in a run. */
+export function valueOf({ parameters }: Settings, { name, value }: Parameter): Value {
+  return parameters[name] ?? PRESETS[name] ?? value.value ?? "";
+}
+
+/** The policy's options as the engine takes them. */
+function policyOptions(settings: Settings): Record<string, Value> {
+  const described = describe(settings.policy)?.parameters ?? [];
+  const values = described.map((parameter): [string, Value] => {
+    return [kebab(parameter.name), valueOf(settings, parameter)];
+  });
+  return { policy: settings.policy, ...Object.fromEntries(values) };
+}
+
+/** The configuration of a simulation of this run. */
+export function configOf(settings: Settings): object {
+  const { load, operations, valueBytes, workers, device, seed } = settings;
+  const { read, write } = DEVICES[device];
+  const phase = { operations, clients: [clientsOf(settings)] };
+  const order = ASCENDING.has(settings.workload) ? "ascending" : "scattered";
+  return {
+    policy: policyOptions(settings),
+    "buffer-bytes": BUFFER_BYTES,
+    "value-bytes": valueBytes,
+    workers,
+    device: { "read-speed": read, "write-speed": write, "request-bytes": 1 << 18 },
+    workload: { load, order, phases: operations > 0 ? [phase] : [] },
+    seed,
+  };
+}
+
+function clientsOf({ workload }: Settings): object {
+  switch (workload) {
+    case "uniform":
+      return { mix: { update: 1 }, choice: { by: "uniform" } };
+    case "zipf":
+      return { mix: { update: 1 }, choice: { by: "zipf", exponent: 0.9, "move-every": 0 } };
+    case "shifting":
+      return { mix: { update: 1 }, choice: { by: "shifting-ranges", from: 3, to: 12, step: 3 } };
+    case "ascending":
+      return { mix: { insert: 1 }, choice: { by: "uniform" } };
+    case "deletes":
+      return { mix: { update: 0.7, delete: 0.3 }, choice: { by: "uniform" } };
+    case "mixed":
+      return { mix: { update: 0.5, read: 0.5 }, choice: { by: "uniform" } };
+  }
+}
+
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,41 @@
+/** Runs one simulation in a worker, and posts its events as they come. */
+
+import createGlue from "terrane-sim/glue.js";
+import moduleUrl from "terrane-sim/terrane_sim_bg.wasm?url";
+
+/** What the page asks for: one simulation. */
+export interface Start {
+  /** As `terrane simulate --config` takes it. */
+  config: string;
+}
+
+/** What the worker tells. */
+export type Told =
+  | { type: "progress"; events: string; operations: number; length: number; seconds: number }
+  | { type: "ended"; report: string }
+  | { type: "failed"; error: string };
+
+/** Operations between two messages. */
+const SLICE = 20_000;
+
+const tell = (told: Told) => postMessage(told);
+
+addEventListener("message", ({ data }: MessageEvent<Start>) => {
+  run(data.config).catch((error: unknown) => {
+    tell({ type: "failed", error: error instanceof Error ? error.message : String(error) });
+  });
+});
+
+async function run(config: string): Promise<void> {
+  const { initSync, Simulation } = createGlue();
+  initSync({ module: await WebAssembly.compileStreaming(fetch(moduleUrl)) });
+  const simulation = new Simulation(config, true);
+  const length = simulation.length();
+  let more = true;
+  while (more) {
+    more = simulation.advance(SLICE, Infinity);
+    const [events, operations] = [simulation.events(), simulation.operations()];
+    tell({ type: "progress", events, operations, length, seconds: simulation.seconds() });
+  }
+  tell({ type: "ended", report: simulation.report() });
+}

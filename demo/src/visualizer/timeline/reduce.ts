@@ -1,0 +1,215 @@
+/** What each event does to the state. */
+
+import type { EngineEvent, Table } from "terrane";
+import { compareKeys } from "../../key-scale.ts";
+import {
+  type Arrival,
+  bytesOf,
+  type Compaction,
+  type Job,
+  type PlacedLevel,
+  type PlacedTable,
+  type State,
+} from "./state.ts";
+
+type Of<T extends EngineEvent["type"]> = Extract<EngineEvent, { type: T }>;
+
+/** The state after an event. */
+export function reduce(before: State, event: EngineEvent): State {
+  const state = { ...before, micros: event.micros };
+  switch (event.type) {
+    case "memtable-sealed": {
+      const accepted = state.totals.accepted + event.bytes;
+      const totals = { ...state.totals, accepted };
+      return { ...state, totals, sealed: [...state.sealed, event.bytes] };
+    }
+    case "flushed":
+      return flushed(state, event);
+    case "compaction-begun":
+      return begun(state, event);
+    case "group-begun":
+      return { ...state, jobs: [...state.jobs, jobOf(state, event)] };
+    case "merge-progress": {
+      const { micros, readBytes, writtenBytes, totalBytes } = event;
+      const jobs = state.jobs.map((job) =>
+        isJob(job, event.compaction, event.group)
+          ? { ...job, readBytes, writtenBytes, totalBytes, toldAt: micros }
+          : job,
+      );
+      return held({ ...state, jobs }, event.compaction);
+    }
+    case "group-installed":
+      return installed(state, event);
+    case "group-abandoned": {
+      const jobs = state.jobs.filter((job) => !isJob(job, event.compaction, event.group));
+      return { ...state, jobs };
+    }
+    case "compaction-ended": {
+      const compactions = state.compactions.filter(({ id }) => id !== event.compaction);
+      return { ...state, compactions };
+    }
+    case "level-changed": {
+      const { change } = event;
+      const levels =
+        "add" in change
+          ? state.levels.toSpliced(change.add, 0, { runs: [] })
+          : state.levels.toSpliced(change.drop, 1);
+      return { ...state, levels };
+    }
+    case "policy-status":
+      return { ...state, capacities: event.capacities, facts: event.facts };
+    case "policy-changed":
+      return { ...state, policy: event.policy };
+    case "stalled":
+      return { ...state, stall: { reason: event.reason, since: event.micros } };
+    case "stall-ended": {
+      const stalledMicros = state.stalledMicros + event.lastedMicros;
+      return { ...state, stall: null, stalledMicros };
+    }
+    default:
+      return state;
+  }
+}
+
+function isJob(job: Job, compaction: number, group: number): boolean {
+  return job.compaction === compaction && job.group === group;
+}
+
+/** Notes how much a compaction's unfinished outputs take. */
+function held(state: State, compaction: number): State {
+  const written = state.jobs
+    .filter((job) => job.compaction === compaction)
+    .reduce((sum, job) => sum + job.writtenBytes, 0);
+  const note = (one: Compaction): Compaction =>
+    one.id === compaction && written > one.heldTwice ? { ...one, heldTwice: written } : one;
+  const latest = state.latest && note(state.latest);
+  return { ...state, compactions: state.compactions.map(note), latest };
+}
+
+function flushed(state: State, { micros, run, tables }: Of<"flushed">): State {
+  const placed = tables.map((table) => place(table, "flushed", micros, 0, null));
+  const levels = insert(state.levels, 0, run, placed);
+  const totals = { ...state.totals, flushed: state.totals.flushed + bytesOf(tables) };
+  return { ...state, levels, totals, sealed: state.sealed.slice(1) };
+}
+
+function begun(state: State, event: Of<"compaction-begun">): State {
+  const compaction: Compaction = {
+    id: event.compaction,
+    began: event.micros,
+    groups: event.groups,
+    groupsInstalled: 0,
+    tablesMoved: 0,
+    readBytes: 0,
+    writtenBytes: 0,
+    movedBytes: 0,
+    downBytes: 0,
+    heldTwice: 0,
+    reason: event.reason,
+    terms: event.terms,
+  };
+  return { ...state, compactions: [...state.compactions, compaction], latest: compaction };
+}
+
+function jobOf(state: State, event: Of<"group-begun">): Job {
+  const { compaction, inputs, level, run, cuts, moved, micros } = event;
+  const taken = new Set(inputs);
+  const tables = state.levels.flatMap(({ runs }) => runs.flatMap(({ tables }) => tables));
+  const totalBytes = bytesOf(tables.filter(({ id }) => taken.has(id)));
+  const none = { readBytes: 0, writtenBytes: 0, totalBytes };
+  const group = inputs[0] ?? 0;
+  return {
+    compaction,
+    group,
+    inputs,
+    level,
+    run,
+    cuts,
+    moved,
+    began: micros,
+    ...none,
+    toldAt: micros,
+  };
+}
+
+function installed(state: State, event: Of<"group-installed">): State {
+  const { compaction, inputs, level, run, outputs, moved, micros } = event;
+  const taken = new Set(inputs);
+  const levelOf = new Map<number, number>();
+  let [readBytes, downBytes] = [0, 0];
+  const left = state.levels.map((at, depth): PlacedLevel => {
+    if (!at.runs.some(({ tables }) => tables.some(({ id }) => taken.has(id)))) return at;
+    const runs = at.runs.map(({ id, tables }) => {
+      for (const table of tables) {
+        if (!taken.has(table.id)) continue;
+        levelOf.set(table.id, depth);
+        readBytes += table.bytes;
+        if (depth !== level) downBytes += table.bytes;
+      }
+      return { id, tables: tables.filter((table) => !taken.has(table.id)) };
+    });
+    return { runs: runs.filter(({ tables }) => tables.length > 0) };
+  });
+  const arrival = moved ? "moved" : "merged";
+  const placed = outputs.map((table) =>
+    place(table, arrival, micros, compaction, moved ? (levelOf.get(table.id) ?? null) : null),
+  );
+  const written = bytesOf(outputs);
+  const totals = { ...state.totals };
+  if (moved) totals.moved += written;
+  else {
+    totals.mergeRead += readBytes;
+    totals.mergeWritten += written;
+  }
+  const advance = (compaction: Compaction): Compaction => ({
+    ...compaction,
+    groupsInstalled: compaction.groupsInstalled + 1,
+    tablesMoved: compaction.tablesMoved + (moved ? outputs.length : 0),
+    movedBytes: compaction.movedBytes + (moved ? written : 0),
+    readBytes: compaction.readBytes + (moved ? 0 : readBytes),
+    downBytes: compaction.downBytes + (moved ? 0 : downBytes),
+    writtenBytes: compaction.writtenBytes + (moved ? 0 : written),
+  });
+  return {
+    ...state,
+    levels: insert(left, level, run, placed),
+    jobs: state.jobs.filter((job) => !isJob(job, compaction, inputs[0] ?? 0)),
+    compactions: state.compactions.map((one) => (one.id === compaction ? advance(one) : one)),
+    latest: state.latest?.id === compaction ? advance(state.latest) : state.latest,
+    totals,
+  };
+}
+
+function place(
+  table: Table,
+  arrival: Arrival,
+  since: number,
+  compaction: number,
+  from: number | null,
+): PlacedTable {
+  return { ...table, arrival, since, compaction, from };
+}
+
+/** Adds tables to a run of a level; levels and run are created where there are none. */
+function insert(
+  levels: readonly PlacedLevel[],
+  level: number,
+  run: number,
+  tables: readonly PlacedTable[],
+): PlacedLevel[] {
+  const next = [...levels];
+  while (next.length <= level) next.push({ runs: [] });
+  if (tables.length === 0) return next;
+  const runs = [...(next[level]?.runs ?? [])];
+  const at = runs.findIndex(({ id }) => id <= run);
+  const found = at < 0 ? undefined : runs[at];
+  if (found?.id === run) {
+    const all = [...found.tables, ...tables].sort((a, b) => compareKeys(a.smallest, b.smallest));
+    runs[at] = { id: run, tables: all };
+  } else {
+    const sorted = [...tables].sort((a, b) => compareKeys(a.smallest, b.smallest));
+    runs.splice(at < 0 ? runs.length : at, 0, { id: run, tables: sorted });
+  }
+  next[level] = { runs };
+  return next;
+}

@@ -1,0 +1,156 @@
+/** The state of a run at one moment: what its events so far add up to. It is never changed in place. */
+
+import type { Capacity, Fact, PolicyOptions, StallReason, Table, Term } from "terrane";
+
+/** How a table came to where it is. */
+export type Arrival = "flushed" | "merged" | "moved";
+
+/** A table at its place in the tree. */
+export interface PlacedTable extends Table {
+  arrival: Arrival;
+  /** When it came here, in microseconds. */
+  since: number;
+  /** The compaction that put it here, or 0 for a flush. */
+  compaction: number;
+  /** The level that it was moved from. */
+  from: number | null;
+}
+
+/** A sorted run. */
+export interface PlacedRun {
+  id: number;
+  /** In key order. */
+  tables: readonly PlacedTable[];
+}
+
+/** A level, its newest run first. */
+export interface PlacedLevel {
+  runs: readonly PlacedRun[];
+}
+
+/** A group of tables that is being merged or moved. */
+export interface Job {
+  compaction: number;
+  /** The group's first input, by which events name it. */
+  group: number;
+  inputs: readonly number[];
+  /** The level and the run of its outputs. */
+  level: number;
+  run: number;
+  cuts: readonly Uint8Array[];
+  moved: boolean;
+  began: number;
+  /** Of its inputs, in bytes. */
+  readBytes: number;
+  totalBytes: number;
+  writtenBytes: number;
+  /** When that was told. */
+  toldAt: number;
+}
+
+/** A compaction: what the policy decided, and how far it has come. */
+export interface Compaction {
+  id: number;
+  began: number;
+  groups: number;
+  groupsInstalled: number;
+  tablesMoved: number;
+  readBytes: number;
+  writtenBytes: number;
+  movedBytes: number;
+  /** Of what was read, bytes that came from another level than they went to. */
+  downBytes: number;
+  /** The most bytes of unfinished outputs at once: their inputs are on disk, too. */
+  heldTwice: number;
+  reason: string;
+  terms: readonly Term[];
+}
+
+/** Bytes since the beginning. */
+export interface Totals {
+  /** Accepted from the application and sealed in memtables. */
+  accepted: number;
+  flushed: number;
+  mergeRead: number;
+  mergeWritten: number;
+  moved: number;
+}
+
+/** A moment of a run. */
+export interface State {
+  /** Microseconds. */
+  micros: number;
+  levels: readonly PlacedLevel[];
+  /** Bytes of the sealed memtables, oldest first. */
+  sealed: readonly number[];
+  jobs: readonly Job[];
+  /** Those that have begun and not ended, oldest first. */
+  compactions: readonly Compaction[];
+  /** The last one that was decided, running or not. */
+  latest: Compaction | null;
+  /** By level. */
+  capacities: readonly Capacity[];
+  facts: readonly Fact[];
+  policy: PolicyOptions | null;
+  stall: { reason: StallReason; since: number } | null;
+  /** Time for which writes have waited, in microseconds. */
+  stalledMicros: number;
+  totals: Totals;
+}
+
+/** Before the first event. */
+export const EMPTY: State = {
+  micros: 0,
+  levels: [],
+  sealed: [],
+  jobs: [],
+  compactions: [],
+  latest: null,
+  capacities: [],
+  facts: [],
+  policy: null,
+  stall: null,
+  stalledMicros: 0,
+  totals: { accepted: 0, flushed: 0, mergeRead: 0, mergeWritten: 0, moved: 0 },
+};
+
+/** All tables of a level. */
+export function tablesOf(level: PlacedLevel | undefined): PlacedTable[] {
+  return level?.runs.flatMap(({ tables }) => tables) ?? [];
+}
+
+/** The size of tables, in bytes. */
+export function bytesOf(tables: readonly Table[]): number {
+  return tables.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** The size of a level, in bytes. */
+export function levelBytes(level: PlacedLevel | undefined): number {
+  return level?.runs.reduce((sum, { tables }) => sum + bytesOf(tables), 0) ?? 0;
+}
+
+/**
+ * What a level holds by what it may hold: in runs where it may have several, otherwise in bytes; null
+ * where that is not bounded.
+ */
+export function fullness({ levels, capacities }: State, depth: number): number | null {
+  const [level, capacity] = [levels[depth], capacities[depth]];
+  if (level === undefined || capacity === undefined) return null;
+  if (capacity.runs !== null && capacity.runs > 1) return level.runs.length / capacity.runs;
+  return capacity.bytes === null ? null : levelBytes(level) / capacity.bytes;
+}
+
+/** The size of a tree, in bytes. */
+export function treeBytes({ levels }: State): number {
+  return levels.reduce((sum, level) => sum + levelBytes(level), 0);
+}
+
+/** The number of runs that hold tables. */
+export function runCount({ levels }: State): number {
+  return levels.reduce((sum, { runs }) => sum + runs.length, 0);
+}
+
+/** Bytes written to tables for each byte accepted; 0 before anything was accepted. */
+export function writeAmplification({ totals }: State): number {
+  return totals.accepted === 0 ? 0 : (totals.flushed + totals.mergeWritten) / totals.accepted;
+}

@@ -1,0 +1,10 @@
+/** Keys as text. */
+
+/** A key in a few characters: as text if it is that, otherwise its first bytes. */
+export function keyLabel(key: Uint8Array): string {
+  const printable = key.findIndex((byte) => byte < 0x20 || byte > 0x7e);
+  if (printable < 0 || printable >= 3) {
+    return new TextDecoder().decode(key.subarray(0, printable < 0 ? 8 : Math.min(printable, 8)));
+  }
+  return Array.from(key.subarray(0, 2), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

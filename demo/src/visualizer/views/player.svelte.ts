@@ -1,0 +1,143 @@
+/** The run that is shown, its rivals, and the moment at which they are shown. */
+
+import { SimulatedRun, type Status } from "../source/simulation.ts";
+import { DEFAULTS, type Settings } from "../source/settings.ts";
+import { decode, encode } from "../source/link.ts";
+import type { State } from "../timeline/state.ts";
+
+/** Seconds of the run in a second of the visitor. */
+export const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8] as const;
+
+/** Policies that a run is compared with, best known first. */
+const RIVALS = ["leveled", "tiered", "leveled-full"] as const;
+
+/** How often numbers change, in milliseconds. */
+const TELL = 100;
+
+/** The player of one run. */
+export class Player {
+  settings: Settings = $state(DEFAULTS);
+  /** The moment, in microseconds of the run, for what is redrawn ten times a second. */
+  shown = $state(0);
+  playing = $state(false);
+  speed: number = $state(0.5);
+  selected: number | undefined = $state(undefined);
+  /** Grows with the run. */
+  version = $state(0);
+  run: SimulatedRun = $state.raw(undefined as never);
+  rivals: SimulatedRun[] = $state.raw([]);
+  /** The moment, for what is redrawn at each frame. */
+  cursor = 0;
+  #lastFrame = 0;
+  #lastTold = 0;
+
+  constructor(fragment: string) {
+    const linked = decode(fragment);
+    this.settings = linked.settings;
+    if (linked.speed !== undefined) this.speed = linked.speed;
+    this.selected = linked.selected;
+    this.#start(linked.at ?? 0);
+    this.playing =
+      linked.at === undefined && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
+  /** The state at the moment that is told. */
+  get state(): State {
+    void this.version;
+    return this.run.timeline.at(this.shown);
+  }
+
+  /** The number of events up to the moment. */
+  get position(): number {
+    void this.version;
+    return this.run.timeline.countAt(this.shown);
+  }
+
+  /** How far the simulation has come. */
+  get status(): Status {
+    void this.version;
+    return this.run.status;
+  }
+
+  /** The length of the run so far, in microseconds. */
+  get duration(): number {
+    void this.version;
+    return this.run.timeline.duration;
+  }
+
+  /** Starts another run. */
+  change(settings: Partial<Settings>): void {
+    const policyChanged = settings.policy !== undefined && settings.policy !== this.settings.policy;
+    const parameters = policyChanged ? {} : (settings.parameters ?? this.settings.parameters);
+    this.settings = { ...this.settings, ...settings, parameters };
+    this.selected = undefined;
+    this.#start(0);
+    this.playing = true;
+  }
+
+  /** Ends its simulations. */
+  stop(): void {
+    for (const run of [this.run, ...this.rivals]) run.stop();
+  }
+
+  /** The link to what is shown. */
+  link(): string {
+    const { settings, speed, selected, cursor } = this;
+    return encode({ settings, speed, selected, at: Math.round(cursor) });
+  }
+
+  /** Goes to a moment. */
+  seek(micros: number): void {
+    this.cursor = Math.min(Math.max(micros, 0), this.run.timeline.duration);
+    this.shown = this.cursor;
+  }
+
+  /** Goes an event, or to the next or previous of a type. */
+  step(direction: 1 | -1, type?: "compaction-begun"): void {
+    this.playing = false;
+    const { timeline } = this.run;
+    const at = timeline.countAt(this.cursor);
+    let position: number | undefined = direction > 0 ? at : at - 2;
+    // Steps over events of the same moment and, backward, over the one that was stepped to.
+    while (position >= 0 && timeline.event(position)?.micros === this.cursor) position += direction;
+    if (type !== undefined) position = timeline.find(type, position, direction);
+    const event = position === undefined ? undefined : timeline.event(position);
+    if (event !== undefined) this.seek(event.micros);
+    else if (direction < 0) this.seek(0);
+  }
+
+  /** Advances the moment by what has passed since the last frame. Returns whether it moved. */
+  tick(now: number): boolean {
+    const passed = Math.min(now - this.#lastFrame, 250);
+    this.#lastFrame = now;
+    if (!this.playing) return false;
+    const { timeline, status } = this.run;
+    const before = this.cursor;
+    this.cursor = Math.min(before + passed * 1000 * this.speed, timeline.duration);
+    if (this.cursor === timeline.duration && status.at !== "running" && timeline.length > 0) {
+      this.playing = false;
+      this.shown = this.cursor;
+    } else if (now - this.#lastTold >= TELL) {
+      this.#lastTold = now;
+      this.shown = this.cursor;
+    }
+    return this.cursor !== before;
+  }
+
+  #start(at: number): void {
+    if (this.run !== undefined) this.stop();
+    const settings = $state.snapshot(this.settings) as Settings;
+    const changed = () => {
+      this.version += 1;
+      if (this.cursor < at && !this.playing) this.seek(at);
+    };
+    this.cursor = 0;
+    this.shown = 0;
+    this.run = new SimulatedRun(settings, changed);
+    const others = RIVALS.filter((name) => name !== settings.policy).slice(0, 2);
+    this.rivals = others.map((policy) => {
+      return new SimulatedRun({ ...settings, policy, parameters: {} }, changed);
+    });
+    this.version += 1;
+  }
+}

@@ -1,0 +1,117 @@
+/** A run in words: what happens now, why, and what the engine did. */
+
+import type { EngineEvent, Quantity, Term } from "terrane";
+import { bytes, count, plural } from "../../format.ts";
+import type { Job, State } from "../timeline/state.ts";
+
+/** What happens now, in one sentence. */
+export function nowSentence(state: State): string {
+  const merges = state.jobs.filter(({ moved }) => !moved);
+  const [first] = merges;
+  if (first === undefined) {
+    if (state.levels.length === 0) return "Nothing on disk yet: writes go to memory.";
+    if (state.stall !== null) return waitSentence(state);
+    return "Nothing to merge: writes go to memory.";
+  }
+  const level = `level ${first.level}`;
+  const same = merges.filter(({ compaction }) => compaction === first.compaction);
+  const compaction = state.compactions.find(({ id }) => id === first.compaction);
+  const from = sourceLevels(state, same).filter((depth) => depth !== first.level);
+  const what = from.length === 0 ? `runs of ${level}` : levelsText(from);
+  const where = from.length === 0 ? "into one" : `into ${level}`;
+  if (same.length < merges.length) {
+    return `${plural(merges.length, "merge")} at once; the first takes ${what} ${where}.`;
+  }
+  if (compaction === undefined || compaction.groups === 1) return `Merging ${what} ${where}.`;
+  const done = compaction.groupsInstalled;
+  return `Merging ${what} ${where}: ${done} of ${plural(compaction.groups, "group")} done.`;
+}
+
+function waitSentence({ stall, levels, sealed }: State): string {
+  switch (stall?.reason) {
+    case "level0":
+      return `Writes wait: level 0 has ${plural(levels[0]?.runs.length ?? 0, "run")}.`;
+    case "memtables":
+      return `Writes wait: ${plural(sealed.length, "memtable")} to be flushed.`;
+    case "wal":
+      return "Writes wait for the log.";
+    default:
+      return "Writes wait for memory.";
+  }
+}
+
+/** The levels of the inputs of jobs. */
+function sourceLevels({ levels }: State, jobs: readonly Job[]): number[] {
+  const inputs = new Set(jobs.flatMap((job) => job.inputs));
+  return levels.flatMap(({ runs }, depth) =>
+    runs.some(({ tables }) => tables.some(({ id }) => inputs.has(id))) ? [depth] : [],
+  );
+}
+
+function levelsText(levels: number[]): string {
+  const last = levels.at(-1);
+  if (levels.length === 1) return `level ${last}`;
+  return `levels ${levels.slice(0, -1).join(", ")} and ${last}`;
+}
+
+/** A sentence as a verdict: from a capital to a full stop. */
+export function verdict(reason: string): string {
+  const text = reason.trim();
+  if (text === "") return "";
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
+/** A quantity's name, and what it is of: `bytes of level 1`. */
+export function quantityName({ name, of }: Quantity): string {
+  const words = name.replaceAll("-", " ");
+  if (of === "tree") return words;
+  if ("item" in of) return `${words} ${of.item}`;
+  const [first, last] = of.levels;
+  return first === last ? `${words} of level ${first}` : `${words} of levels ${first} to ${last}`;
+}
+
+/** A value in a term's unit. */
+export function quantityText(value: number, unit: Term["unit"]): string {
+  if (unit === "bytes") return bytes(value);
+  if (unit === "thousandths") return (value / 1000).toFixed(2);
+  return count(value);
+}
+
+/** A relation as it is written. */
+export function relationText(relation: Term["relation"]): string {
+  return { "<": "<", "<=": "≤", ">=": "≥", ">": ">" }[relation];
+}
+
+/** What an event did, or nothing where that is not worth a line. */
+export function logLine(event: EngineEvent): string | undefined {
+  switch (event.type) {
+    case "flushed": {
+      const size = event.tables.reduce((sum, table) => sum + table.bytes, 0);
+      return `memtable flushed: ${bytes(size)} into level 0`;
+    }
+    case "compaction-begun":
+      return event.reason;
+    case "group-installed": {
+      const size = event.outputs.reduce((sum, table) => sum + table.bytes, 0);
+      const inputs = plural(event.inputs.length, "table");
+      if (event.moved)
+        return `${inputs} moved to level ${event.level}, not rewritten: ${bytes(size)}`;
+      return `${inputs} became ${count(event.outputs.length)} in level ${event.level}: ${bytes(size)}`;
+    }
+    case "level-changed":
+      return event.reason;
+    case "decided":
+      return event.reason;
+    case "plan-refused":
+      return `the plan was refused: ${event.why}`;
+    case "stalled":
+      return `writes wait: ${event.reason === "level0" ? "level 0 is full" : event.reason}`;
+    default:
+      return undefined;
+  }
+}
+
+/** Microseconds as seconds. */
+export function seconds(micros: number): string {
+  return (micros / 1e6).toFixed(micros < 1e8 ? 2 : 1);
+}

@@ -1,0 +1,114 @@
+/** The layout: where a state's tables are drawn. */
+
+import { expect, test } from "vitest";
+import { DEFAULTS } from "../src/visualizer/source/settings.ts";
+import { bandsOf } from "../src/visualizer/layout/bands.ts";
+import { keyAxis } from "../src/visualizer/layout/key-axis.ts";
+import { strataOf } from "../src/visualizer/layout/strata.ts";
+import { columns, tickStep, tracksHeight, tracksOf } from "../src/visualizer/layout/tracks.ts";
+import { tablesOf } from "../src/visualizer/timeline/state.ts";
+import { simulate } from "./simulator.ts";
+
+const { timeline } = simulate({
+  ...DEFAULTS,
+  policy: "leveled",
+  workload: "uniform",
+  load: 200_000,
+  operations: 100_000,
+});
+const [WIDTH, HEIGHT] = [864, 520];
+const axis = keyAxis(timeline.keyFrames());
+const bands = bandsOf(timeline.keyFrames(), HEIGHT);
+const layOut = (count: number) => {
+  const state = timeline.after(count);
+  return {
+    state,
+    ...strataOf(state, axis, bands, WIDTH, (job) => timeline.progress.at(job, state.micros)),
+  };
+};
+
+test("keys keep their order, and a position's key lies there", () => {
+  const keys = tablesOf(timeline.end.levels.at(-1)).flatMap(({ smallest, largest }) => [
+    smallest,
+    largest,
+  ]);
+  const positions = keys.map((key) => axis.position(key));
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+  expect(positions[0]).toBeGreaterThanOrEqual(0);
+  expect(positions.at(-1)).toBeLessThanOrEqual(1);
+  for (const at of [0.1, 0.35, 0.5, 0.87]) expect(axis.position(axis.key(at))).toBeCloseTo(at, 4);
+});
+
+test("equal widths hold equal bytes of the largest level", () => {
+  const level = tablesOf(timeline.end.levels.at(-1));
+  const total = level.reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const { smallest, largest, bytes } of level) {
+    expect(axis.position(largest) - axis.position(smallest)).toBeCloseTo(bytes / total, 2);
+  }
+});
+
+test("area is bytes, in each level", () => {
+  const { tables } = layOut(timeline.length);
+  const scales = bands.levels.map(({ scale }) => scale);
+  const wide = tables.filter(
+    ({ level, width, height }) =>
+      width > 3 && height > 2 && height < (bands.levels[level]?.height ?? 0),
+  );
+  expect(wide.length).toBeGreaterThan(20);
+  for (const { table, level, width, height } of wide) {
+    expect(width * height).toBeCloseTo(table.bytes * (scales[level] ?? 0) * WIDTH, 3);
+  }
+});
+
+test("tables lie in their level's band and inside the canvas, runs on each other", () => {
+  for (let count = 0; count <= timeline.length; count += 41) {
+    const outside = layOut(count).tables.filter(({ x, y, width, height, level }) => {
+      const { top, height: tall } = bands.levels[level] ?? { top: 0, height: 0 };
+      return x < 0 || x + width > WIDTH + 1 || y < top - 1 || y + height > top + tall + 0.001;
+    });
+    expect(outside).toEqual([]);
+  }
+  const last = bands.writing;
+  expect(last.top + last.height).toBeLessThanOrEqual(HEIGHT);
+});
+
+test("a merge's front passes over its inputs from their first key to their last", () => {
+  const fronts = new Map<string, number>();
+  const wrong: string[] = [];
+  for (let count = 0; count <= timeline.length; count += 3) {
+    for (const { job, x, width, front, output } of layOut(count).jobs) {
+      const key = `${job.compaction}/${job.group}`;
+      const passes =
+        front >= Math.max(x, (fronts.get(key) ?? x) - 0.01) && front <= x + width + 0.01;
+      if (!passes || output.y + output.height > HEIGHT) wrong.push(key);
+      fronts.set(key, front);
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect(fronts.size).toBeGreaterThan(10);
+});
+
+test("the ribbon's tracks do not overlap, and its columns are the last samples up to their times", () => {
+  const tracks = tracksOf(5, 4);
+  tracks.reduce((bottom, { top, height }) => {
+    expect(top).toBeGreaterThanOrEqual(bottom);
+    return top + height;
+  }, 0);
+  expect(tracksHeight(tracks)).toBe(Math.max(...tracks.map(({ top, height }) => top + height)));
+  const { samples } = timeline.history;
+  const found = columns(samples, timeline.duration, 100);
+  expect(found).toHaveLength(100);
+  found.forEach((sample, x) => {
+    const until = ((x + 1) / 100) * timeline.duration;
+    expect(sample).toBe(samples.findLast(({ micros }) => micros <= until) ?? samples[0]);
+  });
+});
+
+test("ticks are some eight, at round numbers", () => {
+  for (const duration of [0.003, 0.9, 7, 23.5, 412, 86_400]) {
+    const step = tickStep(duration);
+    expect(duration / step).toBeGreaterThan(3);
+    expect(duration / step).toBeLessThanOrEqual(8);
+    expect(["1", "2", "5"]).toContain(step.toExponential().charAt(0));
+  }
+});

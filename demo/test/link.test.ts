@@ -1,0 +1,39 @@
+/** Links: what they keep, and what they make of nonsense. */
+
+import { expect, test } from "vitest";
+import { decode, encode } from "../src/visualizer/source/link.ts";
+import { DEFAULTS, type Settings } from "../src/visualizer/source/settings.ts";
+
+test("a link brings back the run, the moment and what is selected", () => {
+  const settings: Settings = {
+    policy: "bucket",
+    parameters: { buckets: 8, followWorkers: false, filters: "monkey" },
+    workload: "shifting",
+    valueBytes: 100,
+    load: 50_000,
+    operations: 20_000,
+    workers: 8,
+    device: "phone",
+    seed: 99,
+  };
+  const linked = { settings, at: 1_234_567, speed: 0.25, selected: 12 };
+  expect(decode(`#${encode(linked)}`)).toEqual(linked);
+});
+
+test.each([
+  "",
+  "#",
+  "#v9&policy=leveled",
+  "#v1&",
+  "#v1&policy=nonsense&workload=constructor&device=toString",
+])("%s is the run of a new visitor", (fragment) =>
+  expect(decode(fragment).settings).toEqual(DEFAULTS),
+);
+
+test("what a link says wrongly is left out, and the rest holds", () => {
+  const { settings, at } = decode(
+    "#v1&policy=leveled&workers=0&load=1e99&seed=x&p.sizeRatio=1&p.pick=oldest&p.none=3&at=-5",
+  );
+  expect(settings).toEqual({ ...DEFAULTS, policy: "leveled", parameters: { pick: "oldest" } });
+  expect(at).toBeUndefined();
+});

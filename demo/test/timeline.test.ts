@@ -1,0 +1,111 @@
+/** The timeline: what events add up to, in whichever order moments are visited. */
+
+import { describe, expect, test } from "vitest";
+import { DEFAULTS, POLICIES, type Settings } from "../src/visualizer/source/settings.ts";
+import { reduce } from "../src/visualizer/timeline/reduce.ts";
+import { EMPTY, levelBytes, type State, treeBytes } from "../src/visualizer/timeline/state.ts";
+import { simulate } from "./simulator.ts";
+
+const SMALL: Settings = { ...DEFAULTS, load: 60_000, operations: 140_000 };
+
+const tableIds = ({
+  levels,
+}: {
+  levels: readonly { runs: readonly { id: number; tables: readonly { id: number }[] }[] }[];
+}) => levels.map(({ runs }) => runs.map(({ id, tables }) => [id, tables.map((table) => table.id)]));
+
+describe.each(POLICIES.map(({ name }) => name as Settings["policy"]))("%s", (policy) => {
+  test("the events add up to the tree that the simulator has", () => {
+    const { timeline, levels } = simulate({ ...SMALL, policy });
+    const { end } = timeline;
+    expect(end.totals.accepted).toBeGreaterThan(100e6);
+    // Below the last table there may be levels that one of the two does not list.
+    const trim = (ids: ReturnType<typeof tableIds>) =>
+      ids.slice(0, ids.findLastIndex((runs) => runs.length > 0) + 1);
+    expect(trim(tableIds(end))).toEqual(trim(tableIds({ levels })));
+    expect(end.jobs).toEqual([]);
+    expect(end.compactions).toEqual([]);
+    expect(end.stall).toBeNull();
+  });
+});
+
+const { timeline } = simulate({ ...SMALL, policy: "leveled" });
+
+test("a moment is the same, reached forward, backward or at once", () => {
+  const counts = Array.from({ length: 60 }, (_, i) => Math.floor((i * timeline.length) / 59));
+  const forward = counts.map((count) => timeline.after(count));
+  const backward = counts
+    .toReversed()
+    .map((count) => timeline.after(count))
+    .toReversed();
+  const folded: State[] = [];
+  let state = EMPTY;
+  for (let at = 0, next = 0; at <= timeline.length; at++) {
+    while (counts[next] === at) {
+      folded.push(state);
+      next += 1;
+    }
+    const event = timeline.event(at);
+    if (event !== undefined) state = reduce(state, event);
+  }
+  expect(forward).toEqual(folded);
+  expect(backward).toEqual(folded);
+});
+
+test("a state is never changed by later events", () => {
+  const middle = Math.floor(timeline.length / 2);
+  const before = timeline.after(middle);
+  const copy = structuredClone(before);
+  timeline.after(timeline.length);
+  expect(before).toEqual(copy);
+});
+
+test("times and accepted bytes find the events before them", () => {
+  for (const part of [0, 0.2, 0.5, 0.99, 1]) {
+    const micros = timeline.duration * part;
+    const count = timeline.countAt(micros);
+    expect(timeline.event(count - 1)?.micros ?? 0).toBeLessThanOrEqual(micros);
+    expect(timeline.event(count)?.micros ?? Infinity).toBeGreaterThan(micros);
+    const bytes = timeline.end.totals.accepted * part;
+    const state = timeline.after(timeline.countAtAccepted(bytes));
+    expect(state.totals.accepted).toBeLessThanOrEqual(bytes);
+  }
+});
+
+test("bytes are conserved: the tree holds what was flushed and written less what was read", () => {
+  for (let count = 0; count <= timeline.length; count += 97) {
+    const state = timeline.after(count);
+    const { flushed, mergeRead, mergeWritten } = state.totals;
+    expect(treeBytes(state)).toBe(flushed + mergeWritten - mergeRead);
+  }
+});
+
+test("a merge's progress rises from nothing to all that it reads", () => {
+  const begun = timeline.find("group-begun", 0, 1) ?? 0;
+  const [job] = timeline.after(begun + 1).jobs;
+  if (job === undefined) throw new Error("no job began");
+  const installed = timeline.find("group-installed", begun, 1) ?? 0;
+  const end = timeline.event(installed)?.micros ?? 0;
+  let last = -1;
+  for (let i = 0; i <= 20; i++) {
+    const { read } = timeline.progress.at(job, job.began + ((end - job.began) * i) / 20);
+    expect(read).toBeGreaterThanOrEqual(last);
+    last = read;
+  }
+  expect(last).toBe(job.totalBytes);
+});
+
+test("history has a sample for each change and closes what ended", () => {
+  const { samples, works, waits } = timeline.history;
+  expect(samples.at(-1)?.bytes).toEqual(timeline.end.levels.map(levelBytes));
+  expect(works.length).toBeGreaterThan(10);
+  for (const { from, to } of [...works, ...waits]) expect(to).toBeGreaterThanOrEqual(from);
+  // No lane has two jobs at once.
+  for (const a of works) {
+    for (const b of works) {
+      if (a === b || a.lane !== b.lane || a.from > b.from) continue;
+      if (b.from === a.from) expect(a.to === a.from || b.to === b.from).toBe(true);
+      else expect(a.to).toBeLessThanOrEqual(b.from);
+    }
+  }
+});

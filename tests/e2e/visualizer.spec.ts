@@ -1,0 +1,157 @@
+/** The visualizer, by its visible controls: a run plays, can be scrubbed, linked to and read as text. */
+
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, type Page, test } from "./fixtures.ts";
+
+/** A run that is simulated in a moment. */
+const SMALL = "load=40000&operations=60000";
+
+async function open(page: Page, origin: string, fragment: string): Promise<void> {
+  await page.goto(`${origin}/demo/${fragment === "" ? "" : `#v1&${SMALL}&${fragment}`}`);
+  await expect(page.locator(".transport")).toContainText("decision");
+}
+
+/** Waits until the whole run is simulated. */
+async function simulated(page: Page): Promise<void> {
+  await expect(page.locator(".transport")).not.toContainText("simulated");
+  await expect(page.locator(".transport")).not.toContainText("of 0.00");
+}
+
+const clock = (page: Page) => page.locator(".transport strong").first();
+const slider = (page: Page) => page.getByRole("slider", { name: "Time" });
+
+/** All that a moment says in text: its sentence, its reason, its costs and its tables. */
+async function moment(page: Page): Promise<string> {
+  const texts = await page.locator("h1, .right section:not(:last-child), .tables").allInnerTexts();
+  return [await clock(page).innerText(), ...texts].join("\n");
+}
+
+test("a stranger sees a tree move without doing anything", async ({ context, origin }) => {
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on("pageerror", ({ message }) => errors.push(message));
+  await open(page, origin, "");
+  await expect(page.locator(".level:not(.absent)").first()).toContainText("Level 0");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Merging");
+  await expect(page.locator(".verdict")).not.toBeEmpty();
+  const before = await clock(page).innerText();
+  await expect(clock(page)).not.toHaveText(before);
+  expect(errors).toEqual([]);
+});
+
+test("a moment is the same after scrubbing on and back", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=400000");
+  await simulated(page);
+  await page.keyboard.press("t");
+  await expect(page.locator(".tables tbody tr").first()).toBeVisible();
+  const there = await moment(page);
+  await slider(page).focus();
+  await page.keyboard.press("End");
+  await expect(page.locator(".tables")).not.toContainText("being merged");
+  await page.keyboard.press("Home");
+  await expect(clock(page)).toHaveText("0.00 s");
+  await page.goto("about:blank");
+  await open(page, origin, "policy=leveled&at=400000");
+  await simulated(page);
+  await page.keyboard.press("t");
+  await expect.poll(() => moment(page)).toBe(there);
+  // One decision on and back again ends at that decision, however it is reached.
+  await page.keyboard.press("k");
+  const decided = await moment(page);
+  expect(decided).not.toBe(there);
+  await page.keyboard.press("k");
+  await page.keyboard.press("j");
+  await expect.poll(() => moment(page)).toBe(decided);
+});
+
+test("a link leads to the same moment of the same run", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=tiered&workload=uniform&seed=3&p.sizeRatio=3&at=500000");
+  await simulated(page);
+  await page.keyboard.press("t");
+  const there = await moment(page);
+  await page.getByRole("button", { name: "Share" }).click();
+  await expect(page.getByRole("status")).toContainText("link to this moment");
+  const link = page.url();
+  expect(link).toContain("p.sizeRatio=3");
+  const other = await context.newPage();
+  await other.goto(link);
+  await simulated(other);
+  await other.keyboard.press("t");
+  await expect.poll(() => moment(other)).toBe(there);
+});
+
+test("every policy can be chosen, and compacts", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "speed=8");
+  const policy = page.getByRole("combobox", { name: "Policy" });
+  const names = await policy.locator("option").allInnerTexts();
+  expect(names.length).toBeGreaterThan(10);
+  for (const name of names) {
+    await policy.selectOption(name);
+    await simulated(page);
+    await expect(page.locator("[role=alert]")).toHaveCount(0);
+    await slider(page).press("End");
+    await expect(page.locator(".right section").nth(2)).toContainText(name);
+    await expect(page.locator(".strata .names")).toContainText(/Level \d [\d.,]+ MiB/);
+  }
+});
+
+test("parameters outside their range are refused in words", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled");
+  await page.getByRole("textbox", { name: "Workers" }).fill("0");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("alert")).toHaveText("workers must be between 1 and 64, not 0.");
+  await expect(page.getByRole("textbox", { name: "Workers" })).toHaveValue("4");
+  await page.getByRole("button", { name: "with its parameters" }).click();
+  const ratio = page.getByRole("spinbutton", { name: /^size ratio/ });
+  await ratio.fill("1");
+  await ratio.press("Tab");
+  await expect(page.getByRole("alert")).toContainText("size ratio must be between 2 and 64");
+  await ratio.fill("3");
+  await ratio.press("Tab");
+  await expect(page.getByRole("button", { name: "1 parameter changed" })).toBeVisible();
+});
+
+test("the picture is read with the keyboard alone", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=900000");
+  await simulated(page);
+  await page.getByRole("group", { name: /^The tree at/ }).focus();
+  await page.keyboard.press("ArrowDown");
+  const first = await page.locator("#selected-table").innerText();
+  expect(first).toMatch(/^Table \d+, level 0: .* entries/);
+  await page.keyboard.press("ArrowDown");
+  await expect(page.locator("#selected-table")).not.toHaveText(first);
+  await page.keyboard.press("Escape");
+  await expect(page.locator("#selected-table")).toContainText("Point at a table");
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog")).toContainText("one decision back or on");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toBeHidden();
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`axe finds nothing to object to, ${scheme}`, async ({ context, origin }) => {
+    const page = await context.newPage();
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    await open(page, origin, "policy=leveled&at=900000");
+    await simulated(page);
+    const picture = await new AxeBuilder({ page }).analyze();
+    expect(picture.violations).toEqual([]);
+    await page.keyboard.press("t");
+    const text = await new AxeBuilder({ page }).analyze();
+    expect(text.violations).toEqual([]);
+  });
+}
+
+test("the page fits a telephone", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await open(page, origin, "policy=leveled&at=900000");
+  await simulated(page);
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width).toBeLessThanOrEqual(360);
+});
