@@ -16,13 +16,14 @@ const COLUMNS_MAX: usize = 120;
 const DRAWERS: [&str; 5] = ["common", "helpers", "misc", "util", "utils"];
 
 /// What git is asked for: what people write, not what programs did.
-const WRITTEN: [&str; 11] = [
+const WRITTEN: [&str; 12] = [
     "*.css",
     "*.html",
     "*.js",
     "*.md",
     "*.rs",
     "*.sh",
+    "*.svelte",
     "*.ts",
     "*.txt",
     ":!:*proptest-regressions*",

@@ -4,7 +4,13 @@ import "@fontsource/barlow-semi-condensed/latin-400.css";
 import "@fontsource/barlow-semi-condensed/latin-500.css";
 import "@fontsource/barlow-semi-condensed/latin-600.css";
 import { mount } from "svelte";
-import "./style.css";
+import "./styles/base.css";
+import "./styles/head.css";
+import "./styles/strata.css";
+import "./styles/reasons.css";
+import "./styles/time.css";
+import "./styles/overlays.css";
+import "./styles/narrow.css";
 import App from "./views/App.svelte";
 
 mount(App, { target: document.body });

@@ -2,7 +2,7 @@
 
 import type { EngineEvent, Quantity, Term } from "terrane";
 import { bytes, count, plural } from "../../format.ts";
-import type { Job, State } from "../timeline/state.ts";
+import type { Job, PlacedTable, State } from "../timeline/state.ts";
 
 /** What happens now, in one sentence. */
 export function nowSentence(state: State): string {
@@ -109,6 +109,15 @@ export function logLine(event: EngineEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** A table in one sentence. */
+export function tableText(table: PlacedTable, level: number): string {
+  const { id, entries, tombstones, arrival, since, filterBits } = table;
+  const dead = tombstones > 0 ? `, ${count(tombstones)} of them tombstones` : "";
+  const size = `${bytes(table.bytes)}, ${plural(entries, "entry", "entries")}${dead}`;
+  const filter = `filter of ${filterBits.toFixed(1)} bits a key`;
+  return `Table ${id}, level ${level}: ${size}; ${arrival} at ${seconds(since)} s; ${filter}.`;
 }
 
 /** Microseconds as seconds. */
