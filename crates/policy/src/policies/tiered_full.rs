@@ -109,7 +109,7 @@ impl TieredFull {
             view.runs_term(level, relation, "size-ratio", self.size_ratio)
         };
         let (cause, mut terms) = match over {
-            Some(below) if least == below => {
+            Some(below) => {
                 let (level, have) = (below - 1, count(view.runs(below - 1).len(), "run"));
                 let bytes = view.bytes(level);
                 let cause = format!("level {level} has {have} with {}", size(bytes));
@@ -121,7 +121,9 @@ impl TieredFull {
                     ],
                 )
             }
-            _ => (format!("level 0 has {}", count(view.runs(0).len(), "run")), view.level0_terms()),
+            None => {
+                (format!("level 0 has {}", count(view.runs(0).len(), "run")), view.level0_terms())
+            }
         };
         terms.extend(view.room_terms(0, least, q));
         terms.extend((least..=q).map(|level| in_runs(level, Relation::Less)));

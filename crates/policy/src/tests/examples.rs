@@ -227,3 +227,35 @@ fn a_policy_tells_how_many_bytes_and_runs_a_level_may_hold() {
     // Those above L follow what it holds: 200 / 9 and 200 / 3.
     assert_eq!(capacities(&LAZY, sizes), [(12, 1), (22, 3), (66, 3), (324, 1)]);
 }
+
+#[test]
+fn a_tiered_level_with_too_many_bytes_or_runs_goes_down_and_says_so() {
+    let heavy = tree(&[&[], &[40], &[10]]);
+    assert_eq!(after(&TIERED_FULL, &heavy), [vec![], vec![], vec![40, 10]]);
+    let crowded = tree(&[&[], &[5, 6, 7, 8], &[20]]);
+    assert_eq!(after(&TIERED_FULL, &crowded), [vec![], vec![], vec![8, 20]]);
+    // The last becomes one run.
+    assert_eq!(after(&TIERED_FULL, &tree(&[&[], &[20, 30]])), [vec![], vec![30]]);
+    for model in [heavy, crowded] {
+        let running = Running::default();
+        let plan = propose(&TIERED_FULL, &model.shape, &[], &running, model.fresh(&running));
+        let Some(Plan::Compact(plan)) = plan else { panic!("level 1 goes down") };
+        let (runs, bytes) =
+            (model.shape.levels()[1].runs.len() as u64, model.shape.levels()[1].bytes());
+        let told: Vec<_> = plan.reason.terms[..2]
+            .iter()
+            .map(|term| (term.left.of, term.left.value, term.right.value))
+            .collect();
+        assert_eq!(told, [(Of::Levels(1, 1), runs, 3), (Of::Levels(1, 1), bytes, 36)]);
+        assert!(plan.reason.text.starts_with("level 1 has"), "{}", plan.reason.text);
+    }
+}
+
+#[test]
+fn the_last_tiered_level_waits_to_be_deepened_while_something_goes_into_it() {
+    let mut model = tree(&[&[], &[40]]);
+    assert_eq!(after(&TIERED_FULL, &model), [vec![], vec![], vec![40]]);
+    let arriving = model.write(0, 9, 50..52);
+    let running = Running { compactions: vec![plan(vec![move_to(&[arriving], 1, 9)])] };
+    assert_eq!(propose(&TIERED_FULL, &model.shape, &[], &running, RunId(20)), None);
+}

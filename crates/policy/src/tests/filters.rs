@@ -211,3 +211,33 @@ fn a_policy_with_filters_by_size_tells_and_remembers_what_it_does_without() {
         assert_eq!(policy.plans_flushes(), filters != Filters::Uniform);
     }
 }
+
+#[test]
+fn every_policy_with_filters_by_size_sets_the_bits_of_flushes_and_needs_what_it_does_without() {
+    for preset in presets() {
+        let build = |filters: &str| {
+            let options = format!(r#"{{"policy": "{}", "filters": "{filters}"}}"#, preset.name);
+            options.parse::<PolicyOptions>().unwrap().build().unwrap()
+        };
+        let (uniform, monkey) = (build("uniform"), build("monkey"));
+        assert_eq!((uniform.name(), monkey.name()), (preset.name, preset.name));
+        assert_eq!(monkey.reads_histograms(), uniform.reads_histograms(), "{}", preset.name);
+        assert_eq!(monkey.watches_reads(), uniform.watches_reads(), "{}", preset.name);
+        assert!(monkey.plans_flushes(), "{}", preset.name);
+        let shape = Shape::default();
+        let context = PlanContext {
+            shape: &shape,
+            state: &monkey.adopt(&shape),
+            running: &Running::default(),
+            observed: &Observed::default(),
+            filter_bits: BITS,
+            workers: 1,
+            l0_stop_trigger: LEVEL0_RUNS_MAX,
+            fresh: RunId(1),
+        };
+        let keys = vec![1u16.bytes(), 2u16.bytes()];
+        let sealed = KeySample { entries: 2, bytes: 2, keys };
+        // The only run has all memory there is.
+        assert_eq!(monkey.flush(&context, &sealed).filter_bits, Some(BITS), "{}", preset.name);
+    }
+}

@@ -20,6 +20,8 @@ mod simulation;
 mod slices;
 mod spooky;
 mod stops;
+#[cfg(feature = "all")]
+mod tiered_partial;
 mod tombstones;
 mod universal;
 mod validator;

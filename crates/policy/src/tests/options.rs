@@ -288,3 +288,64 @@ fn unknown_stored_options_do_not_affect_the_others() {
         assert_eq!(PolicyOptions::stored(&json), (preset, vec![]));
     }
 }
+
+/// Stores keep the names of policies and parameters, so that they stay what they are.
+#[cfg(feature = "all")]
+#[test]
+fn every_policy_has_its_name_a_table_size_and_filters_and_some_a_partitioner() {
+    let partitioned = [
+        "leveled",
+        "tiered",
+        "universal",
+        "horizontal-leveling",
+        "horizontal-tiering",
+        "binomial",
+        "minlatency",
+    ];
+    let mut names = vec!["leveled-full", "tiered-full", "lazy-leveled", "spooky", "vertiorizon"];
+    names.extend(["tiered-partial", "bucket"]);
+    names.extend(partitioned);
+    for name in names {
+        let options = PolicyOptions::preset(name).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(options.build().unwrap().name(), name);
+        let has = |wanted| options.parameters().iter().any(|p| p.name == wanted);
+        assert!(has("target-file-bytes") && has("filters"), "{name}");
+        assert_eq!(has("partitioner"), partitioned.contains(&name), "{name}");
+        let partitioner = |options: &PolicyOptions| {
+            options.described().partitioning().map(|chosen| chosen.partitioner)
+        };
+        if has("partitioner") {
+            let by_size = format!(r#"{{"policy": "{name}", "partitioner": "size"}}"#);
+            let by_size: PolicyOptions = by_size.parse().unwrap();
+            assert_eq!(partitioner(&by_size), Some(Partitioner::Size), "{name}");
+        } else {
+            assert_eq!(partitioner(&options), None, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_word_with_a_quote_or_an_escape_is_no_option() {
+    for word in [r#"lev\eled"#, r#"lev"eled"#] {
+        for text in [
+            format!(r#"{{"policy": "{word}"}}"#),
+            format!(r#"{{"policy": "leveled", "{word}": 1}}"#),
+        ] {
+            let refused = text.parse::<PolicyOptions>().unwrap_err().to_string();
+            assert_eq!(refused, "expected a map of a policy and its parameters", "{text}");
+        }
+    }
+}
+
+#[cfg(feature = "all")]
+#[test]
+fn a_flush_floor_may_be_as_large_as_a_table() {
+    let build = |floor: u64| {
+        let text = format!(
+            r#"{{"policy": "leveled", "partitioner": "local-range", "target-file-bytes": 2048,
+                "flush-floor-bytes": {floor}}}"#
+        );
+        text.parse::<PolicyOptions>().unwrap().build().is_ok()
+    };
+    assert!(build(2048) && !build(2049));
+}

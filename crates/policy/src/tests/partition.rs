@@ -402,3 +402,65 @@ proptest! {
         prop_assert!(cuts.is_empty() || parts.into_iter().all(|part| part.len() as u64 >= floor));
     }
 }
+
+#[test]
+fn a_range_partitioner_looks_at_histograms_and_cuts_flushes_if_it_has_a_floor() {
+    for (partitioner, halves) in [
+        (Partitioner::None, false),
+        (Partitioner::Size, false),
+        (Partitioner::LocalRange, true),
+        (Partitioner::LocalRangeByGroup, true),
+        (Partitioner::GlobalRange, true),
+    ] {
+        for flush_floor_bytes in [0, 1] {
+            let options = Partitioning { partitioner, flush_floor_bytes, ..Partitioning::DEFAULT };
+            let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
+            assert_eq!(policy.reads_histograms(), halves, "{partitioner:?}");
+            assert_eq!(policy.plans_flushes(), halves && flush_floor_bytes > 0, "{partitioner:?}");
+            assert!(!policy.watches_reads());
+        }
+    }
+}
+
+#[test]
+fn the_bytes_of_a_flush_lie_between_its_sampled_keys() {
+    let options = Partitioning {
+        partitioner: Partitioner::GlobalRange,
+        flush_floor_bytes: 100,
+        ..Partitioning::DEFAULT
+    };
+    let policy = partitioned(Box::new(Universal::default()), Some(&options), 1000);
+    let context = PlanContext {
+        shape: &Shape::default(),
+        state: &[],
+        running: &Running::default(),
+        observed: &Observed::default(),
+        filter_bits: FilterBits::whole(10),
+        workers: 1,
+        l0_stop_trigger: 8,
+        fresh: RunId(1),
+    };
+    // A half between the first two, a half between the last two: twice the floor.
+    let sealed =
+        |bytes| KeySample { entries: 3, bytes, keys: [0, 64, 255].map(|k| vec![k]).into() };
+    assert_eq!(policy.flush(&context, &sealed(200)).cuts, [[0x80]]);
+    assert!(policy.flush(&context, &sealed(199)).cuts.is_empty());
+}
+
+#[test]
+fn keys_beyond_the_domain_or_behind_a_long_prefix_are_told_apart() {
+    let single = |prefix: &[u8], root: Cell| {
+        let keys: Vec<_> = [0x11, 0x51, 0x91, 0xd1].map(|byte| [prefix, &[byte]].concat()).into();
+        let points = Points::new(keys.iter().map(|key| (&key[..], 1)));
+        let cuts = halve(&points, root, 1, 1);
+        let part = |key: &Vec<u8>| cuts.partition_point(|cut| cut <= key);
+        assert_eq!(keys.iter().map(part).collect::<Vec<_>>(), [0, 1, 2, 3], "{cuts:?}");
+        cuts
+    };
+    for root in [Cell::between(&[0xe0], &[0xe2]), Cell::between(&[0], &[2])] {
+        single(&[], root);
+    }
+    let prefix = b"a prefix of some length/";
+    let cuts = single(prefix, Cell::between(&[], &[]));
+    assert_eq!(cuts, [0x40, 0x80, 0xc0].map(|byte| [&prefix[..], &[byte]].concat()));
+}

@@ -160,3 +160,88 @@ fn the_size_of_tables_is_that_of_the_parameter_if_there_is_one() {
         assert!(options.summary().len() > 20 && options.summary().contains(' '));
     }
 }
+
+/// A tree with something in several levels.
+fn some_tree() -> Model {
+    let mut model = Model::default();
+    for (level, run) in [(3, 1), (2, 2), (1, 3), (0, 4)] {
+        model.write(level, run, (0..90).map(|key| key * 9));
+    }
+    model
+}
+
+#[test]
+fn what_a_policy_makes_of_a_tree_it_makes_again_after_a_step_that_it_did_not_plan() {
+    let shape = some_tree().shape;
+    let mut some = false;
+    for options in PolicyOptions::all() {
+        let policy = options.build().unwrap();
+        let adopted = policy.adopt(&shape);
+        some |= !adopted.is_empty();
+        assert_eq!(policy.readopt(&adopted, &shape), adopted, "{}", policy.name());
+    }
+    assert!(some || !cfg!(feature = "all"), "no policy remembers anything of a tree");
+}
+
+#[test]
+fn a_policy_that_cuts_flushes_or_looks_at_histograms_says_so() {
+    let shape = Shape::default();
+    let mut looking = Vec::new();
+    for options in PolicyOptions::all() {
+        let policy = options.build().unwrap();
+        let context = PlanContext {
+            shape: &shape,
+            state: &policy.adopt(&shape),
+            running: &Running::default(),
+            observed: &Observed::default(),
+            filter_bits: FilterBits::whole(10),
+            workers: 1,
+            l0_stop_trigger: LEVEL0_RUNS_MAX,
+            fresh: RunId(1),
+        };
+        let keys = (0..100u16).map(Key::bytes).collect();
+        let sealed = KeySample { entries: 100, bytes: 100, keys };
+        if policy.flush(&context, &sealed) != FlushPlan::default() {
+            assert!(policy.plans_flushes(), "{}", policy.name());
+        }
+        if policy.reads_histograms() {
+            looking.push(policy.name());
+        }
+    }
+    let expected: &[_] = if cfg!(feature = "all") { &["spooky", "bucket"] } else { &["spooky"] };
+    looking.retain(|name| *name != "adversarial");
+    assert_eq!(looking, expected);
+}
+
+#[test]
+fn decisions_are_told_and_a_status_when_it_has_changed() {
+    use crate::event::{Event, tell_policy};
+    use terrane_types::KeyspaceId;
+    let decision = || Decision {
+        name: "tuned",
+        reason: Reason::new("a test".to_owned(), Vec::new()),
+        facts: Vec::new(),
+    };
+    let status = |runs| PolicyStatus {
+        capacities: vec![Capacity { bytes: None, runs: Some(runs) }],
+        facts: Vec::new(),
+    };
+    let mut told = PolicyStatus::default();
+    let mut events = |decisions, status| {
+        let mut kinds = Vec::new();
+        tell_policy(KeyspaceId(7), decisions, status, &mut told, &mut |event| {
+            kinds.push(match event {
+                Event::Decided { keyspace: KeyspaceId(7), decision, .. } => decision.to_owned(),
+                Event::PolicyStatus { keyspace: KeyspaceId(7), capacities, .. } => {
+                    format!("{:?}", capacities[0].runs)
+                }
+                other => panic!("{other:?}"),
+            });
+        });
+        kinds
+    };
+    assert_eq!(events(vec![decision(), decision()], status(3)), ["tuned", "tuned", "Some(3)"]);
+    assert_eq!(events(vec![decision()], status(3)), ["tuned"]);
+    assert_eq!(events(Vec::new(), status(4)), ["Some(4)"]);
+    assert_eq!(events(Vec::new(), status(4)), [""; 0]);
+}

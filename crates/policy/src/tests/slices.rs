@@ -215,3 +215,40 @@ fn tables_are_cut_if_a_slice_has_more_than_four_times_its_size() {
     assert_eq!((end, compaction.groups.len()), (5u16.bytes(), 1));
     assert!(is_cut_inside(&model, &compaction.groups[0], &5u16.bytes()));
 }
+
+/// A table above twenty narrow ones counts in each slice with its share.
+#[test]
+fn a_table_that_extends_beyond_a_slice_counts_in_proportion() {
+    let mut model = Model::default();
+    for first in (0..200).step_by(10) {
+        model.write(2, 1, first..first + 10);
+    }
+    model.write(1, 2, (0..200).step_by(10));
+    // Each place has ten bytes below and one of the twenty above: three make 33 of 40.
+    let Slice::Cut(_, end) = next(&model, 0, None, 40) else { panic!("too much to merge at once") };
+    assert_eq!(end, 30u16.bytes());
+}
+
+#[test]
+fn a_table_is_cut_at_the_end_of_the_slice_and_evenly_behind_it() {
+    let mut model = Model::default();
+    for first in (0..900).step_by(10) {
+        model.write(2, 1, first..first + 10);
+    }
+    let above = model.write(1, 2, (0..900).step_by(9)).0;
+    for end in [700u16, 740] {
+        let Slice::Cut(compaction, _) = next(&model, 0, Some(end), 9) else { panic!("too much") };
+        let [group] = compaction.groups.as_slice() else { panic!("{compaction:?}") };
+        assert_eq!(group.inputs, [TableId(above)]);
+        assert!(is_cut_inside(&model, group, &end.bytes()));
+        // 19 or 15 tables start behind the end, and there are at most 15 cuts: at every second one.
+        let mut bounds = group.action.cuts().to_vec();
+        assert!(bounds.len() <= 15, "{bounds:?}");
+        bounds.push(900u16.bytes());
+        for pair in bounds.windows(2) {
+            let between = |start: &u16| pair[0] < start.bytes() && start.bytes() < pair[1];
+            let starts = (0..900).step_by(10).filter(between).count();
+            assert!(starts <= 1, "{starts} in {pair:?}");
+        }
+    }
+}

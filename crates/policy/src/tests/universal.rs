@@ -132,3 +132,23 @@ fn a_run_that_a_group_moves_into_is_left_alone_meanwhile() {
     assert!(moving.groups.iter().all(|g| !g.inputs.contains(&into)));
     assert_eq!(next(&Running { compactions: vec![moving] }), None);
 }
+
+#[test]
+fn a_merge_by_size_tells_each_run_beside_all_newer_ones() {
+    let (model, _) = stack(&[10, 100, 101, 150, 999], 1);
+    let plan = next(&model, &Running::default()).unwrap();
+    let terms: Vec<_> =
+        plan.reason.terms.iter().map(|t| (t.left.of, t.left.value, t.right.value)).collect();
+    // 101 is a hundredth more than 100, and 150 at most all newer ones; after that there are five runs.
+    let expected = [(Of::Tree, 5, 4), (Of::Item(2), 101, 101), (Of::Item(3), 150, 203)];
+    assert_eq!(terms, expected);
+}
+
+#[test]
+fn a_single_run_beside_one_that_is_busy_is_not_merged_for_the_count() {
+    let (model, ids) = stack(&[1, 2, 4, 8, 16, 32, 100], 1);
+    let running = Running { compactions: vec![plan(vec![merge(&ids[1..2], 1, 99)])] };
+    let next = next(&model, &running).unwrap();
+    // Six runs are free, two more than may be: the newest three of those that are neighbours.
+    assert_eq!(next.groups[0].inputs.iter().collect::<BTreeSet<_>>(), ids[2..5].iter().collect());
+}

@@ -380,3 +380,24 @@ fn capacities_are_told_by_level() {
     let bytes: Vec<_> = told.iter().map(|capacity| capacity.bytes).collect();
     assert_eq!(bytes, [Some(B), None, None, Some(v1), Some(n * T * T)]);
 }
+
+#[test]
+fn a_tiered_last_level_is_merged_in_place_once_it_has_more_runs_than_the_ratio() {
+    let policy = Vertiorizon { vertical_merge_policy: MergePolicy::Tiering, ..FIXED };
+    let mut model = Model::default();
+    for run in 1..=T + 1 {
+        let state = policy.adopt(&model.shape);
+        let running = Running::default();
+        let next = propose(&policy, &model.shape, &state, &running, model.fresh(&running));
+        assert_eq!(next, None, "{run}");
+        model.write(4, run, (0..40).map(|key| key * 7 + run as u16));
+    }
+    let state = policy.adopt(&model.shape);
+    let running = Running::default();
+    let Some(Plan::Compact(plan)) =
+        propose(&policy, &model.shape, &state, &running, model.fresh(&running))
+    else {
+        panic!("the last level has too many runs")
+    };
+    assert!(plan.groups.iter().all(|group| group.destination.level == 4), "{plan:?}");
+}

@@ -18,7 +18,7 @@ pub(crate) type Operations = [u64; 3];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {
-    counts: Counts,
+    pub(super) counts: Counts,
     /// n: the capacity of the horizontal part, in buffers.
     pub(crate) buffers: u64,
     /// The level of V1; the levels above it, from 1 on, are the horizontal part.
@@ -36,7 +36,7 @@ pub(crate) struct Learned {
     /// How much of a buffer the next one repeats, in thousandths.
     pub(crate) repeated: u64,
     /// The window, oldest part first.
-    window: Vec<Operations>,
+    pub(super) window: Vec<Operations>,
 }
 
 impl Memory {

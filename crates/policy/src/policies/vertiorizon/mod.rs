@@ -23,6 +23,8 @@
 
 pub(crate) mod memory;
 mod steps;
+#[cfg(test)]
+mod tests;
 pub(crate) mod tuning;
 
 use crate::context::PlanContext;

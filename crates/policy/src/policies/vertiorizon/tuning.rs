@@ -90,7 +90,7 @@ pub(crate) fn rehearse(admissions: u64, mut counters: Counters, repeated: f64) -
 
 impl Workload {
     /// A round of a design, and its admissions: more than n, where they repeat keys.
-    fn round(&self, levels: u64, merge: MergePolicy, slack: u64) -> (f64, Rehearsal) {
+    pub(super) fn round(&self, levels: u64, merge: MergePolicy, slack: u64) -> (f64, Rehearsal) {
         let n = self.buffers.clamp(1, LONGEST);
         let admissions = (n as f64 - self.repeated) / (1.0 - self.repeated).max(1e-3);
         let admissions = (admissions as u64).clamp(n, LONGEST);

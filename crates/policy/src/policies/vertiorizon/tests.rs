@@ -1,0 +1,184 @@
+//! What is measured of a tree, and what the cost model makes of it.
+
+use super::tuning::{Design, Rehearsal, Tuned, Workload};
+use super::*;
+use crate::context::Observed;
+use std::sync::Arc;
+use terrane_types::{FilterBits, Histogram, RunId, ShapeEdit, TableId, TableInfo, apply};
+
+/// A shape with one table, in level 1.
+fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
+    let table = TableInfo {
+        id: TableId(1),
+        bytes,
+        entries,
+        tombstones: 0,
+        smallest: vec![0],
+        largest: vec![1],
+        first_seq: 1,
+        last_seq: 1,
+        filter_bits: FilterBits::whole(10),
+        filter_bytes,
+        salt: 0,
+        histogram: Histogram::default(),
+    };
+    let added = vec![(1, RunId(1), Arc::new(table))];
+    apply(&Shape::default(), &ShapeEdit { added, dropped: Vec::new() }).unwrap()
+}
+
+/// What is remembered after j admissions into level 1.
+fn memory(merge: MergePolicy, admissions: u64, repeated: u64) -> Memory {
+    let counters = Counters { merge, counts: vec![admissions, 0], slack: 0 };
+    Memory::new(12, 3, true, counters, Learned { repeated, ..Learned::default() })
+}
+
+#[test]
+fn what_buffers_repeat_is_measured_from_level_1_and_weighs_a_quarter() {
+    const B: u64 = 4000;
+    let policy = Vertiorizon { level_base_bytes: B, ..Vertiorizon::default() };
+    let measured = |merge, admissions, bytes, known| {
+        let mut memory = memory(merge, admissions, known);
+        policy.measure(&mut memory, &level1(bytes, 10, 0));
+        memory.learned.repeated
+    };
+    for admissions in 2..6 {
+        for quarters in 0..=4 {
+            for known in [0, 400, 1000] {
+                // Each buffer but the first has only what it does not repeat.
+                let bytes = admissions * B - (admissions - 1) * (B / 4 * quarters);
+                let expected = (3 * known + 250 * quarters) / 4;
+                let found = measured(MergePolicy::Leveling, admissions, bytes, known);
+                assert_eq!(found, expected, "{admissions} {quarters} {known}");
+            }
+        }
+    }
+    assert_eq!(measured(MergePolicy::Leveling, 3, 9 * B, 400), 300, "more than was admitted");
+    assert_eq!(measured(MergePolicy::Leveling, 1, B / 2, 400), 400, "nothing to compare with");
+    assert_eq!(measured(MergePolicy::Tiering, 3, B, 400), 400, "its runs repeat one another");
+}
+
+#[test]
+fn the_cost_model_knows_the_entries_of_a_page_and_the_filters_that_are_there() {
+    let policy = Vertiorizon::default();
+    let workload = |shape: &Shape| policy.workload(shape, [1, 2, 3], 12, 250);
+    for (bytes, entries, filter_bytes, of_a_page, bits) in [
+        (4096, 64, 0, 64.0, BITS),
+        (8192, 64, 40, 32.0, 5.0),
+        (4096, 64, 160, 64.0, 20.0),
+        (1 << 20, 2, 0, 1.0, BITS),
+    ] {
+        let found = workload(&level1(bytes, entries, filter_bytes));
+        assert_eq!((found.entries_of_a_page, found.repeated), (of_a_page, 0.0));
+        // The optimum of a Bloom filter: 2 to the power of -bits * ln 2.
+        let expected = 2f64.powf(-bits * 2f64.ln());
+        assert!((found.false_positives / expected - 1.0).abs() < 1e-9, "{bits}");
+    }
+    assert_eq!(workload(&Shape::default()).entries_of_a_page, 1.0);
+    let skewed = Vertiorizon { skew: true, ..policy };
+    assert_eq!(skewed.workload(&Shape::default(), [0; 3], 12, 250).repeated, 0.25);
+}
+
+const WORKLOAD: Workload = Workload {
+    operations: [1, 2, 5],
+    buffers: 36,
+    entries_of_a_page: 4.0,
+    false_positives: 0.1,
+    repeated: 0.0,
+};
+
+#[test]
+fn a_design_costs_what_its_operations_read_and_write_by_their_shares() {
+    assert_eq!(WORKLOAD.shares(), [0.125, 0.25, 0.625]);
+    assert_eq!(Workload { operations: [0; 3], ..WORKLOAD }.shares(), [0.5, 0.5, 0.0]);
+    let Rehearsal { written, runs, .. } =
+        tuning::rehearse(36, Counters::new(MergePolicy::Leveling, 2, 36), WORKLOAD.repeated);
+    let expected = 0.125 * written / (36.0 * 4.0) + (0.25 * 0.1 + 0.625) * runs;
+    let cost = WORKLOAD.cost(2, MergePolicy::Leveling, 0);
+    assert!((cost / expected - 1.0).abs() < 1e-9, "{cost} {expected}");
+}
+
+#[test]
+fn costs_are_told_in_pages_for_a_thousand_operations() {
+    let design = |levels, cost| Design { levels, merge: MergePolicy::Tiering, slack: 0, cost };
+    let (chosen, other) = (design(2, 0.5), design(3, 0.75));
+    let tuned = Tuned { designs: vec![chosen, other], chosen, buffers: 12 };
+    let [term] = &tuned.decision([1, 1, 1]).reason.terms[..] else { panic!("one other") };
+    // Terms are in thousandths.
+    assert_eq!((term.left.value, term.right.value), (500_000, 750_000));
+}
+
+#[test]
+fn slack_grows_as_long_as_less_is_written_level_by_level() {
+    for buffers in [2, 3, 6, 12, 36] {
+        for levels in 2..4 {
+            for repeated in [0.05, 0.3, 0.6, 0.9, 1.0] {
+                let workload = Workload { buffers, repeated, ..WORKLOAD };
+                let designs = workload.designs(Some(levels), Some(MergePolicy::Leveling));
+                let written =
+                    |slack| workload.round(levels, MergePolicy::Leveling, slack).1.level_by_level;
+                let falls = |slack: &u64| written(slack + 1) < written(*slack);
+                let expected = (0..buffers).take_while(falls).count() as u64;
+                assert_eq!(designs[0].slack, expected, "{buffers} {levels} {repeated}");
+            }
+        }
+    }
+    let none = |repeated, levels, merge| {
+        let workload = Workload { repeated, ..WORKLOAD };
+        workload.designs(Some(levels), Some(merge))[0].slack
+    };
+    assert!(none(0.6, 2, MergePolicy::Leveling) > 0);
+    assert_eq!(none(0.04, 2, MergePolicy::Leveling), 0);
+    assert_eq!(none(0.6, 1, MergePolicy::Leveling), 0);
+    assert_eq!(none(0.6, 2, MergePolicy::Tiering), 0);
+}
+
+#[test]
+fn the_window_has_sixteen_parts_of_which_the_oldest_leave() {
+    let mut learned = Learned::default();
+    let one = Observed { updates: 1, ..Observed::default() };
+    for n in 1..4000usize {
+        learned.observe(&one, 1600);
+        // A whole window is there besides the part that fills.
+        let parts = if n < 1700 { n.div_ceil(100) } else { 16 + usize::from(n % 100 > 0) };
+        assert_eq!(learned.window.len(), parts, "{n}");
+    }
+    for window in [1, 0] {
+        let mut short = Learned::default();
+        for point_reads in [5, 7] {
+            short.observe(&Observed { point_reads, ..Observed::default() }, window);
+            assert_eq!(short.operations(), [0, point_reads, 0], "the last are always there");
+        }
+    }
+    learned.observe(&Observed::default(), 1600);
+    assert!((1600..=1700).contains(&learned.operations()[0]), "nothing changes it");
+}
+
+#[test]
+fn a_memory_comes_back_from_its_state_and_what_none_could_be_is_no_state() {
+    for merge in [MergePolicy::Leveling, MergePolicy::Tiering] {
+        for vertical in [1, 3, 63] {
+            for counted in [false, true] {
+                let memory = Memory { vertical, counted, ..memory(merge, 5, 250) };
+                let again = Memory::read(&memory.state()).unwrap();
+                assert_eq!(again.state(), memory.state());
+                assert_eq!((again.vertical, again.counted), (vertical, counted));
+            }
+        }
+    }
+    let sound = memory(MergePolicy::Leveling, 5, 250);
+    let no_levels = Counters { counts: Vec::new(), ..sound.counters.clone() };
+    for none in [
+        Memory { buffers: 0, ..sound.clone() },
+        Memory { vertical: 0, ..sound.clone() },
+        Memory { vertical: 64, ..sound.clone() },
+        Memory { counters: no_levels, ..sound.clone() },
+    ] {
+        assert_eq!(Memory::read(&none.state()), None);
+    }
+    // The flags, a byte behind the numbers before them: merge policy and whether it counted.
+    for at in [3, 4] {
+        let mut state = sound.state();
+        state[1 + 8 * at] = 2;
+        assert_eq!(Memory::read(&state), None);
+    }
+}
