@@ -323,3 +323,103 @@ fn disjoint_flushes_move_down_before_they_stall_writes() {
     }
     assert!(tree.model.shape.deepest() > 0);
 }
+
+#[test]
+fn tables_that_begin_at_a_boundary_are_not_cut_there() {
+    let mut tree = Tree::new(BUCKET);
+    assert!(tree.flush((0..40).map(|n| 1000 + n)).is_empty());
+    let group = tree.begin().unwrap();
+    assert!(group.action != Action::Move && group.action.cuts().is_empty(), "{group:?}");
+}
+
+/// A tree with boundaries and no tables but this one of level 0, as recovery writes it: not cut.
+fn alone(keys: impl IntoIterator<Item = u16>, tombstones: u64) -> Tree {
+    let mut tree = Tree { model: Model::default(), ..Tree::new(BUCKET) };
+    let id = tree.model.write(0, 1, keys);
+    let table = TableInfo::clone(tree.model.shape.table(id).unwrap().table);
+    let added = vec![(0, RunId(1), Arc::new(TableInfo { tombstones, ..table }))];
+    tree.model.shape = apply(&tree.model.shape, &ShapeEdit { added, dropped: vec![id] }).unwrap();
+    tree
+}
+
+#[test]
+fn a_table_alone_moves_unless_it_is_to_be_cut_or_has_tombstones_to_drop() {
+    let action = |mut tree: Tree| tree.begin().unwrap().action;
+    assert_eq!(action(alone([1000, 1900], 0)), Action::Move);
+    let cut = action(alone([500, 2500], 0));
+    assert_eq!(cut.cuts(), [1000u16.bytes(), 2000u16.bytes()]);
+    assert!(action(alone([1000, 1900], 2)) != Action::Move);
+    let mut deeper = alone([1000, 1900], 2);
+    deeper.model.write(2, 2, [5000]);
+    assert_eq!(action(deeper), Action::Move, "the tombstones may hide something below");
+}
+
+#[test]
+fn a_merge_within_level_0_says_nothing_of_a_bucket() {
+    let mut tree = Tree::new(BucketLsm { join_percent: 0, ..BUCKET });
+    tree.flush(keys([60, 20, 15, 5]));
+    let before = tree.model.shape.clone();
+    let inputs: Vec<_> = tables_of(&before.levels()[0].runs).map(|table| table.id).collect();
+    let state = tree.state.clone();
+    let group = merge(&inputs, 0, 99);
+    let step = Step::Group { group: &group, outputs: &[], ends: true };
+    assert!(tree.apply(&before, step).is_empty());
+    assert_eq!(tree.state, state);
+}
+
+#[test]
+fn a_bucket_at_a_limit_is_not_split_and_joins_up_to_it() {
+    let mut tree = Tree::new(BucketLsm { join_percent: 0, ..BUCKET });
+    tree.flush(keys([50, 20, 20, 10]));
+    assert_eq!(tree.temperatures()[0], 2000, "the limit");
+    assert!(tree.settle().is_empty());
+
+    let mut tree = Tree::new(BUCKET);
+    tree.flush(keys([5, 45, 5, 45]));
+    let group = loop {
+        let group = tree.begin().unwrap();
+        if group.inputs.iter().any(|id| tree.model.held(*id).contains_key(&2000)) {
+            break group;
+        }
+    };
+    let decided: Vec<_> = tree.install(&group).iter().map(|decision| decision.name).collect();
+    assert_eq!(decided, ["bucket-joined"]);
+    assert_eq!(tree.temperatures(), [200, 2000, 1800]);
+}
+
+#[test]
+fn there_are_never_more_than_four_times_as_many_buckets_as_at_first() {
+    let policy = BucketLsm { buckets: 2, split_percent: 10, join_percent: 0, ..BUCKET };
+    let mut tree = Tree::new(policy);
+    for round in 0..16 {
+        tree.flush((0..80).map(|n| n * 50 + round));
+        tree.settle();
+    }
+    assert_eq!(tree.boundaries().len() + 1, 8);
+}
+
+#[test]
+fn a_flush_tells_how_many_buckets_it_is_cut_for() {
+    let tree = Tree::new(BUCKET);
+    let sealed =
+        KeySample { entries: 4, bytes: 4, keys: (0..4).map(|n| (n * 999u16).bytes()).collect() };
+    let is_cut = tree.context(&Observed::default(), |context| {
+        let plan = tree.policy.flush(context, &sealed);
+        assert_eq!(plan.reason.terms[0].left.value, plan.cuts.len() as u64 + 1);
+        plan.cuts.len() == 2
+    });
+    assert!(is_cut);
+}
+
+#[test]
+fn windows_are_refused_with_which_the_shortest_keys_would_not_fit_into_a_state() {
+    for buckets in [1, 16, 64, 256] {
+        for window in 1..=64 {
+            let most = (buckets * 4).min(256);
+            // A boundary and a median of each flush, of eight bytes, and a volume of each flush.
+            let bytes = 12 + most * (10 * (1 + window) + 8 * window + 4);
+            let policy = PolicyOptions::BucketLsm(BucketLsm { buckets, window, ..BUCKET });
+            assert_eq!(policy.build().is_ok(), bytes <= MAX_STATE as u64, "{buckets} {window}");
+        }
+    }
+}

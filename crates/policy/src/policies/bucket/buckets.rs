@@ -128,7 +128,7 @@ impl Buckets {
     /// The colder neighbour of a bucket; of two alike the one before it.
     pub(crate) fn neighbour(&self, at: usize) -> Option<usize> {
         let volume = |at: usize| self.all.get(at).map(Bucket::volume);
-        let before = at.checked_sub(1).filter(|before| *before < self.all.len());
+        let before = at.checked_sub(1);
         let after = Some(at + 1).filter(|after| *after < self.all.len());
         match (before, after) {
             (Some(before), Some(after)) if volume(after) < volume(before) => Some(after),
@@ -235,4 +235,74 @@ fn decode(state: &mut &[u8]) -> Option<Buckets> {
         all.push(Bucket { boundary, volumes, medians });
     }
     state.is_empty().then_some(Buckets { configured, flushes, all })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Buckets of these volumes, which part at the keys 1, 2 and so on.
+    fn of_volumes(volumes: &[u64]) -> Buckets {
+        let cuts: Vec<_> = (1..volumes.len()).map(|key| vec![key as u8]).collect();
+        let mut buckets = Buckets::new(4, &cuts);
+        let keys: Vec<_> = (0..volumes.len()).map(|key| [key as u8]).collect();
+        buckets.flushed(keys.iter().map(|key| &key[..]).zip(volumes.iter().copied()), 10);
+        buckets
+    }
+
+    #[test]
+    fn the_colder_neighbour_is_found_on_either_side() {
+        for (volumes, at, found) in [
+            (&[5, 9, 7][..], 1, Some(0)),
+            (&[7, 9, 5], 1, Some(2)),
+            (&[6, 9, 6], 1, Some(0)),
+            (&[5, 9, 7], 0, Some(1)),
+            (&[5, 9, 7], 2, Some(1)),
+            (&[5], 0, None),
+        ] {
+            assert_eq!(of_volumes(volumes).neighbour(at), found, "{volumes:?} {at}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_takes_over_the_next_one_and_the_last_has_none() {
+        let mut buckets = of_volumes(&[5, 9, 7]);
+        let whole = buckets.clone();
+        buckets.join(2);
+        assert_eq!(buckets, whole);
+        buckets.join(1);
+        let volumes: Vec<_> = buckets.all.iter().map(Bucket::volume).collect();
+        assert_eq!(volumes, [5, 16]);
+    }
+
+    #[test]
+    fn keys_of_the_longest_kept_fit_into_a_state_and_longer_ones_do_not() {
+        // Boundary and medians with their lengths, the volumes and how many medians there are.
+        let bytes = |buckets: u64, window: u64, key: u64| {
+            12 + buckets * ((2 + key) * (1 + window) + 8 * window + 4)
+        };
+        for buckets in [1, 2, 7, 100, 256] {
+            for window in [1, 2, 10, 13, 64] {
+                for state in [1 << 10, 1 << 16] {
+                    let kept = Buckets::kept(buckets, window, state);
+                    assert!(kept <= MAX_KEPT);
+                    assert!(kept == 0 || bytes(buckets, window, kept) <= state, "{kept}");
+                    assert!(kept == MAX_KEPT || bytes(buckets, window, kept + 1) > state, "{kept}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn buckets_that_do_not_ascend_are_no_state() {
+        let sound = of_volumes(&[5, 9, 7]);
+        assert_eq!(Buckets::read(&sound.state()), sound);
+        for boundaries in [[&[][..], &[2], &[2]], [&[], &[2], &[1]], [&[0], &[1], &[2]]] {
+            let mut wrong = sound.clone();
+            for (bucket, boundary) in wrong.all.iter_mut().zip(boundaries) {
+                bucket.boundary = boundary.to_vec();
+            }
+            assert_eq!(Buckets::read(&wrong.state()), Buckets::default(), "{boundaries:?}");
+        }
+    }
 }
