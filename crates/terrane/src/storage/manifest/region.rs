@@ -309,20 +309,16 @@ pub(in crate::storage) fn salvage(
     capacity: u64,
     generation: u64,
 ) -> Result<SalvagedRecords> {
-    let mut bytes = read_region(file, base, capacity)?;
+    let bytes = read_region(file, base, capacity)?;
     let copies = [0, bytes.len() / 2].into_iter().find_map(|at| decode_first(&bytes, at));
     let (id, capacity) = copies.filter(|(id, _)| id.generation == generation).ok_or_else(|| {
         let expected = format!("the first record of generation {generation}");
         Corruption::new(file.name(), base, expected, "no valid copy of it")
     })?;
-    let len = bytes.len() as u64;
-    // All or part of the second mirror may be missing; a shorter region is refused below.
-    if len < capacity && capacity / 2 <= len {
-        zero_extend(&mut bytes, capacity, file.name())?;
-    }
+    // All or part of the second mirror may be missing; a shorter region is refused.
     let found = scan_prefix(&bytes, id, file.name(), base)?;
     let records = found.records.len() as u64;
-    let whole = found.lost.is_none() && len == capacity && is_witnessed(&found);
+    let whole = found.lost.is_none() && bytes.len() as u64 == capacity && is_witnessed(&found);
     let payloads = found.records.iter().map(|(_, payload)| payload.to_vec()).collect();
     Ok(SalvagedRecords {
         payloads,
@@ -337,9 +333,7 @@ pub(in crate::storage) fn salvage(
 /// The generation and the length of the region whose first record is at `base`, if there is one.
 pub(in crate::storage) fn region_at(file: &dyn File, base: u64) -> Result<Option<(u64, u64)>> {
     let mut header = [0; FRAME_HEADER_BYTES];
-    if file.read_at(&mut header, base)? < FRAME_HEADER_BYTES {
-        return Ok(None);
-    }
+    file.read_at(&mut header, base)?;
     let mut d = Decoder::new(&header);
     let fields = (d.u64(), d.u32(), d.u32(), d.u64(), d.u64());
     let (Some(_), Some(len), Some(0), Some(_), Some(0)) = fields else { return Ok(None) };

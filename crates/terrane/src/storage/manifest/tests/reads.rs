@@ -72,3 +72,60 @@ fn a_stray_byte_in_unused_space_is_reported_where_it_is() {
         assert_eq!(offsets, [at]);
     }
 }
+
+#[test]
+fn a_region_of_no_length_or_an_odd_one_is_damage() {
+    for capacity in [0, 1, FRAME_ALIGN, 2 * FRAME_ALIGN - 1, 3 * FRAME_ALIGN] {
+        let mut payload = Vec::new();
+        FIFTH.format.encode(&mut payload);
+        payload.extend_from_slice(&STORE.bytes());
+        payload.extend_from_slice(&FIFTH.commits.to_le_bytes());
+        payload.extend_from_slice(&capacity.to_le_bytes());
+        payload.extend_from_slice(&record(&edit(0)).encode());
+        let mut bytes = encode_frame(&payload, ID, 0).unwrap();
+        bytes.resize(8 * FRAME_ALIGN as usize, 0);
+        let Err(Error::Corrupt(damage)) = scan(&bytes, ID, "manifest", 0) else {
+            panic!("{capacity}")
+        };
+        assert_eq!(damage.expected, format!("a manifest of {capacity} bytes, in two halves"));
+    }
+}
+
+/// The beginning of a record of 10 bytes.
+fn header(reserved: u32, generation: u64, index: u64) -> Vec<u8> {
+    let mut header = vec![0xee; 8];
+    header.extend_from_slice(&10u32.to_le_bytes());
+    header.extend_from_slice(&reserved.to_le_bytes());
+    header.extend_from_slice(&generation.to_le_bytes());
+    header.extend_from_slice(&index.to_le_bytes());
+    header
+}
+
+#[test]
+fn what_is_behind_a_torn_record_is_stray_only_where_its_length_is_known() {
+    let vfs = MemoryVfs::new();
+    manifest(&vfs, 2);
+    let sound = region(&vfs);
+    let end = 3 * FRAME_ALIGN as usize;
+    for (header, known) in [
+        (header(0, GENERATION, 3), true),
+        (header(1, GENERATION, 3), false),
+        (header(0, GENERATION + 1, 3), false),
+        (header(0, GENERATION, 4), false),
+    ] {
+        for torn in [end, end + HALF as usize] {
+            let mut bytes = sound.clone();
+            bytes[torn..torn + header.len()].copy_from_slice(&header);
+            // Right behind its 4 KiB, which hold no valid record.
+            let stray = torn + 4096 + 10;
+            bytes[stray] = 1;
+            let found = scan(&bytes, ID, "manifest", 0).unwrap();
+            let offsets: Vec<_> = found.repaired.iter().map(|damage| damage.offset).collect();
+            let (expected, discarded) =
+                if known { (vec![stray as u64], header.len() as u64) } else { (vec![], 4096 + 11) };
+            assert_eq!((offsets, found.records.len()), (expected, 3));
+            let trailing = header.iter().rev().take_while(|b| **b == 0).count() as u64;
+            assert_eq!(found.discarded_bytes, discarded - if known { trailing } else { 0 });
+        }
+    }
+}

@@ -196,3 +196,29 @@ fn a_frame_with_a_reserved_field_is_no_record() {
     }
     assert!(matches!(scan(&bytes, ID, "manifest", 0), Err(Error::Corrupt(_))), "one is witnessed");
 }
+
+#[test]
+fn a_failed_append_is_no_damage_and_hides_none() {
+    use crate::storage::vfs::FaultVfs;
+    use crate::storage::vfs::fault::Fault;
+    let vfs = FaultVfs::new(Arc::new(MemoryVfs::new())).unwrap();
+    let file = vfs.create("volume").unwrap();
+    let base = 3 * FRAME_ALIGN;
+    file.set_len(base).unwrap();
+    let first = edit(0);
+    let mut manifest =
+        Manifest::create(file.clone(), (base, MIN_CAPACITY), ID, FIFTH, &record(&first)).unwrap();
+    for n in [1, 2] {
+        assert!(manifest.append(&record(&edit(n))).unwrap());
+    }
+    // Only the first copy is written.
+    vfs.fail_at(vfs.operations() + 1, Fault::Io);
+    assert!(manifest.append(&record(&edit(3))).is_err());
+    assert_eq!(manifest.check().unwrap(), []);
+    let damaged = [base + FRAME_ALIGN, base + HALF + 2 * FRAME_ALIGN];
+    for copy in damaged {
+        file.write_at(&[0xff], copy + 40).unwrap();
+    }
+    let found: Vec<_> = manifest.check().unwrap().iter().map(|damage| damage.offset).collect();
+    assert_eq!(found, damaged);
+}
