@@ -3,10 +3,12 @@
 //!
 //! 1. A function is the set of the six-byte strings in its code.
 //! 2. The largest function is the first. The next is always the one that has the most of its strings,
-//!    for its length, in the last [`WINDOW`] bytes.
+//!    for its length, in the last [`WINDOW`] bytes. A string of few functions counts more than one that
+//!    most neighbours would have.
 //! 3. wasm-opt orders functions by name, and renumbers them wherever they are used: as a name each
 //!    gets its place.
 
+use crate::wasm_bytes::{leb, section, sized, take_leb, take_sized};
 use anyhow::{Context, Result, ensure};
 use std::collections::{HashMap, VecDeque};
 
@@ -49,7 +51,7 @@ fn by_likeness(bodies: &[&[u8]]) -> Vec<usize> {
             functions.entry(string).or_default().push(function);
         }
     }
-    let mut shared = vec![0_u32; bodies.len()];
+    let mut shared = vec![0_u64; bodies.len()];
     let mut in_window: HashMap<&[u8], u32> = HashMap::new();
     let (mut window, mut window_bytes) = (VecDeque::new(), 0);
     let mut left: Vec<usize> = (0..bodies.len()).collect();
@@ -65,7 +67,7 @@ fn by_likeness(bodies: &[&[u8]]) -> Vec<usize> {
             let count = in_window.entry(string).or_default();
             *count += 1;
             if *count == 1 {
-                add(&mut shared, functions.get(string), 1);
+                add(&mut shared, functions.get(string), u64::wrapping_add);
             }
         }
         while window_bytes > WINDOW && window.len() > 1 {
@@ -75,24 +77,27 @@ fn by_likeness(bodies: &[&[u8]]) -> Vec<usize> {
                 if let Some(count) = in_window.get_mut(string) {
                     *count -= 1;
                     if *count == 0 {
-                        add(&mut shared, functions.get(string), u32::MAX);
+                        add(&mut shared, functions.get(string), u64::wrapping_sub);
                     }
                 }
             }
         }
         let score = |function: usize| {
             let found = shared.get(function).copied().unwrap_or_default();
-            f64::from(found) / (length(function) as f64 + 10.0).powf(0.75)
+            found as f64 / (length(function) as f64 + 10.0).powf(0.75)
         };
         next = left.iter().copied().max_by(|&a, &b| score(a).total_cmp(&score(b)));
     }
     order
 }
 
-fn add(counts: &mut [u32], functions: Option<&Vec<usize>>, change: u32) {
-    for &function in functions.into_iter().flatten() {
-        if let Some(count) = counts.get_mut(function) {
-            *count = count.wrapping_add(change);
+/// Changes what the `functions` of a string share with the window by the string's weight.
+fn add(shared: &mut [u64], functions: Option<&Vec<usize>>, change: fn(u64, u64) -> u64) {
+    let functions = functions.map_or(&[][..], Vec::as_slice);
+    let weight = (1000.0 / (functions.len() as f64).powf(0.6)) as u64;
+    for &function in functions {
+        if let Some(count) = shared.get_mut(function) {
+            *count = change(*count, weight);
         }
     }
 }
@@ -118,42 +123,6 @@ fn imported_functions(mut section: &[u8]) -> Result<usize> {
 fn function_bodies(mut section: &[u8]) -> Result<Vec<&[u8]>> {
     let count = take_leb(&mut section)?;
     (0..count).map(|_| take_sized(&mut section)).collect()
-}
-
-/// A number as LEB128.
-fn leb(mut number: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-    bytes
-}
-
-fn sized(bytes: &[u8]) -> Vec<u8> {
-    [&leb(bytes.len()), bytes].concat()
-}
-
-fn section(id: u8, content: &[u8]) -> Vec<u8> {
-    [&[id][..], &sized(content)].concat()
-}
-
-fn take_leb(bytes: &mut &[u8]) -> Result<usize> {
-    let mut number = 0;
-    for shift in (0..32).step_by(7) {
-        let &byte = bytes.split_off_first().context("a number is cut off")?;
-        number |= usize::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Ok(number);
-        }
-    }
-    anyhow::bail!("a number above 32 bits")
-}
-
-fn take_sized<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8]> {
-    let length = take_leb(bytes)?;
-    bytes.split_off(..length).context("a part is cut off")
 }
 
 #[cfg(test)]

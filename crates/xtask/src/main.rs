@@ -20,9 +20,11 @@ mod progress;
 mod rust;
 mod serve;
 mod setup;
+mod short_names;
 mod test;
 mod tidy;
 mod wasm;
+mod wasm_bytes;
 mod workspace;
 
 use anyhow::Result;
