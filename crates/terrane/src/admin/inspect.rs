@@ -8,7 +8,7 @@
 use crate::admin::CheckReport;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::db::{Db, hold, hold_file};
-use crate::error::{Corruption, Error, Result};
+use crate::error::{Error, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::options::Options;
 use crate::recovery::check_log_numbers;
@@ -120,8 +120,7 @@ impl CheckReport {
     /// Takes damage into the report, once for a file that is missing; other errors are handed back.
     fn take(&mut self, error: Error) -> Result<()> {
         let Error::Corrupt(damage) = error else { return Err(error) };
-        let known = |d: &Corruption| d.file == damage.file && d.found == damage.found;
-        if !self.damage.iter().any(known) {
+        if !self.damage.contains(&damage) {
             self.damage.push(*damage);
         }
         Ok(())

@@ -94,7 +94,7 @@ pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
         known.whole = false;
     }
     let mut sources: BTreeMap<u32, Sources> = BTreeMap::new();
-    let strays = read_tables(&remains, &mut known, &mut sources, &mut report);
+    read_tables(&remains, &mut known, &mut sources, &mut report);
     logs::read(&remains, &known, &mut sources, &mut report);
     for (id, keyspace) in known.version_set.iter().flat_map(|c| &c.keyspaces) {
         sources.entry(id.0).or_default();
@@ -113,9 +113,10 @@ pub fn repair(remains: Remains, target: &Db) -> Result<Salvaged> {
         report.rows.push((name, rows));
     }
     report.rows.reverse();
+    report.notes.extend(remains.unreadable());
     target.sync()?;
     let sound = |file: &SalvagedFile| file.lost.is_empty() && file.lost_blocks.is_empty();
-    report.complete = known.whole && !strays && report.files.iter().all(sound);
+    report.complete = known.whole && report.files.iter().all(sound);
     Ok(report)
 }
 
@@ -170,13 +171,13 @@ impl Known {
     }
 }
 
-/// Opens every table that counts; returns whether the manifest does not name some of them.
+/// Opens every table that counts.
 fn read_tables(
     remains: &Remains,
     known: &mut Known,
     sources: &mut BTreeMap<u32, Sources>,
     report: &mut Salvaged,
-) -> bool {
+) {
     let mut present = BTreeSet::new();
     let (mut strays, mut dead) = (0, 0);
     for (id, file) in remains.files.iter().filter(|(id, _)| id.kind == FileKind::Table) {
@@ -217,7 +218,6 @@ fn read_tables(
              back, if the table with the delete is gone and one with the row is not"
         ));
     }
-    strays > 0
 }
 
 /// Opens a table: the one that the manifest names, if it names one.

@@ -6,6 +6,9 @@
 //! 2. The tables and logs: in a directory, by name; in a volume, where the manifest says. Without a
 //!    manifest, a volume is searched for table footers, which finds tables in a single extent (but no
 //!    logs, which have no footer).
+//! 3. Sectors that cannot be read are passed over ([`sectors`]).
+
+mod sectors;
 
 use crate::error::Result;
 use crate::storage::directory::footer;
@@ -17,6 +20,7 @@ use crate::storage::volume::superblock::{self, RESERVED, SLOT_BYTES, SLOTS, Slot
 use crate::storage::{Directory, File, FileId, FileKind, read_exact_at};
 use crate::table::footer::{FOOTER_BYTES, Footer, MAGIC_BYTES};
 use crate::vec_map::VecMap;
+use sectors::{Readable, Unreadable};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +45,7 @@ pub struct Remains {
     pub notes: Vec<String>,
     /// Whether anything found belongs to a store.
     is_store: bool,
+    unreadable: Arc<Unreadable>,
 }
 
 /// Finds what is left of a store in a directory.
@@ -61,6 +66,7 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
     for (generation, name) in manifests.into_iter().rev() {
         remains.is_store = true;
         let read = vfs.open(name).and_then(|file| {
+            let file = remains.readable(file);
             let len = file.len()?;
             manifest::salvage(&*file, 0, len, generation)
         });
@@ -83,7 +89,7 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
     for name in &names {
         if let Some(id) = FileId::parse(name) {
             match vfs.open(name) {
-                Ok(file) => remains.add(id, file),
+                Ok(file) => remains.add(id, remains.readable(file)),
                 Err(e) => remains.notes.push(e.to_string()),
             }
             remains.is_store = true;
@@ -101,6 +107,7 @@ pub fn directory(vfs: &dyn Vfs) -> Result<Remains> {
 /// I/O failures.
 pub fn volume(backing: &Arc<dyn File>) -> Result<Remains> {
     let mut remains = Remains::default();
+    let backing = &remains.readable(backing.clone());
     let mut newest = None;
     for offset in SLOTS {
         let mut bytes = [0; SLOT_BYTES];
@@ -146,6 +153,15 @@ impl Remains {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.is_store && self.edits.is_empty() && self.files.is_empty()
+    }
+
+    /// What could not be read so far, a sentence for each raw file.
+    pub(crate) fn unreadable(&self) -> Vec<String> {
+        self.unreadable.notes()
+    }
+
+    fn readable(&self, file: Arc<dyn File>) -> Arc<dyn File> {
+        Arc::new(Readable { file, unreadable: self.unreadable.clone() })
     }
 
     fn add_salt(&mut self, salt: u64) {
@@ -323,4 +339,4 @@ fn read_only(name: &str) -> crate::error::Error {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -75,7 +75,6 @@ pub(crate) fn read(
     }
     let Some((name, lost)) = damage else { return };
     match report.files.iter_mut().find(|file| file.file == name) {
-        Some(file) if file.lost.contains(&lost) => {}
         Some(file) => file.lost.push(lost),
         None => {
             let (file, lost) = (name, vec![lost]);

@@ -1,9 +1,11 @@
 //! Repair of small stores in memory: any damage, against what is known to be intact (`model`); the
-//! manifest and the keyspaces (`manifest`); tables (`tables`); logs (`logs`).
+//! manifest and the keyspaces (`manifest`); tables (`tables`); logs (`logs`); what cannot be read
+//! (`sectors`).
 
 mod logs;
 mod manifest;
 mod model;
+mod sectors;
 mod tables;
 
 use super::*;
@@ -43,6 +45,15 @@ impl Store {
         Store { layout, vfs }
     }
 
+    /// A store with the same bytes.
+    fn copy(&self) -> Store {
+        let copy = Store { vfs: MemoryVfs::new(), ..*self };
+        for (name, bytes) in contents(&self.vfs) {
+            write_all_at(&*copy.vfs.create(&name).unwrap(), &bytes, 0).unwrap();
+        }
+        copy
+    }
+
     fn storage(&self) -> Arc<dyn Storage> {
         if self.layout == Layout::Directory {
             return Arc::new(Directory::open(Arc::new(self.vfs.clone())).unwrap());
@@ -77,10 +88,9 @@ impl Store {
     /// Repairs it into a new store, and checks that only this one was written to.
     fn repair(&self) -> (Db, Salvaged) {
         let before = contents(&self.vfs);
-        let target = Store::new(Layout::Directory).open();
-        let report = repair(self.remains(), &target).unwrap();
+        let repaired = repaired(self.remains());
         assert!(contents(&self.vfs) == before, "the damaged store was changed");
-        (target, report)
+        repaired
     }
 
     /// The raw file with the manifest, where its region begins, and how long that is.
@@ -112,6 +122,12 @@ impl Store {
         let (file, base, len) = self.manifest();
         write_all_at(&*file, &vec![0; len as usize], base).unwrap();
     }
+}
+
+fn repaired(remains: Remains) -> (Db, Salvaged) {
+    let target = Store::new(Layout::Directory).open();
+    let report = repair(remains, &target).unwrap();
+    (target, report)
 }
 
 fn flip(file: &dyn File, at: u64) {

@@ -1,6 +1,9 @@
-//! What is found of a store in a directory, in a volume, and in a volume without a manifest (`search`).
+//! What is found of a store in a directory, in a volume, and in a volume without a manifest (`search`); what
+//! is read around bad sectors (`sectors`).
 
+pub(crate) mod bad_sectors;
 mod search;
+mod sectors;
 
 use super::*;
 use crate::entry::{Kind, Tag};

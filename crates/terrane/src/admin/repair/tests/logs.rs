@@ -1,9 +1,7 @@
 //! Logs: what a crash left, what was discarded, and what no manifest tells of.
 
 use super::*;
-use crate::error::Error;
 use crate::recovery::MARK;
-use std::io::ErrorKind;
 
 /// The log that has a value, whose first byte may be damaged.
 fn log(store: &Store, value: &str) -> (FileId, Arc<dyn File>) {
@@ -229,53 +227,5 @@ fn a_log_that_part_of_a_manifest_names_is_told_of_unless_it_was_retired_since() 
         let expected = if retired { vec![] } else { vec![gap] };
         assert_eq!(of_file(&report, &id.to_string()).lost, expected, "{report:#?}");
         assert_eq!(get(&target, "b").as_deref(), Some("second"));
-    }
-}
-
-/// A file that cannot be read, or only in small pieces.
-struct Unwilling(Arc<dyn File>, bool);
-
-impl File for Unwilling {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        if self.1 {
-            return Err(Error::io("read", self.name(), 0, ErrorKind::InvalidData.into()));
-        }
-        let n = buf.len().min(1000);
-        self.0.read_at(&mut buf[..n], offset)
-    }
-    fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
-        self.0.write_at(buf, offset)
-    }
-    fn sync(&self) -> Result<()> {
-        self.0.sync()
-    }
-    fn set_len(&self, len: u64) -> Result<()> {
-        self.0.set_len(len)
-    }
-    fn len(&self) -> Result<u64> {
-        self.0.len()
-    }
-}
-
-#[test]
-fn a_log_that_cannot_be_read_is_told_of_once() {
-    let store = Store::new(Layout::Directory);
-    let db = store.open();
-    put(&db, "default", "key", "value");
-    db.close().unwrap();
-    for fails in [false, true] {
-        let mut remains = store.remains();
-        for (_, file) in &mut remains.files {
-            *file = Arc::new(Unwilling(file.clone(), fails));
-        }
-        let target = Store::new(Layout::Directory).open();
-        let report = repair(remains, &target).unwrap();
-        let told = report.files.iter().map(|file| file.lost.len()).max().unwrap();
-        // Reading in pieces, opening fails, but repair does not.
-        assert_eq!(rows(&target, "default").len(), usize::from(!fails), "{report:#?}");
-        assert!(told == 1, "{report:#?}");
     }
 }

@@ -58,8 +58,9 @@ fn create(store: &Store, name: &str, bytes: &[u8]) {
 
 #[test]
 fn without_a_manifest_the_last_keyspace_of_a_name_has_it() {
-    let longest = "n".repeat(MAX_KEYSPACE_NAME_BYTES);
-    for (name, suffix) in [("again", true), (&longest, false)] {
+    const MAX: usize = MAX_KEYSPACE_NAME_BYTES;
+    for len in [5, MAX - 14, MAX - 13, MAX - 12, MAX] {
+        let name = &"n".repeat(len);
         let store = Store::new(Layout::Directory);
         let db = store.open();
         let mut ids = Vec::new();
@@ -76,8 +77,10 @@ fn without_a_manifest_the_last_keyspace_of_a_name_has_it() {
         dropped.iter().for_each(|(name, bytes)| create(&store, name, bytes));
         store.lose_manifest();
         let (target, report) = store.repair();
-        let unlike =
-            |id: &u32| if suffix { format!("{name} (keyspace {id})") } else { unnamed(*id) };
+        let unlike = |id: &u32| {
+            let longer = format!("{name} (keyspace {id})");
+            if longer.len() <= MAX { longer } else { unnamed(*id) }
+        };
         let names = [unlike(&ids[0]), unlike(&ids[1]), name.to_owned()];
         let expected: Vec<_> = names.iter().map(|name| (name.clone(), 2)).collect();
         assert_eq!(report.rows, expected);
