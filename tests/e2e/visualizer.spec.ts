@@ -13,7 +13,7 @@ async function open(page: Page, origin: string, fragment: string): Promise<void>
 
 /** Waits until the whole run is simulated. */
 async function simulated(page: Page): Promise<void> {
-  await expect(page.locator(".transport")).not.toContainText("simulated");
+  await expect(page.locator(".transport")).not.toContainText("% done");
   await expect(page.locator(".transport")).not.toContainText("of 0.00");
 }
 
@@ -96,6 +96,31 @@ test("every policy can be chosen, and compacts", async ({ context, origin }) => 
     await expect(page.locator(".right section").nth(2)).toContainText(name);
     await expect(page.locator(".strata .names")).toContainText(/Level \d [\d.,]+ MiB/);
   }
+});
+
+for (const device of ["opfs", "memory"]) {
+  test(`the engine itself is seen at work, ${device}`, async ({ context, origin }) => {
+    const page = await context.newPage();
+    await page.goto(
+      `${origin}/demo/#v1&device=${device}&policy=leveled&load=4000&operations=8000&seed=1`,
+    );
+    await expect(page.getByRole("combobox", { name: "Device" })).toHaveValue(device);
+    await simulated(page);
+    await slider(page).press("End");
+    await expect(page.locator(".strata .names")).toContainText(/Level \d [\d.,]+ MiB/);
+    await expect(page.locator(".transport")).toContainText(/decision [1-9]/);
+    // Its rivals run one after the other, on stores of their own.
+    await expect(page.locator(".right section").nth(2)).not.toContainText("not there yet");
+    await expect(page.locator("[role=alert]")).toHaveCount(0);
+    await page.keyboard.press("t");
+    await expect(page.locator(".tables tbody tr").first()).toBeVisible();
+  });
+}
+
+test("a run that would fill the visitor's storage is refused", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#v1&device=memory&load=1000000&operations=10000000`);
+  await expect(page.getByRole("alert")).toContainText("at most 1 GiB of values; this one has 10.5");
 });
 
 test("parameters outside their range are refused in words", async ({ context, origin }) => {

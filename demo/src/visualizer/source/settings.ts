@@ -22,11 +22,16 @@ const ASCENDING: ReadonlySet<string> = new Set(["ascending", "shifting"]);
 /** The name of a workload. */
 export type Workload = keyof typeof WORKLOADS;
 
-/** The devices that can be chosen, with their read and write speeds in bytes per second. */
+/**
+ * What a run runs on: a simulated device, with its read and write speeds in bytes per second, or the
+ * engine itself in this browser.
+ */
 export const DEVICES = {
-  nvme: { name: "a fast SSD", read: 2e9, write: 1e9 },
-  sata: { name: "a SATA SSD", read: 5e8, write: 4.5e8 },
-  phone: { name: "a phone's flash", read: 3e8, write: 1.2e8 },
+  nvme: { name: "a simulated NVMe SSD", read: 2e9, write: 1e9 },
+  sata: { name: "a simulated SATA SSD", read: 5e8, write: 4.5e8 },
+  phone: { name: "a simulated phone", read: 3e8, write: 1.2e8 },
+  opfs: { name: "the engine on this browser's files", storage: "opfs" },
+  memory: { name: "the engine in this browser's memory", storage: "memory" },
 } as const;
 
 /** The name of a device. */
@@ -64,11 +69,25 @@ export const DEFAULTS: Settings = {
 /** The ranges of the numbers among the settings. */
 export const RANGES = {
   valueBytes: { least: 16, most: 65_536 },
-  load: { least: 10_000, most: 5_000_000 },
+  load: { least: 1000, most: 5_000_000 },
   operations: { least: 0, most: 10_000_000 },
   workers: { least: 1, most: 64 },
   seed: { least: 0, most: 4_294_967_295 },
 } as const;
+
+/** The most bytes that a run on the engine writes: the visitor's storage is not ours to fill. */
+export const LIVE_BYTES_MAX = 1 << 30;
+
+/** Whether a run is one of the engine itself. */
+export function isLive({ device }: Settings): boolean {
+  return "storage" in DEVICES[device];
+}
+
+/** How many keys are loaded, and how many operations follow, where nothing else was asked for. */
+export function sizesOf(settings: Settings): Pick<Settings, "load" | "operations"> {
+  const scale = isLive(settings) ? LIVE_SCALE * 2 : 1;
+  return { load: DEFAULTS.load / scale, operations: DEFAULTS.operations / scale };
+}
 
 /** Sizes of trees that a page can show: a hundredth of those of a large store. */
 const PRESETS: Record<string, Value> = {
@@ -80,6 +99,10 @@ const PRESETS: Record<string, Value> = {
 
 /** Bytes of a memtable. */
 const BUFFER_BYTES = 4 << 20;
+
+/** By how much a run on the engine is smaller: it goes at the speed of this machine. */
+const LIVE_SCALE = 4;
+const SIZES: ReadonlySet<string> = new Set(["levelBaseBytes", "targetFileBytes", "tableBytes"]);
 
 /** A policy as the engine describes it. */
 export type Description = (typeof descriptions)[number];
@@ -96,31 +119,49 @@ export function describe(policy: string): Description | undefined {
 }
 
 /** The value of a parameter in a run. */
-export function valueOf({ parameters }: Settings, { name, value }: Parameter): Value {
-  return parameters[name] ?? PRESETS[name] ?? value.value ?? "";
+export function valueOf(settings: Settings, { name, value }: Parameter): Value {
+  const set = settings.parameters[name];
+  if (set !== undefined) return set;
+  const preset = PRESETS[name] ?? value.value ?? "";
+  return isLive(settings) && SIZES.has(name) ? Number(preset) / LIVE_SCALE : preset;
 }
 
-/** The policy's options as the engine takes them. */
-function policyOptions(settings: Settings): Record<string, Value> {
+/** The policy's options as the simulator takes them, or with the names that the package has. */
+function policyOptions(settings: Settings, nameOf: (name: string) => string): object {
   const described = describe(settings.policy)?.parameters ?? [];
   const values = described.map((parameter): [string, Value] => {
-    return [kebab(parameter.name), valueOf(settings, parameter)];
+    return [nameOf(parameter.name), valueOf(settings, parameter)];
   });
   return { policy: settings.policy, ...Object.fromEntries(values) };
 }
 
+/** The options of a store of this run. */
+export function liveOptions(settings: Settings) {
+  const device = DEVICES[settings.device];
+  return {
+    storage: "storage" in device ? device.storage : "memory",
+    memtableBytes: BUFFER_BYTES / LIVE_SCALE,
+    policy: policyOptions(settings, (name) => name) as PolicyOptions,
+  } as const;
+}
+
 /** The configuration of a simulation of this run. */
 export function configOf(settings: Settings): object {
-  const { load, operations, valueBytes, workers, device, seed } = settings;
-  const { read, write } = DEVICES[device];
+  const { load, operations, valueBytes, workers, seed } = settings;
+  const device = DEVICES[settings.device];
+  const speeds = "read" in device ? device : DEVICES.sata;
   const phase = { operations, clients: [clientsOf(settings)] };
   const order = ASCENDING.has(settings.workload) ? "ascending" : "scattered";
   return {
-    policy: policyOptions(settings),
+    policy: policyOptions(settings, kebab),
     "buffer-bytes": BUFFER_BYTES,
     "value-bytes": valueBytes,
     workers,
-    device: { "read-speed": read, "write-speed": write, "request-bytes": 1 << 18 },
+    device: {
+      "read-speed": speeds.read,
+      "write-speed": speeds.write,
+      "request-bytes": 1 << 18,
+    },
     workload: { load, order, phases: operations > 0 ? [phase] : [] },
     seed,
   };

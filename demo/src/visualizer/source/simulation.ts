@@ -1,26 +1,26 @@
-/** A simulated run: what was set, and what happened. */
+/** A simulated run. */
 
 import { Timeline } from "../timeline/timeline.ts";
 import { configOf, type Settings } from "./settings.ts";
+import type { Run, Status } from "./run.ts";
 import type { Told } from "./simulation-worker.ts";
 import { parseEvents } from "./trace.ts";
 
-/** How far a simulation has come. */
-export type Status =
-  { at: "running"; share: number } | { at: "ended" } | { at: "failed"; error: string };
-
 /** A simulation that runs in a worker of its own, ahead of the visitor. */
-export class SimulatedRun {
+export class SimulatedRun implements Run {
   readonly settings: Settings;
   readonly timeline: Timeline = new Timeline();
   status: Status = { at: "running", share: 0 };
+  readonly ended: Promise<void>;
   readonly #worker: Worker;
   readonly #changed: () => void;
+  #settle: () => void = () => undefined;
 
   /** Starts it; `changed` is called whenever there is more of it. */
   constructor(settings: Settings, changed: () => void) {
     this.settings = settings;
     this.#changed = changed;
+    this.ended = new Promise((settle) => (this.#settle = settle));
     this.#worker = new Worker(new URL("./simulation-worker.ts", import.meta.url), {
       type: "module",
     });
@@ -31,9 +31,9 @@ export class SimulatedRun {
     this.#worker.postMessage({ config: JSON.stringify(configOf(settings)) });
   }
 
-  /** Ends it, wherever it is. */
   stop(): void {
     this.#worker.terminate();
+    this.#settle();
   }
 
   #hear(told: Told): void {

@@ -1,7 +1,7 @@
 /** The run that is shown, its rivals, and the moment at which they are shown. */
 
-import { SimulatedRun, type Status } from "../source/simulation.ts";
-import { DEFAULTS, type Settings } from "../source/settings.ts";
+import { type Run, start, type Status } from "../source/run.ts";
+import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
 import { decode, encode } from "../source/link.ts";
 import type { State } from "../timeline/state.ts";
 
@@ -24,12 +24,13 @@ export class Player {
   selected: number | undefined = $state(undefined);
   /** Grows with the run. */
   version = $state(0);
-  run: SimulatedRun = $state.raw(undefined as never);
-  rivals: SimulatedRun[] = $state.raw([]);
+  run: Run = $state.raw(undefined as never);
+  rivals: Run[] = $state.raw([]);
   /** The moment, for what is redrawn at each frame. */
   cursor = 0;
   #lastFrame = 0;
   #lastTold = 0;
+  #growth: ReturnType<typeof setTimeout> | undefined;
 
   constructor(fragment: string) {
     const linked = decode(fragment);
@@ -66,10 +67,13 @@ export class Player {
   }
 
   /** Starts another run. */
-  change(settings: Partial<Settings>): void {
-    const policyChanged = settings.policy !== undefined && settings.policy !== this.settings.policy;
-    const parameters = policyChanged ? {} : (settings.parameters ?? this.settings.parameters);
-    this.settings = { ...this.settings, ...settings, parameters };
+  change(changes: Partial<Settings>): void {
+    const before = this.settings;
+    const settings = { ...before, ...changes };
+    if (settings.policy !== before.policy) settings.parameters = {};
+    // What is simulated in a second takes the engine minutes.
+    if (isLive(settings) !== isLive(before)) Object.assign(settings, sizesOf(settings));
+    this.settings = settings;
     this.selected = undefined;
     this.#start(0);
     this.playing = true;
@@ -127,17 +131,27 @@ export class Player {
   #start(at: number): void {
     if (this.run !== undefined) this.stop();
     const settings = $state.snapshot(this.settings) as Settings;
-    const changed = () => {
-      this.version += 1;
-      if (this.cursor < at && !this.playing) this.seek(at);
-    };
+    const changed = () => this.#grown(at);
     this.cursor = 0;
     this.shown = 0;
-    this.run = new SimulatedRun(settings, changed);
+    const run = start(settings, changed);
+    this.run = run;
+    let last = run.ended;
     const others = RIVALS.filter((name) => name !== settings.policy).slice(0, 2);
     this.rivals = others.map((policy) => {
-      return new SimulatedRun({ ...settings, policy, parameters: {} }, changed);
+      const rival = start({ ...settings, policy, parameters: {} }, changed, last);
+      last = rival.ended;
+      return rival;
     });
     this.version += 1;
+  }
+
+  /** Notes that a run has grown, now and then: each event by itself would be told in vain. */
+  #grown(at: number): void {
+    this.#growth ??= setTimeout(() => {
+      this.#growth = undefined;
+      this.version += 1;
+      if (this.cursor < at && !this.playing) this.seek(at);
+    }, TELL);
   }
 }

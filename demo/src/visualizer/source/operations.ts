@@ -1,0 +1,73 @@
+/** The operations of a run on the engine: the same for the same settings. */
+
+import type { Settings } from "./settings.ts";
+
+/** A write of the application. */
+export type Write =
+  { type: "put"; key: string; value: Uint8Array<ArrayBuffer> } | { type: "delete"; key: string };
+
+/** What the application does next, which may be a read. */
+export type Operation = Write | { type: "get"; key: string };
+
+/** Ranges of the workload whose ranges shift, and how many operations each is hot for. */
+const RANGES = 12;
+const HOT = 0.9;
+/** Of Zipf's law. */
+const EXPONENT = 0.9;
+
+/** Yields the load, then what follows. */
+export function* operationsOf(settings: Settings): Generator<Operation> {
+  const { load, operations, workload } = settings;
+  const draw = random(settings.seed);
+  const value = values(settings.valueBytes, draw);
+  const inOrder = workload === "ascending" || workload === "shifting";
+  const key = (number: number) =>
+    (inOrder ? number : scatter(number)).toString(16).padStart(8, "0");
+  for (let number = 0; number < load; number++) {
+    yield { type: "put", key: key(number), value: value() };
+  }
+  const zipf = 1 / (1 - EXPONENT);
+  for (let number = 0; number < operations; number++) {
+    const range = Math.floor((number / operations) * RANGES);
+    const chosen = {
+      uniform: () => draw(),
+      deletes: () => draw(),
+      mixed: () => draw(),
+      ascending: () => 1 + number / load,
+      // The inverse of the law's cumulative distribution, for numbers between 0 and 1.
+      zipf: () => draw() ** zipf,
+      shifting: () => (draw() < HOT ? (range + draw()) / RANGES : draw()),
+    }[workload]();
+    const at = key(Math.floor(chosen * load));
+    if (workload === "deletes" && draw() < 0.3) yield { type: "delete", key: at };
+    else if (workload === "mixed" && draw() < 0.5) yield { type: "get", key: at };
+    else yield { type: "put", key: at, value: value() };
+  }
+}
+
+/** Numbers from 0 to 1, by a seed: mulberry32. */
+function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A number's place among all of 32 bits; no two share one. */
+function scatter(number: number): number {
+  let mixed = Math.imul(number ^ (number >>> 16), 0x45d9f3b);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
+/** Values of a size, which do not compress. */
+function values(bytes: number, draw: () => number): () => Uint8Array<ArrayBuffer> {
+  const pool = Uint8Array.from({ length: bytes + (1 << 16) }, () => draw() * 256);
+  return () => {
+    const start = Math.floor(draw() * (1 << 16));
+    return pool.slice(start, start + bytes);
+  };
+}
