@@ -94,7 +94,8 @@ impl Engine {
             logs.push(LiveLog { record, len: file.len()?, file, found });
         }
         let done = replay.end()?;
-        self.visible.store(done.next - 1, Ordering::Release);
+        let last = done.next - 1;
+        self.visible.store(last, Ordering::Release);
         self.show_replayed(&memtables);
         let discarded_bytes = done.discarded_bytes + recovered.discarded_bytes;
         self.counters.discarded_bytes.store(discarded_bytes, Ordering::Relaxed);
@@ -107,7 +108,7 @@ impl Engine {
         });
         if self.storage.read_only() {
             self.only_show(logs, done.next);
-            self.log_sync.advance(done.next - 1);
+            self.log_sync.advance(last);
             return Ok(());
         }
         // A manifest with damage or a torn end is begun again by the next commit.

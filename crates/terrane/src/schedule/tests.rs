@@ -9,11 +9,12 @@ use crate::jobs::Progress;
 use crate::storage::Directory;
 use crate::storage::vfs::MemoryVfs;
 use crate::sync::lock;
+use crate::version::Tree;
 use crate::{Db, Durability, Error, Options, Result};
 use std::sync::{Arc, Mutex};
 use terrane_policy::{
-    Action, Compaction, Destination, Group, Observed, Plan, PlanContext, Policy, PolicyOptions,
-    RunId, TableId,
+    Action, Compaction, Destination, Group, Installed, LevelChange, Observed, Plan, PlanContext,
+    Policy, PolicyOptions, Reason, Reshape, RunId, Step, TableId, TableInfo,
 };
 
 /// Leaves every job to the test.
@@ -58,12 +59,14 @@ fn into_level1(inputs: Vec<TableId>, run: RunId) -> Compaction {
 fn open() -> (Db, Given) {
     let given = Given::default();
     let for_policies = given.clone();
-    let policy = move |_: &str| -> Option<Box<dyn Policy>> {
-        Some(Box::new(EmptiesLevel0(for_policies.clone())))
-    };
+    (open_with(move || Box::new(EmptiesLevel0(for_policies.clone()))), given)
+}
+
+fn open_with(policy: impl Fn() -> Box<dyn Policy> + Send + Sync + 'static) -> Db {
+    let policy = move |_: &str| Some(policy());
     let options = Options { custom_policy: Some(Arc::new(policy)), ..Options::small() };
     let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-    (Db::open_storage(storage, options, Arc::new(Idle)).unwrap(), given)
+    Db::open_storage(storage, options, Arc::new(Idle)).unwrap()
 }
 
 fn run(mut job: Job) {
@@ -284,4 +287,128 @@ fn a_flush_is_told_from_light_jobs_and_through_which_sequence_all_is_flushed() {
     run(merge);
     let removal = engine.next_job(JobFilter::Removal).unwrap();
     assert!(!removal.is_flush() && removal.is_light());
+}
+
+/// Merges each table of level 0 into level 1 by itself; notes whether a group was the last.
+struct OneByOne(Arc<Mutex<Vec<bool>>>);
+
+impl Policy for OneByOne {
+    fn name(&self) -> &'static str {
+        "one-by-one"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let runs = &context.shape.levels().first()?.runs;
+        let tables: Vec<_> = runs.iter().flat_map(|run| run.tables().iter()).collect();
+        let destination = Destination { level: 1, run: context.fresh };
+        let group = |table: &Arc<TableInfo>| {
+            Group::new(vec![table.id], destination, Action::merge(u64::MAX))
+        };
+        let groups = tables.into_iter().map(group).collect();
+        Some(Compaction::parallel(groups, "a test").into())
+    }
+
+    fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
+        if let Step::Group { ends, .. } = installed.step {
+            lock(&self.0).push(ends);
+        }
+        state.to_vec()
+    }
+}
+
+#[test]
+fn a_policy_is_told_with_which_group_its_compaction_ends() {
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let for_policy = ends.clone();
+    let db = open_with(move || Box::new(OneByOne(for_policy.clone())));
+    (1..=3).for_each(|key| flush(&db, key));
+    assert!(db.engine().propose(ask(&db)).is_none());
+    assert_eq!(running(&db), 1);
+    for _ in 0..3 {
+        run(db.engine().next_job(JobFilter::Other).unwrap());
+    }
+    assert_eq!((running(&db), &lock(&ends)[..]), (0, &[false, false, true][..]));
+}
+
+/// Reads of tables, as a policy was given them each time.
+type TableReads = Arc<Mutex<Vec<Vec<(TableId, u64)>>>>;
+
+/// Adds a level to any tree that has one, and watches reads; notes those of tables that it was given.
+struct Deepens(TableReads);
+
+impl Policy for Deepens {
+    fn name(&self) -> &'static str {
+        "deepens"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let reads = &context.observed.table_reads;
+        lock(&self.0).push(reads.iter().map(|(table, reads)| (*table, *reads)).collect());
+        let change = LevelChange::Add(1);
+        let reason = Reason::new("a test".to_owned(), Vec::new());
+        (context.shape.levels().len() > 1).then(|| Reshape { change, reason }.into())
+    }
+
+    fn watches_reads(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_change_of_levels_that_is_abandoned_is_planned_again_from_the_same_reads() {
+    let given = TableReads::default();
+    let for_policy = given.clone();
+    let db = open_with(move || Box::new(Deepens(for_policy.clone())));
+    flush(&db, 1);
+    flush(&db, 2);
+    let read = tables(&db).into_iter().map(|(_, table)| table).max().unwrap();
+    assert_eq!(db.default_keyspace().get([2]).unwrap(), Some(vec![2]));
+    begin_other(&db);
+    run(db.engine().next_job(JobFilter::Other).unwrap());
+    assert_eq!(db.default_keyspace().get([2]).unwrap(), Some(vec![2]));
+
+    let engine = db.engine();
+    for _ in 0..2 {
+        let work = engine.propose(ask(&db)).expect("a level is to be added");
+        let observed = || {
+            let tree = Tree::default();
+            let keyspaces = engine.keyspaces.load();
+            let keyspace = keyspaces.get(&db.default_keyspace().id()).unwrap();
+            keyspace.access_stats.observed(&tree).point_reads
+        };
+        assert_eq!((lock(&engine.state).reshapes.len(), observed()), (1, 0));
+        drop(Job::new(engine.clone(), work));
+        assert_eq!((lock(&engine.state).reshapes.len(), observed()), (0, 2));
+    }
+    let given = lock(&given);
+    assert_eq!(given.len(), 2);
+    let [(table, 1)] = given[0][..] else { panic!("{given:?}") };
+    assert!(table > read, "the reads of tables that are gone do not count: {given:?}");
+}
+
+#[test]
+fn reads_are_counted_of_tables_that_were_read() {
+    let given = TableReads::default();
+    let for_policy = given.clone();
+    let db = open_with(move || Box::new(Deepens(for_policy.clone())));
+    flush(&db, 1);
+    flush(&db, 2);
+    let newest = tables(&db).into_iter().map(|(_, table)| table).max().unwrap();
+    (0..3).for_each(|_| drop(db.default_keyspace().get([2]).unwrap()));
+    assert!(db.engine().propose(ask(&db)).is_none());
+    assert_eq!(*lock(&given), [vec![(newest, 3)]]);
+}
+
+#[test]
+fn the_log_is_durable_through_a_flush_before_that_is_installed() {
+    let (db, _) = open();
+    let engine = db.engine();
+    let rows = db.default_keyspace();
+    for key in 1..4 {
+        let seq = rows.put([key], [key], Durability::Buffered).unwrap();
+        assert!(engine.log_sync.synced() < seq);
+        engine.seal_all().unwrap();
+        run(engine.next_job(JobFilter::Flush).unwrap());
+        assert!(engine.log_sync.synced() >= seq);
+    }
 }

@@ -102,3 +102,42 @@ impl<S: Source> Window<S> {
         self.source.fill(&mut self.buffer, offset)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Bytes that count how many of them are read.
+    struct Counted<'a>(&'a [u8], &'a Cell<usize>);
+
+    impl Source for Counted<'_> {
+        fn len(&self) -> Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+
+        fn fill(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+            self.1.set(self.1.get() + buf.len());
+            Source::fill(&self.0, buf, offset)
+        }
+
+        fn next_data(&self, offset: u64) -> Result<u64> {
+            Ok(offset)
+        }
+    }
+
+    #[test]
+    fn what_is_read_forward_is_read_about_once() {
+        let log: Vec<u8> = (0..5 * CHUNK / 2).map(|at| (at % 251) as u8).collect();
+        let read = Cell::new(0);
+        let mut window = Window::over(Counted(&log, &read)).unwrap();
+        let mut offset = 0;
+        for n in (1..2000).cycle() {
+            let end = offset + n;
+            let Some(bytes) = window.bytes(offset as u64, n).unwrap() else { break };
+            assert_eq!(bytes, &log[offset..end]);
+            offset = end;
+        }
+        assert!(offset + 2000 > log.len() && read.get() < log.len() + 3 * 2000, "{}", read.get());
+    }
+}

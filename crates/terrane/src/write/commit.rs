@@ -161,11 +161,8 @@ impl Engine {
         let reusable = next.capacity == self.options.wal_file_bytes;
         let Some(full) = writer.log.replace(log) else { return Ok(true) };
         let last = writer.last();
-        let synced = self.log_sync.synced();
-        writer.forget_synced(synced);
-        if synced < last {
-            writer.unsynced.push((last, full.file().clone()));
-        }
+        writer.unsynced.push((last, full.file().clone()));
+        writer.forget_synced(self.log_sync.synced());
         lock(&self.state).sealed_logs.push(SealedLog {
             id: full.id(),
             file_number: std::mem::replace(&mut writer.log_file, next.file_number),
@@ -200,4 +197,35 @@ fn insert(keyspaces: &Keyspaces, batches: &[&WriteBatch], first: Seq) -> Result<
         taken += (memtable.bytes() - before) as u64;
     }
     Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::SliceExecutor;
+    use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::{Db, Options};
+
+    fn open(wal_file_bytes: u64) -> Db {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let options = Options { wal_file_bytes, ..Options::small() };
+        Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap()
+    }
+
+    #[test]
+    fn a_spare_log_is_wanted_once_when_more_than_half_of_the_log_is_full() {
+        let put = |db: &Db| {
+            let mut batch = WriteBatch::new();
+            batch.put(&db.default_keyspace(), "key", vec![7; 100]).unwrap();
+            let engine = db.engine();
+            engine.commit(&[&batch], Durability::Buffered, &|| Ok(())).unwrap();
+            let wanted = std::mem::take(&mut lock(&engine.state).spare_wanted);
+            (wanted, lock(&engine.writer).log.as_ref().unwrap().bytes())
+        };
+        let (_, record) = put(&open(1 << 20));
+        let db = open(10 * record);
+        for n in 1..9 {
+            assert_eq!(put(&db), (n == 6, n * record), "{n}");
+        }
+    }
 }

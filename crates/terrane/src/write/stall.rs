@@ -95,3 +95,51 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::SliceExecutor;
+    use crate::jobs::Progress;
+    use crate::schedule::JobFilter;
+    use crate::storage::{Directory, vfs::MemoryVfs};
+    use crate::sync::Mutex;
+    use crate::{Db, Durability, Options};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_stall_is_told_once_however_often_work_has_to_catch_up() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let events = told.clone();
+        let options = Options {
+            max_immutable_memtables: 1,
+            listener: Some(Arc::new(move |_, event: &Event| match event {
+                Event::Stalled { reason } => lock(&events).push(("stalled", *reason)),
+                Event::StallEnded { reason, .. } => lock(&events).push(("ended", *reason)),
+                _ => {}
+            })),
+            ..Options::small()
+        };
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
+        let engine = db.engine();
+        let mut batch = WriteBatch::new();
+        batch.put(&db.default_keyspace(), "key", "value").unwrap();
+        engine.commit(&[&batch], Durability::Buffered, &|| Ok(())).unwrap();
+        engine.seal_all().unwrap();
+        let calls = Mutex::new(0);
+        let catch_up = || {
+            let mut calls = lock(&calls);
+            *calls += 1;
+            if *calls == 3 {
+                let mut flush = engine.next_job(JobFilter::Flush).unwrap();
+                while flush.run_for(u64::MAX)? == Progress::More {}
+            }
+            Ok(())
+        };
+        engine.commit(&[&batch], Durability::Buffered, &catch_up).unwrap();
+        assert_eq!(*lock(&calls), 3);
+        let once = [("stalled", Stall::Memtables), ("ended", Stall::Memtables)];
+        assert_eq!(*lock(&told), once);
+    }
+}

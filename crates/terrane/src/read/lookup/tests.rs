@@ -236,3 +236,37 @@ fn figures_of_the_store_are_the_sums_of_what_traces_tell() {
     let stats = db.stats().unwrap();
     assert_eq!((stats.gets, stats.scans), (gets, scans));
 }
+
+#[test]
+fn a_sequence_is_kept_for_merges_until_its_last_snapshot_is_released() {
+    let (db, keyspace) = store(10, 1 << 20);
+    let engine = db.engine();
+    put(&keyspace, &["a"]);
+    let first = engine.hold_snapshot();
+    assert_eq!(engine.hold_snapshot(), first);
+    assert_eq!(engine.snapshot_list(), [first], "the present is the same");
+    put(&keyspace, &["b", "c"]);
+    let present = first + 2;
+    let second = engine.hold_snapshot();
+    put(&keyspace, &["d"]);
+    assert_eq!((second, engine.snapshot_list()), (present, vec![first, present, present + 1]));
+    engine.release_snapshot(first);
+    assert_eq!(engine.snapshot_list(), [first, present, present + 1]);
+    engine.release_snapshot(first);
+    engine.release_snapshot(second);
+    assert_eq!(engine.snapshot_list(), [present + 1]);
+}
+
+#[test]
+fn several_keys_are_looked_up_in_their_order_at_one_moment() {
+    let (db, keyspace) = store(10, 1 << 20);
+    put(&keyspace, &["a", "b"]);
+    let snapshot = db.engine().hold_snapshot();
+    keyspace.delete(b"a", Buffered).unwrap();
+    let keys = ["b", "x", "a", "b"];
+    let value = Some(b"value".to_vec());
+    let now = keyspace.get_many(&keys).unwrap();
+    assert_eq!(now, [value.clone(), None, None, value.clone()]);
+    let then = db.engine().get_many(keyspace.id(), &keys, Some(snapshot)).unwrap();
+    assert_eq!(then, [value.clone(), None, value.clone(), value]);
+}

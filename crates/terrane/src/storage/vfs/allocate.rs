@@ -1,6 +1,8 @@
 //! Preallocation: a file's blocks are allocated before they are written.
 
 use crate::storage::vfs::repeat::write;
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+use crate::storage::vfs::system::reserve;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 
@@ -47,17 +49,6 @@ fn reserve(file: &File, end: u64, len: u64) -> io::Result<()> {
             other => return Ok(other?),
         }
     }
-}
-
-/// Setting the length allocates the clusters: files are sparse only on request.
-#[cfg(windows)]
-fn reserve(file: &File, _end: u64, len: u64) -> io::Result<()> {
-    file.set_len(len)
-}
-
-#[cfg(not(any(windows, target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn reserve(_: &File, _end: u64, _len: u64) -> io::Result<()> {
-    Err(ErrorKind::Unsupported.into())
 }
 
 fn write_zeros(file: &File, end: u64, len: u64) -> io::Result<()> {

@@ -1,29 +1,37 @@
 //! What differs between operating systems: positional reads and writes, durable names, and telling
 //! whether a path still leads to a file.
 
+#[cfg(not(windows))]
 use std::fs;
 use std::io;
 use std::path::Path;
 
+#[cfg(windows)]
+mod windows;
+mod without;
+
 #[cfg(unix)]
 pub(super) use std::os::unix::fs::FileExt;
-
 #[cfg(windows)]
-pub(super) trait FileExt {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
-    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize>;
-}
-
-#[cfg(windows)]
-impl FileExt for fs::File {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_read(self, buf, offset)
-    }
-
-    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_write(self, buf, offset)
-    }
-}
+pub(super) use windows::{FileExt, rename, reserve, sync_directory};
+#[cfg(not(unix))]
+pub(super) use without::leads_to;
+#[cfg(not(any(
+    target_os = "linux",
+    target_os = "android",
+    target_os = "macos",
+    target_os = "freebsd"
+)))]
+pub(super) use without::next_data;
+#[cfg(not(any(
+    windows,
+    target_os = "linux",
+    target_os = "android",
+    target_vendor = "apple"
+)))]
+pub(super) use without::reserve;
+#[cfg(not(any(unix, windows)))]
+pub(super) use without::sync_directory;
 
 /// The limit of open files of this process, if there is one.
 pub(super) fn descriptors() -> Option<usize> {
@@ -68,12 +76,6 @@ pub(super) fn leads_to(path: &Path, file: &fs::File) -> io::Result<bool> {
     }
 }
 
-/// An open lock file and its directory keep their names, and so do the files.
-#[cfg(not(unix))]
-pub(super) fn leads_to(_: &Path, _: &fs::File) -> io::Result<bool> {
-    Ok(true)
-}
-
 /// The offset of the next data at or after `offset`; the end of the file if there is none, and `offset`
 /// if the file system cannot tell.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos", target_os = "freebsd"))]
@@ -89,64 +91,16 @@ pub(super) fn next_data(file: &fs::File, offset: u64) -> io::Result<u64> {
     }
 }
 
-#[cfg(not(any(
-    target_os = "linux",
-    target_os = "android",
-    target_os = "macos",
-    target_os = "freebsd"
-)))]
-pub(super) fn next_data(_: &fs::File, offset: u64) -> io::Result<u64> {
-    Ok(offset)
-}
-
 /// Renames a file, replacing `to`. Durable after [`sync_directory`].
 #[cfg(not(windows))]
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Renames a file, replacing `to`. Durable when it returns.
-#[cfg(windows)]
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    use std::os::windows::ffi::OsStrExt;
-    use windows_sys::Win32::Storage::FileSystem::{
-        MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW,
-    };
-    let wide = |path: &Path| path.as_os_str().encode_wide().chain([0]).collect::<Vec<u16>>();
-    let (from, to) = (wide(from), wide(to));
-    let flags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
-    // SAFETY: both paths end in a zero and outlive the call, which keeps neither.
-    match unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), flags) } {
-        0 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
-}
-
 /// Makes creations, removals and renames in a directory durable.
 #[cfg(unix)]
 pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
     fs::File::open(dir)?.sync_all()
-}
-
-/// NTFS logs names in its own journal, in order, and flushes that with any writable handle, also a
-/// directory's. If a directory cannot be opened that way, the next sync of a file does it: the name is
-/// in the journal before that file's own changes.
-#[cfg(windows)]
-pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
-    use std::os::windows::fs::OpenOptionsExt;
-    use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_BACKUP_SEMANTICS;
-    let mut options = fs::OpenOptions::new();
-    options.read(true).write(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
-    match options.open(dir).and_then(|dir| dir.sync_all()) {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-        done => done,
-    }
-}
-
-/// Other systems have no way to do that.
-#[cfg(not(any(unix, windows)))]
-pub(super) fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

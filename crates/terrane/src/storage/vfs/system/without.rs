@@ -1,0 +1,37 @@
+//! Systems that lack what others have: nothing is to be done, or nothing is known.
+
+/// An open lock file and its directory keep their names, and so do the files.
+#[cfg(not(unix))]
+pub(in crate::storage::vfs) fn leads_to(
+    _: &std::path::Path,
+    _: &std::fs::File,
+) -> std::io::Result<bool> {
+    Ok(true)
+}
+
+/// Where data begins is not known.
+#[cfg(not(any(
+    target_os = "linux",
+    target_os = "android",
+    target_os = "macos",
+    target_os = "freebsd"
+)))]
+pub(in crate::storage::vfs) fn next_data(_: &std::fs::File, offset: u64) -> std::io::Result<u64> {
+    Ok(offset)
+}
+
+/// Other systems have no way to do that.
+#[cfg(not(any(unix, windows)))]
+pub(in crate::storage::vfs) fn sync_directory(_: &std::path::Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Files are allocated by writing.
+#[cfg(not(any(windows, target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub(in crate::storage::vfs) fn reserve(
+    _: &std::fs::File,
+    _end: u64,
+    _len: u64,
+) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
