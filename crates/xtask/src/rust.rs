@@ -133,7 +133,7 @@ impl Need for WasmPack {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        cargo_install(workspace, "wasm-pack", "wasm-pack", Self::VERSION, &[])
+        install_wasm_tools(workspace)
     }
 }
 
@@ -168,10 +168,7 @@ impl Need for WasmBindgen {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        let version = Self::version(workspace).map_err(anyhow::Error::msg)?;
-        // Its defaults are for what another of its programs downloads.
-        let options = ["--no-default-features"];
-        cargo_install(workspace, "wasm-bindgen-cli", "wasm-bindgen", &version, &options)
+        install_wasm_tools(workspace)
     }
 }
 
@@ -200,7 +197,7 @@ impl Need for CargoDeny {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        cargo_install(workspace, "cargo-deny", "cargo-deny", Self::VERSION, &[])
+        cargo_install(workspace, "cargo-deny", Self::VERSION)
     }
 }
 
@@ -231,7 +228,7 @@ impl Need for CargoMutants {
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {
-        cargo_install(workspace, "cargo-mutants", "cargo-mutants", Self::VERSION, &[])
+        cargo_install(workspace, "cargo-mutants", Self::VERSION)
     }
 }
 
@@ -272,19 +269,21 @@ fn exactly(workspace: &Workspace, program: &str, wanted: &str) -> Result<String,
     if version == wanted { Ok(version) } else { Err(version) }
 }
 
+/// Builds wasm-pack and wasm-bindgen, as the folder `tools` has them.
+fn install_wasm_tools(workspace: &Workspace) -> Result<()> {
+    let mut command = workspace.cargo(&["install", "--path", "tools", "--locked", "--force"]);
+    command.arg("--root").arg(workspace.tools());
+    command.arg("--target-dir").arg(workspace.tools().join("build"));
+    progress::run("cargo install --path tools", command).map(drop)
+}
+
 /// Builds a tool into `target/tools`, for a short build rather than a fast tool. The lock file that
 /// came with it is tried first; some registries lack a version that it names.
-fn cargo_install(
-    workspace: &Workspace,
-    package: &str,
-    binary: &str,
-    version: &str,
-    options: &[&str],
-) -> Result<()> {
+fn cargo_install(workspace: &Workspace, package: &str, version: &str) -> Result<()> {
     let install = |locked: &[&str]| -> Command {
-        let mut command = workspace.cargo(&["install", package, "--bin", binary]);
+        let mut command = workspace.cargo(&["install", package, "--bin", package]);
         command.args(["--version", version, "--force", "--root"]).arg(workspace.tools());
-        command.args(options).args(locked);
+        command.args(locked);
         command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
         command.env("CARGO_PROFILE_RELEASE_LTO", "off");
         command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
@@ -307,7 +306,9 @@ fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::locked_version;
+    use super::{WasmBindgen, WasmPack, locked_version};
+    use crate::workspace::Workspace;
+    use std::fs;
 
     #[test]
     fn the_lock_file_names_the_version_of_the_exact_package() {
@@ -315,5 +316,15 @@ mod tests {
                     [[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.9\"\nsource = \"r\"\n";
         assert_eq!(locked_version(lock, "wasm-bindgen"), Some("0.2.9"));
         assert_eq!(locked_version(lock, "wasm"), None);
+    }
+    #[test]
+    fn the_tools_are_those_that_the_checks_look_for() {
+        let workspace = Workspace::find();
+        let lock = fs::read_to_string(workspace.path("tools/Cargo.lock")).unwrap();
+        let bindgen = WasmBindgen::version(&workspace).unwrap();
+        for package in ["terrane-tools", "wasm-bindgen-cli-support"] {
+            assert_eq!(locked_version(&lock, package), Some(bindgen.as_str()), "{package}");
+        }
+        assert_eq!(locked_version(&lock, "wasm-pack"), Some(WasmPack::VERSION));
     }
 }

@@ -92,6 +92,15 @@ const TESTING: [&str; 2] = ["--features", "terrane/testing"];
 const QUICK_TESTS: [&[&str]; 2] =
     [&["--lib", "--bins"], &["--test", "engine", "--", "crash::", "durability_rules::", "model::"]];
 
+/// The programs in `tools`, and what they have in place of crates.
+const TOOLS: [&str; 5] = [
+    "tools/wasm_pack.rs",
+    "tools/wasm_bindgen.rs",
+    "tools/binary-install/lib.rs",
+    "tools/human-panic/lib.rs",
+    "tools/ureq/lib.rs",
+];
+
 /// The GNU C library keeps what is freed. Else the kernel clears pages again and again, for a fifth of
 /// the time of tests that copy whole stores.
 const KEEP_MEMORY: [(&str, &str); 3] = [
@@ -199,13 +208,15 @@ fn tidy(run: &Run) -> Result<String> {
     Ok(String::new())
 }
 
-/// The policies' modules are declared by a macro, which the formatter does not look into.
+/// The policies' modules are declared by a macro, which the formatter does not look into; the tools
+/// are a workspace of their own.
 fn format(run: &Run) -> Result<String> {
     let mut command = run.workspace.cargo(&["fmt", "--all", "--check", "--", "--color=never"]);
     for entry in fs::read_dir(run.workspace.path("crates/policy/src/policies"))? {
         let path = entry?.path();
         command.arg(if path.is_dir() { path.join("mod.rs") } else { path });
     }
+    command.args(TOOLS.map(|source| run.workspace.path(source)));
     run.with(&[&RUSTFMT], "cargo fmt --all --check", command)
 }
 
