@@ -1,7 +1,8 @@
 //! The four kinds of storage, each over a file system that can lose power, fail, fill up or corrupt data.
 
 use crate::random::Random;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use terrane::executor::{Executor, SeededExecutor};
 use terrane::storage::vfs::{FaultVfs, MemoryVfs, NativeVfs, Vfs};
 use terrane::storage::volume::VolumeOptions;
@@ -184,9 +185,21 @@ pub fn small_policies() -> Vec<PolicyOptions> {
 }
 
 /// Every policy, with these sizes of the first level and of tables. Policies that are not tuned here
-/// have the defaults of their other parameters.
+/// have the defaults of their other parameters. They are made once: crash tests ask for them each time
+/// that they open a store.
+///
+/// # Panics
+/// If the options of a policy are not understood.
 #[must_use]
 pub fn sized_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOptions> {
+    type Sizes = (u64, u64);
+    static KEPT: Mutex<BTreeMap<Sizes, Vec<PolicyOptions>>> = Mutex::new(BTreeMap::new());
+    let sizes = (level_base_bytes, target_file_bytes);
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.entry(sizes).or_insert_with(|| made_policies(level_base_bytes, target_file_bytes)).clone()
+}
+
+fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOptions> {
     let size_ratio = 3;
     let mut policies = vec![
         PolicyOptions::Tiered(Tiered {

@@ -2,6 +2,7 @@
 
 use crate::workload::{KEYSPACES, Operation};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use terrane::{Db, Result};
 
 /// The live entries of both keyspaces.
@@ -10,29 +11,30 @@ pub type State = [BTreeMap<Vec<u8>, Vec<u8>>; 2];
 /// Every state that the batches produced.
 #[derive(Clone)]
 pub struct History {
-    /// `states[n]` is the state after `n` batches.
-    states: Vec<State>,
+    /// `states[n]` is the state after `n` batches. Shared by all copies of a history: a test makes one for
+    /// each outcome that it looks at.
+    states: Vec<Arc<State>>,
     /// How many batches were promised to be durable.
     synced: usize,
 }
 
 impl Default for History {
     fn default() -> Self {
-        History { states: vec![State::default()], synced: 0 }
+        History { states: vec![Arc::default()], synced: 0 }
     }
 }
 
 impl History {
     /// A batch is about to be written.
     pub fn attempt(&mut self, batch: &[Operation]) {
-        let mut state = self.states.last().cloned().unwrap_or_default();
+        let mut state = self.last().clone();
         for (keyspace, key, value) in batch {
             match value {
                 Some(value) => state[*keyspace].insert(key.clone(), value.clone()),
                 None => state[*keyspace].remove(key),
             };
         }
-        self.states.push(state);
+        self.states.push(Arc::new(state));
     }
 
     /// All batches so far are promised to be durable.
@@ -66,7 +68,7 @@ impl History {
     /// # Errors
     /// What is wrong with the state.
     pub fn judge(&self, state: &State) -> std::result::Result<usize, String> {
-        let Some(shown) = self.states.iter().rposition(|s| s == state) else {
+        let Some(shown) = self.states.iter().rposition(|s| **s == *state) else {
             return Err(format!("no prefix of history: {}", self.nearest(state)));
         };
         if shown < self.synced {
@@ -78,7 +80,7 @@ impl History {
     /// Whether the state is one that the batches produced.
     #[must_use]
     pub fn has(&self, state: &State) -> bool {
-        self.states.contains(state)
+        self.states.iter().any(|s| **s == *state)
     }
 
     /// Forgets lost batches: the store continues after the first `shown`, which are durable.

@@ -88,6 +88,9 @@ const DEMO: &str = "demo build";
 /// The features under which tests can inject faults.
 const TESTING: [&str; 2] = ["--features", "terrane/testing"];
 
+/// The crates that have tests: all but one, whose dependencies take long to build.
+const TESTED: [&str; 3] = ["--workspace", "--exclude", "terrane-bench"];
+
 /// The tests of the crates themselves, and of those that cross crates the ones that find most.
 const QUICK_TESTS: [&[&str]; 2] =
     [&["--lib", "--bins"], &["--test", "engine", "--", "crash::", "durability_rules::", "model::"]];
@@ -109,12 +112,11 @@ const KEEP_MEMORY: [(&str, &str); 3] = [
     ("MALLOC_TRIM_THRESHOLD_", "536870912"),
 ];
 
-/// Tests as quick to build as can be.
-const UNOPTIMISED: [&str; 4] = [
-    "--config=profile.test.opt-level=0",
-    "--config=profile.test.package.terrane-policy.opt-level=0",
-    "--config=profile.test.package.terrane-sim.opt-level=0",
-    "--config=profile.test.package.terrane-types.opt-level=0",
+/// What the tests of interleavings do seldom.
+const UNOPTIMISED: [&str; 3] = [
+    "--config=profile.dev.package.terrane-policy.opt-level=0",
+    "--config=profile.dev.package.terrane-tests.opt-level=0",
+    "--config=profile.dev.package.terrane-concurrency.opt-level=0",
 ];
 
 /// What the steps share.
@@ -274,28 +276,25 @@ fn rust_tests(run: &Run) -> Result<String> {
     let mut output = String::new();
     for part in parts {
         // One failing crate must not hide the others.
-        let mut command = run.workspace.cargo(&["test", "--workspace", "--no-fail-fast"]);
-        command.args(TESTING).args(*part).envs(KEEP_MEMORY);
+        let mut command = run.workspace.cargo(&["test", "--no-fail-fast"]);
+        command.args(TESTED).args(TESTING).args(*part).envs(KEEP_MEMORY);
         output += &run.with(&[], "cargo test --workspace", command)?;
     }
     Ok(output)
 }
 
 /// The tests that try interleavings, each over a model of threads that takes the place of the real
-/// ones in the whole build. Not optimised: the builds take longer than the tests. With the target
-/// named, macros and build scripts are built once for both.
+/// ones in the whole build. With the target named, macros and build scripts are built once for both.
 fn interleavings(run: &Run) -> Result<String> {
     let mut rustc = run.workspace.command("rustc");
     let host = rustc.args(["--print", "host-tuple"]).output()?.stdout;
     let host = String::from_utf8(host)?;
     let mut output = String::new();
     for model in ["loom", "shuttle"] {
-        let mut command =
-            run.workspace.cargo(&["test", "--package", "terrane-tests", "--test", "concurrency"]);
+        let mut command = run.workspace.cargo(&["test", "--package", "terrane-concurrency"]);
         command.args(["--target", host.trim()]).args(UNOPTIMISED);
         command.env("RUSTFLAGS", format!("--cfg {model}"));
-        output +=
-            &run.with(&[], &format!("cargo test --test concurrency under {model}"), command)?;
+        output += &run.with(&[], &format!("cargo test of concurrency under {model}"), command)?;
     }
     Ok(output)
 }
@@ -322,8 +321,8 @@ fn simulator_tests(run: &Run) -> Result<String> {
 /// The command, as the Rust tests built it for its own tests: built by itself, it would have other
 /// features of its dependencies, and so need another build of the engine.
 fn command_line(run: &Run) -> Result<PathBuf> {
-    let mut command = run.workspace.cargo(&["test", "--workspace", "--no-run", "--test", "cli"]);
-    command.args(TESTING);
+    let mut command = run.workspace.cargo(&["test", "--no-run", "--test", "cli"]);
+    command.args(TESTED).args(TESTING);
     run.with(&[], "cargo test --no-run --test cli", command)?;
     Ok(run.workspace.path("target/debug/terrane"))
 }
