@@ -34,6 +34,7 @@ mod newer_format;
 mod open_errors;
 mod planning;
 mod policy_state;
+mod ptier;
 mod recovery_cut;
 mod recovery_faults;
 mod silent_faults;

@@ -137,6 +137,10 @@ impl Policy for Bookkeeper {
         self.inner.flush(context, sealed)
     }
 
+    fn reads_prefixes(&self) -> bool {
+        self.inner.reads_prefixes()
+    }
+
     fn watches_reads(&self) -> bool {
         self.ledger.lock().unwrap().watches || self.inner.watches_reads()
     }
@@ -286,7 +290,12 @@ impl Policy for Stack {
         let from0 = levels.first().is_some_and(|level0| !level0.runs.is_empty());
         let destination = Destination { level, run: context.fresh };
         let filter_bits = Some(Stack::filter_bits(level));
-        let action = Action::Merge { cuts: Vec::new(), target_file_bytes: u64::MAX, filter_bits };
+        let action = Action::Merge {
+            cuts: Vec::new(),
+            target_file_bytes: u64::MAX,
+            filter_bits,
+            split: None,
+        };
         let group = Group::new(inputs, destination, action);
         from0.then(|| Compaction::parallel(vec![group], "it goes down").into())
     }

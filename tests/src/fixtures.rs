@@ -10,8 +10,8 @@ use terrane::storage::{Directory, File, Storage, Volume};
 use terrane::table::{Compression, TableOptions};
 use terrane::{Db, Options, Result};
 use terrane_policy::{
-    Adversarial, FilterBits, LazyLeveled, Leveled, LeveledFull, PolicyOptions, Spooky, Tiered,
-    TieredFull, Universal, presets,
+    Adversarial, FilterBits, LazyLeveled, Leveled, LeveledFull, PTier, PolicyOptions, Spooky,
+    Tiered, TieredFull, Universal, presets,
 };
 
 /// A kind of storage.
@@ -240,6 +240,17 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
             l0_compaction_trigger: 1,
             levels_below: 1,
             ..Spooky::default()
+        }),
+        // Keys are `key` and three digits: a prefix is ten of them.
+        PolicyOptions::PTier(PTier {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            split_bytes: target_file_bytes / 4,
+            l0_compaction_trigger: 2,
+            prefix_length: 5,
+            read_limit: 2,
+            ..PTier::default()
         }),
     ];
     for preset in presets() {

@@ -219,6 +219,7 @@ fn info(bytes: &[u8]) -> Option<TableInfo> {
         filter_bytes: properties.filter_bytes,
         salt: footer.salt,
         histogram: properties.histogram,
+        prefixes: properties.prefixes,
     })
 }
 

@@ -15,6 +15,7 @@ mod figure;
 mod page;
 pub mod partitioning;
 mod plot;
+pub mod ptierdb;
 mod scaled;
 pub mod spooky;
 pub mod vertiorizon;
@@ -76,7 +77,8 @@ impl Paper {
 }
 
 /// The papers.
-pub const PAPERS: &[Paper] = &[spooky::PAPER, vertiorizon::PAPER, partitioning::PAPER];
+pub const PAPERS: &[Paper] =
+    &[spooky::PAPER, vertiorizon::PAPER, partitioning::PAPER, ptierdb::PAPER];
 
 /// The scale of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

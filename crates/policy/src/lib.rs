@@ -57,8 +57,8 @@ pub use validate::{validate, validate_flush, validate_plan, validate_reshape};
 #[doc(inline)]
 pub use terrane_types::{
     Action, Compaction, Destination, EditError, FilterBits, Flatten, FlushPlan, Group, Histogram,
-    HistogramPoint, Level, LevelChange, MAX_LEVELS, Of, Order, Place, Placed, Plan, Quantity,
-    Reason, Relation, Reshape, Run, RunId, RunTables, Sequence, Shape, ShapeEdit, TableId,
-    TableInfo, Tables, Term, Totals, Unit, apply, change, key_range, reshape, sort_by, tables_of,
-    with_followers,
+    HistogramPoint, Level, LevelChange, MAX_LEVELS, Of, Order, Place, Placed, Plan, PrefixBuilder,
+    PrefixRule, PrefixSet, PrefixSplit, Prefixes, Quantity, Reason, Relation, Reshape, Run, RunId,
+    RunTables, Sequence, Shape, ShapeEdit, TableId, TableInfo, Tables, Term, Totals, Unit, apply,
+    change, key_range, reshape, sort_by, tables_of, with_followers,
 };

@@ -78,6 +78,11 @@ pub trait Policy: Send + Sync {
         false
     }
 
+    /// Whether it needs the tables' [sets of prefixes](terrane_types::Prefixes) to plan.
+    fn reads_prefixes(&self) -> bool {
+        false
+    }
+
     /// Whether it needs [read counts of each table](crate::Observed::table_reads).
     fn watches_reads(&self) -> bool {
         false

@@ -102,7 +102,7 @@ pub fn next_slice(shape: &Shape, slicing: &Slicing) -> Slice {
         cuts.extend(in_the_way.filter_map(|(place, t)| {
             let cuts = starts.cuts(t, at, end?);
             let target_file_bytes = slicing.target_file_bytes;
-            let action = Action::Merge { cuts, target_file_bytes, filter_bits: None };
+            let action = Action::Merge { cuts, target_file_bytes, filter_bits: None, split: None };
             // Those of the bottom stay whole.
             Some(Group::new(vec![t.id], (*place)?, action))
         }));

@@ -18,13 +18,13 @@ use crate::flash::Full;
 use crate::job::{Chunk, Job, Merge, Part, Work};
 use crate::merge::{cut, merge};
 use crate::schedule::{Next, Scheduler, Situation, Task};
-use crate::share::{part, part_bytes, parting_keys};
+use crate::share::{bytes_between, part, part_bytes, parting_keys};
 use crate::simulation::Simulation;
 use crate::trace::KEYSPACE;
 use crate::tree::Table;
 use std::sync::Arc;
 use terrane_policy::event::{Event, MAX_PROGRESS};
-use terrane_policy::{Action, FilterBits, Group, Observed, Reason, Reshape, TableId};
+use terrane_policy::{Action, FilterBits, Group, Observed, PrefixRule, Reason, Reshape, TableId};
 
 impl Simulation {
     /// Step 1.
@@ -117,13 +117,18 @@ impl Simulation {
         self.install_group(task, Vec::new(), now)
     }
 
-    /// Tables of these entries, with new ids.
-    fn tables(&mut self, parts: Vec<Arc<[Entry]>>, bits: FilterBits) -> Vec<Table> {
+    /// Tables of these entries, with new ids, and the sets of their prefixes by a rule.
+    fn tables(
+        &mut self,
+        parts: Vec<Arc<[Entry]>>,
+        bits: FilterBits,
+        prefixes: Option<PrefixRule>,
+    ) -> Vec<Table> {
         let sizes = self.sizes;
         let mut tables = Vec::with_capacity(parts.len());
         for entries in parts {
             self.last_id += 1;
-            tables.extend(Table::new(TableId(self.last_id), entries, sizes, bits));
+            tables.extend(Table::new(TableId(self.last_id), entries, sizes, bits, prefixes));
         }
         tables
     }
@@ -134,8 +139,9 @@ impl Simulation {
         let size = (memtable.entries.len() as u64, memtable.bytes);
         let plan =
             self.schedule(now, |scheduler, situation| scheduler.flush(situation, size, &merged));
-        let parts = cut(&merged, &plan.cuts, u64::MAX, self.sizes);
-        let outputs = self.tables(parts, plan.filter_bits.unwrap_or(self.config.filter_bits()));
+        let parts = cut(&merged, &plan.cuts, None, u64::MAX, self.sizes);
+        let bits = plan.filter_bits.unwrap_or(self.config.filter_bits());
+        let outputs = self.tables(parts, bits, None);
         self.flushing = true;
         self.begin(Work::Flush(plan), 0, outputs, now)
     }
@@ -148,7 +154,8 @@ impl Simulation {
         let mut rule =
             has_tombstones.then(|| self.scheduler.tombstones(self.tree.shape(), &task.group));
         let merged = merge(inputs.iter().map(|t| &*t.entries), rule.as_mut());
-        let Action::Merge { cuts, target_file_bytes, filter_bits } = &task.group.action else {
+        let Action::Merge { cuts, target_file_bytes, filter_bits, split } = &task.group.action
+        else {
             return;
         };
         let count = reads / self.config.subcompaction_bytes;
@@ -161,9 +168,17 @@ impl Simulation {
         self.last_merge += 1;
         self.grouped.entry(task.compaction).or_default().merges += 1;
         let merge = self.last_merge;
-        for (index, (part, reads)) in part(&merged, &keys).into_iter().zip(&bytes).enumerate() {
-            let tables = cut(part, cuts, *target_file_bytes, self.sizes);
-            let outputs = self.tables(tables, bits);
+        // A part ends where the next begins: what is left of it are its inputs below that key.
+        let ends = keys.iter().copied().map(Some).chain([None]);
+        let inputs: Vec<_> = inputs.iter().map(|table| table.entries.clone()).collect();
+        let sizes = self.sizes;
+        for (index, ((part, reads), end)) in
+            part(&merged, &keys).into_iter().zip(&bytes).zip(ends).enumerate()
+        {
+            let left = |key| bytes_between(&inputs, key, end, sizes);
+            let split = split.map(|split| (split, &left as &dyn Fn(u64) -> u64));
+            let tables = cut(part, cuts, split, *target_file_bytes, sizes);
+            let outputs = self.tables(tables, bits, split.map(|(split, _)| split.rule));
             self.parts.push_back(Part { merge, index, reads: *reads, outputs });
         }
         let outputs = bytes.iter().map(|_| Vec::new()).collect();

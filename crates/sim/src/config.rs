@@ -1,8 +1,9 @@
 //! The configuration of a simulation.
 
 use crate::device::Device;
+use crate::entry::Sizes;
 use crate::flash::FlashOptions;
-use crate::workload::{Choice, Clients, Workload};
+use crate::workload::{Choice, Clients, KeyPrefixes, Workload};
 use serde::{Deserialize, Serialize};
 use terrane_policy::{BadOption, FilterBits, PolicyOptions};
 
@@ -38,6 +39,8 @@ pub struct Config {
     pub key_bytes: u64,
     /// Bytes of a value.
     pub value_bytes: u64,
+    /// How many times smaller a value is in a table than as it is written to memtables and to the log.
+    pub value_compression: f64,
     /// Bytes of a block, the unit of reads and of the cache.
     pub block_bytes: u64,
     /// Bits of Bloom filter for each entry of a table; 0 for no filter.
@@ -80,6 +83,7 @@ impl Default for Config {
             cores: 0,
             key_bytes: 16,
             value_bytes: 512,
+            value_compression: 1.0,
             block_bytes: 4096,
             filter_bits_per_key: 10.0,
             cache_bytes: 8 << 20,
@@ -135,6 +139,17 @@ pub enum SimulationError {
 }
 
 impl Config {
+    /// Sizes of entries as they are written.
+    pub(crate) fn written_sizes(&self) -> Sizes {
+        Sizes { key: self.key_bytes, value: self.value_bytes }
+    }
+
+    /// Sizes of entries in tables.
+    pub(crate) fn stored_sizes(&self) -> Sizes {
+        let value = (self.value_bytes as f64 / self.value_compression) as u64;
+        Sizes { value, ..self.written_sizes() }
+    }
+
     /// Filter bits of each key.
     pub(crate) fn filter_bits(&self) -> FilterBits {
         FilterBits::new(self.filter_bits_per_key).unwrap_or_default()
@@ -183,6 +198,7 @@ impl Config {
             check(what, found, (0.0, 1e12), "0 to 1e12")?;
         }
         check("value-bytes", self.value_bytes as f64, (0.0, 1e12), "0 to 1e12")?;
+        check("value-compression", self.value_compression, (1.0, 1e6), "1 to 1e6")?;
         check("filter-bits-per-key", self.filter_bits_per_key, (0.0, 64.0), "0 to 64")?;
         validate_workload(&self.workload)?;
         if let Some(flash) = &self.flash {
@@ -197,7 +213,11 @@ impl Config {
 }
 
 fn validate_workload(workload: &Workload) -> Result<(), SimulationError> {
-    let Workload { load, load_rate, keys, phases, .. } = workload;
+    let Workload { load, load_rate, keys, phases, prefixes, .. } = workload;
+    if let Some(KeyPrefixes { count, exponent }) = prefixes {
+        check("workload.prefixes.count", *count as f64, (1.0, 65_536.0), "1 to 65536")?;
+        check("workload.prefixes.exponent", *exponent, (0.0, 64.0), "0 to 64")?;
+    }
     check("workload.load", *load as f64, (0.0, 1e12), "0 to 1e12")?;
     check("workload.keys", *keys as f64, (0.0, 1e12), "0 to 1e12")?;
     validate_rate("workload.load-rate", *load_rate)?;

@@ -40,6 +40,7 @@ mod memory;
 mod merge;
 mod meter;
 mod operations;
+mod prefixes;
 mod reads;
 mod report;
 mod schedule;
@@ -63,5 +64,5 @@ pub use report::{
 };
 pub use simulation::{Listener, Simulation};
 pub use workload::{
-    Arrivals, Choice, Clients, KeyOrder, Kind, Mix, Phase, Workload, WorkloadPreset,
+    Arrivals, Choice, Clients, KeyOrder, KeyPrefixes, Kind, Mix, Phase, Workload, WorkloadPreset,
 };

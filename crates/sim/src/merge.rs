@@ -4,12 +4,12 @@
 //!    library's sort merges sorted stretches.
 //! 2. The newest version of each key is kept: there are no snapshots.
 //! 3. A tombstone is dropped if nothing older of its key lies below ([`TombstoneRule`]).
-//! 4. A table is cut where the next key is at or above the next of the cuts, and once the table has
-//!    reached its size, as in the engine.
+//! 4. A table is cut where the next key is at or above the next of the cuts, between two prefixes if the
+//!    plan says so, and once the table has reached its size, as in the engine.
 
 use crate::entry::{Entry, Sizes};
 use std::sync::Arc;
-use terrane_policy::TombstoneRule;
+use terrane_policy::{PrefixSplit, TombstoneRule};
 
 /// Steps 1 to 3. Without a rule every tombstone stays.
 pub(crate) fn merge<'a>(
@@ -26,18 +26,32 @@ pub(crate) fn merge<'a>(
     merged
 }
 
+/// A split between prefixes, and the bytes of a merge's inputs from a key on.
+pub(crate) type Split<'s> = (PrefixSplit, &'s dyn Fn(u64) -> u64);
+
 /// Step 4.
 pub(crate) fn cut(
     entries: &[Entry],
     cuts: &[Vec<u8>],
+    split: Option<Split>,
     target_file_bytes: u64,
     sizes: Sizes,
 ) -> Vec<Arc<[Entry]>> {
+    let is_split = |last: Entry, next: Entry, bytes: u64| {
+        let Some((split, left)) = split.filter(|(split, _)| bytes >= split.least_bytes) else {
+            return false;
+        };
+        let (last, key) = (last.key().to_be_bytes(), next.key().to_be_bytes());
+        split.rule.of(&last) != split.rule.of(&key)
+            && split.is_between(&last, &key, bytes, left(next.key()))
+    };
     let mut cuts = cuts.iter().map(|cut| at_or_above(cut)).peekable();
     let mut tables = Vec::new();
     let (mut begin, mut bytes) = (0, 0);
     for (at, entry) in entries.iter().enumerate() {
-        let mut is_cut = bytes >= target_file_bytes;
+        let last = at.checked_sub(1).and_then(|last| entries.get(last));
+        let mut is_cut =
+            bytes >= target_file_bytes || last.is_some_and(|last| is_split(*last, *entry, bytes));
         while cuts.next_if(|cut| cut.is_some_and(|cut| cut <= entry.key())).is_some() {
             is_cut = true;
         }
@@ -66,6 +80,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+    use terrane_policy::PrefixRule;
 
     const SIZES: Sizes = Sizes { key: 1, value: 3 };
 
@@ -102,7 +117,7 @@ mod tests {
         ) {
             let all: Vec<_> = keys.iter().map(|(k, d)| Entry::new(*k << 8, 1, *d)).collect();
             let cuts: Vec<_> = cuts.into_iter().collect();
-            let tables = cut(&all, &cuts, target_file_bytes, SIZES);
+            let tables = cut(&all, &cuts, None, target_file_bytes, SIZES);
             prop_assert!(tables.concat() == all);
             let bytes = |t: &[Entry]| t.iter().map(|e| SIZES.of(*e)).sum::<u64>();
             let between = |a: &Entry, b: &Entry| {
@@ -118,6 +133,35 @@ mod tests {
                 let full = bytes(&pair[0]) >= target_file_bytes;
                 prop_assert!(full || between(pair[0].last().unwrap(), &pair[1][0]));
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn tables_end_between_prefixes_where_they_and_what_is_left_are_large_enough(
+            keys in prop::collection::btree_set(0u64..300, 1..60),
+            least_bytes in 1u64..40,
+            target_file_bytes in 40u64..80,
+        ) {
+            let all: Vec<_> = keys.iter().map(|k| Entry::new(k << 53, 1, false)).collect();
+            let rule = PrefixRule::Length(1);
+            let split = PrefixSplit { rule, least_bytes };
+            let left = |key| SIZES.put() * all.iter().filter(|e| e.key() >= key).count() as u64;
+            let tables = cut(&all, &[], Some((split, &left)), target_file_bytes, SIZES);
+            prop_assert!(tables.concat() == all);
+            let mut parts = vec![Vec::new()];
+            for (at, entry) in all.iter().enumerate() {
+                let table: &Vec<Entry> = parts.last().unwrap();
+                let bytes = SIZES.put() * table.len() as u64;
+                let changes = table.last().is_some_and(|l| l.key() >> 56 != entry.key() >> 56);
+                let rest = SIZES.put() * (all.len() - at) as u64;
+                let ends = changes && bytes >= least_bytes && rest >= least_bytes;
+                if ends || bytes >= target_file_bytes {
+                    parts.push(Vec::new());
+                }
+                parts.last_mut().unwrap().push(*entry);
+            }
+            prop_assert!(tables.iter().map(|t| t.to_vec()).eq(parts));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The application's operations, drawn from a seed.
 
+use crate::prefixes::Prefixes;
 use crate::workload::{Arrivals, Choice, Clients, KeyOrder, Kind, Mix, Phase, Workload};
 use crate::zipf::Zipf;
 use rand_chacha::ChaCha8Rng;
@@ -39,6 +40,7 @@ pub struct Operations {
 /// The keys, and the random numbers that choose among them.
 struct Keys {
     order: KeyOrder,
+    prefixes: Option<Prefixes>,
     /// Keys to choose from, if more than were inserted.
     least: u64,
     /// Operations of all phases.
@@ -106,6 +108,7 @@ impl Operations {
         let phases = phases.filter(|phase| phase.operations > 0).collect::<Vec<_>>();
         let keys = Keys {
             order: workload.order,
+            prefixes: workload.prefixes.as_ref().map(Prefixes::new),
             least: workload.keys,
             operations: workload.operations(),
             random: ChaCha8Rng::seed_from_u64(seed),
@@ -172,7 +175,7 @@ impl Iterator for Operations {
 impl Keys {
     /// The key of a number.
     fn key(&self, number: u64) -> u64 {
-        match self.order {
+        let key = match self.order {
             KeyOrder::Scattered => mix(number ^ self.salt),
             KeyOrder::Skewed => {
                 let fraction = u128::from(mix(number ^ self.salt));
@@ -182,7 +185,8 @@ impl Keys {
                 let keys = (self.operations + 1).max(self.least);
                 number.wrapping_mul(u64::MAX / keys.saturating_mul(2))
             }
-        }
+        };
+        self.prefixes.as_ref().map_or(key, |prefixes| prefixes.key(key))
     }
 
     /// The number of keys that operations choose from.

@@ -6,6 +6,7 @@
 
 use crate::entry::{Entry, Sizes};
 use crate::tree::Table;
+use std::sync::Arc;
 
 /// The keys that part the inputs into at most this many parts: each is the first key of a part.
 pub(crate) fn parting_keys(inputs: &[&Table], parts: u64) -> Vec<u64> {
@@ -62,11 +63,26 @@ pub(crate) fn part_bytes(inputs: &[&Table], keys: &[u64], sizes: Sizes) -> Vec<u
     bytes
 }
 
+/// The bytes of tables from one key on, and below another one if there is one.
+pub(crate) fn bytes_between(
+    tables: &[Arc<[Entry]>],
+    from: u64,
+    to: Option<u64>,
+    sizes: Sizes,
+) -> u64 {
+    let mut bytes = 0;
+    for entries in tables {
+        let below = |key: u64| entries.partition_point(|e| e.key() < key);
+        let entries = to.map_or(entries.len(), below).saturating_sub(below(from)) as u64;
+        bytes += entries * sizes.put();
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::sync::Arc;
     use terrane_policy::{FilterBits, TableId};
 
     const SIZES: Sizes = Sizes { key: 3, value: 7 };
@@ -80,7 +96,7 @@ mod tests {
         ) {
             let tables: Vec<Table> = (1..).zip(&tables).map(|(id, entries)| {
                 let entries: Vec<_> = entries.iter().map(|(k, d)| Entry::new(*k, id, *d)).collect();
-                Table::new(TableId(id), Arc::from(entries), SIZES, FilterBits::whole(10)).unwrap()
+                Table::new(TableId(id), Arc::from(entries), SIZES, FilterBits::whole(10), None).unwrap()
             }).collect();
             let inputs: Vec<_> = tables.iter().collect();
             let keys = parting_keys(&inputs, count);

@@ -14,7 +14,6 @@ use crate::clock::{Agenda, Thread, Time, micros, nanos, seconds};
 use crate::config::{Config, SimulationError};
 use crate::cores::Cores;
 use crate::device::Queue;
-use crate::entry::Sizes;
 use crate::flash::Flash;
 use crate::job::{Job, Merge, Part};
 use crate::memory::Memory;
@@ -116,7 +115,7 @@ impl Simulation {
         config.validate()?;
         let blocks = config.cache_bytes / config.block_bytes;
         Ok(Simulation {
-            sizes: Sizes { key: config.key_bytes, value: config.value_bytes },
+            sizes: config.stored_sizes(),
             time: 0,
             stage: Stage::Between,
             agenda: Agenda::default(),

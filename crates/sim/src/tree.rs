@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 use terrane_policy::{
-    EditError, FilterBits, Group, Histogram, HistogramPoint, LevelChange, Shape, ShapeEdit,
-    TableId, TableInfo, apply, reshape,
+    EditError, FilterBits, Group, Histogram, HistogramPoint, LevelChange, PrefixBuilder,
+    PrefixRule, Prefixes, Shape, ShapeEdit, TableId, TableInfo, apply, reshape,
 };
 
 /// A table: what planners know of it, and its entries.
@@ -19,12 +19,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table of entries in order; `None` if there are none.
+    /// A table of entries in order, with the set of its prefixes by a rule; `None` if there are none.
     pub(crate) fn new(
         id: TableId,
         entries: Arc<[Entry]>,
         sizes: Sizes,
         filter_bits: FilterBits,
+        prefixes: Option<PrefixRule>,
     ) -> Option<Self> {
         let key = |e: &Entry| e.key().to_be_bytes().to_vec();
         let info = TableInfo {
@@ -40,6 +41,11 @@ impl Table {
             filter_bytes: (entries.len() as f64 * filter_bits.bits() / 8.0) as u64,
             salt: 0,
             histogram: histogram(&entries, sizes),
+            prefixes: prefixes.map_or_else(Prefixes::default, |rule| {
+                let mut builder = PrefixBuilder::new(rule);
+                entries.iter().for_each(|e| builder.add(&e.key().to_be_bytes()));
+                builder.finish()
+            }),
         };
         Some(Table { info: Arc::new(info), entries, false_positives: rate(filter_bits.bits()) })
     }

@@ -18,6 +18,8 @@ pub struct Workload {
     pub keys: u64,
     /// Where the keys lie.
     pub order: KeyOrder,
+    /// The prefixes that keys begin with, if they share some.
+    pub prefixes: Option<KeyPrefixes>,
     /// What follows.
     pub phases: Vec<Phase>,
 }
@@ -29,6 +31,7 @@ impl Default for Workload {
             load_rate: 0.0,
             keys: 0,
             order: KeyOrder::Scattered,
+            prefixes: None,
             phases: Vec::new(),
         }
     }
@@ -146,6 +149,23 @@ pub enum KeyOrder {
     /// Anywhere, but denser towards the least: as numbers of 64 bits drawn by Zipf's law of exponent 0.5,
     /// which are squares of evenly spread fractions.
     Skewed,
+}
+
+/// Prefixes of two bytes, each followed by what tells its keys apart. The order of keys stays what it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct KeyPrefixes {
+    /// How many there are.
+    pub count: u64,
+    /// How uneven they are: the k-th has a share of the keys in proportion to `k^-exponent`; 0 for equal
+    /// shares.
+    pub exponent: f64,
+}
+
+impl Default for KeyPrefixes {
+    fn default() -> Self {
+        KeyPrefixes { count: 256, exponent: 0.0 }
+    }
 }
 
 /// Shares of the operations. They need not add up to 1; all zero means updates only.

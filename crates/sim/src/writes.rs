@@ -112,7 +112,7 @@ impl Simulation {
             Operation::Put(number) | Operation::ReadModifyWrite(number) => (number, false),
             Operation::Get(_) | Operation::Scan { .. } => return Ok(()),
         };
-        let (key, sizes) = (self.operations.key(number), self.sizes);
+        let (key, sizes) = (self.operations.key(number), self.config.written_sizes());
         let bytes = self.memory.write(key, delete, |entry| sizes.of(entry));
         self.live.set(number, !delete);
         self.meters.add(|sums| sums.user_bytes += bytes);

@@ -22,6 +22,7 @@ pub mod histogram;
 pub mod ids;
 pub mod json;
 pub mod plan;
+pub mod prefix;
 pub mod reason;
 pub mod run;
 pub mod sequence;
@@ -46,6 +47,7 @@ pub use plan::{
     Action, Compaction, FlushPlan, Group, LevelChange, Order, Plan, Reshape, inputs_of,
     with_followers,
 };
+pub use prefix::{PrefixBuilder, PrefixRule, PrefixSet, PrefixSplit, Prefixes};
 pub use reason::{Of, Quantity, Reason, Relation, Term, Unit};
 pub use run::{Run, RunTables, Tables, tables_of};
 pub use sequence::{Place, Sequence};

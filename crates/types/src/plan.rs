@@ -3,6 +3,7 @@
 use crate::filter_bits::FilterBits;
 use crate::flatten::Flatten;
 use crate::ids::{Destination, TableId};
+use crate::prefix::PrefixSplit;
 use crate::reason::Reason;
 use serde::Serialize;
 use std::fmt;
@@ -183,7 +184,7 @@ pub fn with_followers(first: &Group, groups: &[Group]) -> Vec<Group> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Merge the inputs. Outputs are cut before a user key that is at or above the next of `cuts`
-    /// (sorted user keys), and when a table reaches `target_file_bytes`.
+    /// (sorted user keys), where `split` says, and when a table reaches `target_file_bytes`.
     Merge {
         /// User keys at which a new table must start, strictly ascending.
         cuts: Vec<Vec<u8>>,
@@ -191,6 +192,8 @@ pub enum Action {
         target_file_bytes: u64,
         /// Filter bits per distinct user key of the outputs; `None` for the store's setting.
         filter_bits: Option<FilterBits>,
+        /// Where a table ends between two prefixes; `None` if prefixes do not matter.
+        split: Option<PrefixSplit>,
     },
     /// Relabel the inputs into the destination without rewriting them.
     Move,
@@ -200,7 +203,14 @@ impl Action {
     /// A merge whose outputs are cut by size alone, with the store's filters.
     #[must_use]
     pub fn merge(target_file_bytes: u64) -> Self {
-        Action::Merge { cuts: Vec::new(), target_file_bytes, filter_bits: None }
+        Action::Merge { cuts: Vec::new(), target_file_bytes, filter_bits: None, split: None }
+    }
+
+    /// A merge whose outputs are split between prefixes, up to this size, with the store's filters.
+    #[must_use]
+    pub fn split_merge(split: PrefixSplit, target_file_bytes: u64) -> Self {
+        let split = Some(split);
+        Action::Merge { cuts: Vec::new(), target_file_bytes, filter_bits: None, split }
     }
 
     /// User keys at which a new table must start.

@@ -3,6 +3,7 @@
 use crate::filter_bits::FilterBits;
 use crate::histogram::Histogram;
 use crate::ids::TableId;
+use crate::prefix::Prefixes;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -36,6 +37,10 @@ pub struct TableInfo {
     /// stored form: the table's own properties hold it.
     #[serde(skip)]
     pub histogram: Histogram,
+    /// Which prefixes its keys have, for policies that say that they read it; as the histogram no part of
+    /// any stored form.
+    #[serde(skip)]
+    pub prefixes: Prefixes,
 }
 
 impl TableInfo {

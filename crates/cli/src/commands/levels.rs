@@ -125,7 +125,7 @@ fn map(run: &Run, limits: &[&[u8]], columns: usize) -> String {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use terrane_policy::{FilterBits, Histogram, Level, RunId, TableId, TableInfo};
+    use terrane_policy::{FilterBits, Histogram, Level, Prefixes, RunId, TableId, TableInfo};
 
     fn table((smallest, largest): (&str, &str)) -> Arc<TableInfo> {
         Arc::new(TableInfo {
@@ -141,6 +141,7 @@ mod tests {
             filter_bytes: 0,
             salt: 0,
             histogram: Histogram::default(),
+            prefixes: Prefixes::default(),
         })
     }
 

@@ -7,6 +7,8 @@ mod page;
 #[cfg(test)]
 mod partitioning;
 #[cfg(test)]
+mod ptierdb;
+#[cfg(test)]
 mod spooky;
 #[cfg(test)]
 mod vertiorizon;

@@ -27,11 +27,21 @@ impl PolicyOptions {
     }
 
     fn scale(&mut self, base: impl Fn(u64) -> u64, table: impl Fn(u64) -> u64) {
+        let mut tables = (1, 1);
         for ParameterRef { name, slot, .. } in self.tuning() {
             if let ValueRef::Number { value, .. } = slot {
                 match name {
                     ParameterRef::LEVEL_BASE_BYTES => *value = base(*value),
-                    ParameterRef::TARGET_FILE_BYTES => *value = table(*value),
+                    ParameterRef::TARGET_FILE_BYTES => {
+                        tables = (*value, table(*value));
+                        *value = tables.1;
+                    }
+                    // It comes after the size of tables, and shrinks with it.
+                    ParameterRef::SPLIT_BYTES if tables.1 < tables.0 => {
+                        let shrunk =
+                            u128::from(*value) * u128::from(tables.1) / u128::from(tables.0);
+                        *value = u64::try_from(shrunk).unwrap_or(u64::MAX).max(1);
+                    }
                     _ => {}
                 }
             }

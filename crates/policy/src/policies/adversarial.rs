@@ -246,7 +246,7 @@ fn action(draw: &mut Draw, shape: &Shape, tables: &[&Arc<TableInfo>]) -> Action 
     cuts.dedup();
     let parts = 1 << draw.below(6);
     let target_file_bytes = if draw.one_in(4) { u64::MAX } else { (shape.bytes() / parts).max(1) };
-    Action::Merge { cuts, target_file_bytes, filter_bits: draw.filter_bits() }
+    Action::Merge { cuts, target_file_bytes, filter_bits: draw.filter_bits(), split: None }
 }
 
 /// Corrupts a plan in one way, or at least changes it.
@@ -267,7 +267,8 @@ fn spoil(draw: &mut Draw, plan: &mut Compaction, context: &PlanContext) {
         6 => group.action = Action::Move,
         7 => {
             let cuts = vec![vec![1], vec![0]];
-            group.action = Action::Merge { cuts, target_file_bytes: u64::MAX, filter_bits: None };
+            group.action =
+                Action::Merge { cuts, target_file_bytes: u64::MAX, filter_bits: None, split: None };
         }
         8 => {
             let inputs = group.inputs.split_off(group.inputs.len() / 2);

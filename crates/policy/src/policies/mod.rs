@@ -85,6 +85,7 @@ policies! {
         binomial::Binomial,
         min_latency::MinLatency,
         bucket::BucketLsm,
+        ptier::PTier,
     }
     tests {
         adversarial::Adversarial,

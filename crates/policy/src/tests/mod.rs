@@ -15,6 +15,8 @@ mod partition;
 mod picks;
 mod policies;
 mod proposing;
+#[cfg(feature = "all")]
+mod ptier;
 mod refusals;
 mod simulation;
 mod slices;
@@ -68,6 +70,7 @@ impl Model {
             filter_bytes: 0,
             salt: 0,
             histogram: histogram(versions.iter().map(|(k, s)| (*k, s.len() as u64))),
+            prefixes: Prefixes::default(),
         };
         self.data.insert(id, versions);
         Arc::new(info)

@@ -138,6 +138,17 @@ mod growing {
         join_hot: false,
         count_present: false,
     };
+    pub(super) const PTIER: PTier = PTier {
+        size_ratio: 3,
+        level_base_bytes: B.0,
+        target_file_bytes: B.1,
+        split_bytes: 2,
+        filters: Filters::Uniform,
+        l0_compaction_trigger: 3,
+        prefix_length: 1,
+        prefix_delimiter: Vec::new(),
+        read_limit: 5,
+    };
     pub(super) const MIN_LATENCY: MinLatency = MinLatency {
         components: 3,
         level_base_bytes: B.0,
@@ -343,6 +354,16 @@ fn check_bucket(shape: &Shape) {
     assert!(last_bytes <= 12 * 3u64.pow(bytes.len() as u32), "{shape:?}");
 }
 
+/// Levels of T = 3 and B = 12, of any number of runs, below a level 0 of less than the trigger.
+fn check_ptier(shape: &Shape) {
+    for (depth, level) in shape.levels().iter().enumerate() {
+        match depth {
+            0 => assert!(level.runs.len() < 3, "{shape:?}"),
+            _ => assert!(level.bytes() <= 12 * 3u64.pow(depth as u32 - 1), "{shape:?}"),
+        }
+    }
+}
+
 fn check_stack(shape: &Shape) {
     check_admitting(shape);
     assert!(shape.runs().iter().filter(|(place, _)| place.level > 0).count() <= 3, "{shape:?}");
@@ -437,6 +458,8 @@ fn policies() -> Vec<Case> {
         (Box::new(growing::MIN_LATENCY), check_stack),
         #[cfg(feature = "all")]
         (Box::new(growing::BUCKET), check_bucket),
+        #[cfg(feature = "all")]
+        (Box::new(growing::PTIER), check_ptier),
     ];
     #[cfg(feature = "all")]
     policies.extend(partitioned_policies());
@@ -643,6 +666,9 @@ fn overwriting_the_same_keys_adds_no_level_to_either_tree() {
         let most = match policy.name() {
             "horizontal-leveling" | "horizontal-tiering" => 3,
             "vertiorizon" => 4,
+            // What it holds twice in the deepest level stays there until it is read: 2400 bytes here,
+            // which fit into level 6.
+            "ptier" => 6,
             _ => 2,
         };
         assert!(model.shape.deepest() <= most, "{}: {:?}", policy.name(), model.shape);

@@ -186,7 +186,7 @@ fn a_plan_must_be_well_formed() {
     let elsewhere = refusal(&model, vec![merge(&[old], 3, 2)]);
     assert!(matches!(elsewhere, Refusal::RunElsewhere { found: 1, .. }));
     for cuts in [vec![vec![2], vec![1]], vec![vec![1], vec![1]]] {
-        let action = Action::Merge { cuts, target_file_bytes: 1, filter_bits: None };
+        let action = Action::Merge { cuts, target_file_bytes: 1, filter_bits: None, split: None };
         let group = Group { action, ..merge(&[old], 2, 1) };
         assert_eq!(refusal(&model, vec![group]), Refusal::Cuts { group: 0 });
     }

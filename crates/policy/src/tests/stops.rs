@@ -116,6 +116,15 @@ fn policies() -> Vec<Box<dyn Policy>> {
             partitioning: Partitioning::DEFAULT,
         }),
         #[cfg(feature = "all")]
+        Box::new(PTier {
+            size_ratio,
+            level_base_bytes,
+            target_file_bytes,
+            split_bytes: 1,
+            l0_compaction_trigger,
+            ..PTier::default()
+        }),
+        #[cfg(feature = "all")]
         Box::new(MinLatency {
             components: 3,
             level_base_bytes,
@@ -192,7 +201,7 @@ fn level_0_goes_down_before_a_level_far_over_its_bound() {
 fn level_0_stays_below_the_stop_beside_a_long_merge() {
     for policy in policies() {
         // Its merge of level 0 reads nothing else, so it cannot be long.
-        if ["tiered", "tiered-partial"].contains(&policy.name()) {
+        if ["tiered", "tiered-partial", "ptier"].contains(&policy.name()) {
             continue;
         }
         let (mut model, mut running) = (overfull(), Running::default());

@@ -53,7 +53,7 @@ pub(crate) fn build_groups_cut<'a>(
             [alone] if cuts.is_empty() && may_move => {
                 move_or_merge(alone.entries, alone.tombstones, bottom, target_file_bytes)
             }
-            _ => Action::Merge { cuts, target_file_bytes, filter_bits: None },
+            _ => Action::Merge { cuts, target_file_bytes, filter_bits: None, split: None },
         };
         match action {
             Action::Move => moves.extend(inputs),

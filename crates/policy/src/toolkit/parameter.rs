@@ -282,6 +282,10 @@ impl<'a> ParameterRef<'a> {
         )
     }
 
+    /// The name of the parameter of policies that end tables between prefixes: it is at most the size
+    /// of a table.
+    pub(crate) const SPLIT_BYTES: &'static str = "split-bytes";
+
     pub(crate) fn l0_compaction_trigger(value: &'a mut u64) -> Self {
         let meaning = "runs that wait in level 0 before they are merged";
         Self::number("l0-compaction-trigger", meaning, (1, 64), value)

@@ -67,6 +67,10 @@ impl<R: Refine> Policy for Refined<R> {
         self.refinement.reads_histograms() || self.policy.reads_histograms()
     }
 
+    fn reads_prefixes(&self) -> bool {
+        self.policy.reads_prefixes()
+    }
+
     fn watches_reads(&self) -> bool {
         self.policy.watches_reads()
     }

@@ -27,6 +27,7 @@ use crate::entry::{Kind, Tag, compare};
 use crate::error::{Corruption, Error, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;
+use terrane_types::PrefixBuilder;
 
 /// A check of a table in progress.
 pub struct TableCheck {
@@ -44,6 +45,8 @@ pub struct TableCheck {
     prefetched: Prefetched,
     /// The totals of the sound blocks.
     sums: Properties,
+    /// The prefixes of the sound blocks, by the rule of the properties.
+    prefixes: Option<PrefixBuilder>,
     /// Points of the histogram that blocks have confirmed.
     points: usize,
     /// The last entry of the blocks so far.
@@ -112,6 +115,7 @@ impl TableCheck {
             below: Bound::START,
             prefetched: Prefetched::default(),
             sums: Properties::default(),
+            prefixes: None,
             points: 0,
             last: Bound::START,
             found: Vec::new(),
@@ -123,6 +127,8 @@ impl TableCheck {
             check.table.file().and_then(|file| OpenTable::read(file, info, &mut |_, _, _| ()));
         match read {
             Ok((opened, properties)) => {
+                let rule = properties.prefixes.set().map(|set| set.rule());
+                check.prefixes = rule.map(PrefixBuilder::new);
                 (check.opened, check.properties) = (Some(Arc::new(opened)), Some(properties));
             }
             Err(e) => {
@@ -347,6 +353,9 @@ impl TableCheck {
                 self.sums.smallest = key.to_vec();
             }
             self.sums.count(key, tag, cursor.value());
+            if let Some(prefixes) = &mut self.prefixes {
+                prefixes.add(key);
+            }
             self.last.set(key, tag);
             entries += 1;
             cursor.advance()?;
@@ -390,6 +399,11 @@ impl TableCheck {
                 let expected = format_args!("{expected} {what}");
                 self.found.push(Corruption::new(file, offset, expected, found));
             }
+        }
+        let prefixes = self.prefixes.take().map(PrefixBuilder::finish).unwrap_or_default();
+        if prefixes.set() != properties.prefixes.set() {
+            let (expected, found) = ("the prefixes of the keys", "others");
+            self.found.push(Corruption::new(file, offset, expected, found));
         }
         if let Some((expected, found)) = self.sums.differs_from(self.table.info()) {
             self.found.push(Corruption::new(file, offset, expected, found));

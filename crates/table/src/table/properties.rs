@@ -1,13 +1,14 @@
 //! Table properties: counts, ranges, and a small histogram of the keys.
 //!
 //! Stored as fields, each a number (varint) and a byte string (varint length, bytes). Readers ignore
-//! unknown numbers; what they must not ignore comes with a required feature of the footer. Number 13
-//! is reserved for the sets of prefixes in a table.
+//! unknown numbers; what they must not ignore comes with a required feature of the footer.
 
 use super::Malformed;
 use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::entry::{Kind, Seq, Tag};
-use terrane_types::{FilterBits, Histogram, HistogramPoint, TableInfo};
+use terrane_types::{
+    FilterBits, Histogram, HistogramPoint, PrefixRule, PrefixSet, Prefixes, TableInfo,
+};
 
 /// The most points a histogram has.
 pub const MAX_HISTOGRAM_POINTS: usize = 64;
@@ -35,6 +36,8 @@ pub struct Properties {
     pub blocks: u64,
     /// The distribution of stored bytes over the keys, ascending; the last point is the table's end.
     pub histogram: Histogram,
+    /// The prefixes of all keys, if it was written for a rule that gives it few.
+    pub prefixes: Prefixes,
     /// Filter bits of each key.
     pub filter_bits: FilterBits,
     /// Memory that all filters take, in bytes.
@@ -96,6 +99,9 @@ impl Properties {
         if let Some(name) = &self.keyspace_name {
             put(12, &|out| out.extend_from_slice(name.as_bytes()));
         }
+        if let Some(set) = self.prefixes.set() {
+            put(13, &|out| encode_prefixes(set, out));
+        }
         if !self.filter_bits.is_none() {
             put(14, &|out| put_varint(out, self.filter_bits.thousandths().into()));
         }
@@ -153,6 +159,10 @@ impl Properties {
                 self.keyspace_name = Some(String::from_utf8(field.to_vec()).ok()?);
                 return Some(());
             }
+            13 => {
+                self.prefixes = Some(decode_prefixes(field)?).into();
+                return Some(());
+            }
             14 => {
                 let thousandths = u32::try_from(decode_integer(field)?).ok()?;
                 self.filter_bits = FilterBits::from_thousandths(thousandths);
@@ -196,6 +206,34 @@ impl Properties {
 fn decode_integer(bytes: &[u8]) -> Option<u64> {
     let mut d = Decoder::new(bytes);
     d.varint().filter(|_| d.is_empty())
+}
+
+const LENGTH: u8 = 0;
+const DELIMITER: u8 = 1;
+
+fn encode_prefixes(set: &PrefixSet, out: &mut Vec<u8>) {
+    let (kind, value) = match set.rule() {
+        PrefixRule::Length(length) => (LENGTH, length),
+        PrefixRule::Delimiter(delimiter) => (DELIMITER, delimiter.into()),
+    };
+    out.push(kind);
+    put_varint(out, value.into());
+    set.prefixes().iter().for_each(|prefix| put_bytes(out, prefix));
+}
+
+fn decode_prefixes(bytes: &[u8]) -> Option<PrefixSet> {
+    let mut d = Decoder::new(bytes);
+    let (kind, value) = (d.u8()?, d.varint()?);
+    let rule = match kind {
+        LENGTH => PrefixRule::Length(u32::try_from(value).ok()?),
+        DELIMITER => PrefixRule::Delimiter(u8::try_from(value).ok()?),
+        _ => return None,
+    };
+    let mut prefixes = Vec::new();
+    while !d.is_empty() {
+        prefixes.push(d.bytes()?.to_vec());
+    }
+    PrefixSet::new(rule, prefixes)
 }
 
 fn decode_histogram(bytes: &[u8]) -> Option<Histogram> {
@@ -262,6 +300,11 @@ mod tests {
             value_bytes: 0,
             blocks: 3,
             histogram: vec![HistogramPoint { key: b"z".to_vec(), bytes: 77 }].into(),
+            prefixes: PrefixSet::new(
+                PrefixRule::Delimiter(b'/'),
+                vec![b"a/".to_vec(), b"z".to_vec()],
+            )
+            .into(),
             filter_bits: FilterBits::from_thousandths(9500),
             filter_bytes: 128,
             keyspace_id: Some(300),
@@ -274,7 +317,7 @@ mod tests {
         let mut stored = Vec::new();
         sample().encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), sample());
-        for later in [13, 16, 1 << 40] {
+        for later in [16, 1 << 40] {
             put_varint(&mut stored, later);
             put_bytes(&mut stored, b"from the future");
             assert_eq!(Properties::decode(&stored).unwrap(), sample());
@@ -318,10 +361,11 @@ mod tests {
     }
 
     #[test]
-    fn the_fields_of_the_keyspace_and_of_filters_are_optional() {
+    fn the_fields_of_the_keyspace_of_prefixes_and_of_filters_are_optional() {
         let silent = Properties {
             keyspace_id: None,
             keyspace_name: None,
+            prefixes: Prefixes::default(),
             filter_bits: FilterBits::NONE,
             filter_bytes: 0,
             ..sample()
@@ -329,6 +373,25 @@ mod tests {
         let mut stored = Vec::new();
         silent.encode(&mut stored);
         assert_eq!(Properties::decode(&stored).unwrap(), silent);
+    }
+
+    #[test]
+    fn prefixes_of_either_rule_are_read_back_and_others_are_refused() {
+        let read = |rule, prefixes: &[&[u8]]| {
+            let prefixes = prefixes.iter().map(|prefix| prefix.to_vec()).collect();
+            let set = PrefixSet::new(rule, prefixes).unwrap();
+            let mut bytes = Vec::new();
+            encode_prefixes(&set, &mut bytes);
+            assert_eq!(decode_prefixes(&bytes), Some(set));
+            bytes
+        };
+        read(PrefixRule::Delimiter(255), &[b"", b"a\xff"]);
+        let mut bytes = read(PrefixRule::Length(3), &[b"abc"]);
+        put_bytes(&mut bytes, b"abb");
+        assert_eq!(decode_prefixes(&bytes), None, "they descend");
+        for stored in [&[][..], &[LENGTH], &[2, 1], &[DELIMITER, 0x80, 2], &[LENGTH, 1, 2, 0]] {
+            assert_eq!(decode_prefixes(stored), None, "{stored:?}");
+        }
     }
 
     #[test]

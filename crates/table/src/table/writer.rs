@@ -21,7 +21,7 @@ use crate::entry::{Tag, check_limits, common_prefix};
 use crate::error::{Error, Result};
 use crate::file::{File, write_all_at};
 use std::sync::Arc;
-use terrane_types::{FilterBits, TableId, TableInfo};
+use terrane_types::{FilterBits, PrefixBuilder, PrefixRule, TableId, TableInfo};
 
 /// The least size of a write to the file, but for the last, in bytes.
 const WRITE_BYTES: usize = 256 << 10;
@@ -50,6 +50,8 @@ pub struct TableWriter {
     last_tag: Tag,
     properties: Properties,
     histogram: HistogramBuilder,
+    /// Those of the keys, if they are wanted.
+    prefixes: Option<PrefixBuilder>,
     /// Receives the blocks, as they are likely to be read soon.
     cache: Option<Arc<BlockCache>>,
     /// Buffers for a separator and a handle.
@@ -82,6 +84,7 @@ impl TableWriter {
                 ..Properties::default()
             },
             histogram: HistogramBuilder::new(),
+            prefixes: None,
             cache: None,
             separator: Vec::new(),
             handle: Vec::new(),
@@ -102,6 +105,13 @@ impl TableWriter {
     pub fn of_keyspace(mut self, id: u32, name: Option<String>) -> Self {
         self.properties.keyspace_id = Some(id);
         self.properties.keyspace_name = name;
+        self
+    }
+
+    /// Records the prefixes of the keys by this rule, if there is one.
+    #[must_use]
+    pub fn of_prefixes(mut self, rule: Option<PrefixRule>) -> Self {
+        self.prefixes = rule.map(PrefixBuilder::new);
         self
     }
 
@@ -143,6 +153,9 @@ impl TableWriter {
         let partitions = &mut self.partitions;
         if partitions.filters() && (new_key || partitions.is_without_keys()) {
             partitions.add_key(key_hash(key));
+        }
+        if let Some(prefixes) = &mut self.prefixes {
+            prefixes.add(key);
         }
         self.properties.count(key, tag, value);
         self.block.add(common, key, tag, value);
@@ -206,6 +219,8 @@ impl TableWriter {
         let mut bytes = Vec::new();
         let histogram = std::mem::replace(&mut self.histogram, HistogramBuilder::new());
         self.properties.histogram = histogram.finish(&self.last_key, data_len);
+        self.properties.prefixes =
+            self.prefixes.take().map(PrefixBuilder::finish).unwrap_or_default();
         self.properties.largest = std::mem::take(&mut self.last_key);
         self.properties.encode(&mut bytes);
         sections.push(self.section(kind::PROPERTIES, &bytes));
@@ -230,6 +245,7 @@ impl TableWriter {
             first_seq,
             last_seq,
             histogram,
+            prefixes,
             filter_bits,
             filter_bytes,
             ..
@@ -247,6 +263,7 @@ impl TableWriter {
             filter_bytes,
             salt,
             histogram,
+            prefixes,
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! 1. The runs of the inputs are merged, and read in large chunks that bypass the cache.
 //! 2. [`DropRule`] drops the versions and tombstones that no reader needs.
-//! 3. Outputs are cut at the plan's keys and sizes, always between user keys: all versions of a key
+//! 3. Outputs are cut at the plan's keys, prefixes and sizes, always between user keys: all versions of a key
 //!    lie in one table.
 //! 4. The outputs are durable before one edit replaces the inputs by them.
 
@@ -147,6 +147,9 @@ impl Merge {
         if !self.drop_rule.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }
+        let (total, read) = (self.total_bytes, self.read_entries as f64);
+        let share = read / self.total_entries.max(1) as f64;
+        self.outputs.note_left(|| total.saturating_sub((total as f64 * share) as u64));
         self.outputs.add(key, tag, cursor.value())
     }
 

@@ -9,7 +9,7 @@ use crate::storage::{File, FileId};
 use crate::table::{TableOptions, TableWriter};
 use crate::version::LiveTable;
 use std::sync::Arc;
-use terrane_policy::{FilterBits, Histogram, TableId, TableInfo};
+use terrane_policy::{FilterBits, Histogram, PrefixSplit, Prefixes, TableId, TableInfo};
 
 struct Building {
     id: TableId,
@@ -27,6 +27,9 @@ pub(crate) struct TableSetWriter {
     cuts: Vec<Vec<u8>>,
     next_cut: usize,
     target_file_bytes: u64,
+    split: Option<PrefixSplit>,
+    /// Bytes of the merge's inputs that are left from the next entry on, if it is split.
+    left: u64,
     options: TableOptions,
     building: Option<Building>,
     /// The memory of the writer.
@@ -56,10 +59,25 @@ impl TableSetWriter {
             cuts,
             next_cut: 0,
             target_file_bytes,
+            split: None,
+            left: 0,
             options,
             building: None,
             buffers: context.memory.reserve(),
             finished: Vec::new(),
+        }
+    }
+
+    /// Ends tables between prefixes, too, if there is a rule, and records the prefixes of each.
+    pub fn splitting(mut self, split: Option<PrefixSplit>) -> Self {
+        self.split = split;
+        self
+    }
+
+    /// Notes how much of the inputs is left from the next entry on, for the split.
+    pub fn note_left(&mut self, bytes: impl FnOnce() -> u64) {
+        if self.split.is_some() {
+            self.left = bytes();
         }
     }
 
@@ -90,6 +108,7 @@ impl TableSetWriter {
                 let writer = TableWriter::new(file.clone(), id, &self.options);
                 let writer = writer.of_store(storage.id().salt(), storage.commits());
                 let writer = writer.of_keyspace(self.keyspace.0, self.name.clone());
+                let writer = writer.of_prefixes(self.split.map(|split| split.rule));
                 let writer = writer.caching(cache.clone());
                 self.buffers.set(writer.memory());
                 self.building.insert(Building { id, file, writer })
@@ -100,8 +119,15 @@ impl TableSetWriter {
 
     /// Whether a new table starts at `key`.
     fn cuts_before(&mut self, key: &[u8]) -> bool {
-        let open_bytes = self.building.as_ref().map_or(0, |b| b.writer.bytes_written());
-        let mut cut = open_bytes >= self.target_file_bytes;
+        let (open_bytes, last) = self
+            .building
+            .as_ref()
+            .map_or((0, None), |b| (b.writer.bytes_written(), Some(b.writer.last_key())));
+        let is_split = self
+            .split
+            .zip(last)
+            .is_some_and(|(split, last)| split.is_between(last, key, open_bytes, self.left));
+        let mut cut = is_split || open_bytes >= self.target_file_bytes;
         while self.cuts.get(self.next_cut).is_some_and(|c| c.as_slice() <= key) {
             cut = true;
             self.next_cut += 1;
@@ -116,8 +142,9 @@ impl TableSetWriter {
             if Rule::DataBeforeEdit.holds() {
                 file.sync()?;
             }
-            // Its own properties keep the histogram.
-            let info = TableInfo { histogram: Histogram::default(), ..info };
+            // Its own properties keep these two.
+            let (histogram, prefixes) = (Histogram::default(), Prefixes::default());
+            let info = TableInfo { histogram, prefixes, ..info };
             let live = self.context.live_table(Arc::new(info));
             live.table().open_in(file)?;
             Ok(live)
@@ -164,6 +191,7 @@ mod tests {
     use crate::storage::Directory;
     use crate::storage::Storage;
     use crate::storage::vfs::MemoryVfs;
+    use terrane_policy::PrefixRule;
     use terrane_table::read::ReadTracer;
 
     /// Three versions of each of 100 keys.
@@ -197,6 +225,42 @@ mod tests {
         write(&mut by_size);
         let sizes = bounds(&by_size);
         assert!(sizes.len() > 10 && sizes.iter().all(|(.., n)| n % 3 == 0), "{sizes:?}");
+    }
+
+    #[test]
+    fn tables_end_between_prefixes_and_record_them_but_none_that_is_small_is_left() {
+        let context = context();
+        let write = |least_bytes: u64, target: u64| {
+            let rule = PrefixRule::Length(1);
+            let mut outputs =
+                TableSetWriter::new(&context, KeyspaceId(0), None, Vec::new(), target, None)
+                    .splitting(Some(PrefixSplit { rule, least_bytes }));
+            // 30 kB that do not compress, of which a prefix is 3 kB.
+            for n in 0..100u8 {
+                outputs.note_left(|| 300 * u64::from(100 - n));
+                let value: Vec<u8> = (0..300u32).map(|at| (at * at >> 3) as u8 ^ n).collect();
+                outputs.add(&[n / 10, n], Tag::new(1, Kind::Put), &value).unwrap();
+            }
+            outputs.cut().unwrap();
+            let tables = outputs.finished().iter().map(|t| t.table().clone());
+            let prefixes = tables.map(|table| {
+                let properties = table.properties().unwrap();
+                assert_eq!(table.check().unwrap(), []);
+                properties.prefixes.by(rule).unwrap().iter().map(|p| p[0]).collect::<Vec<_>>()
+            });
+            prefixes.collect::<Vec<_>>()
+        };
+        let each: Vec<_> = (0..10).map(|prefix| vec![prefix]).collect();
+        assert_eq!(write(1, u64::MAX), each);
+        // Two prefixes have 5 kB; the last two tables would be smaller alone.
+        assert_eq!(
+            write(5_000, u64::MAX),
+            [&[0, 1][..], &[2, 3], &[4, 5], &[6, 7], &[8, 9]].map(<[u8]>::to_vec),
+        );
+        assert_eq!(write(7_000, u64::MAX), [&[0, 1, 2][..], &[3, 4, 5], &[6, 7, 8, 9]]);
+        // The size of a table cuts within a prefix.
+        let small = write(1, 1_000);
+        assert!(small.len() > 20 && small.iter().all(|prefixes| prefixes.len() == 1), "{small:?}");
     }
 
     #[test]

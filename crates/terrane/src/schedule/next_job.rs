@@ -154,7 +154,7 @@ impl Engine {
             cuts: group.action.cuts().to_vec(),
             moved: group.action == Action::Move,
         });
-        let Action::Merge { cuts, target_file_bytes, filter_bits } = &group.action else {
+        let Action::Merge { cuts, target_file_bytes, filter_bits, split } = &group.action else {
             return Work::Move { compaction, keyspace, group };
         };
         let outputs = TableSetWriter::new(
@@ -164,7 +164,8 @@ impl Engine {
             cuts.clone(),
             *target_file_bytes,
             *filter_bits,
-        );
+        )
+        .splitting(*split);
         let rule = TombstoneRule::new(tree.shape(), running, &group);
         let drop_rule = DropRule::new(self.snapshot_list());
         let merge = Merge::new(outputs, compaction, keyspace, group, tree, drop_rule, rule);

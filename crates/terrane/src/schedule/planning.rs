@@ -86,7 +86,7 @@ impl Engine {
         let PlanRequest { keyspace, policy, tree, running, observed, fresh, .. } = &request;
         let (id, fresh) = (keyspace.id, *fresh);
         let mut refused = request.refused;
-        if policy.reads_histograms() {
+        if policy.reads_histograms() || policy.reads_prefixes() {
             lock(&keyspace.histograms).learn(tree);
         }
         let planning = PlanContext {

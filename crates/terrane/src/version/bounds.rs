@@ -45,7 +45,8 @@ mod tests {
     use crate::version::{Edit, VersionSet};
     use crate::wal::LogId;
     use terrane_policy::{
-        Action, Compaction, Destination, FilterBits, Group, Histogram, RunId, TableId, TableInfo,
+        Action, Compaction, Destination, FilterBits, Group, Histogram, Prefixes, RunId, TableId,
+        TableInfo,
     };
 
     /// Of a store with one keyspace and log 1: every change with a number in it, which is `n`.
@@ -107,6 +108,7 @@ mod tests {
             filter_bytes: 0,
             salt: 0,
             histogram: Histogram::default(),
+            prefixes: Prefixes::default(),
         }
     }
 

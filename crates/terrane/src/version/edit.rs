@@ -12,7 +12,7 @@ use crate::codec::{Decoder, put_bytes, put_varint};
 use crate::error::{Corruption, Error, Result};
 use crate::storage::KNOWN_REQUIRED;
 use crate::wal::LogId;
-use terrane_policy::{Histogram, LevelChange, RunId, TableId, TableInfo};
+use terrane_policy::{Histogram, LevelChange, Prefixes, RunId, TableId, TableInfo};
 
 /// A list of changes that take effect together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -270,6 +270,7 @@ fn decode_info(d: &mut Body<'_>) -> Result<TableInfo, Unread> {
         filter_bits: plan::filter_bits(d.varint()?)?,
         filter_bytes: d.varint()?,
         histogram: Histogram::default(),
+        prefixes: Prefixes::default(),
     })
 }
 

@@ -1,17 +1,17 @@
-//! The histograms of a tree's tables, for policies that cut by them.
+//! What a tree's tables say of their keys, for policies that read it: histograms and sets of prefixes.
 
 use super::Tree;
 use std::sync::Arc;
 use terrane_policy::{Destination, RunId, Sequence, TableInfo};
 
-/// The runs whose histograms are known.
+/// The runs of whose tables both are known.
 #[derive(Default)]
 pub(crate) struct Histograms {
     runs: Vec<(RunId, Sequence<Arc<TableInfo>>, Sequence<()>)>,
 }
 
 impl Histograms {
-    /// Reads the histograms of the tables that joined the tree since the last call.
+    /// Reads the properties of the tables that joined the tree since the last call.
     pub fn learn(&mut self, tree: &Tree) {
         let runs = tree.shape().runs().into_iter().map(|(Destination { run: id, .. }, run)| {
             let before = self.runs.iter().find(|(before, ..)| *before == id);
@@ -21,8 +21,9 @@ impl Histograms {
                     && let Some(live) = tree.table(info.id)
                 {
                     // Without: cuts are less even, and whoever reads the table says what is wrong.
-                    let found = live.table().properties().map(|found| found.histogram);
-                    info.histogram.learn(found.unwrap_or_default());
+                    let found = live.table().properties().unwrap_or_default();
+                    info.histogram.learn(found.histogram);
+                    info.prefixes.learn(found.prefixes);
                 }
                 Some(())
             });

@@ -2,10 +2,17 @@
 
 use super::body::{Body, Unread};
 use crate::codec::{put_bytes, put_varint};
-use terrane_policy::{Action, Compaction, Destination, FilterBits, Group, Order, RunId, TableId};
+use terrane_policy::{
+    Action, Compaction, Destination, FilterBits, Group, Order, PrefixRule, PrefixSplit, RunId,
+    TableId,
+};
 
 const MOVE: u8 = 0;
 const MERGE: u8 = 1;
+const SPLIT_MERGE: u8 = 2;
+
+const LENGTH: u8 = 0;
+const DELIMITER: u8 = 1;
 
 /// Appends a plan.
 pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
@@ -23,8 +30,9 @@ pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
         put_varint(out, group.destination.run.0);
         match &group.action {
             Action::Move => out.push(MOVE),
-            Action::Merge { cuts, target_file_bytes, filter_bits } => {
-                out.push(MERGE);
+            Action::Merge { cuts, target_file_bytes, filter_bits, split } => {
+                out.push(if split.is_some() { SPLIT_MERGE } else { MERGE });
+                split.into_iter().for_each(|split| put_split(split, out));
                 put_varint(out, *target_file_bytes);
                 put_varint(out, filter_bits.map_or(0, |bits| u64::from(bits.thousandths()) + 1));
                 put_varint(out, cuts.len() as u64);
@@ -49,7 +57,8 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
         let destination = Destination { level: d.length()?, run: RunId(d.varint()?) };
         let action = match d.u8()? {
             MOVE => Action::Move,
-            MERGE => Action::Merge {
+            kind @ (MERGE | SPLIT_MERGE) => Action::Merge {
+                split: if kind == SPLIT_MERGE { Some(split(d)?) } else { None },
                 target_file_bytes: d.varint()?,
                 filter_bits: match d.varint()? {
                     0 => None,
@@ -67,6 +76,27 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
         Ok(Group { inputs, destination, action, follows })
     })?;
     Ok(Compaction { groups, order, reason })
+}
+
+fn put_split(split: &PrefixSplit, out: &mut Vec<u8>) {
+    let (kind, value) = match split.rule {
+        PrefixRule::Length(length) => (LENGTH, length),
+        PrefixRule::Delimiter(delimiter) => (DELIMITER, delimiter.into()),
+    };
+    out.push(kind);
+    put_varint(out, value.into());
+    put_varint(out, split.least_bytes);
+}
+
+fn split(d: &mut Body<'_>) -> Result<PrefixSplit, Unread> {
+    let (kind, value) = (d.u8()?, d.varint()?);
+    let malformed = |_| Unread::Malformed;
+    let rule = match kind {
+        LENGTH => PrefixRule::Length(u32::try_from(value).map_err(malformed)?),
+        DELIMITER => PrefixRule::Delimiter(u8::try_from(value).map_err(malformed)?),
+        other => return Err(Unread::Part("prefix rule", other.into())),
+    };
+    Ok(PrefixSplit { rule, least_bytes: d.varint()? })
 }
 
 /// The filter bits of so many thousandths.

@@ -263,7 +263,9 @@ fn unknown(id: KeyspaceId) -> crate::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use terrane_policy::{Action, Destination, FilterBits, Group, Histogram, RunId, TableId};
+    use terrane_policy::{
+        Action, Destination, FilterBits, Group, Histogram, Prefixes, RunId, TableId,
+    };
 
     fn table(id: u64, smallest: &str, largest: &str) -> TableInfo {
         TableInfo {
@@ -279,6 +281,7 @@ mod tests {
             filter_bytes: 64,
             salt: 5,
             histogram: Histogram::default(),
+            prefixes: Prefixes::default(),
         }
     }
 

@@ -51,6 +51,15 @@ pub struct SimulateArgs {
     /// Value size
     #[arg(long, value_name = "BYTES")]
     pub value_bytes: Option<u64>,
+    /// How many times smaller a value is in a table than as it is written [default: 1]
+    #[arg(long, value_name = "FACTOR")]
+    pub value_compression: Option<f64>,
+    /// Number of prefixes that the keys begin with, of two bytes [default: none]
+    #[arg(long)]
+    pub prefixes: Option<u64>,
+    /// How uneven prefixes are: the k-th has a share in proportion to k^-EXPONENT [default: 0]
+    #[arg(long, value_name = "EXPONENT", requires = "prefixes")]
+    pub prefix_exponent: Option<f64>,
     /// Block cache size
     #[arg(long, value_name = "BYTES")]
     pub cache_bytes: Option<u64>,

@@ -17,7 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use terrane_policy::PolicyOptions;
 use terrane_policy::event::{Event, TraceLine};
 use terrane_sim::{
-    Config, Figures, Kind, Latency, Phase, Report, Simulation, SimulationError, Workload,
+    Config, Figures, KeyPrefixes, Kind, Latency, Phase, Report, Simulation, SimulationError,
+    Workload,
 };
 
 /// Operations between two updates of the progress.
@@ -88,6 +89,7 @@ fn config(args: &SimulateArgs) -> Result<Config, Failure> {
     set(&mut config.cache_bytes, args.cache_bytes);
     set(&mut config.seed, args.seed);
     set(&mut config.window, args.window);
+    config.value_compression = args.value_compression.unwrap_or(config.value_compression);
     config.workers = args.workers.unwrap_or(config.workers);
     config.subcompactions = args.subcompactions.unwrap_or(config.subcompactions);
     config.cores = args.cores.unwrap_or(config.cores);
@@ -136,6 +138,10 @@ fn workload(args: &SimulateArgs, configured: Workload) -> Workload {
     };
     if let Some(rate) = args.rate {
         workload = workload.at_rate(rate);
+    }
+    if let Some(count) = args.prefixes {
+        let exponent = args.prefix_exponent.unwrap_or(0.0);
+        workload.prefixes = Some(KeyPrefixes { count, exponent });
     }
     if let Some(first) = workload.phases.first_mut() {
         first.wait_until_idle |= args.wait_until_idle;

@@ -287,7 +287,7 @@ impl BucketLsm {
             }
             _ => {
                 let target_file_bytes = self.target_file_bytes;
-                Action::Merge { cuts, target_file_bytes, filter_bits: None }
+                Action::Merge { cuts, target_file_bytes, filter_bits: None, split: None }
             }
         };
         let text = format!(

@@ -46,7 +46,12 @@ impl Tree<'_> {
                     let cuts = within(&boundaries, &table.smallest, &table.largest);
                     if !cuts.is_empty() {
                         let target_file_bytes = self.view.rule.target_file_bytes;
-                        let action = Action::Merge { cuts, target_file_bytes, filter_bits: None };
+                        let action = Action::Merge {
+                            cuts,
+                            target_file_bytes,
+                            filter_bits: None,
+                            split: None,
+                        };
                         groups.push(Group::new(vec![table.id], destination, action));
                     }
                 }

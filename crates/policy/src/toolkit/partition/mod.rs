@@ -162,7 +162,12 @@ impl Partitioned {
         outcome.points += points.len();
         outcome.partitions += cuts.len() + 1;
         outcome.error = outcome.error.max(points.error);
-        Action::Merge { cuts, target_file_bytes: most.saturating_mul(2), filter_bits: None }
+        Action::Merge {
+            cuts,
+            target_file_bytes: most.saturating_mul(2),
+            filter_bits: None,
+            split: None,
+        }
     }
 
     /// The key space.

@@ -9,7 +9,7 @@ use crate::table::block_writer::BlockWriter;
 use crate::table::filter::Filter;
 use crate::table::footer::{Footer, Section, encode_directory, kind};
 use crate::table::index::{BlockHandle, PartitionHandle};
-use terrane_types::{FilterBits, Histogram, HistogramPoint};
+use terrane_types::{FilterBits, Histogram, HistogramPoint, PrefixRule, PrefixSet, Prefixes};
 
 /// A table of several blocks, some compressed, with versions of one key across blocks.
 fn small_table() -> (Vec<Entry>, Arc<MemFile>, Arc<TableInfo>) {
@@ -176,6 +176,7 @@ impl Parts {
                 filter_bytes,
                 salt: 11,
                 histogram: Histogram::default(),
+                prefixes: Prefixes::default(),
             },
         }
     }
@@ -281,7 +282,7 @@ fn check_names_the_entry_that_is_out_of_order() {
 fn check_finds_parts_that_contradict_each_other() {
     assert_eq!(Parts::sound().check().unwrap(), []);
     type Edit = fn(&mut Parts);
-    let edits: [(&str, Edit); 22] = [
+    let edits: [(&str, Edit); 23] = [
         ("entries of a block swapped", |p| p.blocks[1].swap(0, 1)),
         ("an entry of the block before", |p| p.blocks[1][0].0 = vec![2]),
         ("an entry above its separator", |p| p.blocks[1][1].0 = vec![4, 0]),
@@ -311,6 +312,9 @@ fn check_finds_parts_that_contradict_each_other() {
         }),
         ("the histogram", |p| {
             p.properties.histogram = vec![HistogramPoint { key: vec![4], bytes: 10 }; 3].into();
+        }),
+        ("a prefix that no key has", |p| {
+            p.properties.prefixes = PrefixSet::new(PrefixRule::Length(1), vec![vec![200]]).into();
         }),
     ];
     for (what, edit) in edits {

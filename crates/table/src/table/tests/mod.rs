@@ -96,6 +96,7 @@ fn write(entries: &[Entry], id: u64, options: &TableOptions) -> (Arc<MemFile>, A
         filter_bytes: info.filter_bytes,
         salt: SALT,
         histogram: info.histogram.clone(),
+        prefixes: info.prefixes.clone(),
     };
     assert_eq!(info, expected);
     assert_eq!(info.filter_bytes == 0, options.filter_bits_per_key.is_none());

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::keyspace::KeyspaceId;
-use terrane_policy::{Action, Compaction, Destination, FilterBits, Group, Order};
+use terrane_policy::{
+    Action, Compaction, Destination, FilterBits, Group, Order, PrefixRule, PrefixSplit,
+};
 
 fn sample() -> Edit {
     let keyspace = KeyspaceId(3);
@@ -19,13 +21,22 @@ fn sample() -> Edit {
         filter_bytes: 1 << 40,
         salt: 1 << 63,
         histogram: Histogram::default(),
+        prefixes: Prefixes::default(),
     };
     let destination = Destination { level: 2, run: RunId(8) };
     let cuts = vec![vec![], b"m".to_vec()];
     let filter_bits = Some(FilterBits::MAX);
-    let merge = Action::Merge { cuts, target_file_bytes: 1 << 20, filter_bits };
-    let groups = [(Action::Move, None), (merge, Some(TableId(300)))].map(|(action, follows)| {
-        Group { inputs: vec![TableId(2), TableId(300)], destination, action, follows }
+    let merge = Action::Merge { cuts, target_file_bytes: 1 << 20, filter_bits, split: None };
+    let [by_length, by_delimiter] = [PrefixRule::Length(300), PrefixRule::Delimiter(255)]
+        .map(|rule| Action::split_merge(PrefixSplit { rule, least_bytes: 1 << 22 }, u64::MAX));
+    let follower = Some(TableId(300));
+    let actions =
+        [(Action::Move, None), (merge, follower), (by_length, None), (by_delimiter, None)];
+    let groups = actions.map(|(action, follows)| Group {
+        inputs: vec![TableId(2), TableId(300)],
+        destination,
+        action,
+        follows,
     });
     Edit {
         changes: vec![

@@ -1,0 +1,71 @@
+//! Figure 6: random writes, then random reads, of items of four sizes.
+
+use super::{DESIGNS, Design, config, scaled, setting, store};
+use crate::figure::Figure;
+use crate::scaled::simulate;
+use crate::{PapersError, Scale};
+use terrane_sim::{Clients, Mix, Phase, Workload};
+
+/// Thousands of writes a second, of the paper's size.
+pub const WRITE: &str = "thousand writes a second";
+/// The same of reads.
+pub const READ: &str = "thousand reads a second";
+
+/// The paper's operations of each kind.
+const OPERATIONS: u64 = 50_000_000;
+/// Bytes of an item.
+pub const ITEMS: [u64; 4] = [124, 256, 512, 1024];
+
+/// Simulates each store with items of each size.
+///
+/// # Errors
+/// A simulation that failed.
+pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
+    let claim = "PTierDB writes at nearly the rate of tiered and lazy-leveled, and faster than leveled; it \
+                 reads fastest at 124 and 1024 bytes, and about as fast as leveled at 256 and 512.";
+    let mut figure = Figure::new(
+        "figure-6",
+        "Figure 6: items of four sizes",
+        claim,
+        format!("{} 50 M writes of distinct keys, then 50 M reads, both uniform.", {
+            setting(store(scale, 124))
+        }),
+    );
+    for item in ITEMS {
+        // As many flushes as the paper's: the more, the larger an item is.
+        let mut store = store(scale, item);
+        store.buffer_entries /= 2;
+        let load = scaled(store, OPERATIONS);
+        for design in DESIGNS {
+            progress(&format!("figure 6, {item} bytes, {}", design.name()));
+            let reads = Phase {
+                name: "reads".to_owned(),
+                wait_until_idle: false,
+                operations: load,
+                clients: vec![Clients {
+                    mix: Mix { read: 1.0, ..Mix::default() },
+                    ..Clients::default()
+                }],
+            };
+            let workload = Workload { load, phases: vec![reads], ..Workload::default() };
+            let report = simulate(design.name(), config(store, design.policy(store), workload))?;
+            for (phase, measure) in [("load", WRITE), ("reads", READ)] {
+                let found = report.phases.iter().find(|found| found.name == phase);
+                let rate = found.map_or(0.0, |found| found.figures.throughput_mean);
+                figure.found(&case(item, design), measure, rate * store.factor() / 1e3);
+            }
+        }
+    }
+    let groups = ITEMS.map(|item| format!("{item} bytes"));
+    let groups: Vec<_> = groups.iter().map(String::as_str).collect();
+    let names: Vec<_> = DESIGNS.iter().map(|design| design.name()).collect();
+    figure.draw_bars(WRITE, &groups, &names);
+    figure.draw_bars(READ, &groups, &names);
+    Ok(figure)
+}
+
+/// Items of a size under a design.
+#[must_use]
+pub fn case(item: u64, design: Design) -> String {
+    format!("{item} bytes, {}", design.name())
+}

@@ -1,0 +1,487 @@
+//! PTierDB: what merges and what moves, and that no place changes the order of versions.
+
+use super::*;
+use proptest::prelude::*;
+
+const RULE: PrefixRule = PrefixRule::Length(1);
+
+/// Level 1 is over its capacity with two entries, and level 2 never.
+const PTIER: PTier = PTier {
+    size_ratio: 1_000_000,
+    level_base_bytes: 1,
+    target_file_bytes: 1000,
+    split_bytes: 1,
+    filters: Filters::Uniform,
+    l0_compaction_trigger: 2,
+    prefix_length: 1,
+    prefix_delimiter: Vec::new(),
+    read_limit: 5,
+};
+
+/// A key with this prefix.
+fn key(prefix: u8, rest: u8) -> u16 {
+    u16::from_be_bytes([prefix, rest])
+}
+
+impl Model {
+    /// As [`Model::write`], and the table knows its prefixes.
+    fn write_known(&mut self, level: usize, run: u64, keys: &[u16]) -> TableId {
+        let id = self.write(level, run, keys.iter().copied());
+        self.learn(id);
+        id
+    }
+
+    fn learn(&self, id: TableId) {
+        let mut builder = PrefixBuilder::new(RULE);
+        self.held(id).keys().for_each(|key| builder.add(&key.to_be_bytes()));
+        self.shape.table(id).unwrap().table.prefixes.learn(builder.finish());
+    }
+
+    /// Level 1 with a run for each of these tables, which hold two keys of each prefix, the oldest first;
+    /// below it a table far away.
+    fn of_level1(tables: &[&[u8]]) -> (Model, Vec<TableId>) {
+        let mut model = Model::default();
+        model.write(2, 1, [u16::MAX]);
+        let write = |(age, prefixes): (usize, &&[u8])| {
+            let keys: Vec<_> = prefixes.iter().flat_map(|p| [key(*p, 0), key(*p, 1)]).collect();
+            model.write_known(1, 10 + age as u64, &keys)
+        };
+        let ids = tables.iter().enumerate().map(write).collect();
+        (model, ids)
+    }
+
+    fn compaction_by(&self, policy: &PTier, running: &Running) -> Option<Compaction> {
+        match propose(policy, &self.shape, &[], running, self.fresh(running))? {
+            Plan::Compact(plan) => {
+                validate(&self.shape, running, &plan).unwrap_or_else(|why| {
+                    panic!("{why}: {plan:?} in {:?}", self.shape);
+                });
+                Some(plan)
+            }
+            Plan::Reshape(plan) => panic!("{plan:?}"),
+        }
+    }
+}
+
+/// The sets that a plan merges, each sorted.
+fn merged(plan: &Compaction) -> Vec<Vec<TableId>> {
+    let merges = plan.groups.iter().filter(|group| group.action != Action::Move);
+    let mut sets: Vec<_> = merges.map(|group| group.inputs.clone()).collect();
+    sets.iter_mut().for_each(|set| set.sort());
+    sets.sort();
+    sets
+}
+
+/// What is merged of tables with these prefixes, the oldest first, each counted from 1.
+fn merges_of(tables: &[&[u8]]) -> Vec<Vec<usize>> {
+    let (model, ids) = Model::of_level1(tables);
+    let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
+    assert_eq!(plan.groups.iter().flat_map(|group| &group.inputs).count(), ids.len());
+    assert!(plan.groups.iter().all(|group| group.destination.level == 2));
+    assert!(model.all_sound(&plan.groups));
+    let place = |id: &TableId| ids.iter().position(|other| other == id).unwrap() + 1;
+    merged(&plan).iter().map(|set| set.iter().map(place).collect()).collect()
+}
+
+#[test]
+fn a_table_that_overlaps_nothing_moves() {
+    assert_eq!(merges_of(&[b"a"]), [[0usize; 0]; 0]);
+    assert_eq!(merges_of(&[b"ab"]), [[0usize; 0]; 0]);
+    assert_eq!(merges_of(&[b"ab", b"cd", b"e"]), [[0usize; 0]; 0]);
+}
+
+#[test]
+fn of_two_tables_two_of_a_kind_merge_and_one_of_each_move() {
+    assert_eq!(merges_of(&[b"a", b"a"]), [[1, 2]]);
+    assert_eq!(merges_of(&[b"ab", b"ac"]), [[1, 2]]);
+    assert_eq!(merges_of(&[b"ad", b"bc"]), [[1, 2]], "the kind decides, not what they share");
+    for two in [[&b"a"[..], b"ab"], [b"ab", b"a"], [b"ac", b"b"]] {
+        assert_eq!(merges_of(&two), [[0usize; 0]; 0]);
+    }
+}
+
+#[test]
+fn of_three_tables_those_that_share_a_prefix_with_two_others_merge() {
+    assert_eq!(merges_of(&[b"ab", b"ac", b"ad"]), [[1, 2, 3]]);
+    assert_eq!(merges_of(&[b"a", b"a", b"a"]), [[1, 2, 3]]);
+    assert_eq!(merges_of(&[b"a", b"ab", b"ac"]), [[1, 2, 3]], "the single-prefix one, too");
+}
+
+#[test]
+fn of_three_tables_a_single_prefix_one_that_shares_with_one_other_moves() {
+    assert_eq!(merges_of(&[b"ac", b"a", b"b"]), [[0usize; 0]; 0]);
+    assert_eq!(merges_of(&[b"b", b"ac", b"c"]), [[0usize; 0]; 0]);
+}
+
+#[test]
+fn of_three_tables_two_of_a_kind_that_share_a_prefix_merge() {
+    assert_eq!(merges_of(&[b"ac", b"b", b"b"]), [[2, 3]], "of single-prefix tables");
+    assert_eq!(merges_of(&[b"b", b"ac", b"ad"]), [[2, 3]], "of multi-prefix tables");
+}
+
+#[test]
+fn of_four_and_five_tables_each_prefix_decides_for_itself() {
+    assert_eq!(merges_of(&[b"ab", b"a", b"ac", b"c"]), [[1, 2, 3]]);
+    assert_eq!(merges_of(&[b"a", b"ac", b"ce", b"d"]), [[2, 3]]);
+    assert_eq!(merges_of(&[b"ae", b"ab", b"df", b"dg", b"e"]), [vec![1, 2], vec![3, 4]]);
+    assert_eq!(merges_of(&[b"ae", b"ab", b"bf", b"fg", b"e"]), [[1, 2, 3, 4]], "one after another");
+}
+
+#[test]
+fn a_table_without_a_set_holds_every_prefix_that_it_spans() {
+    let merges = |known: bool| {
+        let (mut model, _) = Model::of_level1(&[]);
+        let keys = [key(b'a', 0), key(b'c', 0)];
+        let first = model.write(1, 10, keys);
+        if known {
+            model.learn(first);
+        }
+        let rest = [11, 12].map(|run| model.write_known(1, run, &[key(b'b', 0), key(b'b', 1)]));
+        let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
+        (merged(&plan), [first, rest[0], rest[1]])
+    };
+    let (without, ids) = merges(false);
+    assert_eq!(without, [ids.to_vec()]);
+    let (with, [_, a, b]) = merges(true);
+    assert_eq!(with, [[a, b]]);
+}
+
+#[test]
+fn a_table_whose_set_is_of_another_rule_counts_as_one_without() {
+    let (model, ids) = Model::of_level1(&[b"a", b"ab"]);
+    let by_two = PTier { prefix_length: 2, ..PTIER };
+    let plan = model.compaction_by(&by_two, &Running::default()).unwrap();
+    assert_eq!(merged(&plan), [ids]);
+}
+
+/// The model with tables of these keys, by level-1 run; where each key has the prefix given for it.
+fn placed(tables: &[(u64, &[u16])]) -> (Model, Vec<TableId>) {
+    let mut model = Model::default();
+    model.write(2, 1, [u16::MAX]);
+    let mut ordered: Vec<_> = tables.iter().enumerate().collect();
+    ordered.sort_by_key(|(_, (age, _))| *age);
+    let mut ids = vec![TableId(0); tables.len()];
+    for (at, (age, keys)) in ordered {
+        ids[at] = model.write_known(1, 10 + age, keys);
+    }
+    (model, ids)
+}
+
+/// All of the tables are merged together, and merging only the first so many is refused.
+fn merges_all(model: &Model, ids: &[TableId], without: usize, run: u64) {
+    let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
+    let mut all = ids.to_vec();
+    all.sort();
+    assert_eq!(merged(&plan), [all]);
+    assert!(model.all_sound(&plan.groups) && model.follow(&plan.clone().into()).is_sound());
+    let rest = ids.iter().enumerate().filter(|(at, _)| *at != without);
+    let shared: Vec<_> = rest.map(|(_, id)| *id).collect();
+    let lifted = super::plan(vec![merge(&shared, 1, run)]);
+    assert!(validate(&model.shape, &Running::default(), &lifted).is_err());
+}
+
+#[test]
+fn a_merge_does_not_lift_old_versions_past_a_table_that_stands_between() {
+    let (model, ids) = Model::of_level1(&[b"ab", b"b", b"ac", b"ad"]);
+    merges_all(&model, &ids, 1, 13);
+}
+
+#[test]
+fn a_merge_takes_in_what_stands_between_any_input_and_its_place() {
+    let [one, four, five] = [key(b'1', 0), key(b'4', 0), key(b'5', 0)];
+    let [seven, eight, nine] = [key(b'7', 0), key(b'7', 1), key(b'9', 0)];
+    let (model, ids) = placed(&[
+        (5, &[one, five]),
+        (9, &[four, five, nine]),
+        (3, &[five, seven, eight]),
+        (6, &[seven, eight]),
+    ]);
+    merges_all(&model, &ids, 3, 19);
+}
+
+#[test]
+fn a_merge_takes_in_tables_of_its_place_that_the_whole_output_overlaps() {
+    let keys = |keys: &[(u8, u8)]| keys.iter().map(|(p, k)| key(*p, *k)).collect::<Vec<_>>();
+    let (model, ids) = placed(&[
+        (1, &keys(&[(b'a', 1), (b'b', 5)])),
+        (1, &keys(&[(b'd', 18), (b'e', 22)])),
+        (2, &keys(&[(b'b', 4), (b'd', 20)])),
+        (2, &keys(&[(b'e', 21), (b'e', 30)])),
+    ]);
+    merges_all(&model, &ids, 3, 12);
+}
+
+#[test]
+fn tables_that_overlap_move_one_after_the_other_the_oldest_first() {
+    let (model, ids) = Model::of_level1(&[b"ab", b"a"]);
+    let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
+    let [first, second] = plan.groups.as_slice() else { panic!("{plan:?}") };
+    assert_eq!((&first.inputs, &second.inputs), (&vec![ids[0]], &vec![ids[1]]));
+    assert_eq!((first.follows, second.follows), (None, Some(ids[0])));
+    // The older goes into the newest run of the next level, the newer above it.
+    assert_eq!(first.destination.run, RunId(1));
+    assert!(second.destination.is_above(first.destination));
+}
+
+#[test]
+fn what_overlaps_the_newest_run_of_the_next_level_goes_above_it() {
+    let (mut model, ids) = Model::of_level1(&[b"a", b"c"]);
+    model.write_known(2, 1, &[key(b'a', 0)]);
+    let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
+    let into = |id: TableId| {
+        plan.groups.iter().find(|group| group.inputs.contains(&id)).unwrap().destination.run
+    };
+    assert_eq!(into(ids[1]), RunId(1));
+    assert!(into(ids[0]) > RunId(1));
+}
+
+#[test]
+fn level_0_is_merged_with_nothing_of_level_1_where_its_tables_overlap() {
+    let mut model = Model::default();
+    let below = model.write_known(1, 1, &[key(b'a', 0), key(b'b', 0)]);
+    let old = model.write(0, 2, [key(b'a', 0), key(b'b', 1)]);
+    assert_eq!(
+        propose(
+            &PTier { level_base_bytes: 100, ..PTIER },
+            &model.shape,
+            &[],
+            &Running::default(),
+            RunId(9)
+        ),
+        None
+    );
+    let new = model.write(0, 3, [key(b'b', 0), key(b'c', 0)]);
+    let far = model.write(0, 4, [key(b'x', 0)]);
+    let policy = PTier { level_base_bytes: 100, ..PTIER };
+    let plan = model.compaction_by(&policy, &Running::default()).unwrap();
+    assert_eq!(merged(&plan), [vec![old, new], vec![far]]);
+    let split = PrefixSplit { rule: RULE, least_bytes: 1 };
+    assert!(plan.groups.iter().all(|group| group.action == Action::split_merge(split, 1000)));
+    let run = |id: TableId| {
+        plan.groups.iter().find(|group| group.inputs.contains(&id)).unwrap().destination.run
+    };
+    assert!(run(old) > RunId(4), "above what it overlaps in level 1");
+    assert_eq!(run(far), RunId(1));
+    assert!(model.shape.table(below).is_some() && model.all_sound(&plan.groups));
+}
+
+#[test]
+fn the_deepest_level_becomes_the_next_when_it_is_over_its_capacity() {
+    let mut model = Model::default();
+    model.write_known(1, 1, &[key(b'a', 0), key(b'a', 1), key(b'b', 0)]);
+    let policy = PTier { size_ratio: 10, level_base_bytes: 2, ..PTIER };
+    let Some(Plan::Reshape(plan)) =
+        propose(&policy, &model.shape, &[], &Running::default(), RunId(9))
+    else {
+        panic!("no change of levels");
+    };
+    assert_eq!(plan.change, LevelChange::Add(1));
+    let model = model.reshape(plan.change);
+    assert_eq!(propose(&policy, &model.shape, &[], &Running::default(), RunId(9)), None);
+    assert_eq!(policy.status(&model.shape, &[]).capacities[2].bytes, Some(20));
+}
+
+#[test]
+fn a_table_of_tombstones_that_reaches_the_bottom_is_rewritten() {
+    let rewrites = |tombstones| {
+        let (mut model, ids) = Model::of_level1(&[b"a"]);
+        let info = model.shape.table(ids[0]).unwrap().table;
+        let changed = Arc::new(TableInfo { tombstones, ..TableInfo::clone(info) });
+        let edit = ShapeEdit { added: vec![(1, RunId(10), changed)], dropped: ids.clone() };
+        model.shape = apply(&model.shape, &edit).unwrap();
+        merged(&model.compaction_by(&PTIER, &Running::default()).unwrap()).len()
+    };
+    assert_eq!((rewrites(0), rewrites(2)), (0, 1));
+}
+
+/// What a policy plans that observed these reads of tables.
+fn after_reads(model: &Model, reads: &[(TableId, u64)]) -> Option<Compaction> {
+    let observed = Observed { table_reads: reads.iter().copied().collect(), ..Observed::default() };
+    let running = Running::default();
+    let policy = PTier { size_ratio: 10, level_base_bytes: 1000, ..PTIER };
+    let plan = policy.plan(&PlanContext {
+        shape: &model.shape,
+        state: &[],
+        running: &running,
+        observed: &observed,
+        filter_bits: FilterBits::whole(10),
+        workers: 1,
+        l0_stop_trigger: LEVEL0_RUNS_MAX,
+        fresh: RunId(99),
+    })?;
+    let Plan::Compact(plan) = plan else { panic!("{plan:?}") };
+    validate(&model.shape, &running, &plan).unwrap();
+    assert!(model.all_sound(&plan.groups));
+    Some(plan)
+}
+
+#[test]
+fn a_table_of_the_deepest_level_read_over_the_limit_is_merged_with_those_it_overlaps() {
+    let mut model = Model::default();
+    let a = model.write_known(2, 1, &[key(b'a', 0), key(b'b', 0)]);
+    let far = model.write_known(2, 1, &[key(b'y', 0), key(b'z', 0)]);
+    let b = model.write_known(2, 2, &[key(b'b', 0), key(b'c', 0)]);
+    let c = model.write_known(2, 3, &[key(b'c', 0)]);
+    let above = model.write_known(1, 4, &[key(b'b', 0)]);
+    assert_eq!(after_reads(&model, &[(a, 5)]), None, "at the limit");
+    assert_eq!(after_reads(&model, &[(far, 60), (above, 60)]), None, "nothing to merge");
+    let plan = after_reads(&model, &[(a, 6), (far, 60)]).unwrap();
+    assert_eq!(merged(&plan), [[a, b]]);
+    assert_eq!(plan.groups[0].destination, Destination { level: 2, run: RunId(2) });
+    let plan = after_reads(&model, &[(a, 6), (b, 7)]).unwrap();
+    assert_eq!(merged(&plan), [[a, b, c]], "of those read often, that read most");
+}
+
+#[test]
+fn a_merge_of_what_was_read_takes_in_what_stands_between() {
+    let mut model = Model::default();
+    let a = model.write_known(2, 1, &[key(b'a', 0), key(b'e', 0)]);
+    let b = model.write_known(2, 2, &[key(b'd', 0), key(b'e', 0)]);
+    let c = model.write_known(2, 3, &[key(b'a', 0), key(b'b', 0)]);
+    // It overlaps the older one, which lies in part below it, and the output reaches over it.
+    let plan = after_reads(&model, &[(c, 6)]).unwrap();
+    assert_eq!(merged(&plan), [[a, b, c]]);
+}
+
+/// The rules word for word, over all tables and all prefixes.
+fn naive(tables: &[(usize, Vec<u16>)]) -> Vec<Vec<usize>> {
+    let n = tables.len();
+    let prefixes: Vec<BTreeSet<u8>> = tables
+        .iter()
+        .map(|(_, keys)| keys.iter().map(|key| key.to_be_bytes()[0]).collect())
+        .collect();
+    let range = |set: &BTreeSet<usize>| {
+        let keys = || set.iter().flat_map(|t| &tables[*t].1);
+        (*keys().min().unwrap(), *keys().max().unwrap())
+    };
+    let overlap = |a: &BTreeSet<usize>, b: &BTreeSet<usize>| {
+        let ((a, b), (c, d)) = (range(a), range(b));
+        a <= d && c <= b
+    };
+    let one = |t: usize| BTreeSet::from([t]);
+    // Tables that overlap, directly or not.
+    let mut parts: Vec<BTreeSet<usize>> = (0..n).map(one).collect();
+    unite(&mut parts, |a, b| a.iter().any(|x| b.iter().any(|y| overlap(&one(*x), &one(*y)))));
+    let kind = |t: usize| prefixes[t].len() == 1;
+    let mut joined = BTreeSet::new();
+    for part in &parts {
+        let all: BTreeSet<u8> = part.iter().flat_map(|t| &prefixes[*t]).copied().collect();
+        match part.iter().copied().collect::<Vec<_>>().as_slice() {
+            [_] => {}
+            [a, b] => joined
+                .extend((kind(*a) == kind(*b)).then(|| one(*a).union(&one(*b)).copied().collect())),
+            _ => {
+                for prefix in all {
+                    let held: Vec<_> =
+                        part.iter().copied().filter(|t| prefixes[*t].contains(&prefix)).collect();
+                    if held.len() > 2 || held.len() == 2 && kind(held[0]) == kind(held[1]) {
+                        joined.insert(held.into_iter().collect::<BTreeSet<_>>());
+                    }
+                }
+            }
+        }
+    }
+    let mut sets: Vec<_> = joined.into_iter().collect();
+    loop {
+        unite(&mut sets, |a, b| !a.is_disjoint(b));
+        let before = sets.clone();
+        for set in &mut sets {
+            let place = set.iter().map(|t| tables[*t].0).max().unwrap();
+            for (t, (age, _)) in tables.iter().enumerate() {
+                let stands = *age < place
+                    && set.iter().any(|a| tables[*a].0 < *age && overlap(&one(*a), &one(t)));
+                if stands || *age == place && overlap(set, &one(t)) {
+                    set.insert(t);
+                }
+            }
+        }
+        if sets == before {
+            break;
+        }
+    }
+    let mut sets: Vec<Vec<usize>> = sets.into_iter().map(|set| set.into_iter().collect()).collect();
+    sets.sort();
+    sets
+}
+
+/// Unites sets that meet, until none do.
+fn unite(
+    sets: &mut Vec<BTreeSet<usize>>,
+    meet: impl Fn(&BTreeSet<usize>, &BTreeSet<usize>) -> bool,
+) {
+    let pair = |sets: &Vec<BTreeSet<usize>>| {
+        (0..sets.len())
+            .flat_map(|a| (0..a).map(move |b| (b, a)))
+            .find(|(a, b)| meet(&sets[*a], &sets[*b]))
+    };
+    while let Some((a, b)) = pair(sets) {
+        let taken = sets.swap_remove(b);
+        sets[a].extend(taken);
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_merges_is_what_the_rules_say_and_every_state_on_the_way_is_sound(
+        runs in prop::collection::vec(
+            prop::collection::btree_set((0u8..7, 0u8..3), 1..7), 1..6),
+        parts in prop::collection::vec(any::<bool>(), 40),
+        below in prop::collection::btree_set((0u8..7, 0u8..3), 0..4),
+    ) {
+        let mut model = Model::default();
+        model.write(2, 1, below.iter().map(|(p, k)| key(*p, *k)).chain([u16::MAX]));
+        let (mut tables, mut ids, mut part) = (Vec::new(), Vec::new(), parts.iter());
+        for (age, keys) in runs.iter().enumerate() {
+            let mut keys: Vec<_> = keys.iter().map(|(p, k)| key(*p, *k)).collect();
+            while !keys.is_empty() {
+                let length = keys.iter().take_while(|_| part.next() == Some(&true)).count();
+                let rest = keys.split_off(length.clamp(1, keys.len()));
+                ids.push(model.write_known(1, 10 + age as u64, &keys));
+                tables.push((age, std::mem::replace(&mut keys, rest)));
+            }
+        }
+        prop_assume!(model.shape.levels()[1].bytes() > 1);
+        let plan = model.compaction_by(&PTIER, &Running::default()).unwrap();
+        let expected: Vec<Vec<TableId>> =
+            naive(&tables).iter().map(|set| set.iter().map(|t| ids[*t]).collect()).collect();
+        prop_assert_eq!(merged(&plan), expected);
+        prop_assert_eq!(plan.groups.iter().map(|g| g.inputs.len()).sum::<usize>(), ids.len());
+        if plan.groups.len() < 9 {
+            prop_assert!(model.all_sound(&plan.groups));
+        }
+    }
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused_by_name() {
+    for (given, why) in [
+        (r#""prefix-length": 0"#, "ptier: prefix-length is 0, expected 1 to 1024"),
+        (
+            r#""prefix-delimiter": "2f""#,
+            "ptier: prefix-delimiter is 2f, expected none, or prefix-length 0 instead of 4",
+        ),
+        (
+            r#""prefix-length": 0, "prefix-delimiter": "2f2f""#,
+            "ptier: prefix-delimiter is 2f2f, expected one byte",
+        ),
+        (
+            r#""split-bytes": 4097, "target-file-bytes": 4096"#,
+            "ptier: split-bytes is 4097, expected at most target-file-bytes: 4096",
+        ),
+        (r#""read-limit": 0"#, "ptier: read-limit is 0, expected 1 to 1125899906842624"),
+    ] {
+        let options: PolicyOptions = format!(r#"{{"policy": "ptier", {given}}}"#).parse().unwrap();
+        assert_eq!(options.build().err().unwrap().to_string(), why);
+    }
+    let given = r#"{"policy": "ptier", "prefix-length": 0, "prefix-delimiter": "2f"}"#;
+    assert!(given.parse::<PolicyOptions>().unwrap().build().is_ok());
+}
+
+#[test]
+fn the_split_shrinks_with_the_size_of_tables() {
+    let options = PolicyOptions::PTier(PTier::default());
+    let PolicyOptions::PTier(small) = options.clone().sized(12 << 10, 16 << 10) else { panic!() };
+    assert_eq!((small.target_file_bytes, small.split_bytes), (16 << 10, 1 << 10));
+    let PolicyOptions::PTier(large) = options.native() else { panic!() };
+    assert_eq!(large.split_bytes, PTier::default().split_bytes);
+}
