@@ -342,6 +342,29 @@ export interface Bucket {
   countPresent?: boolean;
 }
 
+/** Tiering with tables split between key prefixes, which move down where they need not be merged; what is read often is merged in the deepest level (PTierDB). In the build with all policies. */
+export interface Ptier {
+  policy: "ptier";
+  /** Capacity of a level divided by that of the level above. From 2 to 64. Default: 10. */
+  sizeRatio?: number;
+  /** Capacity of level 1, in bytes. From 1024 to 1099511627776. Default: 10485760. */
+  levelBaseBytes?: number;
+  /** Bytes at which a table is closed, even within a prefix. From 1024 to 1099511627776. Default: 67108864. */
+  targetFileBytes?: number;
+  /** Least bytes of a table that ends between two prefixes, and of what follows it. From 1 to 1099511627776. Default: 4194304. */
+  splitBytes?: number;
+  /** How filter memory is divided among runs: uniform, the same bits per key; monkey, more for smaller runs; dynamic, monkey for the sizes that runs are going to have. Default: "uniform". */
+  filters?: "uniform" | "monkey" | "dynamic";
+  /** Runs that wait in level 0 before they are merged. From 1 to 64. Default: 4. */
+  l0CompactionTrigger?: number;
+  /** Length of the prefix of a key, in bytes; 0 with a delimiter. From 1 to 1024. Default: 4. */
+  prefixLength?: number;
+  /** Byte with which the prefix of a key ends; empty for a prefix length. Default: "". */
+  prefixDelimiter?: string;
+  /** Reads of a table of the deepest level above which it is merged with those that it overlaps. From 1 to 1125899906842624. Default: 10000. */
+  readLimit?: number;
+}
+
 /** A policy with its parameters; those left out have their defaults. */
 export type PolicyOptions =
   | Leveled
@@ -357,7 +380,8 @@ export type PolicyOptions =
   | Vertiorizon
   | Binomial
   | Minlatency
-  | Bucket;
+  | Bucket
+  | Ptier;
 
 /** A policy, by its name alone or with parameters. */
 export type Policy = PolicyOptions["policy"] | PolicyOptions;

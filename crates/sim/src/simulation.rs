@@ -14,6 +14,7 @@ use crate::clock::{Agenda, Thread, Time, micros, nanos, seconds};
 use crate::config::{Config, SimulationError};
 use crate::cores::Cores;
 use crate::device::Queue;
+use crate::entry::Sizes;
 use crate::flash::Flash;
 use crate::job::{Job, Merge, Part};
 use crate::memory::Memory;
