@@ -32,7 +32,9 @@ pub(super) fn encode(plan: &Compaction, out: &mut Vec<u8>) {
             Action::Move => out.push(MOVE),
             Action::Merge { cuts, target_file_bytes, filter_bits, split } => {
                 out.push(if split.is_some() { SPLIT_MERGE } else { MERGE });
-                split.into_iter().for_each(|split| put_split(split, out));
+                if let Some(split) = split {
+                    put_split(split, out);
+                }
                 put_varint(out, *target_file_bytes);
                 put_varint(out, filter_bits.map_or(0, |bits| u64::from(bits.thousandths()) + 1));
                 put_varint(out, cuts.len() as u64);
