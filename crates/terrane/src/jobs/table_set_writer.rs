@@ -238,7 +238,7 @@ mod tests {
             // 30 kB that do not compress, of which a prefix is 3 kB.
             for n in 0..100u8 {
                 outputs.note_left(|| 300 * u64::from(100 - n));
-                let value: Vec<u8> = (0..300u32).map(|at| (at * at >> 3) as u8 ^ n).collect();
+                let value: Vec<u8> = (0..300u32).map(|at| ((at * at) >> 3) as u8 ^ n).collect();
                 outputs.add(&[n / 10, n], Tag::new(1, Kind::Put), &value).unwrap();
             }
             outputs.cut().unwrap();

@@ -4,7 +4,7 @@ use super::tuning::{Design, Rehearsal, Tuned, Workload};
 use super::*;
 use crate::context::Observed;
 use std::sync::Arc;
-use terrane_types::{FilterBits, Histogram, RunId, ShapeEdit, TableId, TableInfo, apply};
+use terrane_types::{FilterBits, Histogram, Prefixes, RunId, ShapeEdit, TableId, TableInfo, apply};
 
 /// A shape with one table, in level 1.
 fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
@@ -21,6 +21,7 @@ fn level1(bytes: u64, entries: u64, filter_bytes: u64) -> Shape {
         filter_bytes,
         salt: 0,
         histogram: Histogram::default(),
+        prefixes: Prefixes::default(),
     };
     let added = vec![(1, RunId(1), Arc::new(table))];
     apply(&Shape::default(), &ShapeEdit { added, dropped: Vec::new() }).unwrap()

@@ -4,7 +4,7 @@ use super::*;
 use crate::vec_map::VecMap;
 use crate::version::KeyspaceRecord;
 use terrane_policy::{
-    Action, Destination, FilterBits, Histogram, RunId, Shape, ShapeEdit, TableInfo,
+    Action, Destination, FilterBits, Histogram, Prefixes, RunId, Shape, ShapeEdit, TableInfo,
 };
 
 const ROWS: KeyspaceId = KeyspaceId(1);
@@ -160,6 +160,7 @@ fn table(id: u8) -> Arc<TableInfo> {
         filter_bytes: 0,
         salt: 0,
         histogram: Histogram::default(),
+        prefixes: Prefixes::default(),
     })
 }
 
