@@ -189,6 +189,7 @@ fn shape(tables: u32) -> Shape {
         filter_bytes: 0,
         salt: 0,
         histogram: Default::default(),
+        prefixes: Default::default(),
     };
     let mut edit = ShapeEdit::default();
     for n in 0..tables {

@@ -153,6 +153,15 @@ fn store(scale: Scale, item: u64) -> Scaled {
     }
 }
 
+/// The same with buffers large enough for the capacities of the baselines, which are 1 KB at least.
+fn comparable(scale: Scale, item: u64) -> Scaled {
+    let bytes = match scale {
+        Scale::Ci => 36 << 10,
+        Scale::Full => 128 << 10,
+    };
+    Scaled { buffer_entries: bytes / item, ..store(scale, item) }
+}
+
 /// Entries here for so many of the paper's.
 fn scaled(store: Scaled, operations: u64) -> u64 {
     (operations as f64 / store.factor()) as u64

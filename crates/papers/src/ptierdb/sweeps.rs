@@ -28,7 +28,7 @@ pub fn counts(scale: Scale) -> &'static [u64] {
 #[must_use]
 pub fn limits(scale: Scale) -> &'static [u64] {
     match scale {
-        Scale::Ci => &[16, 256, 1 << 50],
+        Scale::Ci => &[16, 64, 1 << 50],
         Scale::Full => &[4, 16, 64, 256, 1024, 4096, 1 << 50],
     }
 }

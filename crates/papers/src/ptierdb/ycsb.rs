@@ -1,6 +1,6 @@
 //! Table I and figure 7: write amplification, size and latency under YCSB.
 
-use super::{DESIGNS, Design, config, scaled, setting, store};
+use super::{DESIGNS, Design, comparable, config, scaled, setting};
 use crate::figure::{Figure, Source};
 use crate::scaled::simulate;
 use crate::{PapersError, Scale};
@@ -35,7 +35,7 @@ fn workload(load: u64, names: &[&str]) -> Workload {
 /// # Errors
 /// A simulation that failed.
 pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, PapersError> {
-    let store = store(scale, 116);
+    let store = comparable(scale, 116);
     let load = scaled(store, OPERATIONS);
     let claim = "Write amplification is 25.34 leveled, 12.34 for PTierDB, 7.3 lazy-leveled and 4.91 tiered; \
                  sizes are 7.91, 8.1, 7.9 and 14.84 GB. PTierDB has the least mean latency in all six \
