@@ -6,6 +6,7 @@
  * bytes after those that all keys share.
  */
 
+import type { Table } from "terrane";
 import { compareKeys } from "../../key-scale.ts";
 import { levelBytes, type State, tablesOf } from "../timeline/state.ts";
 
@@ -15,6 +16,8 @@ const KEY_BYTES = 6;
 /** The positions of keys. */
 export interface KeyAxis {
   position(key: Uint8Array): number;
+  /** The positions of a table's first and last key, which are computed once. */
+  span(table: Table): readonly [from: number, to: number];
   /** The key at a position, as far as it is known: a prefix. */
   key(position: number): Uint8Array;
 }
@@ -28,8 +31,18 @@ export function keyAxis(states: Iterable<State>): KeyAxis {
   const anchors = anchorsOf(largest, number, first ?? 0, last ?? 1);
   const [from, to] = [anchors.map(({ at }) => at), anchors.map(({ position }) => position)];
   const prefix = bounds[0]?.subarray(0, shared) ?? new Uint8Array();
+  const position = (key: Uint8Array) => clamp(interpolate(from, to, number(key)));
+  const spans = new WeakMap<Table, readonly [number, number]>();
   return {
-    position: (key) => clamp(interpolate(from, to, number(key))),
+    position,
+    span(table) {
+      let span = spans.get(table);
+      if (span === undefined) {
+        span = [position(table.smallest), position(table.largest)];
+        spans.set(table, span);
+      }
+      return span;
+    },
     key: (position) => toKey(prefix, interpolate(to, from, position)),
   };
 }

@@ -112,8 +112,8 @@ function stack(
 }
 
 function span(table: PlacedTable, axis: KeyAxis, width: number): [x: number, across: number] {
-  const x = axis.position(table.smallest) * width;
-  return [x, Math.max(axis.position(table.largest) * width - x, LEAST_WIDTH)];
+  const [from, to] = axis.span(table);
+  return [from * width, Math.max((to - from) * width, LEAST_WIDTH)];
 }
 
 function heightOf({ bytes }: PlacedTable, across: number, { scale }: Band, width: number): number {
