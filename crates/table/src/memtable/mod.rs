@@ -98,12 +98,13 @@ impl Memtable {
         (node.key() == key).then(|| (node.tag(), node.value()))
     }
 
-    /// An even sample of the user keys, ascending and without duplicates: some hundreds, or all if
-    /// there are fewer.
+    /// An even sample of the user keys, ascending and without duplicates: the first, the last, and some
+    /// hundreds between them, or all if there are fewer.
     #[must_use]
     pub fn sample(&self) -> Vec<Vec<u8>> {
-        let mut keys: Vec<_> =
-            self.list.sample(SAMPLE_KEYS).iter().map(|node| node.key().to_vec()).collect();
+        let between = self.list.sample(SAMPLE_KEYS);
+        let nodes = self.list.first().into_iter().chain(between).chain(self.list.last());
+        let mut keys: Vec<_> = nodes.map(|node| node.key().to_vec()).collect();
         keys.dedup();
         keys
     }

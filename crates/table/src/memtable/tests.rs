@@ -248,7 +248,7 @@ fn memory_is_that_of_the_entries_and_of_a_filter_once_the_list_is_as_large() {
 }
 
 #[test]
-fn a_sample_is_all_keys_of_a_few_and_some_hundreds_of_many() {
+fn a_sample_is_all_keys_of_a_few_and_hundreds_and_both_ends_of_many() {
     let memtable = Memtable::default();
     let key = |n: u32| n.to_be_bytes().to_vec();
     assert!(memtable.sample().is_empty());
@@ -262,5 +262,7 @@ fn a_sample_is_all_keys_of_a_few_and_some_hundreds_of_many() {
         assert!((least..=most).contains(&sample.len()), "{} keys", sample.len());
         assert!(sample.is_sorted_by(|a, b| a < b));
         assert!(sample.iter().all(|found| (0..more).any(|n| *found == key(n))));
+        // What a flush spans.
+        assert_eq!([sample.first(), sample.last()], [Some(&key(0)), Some(&key(more - 1))]);
     }
 }
