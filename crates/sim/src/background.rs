@@ -45,7 +45,7 @@ impl Simulation {
                     self.tell_begun(&task, now);
                     match &task.group.action {
                         Action::Move => self.move_group(&task, now)?,
-                        Action::Merge { .. } => self.begin_merge(task),
+                        Action::Merge { .. } => self.begin_merge(task, now),
                     }
                 }
             }
@@ -147,7 +147,7 @@ impl Simulation {
     }
 
     /// A merge begins; its parts wait for workers.
-    fn begin_merge(&mut self, task: Task) {
+    fn begin_merge(&mut self, task: Task, begun: Time) {
         let inputs = self.tree.inputs(&task.group);
         let reads: u64 = inputs.iter().map(|t| t.info.bytes).sum();
         let has_tombstones = inputs.iter().any(|t| t.info.tombstones > 0);
@@ -183,8 +183,9 @@ impl Simulation {
         }
         let outputs = bytes.iter().map(|_| Vec::new()).collect();
         let open = bytes.len();
-        self.merges
-            .insert(merge, Merge { task, reads, read_so_far: 0, written_so_far: 0, open, outputs });
+        let (read_so_far, written_so_far) = (0, 0);
+        let begins = Merge { task, begun, reads, read_so_far, written_so_far, open, outputs };
+        self.merges.insert(merge, begins);
     }
 
     fn begin(

@@ -52,6 +52,7 @@ impl Simulation {
         self.half_written -= outputs.len();
         let (read, level) = (merge.reads, merge.task.group.destination.level);
         let written = outputs.iter().map(|t| t.info.bytes).sum::<u64>();
+        self.meters.merged(now - merge.begun);
         self.meters.add(|sums| {
             sums.merge_read_bytes += read;
             sums.merge_written_bytes += written;

@@ -22,6 +22,7 @@ pub(crate) enum Work {
 /// A merge, from its beginning until it takes effect.
 pub(crate) struct Merge {
     pub(crate) task: Task,
+    pub(crate) begun: Time,
     /// Bytes of its inputs, those that were read, and those of its outputs that were written.
     pub(crate) reads: u64,
     pub(crate) read_so_far: u64,

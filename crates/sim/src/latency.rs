@@ -8,13 +8,14 @@ use crate::report::{Distribution, Latency};
 /// Bits of a time that its bucket keeps, the first one included.
 const BITS: u32 = 7;
 
-/// A distribution of times.
+/// A distribution of times in nanoseconds, or of plain numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Latencies {
+pub struct Latencies {
     buckets: Vec<u64>,
     count: u64,
     sum: u128,
-    max: Time,
+    /// The least and the greatest.
+    ends: Option<(Time, Time)>,
 }
 
 /// The bucket of a time.
@@ -36,7 +37,7 @@ fn greatest(bucket: usize) -> Time {
 
 impl Latencies {
     /// Counts a time.
-    pub(crate) fn add(&mut self, time: Time) {
+    pub fn add(&mut self, time: Time) {
         let bucket = bucket(time);
         if self.buckets.len() <= bucket {
             self.buckets.resize(bucket + 1, 0);
@@ -46,11 +47,11 @@ impl Latencies {
         }
         self.count += 1;
         self.sum += u128::from(time);
-        self.max = self.max.max(time);
+        self.reach((time, time));
     }
 
     /// Adds all that the other one counted.
-    pub(crate) fn join(&mut self, other: &Latencies) {
+    pub fn join(&mut self, other: &Latencies) {
         if self.buckets.len() < other.buckets.len() {
             self.buckets.resize(other.buckets.len(), 0);
         }
@@ -59,17 +60,21 @@ impl Latencies {
         }
         self.count += other.count;
         self.sum += other.sum;
-        self.max = self.max.max(other.max);
+        other.ends.into_iter().for_each(|ends| self.reach(ends));
+    }
+
+    fn reach(&mut self, (least, greatest): (Time, Time)) {
+        let (min, max) = self.ends.unwrap_or((least, greatest));
+        self.ends = Some((min.min(least), max.max(greatest)));
     }
 
     /// The distribution of plain numbers.
-    pub(crate) fn distribution(&self) -> Distribution {
-        if self.count == 0 {
-            return Distribution::default();
-        }
+    #[must_use]
+    pub fn distribution(&self) -> Distribution {
+        let Some((min, max)) = self.ends else { return Distribution::default() };
         let mean = self.sum as f64 / self.count as f64;
-        let [p50, p99] = [0.5, 0.99].map(|share| self.quantile(share).min(self.max));
-        Distribution { mean, p50, p99, max: self.max }
+        let [p10, p50, p99] = [0.1, 0.5, 0.99].map(|share| self.quantile(share));
+        Distribution { mean, min, p10, p50, p99, max }
     }
 
     /// The least time that this share of all does not exceed, up to the width of its bucket.
@@ -80,18 +85,20 @@ impl Latencies {
             seen += count;
             seen >= rank
         });
-        found.map_or(self.max, |bucket| greatest(bucket).min(self.max))
+        let max = self.ends.map_or(0, |(_, max)| max);
+        found.map_or(max, |bucket| greatest(bucket).min(max))
     }
 
     /// The figures; `None` if nothing was counted.
-    pub(crate) fn figures(&self) -> Option<Latency> {
-        (self.count > 0).then(|| Latency {
+    #[must_use]
+    pub fn figures(&self) -> Option<Latency> {
+        self.ends.map(|(_, max)| Latency {
             count: self.count,
             mean: self.sum as f64 / self.count as f64 / 1e9,
             p50: seconds(self.quantile(0.5)),
             p99: seconds(self.quantile(0.99)),
             p999: seconds(self.quantile(0.999)),
-            max: seconds(self.max),
+            max: seconds(max),
         })
     }
 }

@@ -57,6 +57,7 @@ mod zipf;
 pub use config::{Config, SimulationError};
 pub use device::{Device, DevicePreset};
 pub use flash::FlashOptions;
+pub use latency::Latencies;
 pub use operations::{Operation, Operations};
 pub use report::{
     Distribution, Figures, Latency, LevelFigures, LevelReport, PhaseReport, Report, StallSeconds,

@@ -174,6 +174,7 @@ struct Meter {
     /// 1 while a merge runs.
     compacts: Gauge,
     compactions: Compactions,
+    merges: Latencies,
     latencies: BTreeMap<Kind, Latencies>,
     /// The greatest time that the operations of a window took.
     slowest: Option<Time>,
@@ -243,6 +244,7 @@ impl Meter {
                 sums.merge_written_bytes as f64,
                 closed(&self.compacts).area * 1e-9,
             ),
+            merge_seconds: self.merges.figures(),
             trivial_moves: sums.trivial_moves,
             moved_bytes: sums.moved_bytes,
             merge_read_bytes: sums.merge_read_bytes,
@@ -344,6 +346,12 @@ impl Meters {
     pub(crate) fn compacted(&mut self, grouped: Grouped) {
         self.whole.compactions.add(grouped);
         self.phase.compactions.add(grouped);
+    }
+
+    /// Counts a merge that took this long.
+    pub(crate) fn merged(&mut self, time: Time) {
+        self.whole.merges.add(time);
+        self.phase.merges.add(time);
     }
 
     /// Counts an operation that took this long; returns the timeline's window if it ends with it.

@@ -18,6 +18,8 @@ pub struct Report {
     pub phases: Vec<PhaseReport>,
     /// The tree at the end, level 0 first.
     pub levels: Vec<LevelReport>,
+    /// The bytes of its tables.
+    pub table_bytes: Distribution,
     /// Every window, if the configuration asks for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Window>,
@@ -46,7 +48,7 @@ pub struct LevelReport {
     pub bytes: u64,
 }
 
-/// Latencies of the operations of one kind, in seconds. Quantiles are at most 2 % too large.
+/// Latencies of the operations of one kind, or durations, in seconds. Quantiles are at most 2 % too large.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latency {
     /// How many operations.
@@ -63,11 +65,15 @@ pub struct Latency {
     pub max: f64,
 }
 
-/// How something is distributed over compactions. Quantiles are at most 2 % too large.
+/// How something is distributed over compactions or tables. Quantiles are at most 2 % too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
     /// The mean.
     pub mean: f64,
+    /// The least.
+    pub min: u64,
+    /// One of ten has at most this.
+    pub p10: u64,
     /// The median.
     pub p50: u64,
     /// 99 of 100 have at most this.
@@ -172,6 +178,8 @@ pub struct Figures {
     pub compaction_seconds: f64,
     /// Bytes that merges wrote for each of these seconds.
     pub compaction_throughput: f64,
+    /// How long merges took, from their beginning until they took effect; none if there were none.
+    pub merge_seconds: Option<Latency>,
     /// Groups that only moved tables.
     pub trivial_moves: u64,
     /// Bytes of the tables that moved.

@@ -17,6 +17,7 @@ use crate::device::Queue;
 use crate::entry::Sizes;
 use crate::flash::Flash;
 use crate::job::{Job, Merge, Part};
+use crate::latency::Latencies;
 use crate::memory::Memory;
 use crate::meter::{Grouped, Levels, Machine, Meters};
 use crate::operations::Operations;
@@ -302,7 +303,11 @@ impl Simulation {
     /// The results so far.
     #[must_use]
     pub fn report(&self) -> Report {
-        let levels = self.tree.shape().levels().iter().map(|level| LevelReport {
+        let levels = self.tree.shape().levels();
+        let mut table_bytes = Latencies::default();
+        let tables = levels.iter().flat_map(|level| level.tables());
+        tables.for_each(|table| table_bytes.add(table.bytes));
+        let levels = levels.iter().map(|level| LevelReport {
             runs: level.runs.len(),
             tables: level.tables().count(),
             bytes: level.bytes(),
@@ -313,6 +318,7 @@ impl Simulation {
             whole: self.meters.figures(self.time, self.machine()),
             phases: self.phases.clone(),
             levels: levels.collect(),
+            table_bytes: table_bytes.distribution(),
             timeline: self.timeline.clone(),
         }
     }

@@ -50,6 +50,9 @@ fn a_write_stalls_on_a_full_level_0_while_the_worker_merges() {
     close(whole.stall_seconds.memtables, 2.0);
     close(whole.stall_seconds.level0, 2.0);
     assert_eq!((whole.merge_read_bytes, whole.merge_written_bytes), (2000, 2000));
+    let merges = whole.merge_seconds.unwrap();
+    assert_eq!(merges.count, 1);
+    close(merges.max, 2.0);
     close(whole.seconds, 5.0);
     close(whole.worker_utilisation, 2.0 / 5.0);
     close(whole.device_utilisation, 0.0);
@@ -224,13 +227,21 @@ fn groups_and_moves_are_counted_by_compaction_and_merges_by_the_time_in_which_an
         config.device.write_speed = 1e6;
         config
     };
-    let report = |order| Simulation::new(run(order)).unwrap().run().unwrap().whole;
+    let whole = |order| Simulation::new(run(order)).unwrap().run().unwrap();
+    let report = |order| whole(order).whole;
+    let Report { table_bytes, levels, .. } = whole(KeyOrder::Ascending);
+    let tables: usize = levels.iter().map(|level| level.tables).sum();
+    let bytes: u64 = levels.iter().map(|level| level.bytes).sum();
+    assert!((table_bytes.mean - bytes as f64 / tables as f64).abs() < 1e-6);
+    assert!(0 < table_bytes.min && table_bytes.min <= table_bytes.p10, "{table_bytes:?}");
+    assert!(table_bytes.p10 <= table_bytes.p50 && table_bytes.p99 <= table_bytes.max);
     // Nothing overlaps: each group is a table that moves, and no merge ever runs.
     let ascending = report(KeyOrder::Ascending);
     assert!(ascending.compaction_groups.mean > 1.0);
     assert_eq!(ascending.compaction_groups, ascending.compaction_moves);
     assert!(ascending.compaction_moved_bytes.max > 0);
     assert_eq!((ascending.compaction_seconds, ascending.compaction_throughput), (0.0, 0.0));
+    assert_eq!(ascending.merge_seconds, None);
     // Whole flushes overlap everything. Some merge runs at most for as long as all workers are busy.
     let scattered = report(KeyOrder::Scattered);
     assert!(scattered.compaction_groups.mean < ascending.compaction_groups.mean);

@@ -8,6 +8,7 @@ mod machine;
 mod models;
 mod pending;
 mod reads;
+mod tuning;
 mod workloads;
 
 use crate::*;
