@@ -78,9 +78,23 @@ impl Db {
     /// [`crate::Error::Busy`] if another process holds it; what [`Engine::open`] says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(path: impl AsRef<std::path::Path>, options: Options) -> Result<Db> {
+        Db::open_with(path, options, threads())
+    }
+
+    /// The same with an executor of the caller's, such as a
+    /// [`ThreadExecutor`](crate::executor::ThreadExecutor) that runs more merges at once.
+    ///
+    /// # Errors
+    /// Those of [`Db::open`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_with(
+        path: impl AsRef<std::path::Path>,
+        options: Options,
+        executor: Arc<dyn Executor>,
+    ) -> Result<Db> {
         let (storage, lock) = hold(path.as_ref(), &options)?;
         let engine = Engine::open(Arc::new(storage), options)?;
-        Ok(Db::join(engine, threads(), Some(Box::new(lock))))
+        Ok(Db::join(engine, executor, Some(Box::new(lock))))
     }
 
     /// Opens or creates the store in the single file `path`, a volume, with threads for background
