@@ -52,6 +52,34 @@ fn each_policy_runs_each_benchmark() {
 }
 
 #[test]
+fn keys_of_a_file_are_written_once_each() {
+    let place = Place::new();
+    let lines: String = (0..3000).map(|n| format!("https://example.org/{n:05}\n")).collect();
+    std::fs::write(place.path("urls"), format!("{lines}{lines}\n")).unwrap();
+    let policy = r#"{"policy": "universal", "partitioner": "global-range", "run-trigger": 2,
+        "target-file-bytes": 65536, "flush-floor-bytes": 32768}"#;
+    let args = ["bench", "d", "--json", "--keys", "urls", "--value-bytes", "1000"];
+    let rest = ["--memtable-mib", "1", "--policy", policy, "--benchmarks", "fillseq,readmissing"];
+    let series = place.json(&[&args[..], &rest, &["--workers", "2"]].concat());
+    assert_eq!((&series["num"], &series["workers"]), (&3000.into(), &2.into()));
+    let [fill, missing] = &series["results"].as_array().unwrap()[..] else { panic!("two") };
+    assert_eq!((&fill["operations"], &missing["found"]), (&3000.into(), &0.into()));
+    // Keys in order, cut flushes: all that compactions did was to move tables.
+    assert!(fill["tables"].as_u64().unwrap() > 10, "{fill}");
+    assert!(fill["compactions"].as_u64().unwrap() > 0, "{fill}");
+    assert_eq!(fill["compaction_groups"], fill["compaction_moves"]);
+    assert_eq!(fill["merge_seconds"], Value::Null);
+    let keys = place.run(&["scan", "d", "--keys-only"]).text();
+    assert_eq!(keys, lines);
+    for (args, found) in
+        [(&["--keys", "none"][..], "none"), (&["--keys", "urls", "--num", "5"][..], "--num")]
+    {
+        let refused = place.run(&[&["bench"], args].concat());
+        assert!(refused.code == Some(2) && refused.err.contains(found), "{}", refused.err);
+    }
+}
+
+#[test]
 fn a_bench_keeps_its_directory_and_reuses_it() {
     let place = Place::new();
     bench(&place, &["d", "--benchmarks", "fillseq,fillseq", "--policy", "tiered"]);
@@ -135,6 +163,26 @@ fn a_workload_does_in_a_store_what_it_does_in_the_simulator() {
             assert_eq!(names, ["load", "operations", "whole"]);
             let (whole, simulated) = (&phases[2], &result["simulated"]);
             assert_eq!(whole["operations"], 5000);
+            let tables = whole["tables"].as_u64().unwrap();
+            let mean = whole["table_bytes"]["mean"].as_f64().unwrap();
+            let max = whole["table_bytes"]["max"].as_f64().unwrap();
+            assert!(tables > 0 && mean <= max, "{whole}");
+            let compactions = whole["compactions"].as_u64().unwrap();
+            let groups = whole["compaction_groups"]["mean"].as_f64().unwrap();
+            assert_eq!(compactions > 0, groups >= 1.0, "{whole}");
+            let counted: u64 = whole["latencies"]
+                .as_object()
+                .unwrap()
+                .values()
+                .map(|latency| latency["count"].as_u64().unwrap())
+                .sum();
+            assert_eq!(counted, 5000);
+            assert_eq!(phases[0]["latencies"]["insert"]["count"], 3000);
+            let of_kind = |latencies: &Value| {
+                let counts = latencies.as_object().unwrap().iter();
+                counts.map(|(kind, l)| (kind.clone(), l["count"].clone())).collect::<Vec<_>>()
+            };
+            assert_eq!(of_kind(&whole["latencies"]), of_kind(&simulated["latencies"]));
             for figure in ["operations", "user_bytes", "logical_bytes"] {
                 assert_eq!(whole[figure], simulated[figure], "{workload} {figure}: {result}");
             }

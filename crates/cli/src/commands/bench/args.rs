@@ -4,7 +4,9 @@ use crate::args::{POLICY, policy};
 use crate::commands::simulate::{ChosenWorkload, chosen_workload};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum, value_parser};
+use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use terrane::table::{Compression, TableOptions};
 use terrane_policy::{FilterBits, PolicyOptions};
 use terrane_sim::Workload;
@@ -16,6 +18,8 @@ that an earlier `bench` left in DIR. With `--policy all` each policy has a direc
 
 A workload (`--workload`) is one of `terrane simulate`, on tables without compression: its operations run
 on one thread, and its figures have the simulator's names.
+
+With `--keys FILE` keys are the lines of a file, each once, in its order: fillseq writes them all.
 
 Benchmarks:
   fillseq       put keys in order into a new store
@@ -29,6 +33,8 @@ Benchmarks:
 Examples:
   terrane bench --policy all --benchmarks fillrandom,readrandom
   terrane bench --policy vertiorizon --workload updates-50 --simulate
+  terrane bench --policy universal --workload unique-random --workers 1 --simulate --json
+  terrane bench --policy universal --benchmarks fillseq --keys urls.txt
   terrane bench big --benchmarks fillrandom --num 50000000     the store stays in big
   terrane bench big --benchmarks readrandom --reads 1000000    on the store that bench left in big";
 
@@ -59,6 +65,10 @@ pub struct BenchArgs {
     /// Number of keys, and of writes in a benchmark
     #[arg(long, default_value_t = 2_000_000, value_parser = value_parser!(u64).range(1..=1 << 40))]
     pub num: u64,
+    /// Take the lines of a file as keys, each once
+    #[arg(long, value_name = "FILE", value_parser = keys,
+          conflicts_with_all = ["num", "key_bytes", "workload"])]
+    pub keys: Option<Keys>,
     /// Number of reads in a benchmark [default: the number of keys]
     #[arg(long, value_parser = value_parser!(u64).range(1..))]
     pub reads: Option<u64>,
@@ -82,6 +92,9 @@ pub struct BenchArgs {
     /// The compaction policy: a preset, JSON, or `all` for every preset in turn
     #[arg(long, value_name = POLICY, value_parser = policies)]
     pub policy: Option<Policies>,
+    /// Merges that run at once [default: one less than there are processors, from 1 to 8]
+    #[arg(long, value_parser = RangedU64ValueParser::<usize>::new().range(1..=256))]
+    pub workers: Option<usize>,
     /// Start the next benchmark while compactions are still due
     #[arg(long)]
     pub no_wait_until_idle: bool,
@@ -119,6 +132,25 @@ pub enum Benchmark {
 }
 
 impl BenchArgs {
+    /// Number of keys, and of writes in a benchmark.
+    pub fn num(&self) -> u64 {
+        self.keys.as_ref().map_or(self.num, |keys| keys.0.len() as u64)
+    }
+
+    /// Bytes of a row, on average.
+    pub fn row_bytes(&self) -> u64 {
+        let key_bytes = match &self.keys {
+            Some(Keys(keys)) => keys.iter().map(|key| key.len()).sum::<usize>() / keys.len().max(1),
+            None => self.key_bytes,
+        };
+        (key_bytes + self.value_bytes) as u64
+    }
+
+    /// Merges that run at once.
+    pub fn workers(&self) -> usize {
+        self.workers.unwrap_or_else(terrane::executor::workers)
+    }
+
     /// Memtable size in MiB.
     pub fn memtable_mib(&self) -> u64 {
         let default = if matches!(self.policy, Some(Policies::All)) { 4 } else { 64 };
@@ -151,6 +183,21 @@ impl BenchArgs {
 pub enum Policies {
     All,
     One(PolicyOptions),
+}
+
+/// Keys of a file, each once, in its order.
+#[derive(Clone, Debug)]
+pub struct Keys(pub Arc<[Box<[u8]>]>);
+
+fn keys(path: &str) -> Result<Keys, String> {
+    let text = std::fs::read(path).map_err(|e| e.to_string())?;
+    let mut seen = HashSet::new();
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let distinct: Arc<[_]> = lines.filter(|line| seen.insert(*line)).map(Box::from).collect();
+    match distinct.is_empty() {
+        true => Err("expected lines, found none".to_owned()),
+        false => Ok(Keys(distinct)),
+    }
 }
 
 fn filter_bits(text: &str) -> Result<FilterBits, String> {

@@ -7,6 +7,7 @@
 //!    benchmark finds the tree idle.
 
 use super::args::{BenchArgs, Benchmark};
+use super::compactions::{CompactionFigures, Compactions};
 use super::resident;
 use super::space::Watch;
 use super::workload::{Present, Rows};
@@ -59,6 +60,9 @@ pub struct Report {
     /// These for each byte of live rows, where the store's rows are known.
     pub space_amplification: Option<f64>,
     pub space_amplification_peak: Option<f64>,
+    /// What compactions did, and the tables after it.
+    #[serde(flatten)]
+    pub compactions: CompactionFigures,
     /// Writes that stalled.
     pub stalls: u64,
     /// All waits of writes, by their reason, since the store was opened.
@@ -96,6 +100,8 @@ pub struct Bench<'a> {
     pub dir: PathBuf,
     pub db: Db,
     pub keyspace: Keyspace,
+    /// What the store's compactions do.
+    pub compactions: Compactions,
     /// Which keys are there, unless the store is older than the run.
     pub present: Option<Present>,
     pub workload: Rows,
@@ -114,12 +120,12 @@ impl Bench<'_> {
     /// Runs a benchmark.
     pub fn run(&mut self, benchmark: Benchmark) -> Result<Report, Failure> {
         let writes = benchmark.writes();
-        let before = self.db.stats()?;
+        let (before, began) = (self.db.stats()?, self.compactions.mark());
         resident::reset();
         let watch = Watch::over_files(self.dir.clone(), |_| true);
         let operations = match writes {
-            true => self.args.num,
-            false => self.args.reads.unwrap_or(self.args.num),
+            true => self.args.num(),
+            false => self.args.reads.unwrap_or(self.args.num()),
         };
         let mut tally = self.time(benchmark, operations)?;
         let waiting = Instant::now();
@@ -131,7 +137,7 @@ impl Bench<'_> {
         let after = self.db.stats()?;
         tally.taken_peak = watch.peak().max(after.space.taken);
         drop(watch);
-        let row_bytes = (self.args.key_bytes + self.args.value_bytes) as u64;
+        let row_bytes = self.args.row_bytes();
         let live_bytes = self.present.as_ref().map(|present| present.count() * row_bytes);
         let amplified = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
         let seconds = tally.busy.as_secs_f64().max(1e-9);
@@ -166,6 +172,7 @@ impl Bench<'_> {
             taken_bytes_peak: tally.taken_peak,
             space_amplification: live_bytes.and_then(|live| amplified(after.space.taken, live)),
             space_amplification_peak: live_bytes.and_then(|live| amplified(tally.taken_peak, live)),
+            compactions: self.compactions.since(&began, &self.keyspace)?,
             stalls: after.stalls - before.stalls,
             waits: after.waits,
             memory_bytes_peak: resident::peak(),

@@ -7,18 +7,22 @@
 //! 3. The space is that of table files, and writes are those of flushes and merges, as far as they have
 //!    come. Before phases that ask for it and after the last, the tree becomes idle.
 
+use super::compactions::{CompactionFigures, Mark};
 use super::measure::Bench;
 use super::space::Watch;
 use super::workload::Present;
+use crate::commands::simulate::KINDS;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::meter::Meter;
 use serde::Serialize;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
-use terrane::{Durability, Event, Stats};
-use terrane_sim::{Config, LevelFigures, Operation, Operations, Report, Simulation, Workload};
+use terrane::{Durability, Stats};
+use terrane_sim::{
+    Config, Kind, Latencies, Latency, LevelFigures, Operation, Operations, Report, Simulation,
+    Workload,
+};
 
 /// Operations between two looks at the terminal.
 const SLICE: u64 = 1 << 14;
@@ -48,13 +52,18 @@ pub struct PhaseFigures {
     pub throughput_mean: f64,
     pub throughput_worst_window: f64,
     pub by_level: Vec<LevelFigures>,
+    /// What compactions did, and the tables at its end.
+    #[serde(flatten)]
+    pub compactions: CompactionFigures,
+    /// Of each kind of operation; reads of missing keys are reads here.
+    pub latencies: BTreeMap<Kind, Latency>,
 }
 
 /// The moment at which a phase begins.
 struct Begun {
     at: Instant,
     stats: Stats,
-    written: Vec<u64>,
+    compactions: Mark,
     watch: Watch,
 }
 
@@ -66,6 +75,20 @@ struct Done {
     busy: Duration,
     /// The greatest time that a window took.
     slowest: Option<Duration>,
+    latencies: BTreeMap<Kind, Latencies>,
+}
+
+impl Done {
+    /// Adds what another phase did.
+    fn join(&mut self, other: &Done) {
+        self.operations += other.operations;
+        self.user_bytes += other.user_bytes;
+        self.busy += other.busy;
+        self.slowest = self.slowest.max(other.slowest);
+        for (kind, latencies) in &other.latencies {
+            self.latencies.entry(*kind).or_default().join(latencies);
+        }
+    }
 }
 
 /// A store, and what is counted over all phases.
@@ -73,9 +96,9 @@ pub struct Mix<'b, 'a> {
     bench: &'b mut Bench<'a>,
     operations: Operations,
     present: Present,
+    /// Keys that were inserted so far: greater numbers are new.
+    inserted: u64,
     window: usize,
-    /// Bytes that merges wrote, by level.
-    written: Arc<Mutex<Vec<u64>>>,
     meter: Meter,
     done: u64,
 }
@@ -89,24 +112,12 @@ pub fn run(
 ) -> Result<MixReport, Failure> {
     let policy = bench.keyspace.policy()?;
     let keys = workload.operations().max(workload.keys);
-    let written = Arc::new(Mutex::new(Vec::new()));
-    let sums = written.clone();
-    bench.db.set_listener(Some(Arc::new(move |_, event: &Event| {
-        if let Event::GroupInstalled { level, outputs, moved: false, .. } = event {
-            let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-            let levels = sums.len().max(level + 1);
-            sums.resize(levels, 0);
-            if let Some(sum) = sums.get_mut(*level) {
-                *sum += outputs.iter().map(|table| table.bytes).sum::<u64>();
-            }
-        }
-    })));
     let seed = bench.args.seed;
     let mut mix = Mix {
         operations: Operations::new(workload, seed),
         present: Present::none(keys),
+        inserted: workload.keys,
         window: usize::try_from(window).unwrap_or(usize::MAX),
-        written,
         meter: Meter::new(Some(workload.operations())),
         done: 0,
         bench,
@@ -137,10 +148,7 @@ impl Mix<'_, '_> {
             }
             let begun = self.begin()?;
             let done = self.phase(name, operations)?;
-            whole.operations += done.operations;
-            whole.user_bytes += done.user_bytes;
-            whole.busy += done.busy;
-            whole.slowest = whole.slowest.max(done.slowest);
+            whole.join(&done);
             phases.push(self.figures(name, begun, &done)?);
         }
         if !self.bench.args.no_wait_until_idle {
@@ -160,7 +168,7 @@ impl Mix<'_, '_> {
         Ok(Begun {
             at: Instant::now(),
             stats: self.bench.db.stats()?,
-            written: self.written.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            compactions: self.bench.compactions.mark(),
             watch: Watch::over_files(self.bench.dir.clone(), is_table),
         })
     }
@@ -172,11 +180,17 @@ impl Mix<'_, '_> {
         let mut ends = VecDeque::from([Duration::ZERO]);
         while done.operations < operations {
             let began = Instant::now();
+            let mut last = Duration::ZERO;
             for _ in 0..(operations - done.operations).min(SLICE) {
                 let Some(operation) = self.operations.next() else { break };
-                done.user_bytes += self.operate(operation)? as u64;
+                let (kind, bytes) = self.operate(operation)?;
+                done.user_bytes += bytes as u64;
                 done.operations += 1;
-                let now = done.busy + began.elapsed();
+                let elapsed = began.elapsed();
+                let nanos = u64::try_from((elapsed - last).as_nanos()).unwrap_or(u64::MAX);
+                done.latencies.entry(kind).or_default().add(nanos);
+                last = elapsed;
+                let now = done.busy + elapsed;
                 ends.push_back(now);
                 if ends.len() > self.window {
                     let first = ends.pop_front().unwrap_or_default();
@@ -192,26 +206,32 @@ impl Mix<'_, '_> {
         Ok(done)
     }
 
-    /// One operation; returns the bytes that it wrote.
-    fn operate(&mut self, operation: Operation) -> terrane::Result<usize> {
+    /// One operation; returns its kind, and the bytes that it wrote.
+    fn operate(&mut self, operation: Operation) -> terrane::Result<(Kind, usize)> {
         let Bench { args, keyspace, workload: rows, .. } = &mut *self.bench;
         let durability = if args.sync { Durability::Sync } else { Durability::Buffered };
         match operation {
             Operation::Put(number) | Operation::ReadModifyWrite(number) => {
                 let key = self.operations.key(number);
-                if matches!(operation, Operation::ReadModifyWrite(_)) {
+                let kind = match operation {
+                    Operation::ReadModifyWrite(_) => Kind::ReadModifyWrite,
+                    _ if number < self.inserted => Kind::Update,
+                    _ => Kind::Insert,
+                };
+                if kind == Kind::ReadModifyWrite {
                     keyspace.get(rows.key(key))?;
                 }
                 let (key, value) = rows.row(key);
                 self.present.set(number, true);
-                keyspace.put(key, value, durability).map(|_| key.len() + value.len())
+                self.inserted = self.inserted.max(number + 1);
+                keyspace.put(key, value, durability).map(|_| (kind, key.len() + value.len()))
             }
             Operation::Delete(number) => {
                 self.present.set(number, false);
                 let key = rows.key(self.operations.key(number));
-                keyspace.delete(key, durability).map(|_| key.len())
+                keyspace.delete(key, durability).map(|_| (Kind::Delete, key.len()))
             }
-            Operation::Get(key) => keyspace.get(rows.key(key)).map(|_| 0),
+            Operation::Get(key) => keyspace.get(rows.key(key)).map(|_| (Kind::Read, 0)),
             Operation::Scan { from, entries } => {
                 let mut cursor = keyspace.cursor(rows.key(from)..)?;
                 for _ in 0..entries {
@@ -219,7 +239,7 @@ impl Mix<'_, '_> {
                         break;
                     }
                 }
-                Ok(0)
+                Ok((Kind::Scan, 0))
             }
         }
     }
@@ -244,20 +264,23 @@ impl Mix<'_, '_> {
             store_bytes_peak,
             throughput_mean: done.operations as f64 / seconds,
             throughput_worst_window: worst.unwrap_or(done.operations as f64 / seconds),
-            by_level: self.levels(&before, &after, &begun.written),
+            by_level: self.levels(&before, &after, &begun.compactions),
+            compactions: self.bench.compactions.since(&begun.compactions, &self.bench.keyspace)?,
+            latencies: (done.latencies.iter())
+                .filter_map(|(kind, latencies)| Some((*kind, latencies.figures()?)))
+                .collect(),
         })
     }
 
-    fn levels(&self, before: &Stats, after: &Stats, written: &[u64]) -> Vec<LevelFigures> {
-        let now = self.written.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    fn levels(&self, before: &Stats, after: &Stats, since: &Mark) -> Vec<LevelFigures> {
+        let written = self.bench.compactions.written(since);
         let levels = |stats: &Stats| stats.keyspaces.first().map(|k| k.levels.clone());
         let (before, after) =
             (levels(before).unwrap_or_default(), levels(after).unwrap_or_default());
         let figures = after.iter().enumerate().map(|(n, level)| {
             let then = before.get(n);
-            let sum = |sums: &[u64]| sums.get(n).copied().unwrap_or(0);
             LevelFigures {
-                written_bytes: sum(&now) - sum(written),
+                written_bytes: written.get(n).copied().unwrap_or(0),
                 lookups: level.filter_lookups - then.map_or(0, |l| l.filter_lookups),
                 filter_positives: level.filter_positives - then.map_or(0, |l| l.filter_positives),
                 false_positives: level.filter_false_positives
@@ -274,6 +297,9 @@ pub fn table(report: &MixReport) -> Vec<String> {
         let phases = report.phases.iter().map(|phase| (phase.name.as_str(), &phase.figures));
         phases.filter(|(name, _)| *name != "wait-until-idle").chain([("whole", &report.whole)])
     });
+    let tables = report.simulated.as_ref().map_or_else(Default::default, |report| {
+        (report.levels.iter().map(|level| level.tables).sum(), report.table_bytes)
+    });
     let simulated = simulated.map(|(name, figures)| {
         let f = figures.clone();
         PhaseFigures {
@@ -287,7 +313,9 @@ pub fn table(report: &MixReport) -> Vec<String> {
             store_bytes_peak: f.store_bytes_peak,
             throughput_mean: f.throughput_mean,
             throughput_worst_window: f.throughput_worst_window,
+            compactions: CompactionFigures::simulated(&f, tables),
             by_level: f.by_level,
+            latencies: f.latencies,
         }
     });
     let simulated: Vec<_> = simulated.collect();
@@ -308,7 +336,23 @@ pub fn table(report: &MixReport) -> Vec<String> {
         row("  in the slowest window", &|f| format!("{:.0}", f.throughput_worst_window)),
         row("write amp", &|f| or_dash(f.write_amp)),
         row("space amp, peak", &|f| or_dash(f.space_amp_peak)),
+        row("compactions", &|f| f.compactions.compactions.to_string()),
+        row("groups per compaction", &|f| format!("{:.2}", f.compactions.compaction_groups.mean)),
+        row("moves per compaction", &|f| format!("{:.2}", f.compactions.compaction_moves.mean)),
+        row("seconds of compaction", &|f| format!("{:.2}", f.compactions.compaction_seconds)),
+        row("MB compacted a second", &|f| {
+            format!("{:.1}", f.compactions.compaction_throughput / 1e6)
+        }),
+        row("longest merge, s", &|f| or_dash(f.compactions.merge_seconds.map(|took| took.max))),
+        row("tables", &|f| f.compactions.tables.to_string()),
     ];
+    for (kind, name) in KINDS {
+        if columns.iter().any(|phase| phase.latencies.contains_key(&kind)) {
+            rows.push(row(&format!("{name}, mean, us"), &|f| {
+                or_dash(f.latencies.get(&kind).map(|latency| latency.mean * 1e6))
+            }));
+        }
+    }
     let levels = columns.iter().map(|phase| phase.by_level.len()).max().unwrap_or(0);
     for level in 0..levels {
         let of = |f: &PhaseFigures| f.by_level.get(level).copied().unwrap_or_default();
@@ -330,6 +374,7 @@ impl Bench<'_> {
             buffer_bytes: self.args.memtable_mib() << 20,
             key_bytes: self.args.key_bytes as u64,
             value_bytes: self.args.value_bytes as u64,
+            workers: self.args.workers(),
             block_bytes: table.block_bytes as u64,
             filter_bits_per_key: table.filter_bits_per_key.bits(),
             cache_bytes: self.args.cache_mib << 20,

@@ -5,10 +5,11 @@
 //!    before the run is never removed, and not touched unless a file in it says that `bench` made it.
 //!
 //! * `args` - the arguments. * `workload` - keys and values. * `measure` - one benchmark. * `mix` - a workload
-//!   of the simulator. * `space`, `resident` - peaks of disk space and of memory. * `summary` - policies side
-//!   by side.
+//!   of the simulator. * `compactions` - what they came to. * `space`, `resident` - peaks of disk space and
+//!   of memory. * `summary` - policies side by side.
 
 mod args;
+mod compactions;
 mod measure;
 mod mix;
 mod resident;
@@ -22,11 +23,14 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{interrupt, store};
 use args::{Benchmark, Policies};
+use compactions::Compactions;
 use measure::{Bench, Report};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-use terrane::Options;
+use std::sync::Arc;
+use terrane::executor::ThreadExecutor;
+use terrane::{Db, Options};
 use terrane_policy::{FilterBits, PolicyOptions, presets};
 use terrane_sim::Workload;
 use workload::{Present, Rows};
@@ -45,6 +49,7 @@ struct Series<'a, R> {
     seed: u64,
     sync: bool,
     waited_until_idle: bool,
+    workers: usize,
     memtable_mib: u64,
     cache_mib: u64,
     filter_bits: FilterBits,
@@ -108,13 +113,14 @@ fn run_workload(args: &BenchArgs, workload: &Workload, temporary: &Path) -> Resu
 impl<'a, R> Series<'a, R> {
     fn of(args: &BenchArgs, results: &'a [R]) -> Self {
         Series {
-            num: args.num,
+            num: args.num(),
             key_bytes: args.key_bytes,
             value_bytes: args.value_bytes,
             seek_nexts: args.seek_nexts,
             seed: args.seed,
             sync: args.sync,
             waited_until_idle: !args.no_wait_until_idle,
+            workers: args.workers(),
             memtable_mib: args.memtable_mib(),
             cache_mib: args.cache_mib,
             filter_bits: args.table().filter_bits_per_key,
@@ -203,7 +209,10 @@ impl<'a> Place<'a> {
                 return Err(Failure::new(Exit::Input, sentence));
             }
         }
-        let db = store::open(&self.dir, options)?;
+        let compactions = Compactions::default();
+        let options = Options { listener: Some(compactions.listener()), ..options };
+        let executor = Arc::new(ThreadExecutor::new(args.workers()));
+        let db = Db::open_with(&self.dir, options, executor)?;
         if create {
             let failed = |e| Failure::io(&format!("create {}", marker.display()), &e);
             fs::write(&marker, MARKED).map_err(failed)?;
@@ -212,9 +221,10 @@ impl<'a> Place<'a> {
         if let Some(policy) = &self.policy {
             store::choose(&keyspace, policy)?;
         }
-        let present = create.then(|| Present::none(args.num));
-        let workload = Rows::new(args.seed, args.num, args.key_bytes, args.value_bytes);
-        Ok(Bench { args, dir: self.dir.clone(), db, keyspace, present, workload })
+        let present = create.then(|| Present::none(args.num()));
+        let workload = Rows::new(args.seed, args.num(), args.key_bytes, args.value_bytes);
+        let workload = workload.of(args.keys.clone());
+        Ok(Bench { args, dir: self.dir.clone(), db, keyspace, compactions, present, workload })
     }
 
     fn close(self) -> Result<(), Failure> {
@@ -226,7 +236,7 @@ impl<'a> Place<'a> {
 }
 
 /// The columns of the table, with their widths.
-const HEAD: [(&str, usize); 20] = [
+const HEAD: [(&str, usize); 23] = [
     ("policy", 13),
     ("benchmark", 13),
     ("op/s", 10),
@@ -244,6 +254,9 @@ const HEAD: [(&str, usize); 20] = [
     ("runs", 5),
     ("space", 7),
     ("peak", 7),
+    ("tables", 8),
+    ("groups", 8),
+    ("moves", 8),
     ("stalls", 7),
     ("longest wait us", 18),
     ("MiB", 6),
@@ -279,6 +292,9 @@ fn line(report: &Report) -> String {
         report.runs.to_string(),
         or_dash(report.space_amplification),
         or_dash(report.space_amplification_peak),
+        report.compactions.tables.to_string(),
+        format!("{:.2}", report.compactions.compaction_groups.mean),
+        format!("{:.2}", report.compactions.compaction_moves.mean),
         report.stalls.to_string(),
         longest_wait(report),
         report.memory_bytes_peak.map_or("-".into(), |bytes| (bytes >> 20).to_string()),

@@ -1,5 +1,6 @@
 //! Keys and values, as db_bench makes them.
 
+use super::args::Keys;
 use fastrand::Rng;
 
 /// The bytes that values are cut from.
@@ -14,6 +15,8 @@ pub struct Rows {
     num: u64,
     key: Vec<u8>,
     key_bytes: usize,
+    /// The keys by their numbers, if they are given.
+    given: Option<Keys>,
     pool: Vec<u8>,
     value_at: usize,
     value_bytes: usize,
@@ -28,7 +31,12 @@ impl Rows {
             let half: Vec<u8> = (0..PIECE / 2).map(|_| rng.u8(b' '..=b'~')).collect();
             pool.extend(half.repeat(2));
         }
-        Rows { rng, num, key: Vec::new(), key_bytes, pool, value_at: 0, value_bytes }
+        Rows { rng, num, key: Vec::new(), key_bytes, given: None, pool, value_at: 0, value_bytes }
+    }
+
+    /// The same with these keys.
+    pub fn of(self, given: Option<Keys>) -> Self {
+        Rows { given, ..self }
     }
 
     /// A random key's number.
@@ -36,21 +44,28 @@ impl Rows {
         self.rng.u64(0..self.num)
     }
 
-    /// The key of a number: the number's bytes, then zeros.
+    /// The key of a number: the number's bytes, then zeros; or that line.
     pub fn key(&mut self, number: u64) -> &[u8] {
-        self.fill_key(number, self.key_bytes)
-    }
-
-    /// A key that is in no store, right behind that of a number.
-    pub fn missing(&mut self, number: u64) -> &[u8] {
-        self.fill_key(number, self.key_bytes + 1)
-    }
-
-    fn fill_key(&mut self, number: u64, bytes: usize) -> &[u8] {
-        self.key.clear();
-        self.key.extend_from_slice(&number.to_be_bytes());
-        self.key.resize(bytes, b'0');
+        self.fill_key(number);
         &self.key
+    }
+
+    /// A key that is in no store, right behind that of a number; no line has such an end.
+    pub fn missing(&mut self, number: u64) -> &[u8] {
+        self.fill_key(number);
+        self.key.push(if self.given.is_some() { b'\n' } else { b'0' });
+        &self.key
+    }
+
+    fn fill_key(&mut self, number: u64) {
+        self.key.clear();
+        if let Some(Keys(keys)) = &self.given {
+            let line = usize::try_from(number).ok().and_then(|number| keys.get(number));
+            self.key.extend_from_slice(line.map_or(&[], |line| line));
+            return;
+        }
+        self.key.extend_from_slice(&number.to_be_bytes());
+        self.key.resize(self.key_bytes, b'0');
     }
 
     /// The key of a number, and the next value.
@@ -60,7 +75,7 @@ impl Rows {
         }
         let at = self.value_at;
         self.value_at += self.value_bytes;
-        self.fill_key(number, self.key_bytes);
+        self.fill_key(number);
         (&self.key, self.pool.get(at..at + self.value_bytes).unwrap_or_default())
     }
 }

@@ -247,6 +247,7 @@ fn table(report: &Report) -> Vec<String> {
         row("compactions", &|f| f.compactions.to_string()),
         row("groups per compaction", &|f| ratio(f.groups_per_compaction)),
         row("trivial moves", &|f| f.trivial_moves.to_string()),
+        row("longest merge, s", &|f| or_dash(f.merge_seconds.map(|took| took.max))),
         row("moved, GiB", &|f| gib(f.moved_bytes)),
         row("operations per second", &|f| format!("{:.0}", f.throughput_mean)),
         row("  in the slowest window", &|f| format!("{:.0}", f.throughput_worst_window)),
@@ -284,7 +285,7 @@ fn table(report: &Report) -> Vec<String> {
 }
 
 /// The kinds of operations whose latencies are shown.
-const KINDS: [(Kind, &str); 7] = [
+pub const KINDS: [(Kind, &str); 7] = [
     (Kind::Insert, "insert"),
     (Kind::Update, "update"),
     (Kind::Delete, "delete"),
