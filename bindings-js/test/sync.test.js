@@ -371,6 +371,71 @@ test("the two builds run beside each other; the lean one says where the other po
   await assert.rejects(open("test", { policies: "some" }), InvalidArgumentError);
 });
 
+test("a partitioner that cannot be is refused by name", async (context) => {
+  const db = await store(context, { wasm: all, policies: "all" });
+  const before = db.policy();
+  for (const [policy, message] of [
+    [
+      { policy: "universal", partitioner: "halves" },
+      /partitioner is "halves", expected default or none or size or local-range/,
+    ],
+    [{ policy: "binomial", targetFileBytes: 0 }, /target-file-bytes is 0, expected 1024 to/],
+    [
+      { policy: "tiered", partitioner: "global-range", domainLeast: "6b", domainGreatest: "61" },
+      /domain-greatest is 61, expected a key after domain-least: 6b/,
+    ],
+    [
+      { policy: "minlatency", partitioner: "size", targetFileBytes: 2048, flushFloorBytes: 2049 },
+      /flush-floor-bytes is 2049, expected at most target-file-bytes: 2048/,
+    ],
+    [{ policy: "spooky", partitioner: "size" }, /unknown parameter `partitioner`, expected/],
+  ]) {
+    assert.throws(() => db.setPolicy(policy), { name: "InvalidArgumentError", message });
+  }
+  assert.deepEqual(db.policy(), before);
+});
+
+/** Text of a hundred characters that hardly compresses. */
+const noise = (n) =>
+  Array.from({ length: 20 }, (_, i) => {
+    const word = Math.imul(n * 20 + i + 1, 0x9e37_79b1) >>> 0;
+    return word.toString(36).slice(-5).padStart(5, "0");
+  }).join("");
+
+test("a store under each partitioner reads back and is cut as it says", async (context) => {
+  const small = { memtableBytes: 64 << 10, wasm: all, policies: "all" };
+  const floor = { flushFloorBytes: 4 << 10 };
+  for (const cuts of [
+    { partitioner: "none" },
+    { partitioner: "size", subcompactions: 1 },
+    { partitioner: "local-range", partitionJoinPercent: 50, ...floor },
+    { partitioner: "local-range-by-group", subcompactions: 2 },
+    { partitioner: "global-range", ...floor },
+    { partitioner: "global-range", domainLeast: "30", domainGreatest: "3a", ...floor },
+  ]) {
+    const policy = { policy: "universal", runTrigger: 2, targetFileBytes: 16 << 10, ...cuts };
+    const db = await store(context, { ...small, policy });
+    assert.deepEqual({ ...db.policy(), ...policy }, db.policy());
+    const expected = new Map();
+    for (let n = 0; n < 12; n++) {
+      const operations = Array.from({ length: 300 }, (_, i) => {
+        const key = numbered((i * 7919 + n * 104_729) % 100_000);
+        return { type: "put", key, value: noise(300 * n + i) };
+      });
+      db.batch(operations);
+      db.flush();
+      operations.forEach(({ key, value }) => expected.set(key, value));
+    }
+    const sorted = [...expected].sort(([a], [b]) => (a < b ? -1 : 1));
+    assert.deepEqual([...db.entries()], sorted, cuts.partitioner);
+    assert.deepEqual([...db.entries({ reverse: true })], sorted.toReversed());
+    assert.deepEqual(db.check().damage, []);
+    const [, compacted] = db.levels();
+    const [tables] = compacted?.runs.map((run) => run.tables.length) ?? [];
+    assert.equal(tables > 1, cuts.partitioner !== "none", `${cuts.partitioner}: ${tables}`);
+  }
+});
+
 test("both builds make the same of the same history", async (context) => {
   const small = { memtableBytes: 64 << 10 };
   const sizes = { levelBaseBytes: 64 << 10, targetFileBytes: 16 << 10 };
