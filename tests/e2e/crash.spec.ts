@@ -11,6 +11,19 @@ const rounds = full ? 120 : 9;
 const killings = full ? 20 : 2;
 const BATCH = 20;
 
+const small = { runTrigger: 2, targetFileBytes: 8 << 10 };
+const halves = { ...small, flushFloorBytes: 4 << 10 };
+/** Each load has another policy than the one before: the default, and one for each partitioner. */
+const policies = [
+  { policy: "leveled" },
+  { policy: "universal", partitioner: "none", ...small },
+  { policy: "universal", partitioner: "size", subcompactions: 1, ...small },
+  { policy: "universal", partitioner: "local-range", partitionJoinPercent: 50, ...halves },
+  { policy: "universal", partitioner: "local-range-by-group", subcompactions: 2, ...halves },
+  { policy: "universal", partitioner: "global-range", ...halves },
+  { policy: "universal", partitioner: "global-range", domainLeast: "3030", ...halves },
+] as const;
+
 /** Opens the store, reads everything, and says what it found. */
 async function survey(page: Page) {
   return page.evaluate(async (size) => {
@@ -41,12 +54,13 @@ function intact(found: Awaited<ReturnType<typeof survey>>, synced: number, befor
 }
 
 /** Starts to load batches from `next` on, and reports each that was acknowledged with a sync. */
-async function startLoad(page: Page, next: number): Promise<void> {
+async function startLoad(page: Page, next: number, round: number): Promise<void> {
   await page.evaluate(
-    async ([next, size]) => {
+    async ([next, size, policy]) => {
       let worker: Worker | undefined;
       const db = await window.terrane.open("crash", {
         memtableBytes: 64 << 10,
+        policy,
         worker: () => {
           worker = new Worker("/terrane/dist/worker.js", { type: "module" });
           return worker;
@@ -70,7 +84,7 @@ async function startLoad(page: Page, next: number): Promise<void> {
       };
       void load().catch((error) => Object.assign(window, { ended: error.code }));
     },
-    [next, BATCH] as const,
+    [next, BATCH, policies[round % policies.length] ?? policies[0]] as const,
   );
 }
 
@@ -82,7 +96,7 @@ test("interrupted loads leave a prefix of whole batches", async ({ context, stor
   let page = await storePage();
   let next = 0;
   for (let round = 0; round < rounds; round++) {
-    await startLoad(page, next);
+    await startLoad(page, next, round);
     await page.waitForTimeout(50 + ((round * 137) % 400));
     if (round % 3 === 0) {
       await page.evaluate(() => (window as unknown as { stop(): void }).stop());
@@ -124,7 +138,7 @@ test("a killed browser leaves whole batches, all synced ones", async ({
     });
     const page = await openStorePage(context, origin);
     if (round > 0) next = intact(await survey(page), synced, next);
-    await startLoad(page, next);
+    await startLoad(page, next, round);
     await page.waitForTimeout(500 + 100 * round);
     const closed = context.waitForEvent("close");
     killBrowser(profile);

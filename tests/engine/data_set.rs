@@ -1,13 +1,13 @@
 //! A data set reads back unchanged under every policy: forward, backward, from a snapshot taken
 //! half-way, and after changes from every policy to every other.
 //!
-//! `TERRANE_DATA=FILE` takes the lines of a file as keys and uses the presets unchanged. By default
-//! the data set is small, and so are the policies.
+//! `TERRANE_DATA=FILE` takes the lines of a file as keys and uses the presets unchanged, and policies under
+//! each partitioner. By default the data set is small, and so are the policies.
 
 use std::collections::BTreeMap;
 use terrane::{Cursor, Db, Durability, Keyspace, Options, WriteBatch};
 use terrane_policy::{PolicyOptions, presets};
-use terrane_tests::fixtures::{small_policies, tiny};
+use terrane_tests::fixtures::{partitioned_policies, small_policies, tiny};
 use terrane_tests::random::Random;
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
@@ -38,7 +38,9 @@ impl DataSet {
         let preset = |name| PolicyOptions::preset(name).expect("a preset");
         DataSet {
             rows: numbered(lines.into_iter().map(<[u8]>::to_vec)),
-            policies: presets().iter().map(|p| preset(p.name)).collect(),
+            policies: (presets().iter().map(|p| preset(p.name)))
+                .chain(partitioned_policies(4 << 20, 2 << 20))
+                .collect(),
             // Small enough for several levels.
             options: Options { memtable_bytes: 2 << 20, ..Options::default() },
         }
