@@ -7,6 +7,9 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// What was measured on stores, if it was: a page beside the report, not written here.
+const ENGINE: &str = "engine.md";
+
 #[derive(Serialize)]
 struct Json<'a> {
     paper: &'a str,
@@ -61,6 +64,12 @@ pub fn write(
         for (figure, why) in *left_out {
             let _ = writeln!(page, "* **{figure}:** {why}");
         }
+    }
+    if folder.join(ENGINE).exists() {
+        let _ = write!(
+            page,
+            "\n## On the engine\n\nWhat stores do, beside the simulator: [{ENGINE}]({ENGINE}).\n"
+        );
     }
     let json = serde_json::to_string_pretty(&Json { paper: title, scale, figures });
     save("report.json", &(json.unwrap_or_default() + "\n"))?;

@@ -4,7 +4,7 @@ use super::{Design, GLOBAL, GLOBAL_WHOLE, LEVELED, LOCAL, NONE, SIZE, setting, s
 use crate::figure::{Figure, Source};
 use crate::scaled::simulate;
 use crate::{PapersError, Scale};
-use terrane_sim::{Clients, KeyOrder, Kind, Mix, Phase, Report, Workload};
+use terrane_sim::{Clients, Distribution, KeyOrder, Kind, Mix, Phase, Report, Workload};
 
 /// The designs of the figures, and whole flushes beside them.
 pub const DESIGNS: [Design; 6] = [NONE, SIZE, LOCAL, GLOBAL, GLOBAL_WHOLE, LEVELED];
@@ -25,8 +25,16 @@ pub const MOST: &str = "groups at most";
 pub const MOVED: &str = "share of moved bytes";
 /// Tables at the end.
 pub const TABLES: &str = "tables";
-/// What they hold of what they may.
+/// What they hold of what they may, on average, and what one of ten, half, and 99 of 100 hold at most.
 pub const FILL: &str = "fill of tables";
+/// One of ten.
+pub const FILL_TENTH: &str = "fill, 10 %";
+/// Half.
+pub const FILL_HALF: &str = "fill, 50 %";
+/// 99 of 100.
+pub const FILL_MOST: &str = "fill, 99 %";
+/// From the beginning of a merge until it is installed, of the one that took longest.
+pub const LONGEST: &str = "seconds of the longest group";
 /// Microseconds of a point read.
 pub const GET: &str = "microseconds a get";
 /// Microseconds of a range read.
@@ -82,8 +90,9 @@ fn load(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Figure, PapersError> {
     let (store, flushes) = store(scale);
+    let (gets, scans) = reads(scale);
     let setting = format!(
-        "{} 16 workers on 16 cores. Then, at rest, {GETS} gets and {SCANS} scans of {SCAN_ENTRIES} entries, \
+        "{} 16 workers on 16 cores. Then, at rest, {gets} gets and {scans} scans of {SCAN_ENTRIES} entries, \
          which are of {SCAN_ENTRIES} entries here, too: they come to more tables than the paper's.",
         setting(store, flushes)
     );
@@ -92,7 +101,7 @@ fn load(
         progress(&format!("{id}, {}", design.name));
         let report = simulate(
             design.name,
-            design.config(store, workload(flushes * store.buffer_entries, order), 16),
+            design.config(store, workload(flushes * store.buffer_entries, order, scale), 16),
         )?;
         measure(&mut figure, design.name, &report, store.factor(), store.buffer());
     }
@@ -111,11 +120,15 @@ fn load(
     Ok(figure)
 }
 
-const GETS: u64 = 20_000;
-const SCANS: u64 = 500;
+/// Gets and scans; at the full scale the paper's.
+fn reads(scale: Scale) -> (u64, u64) {
+    if scale == Scale::Ci { (20_000, 500) } else { (100_000, 10_000) }
+}
+
 const SCAN_ENTRIES: u64 = 1000;
 
-fn workload(load: u64, order: KeyOrder) -> Workload {
+fn workload(load: u64, order: KeyOrder, scale: Scale) -> Workload {
+    let (gets, scans) = reads(scale);
     let phase = |name: &str, operations, mix| Phase {
         name: name.to_owned(),
         wait_until_idle: true,
@@ -127,8 +140,8 @@ fn workload(load: u64, order: KeyOrder) -> Workload {
             ..Clients::default()
         }],
     };
-    let gets = phase("gets", GETS, Mix { read: 1.0, ..Mix::default() });
-    let scans = phase("scans", SCANS, Mix { scan: 1.0, ..Mix::default() });
+    let gets = phase("gets", gets, Mix { read: 1.0, ..Mix::default() });
+    let scans = phase("scans", scans, Mix { scan: 1.0, ..Mix::default() });
     Workload { load, order, phases: vec![gets, scans], ..Workload::default() }
 }
 
@@ -146,8 +159,13 @@ pub(super) fn measure(figure: &mut Figure, case: &str, report: &Report, factor: 
     figure.found(case, MOVED, whole.moved_bytes as f64 / taken.max(1) as f64);
     let (tables, bytes) = (report.levels.iter())
         .fold((0, 0), |(tables, bytes), level| (tables + level.tables, bytes + level.bytes));
+    figure.found(case, LONGEST, whole.merge_seconds.map_or(0.0, |took| took.max));
     figure.found(case, TABLES, tables as f64);
     figure.found(case, FILL, bytes as f64 / (tables as u64 * table).max(1) as f64);
+    let Distribution { p10, p50, p99, .. } = report.table_bytes;
+    for (measure, bytes) in [(FILL_TENTH, p10), (FILL_HALF, p50), (FILL_MOST, p99)] {
+        figure.found(case, measure, bytes as f64 / table as f64);
+    }
     for (measure, kind) in [(GET, Kind::Read), (SCAN, Kind::Scan)] {
         if let Some(latency) = whole.latencies.get(&kind) {
             figure.found(case, measure, latency.mean * 1e6 / factor);

@@ -1,6 +1,6 @@
 //! What bounds a load: workers, and whole flushes.
 
-use super::loads::{GROUPS, MOST, TIME, measure};
+use super::loads::{GROUPS, LONGEST, MOST, TIME, measure};
 use super::{Design, GLOBAL, GLOBAL_WHOLE, NONE, SIZE, setting, store};
 use crate::figure::{Figure, Plot};
 use crate::scaled::simulate;
@@ -58,7 +58,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             );
             figure.rows.retain(|row| {
                 row.case != case
-                    || [TIME, GROUPS, MOST, DEVICE, CORES, STALLED].contains(&row.measure)
+                    || [TIME, GROUPS, MOST, LONGEST, DEVICE, CORES, STALLED].contains(&row.measure)
             });
             if let Some(seconds) = figure.number(&case, TIME) {
                 plot.point(design.name, (workers as f64, seconds));
