@@ -6,7 +6,7 @@ use std::rc::Rc;
 use terrane_policy::Fact;
 use terrane_policy::event::Event;
 
-const VERTIORIZON: &str = r#"{"policy": "vertiorizon", "level-base-bytes": 6000, "window": 2048,
+const VERTIORIZON: &str = r#"{"policy": "vertiorizon", "level-base-bytes": 6000, "window-operations": 2048,
     "target-file-bytes": 6400, "data-bytes": 600000}"#;
 
 /// What Vertiorizon had chosen at the end of each phase of so many updates and scans: its levels, and

@@ -18,7 +18,7 @@ use crate::meter::Meter;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
-use terrane::{Durability, Stats};
+use terrane::{Durability, Options, Stats};
 use terrane_sim::{
     Config, Kind, Latencies, Latency, LevelFigures, Operation, Operations, Report, Simulation,
     Workload,
@@ -366,15 +366,17 @@ pub fn table(report: &MixReport) -> Vec<String> {
 }
 
 impl Bench<'_> {
-    /// The simulator's configuration for this store.
+    /// The simulator's configuration for this store, which stalls where the store does.
     fn simulated(&self, workload: &Workload, window: u64) -> Result<Config, Failure> {
-        let table = self.args.table();
+        let (table, store) = (self.args.table(), Options::default());
         Ok(Config {
             policy: self.keyspace.policy()?,
             buffer_bytes: self.args.memtable_mib() << 20,
             key_bytes: self.args.key_bytes as u64,
             value_bytes: self.args.value_bytes as u64,
             workers: self.args.workers(),
+            max_immutable_memtables: store.max_immutable_memtables,
+            l0_stop_trigger: store.l0_stop_trigger,
             block_bytes: table.block_bytes as u64,
             filter_bits_per_key: table.filter_bits_per_key.bits(),
             cache_bytes: self.args.cache_mib << 20,
