@@ -6,7 +6,9 @@ mod search;
 mod sectors;
 
 use super::*;
+use crate::codec::checksum;
 use crate::entry::{Kind, Tag};
+use crate::storage::format::Format;
 use crate::storage::manifest::{FRAME_ALIGN, Inherited, MIN_CAPACITY, Manifest, ManifestId};
 use crate::storage::record::Record;
 use crate::storage::vfs::MemoryVfs;
@@ -186,6 +188,26 @@ fn a_manifest_whose_front_is_lost_gives_way_to_an_older_one() {
         write_all_at(&*next, &[7; 100], mirror).unwrap();
     }
     assert_eq!(directory(&vfs).unwrap().edits, [[0], [1]]);
+}
+
+#[test]
+fn a_manifest_whose_first_record_does_not_fit_gives_way_to_an_older_one() {
+    let (vfs, storage) = directory_of(2);
+    let id = ManifestId { store: storage.id(), generation: 2 };
+    let mut payload = Vec::new();
+    Format::CURRENT.encode(&mut payload);
+    payload.extend_from_slice(&id.store.bytes());
+    // No commits before it, and a region of two mirrors of 16 KiB.
+    payload.extend_from_slice(&[0u64, 2 * FRAME_ALIGN].map(u64::to_le_bytes).concat());
+    payload.resize(20_000, 0);
+    let mut body = (payload.len() as u64).to_le_bytes().to_vec();
+    body.extend_from_slice(&[id.generation, 0].map(u64::to_le_bytes).concat());
+    body.extend_from_slice(&payload);
+    let frame = [&checksum(&body, id.seed(0)).to_le_bytes()[..], &body].concat();
+    write_all_at(&*vfs.create("MANIFEST-000002").unwrap(), &frame, 0).unwrap();
+    let remains = directory(&vfs).unwrap();
+    assert_eq!(remains.edits, [[0], [1]]);
+    assert_eq!(remains.notes, ["MANIFEST-000002 has no record that can be read"]);
 }
 
 #[test]
