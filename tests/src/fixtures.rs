@@ -260,6 +260,9 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
         }
     }
     policies.extend(partitioned_policies(level_base_bytes, target_file_bytes));
+    let leveled = Leveled { size_ratio, level_base_bytes, target_file_bytes, ..Leveled::default() };
+    policies.push(PolicyOptions::Leveled(Leveled { max_subcompactions: 4, ..leveled.clone() }));
+    policies.push(PolicyOptions::Leveled(Leveled { pipelined: true, ..leveled }));
     policies
 }
 

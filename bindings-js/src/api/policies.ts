@@ -21,6 +21,10 @@ export interface Leveled {
   pick?: "least-overlap" | "oldest" | "round-robin" | "random";
   /** What random picks are drawn from. From 0 to 9007199254740991. Default: 0. */
   seed?: number;
+  /** Most workers that share a merge of level 0 into level 1. From 1 to 256. Default: 1. */
+  maxSubcompactions?: number;
+  /** Whether level 0 goes into a second run of level 1 while tables of the first go down. Default: false. */
+  pipelined?: boolean;
   /** How outputs are cut into tables, and inputs into groups. Default: "default". */
   partitioner?: "default" | "none" | "size" | "local-range" | "local-range-by-group" | "global-range";
   /** Share of target-file-bytes, in percent, up to which a partitioner puts neighbours together. From 0 to 100. Default: 0. */

@@ -114,11 +114,14 @@ export function toPolicy(policy: Policy): string {
   return toJson(check("policy", policy, valid, "a name or an object"));
 }
 
+/** Parameters that only the build with all policies has. */
+const ADDED = ["partitioner", "maxSubcompactions", "pipelined"];
+
 /** Whether a policy, or its way with filters or tables, is in the build with all of them alone. */
 function needsAll(policy: Policy | undefined): boolean {
   if (typeof policy !== "object") return policy !== undefined && !LEAN_POLICIES.includes(policy);
   const { policy: name, filters = "uniform" } = policy;
-  return needsAll(name) || filters !== "uniform" || "partitioner" in policy;
+  return needsAll(name) || filters !== "uniform" || ADDED.some((parameter) => parameter in policy);
 }
 
 /** Throws if it is not a valid name of a keyspace. */

@@ -79,6 +79,7 @@ impl Scaled {
             write_speed: device.write_speed / factor,
             request_bytes: (device.request_bytes as f64 / factor) as u64,
             merge_nanos_per_byte: device.merge_nanos_per_byte * factor,
+            flush_nanos_per_byte: device.flush_nanos_per_byte.map(|nanos| nanos * factor),
             write_micros: device.write_micros * factor,
             read_micros: device.read_micros * factor,
             block_micros: device.block_micros * factor,

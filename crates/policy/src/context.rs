@@ -20,7 +20,7 @@ pub struct PlanContext<'a> {
     pub filter_bits: FilterBits,
     /// How many merges may run at once.
     pub workers: usize,
-    /// Runs in level 0 at which writes stall.
+    /// Runs in level 0 at which writes stall, or tables over one key, as the policy counts.
     pub l0_stop_trigger: usize,
     /// A run id greater than every id in the shape and in `running`: the id of a run that the plan
     /// creates. A plan that needs several may count up from it.

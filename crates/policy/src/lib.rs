@@ -38,7 +38,7 @@ pub use options::presets::{Preset, presets};
 #[cfg(feature = "all")]
 pub use policies::vertiorizon::HorizontalMerge;
 pub use policies::*;
-pub use policy::{Installed, MAX_STATE, Policy, Step};
+pub use policy::{Installed, MAX_STATE, Policy, Step, level0_waiting};
 pub use propose::{Proposal, READS_BETWEEN, propose};
 pub use slices::{Slice, Slicing, next_slice};
 pub use status::{Capacity, Decision, Fact, PolicyStatus};
@@ -50,6 +50,8 @@ pub use toolkit::parameter::{Parameter, Value};
 #[cfg(feature = "all")]
 pub use toolkit::partition::options::{Partitioner, Partitioning};
 pub use toolkit::pick::Pick;
+#[cfg(feature = "all")]
+pub use toolkit::shared_merge::parting_keys;
 pub use validate::refusal::Refusal;
 pub use validate::{validate, validate_flush, validate_plan, validate_reshape};
 

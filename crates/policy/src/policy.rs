@@ -7,6 +7,12 @@ use terrane_types::{FlushPlan, Group, LevelChange, Plan, Shape, TableInfo};
 /// The greatest length of a policy's state, in bytes.
 pub const MAX_STATE: usize = 64 << 10;
 
+/// What level 0 has of that by which writes wait: runs, or tables over one key, as the policy counts.
+#[must_use]
+pub fn level0_waiting(policy: &dyn Policy, shape: &Shape) -> usize {
+    if policy.stalls_by_depth() { shape.level0_depth() } else { shape.level0_runs() }
+}
+
 /// A change of the tree that is being installed.
 #[derive(Clone, Copy, Debug)]
 pub struct Installed<'a> {
@@ -71,6 +77,12 @@ pub trait Policy: Send + Sync {
     fn flush(&self, context: &PlanContext, sealed: &KeySample) -> FlushPlan {
         let _ = (context, sealed);
         FlushPlan::default()
+    }
+
+    /// Whether writes wait by the [depth](Shape::level0_depth) of level 0, the greatest number of its
+    /// tables over any one key, and not by the number of its runs.
+    fn stalls_by_depth(&self) -> bool {
+        false
     }
 
     /// Whether it needs the tables' histograms to plan.

@@ -8,7 +8,7 @@
 
 use crate::context::PlanContext;
 use crate::fallback::fallback;
-use crate::policy::Policy;
+use crate::policy::{Policy, level0_waiting};
 use crate::validate::refusal::Refusal;
 use crate::validate::validate_plan;
 use terrane_types::Plan;
@@ -46,9 +46,8 @@ pub fn propose(policy: &dyn Policy, context: &PlanContext, refused: &mut u32) ->
     let own = trusted.then(|| policy.plan(context)).flatten();
     let is_own = own.is_some();
     let plan = own.or_else(|| {
-        let full =
-            shape.levels().first().is_some_and(|level0| level0.runs.len() >= l0_stop_trigger);
-        let stalling = full && running.compactions.is_empty();
+        let is_full = level0_waiting(policy, shape) >= l0_stop_trigger;
+        let stalling = is_full && running.compactions.is_empty();
         (!trusted || stalling).then(|| fallback(shape, running, fresh)).flatten()
     });
     let Some(plan) = plan else { return Proposal::Nothing };

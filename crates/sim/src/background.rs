@@ -1,8 +1,8 @@
 //! Background work: flushes and merges, in chunks.
 //!
 //! 1. A free worker takes a part of a merge that has begun, or asks the scheduler for a group: a move
-//!    takes effect at once, a merge begins. It is shared among as many workers as the options allow,
-//!    each with at least [`crate::Config::subcompaction_bytes`] to read. One flush runs at a time, in
+//!    takes effect at once, a merge begins. It is shared among workers as its plan says, or else
+//!    among as many as the options allow, each with at least [`crate::Config::subcompaction_bytes`] to read. One flush runs at a time, in
 //!    addition to the workers.
 //! 2. A job reads and writes chunk by chunk. A chunk is done when the device has transferred it and
 //!    the processor has merged it, whichever is later: reading, merging and writing overlap.
@@ -16,15 +16,17 @@ use crate::config::SimulationError;
 use crate::entry::Entry;
 use crate::flash::Full;
 use crate::job::{Chunk, Job, Merge, Part, Work};
-use crate::merge::{cut, merge};
+use crate::merge::{at_or_above, cut, merge};
 use crate::schedule::{Next, Scheduler, Situation, Task};
-use crate::share::{bytes_between, part, part_bytes, parting_keys};
+use crate::share::{bytes_between, part, part_bytes};
 use crate::simulation::Simulation;
 use crate::trace::KEYSPACE;
 use crate::tree::Table;
 use std::sync::Arc;
 use terrane_policy::event::{Event, MAX_PROGRESS};
-use terrane_policy::{Action, FilterBits, Group, Observed, PrefixRule, Reason, Reshape, TableId};
+use terrane_policy::{
+    Action, FilterBits, Group, Observed, PrefixRule, Reason, Reshape, TableId, parting_keys,
+};
 
 impl Simulation {
     /// Step 1.
@@ -158,11 +160,15 @@ impl Simulation {
         else {
             return;
         };
-        let count = reads / self.config.subcompaction_bytes;
-        let keys = match count.min(self.config.subcompactions as u64) {
-            0 | 1 => Vec::new(),
-            count => parting_keys(&inputs, count),
+        let most = reads / self.config.subcompaction_bytes;
+        let keys = match most.min(self.config.subcompactions as u64) {
+            count if count > 1 && task.group.parts.is_empty() => {
+                let infos: Vec<_> = inputs.iter().map(|table| &table.info).collect();
+                parting_keys(&infos, count)
+            }
+            _ => task.group.parts.clone(),
         };
+        let keys: Vec<_> = keys.iter().filter_map(|key| at_or_above(key)).collect();
         let bytes = part_bytes(&inputs, &keys, self.sizes);
         let bits = filter_bits.unwrap_or(self.config.filter_bits());
         self.last_merge += 1;
@@ -183,9 +189,13 @@ impl Simulation {
         }
         let outputs = bytes.iter().map(|_| Vec::new()).collect();
         let open = bytes.len();
+        let placed = self.tree.shape().find(task.group.inputs.clone());
+        let from = placed.first().map_or(0, |newest| newest.place.level);
         let (read_so_far, written_so_far) = (0, 0);
-        let begins = Merge { task, begun, reads, read_so_far, written_so_far, open, outputs };
-        self.merges.insert(merge, begins);
+        self.merges.insert(
+            merge,
+            Merge { task, begun, from, reads, read_so_far, written_so_far, open, outputs },
+        );
     }
 
     fn begin(
@@ -208,6 +218,9 @@ impl Simulation {
             let Some(job) = self.jobs.remove(&number) else { return Ok(()) };
             return self.end(job, now);
         };
+        let device = &self.config.device;
+        let of_flush = device.flush_nanos_per_byte.filter(|_| matches!(job.work, Work::Flush(_)));
+        let nanos_per_byte = of_flush.unwrap_or(device.merge_nanos_per_byte);
         let merged = job.merged(&chunk) as f64;
         if let Work::Part(merge, _) = job.work {
             self.tell_progress(merge, &chunk, now);
@@ -217,7 +230,7 @@ impl Simulation {
         if let Some(job) = self.jobs.get_mut(&number) {
             job.transferred = transferred;
         }
-        let burst = nanos(merged * self.config.device.merge_nanos_per_byte * 1e-9);
+        let burst = nanos(merged * nanos_per_byte * 1e-9);
         self.cores.begin(now, burst, Thread::Job(number));
         Ok(())
     }

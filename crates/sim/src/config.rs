@@ -19,6 +19,9 @@ pub struct Config {
     pub max_immutable_memtables: usize,
     /// Runs in level 0 at which writes stall.
     pub l0_stop_trigger: usize,
+    /// Runs in level 0 at which writes slow down to [`Config::delayed_write_rate`]; 0 for never, as in the
+    /// engine. RocksDB has 20.
+    pub l0_slowdown_trigger: usize,
     /// Bytes that wait to be compacted at which writes slow down to
     /// [`Config::delayed_write_rate`]; 0 for never, as in the engine. RocksDB has 64 GiB.
     pub soft_pending_compaction_bytes: u64,
@@ -74,6 +77,7 @@ impl Default for Config {
             buffer_bytes: 64 << 20,
             max_immutable_memtables: 2,
             l0_stop_trigger: 9,
+            l0_slowdown_trigger: 0,
             soft_pending_compaction_bytes: 0,
             hard_pending_compaction_bytes: 0,
             delayed_write_rate: 16 << 20,
@@ -186,11 +190,12 @@ impl Config {
             check(what, found, (1.0, 1e15), "1 to 1e15 bytes per second")?;
         }
         let Device { request_micros, block_micros, merge_nanos_per_byte, .. } = self.device;
-        let Device { write_micros, read_micros, .. } = self.device;
+        let Device { write_micros, read_micros, flush_nanos_per_byte, .. } = self.device;
         let costs = [
             ("device.request-micros", request_micros),
             ("device.block-micros", block_micros),
             ("device.merge-nanos-per-byte", merge_nanos_per_byte),
+            ("device.flush-nanos-per-byte", flush_nanos_per_byte.unwrap_or(0.0)),
             ("device.write-micros", write_micros),
             ("device.read-micros", read_micros),
         ];

@@ -26,8 +26,10 @@ pub struct Device {
     pub block_micros: f64,
     /// Bytes that a job reads or writes with one request.
     pub request_bytes: u64,
-    /// Processor time of a merge per byte read, or of a flush per byte written, in nanoseconds.
+    /// Processor time of a merge per byte read, in nanoseconds.
     pub merge_nanos_per_byte: f64,
+    /// Processor time of a flush per byte written, in nanoseconds; as of a merge if it is not given.
+    pub flush_nanos_per_byte: Option<f64>,
     /// Processor time of a write, in microseconds.
     pub write_micros: f64,
     /// Processor time of a point read, or of starting a range read, in microseconds.
@@ -52,6 +54,7 @@ fn machine(read_speed: f64, write_speed: f64, request_micros: f64) -> Device {
         block_micros: request_micros,
         request_bytes: 1 << 20,
         merge_nanos_per_byte: 5.0,
+        flush_nanos_per_byte: None,
         write_micros: 2.0,
         read_micros: 2.0,
     }

@@ -4,6 +4,7 @@ use crate::background::log_file;
 use crate::clock::{Time, micros};
 use crate::config::SimulationError;
 use crate::job::{Job, Work};
+use crate::meter::Merged;
 use crate::schedule::Task;
 use crate::simulation::Simulation;
 use crate::trace::KEYSPACE;
@@ -52,11 +53,16 @@ impl Simulation {
         self.half_written -= outputs.len();
         let (read, level) = (merge.reads, merge.task.group.destination.level);
         let written = outputs.iter().map(|t| t.info.bytes).sum::<u64>();
-        self.meters.merged(now - merge.begun);
         self.meters.add(|sums| {
             sums.merge_read_bytes += read;
             sums.merge_written_bytes += written;
             sums.level(level, |level| level.written_bytes += written);
+        });
+        self.meters.merged(Merged {
+            level: merge.from,
+            tables: merge.task.group.inputs.len() as u64,
+            bytes: read,
+            time: now - merge.begun,
         });
         self.store_bytes -= read;
         for input in &merge.task.group.inputs {
@@ -132,9 +138,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// After a step: how much waits to be compacted, what the policy decided, and its status if that has
+    /// After a step: how much waits in level 0 and to be compacted, what the policy decided, and its status if that has
     /// changed.
     pub(crate) fn tell_policy(&mut self, now: Time) {
+        self.level0_waiting = self.scheduler.level0_waiting(self.tree.shape());
         if self.config.counts_pending_bytes() {
             self.pending_bytes = self.scheduler.pending_bytes(self.tree.shape());
         }

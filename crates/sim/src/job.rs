@@ -23,6 +23,8 @@ pub(crate) enum Work {
 pub(crate) struct Merge {
     pub(crate) task: Task,
     pub(crate) begun: Time,
+    /// The newest level that it takes from.
+    pub(crate) from: usize,
     /// Bytes of its inputs, those that were read, and those of its outputs that were written.
     pub(crate) reads: u64,
     pub(crate) read_so_far: u64,

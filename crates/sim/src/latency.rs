@@ -16,6 +16,8 @@ pub struct Latencies {
     sum: u128,
     /// The least and the greatest.
     ends: Option<(Time, Time)>,
+    /// The sum of the squares.
+    squares: f64,
 }
 
 /// The bucket of a time.
@@ -47,6 +49,7 @@ impl Latencies {
         }
         self.count += 1;
         self.sum += u128::from(time);
+        self.squares += time as f64 * time as f64;
         self.reach((time, time));
     }
 
@@ -60,6 +63,7 @@ impl Latencies {
         }
         self.count += other.count;
         self.sum += other.sum;
+        self.squares += other.squares;
         other.ends.into_iter().for_each(|ends| self.reach(ends));
     }
 
@@ -73,8 +77,11 @@ impl Latencies {
     pub fn distribution(&self) -> Distribution {
         let Some((min, max)) = self.ends else { return Distribution::default() };
         let mean = self.sum as f64 / self.count as f64;
-        let [p10, p50, p99] = [0.1, 0.5, 0.99].map(|share| self.quantile(share));
-        Distribution { mean, min, p10, p50, p99, max }
+        let variance = (self.squares / self.count as f64 - mean * mean).max(0.0);
+        let shares = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
+        let [p10, p25, p50, p75, p90, p99] = shares.map(|share| self.quantile(share));
+        let deviation = variance.sqrt();
+        Distribution { mean, deviation, min, p10, p25, p50, p75, p90, p99, max }
     }
 
     /// The least time that this share of all does not exceed, up to the width of its bucket.
@@ -124,6 +131,11 @@ mod tests {
             let figures = one.figures().unwrap();
             prop_assert_eq!(figures.count, times.len() as u64);
             prop_assert_eq!(figures.max, seconds(*sorted.last().unwrap()));
+            let distribution = one.distribution();
+            let square = |time: &u64| (*time as f64 - distribution.mean).powi(2);
+            let variance = sorted.iter().map(square).sum::<f64>() / times.len() as f64;
+            let rounding = 1e-6 * distribution.mean + 1e-6;
+            prop_assert!((distribution.deviation - variance.sqrt()).abs() <= rounding);
             let mean = sorted.iter().sum::<u64>() as f64 / times.len() as f64 / 1e9;
             prop_assert!((figures.mean - mean).abs() <= 1e-9 * mean.max(1e-9));
             for (share, found) in [(500, figures.p50), (990, figures.p99), (999, figures.p999)] {

@@ -60,8 +60,8 @@ pub use flash::FlashOptions;
 pub use latency::Latencies;
 pub use operations::{Operation, Operations};
 pub use report::{
-    Distribution, Figures, Latency, LevelFigures, LevelReport, PhaseReport, Report, StallSeconds,
-    Window,
+    Distribution, Figures, Latency, LevelFigures, LevelReport, MergeFigures, PhaseReport, Report,
+    StallSeconds, Window,
 };
 pub use simulation::{Listener, Simulation};
 pub use workload::{

@@ -66,7 +66,7 @@ pub(crate) fn cut(
 }
 
 /// The least key whose eight bytes are at or above `cut`; `None` if there is none.
-fn at_or_above(cut: &[u8]) -> Option<u64> {
+pub(crate) fn at_or_above(cut: &[u8]) -> Option<u64> {
     let mut bytes = [0; 8];
     for (byte, given) in bytes.iter_mut().zip(cut) {
         *byte = *given;

@@ -2,10 +2,10 @@
 //!
 //! Everything is counted twice: for the whole run, and for the current phase.
 
-use crate::clock::{Time, seconds};
+use crate::clock::{Time, micros, seconds};
 use crate::latency::Latencies;
 use crate::reads::Probe;
-use crate::report::{Figures, LevelFigures, StallSeconds, Window};
+use crate::report::{Figures, LevelFigures, MergeFigures, StallSeconds, Window};
 use crate::workload::Kind;
 use std::collections::{BTreeMap, VecDeque};
 use terrane_types::Stall;
@@ -35,6 +35,7 @@ pub(crate) struct Sums {
     pub(crate) stalled_level0: Time,
     pub(crate) stalled_compaction: Time,
     pub(crate) slowed: Time,
+    pub(crate) slowed_level0: Time,
     pub(crate) flash_host_bytes: u64,
     pub(crate) flash_moved_bytes: u64,
     by_level: Vec<LevelFigures>,
@@ -100,6 +101,37 @@ impl Compactions {
     }
 }
 
+/// Merges from one level, by what they read and how long they took.
+#[derive(Clone, Debug, Default)]
+struct Merges {
+    tables: Latencies,
+    bytes: Latencies,
+    micros: Latencies,
+    count: u64,
+}
+
+impl Merges {
+    fn figures(&self) -> MergeFigures {
+        MergeFigures {
+            count: self.count,
+            input_tables: self.tables.distribution(),
+            input_bytes: self.bytes.distribution(),
+            micros: self.micros.distribution(),
+        }
+    }
+}
+
+/// A merge that took effect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Merged {
+    /// The newest level that it took from.
+    pub(crate) level: usize,
+    pub(crate) tables: u64,
+    pub(crate) bytes: u64,
+    /// From its beginning until it took effect.
+    pub(crate) time: Time,
+}
+
 /// What the machine has to do with the figures.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Machine {
@@ -150,8 +182,8 @@ pub(crate) struct Levels {
     pub(crate) store_bytes: u64,
     /// Bytes of the newest version of every live key.
     pub(crate) logical_bytes: u64,
-    /// Whether a merge runs.
-    pub(crate) compacts: bool,
+    /// Workers that merge.
+    pub(crate) merging: usize,
 }
 
 impl Levels {
@@ -173,8 +205,10 @@ struct Meter {
     space_amp: Gauge,
     /// 1 while a merge runs.
     compacts: Gauge,
+    merging: Gauge,
     compactions: Compactions,
-    merges: Latencies,
+    merge_times: Latencies,
+    merges: Vec<Merges>,
     latencies: BTreeMap<Kind, Latencies>,
     /// The greatest time that the operations of a window took.
     slowest: Option<Time>,
@@ -244,12 +278,13 @@ impl Meter {
                 sums.merge_written_bytes as f64,
                 closed(&self.compacts).area * 1e-9,
             ),
-            merge_seconds: self.merges.figures(),
+            merge_seconds: self.merge_times.figures(),
             trivial_moves: sums.trivial_moves,
             moved_bytes: sums.moved_bytes,
             merge_read_bytes: sums.merge_read_bytes,
             merge_written_bytes: sums.merge_written_bytes,
             by_level: sums.by_level.clone(),
+            merges: self.merges.iter().map(Merges::figures).collect(),
             refused_plans: sums.refused_plans,
             latencies: (self.latencies.iter())
                 .filter_map(|(kind, latencies)| Some((*kind, latencies.figures()?)))
@@ -262,6 +297,7 @@ impl Meter {
                 level0: seconds(sums.stalled_level0),
                 compaction_bytes: seconds(sums.stalled_compaction),
                 slowed: seconds(sums.slowed),
+                slowed_level0: seconds(sums.slowed_level0),
             },
             worker_utilisation: per(seconds(sums.busy), time * machine.workers as f64),
             device_utilisation: per(seconds(machine.device - self.machine.device), time),
@@ -306,8 +342,9 @@ pub(crate) struct Meters {
     /// Operations per window.
     length: u64,
     recent: Recent,
-    /// What was counted when the window of the timeline began, and when that was.
-    window: (Sums, Time),
+    /// What was counted when the window of the timeline began, when that was, and how long workers had
+    /// merged until then.
+    window: (Sums, Time, f64),
 }
 
 impl Meters {
@@ -332,7 +369,8 @@ impl Meters {
             meter.tables.set(now, levels.tables as f64);
             meter.files.set(now, levels.files as f64);
             meter.store.set(now, levels.store_bytes as f64);
-            meter.compacts.set(now, if levels.compacts { 1.0 } else { 0.0 });
+            meter.compacts.set(now, if levels.merging > 0 { 1.0 } else { 0.0 });
+            meter.merging.set(now, levels.merging as f64);
             if is_grown {
                 if meter.space_amp.value == 0.0 {
                     meter.space_amp.begin(now);
@@ -348,10 +386,21 @@ impl Meters {
         self.phase.compactions.add(grouped);
     }
 
-    /// Counts a merge that took this long.
-    pub(crate) fn merged(&mut self, time: Time) {
-        self.whole.merges.add(time);
-        self.phase.merges.add(time);
+    /// Counts a merge that took effect.
+    pub(crate) fn merged(&mut self, merged: Merged) {
+        let Merged { level, tables, bytes, time } = merged;
+        for meter in [&mut self.whole, &mut self.phase] {
+            meter.merge_times.add(time);
+            if meter.merges.len() <= level {
+                meter.merges.resize_with(level + 1, Merges::default);
+            }
+            if let Some(merges) = meter.merges.get_mut(level) {
+                merges.count += 1;
+                merges.tables.add(tables);
+                merges.bytes.add(bytes);
+                merges.micros.add(micros(time));
+            }
+        }
     }
 
     /// Counts an operation that took this long; returns the timeline's window if it ends with it.
@@ -366,12 +415,14 @@ impl Meters {
 
     /// Ends the timeline's window if it is full.
     fn end_window(&mut self, now: Time) -> Option<Window> {
-        let (sums, (then, begun)) = (&self.whole.sums, &self.window);
+        let (sums, (then, begun, merged)) = (&self.whole.sums, &self.window);
         let operations = sums.operations - then.operations;
         if operations < self.length {
             return None;
         }
         let over = |now: u64, then: u64| now - then;
+        let mut merging = self.whole.merging;
+        merging.set(now, merging.value);
         let user = over(sums.user_bytes, then.user_bytes);
         let host = over(sums.flash_host_bytes, then.flash_host_bytes);
         let moved = over(sums.flash_moved_bytes, then.flash_moved_bytes);
@@ -382,10 +433,11 @@ impl Meters {
             throughput: per(operations as f64, seconds(now - begun)),
             write_amp: amplified(over(sums.written(), then.written()), user),
             write_amp_device: amplified(host + moved, host),
+            busy_workers: per(merging.area - merged, (now - begun) as f64),
             store_bytes: self.levels.store_bytes,
             logical_bytes: self.levels.logical_bytes,
         };
-        self.window = (sums.clone(), now);
+        self.window = (sums.clone(), now, merging.area);
         Some(window)
     }
 
@@ -394,10 +446,10 @@ impl Meters {
         let figures = self.phase.figures(now, machine, &self.levels, self.length);
         let mut phase = std::mem::take(&mut self.phase);
         self.whole.take(&phase, now, self.length);
-        let Meter { runs, tables, files, store, space_amp, compacts, .. } = &mut phase;
-        let gauges = [runs, tables, files, store, space_amp, compacts];
+        let Meter { runs, tables, files, store, space_amp, compacts, merging, .. } = &mut phase;
+        let gauges = [runs, tables, files, store, space_amp, compacts, merging];
         gauges.into_iter().for_each(|gauge| gauge.begin(now));
-        let Meter { runs, tables, files, store, space_amp, compacts, .. } = phase;
+        let Meter { runs, tables, files, store, space_amp, compacts, merging, .. } = phase;
         self.phase = Meter {
             begun: now,
             machine,
@@ -407,6 +459,7 @@ impl Meters {
             store,
             space_amp,
             compacts,
+            merging,
             ..Meter::default()
         };
         self.recent.done = [now].into();

@@ -65,17 +65,38 @@ pub struct Latency {
     pub max: f64,
 }
 
+/// The merges that took from one level into the next, or within it, by its number at the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MergeFigures {
+    /// How many.
+    pub count: u64,
+    /// Tables that each read.
+    pub input_tables: Distribution,
+    /// Their bytes.
+    pub input_bytes: Distribution,
+    /// Microseconds from its beginning until it took effect.
+    pub micros: Distribution,
+}
+
 /// How something is distributed over compactions or tables. Quantiles are at most 2 % too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
     /// The mean.
     pub mean: f64,
+    /// The standard deviation.
+    pub deviation: f64,
     /// The least.
     pub min: u64,
     /// One of ten has at most this.
     pub p10: u64,
+    /// 25 of 100 have at most this.
+    pub p25: u64,
     /// The median.
     pub p50: u64,
+    /// 75 of 100 have at most this.
+    pub p75: u64,
+    /// 90 of 100 have at most this.
+    pub p90: u64,
     /// 99 of 100 have at most this.
     pub p99: u64,
     /// The greatest.
@@ -107,6 +128,8 @@ pub struct StallSeconds {
     pub compaction_bytes: f64,
     /// Writes were not stalled but slowed down, since many bytes waited to be compacted.
     pub slowed: f64,
+    /// Writes were slowed down, since level 0 had many runs.
+    pub slowed_level0: f64,
 }
 
 /// Measurements over a period.
@@ -190,6 +213,8 @@ pub struct Figures {
     pub merge_written_bytes: u64,
     /// The same by level, level 0 first, with what filters did there.
     pub by_level: Vec<LevelFigures>,
+    /// Merges by the newest level that they took from, level 0 first.
+    pub merges: Vec<MergeFigures>,
     /// Plans that the validator refused.
     pub refused_plans: u64,
     /// Latencies by kind of operation.
@@ -224,6 +249,8 @@ pub struct Window {
     pub write_amp: Option<f64>,
     /// Write amplification of garbage collection in it.
     pub write_amp_device: Option<f64>,
+    /// Workers that merged, on average over it.
+    pub busy_workers: f64,
     /// Bytes of all tables when it ended.
     pub store_bytes: u64,
     /// Bytes of live keys when it ended.

@@ -13,7 +13,7 @@ use terrane_policy::{
     Action, BadOption, Compaction, Decision, FilterBits, FlushPlan, Group, Installed, KeySample,
     LevelChange, MAX_STATE, Observed, Order, Plan, PlanContext, Policy, PolicyOptions,
     PolicyStatus, Proposal, READS_BETWEEN, Reason, Reshape, RunId, Running, Shape, Step, TableId,
-    TableInfo, TombstoneRule, propose, validate_flush,
+    TableInfo, TombstoneRule, level0_waiting, propose, validate_flush,
 };
 
 /// The size of the key sample of a memtable that a flush planner receives.
@@ -304,6 +304,11 @@ impl Scheduler {
         self.decisions = self.policy.decisions(&self.state, &installed);
         self.keep(self.policy.apply(&self.state, &installed));
         self.unplanned = true;
+    }
+
+    /// What level 0 has of that by which writes wait.
+    pub(crate) fn level0_waiting(&self, shape: &Shape) -> usize {
+        level0_waiting(&*self.policy, shape)
     }
 
     /// About how many bytes merges have to read until each level is within its capacity, as RocksDB

@@ -1,39 +1,8 @@
-//! How a merge is shared among workers: the keys at which it is parted.
-//!
-//! 1. The inputs' histograms give keys and the bytes below each.
-//! 2. Each part ends at the first of these keys at which it has its equal share. So parts are as even
-//!    as histograms are fine, and the largest one decides when the merge is done.
+//! How a merge is shared among workers: the parts of its inputs.
 
 use crate::entry::{Entry, Sizes};
 use crate::tree::Table;
 use std::sync::Arc;
-
-/// The keys that part the inputs into at most this many parts: each is the first key of a part.
-pub(crate) fn parting_keys(inputs: &[&Table], parts: u64) -> Vec<u64> {
-    let mut points = Vec::new();
-    for table in inputs {
-        let mut before = 0;
-        for point in table.info.histogram.iter() {
-            let bytes = point.bytes.saturating_sub(before);
-            before = point.bytes;
-            points.extend(
-                point.key.as_slice().try_into().map(|key| (u64::from_be_bytes(key), bytes)),
-            );
-        }
-    }
-    points.sort_unstable();
-    let total: u64 = points.iter().map(|(_, bytes)| bytes).sum();
-    let (mut sum, mut next, mut keys) = (0, 1, Vec::new());
-    for (key, bytes) in points {
-        sum += bytes;
-        if sum < total && u128::from(sum) * u128::from(parts) >= u128::from(total) * next {
-            keys.push(key.saturating_add(1));
-            next = u128::from(sum) * u128::from(parts) / u128::from(total.max(1)) + 1;
-        }
-    }
-    keys.dedup();
-    keys
-}
 
 /// The entries of each part.
 pub(crate) fn part<'a>(entries: &'a [Entry], keys: &[u64]) -> Vec<&'a [Entry]> {
@@ -82,8 +51,9 @@ pub(crate) fn bytes_between(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::at_or_above;
     use proptest::prelude::*;
-    use terrane_policy::{FilterBits, TableId};
+    use terrane_policy::{FilterBits, TableId, parting_keys};
 
     const SIZES: Sizes = Sizes { key: 3, value: 7 };
 
@@ -99,7 +69,9 @@ mod tests {
                 Table::new(TableId(id), Arc::from(entries), SIZES, FilterBits::whole(10), None).unwrap()
             }).collect();
             let inputs: Vec<_> = tables.iter().collect();
-            let keys = parting_keys(&inputs, count);
+            let infos: Vec<_> = inputs.iter().map(|table| &table.info).collect();
+            let keys = parting_keys(&infos, count);
+            let keys: Vec<_> = keys.iter().filter_map(|key| at_or_above(key)).collect();
             prop_assert!((keys.len() as u64) < count);
             prop_assert!(keys.is_sorted_by(|a, b| a < b));
             let bytes = part_bytes(&inputs, &keys, SIZES);

@@ -67,6 +67,8 @@ pub struct Simulation {
     /// Operations done.
     pub(crate) completed: u64,
     pub(crate) stalled: Stalled,
+    /// What level 0 has of that by which writes wait.
+    pub(crate) level0_waiting: usize,
     /// Bytes that wait to be compacted, if writes depend on that.
     pub(crate) pending_bytes: u64,
     /// Until when writes that are slowed down take.
@@ -129,6 +131,7 @@ impl Simulation {
             reading: 0,
             completed: 0,
             stalled: Stalled::default(),
+            level0_waiting: 0,
             pending_bytes: 0,
             delayed_until: 0,
             memory: Memory::new(config.workload.has_gets()),
@@ -335,7 +338,7 @@ impl Simulation {
             files: tables + self.half_written,
             store_bytes: self.store_bytes,
             logical_bytes,
-            compacts: self.merging > 0,
+            merging: self.merging,
         };
         self.meters.set(now, levels, logical_bytes >= grown);
     }

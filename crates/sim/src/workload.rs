@@ -292,6 +292,18 @@ impl Workload {
         let none = Mix::default;
         let updates = || Mix { update: 1.0, ..none() };
         let ranges = Choice::ShiftingRanges { from: 10, to: 50, step: 10 };
+        // Into a store that holds nothing yet.
+        let fresh = |name, summary, mix, choice: Choice| {
+            let is_ranged = choice != Choice::Uniform;
+            let order = if is_ranged { KeyOrder::Ascending } else { KeyOrder::Scattered };
+            let clients = Clients { mix, choice, ..Clients::default() };
+            let workload = Workload { order, keys: 1, ..Workload::then(0, 1, clients) };
+            WorkloadPreset { name, summary, workload }
+        };
+        let many = |name, summary, mix| {
+            let clients = Clients { count: 80, mix, choice: zipf(0.9, 0), ..Clients::default() };
+            WorkloadPreset { name, summary, workload: Workload::then(1, 1, clients) }
+        };
         let load = |name, summary, order| WorkloadPreset {
             name,
             summary,
@@ -332,19 +344,29 @@ impl Workload {
                 updates(),
                 zipf(1.0, 1_000_000),
             ),
-            WorkloadPreset {
-                name: "shifting-ranges",
-                summary: "puts into 10 to 50 key ranges of uneven heat (MixGraph Prefix_random)",
-                workload: Workload {
-                    order: KeyOrder::Ascending,
-                    keys: 1,
-                    ..Workload::then(
-                        0,
-                        1,
-                        Clients { mix: updates(), choice: ranges, ..Clients::default() },
-                    )
-                },
-            },
+            fresh("fillrandom", "puts of any key, into an empty store", updates(), Choice::Uniform),
+            fresh(
+                "mixgraph1",
+                "puts into 10 to 50 key ranges of uneven heat (MixGraph Prefix_random)",
+                updates(),
+                ranges.clone(),
+            ),
+            fresh(
+                "mixgraph2",
+                "the same ranges: 8 puts, a read and a range read in turn, by one client",
+                Mix { update: 0.8, read: 0.1, scan: 0.1, ..none() },
+                ranges,
+            ),
+            many(
+                "ycsb-get",
+                "80 clients: 70 % puts, 30 % reads, zipf 0.9",
+                Mix { update: 0.7, read: 0.3, ..none() },
+            ),
+            many(
+                "ycsb-scan",
+                "80 clients: 90 % puts, 10 % range reads of up to 100 entries, zipf 0.9",
+                Mix { update: 0.9, scan: 0.1, ..none() },
+            ),
             preset(
                 "deletes",
                 "a load, then half updates, half deletes of any key",

@@ -1,10 +1,10 @@
 //! Writes: the memtable, the log, and stalls.
 //!
-//! 1. A write stalls while there are as many sealed memtables, or runs in level 0, as the options
-//!    allow; or while as many bytes wait to be compacted, and some are. Stalled writes continue in the
+//! 1. A write stalls while there are as many sealed memtables, or runs in level 0 (by some policies
+//!    tables over one key), as the options allow; or while as many bytes wait to be compacted, and some are. Stalled writes continue in the
 //!    order in which they came, when background work lets them.
 //! 2. It is logged and enters the memtable. The log is written asynchronously, a chunk at a time.
-//! 3. While many bytes wait to be compacted, all writes together take effect at a limited rate.
+//! 3. While many bytes wait to be compacted, or many runs in level 0, all writes together take effect at a limited rate.
 //! 4. A full memtable is sealed with its log, and waits for its flush.
 
 use crate::clock::{Time, micros, nanos};
@@ -63,11 +63,10 @@ impl Simulation {
 
     /// Why a write would stall.
     fn blocked(&self) -> Option<Stall> {
-        let runs = self.tree.shape().levels().first().map_or(0, |level| level.runs.len());
         if self.memory.sealed.len() >= self.config.max_immutable_memtables {
             Some(Stall::Memtables)
         } else {
-            let full = runs >= self.config.l0_stop_trigger;
+            let full = self.level0_waiting >= self.config.l0_stop_trigger;
             let stall = full.then_some(Stall::Level0);
             stall.or_else(|| self.is_behind().then_some(Stall::CompactionBytes))
         }
@@ -126,13 +125,17 @@ impl Simulation {
 
     /// Step 3.
     fn take_time(&mut self, client: usize, bytes: u64, now: Time) {
-        let soft = self.config.soft_pending_compaction_bytes;
-        if soft == 0 || self.pending_bytes < soft {
+        let (soft, most) =
+            (self.config.soft_pending_compaction_bytes, self.config.l0_slowdown_trigger);
+        let is_behind = soft > 0 && self.pending_bytes >= soft;
+        if !is_behind && (most == 0 || self.level0_waiting < most) {
             return self.compute_write(client, now);
         }
         let time = nanos(bytes as f64 / self.config.delayed_write_rate as f64);
         self.delayed_until = self.delayed_until.max(now) + time;
-        self.meters.add(|sums| sums.slowed += time);
+        self.meters.add(|sums| {
+            *if is_behind { &mut sums.slowed } else { &mut sums.slowed_level0 } += time;
+        });
         self.delay_write(client, self.delayed_until);
     }
 

@@ -152,13 +152,17 @@ pub struct Group {
     /// An input of the group, earlier in the compaction, that this one follows: it begins once that
     /// one is installed, also after a restart, and is abandoned with it. `None` if it follows none.
     pub follows: Option<TableId>,
+    /// User keys, strictly ascending, at which its merge is divided among workers. Each part writes
+    /// tables of its own; all are installed together, once the slowest is done. Not stored: what a
+    /// restart finds left is merged by one worker.
+    pub parts: Vec<Vec<u8>>,
 }
 
 impl Group {
-    /// A group that follows no other.
+    /// A group that follows no other, for one worker.
     #[must_use]
     pub fn new(inputs: Vec<TableId>, destination: Destination, action: Action) -> Self {
-        Group { inputs, destination, action, follows: None }
+        Group { inputs, destination, action, follows: None, parts: Vec::new() }
     }
 
     /// Whether it follows this group directly.

@@ -10,7 +10,7 @@ use crate::ids::{Destination, RunId, TableId};
 use crate::run::{Run, Tables, tables_of};
 use crate::sequence::{Place, Sequence};
 use crate::sort::sort_by;
-use crate::table_info::TableInfo;
+use crate::table_info::{TableInfo, depth};
 use crate::totals::Totals;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -199,6 +199,18 @@ impl Shape {
     #[must_use]
     pub fn deepest(&self) -> usize {
         self.levels.iter().rposition(|level| !level.runs.is_empty()).unwrap_or(0)
+    }
+
+    /// The runs of level 0.
+    #[must_use]
+    pub fn level0_runs(&self) -> usize {
+        self.levels.first().map_or(0, |level| level.runs.len())
+    }
+
+    /// The greatest number of tables of level 0 over any one key: at most its runs.
+    #[must_use]
+    pub fn level0_depth(&self) -> usize {
+        self.levels.first().map_or(0, |level| depth(&level.tables().collect::<Vec<_>>()))
     }
 
     /// What all tables hold.

@@ -11,7 +11,7 @@ pub enum Stall {
     Memtables,
     /// Memtables, including sealed ones, use all of their memory.
     Memory,
-    /// Level 0 has as many runs as the stop trigger allows.
+    /// Level 0 has as many runs as the stop trigger allows, or, as the policy counts, tables over one key.
     Level0,
     /// The WAL file is full and the next one is not ready.
     Wal,
@@ -24,7 +24,7 @@ impl fmt::Display for Stall {
         f.write_str(match self {
             Stall::Memtables => "too many memtables wait to be flushed",
             Stall::Memory => "memtables take all of their memory",
-            Stall::Level0 => "too many runs wait in level 0",
+            Stall::Level0 => "too much waits in level 0",
             Stall::Wal => "the next WAL file is not ready",
             Stall::CompactionBytes => "too many bytes wait to be compacted",
         })

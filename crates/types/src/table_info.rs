@@ -4,6 +4,7 @@ use crate::filter_bits::FilterBits;
 use crate::histogram::Histogram;
 use crate::ids::TableId;
 use crate::prefix::Prefixes;
+use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -55,6 +56,24 @@ impl TableInfo {
     pub fn spans(&self, key: &[u8]) -> bool {
         self.smallest.as_slice() <= key && key <= self.largest.as_slice()
     }
+}
+
+/// The greatest number of the tables over any one key.
+#[must_use]
+pub fn depth(tables: &[&Arc<TableInfo>]) -> usize {
+    let (mut starts, mut ends) = (tables.to_vec(), tables.to_vec());
+    sort_by(&mut starts, |a, b| a.smallest.cmp(&b.smallest));
+    sort_by(&mut ends, |a, b| a.largest.cmp(&b.largest));
+    let mut ends = ends.into_iter().peekable();
+    let (mut open, mut most) = (0usize, 0);
+    for table in starts {
+        while ends.next_if(|ended| ended.largest < table.smallest).is_some() {
+            open = open.saturating_sub(1);
+        }
+        open += 1;
+        most = most.max(open);
+    }
+    most
 }
 
 /// The least and the greatest key of the tables; both empty if there is none.

@@ -225,3 +225,23 @@ fn the_figures_of_a_workload_are_a_column_for_each_phase_and_for_the_simulators(
         assert!(refused.code == Some(2) && refused.err.contains(word), "{}", refused.err);
     }
 }
+
+#[test]
+fn a_full_level_0_is_drained_by_each_design_with_one_and_more_threads() {
+    let place = Place::new();
+    let json = place.run(&["bench", "--drain", "--json", "--num", "20000"]).ok();
+    let report: Value = serde_json::from_slice(&json).unwrap();
+    let results = report["results"].as_array().unwrap();
+    let designs: Vec<_> = results.iter().map(|case| case["design"].as_str().unwrap()).collect();
+    for (design, buckets) in [("one task", 1), ("subcompaction", 1), ("bucket", 8)] {
+        assert!(designs.iter().filter(|of| **of == design).count() >= 2, "{designs:?}");
+        for case in results.iter().filter(|case| case["design"] == design) {
+            let number = |name: &str| case[name].as_u64().unwrap();
+            assert!(number("runs") >= 4, "{case}");
+            assert!(number("tables") >= (number("runs") - 2) * buckets, "{case}");
+            assert!(number("written_bytes") * 3 > number("bytes"), "{case}");
+            assert!(case["seconds"].as_f64().unwrap() > 0.0);
+        }
+    }
+    place.run(&["bench", "--drain", "--policy", "tiered"]).fails(2, &["--drain", "--policy"]);
+}

@@ -18,6 +18,8 @@ use crate::toolkit::parameter::{Conflict, Parameter, ParameterRef, Value};
 #[cfg(feature = "all")]
 use crate::toolkit::partition::partitioned;
 #[cfg(feature = "all")]
+use crate::toolkit::shared_merge::shared;
+#[cfg(feature = "all")]
 use terrane_types::FilterBits;
 
 /// A parameter is outside its range, or does not go with another one.
@@ -82,6 +84,8 @@ impl PolicyOptions {
         let policy = self.clone().into_policy();
         #[cfg(feature = "all")]
         let policy = partitioned(policy, partitioning, target_file_bytes);
+        #[cfg(feature = "all")]
+        let policy = shared(policy, self.described().max_subcompactions(), target_file_bytes);
         #[cfg(feature = "all")]
         let policy = filtered(policy, self.described().filters());
         Ok(policy)

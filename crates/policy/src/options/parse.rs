@@ -16,7 +16,7 @@ use crate::policies::PolicyOptions;
 use crate::toolkit::filters::Filters;
 #[cfg(feature = "all")]
 use crate::toolkit::parameter::from_hexadecimal;
-use crate::toolkit::parameter::{Choose, PARTITIONING, ParameterRef, Value, ValueRef};
+use crate::toolkit::parameter::{Choose, LEVEL0, PARTITIONING, ParameterRef, Value, ValueRef};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
@@ -32,7 +32,7 @@ impl Serialize for PolicyOptions {
         let defaults = named(self.name()).map_or_else(Vec::new, |p| p.parameters());
         for (at, parameter) in self.parameters().into_iter().enumerate() {
             // Builds without it read what does not use it.
-            if PARTITIONING.contains(&parameter.name) && defaults.get(at) == Some(&parameter) {
+            if is_added(parameter.name) && defaults.get(at) == Some(&parameter) {
                 continue;
             }
             match parameter.value {
@@ -59,6 +59,11 @@ impl FromStr for PolicyOptions {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Self::parse_scaled(text, |preset| preset)
     }
+}
+
+/// Whether only the build with all policies has a parameter of this name.
+fn is_added(name: &str) -> bool {
+    PARTITIONING.contains(&name) || LEVEL0.contains(&name)
 }
 
 const NO_MAP: &str = "expected a map of a policy and its parameters";
@@ -96,7 +101,7 @@ impl PolicyOptions {
         (options, problems)
     }
 
-    /// The policy that these options name, or their filters or partitioning, if this build lacks them
+    /// The policy that these options name, or their filters or another parameter, if this build lacks them
     /// for want of the feature `all`.
     #[must_use]
     pub fn left_out(text: &str) -> Option<String> {
@@ -105,9 +110,10 @@ impl PolicyOptions {
         if named(name).is_none() {
             return is_added_by_all(name).then(|| name.to_owned());
         }
-        let partitions = entries.iter().any(|(name, _)| PARTITIONING.contains(&name.as_str()));
-        if partitions && !cfg!(feature = "all") {
-            return Some(format!("{name} with partitioning"));
+        let added = entries.iter().find(|(name, _)| is_added(name));
+        if let Some((added, _)) = added.filter(|_| !cfg!(feature = "all")) {
+            let is_level0 = LEVEL0.contains(&added.as_str());
+            return Some(format!("{name} with {}", if is_level0 { added } else { "partitioning" }));
         }
         let filters = word_of(&entries, ParameterRef::FILTERS)?;
         let has = Filters::default().among().contains(&filters);

@@ -146,6 +146,20 @@ impl Draw {
         (!self.one_in(3)).then(|| FilterBits::from_thousandths(bits))
     }
 
+    /// Keys that divide a merge among workers; seldom some of a move, or out of order.
+    fn parts(&mut self, action: &Action) -> Vec<Vec<u8>> {
+        if *action == Action::Move && !self.one_in(64) {
+            return Vec::new();
+        }
+        let count = if self.one_in(2) { 0 } else { self.below(4) };
+        let mut parts: Vec<_> = (0..count).map(|_| vec![self.below(256) as u8]).collect();
+        if !self.one_in(16) {
+            parts.sort();
+            parts.dedup();
+        }
+        parts
+    }
+
     fn choose<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         let at = self.below(from.len());
         from.get(at)
@@ -166,6 +180,10 @@ fn real(draw: &mut Draw, context: &PlanContext) -> Option<Plan> {
         pick: Pick::Random,
         seed: draw.next(),
         filters: Filters::Uniform,
+        #[cfg(feature = "all")]
+        max_subcompactions: 1,
+        #[cfg(feature = "all")]
+        pipelined: false,
         #[cfg(feature = "all")]
         partitioning: crate::Partitioning::DEFAULT,
     };
@@ -214,7 +232,8 @@ fn random(draw: &mut Draw, context: &PlanContext) -> Compaction {
         }
         let follows = groups.last().filter(|_| draw.one_in(3));
         let follows = follows.and_then(|group: &Group| group.inputs.first()).copied();
-        groups.push(Group { inputs, destination, action, follows });
+        let parts = draw.parts(&action);
+        groups.push(Group { inputs, destination, action, follows, parts });
     }
     let order = if draw.one_in(2) { Order::Parallel } else { Order::Sequential };
     Compaction { groups, order, reason: "drawn at random".into() }

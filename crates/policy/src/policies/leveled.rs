@@ -17,6 +17,9 @@
 //!    * **A level over its capacity** (score: `N_i / C_i`) sends down one table, merged with the
 //!      tables it overlaps there; which one is an option ([`Pick`]). Tables that are already on their
 //!      way down do not count.
+//!    * **Pipelined**, as an option (DownForce): while merges into level 2 hold tables of level 1 that
+//!      level 0 needs, level 0 goes into a second, newer run of level 1. The older one then goes down
+//!      whole, table by table, beside merges into the newer.
 //!    * **Level L at its capacity** becomes level L+1 as it is, if capacities adapt; its old place is
 //!      empty. With fixed capacities it sends tables down like any other.
 
@@ -24,6 +27,8 @@ use crate::context::PlanContext;
 use crate::policy::{Installed, Policy, Step};
 use crate::status::PolicyStatus;
 use crate::toolkit::filters::Filters;
+#[cfg(feature = "all")]
+use crate::toolkit::parameter::LEVEL0;
 use crate::toolkit::parameter::{Described, ParameterRef, prose};
 #[cfg(feature = "all")]
 use crate::toolkit::partition::options::Partitioning;
@@ -50,6 +55,12 @@ pub struct Leveled {
     pub seed: u64,
     /// How filter memory is divided among runs.
     pub filters: Filters,
+    /// The most workers that share a merge of level 0 into level 1.
+    #[cfg(feature = "all")]
+    pub max_subcompactions: u64,
+    /// Whether level 0 goes into a second run of level 1 while tables of the first go down.
+    #[cfg(feature = "all")]
+    pub pipelined: bool,
     /// How outputs are cut.
     #[cfg(feature = "all")]
     pub partitioning: Partitioning,
@@ -67,6 +78,10 @@ impl Default for Leveled {
             seed: 0,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
+            max_subcompactions: 1,
+            #[cfg(feature = "all")]
+            pipelined: false,
+            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }
     }
@@ -79,6 +94,10 @@ impl Policy for Leveled {
 
     fn plan(&self, context: &PlanContext) -> Option<Plan> {
         let view = View::new(self.rule(), context);
+        #[cfg(feature = "all")]
+        if let Some(plan) = self.pipelined(&view) {
+            return plan;
+        }
         (1..context.shape.levels().len())
             .find_map(|level| view.merge_into_one_run(level))
             .or_else(|| view.merge_within_l0())
@@ -115,6 +134,36 @@ impl Policy for Leveled {
 }
 
 impl Leveled {
+    /// What level 0 and the runs of level 1 do under `pipelined`; `None` to plan as without it.
+    #[cfg(feature = "all")]
+    fn pipelined(&self, view: &View) -> Option<Option<Plan>> {
+        if !self.pipelined {
+            return None;
+        }
+        let runs = view.runs(1);
+        let into = match runs.len() {
+            // The first run's tables go down: level 0 need not wait for them.
+            1 if view.is_any_held(1) => view.new_run(1),
+            2 => view.leveled(1),
+            _ => return None,
+        };
+        let is_due = view.is_level0_due();
+        let fits = || view.empty(0, view.leveled(1)).or_else(|| view.empty(0, into));
+        let down = is_due.then(fits).flatten().or_else(|| view.merge_within_l0());
+        if down.is_some() || runs.len() == 1 {
+            return down.map(Some);
+        }
+        let older = runs.last()?;
+        let oldest = view.send_down_of(older, 1, Pick::LeastOverlap, 0, None);
+        Some(oldest.or_else(|| {
+            let score = |level| if level > 1 { view.score(level) } else { 0.0 };
+            view.compact_highest_score(2, &score, &|level| match level {
+                _ if self.dynamic_level_bytes && level == view.last() => view.deepen(),
+                _ => view.send_down(level, Pick::LeastOverlap, 0, None),
+            })
+        }))
+    }
+
     /// What it shares with the other vertical policies.
     fn rule(&self) -> Vertical {
         Vertical {
@@ -130,6 +179,11 @@ impl Leveled {
 impl Described for Leveled {
     fn filters(&self) -> Filters {
         self.filters
+    }
+
+    #[cfg(feature = "all")]
+    fn max_subcompactions(&self) -> u64 {
+        self.max_subcompactions
     }
 
     #[cfg(feature = "all")]
@@ -165,6 +219,22 @@ impl Described for Leveled {
                 &mut self.seed,
             ),
         ];
+        #[cfg(feature = "all")]
+        let [shared, pipelined] = LEVEL0;
+        #[cfg(feature = "all")]
+        parameters.extend([
+            ParameterRef::number(
+                shared,
+                "most workers that share a merge of level 0 into level 1",
+                (1, 256),
+                &mut self.max_subcompactions,
+            ),
+            ParameterRef::switch(
+                pipelined,
+                "whether level 0 goes into a second run of level 1 while tables of the first go down",
+                &mut self.pipelined,
+            ),
+        ]);
         #[cfg(feature = "all")]
         parameters.extend(self.partitioning.tuning());
         parameters

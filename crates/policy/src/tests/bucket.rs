@@ -313,7 +313,7 @@ fn a_state_of_all_buckets_and_long_keys_fits_and_comes_back() {
 
 /// Flushes that overlap nothing, as of ascending keys, are never several over one key.
 #[test]
-fn disjoint_flushes_move_down_before_they_stall_writes() {
+fn disjoint_flushes_move_down_before_there_are_more_runs_than_reads_should_pass() {
     let mut tree = Tree::new(BucketLsm { l0_compaction_trigger: 4, ..BUCKET });
     for round in 0..40u16 {
         tree.flush((0..10).map(|n| 5000 + round * 10 + n));
@@ -421,5 +421,33 @@ fn windows_are_refused_with_which_the_shortest_keys_would_not_fit_into_a_state()
             let policy = PolicyOptions::BucketLsm(BucketLsm { buckets, window, ..BUCKET });
             assert_eq!(policy.build().is_ok(), bytes <= MAX_STATE as u64, "{buckets} {window}");
         }
+    }
+}
+
+#[test]
+fn a_bucket_that_never_fills_goes_down_with_the_oldest_run_and_full_ones_come_first() {
+    let mut tree = Tree::new(BUCKET);
+    tree.policy.l0_compaction_trigger = 4;
+    tree.flush(keys([1, 0, 0, 0]));
+    for _ in 1..LEVEL0_RUNS_MAX - 1 {
+        tree.flush(keys([0, 9, 0, 0]));
+    }
+    let full = tree.begin().unwrap();
+    assert_eq!(full.inputs.len(), LEVEL0_RUNS_MAX - 1, "and one of level 1");
+    assert_eq!(tree.begin(), None, "one table of a bucket waits");
+    tree.flush(keys([0, 0, 9, 0]));
+    let old = tree.begin().unwrap();
+    assert!(tree.model.held(old.inputs[0]).contains_key(&0));
+    assert_eq!(tree.begin(), None, "that of the last flush is not of the oldest run");
+}
+
+#[test]
+fn a_trigger_beyond_the_depth_at_which_writes_stall_is_none() {
+    let mut tree = Tree::new(BucketLsm { l0_compaction_trigger: 64, ..BUCKET });
+    for round in 0..20 {
+        tree.flush(keys([9, 9, 9, 9]));
+        tree.settle();
+        let depth = tree.model.shape.level0_depth();
+        assert!(depth < LEVEL0_RUNS_MAX, "{depth} tables after {round}");
     }
 }

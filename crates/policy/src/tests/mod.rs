@@ -9,6 +9,8 @@ mod extremes;
 mod filters;
 #[cfg(feature = "all")]
 mod growth;
+#[cfg(feature = "all")]
+mod level0;
 mod options;
 #[cfg(feature = "all")]
 mod partition;
@@ -278,7 +280,7 @@ impl Dice<'_> {
             };
             let follows = groups.last().filter(|_| self.below(3) == 0);
             let follows = follows.map(|group: &Group| group.inputs[0]);
-            groups.push(Group { inputs, destination, action, follows });
+            groups.push(Group { follows, ..Group::new(inputs, destination, action) });
         }
         plan(groups)
     }

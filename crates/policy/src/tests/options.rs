@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::options::presets::defaults;
-use crate::toolkit::parameter::PARTITIONING;
+use crate::toolkit::parameter::{LEVEL0, PARTITIONING};
 
 #[test]
 fn every_preset_is_found_by_its_name_and_builds() {
@@ -20,8 +20,8 @@ fn every_preset_is_found_by_its_name_and_builds() {
                 #[cfg(feature = "all")]
                 Value::Key { value } => format!("\"{value}\""),
             };
-            // Builds without partitioning read options that do not use it.
-            let is_said = !PARTITIONING.contains(&parameter.name);
+            // Builds without these read options that do not use them.
+            let is_said = ![&PARTITIONING[..], &LEVEL0].concat().contains(&parameter.name);
             let said = json.contains(&format!("\"{}\":{value}", parameter.name));
             assert_eq!(said, is_said, "{json}");
         }

@@ -14,6 +14,10 @@ const LEVELED: Leveled = Leveled {
     seed: 0,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
+    max_subcompactions: 1,
+    #[cfg(feature = "all")]
+    pipelined: false,
+    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 

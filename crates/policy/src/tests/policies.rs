@@ -16,6 +16,10 @@ pub(super) const LEVELED: Leveled = Leveled {
     seed: 7,
     filters: Filters::Uniform,
     #[cfg(feature = "all")]
+    max_subcompactions: 1,
+    #[cfg(feature = "all")]
+    pipelined: false,
+    #[cfg(feature = "all")]
     partitioning: Partitioning::DEFAULT,
 };
 const LEVELED_FULL: LeveledFull = LeveledFull {
@@ -395,6 +399,10 @@ fn policies() -> Vec<Case> {
             check_vertical(shape, ALL, true);
         }),
         (Box::new(Leveled { pick: Pick::Random, ..LEVELED }), |shape| {
+            check_vertical(shape, ALL, true)
+        }),
+        #[cfg(feature = "all")]
+        (Box::new(Leveled { pipelined: true, ..LEVELED }), |shape| {
             check_vertical(shape, ALL, true)
         }),
         (Box::new(LEVELED_FULL), |shape| check_vertical(shape, ALL, true)),

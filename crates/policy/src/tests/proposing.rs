@@ -3,7 +3,7 @@
 use super::*;
 
 /// A policy that always says the same.
-struct Says(Option<Plan>);
+struct Says(Option<Plan>, bool);
 
 impl Policy for Says {
     fn name(&self) -> &'static str {
@@ -12,6 +12,10 @@ impl Policy for Says {
 
     fn plan(&self, _: &PlanContext) -> Option<Plan> {
         self.0.clone()
+    }
+
+    fn stalls_by_depth(&self) -> bool {
+        self.1
     }
 }
 
@@ -67,7 +71,7 @@ fn falls_back(model: &Model, running: &Running) -> Option<(Vec<u64>, usize, u64)
 fn a_legal_plan_is_the_policys_own_and_earlier_refusals_are_forgotten() {
     let model = level0(3);
     let plan = Plan::from(merging(&[TableId(3), TableId(2)], 3));
-    let policy = Says(Some(plan.clone()));
+    let policy = Says(Some(plan.clone()), false);
     let mut refused = 1;
     let proposal = ask(&policy, &model, &Running::default(), 9, &mut refused);
     assert_eq!((proposal, refused), (Proposal::Plan { plan, own: true }, 0));
@@ -76,7 +80,7 @@ fn a_legal_plan_is_the_policys_own_and_earlier_refusals_are_forgotten() {
 #[test]
 fn after_two_refusals_the_fallback_is_used_once() {
     let model = level0(2);
-    let policy = Says(Some(merging(&[TableId(99)], 1).into()));
+    let policy = Says(Some(merging(&[TableId(99)], 1).into()), false);
     let mut refused = 0;
     for round in 0..2 {
         for expected in [1, 2] {
@@ -103,7 +107,7 @@ fn without_a_plan_the_fallback_ends_a_stall_that_nothing_else_would() {
         (&busy, 3, false),
         (&busy, 4, false),
     ] {
-        let found = ask(&Says(None), &model, running, stop, &mut refused);
+        let found = ask(&Says(None, false), &model, running, stop, &mut refused);
         assert_eq!(matches!(found, Proposal::Plan { own: false, .. }), falls_back, "{stop}");
         assert_eq!((found == Proposal::Nothing, refused), (!falls_back, 0));
     }
@@ -137,7 +141,7 @@ fn the_fallback_merges_the_whole_tree_if_level_0_has_no_two_runs() {
 
 #[test]
 fn a_policy_that_says_no_more_has_no_state_and_needs_nothing() {
-    let (policy, model) = (Says(None), level0(1));
+    let (policy, model) = (Says(None, false), level0(1));
     assert!(!policy.plans_flushes() && !policy.reads_histograms() && !policy.watches_reads());
     assert!(policy.adopt(&model.shape).is_empty());
     assert_eq!(policy.status(&model.shape, &[1]), PolicyStatus::default());
@@ -244,4 +248,18 @@ fn decisions_are_told_and_a_status_when_it_has_changed() {
     assert_eq!(events(vec![decision()], status(3)), ["tuned"]);
     assert_eq!(events(Vec::new(), status(4)), ["Some(4)"]);
     assert_eq!(events(Vec::new(), status(4)), [""; 0]);
+}
+
+#[test]
+fn the_fallback_relieves_writes_that_wait_by_tables_over_one_key_only_where_they_do() {
+    let mut disjoint = Model::default();
+    for run in 1..=3 {
+        disjoint.write(0, run, run as u16 * 10..run as u16 * 10 + 5);
+    }
+    for (model, by_depth, relieved) in
+        [(&disjoint, true, false), (&disjoint, false, true), (&level0(3), true, true)]
+    {
+        let proposal = ask(&Says(None, by_depth), model, &Running::default(), 3, &mut 0);
+        assert_eq!(matches!(proposal, Proposal::Plan { own: false, .. }), relieved, "{by_depth}");
+    }
 }

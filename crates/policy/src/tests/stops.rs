@@ -27,6 +27,10 @@ fn policies() -> Vec<Box<dyn Policy>> {
             seed,
             filters: Filters::Uniform,
             #[cfg(feature = "all")]
+            max_subcompactions: 1,
+            #[cfg(feature = "all")]
+            pipelined: false,
+            #[cfg(feature = "all")]
             partitioning: Partitioning::DEFAULT,
         }),
         Box::new(LeveledFull {

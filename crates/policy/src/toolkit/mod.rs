@@ -30,6 +30,8 @@ pub mod pick;
 #[cfg(feature = "all")]
 pub(crate) mod refine;
 #[cfg(feature = "all")]
+pub mod shared_merge;
+#[cfg(feature = "all")]
 pub(crate) mod stack;
 pub(crate) mod trivial_move;
 pub(crate) mod vertical;

@@ -31,6 +31,12 @@ pub(crate) trait Described: Policy {
         None
     }
 
+    /// The most workers that share a merge of level 0 into the next level.
+    #[cfg(feature = "all")]
+    fn max_subcompactions(&self) -> u64 {
+        1
+    }
+
     /// How the outputs of its merges are cut, if that can be chosen.
     #[cfg(feature = "all")]
     fn partitioning(&self) -> Option<&Partitioning> {
@@ -47,6 +53,9 @@ pub(crate) const PARTITIONING: [&str; 6] = [
     "flush-floor-bytes",
     "subcompactions",
 ];
+
+/// The parameters of level 0 that only the build with all policies has.
+pub(crate) const LEVEL0: [&str; 2] = ["max-subcompactions", "pipelined"];
 
 /// A parameter that does not go with another one.
 pub(crate) struct Conflict {

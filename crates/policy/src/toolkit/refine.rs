@@ -63,6 +63,10 @@ impl<R: Refine> Policy for Refined<R> {
         plan
     }
 
+    fn stalls_by_depth(&self) -> bool {
+        self.policy.stalls_by_depth()
+    }
+
     fn reads_histograms(&self) -> bool {
         self.refinement.reads_histograms() || self.policy.reads_histograms()
     }

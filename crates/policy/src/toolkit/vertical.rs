@@ -244,8 +244,20 @@ impl View<'_> {
         seed: u64,
         cursor: Option<&[u8]>,
     ) -> Option<Plan> {
+        self.send_down_of(self.run(level)?, level, how, seed, cursor)
+    }
+
+    /// The same of one of the level's runs, the oldest.
+    pub(crate) fn send_down_of(
+        &self,
+        run: &Run,
+        level: usize,
+        how: Pick,
+        seed: u64,
+        cursor: Option<&[u8]>,
+    ) -> Option<Plan> {
         let is_held = |table: &TableInfo| self.holds(&table.id);
-        let candidates = Candidates::new(self.run(level)?, self.run(level + 1), &is_held);
+        let candidates = Candidates::new(run, self.run(level + 1), &is_held);
         let table = pick(how, candidates, seed, cursor)?;
         let below = self.run(level + 1).map(|run| run.overlapping(&table.smallest, &table.largest));
         let overlaps: Vec<_> = below.into_iter().flatten().collect();
@@ -263,7 +275,11 @@ impl View<'_> {
             table.id,
             count(overlaps.len(), "table"),
         );
-        let terms = vec![self.capacity_term(level, self.staying(level), Relation::Greater)];
+        let terms = if self.runs(level).len() > 1 {
+            vec![self.one_run_term(level)]
+        } else {
+            vec![self.capacity_term(level, self.staying(level), Relation::Greater)]
+        };
         let reason = Reason::new(reason, terms);
         let mut inputs = vec![table.id];
         inputs.extend(overlaps.iter().map(|t| t.id));

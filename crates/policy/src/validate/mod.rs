@@ -173,6 +173,10 @@ fn check_form(number: usize, group: &Group) -> Result<(), Refusal> {
     {
         return Err(Refusal::Cuts { group: number });
     }
+    let is_merge = group.action != Action::Move;
+    if !group.parts.is_sorted_by(|a, b| a < b) || !(is_merge || group.parts.is_empty()) {
+        return Err(Refusal::Parts { group: number });
+    }
     let limit = MAX_LEVELS - 1;
     let level = group.destination.level;
     if level > limit {

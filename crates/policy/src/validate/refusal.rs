@@ -39,6 +39,12 @@ pub enum Refusal {
         /// The group.
         group: usize,
     },
+    /// The keys at which a merge is divided do not ascend strictly, or a move has such keys.
+    #[error("the parts of group {group} do not ascend, or it moves tables")]
+    Parts {
+        /// The group.
+        group: usize,
+    },
     /// The destination is too deep.
     #[error("group {group} writes into level {level}: expected at most level {limit}")]
     TooDeep {

@@ -4,6 +4,7 @@ mod clients;
 mod events;
 mod filters;
 mod flash;
+mod level0;
 mod machine;
 mod models;
 mod pending;

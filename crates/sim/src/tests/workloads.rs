@@ -71,7 +71,7 @@ fn ycsb_d_mostly_reads_the_latest_keys() {
 
 #[test]
 fn ranges_shift_and_one_of_them_is_hot_at_a_time() {
-    let workload = Workload::preset("shifting-ranges", 50_000, 50_000).unwrap();
+    let workload = Workload::preset("mixgraph1", 50_000, 50_000).unwrap();
     let puts: Vec<_> = operations(&workload)
         .into_iter()
         .map(|operation| match operation {

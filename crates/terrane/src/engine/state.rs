@@ -3,6 +3,7 @@
 use crate::engine::Keyspaces;
 use crate::entry::Seq;
 use crate::error::{Corruption, Error};
+use crate::jobs::{Part, SharedMerge};
 use crate::keyspace::KeyspaceId;
 use crate::memtable::Memtable;
 use crate::storage::File;
@@ -139,6 +140,8 @@ pub(crate) struct State {
     pub version_set: VersionSet,
     pub sealed: VecMap<KeyspaceId, Vec<Sealed>>,
     pub compactions: Vec<RunningCompaction>,
+    /// Merges of them that have parts which no job has taken.
+    pub shared_merges: Vec<Arc<SharedMerge>>,
     pub reshapes: VecMap<KeyspaceId, PendingReshape>,
     /// In the order in which they were asked for.
     pub ranges: Vec<RangeRequest>,
@@ -173,6 +176,18 @@ impl State {
     /// Whether jobs may begin.
     pub fn jobs_may_begin(&self) -> bool {
         !self.closed && self.failed.is_none() && self.in_doubt.is_none()
+    }
+
+    /// The next part of a merge that has begun.
+    pub fn next_part(&mut self) -> Option<Part> {
+        while let Some(merge) = self.shared_merges.first() {
+            let part = merge.next_part();
+            if part.is_some() {
+                return part;
+            }
+            self.shared_merges.remove(0);
+        }
+        None
     }
 
     /// What the manifest records of a compaction when this group of it is installed.

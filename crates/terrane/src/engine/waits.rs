@@ -56,7 +56,7 @@ pub struct WriteWaits {
     pub memtables: WaitStats,
     /// Memtables took all of their share of the memory.
     pub memory: WaitStats,
-    /// Level 0 had `l0_stop_trigger` runs.
+    /// Level 0 had `l0_stop_trigger` runs, or tables over one key, as its policy counts.
     pub level0: WaitStats,
     /// The WAL file was full and no spare one was ready, so one was created.
     pub wal: WaitStats,

@@ -1,4 +1,4 @@
-//! Merge: a group's inputs become new tables of its destination run.
+//! Merge: a group's inputs become new tables of its destination run; [part](super::shared_merge) by part.
 //!
 //! 1. The runs of the inputs are merged, and read in large chunks that bypass the cache.
 //! 2. [`DropRule`] drops the versions and tombstones that no reader needs.
@@ -6,22 +6,19 @@
 //!    lie in one table.
 //! 4. The outputs are durable before one edit replaces the inputs by them.
 
+use super::shared_merge::Part;
 use super::{DropRule, JobContext, Outcome, Reservation, TableSetWriter};
+use crate::entry::{MAX_SEQ, Tag};
 use crate::error::Result;
 use crate::event::Event;
-use crate::keyspace::KeyspaceId;
 use crate::table::{ReadPattern, RunCursor};
-use crate::version::Tree;
-use std::sync::Arc;
 use terrane_policy::event::MAX_PROGRESS;
-use terrane_policy::{Group, Placed, TombstoneRule};
+use terrane_policy::{Placed, TombstoneRule};
 use terrane_table::read::{Cursor, MergeCursor, Source, known_kind};
 
-/// One group's merge.
+/// The merge of one part of a group, usually of all of it.
 pub(crate) struct Merge {
-    pub compaction: u64,
-    keyspace: KeyspaceId,
-    pub group: Group,
+    pub part: Part,
     cursor: Option<MergeCursor>,
     /// The memory of the cursor.
     buffers: Option<Reservation>,
@@ -29,115 +26,101 @@ pub(crate) struct Merge {
     tombstones: TombstoneRule,
     outputs: TableSetWriter,
     read_entries: u64,
-    total_entries: u64,
-    total_bytes: u64,
-    /// Pins the inputs.
-    tree: Arc<Tree>,
 }
 
 impl Merge {
-    pub fn new(
-        outputs: TableSetWriter,
-        compaction: u64,
-        keyspace: KeyspaceId,
-        group: Group,
-        tree: Arc<Tree>,
-        drop_rule: DropRule,
-        tombstones: TombstoneRule,
-    ) -> Self {
-        let inputs = group.inputs.iter().filter_map(|id| tree.table(*id));
-        let (total_bytes, total_entries) = inputs
-            .map(|t| (t.table().info().bytes, t.table().info().entries))
-            .fold((0, 0), |(bytes, entries), (b, e)| (bytes + b, entries + e));
-        Merge {
-            compaction,
-            keyspace,
-            group,
-            cursor: None,
-            buffers: None,
-            drop_rule,
-            tombstones,
-            outputs,
-            read_entries: 0,
-            total_entries,
-            total_bytes,
-            tree,
-        }
+    pub fn new(outputs: TableSetWriter, part: Part, drop_rule: DropRule) -> Self {
+        let tombstones = part.merge.tombstones.clone();
+        let (cursor, buffers, read_entries) = (None, None, 0);
+        Merge { part, cursor, buffers, drop_rule, tombstones, outputs, read_entries }
     }
 
-    /// Reads about so many bytes; returns the outputs when all are written.
+    /// Reads about so many bytes; returns the outputs when those of all parts are written.
     pub fn step(&mut self, context: &JobContext, bytes: u64) -> Result<Option<Outcome>> {
+        if self.part.is_abandoned() {
+            self.discard(false);
+            return Ok(Some(Outcome::Nothing));
+        }
         let mut cursor = match self.cursor.take() {
             Some(cursor) => cursor,
             None => self.begin(context)?,
         };
-        let shares = self.shares();
+        let (before, _) = self.progress();
         let mut left = bytes;
-        while cursor.valid() {
+        while cursor.valid() && self.part.end().is_none_or(|end| cursor.key() < end) {
             let size = (cursor.key().len() + cursor.value().len() + 16) as u64;
             self.take(&cursor)?;
             cursor.next()?;
             self.read_entries += 1;
             left = left.saturating_sub(size);
             if left == 0 {
-                if self.shares() > shares {
-                    self.tell_progress(context);
-                }
+                self.tell_progress(context, before);
                 self.cursor = Some(cursor);
                 self.outputs.count_memory();
                 return Ok(None);
             }
         }
         self.outputs.cut()?;
-        Ok(Some(Outcome::Merged {
-            keyspace: self.keyspace,
-            compaction: self.compaction,
-            group: self.group.clone(),
-            outputs: self.outputs.finished().to_vec(),
-            read_bytes: self.total_bytes,
+        let merge = &self.part.merge;
+        Ok(Some(match self.part.done(self.outputs.finished()) {
+            None => Outcome::Nothing,
+            Some(outputs) => Outcome::Merged {
+                keyspace: merge.keyspace,
+                compaction: merge.compaction,
+                group: merge.group.clone(),
+                outputs,
+                read_bytes: merge.total_bytes,
+            },
         }))
     }
 
-    /// How many of the shares after which progress is reported are done.
-    fn shares(&self) -> u64 {
-        self.read_entries.saturating_mul(MAX_PROGRESS) / self.total_entries.max(1)
+    /// The entries that the merge has read, and the bytes that it has written: all parts together.
+    fn progress(&self) -> (u64, u64) {
+        self.part.progress(self.read_entries, self.outputs.bytes_written())
     }
 
-    fn tell_progress(&self, context: &JobContext) {
-        let Some(&group) = self.group.inputs.first() else { return };
+    /// Reports progress, if one of the shares after which it is reported was completed since `before`.
+    fn tell_progress(&self, context: &JobContext, before: u64) {
+        let merge = &self.part.merge;
+        let ((entries, written_bytes), all) = (self.progress(), merge.total_entries.max(1));
+        let shares = |entries: u64| entries.saturating_mul(MAX_PROGRESS) / all;
+        let Some(&group) = merge.group.inputs.first() else { return };
+        if shares(entries) == shares(before) {
+            return;
+        }
+        // The bytes of tables that these entries take.
+        let read = merge.total_bytes as f64 * (entries as f64 / all as f64);
         context.events.emit(|| Event::MergeProgress {
-            compaction: self.compaction,
+            compaction: merge.compaction,
             group,
-            read_bytes: self.read_bytes(),
-            total_bytes: self.total_bytes,
-            written_bytes: self.outputs.bytes_written(),
+            read_bytes: read as u64,
+            total_bytes: merge.total_bytes,
+            written_bytes,
         });
-    }
-
-    /// The bytes of tables that the entries read so far take.
-    fn read_bytes(&self) -> u64 {
-        let share = self.read_entries as f64 / self.total_entries.max(1) as f64;
-        (self.total_bytes as f64 * share) as u64
     }
 
     /// One cursor for each run that has inputs, newest first, merged. They read ahead as far as
     /// there is memory for all.
     fn begin(&mut self, context: &JobContext) -> Result<MergeCursor> {
-        let inputs = self.tree.shape().find(self.group.inputs.clone());
+        let merge = &self.part.merge;
+        let inputs = merge.tree.shape().find(merge.group.inputs.clone());
         let runs = || inputs.chunk_by(|a, b| a.place == b.place);
         let (buffers, ahead) = context.memory.reserve_merge(runs().count());
         self.buffers = Some(buffers);
         let cursors = runs().map(|run| {
-            let open = |t: &Placed| Some(self.tree.table(t.table.id)?.table().clone());
+            let open = |t: &Placed| Some(merge.tree.table(t.table.id)?.table().clone());
             let tables = run.iter().filter_map(open).collect();
             Source::Run(Box::new(RunCursor::new(
                 tables,
                 ReadPattern::Compaction { readahead: ahead },
             )))
         });
-        let mut merge = MergeCursor::new(cursors.collect());
-        merge.seek_first()?;
-        Ok(merge)
+        let mut cursor = MergeCursor::new(cursors.collect());
+        match self.part.begin() {
+            None => cursor.seek_first()?,
+            Some(begin) => cursor.seek(begin, Tag::at(MAX_SEQ))?,
+        }
+        Ok(cursor)
     }
 
     /// Takes the entry under the cursor into the outputs, if it stays.
@@ -147,14 +130,20 @@ impl Merge {
         if !self.drop_rule.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }
-        let (total, read) = (self.total_bytes, self.read_entries as f64);
-        let share = read / self.total_entries.max(1) as f64;
+        let (total, read) = (self.part.merge.total_bytes, self.read_entries as f64);
+        let share = read / self.part.merge.total_entries.max(1) as f64;
         self.outputs.note_left(|| total.saturating_sub((total as f64 * share) as u64));
         self.outputs.add(key, tag, cursor.value())
     }
 
-    /// Throws away what was written, or leaves it where an edit may have named it.
-    pub fn discard(&mut self, named: bool) {
+    /// The merge is abandoned. What was written is thrown away, or left where an edit may have `named`
+    /// it. Returns whether the group falls with it: with the first of its parts.
+    pub fn abandon(&mut self, named: bool) -> bool {
+        self.discard(named);
+        self.part.abandon(named)
+    }
+
+    fn discard(&mut self, named: bool) {
         self.cursor = None;
         self.outputs.discard(named);
     }

@@ -119,8 +119,10 @@ impl Job {
                 engine.abandon_flush(flush.keyspace, flush.through);
             }
             Work::Merge(mut merge) => {
-                merge.discard(engine.in_doubt());
-                engine.abandon_group(merge.compaction, &merge.group);
+                if merge.abandon(engine.in_doubt()) {
+                    let merge = &merge.part.merge;
+                    engine.abandon_group(merge.compaction, &merge.group);
+                }
             }
             Work::Move { compaction, group, .. } => engine.abandon_group(compaction, &group),
             Work::Reshape { keyspace } => engine.abandon_reshape(keyspace),

@@ -2,8 +2,8 @@
 //!
 //! 1. Obsolete files are removed first: a flush may need the space.
 //! 2. Then flushes, oldest first: writers wait for them.
-//! 3. Then a spare log, if the last one fills; then groups of compactions that have begun, in the
-//!    order that each asks for; then a slice of a range that is to be compact (`ranges`) and each
+//! 3. Then a spare log, if the last one fills; then parts of merges that have begun, and groups of
+//!    compactions, in the order that each asks for; then a slice of a range that is to be compact (`ranges`) and each
 //!    keyspace's policy (`planning`), in turns.
 //! 4. Then vacuuming of the storage.
 
@@ -11,7 +11,7 @@ use crate::engine::{Engine, FlushStatus, State};
 use crate::entry::Seq;
 use crate::error::Error;
 use crate::event::Event;
-use crate::jobs::{DropRule, Flush, Merge, TableSetWriter};
+use crate::jobs::{DropRule, Flush, Merge, Part, SharedMerge, TableSetWriter};
 use crate::keyspace::KeyspaceId;
 use crate::schedule::{Job, Work};
 use crate::sync::atomic::Ordering;
@@ -104,6 +104,10 @@ impl Engine {
             if std::mem::take(&mut state.spare_wanted) {
                 return Some(Work::SpareLog);
             }
+            if let Some(part) = state.next_part() {
+                drop(state);
+                return self.part_work(part);
+            }
             let keyspaces = self.keyspaces.load();
             let due = keyspaces.values().filter(|keyspace| keyspace.access_stats.take_due());
             state.unplanned.extend(due.map(|keyspace| keyspace.id));
@@ -115,7 +119,7 @@ impl Engine {
                     let (tree, running) =
                         (keyspace.super_version.load().tree.clone(), state.running(id));
                     drop(state);
-                    return Some(self.group_work(number, id, group, tree, &running));
+                    return self.group_work(number, id, group, tree, &running);
                 }
                 self.end_group(&mut state, number, &group);
                 continue;
@@ -136,7 +140,7 @@ impl Engine {
         }
     }
 
-    /// The work of one group.
+    /// The work of one group, or of its first part: the others are there for executors now.
     fn group_work(
         &self,
         compaction: u64,
@@ -144,7 +148,7 @@ impl Engine {
         group: Group,
         tree: Arc<Tree>,
         running: &Running,
-    ) -> Work {
+    ) -> Option<Work> {
         self.emit(|| Event::GroupBegun {
             keyspace,
             compaction,
@@ -154,22 +158,35 @@ impl Engine {
             cuts: group.action.cuts().to_vec(),
             moved: group.action == Action::Move,
         });
+        if group.action == Action::Move {
+            return Some(Work::Move { compaction, keyspace, group });
+        }
+        let rule = TombstoneRule::new(tree.shape(), running, &group);
+        let merge = SharedMerge::new(compaction, keyspace, group, tree, rule);
+        let first = merge.next_part()?;
+        if !merge.group.parts.is_empty() {
+            lock(&self.state).shared_merges.push(merge);
+        }
+        self.part_work(first)
+    }
+
+    /// The work of a part of a merge.
+    fn part_work(&self, part: Part) -> Option<Work> {
+        let SharedMerge { keyspace, group, .. } = &*part.merge;
         let Action::Merge { cuts, target_file_bytes, filter_bits, split } = &group.action else {
-            return Work::Move { compaction, keyspace, group };
+            return None;
         };
         let outputs = TableSetWriter::new(
             &self.jobs,
-            keyspace,
-            self.keyspace_name(keyspace),
+            *keyspace,
+            self.keyspace_name(*keyspace),
             cuts.clone(),
             *target_file_bytes,
             *filter_bits,
         )
         .splitting(*split);
-        let rule = TombstoneRule::new(tree.shape(), running, &group);
         let drop_rule = DropRule::new(self.snapshot_list());
-        let merge = Merge::new(outputs, compaction, keyspace, group, tree, drop_rule, rule);
-        Work::Merge(Box::new(merge))
+        Some(Work::Merge(Box::new(Merge::new(outputs, part, drop_rule))))
     }
 
     /// A job failed: if `rest` says so, background work rests until it is asked for again.

@@ -75,7 +75,7 @@ pub(super) fn decode(d: &mut Body<'_>) -> Result<Compaction, Unread> {
             1 => Some(TableId(d.varint()?)),
             other => return Err(Unread::Part("relation to another group", other.into())),
         };
-        Ok(Group { inputs, destination, action, follows })
+        Ok(Group { follows, ..Group::new(inputs, destination, action) })
     })?;
     Ok(Compaction { groups, order, reason })
 }

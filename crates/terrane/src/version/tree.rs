@@ -14,8 +14,10 @@ use crate::sync::lock;
 use crate::table::{BlockCache, ReadPattern, RunCursor, Table};
 use crate::vec_map::VecMap;
 use std::ops::Bound;
-use std::sync::Arc;
-use terrane_policy::{Destination, Place, Placed, RunId, Sequence, Shape, TableId, TableInfo};
+use std::sync::{Arc, OnceLock};
+use terrane_policy::{
+    Destination, Place, Placed, Policy, RunId, Sequence, Shape, TableId, TableInfo,
+};
 use terrane_table::read::{Range, ReadTracer};
 
 /// A file that nothing holds any more.
@@ -130,6 +132,8 @@ pub struct Tree {
     shape: Arc<Shape>,
     /// Runs newest first, over all levels.
     runs: Vec<LiveRun>,
+    /// Of level 0, once a policy that stalls by it was asked.
+    level0_depth: OnceLock<usize>,
 }
 
 impl Tree {
@@ -153,7 +157,7 @@ impl Tree {
             let tables = Sequence::made_of(&live, made, |live| Some(live.table.clone()));
             runs.push(LiveRun { level, id, tables, live });
         }
-        Tree { shape, runs }
+        Tree { shape, runs, level0_depth: OnceLock::new() }
     }
 
     /// The shape.
@@ -165,7 +169,15 @@ impl Tree {
     /// Runs that wait in level 0.
     #[must_use]
     pub fn level0_runs(&self) -> usize {
-        self.shape.levels().first().map_or(0, |level| level.runs.len())
+        self.shape.level0_runs()
+    }
+
+    /// What level 0 has of that by which writes wait under this policy. The depth is found once a tree.
+    pub fn level0_waiting(&self, policy: &dyn Policy) -> usize {
+        if !policy.stalls_by_depth() {
+            return self.level0_runs();
+        }
+        *self.level0_depth.get_or_init(|| self.shape.level0_depth())
     }
 
     /// The live table of this id.

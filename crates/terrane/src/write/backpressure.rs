@@ -14,7 +14,7 @@ pub struct Backpressure {
 
 impl Engine {
     /// The backpressure of the keyspace and limit that are the nearest to a stall: memtables that wait
-    /// for their flush, or runs of level 0, both counted in memtables, the one that fills included,
+    /// for their flush, or runs of level 0 (tables over one key), both counted in memtables, the one that fills included,
     /// and given in bytes; or the memory of all memtables while some wait for their flush.
     #[must_use]
     pub fn backpressure(&self) -> Backpressure {
@@ -23,7 +23,8 @@ impl Engine {
         let backpressures = keyspaces.values().flat_map(|keyspace| {
             let super_version = keyspace.super_version.load();
             let active = (super_version.active.bytes() as u64).min(memtable);
-            let (sealed, runs) = (super_version.sealed.len(), super_version.tree.level0_runs());
+            let sealed = super_version.sealed.len();
+            let runs = super_version.tree.level0_waiting(&***keyspace.policy.load());
             let of = |waiting: usize, bound: usize| Backpressure {
                 filled: memtable.saturating_mul(waiting as u64).saturating_add(active),
                 room: memtable.saturating_mul(bound as u64),

@@ -1,7 +1,7 @@
 //! Write stalls: when a write must wait for background work.
 //!
 //! 1. A write stalls while memtables take all of their memory, while its keyspace has as many sealed
-//!    memtables as may wait for their flush, or while its level 0 has as many runs as it may.
+//!    memtables as may wait for their flush, or while its level 0 has as many runs, or tables over one key, as it may.
 //! 2. The writer releases its lock, has background work catch up, and checks again.
 //! 3. Where a job has failed the write reports that instead.
 //!
@@ -61,7 +61,10 @@ impl Engine {
             if super_version.sealed.len() >= self.options.max_immutable_memtables {
                 return Ok(Some(Stall::Memtables));
             }
-            if super_version.tree.level0_runs() >= self.options.l0_stop_trigger {
+            let (tree, most) = (&super_version.tree, self.options.l0_stop_trigger);
+            // Of a key there is at most a table a run: most writes need not ask the policy.
+            if tree.level0_runs() >= most && tree.level0_waiting(&***keyspace.policy.load()) >= most
+            {
                 return Ok(Some(Stall::Level0));
             }
         }

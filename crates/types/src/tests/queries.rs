@@ -174,3 +174,21 @@ fn a_histogram_counts_the_bytes_through_a_key_once_its_points_are_known() {
     empty.learn(Histogram::default());
     assert!(empty.is_known() && empty.is_empty());
 }
+
+#[test]
+fn the_depth_of_level_0_is_the_greatest_number_of_tables_over_one_key() {
+    for random in 0..200u64 {
+        let mut tables = Vec::new();
+        for run in 1..=random % 7 {
+            let begin = (random.wrapping_mul(run * 2_654_435_761) >> 7) as u8 % 40;
+            let end = begin + (random.wrapping_mul(run * 40_503) >> 3) as u8 % 30;
+            tables.push((0, run, table(run, begin..=end)));
+        }
+        tables.push((1, 100, table(100, 0..=99)));
+        let tree = shape(&tables.iter().map(|(l, run, t)| (*l, *run, t)).collect::<Vec<_>>());
+        let over = |key: u8| tables.iter().filter(|(l, _, t)| *l == 0 && t.spans(&[key])).count();
+        assert_eq!(tree.level0_depth(), (0..=255).map(over).max().unwrap());
+        assert_eq!(tree.level0_runs(), tables.len() - 1);
+    }
+    assert_eq!((Shape::default().level0_depth(), Shape::default().level0_runs()), (0, 0));
+}

@@ -35,6 +35,7 @@ Examples:
   terrane bench --policy vertiorizon --workload updates-50 --simulate
   terrane bench --policy universal --workload unique-random --workers 1 --simulate --json
   terrane bench --policy universal --benchmarks fillseq --keys urls.txt
+  terrane bench --drain --num 4000000
   terrane bench big --benchmarks fillrandom --num 50000000     the store stays in big
   terrane bench big --benchmarks readrandom --reads 1000000    on the store that bench left in big";
 
@@ -62,6 +63,10 @@ pub struct BenchArgs {
     /// Show the figures of the simulator beside those of a workload
     #[arg(long, requires = "workload")]
     pub simulate: bool,
+    /// Measure instead how long a full level 0 takes to go down, by threads: as one task, shared
+    /// (leveled with max-subcompactions), and in buckets
+    #[arg(long, conflicts_with_all = ["dir", "benchmarks", "workload", "policy", "reads"])]
+    pub drain: bool,
     /// Number of keys, and of writes in a benchmark
     #[arg(long, default_value_t = 2_000_000, value_parser = value_parser!(u64).range(1..=1 << 40))]
     pub num: u64,

@@ -5,11 +5,12 @@
 //!    before the run is never removed, and not touched unless a file in it says that `bench` made it.
 //!
 //! * `args` - the arguments. * `workload` - keys and values. * `measure` - one benchmark. * `mix` - a workload
-//!   of the simulator. * `compactions` - what they came to. * `space`, `resident` - peaks of disk space and
-//!   of memory. * `summary` - policies side by side.
+//!   of the simulator. * `compactions` - what they came to. * `drain` - how long a full level 0
+//!   takes. * `space`, `resident` - peaks of disk space and of memory. * `summary` - policies side by side.
 
 mod args;
 mod compactions;
+mod drain;
 mod measure;
 mod mix;
 mod resident;
@@ -65,6 +66,14 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let mut out = Output::new();
     if let Some(workload) = args.workload() {
         return run_workload(args, &workload, temporary.path());
+    }
+    if args.drain {
+        let found = drain::run(args, temporary.path())?;
+        match args.json {
+            true => out.json(&Series::of(args, &found))?,
+            false => out.lines(&drain::table(&found))?,
+        }
+        return out.finish();
     }
     let mut results = Vec::new();
     for (dir, policy) in stores(args, temporary.path()) {

@@ -23,8 +23,8 @@ pub struct SimulateArgs {
     #[arg(long, value_name = POLICY, value_parser = chosen_policy)]
     pub policy: Option<ChosenPolicy>,
     /// The workload [default: unique-random]: unique-random, sequential, uniform, zipf, moving-zipf,
-    /// shifting-ranges, deletes, updates-10, -50 and -90, updates-75-scans, each also with -zipf,
-    /// ycsb-a to ycsb-f, or JSON
+    /// fillrandom, mixgraph1, mixgraph2, ycsb-get, ycsb-scan, deletes, updates-10, -50 and -90,
+    /// updates-75-scans, each also with -zipf, ycsb-a to ycsb-f, or JSON
     #[arg(long, value_name = "NAME|JSON", value_parser = chosen_workload)]
     pub workload: Option<ChosenWorkload>,
     /// Number of keys that are inserted first [default: 1000000]

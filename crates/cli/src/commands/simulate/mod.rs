@@ -255,6 +255,7 @@ fn table(report: &Report) -> Vec<String> {
         row("stalled by level 0, s", &|f| ratio(f.stall_seconds.level0)),
         row("stalled by compaction, s", &|f| ratio(f.stall_seconds.compaction_bytes)),
         row("slowed by compaction, s", &|f| ratio(f.stall_seconds.slowed)),
+        row("slowed by level 0, s", &|f| ratio(f.stall_seconds.slowed_level0)),
         row("workers busy", &|f| format!("{:.0} %", f.worker_utilisation * 100.0)),
         row("device busy", &|f| format!("{:.0} %", f.device_utilisation * 100.0)),
         row("cores busy", &|f| ratio(f.cores_busy_mean)),

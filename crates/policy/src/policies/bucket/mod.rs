@@ -6,8 +6,9 @@
 //! 1. **Flushes** are cut at the boundaries of the buckets: one table for each bucket with keys. The first
 //!    one that has enough keys sets the boundaries, at equal numbers of entries.
 //! 2. **Compaction.** Tables of level 0 that overlap are those of one bucket, or of several that were one
-//!    when they were flushed. Level 0 is due once `l0-compaction-trigger` of its tables lie over one key,
-//!    or shortly before its runs stall writes.
+//!    when they were flushed. They are due once `l0-compaction-trigger` of them lie over one key; those of
+//!    the oldest run also while level 0 has as many runs as other policies stall at. Writes wait by the
+//!    tables over one key.
 //!    They are merged with the tables of level 1 that they overlap, and cut at the boundaries, so that no
 //!    table of level 1 ties two buckets together. The component with the most tables over one key comes
 //!    first; among equals, the one with the smallest input. A plan is one bucket, made when a worker is
@@ -34,7 +35,7 @@ use buckets::{Bucket, Buckets};
 use std::sync::Arc;
 use terrane_types::{
     Action, Compaction, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape, TableInfo,
-    Term, Unit, key_range, sort_by, tables_of,
+    Term, Unit, depth, key_range, sort_by, tables_of,
 };
 
 /// There may be this many times as many buckets as at first, but at most [`MOST`].
@@ -113,11 +114,11 @@ impl Policy for BucketLsm {
             return scattered;
         }
         let buckets = Buckets::read(context.state);
-        // Runs that overlap little are never many over one key: before writes stall they go down, too.
-        let trigger = if view.nears_stop() { 1 } else { self.l0_compaction_trigger.max(1) };
-        let full = Full::find(&view, trigger);
-        let depth = full.first().map_or(0, |full| full.depth);
-        let mut due = vec![(0, depth as f64 / trigger as f64)];
+        // Below the depth at which writes stall.
+        let trigger = self.l0_compaction_trigger.min(context.l0_stop_trigger as u64 * 3 / 4).max(1);
+        let full = Full::find(&view, trigger, context.l0_stop_trigger);
+        let due_at = |full: &Full| (full.depth as f64 / trigger as f64).max(1.0);
+        let mut due = vec![(0, full.first().map_or(0.0, due_at))];
         due.extend((1..=view.last()).map(|level| (level, view.score(level))));
         due.retain(|(_, score)| *score >= 1.0);
         sort_by(&mut due, |(_, a), (_, b)| b.total_cmp(a));
@@ -155,6 +156,10 @@ impl Policy for BucketLsm {
         let parts = Quantity::new("buckets", cuts.len() as u64 + 1);
         let term = Term::new(Unit::Count, parts, Relation::Greater, Quantity::new("one", 1));
         FlushPlan { cuts, reason: Reason::new(text, vec![term]), ..FlushPlan::default() }
+    }
+
+    fn stalls_by_depth(&self) -> bool {
+        true
     }
 
     fn reads_histograms(&self) -> bool {
@@ -204,7 +209,13 @@ struct Full<'a> {
 
 impl<'a> Full<'a> {
     /// All of them, those to be merged first at the front.
-    fn find(view: &View<'a>, trigger: u64) -> Vec<Self> {
+    fn find(view: &View<'a>, trigger: u64, most_runs: usize) -> Vec<Self> {
+        // Runs that overlap little are never many over one key, and stall no write, but reads pass them.
+        let oldest = view.runs(0).last().filter(|_| view.runs(0).len() >= most_runs);
+        let is_old = |full: &Full| {
+            let mut tables = oldest.into_iter().flat_map(|run| run.tables());
+            tables.any(|old| full.tables.iter().any(|table| table.id == old.id))
+        };
         let parts = components(view.level(0).collect());
         let mut all: Vec<_> = (parts.into_iter())
             .map(|tables| {
@@ -213,18 +224,12 @@ impl<'a> Full<'a> {
                 let below = below.into_iter().flatten().collect();
                 Full { depth: depth(&tables), tables, below }
             })
-            .filter(|full| full.depth as u64 >= trigger)
+            .filter(|full| full.depth as u64 >= trigger || is_old(full))
             .collect();
         let input = |full: &Full| bytes(&full.tables).saturating_add(bytes(&full.below));
         sort_by(&mut all, |a, b| (b.depth, input(a)).cmp(&(a.depth, input(b))));
         all
     }
-}
-
-/// The greatest number of tables over one key.
-fn depth(tables: &[&Arc<TableInfo>]) -> usize {
-    let over = |key: &[u8]| tables.iter().filter(|table| table.spans(key)).count();
-    tables.iter().map(|table| over(&table.smallest)).max().unwrap_or(0)
 }
 
 impl BucketLsm {
@@ -299,8 +304,13 @@ impl BucketLsm {
         );
         let have = Quantity::level("bucket-depth", 0, full.depth as u64);
         let trigger = Quantity::new("l0-compaction-trigger", self.l0_compaction_trigger);
-        // With fewer, the runs of level 0 are what is too many.
-        let term = Term::new(Unit::Tables, have, Relation::AtLeast, trigger);
+        let term = if full.depth as u64 >= self.l0_compaction_trigger {
+            Term::new(Unit::Tables, have, Relation::AtLeast, trigger)
+        } else {
+            // The runs of level 0 are too many, or the trigger is beyond the depth at which writes stall.
+            let runs = Quantity::level("runs", 0, view.runs(0).len() as u64);
+            Term::new(Unit::Runs, runs, Relation::Greater, Quantity::new("none", 0))
+        };
         let inputs = all.iter().map(|table| table.id).collect();
         let groups = vec![Group::new(inputs, view.run_of(1), action)];
         Some(Compaction::parallel(groups, Reason::new(text, vec![term])).into())

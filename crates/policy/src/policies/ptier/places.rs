@@ -222,7 +222,7 @@ pub(super) fn send_down<'a>(
                 Some(group) => group.inputs.extend(inputs),
                 None => {
                     let first = inputs.first().copied();
-                    let group = Group { inputs, destination, action, follows };
+                    let group = Group { follows, ..Group::new(inputs, destination, action) };
                     if is_free {
                         free.push(group)
                     } else {

@@ -184,3 +184,124 @@ fn jobs_that_are_dropped_are_done_again_and_a_policy_learns_which_group_ends_its
         assert_eq!(entries(&db).len(), 2);
     }
 }
+
+/// Merges the runs of level 0 into one of level 1, in parts that begin at these keys.
+struct Shares(Vec<Vec<u8>>);
+
+impl Policy for Shares {
+    fn name(&self) -> &'static str {
+        "shares"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let level0 = context.shape.levels().first()?;
+        let is_due = level0.runs.len() == 2 && context.running.compactions.is_empty();
+        let destination = Destination { level: 1, run: context.fresh };
+        let inputs = level0.tables().map(|table| table.id).collect();
+        let group = Group::new(inputs, destination, Action::merge(u64::MAX));
+        let group = Group { parts: self.0.clone(), ..group };
+        is_due.then(|| Compaction::parallel(vec![group], "a test").into())
+    }
+}
+
+/// Two runs of 300 entries, and the jobs of their merge in four parts, of which the last has no keys.
+fn shared(vfs: &FaultVfs) -> (Db, Events, Vec<Job>) {
+    let events = Events::default();
+    let told = events.clone();
+    let listener = move |_, event: &Event| told.lock().unwrap().push(event.clone());
+    let keys: Vec<_> = [100u32, 201, 70_000].iter().map(|key| key.to_be_bytes().to_vec()).collect();
+    let options = Options {
+        memtable_bytes: 1 << 20,
+        listener: Some(Arc::new(listener)),
+        custom_policy: Some(Arc::new(move |_| Some(Box::new(Shares(keys.clone()))))),
+        ..Options::small()
+    };
+    let db = Db::open_storage(directory(vfs), options, slices()).unwrap();
+    for seed in [1, 2] {
+        fill(&db, 300, seed);
+        db.engine().seal_all().unwrap();
+        run(db.engine().next_job(JobFilter::Flush).unwrap(), 1 << 20);
+    }
+    let parts: Vec<_> = std::iter::from_fn(|| db.engine().next_job(JobFilter::Other)).collect();
+    assert_eq!(parts.len(), 4, "a job each, at the same time");
+    (db, events, parts)
+}
+
+/// The least keys and the entries of the tables of a level.
+fn level(db: &Db, level: usize) -> Vec<(u32, u64)> {
+    let shape = db.engine().shape(db.default_keyspace().id()).unwrap();
+    let key = |key: &[u8]| u32::from_be_bytes(key.try_into().unwrap());
+    let tables = shape.levels().get(level).into_iter().flat_map(|level| level.tables());
+    tables.map(|table| (key(&table.smallest), table.entries)).collect()
+}
+
+#[test]
+fn a_shared_merge_takes_effect_once_its_slowest_part_is_done() {
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]] {
+        let vfs = faulty();
+        let (db, events, parts) = shared(&vfs);
+        let before = entries(&db);
+        let mut parts: Vec<_> = parts.into_iter().map(Some).collect();
+        for (done, number) in order.into_iter().enumerate() {
+            assert_eq!((done, level(&db, 0).len()), (done, 2), "nothing is installed");
+            run(parts[number].take().unwrap(), 10 * ENTRY);
+        }
+        assert_eq!(level(&db, 0), []);
+        assert_eq!(level(&db, 1), [(0, 100), (100, 101), (201, 99)]);
+        let installed = |event: &&Event| matches!(event, Event::GroupInstalled { .. });
+        assert_eq!(events.lock().unwrap().iter().filter(installed).count(), 1);
+        assert!(entries(&db) == before);
+        assert_eq!(db.stats().unwrap().keyspaces[0].levels[1].tables, 3);
+        assert_eq!(db.check().unwrap().damage, []);
+    }
+}
+
+#[test]
+fn the_parts_of_a_merge_tell_its_progress_together() {
+    let vfs = faulty();
+    let (_db, events, mut parts) = shared(&vfs);
+    let mut last = 0;
+    for _ in 0..5 {
+        for part in &mut parts[..3] {
+            part.run_for(10 * ENTRY).unwrap();
+        }
+    }
+    for event in events.lock().unwrap().iter() {
+        if let Event::MergeProgress { read_bytes, total_bytes, .. } = event {
+            assert!(*read_bytes > last && read_bytes <= total_bytes, "{read_bytes} after {last}");
+            // 150 of the 600 entries were read.
+            assert!(*read_bytes <= total_bytes / 4, "{read_bytes} of {total_bytes}");
+            last = *read_bytes;
+        }
+    }
+    assert!(last > 0);
+}
+
+#[test]
+fn a_shared_merge_whose_part_is_dropped_leaves_no_file_and_is_done_again() {
+    for dropped in 0..3 {
+        let vfs = faulty();
+        let (db, events, parts) = shared(&vfs);
+        let (before, files) = (entries(&db), tables(&vfs).len());
+        let mut parts = parts.into_iter();
+        for part in parts.by_ref().take(dropped) {
+            run(part, 1 << 20);
+        }
+        let mut part = parts.next().unwrap();
+        part.run_for(10 * ENTRY).unwrap();
+        let mut another = parts.next().unwrap();
+        another.run_for(10 * ENTRY).unwrap();
+        drop(part);
+        run(another, 1 << 20);
+        drop(parts);
+        let abandoned = |event: &&Event| matches!(event, Event::GroupAbandoned { .. });
+        assert_eq!(events.lock().unwrap().iter().filter(abandoned).count(), 1);
+        while let Some(removal) = db.engine().next_job(JobFilter::Removal) {
+            run(removal, 1);
+        }
+        assert_eq!(tables(&vfs).len(), files, "what the parts wrote is gone");
+        db.wait_until_idle().unwrap();
+        assert_eq!(level(&db, 1), [(0, 100), (100, 101), (201, 99)], "again, and whole");
+        assert!(entries(&db) == before);
+    }
+}

@@ -33,10 +33,8 @@ fn sample() -> Edit {
     let actions =
         [(Action::Move, None), (merge, follower), (by_length, None), (by_delimiter, None)];
     let groups = actions.map(|(action, follows)| Group {
-        inputs: vec![TableId(2), TableId(300)],
-        destination,
-        action,
         follows,
+        ..Group::new(vec![TableId(2), TableId(300)], destination, action)
     });
     Edit {
         changes: vec![
