@@ -6,7 +6,7 @@
 //! 2. The tables and logs: in a directory, by name; in a volume, where the manifest says. Without a
 //!    manifest, a volume is searched for table footers, which finds tables in a single extent (but no
 //!    logs, which have no footer).
-//! 3. Sectors that cannot be read are passed over ([`sectors`]).
+//! 3. Sectors that cannot be read are passed over (`sectors`).
 
 mod sectors;
 
@@ -156,7 +156,8 @@ impl Remains {
     }
 
     /// What could not be read so far, a sentence for each raw file.
-    pub(crate) fn unreadable(&self) -> Vec<String> {
+    #[must_use]
+    pub fn unreadable(&self) -> Vec<String> {
         self.unreadable.notes()
     }
 

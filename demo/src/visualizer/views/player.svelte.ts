@@ -146,7 +146,7 @@ export class Player {
     this.version += 1;
   }
 
-  /** Notes that a run has grown, now and then: each event by itself would be told in vain. */
+  /** Notes that a run has grown, as often as text changes. */
   #grown(at: number): void {
     this.#growth ??= setTimeout(() => {
       this.#growth = undefined;
