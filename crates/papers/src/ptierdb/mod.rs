@@ -103,9 +103,10 @@ impl Design {
                 leveled_levels: 1,
                 filters,
             }),
+            // Its levels are full by their runs: ten flushes in level 0, a hundred in level 1.
             Design::Tiered => PolicyOptions::Tiered(Tiered {
                 size_ratio,
-                level_base_bytes,
+                level_base_bytes: store.buffer() / 2,
                 target_file_bytes,
                 filters,
                 partitioning: Partitioning::DEFAULT,
@@ -115,11 +116,12 @@ impl Design {
     }
 }
 
-/// The read limit of the figures: about as many reads of a table as it has entries when it has `T_s`.
-pub const READ_LIMIT: u64 = 64;
+/// The read limit of the figures.
+pub const READ_LIMIT: u64 = 32;
 
-/// Prefixes of the keys, alike.
-pub const PREFIXES: u64 = 64;
+/// Prefixes of the keys, alike: so few that the paper's order of write amplification holds (the sweep of
+/// prefixes shows where it does not).
+pub const PREFIXES: u64 = 8;
 
 /// The paper's policy: `T_s` is 4 MB, and a table is at most 64 MB.
 fn ptier(store: Scaled) -> PTier {

@@ -19,7 +19,7 @@ pub const TABLES: &str = "tables a read";
 #[must_use]
 pub fn counts(scale: Scale) -> &'static [u64] {
     match scale {
-        Scale::Ci => &[1, 16, 256, 4096],
+        Scale::Ci => &[1, 8, 64, 256, 4096],
         Scale::Full => &[1, 4, 16, 64, 256, 1024, 4096, 16384],
     }
 }
@@ -28,7 +28,7 @@ pub fn counts(scale: Scale) -> &'static [u64] {
 #[must_use]
 pub fn limits(scale: Scale) -> &'static [u64] {
     match scale {
-        Scale::Ci => &[16, 64, 1 << 50],
+        Scale::Ci => &[8, 1 << 50],
         Scale::Full => &[4, 16, 64, 256, 1024, 4096, 1 << 50],
     }
 }
@@ -78,7 +78,7 @@ pub fn prefixes(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, 
     );
     let mut plot = Plot { x: "prefixes", y: WRITES, curves: Vec::new() };
     for &count in counts(scale) {
-        let case = format!("{count} prefixes");
+        let case = format!("prefixes: {count}");
         progress(&format!("prefixes, {case}"));
         let prefixes = KeyPrefixes { count, exponent: 0.0 };
         measure(&mut figure, (&case, store), ptier(store), prefixes)?;
@@ -118,6 +118,9 @@ pub fn limit_case(read_limit: u64) -> String {
     if read_limit == 1 << 50 { "no limit".to_owned() } else { format!("limit {read_limit}") }
 }
 
+/// How many uneven prefixes there are.
+const UNEVEN: u64 = 64;
+
 /// Uneven prefixes, with the split and without.
 pub const SPLITS: [&str; 2] = ["split", "no split"];
 
@@ -132,7 +135,7 @@ pub fn uneven(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         "Uneven prefixes",
         "Tables that hold one prefix overlap few others, and are moved rather than merged.",
         format!(
-            "{} {OF} The k-th prefix has a share in proportion to 1/k; without the split, a merge makes one table.",
+            "{} {OF} The k-th of {UNEVEN} prefixes has a share in proportion to 1/k; without the split, a merge makes one table.",
             setting(store)
         ),
     );
@@ -142,7 +145,7 @@ pub fn uneven(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
             true => ptier(store),
             false => PTier { split_bytes: UNBOUNDED, target_file_bytes: UNBOUNDED, ..ptier(store) },
         };
-        let prefixes = KeyPrefixes { count: super::PREFIXES, exponent: 1.0 };
+        let prefixes = KeyPrefixes { count: UNEVEN, exponent: 1.0 };
         measure(&mut figure, (name, store), policy, prefixes)?;
     }
     Ok(figure)

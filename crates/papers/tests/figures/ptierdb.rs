@@ -2,7 +2,20 @@
 
 use super::number;
 use terrane_papers::Scale;
-use terrane_papers::ptierdb::{hot, sweeps};
+use terrane_papers::ptierdb::{Design, hot, sweeps, ycsb};
+
+#[test]
+fn write_amplification_and_size_are_in_the_papers_order() {
+    let figure = ycsb::figure(Scale::Ci, &mut |_| ()).unwrap();
+    let of = |design: Design, measure| number(&figure, design.name(), measure);
+    let order = [Design::Tiered, Design::LazyLeveled, Design::PTier, Design::Leveled];
+    for (less, more) in order.iter().zip(&order[1..]) {
+        let [less, more] = [less, more].map(|design| of(*design, ycsb::WRITES));
+        assert!(less < more, "{less} {more}");
+    }
+    assert!(of(Design::PTier, ycsb::SIZE) < of(Design::Tiered, ycsb::SIZE));
+    assert!((0.8..=1.2).contains(&of(Design::PTier, ycsb::SIZE)));
+}
 
 #[test]
 fn reads_bring_the_tables_over_a_hot_key_down_and_without_them_none_merge() {
@@ -22,4 +35,15 @@ fn keys_of_one_prefix_are_rewritten_less_where_tables_are_split_between_prefixes
     let figure = sweeps::uneven(Scale::Ci, &mut |_| ()).unwrap();
     let [with, without] = sweeps::SPLITS.map(|name| number(&figure, name, sweeps::WRITES));
     assert!(with < without, "{with} {without}");
+}
+
+#[test]
+fn a_lower_read_limit_writes_more_and_reads_less() {
+    let figure = sweeps::read_limit(Scale::Ci, &mut |_| ()).unwrap();
+    let limits = sweeps::limits(Scale::Ci);
+    let of = |limit: u64, measure| number(&figure, &sweeps::limit_case(limit), measure);
+    for (low, high) in limits.iter().zip(&limits[1..]) {
+        assert!(of(*low, sweeps::WRITES) > of(*high, sweeps::WRITES), "{low} {high}");
+        assert!(of(*low, sweeps::TABLES) < of(*high, sweeps::TABLES), "{low} {high}");
+    }
 }
