@@ -60,6 +60,17 @@ fn an_owner_runs_jobs_where_the_executor_leaves_them_to_it() {
 }
 
 #[test]
+fn a_slice_works_for_about_as_many_bytes_as_it_is_given() {
+    let db = open(directory(&faulty()), slices()).unwrap();
+    fill(&db, 200, 1);
+    db.engine().seal_all().unwrap();
+    // A tenth of the keys and values.
+    let slices = (0..).take_while(|_| db.run_jobs(20 * 204).unwrap()).count();
+    assert!((8..=14).contains(&slices), "{slices} slices");
+    assert_eq!(runs(&db), 1);
+}
+
+#[test]
 fn a_writer_waits_for_jobs_while_there_are_any_and_is_told_when_there_are_none() {
     for (name, executor) in executors() {
         let db = with_work(&faulty(), &executor);
@@ -123,26 +134,30 @@ fn memtables_are_flushed_before_writes_stall_though_nobody_asks_for_it() {
     }
 }
 
-#[test]
-fn a_slice_takes_several_files_away_and_tells_that_there_was_something_to_do() {
+/// Has so many files removed; returns in how many slices.
+fn slices_of_removals(files: u8) -> usize {
     let vfs = faulty();
     let options = Options { l0_stop_trigger: 64, ..Options::small() };
     let db = Db::open_storage(directory(&vfs), options, slices()).unwrap();
     let other = db.keyspace("other").unwrap();
-    for n in 0..20 {
+    for n in 0..files {
         other.put([n], "value", Buffered).unwrap();
         db.engine().seal_all().unwrap();
         let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
         while flush.run_for(1 << 20).unwrap() == Progress::More {}
     }
-    assert_eq!(tables(&vfs), 20);
+    assert_eq!(tables(&vfs), usize::from(files));
     // Nobody is woken.
     assert!(db.engine().drop_keyspace("other").unwrap());
-    let mut slices = 0;
-    while db.run_jobs(1).unwrap() {
-        slices += 1;
-    }
+    let slices = (0..).find(|_| !db.run_jobs(1).unwrap()).unwrap();
     assert_eq!(tables(&vfs), 0);
+    slices
+}
+
+#[test]
+fn a_slice_takes_several_files_away_and_tells_that_there_was_something_to_do() {
+    assert_eq!(slices_of_removals(1), 1);
+    let slices = slices_of_removals(20);
     assert!((1..=10).contains(&slices), "{slices} slices");
 }
 

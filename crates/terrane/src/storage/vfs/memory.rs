@@ -80,8 +80,9 @@ struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// Extends `bytes` to `len` with zeros. Running out of memory is an [`Error::NoSpace`].
-    fn grow(&self, bytes: &mut Vec<u8>, len: u64) -> Result<()> {
+    /// Truncates `bytes` to `len`, or extends them with zeros. Running out of memory is an
+    /// [`Error::NoSpace`].
+    fn resize(&self, bytes: &mut Vec<u8>, len: u64) -> Result<()> {
         let more = len.saturating_sub(bytes.len() as u64);
         let full = || Error::no_space(&self.name, more);
         bytes.try_reserve(usize::try_from(more).map_err(|_| full())?).map_err(|_| full())?;
@@ -109,7 +110,7 @@ impl File for MemoryFile {
         let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
         let end = offset.saturating_add(buf.len() as u64);
         if end > bytes.len() as u64 {
-            self.grow(&mut bytes, end)?;
+            self.resize(&mut bytes, end)?;
         }
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let Some(to) = bytes.get_mut(start..).and_then(|rest| rest.get_mut(..buf.len())) else {
@@ -125,11 +126,7 @@ impl File for MemoryFile {
 
     fn set_len(&self, len: u64) -> Result<()> {
         let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
-        match usize::try_from(len) {
-            Ok(shorter) if shorter < bytes.len() => bytes.truncate(shorter),
-            _ => self.grow(&mut bytes, len)?,
-        }
-        Ok(())
+        self.resize(&mut bytes, len)
     }
 
     fn len(&self) -> Result<u64> {

@@ -115,4 +115,16 @@ mod tests {
             assert_eq!(directory_of(Path::new(path)), directory.map(Path::new), "{path}");
         }
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_leads_to_its_file_and_to_no_other() {
+        let place = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+        let [file, other] = [&a, &b].map(|path| fs::File::create(path).unwrap());
+        assert!(leads_to(&a, &file).unwrap() && !leads_to(&a, &other).unwrap());
+        assert!(leads_to(&a.join("below"), &file).is_err(), "it cannot be told");
+        fs::remove_file(&a).unwrap();
+        assert!(!leads_to(&a, &file).unwrap());
+    }
 }

@@ -581,9 +581,19 @@ fn a_backing_cut_short_is_damage() {
 fn extents_that_two_files_claim_are_damage() {
     let vfs = MemoryVfs::new();
     let volume = new(&vfs, 1);
-    let id = table(&volume, 1, 5000, 1);
+    table(&volume, 0, 10, 1);
+    let id = table(&volume, 1, 500_000, 1);
     let twice = (FileId::table(2), extents(&volume, id));
+    let twice_end = twice.1.extents.iter().map(|extent| extent.end()).max().unwrap();
     let record = Record { placed: vec![twice], edit: Some(b"x"), ..Record::default() };
     assert!(lock(&volume.commit_state).manifest.as_mut().unwrap().append(&record).unwrap());
-    assert!(matches!(open(&vfs, 1).recover(), Err(Error::Corrupt(_))));
+    let told = || match open(&vfs, 1).recover() {
+        Err(Error::Corrupt(damage)) => damage.found.clone(),
+        found => panic!("{:?}", found.map(drop)),
+    };
+    assert_eq!(told(), "space that another file uses");
+    // Also where the file ends with it.
+    let end = twice_end.max(region(&volume).0 + region(&volume).1);
+    vfs.open("backing.0").unwrap().set_len(end).unwrap();
+    assert_eq!((told(), end), ("space that another file uses".to_owned(), twice_end));
 }
