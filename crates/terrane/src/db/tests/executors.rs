@@ -3,6 +3,7 @@
 use super::*;
 use crate::executor::SeededExecutor;
 use std::time::{Duration, Instant};
+use terrane_policy::{Action, Compaction, Destination, Group, Plan, PlanContext, Policy};
 
 type Executors = [(&'static str, Arc<dyn Executor>); 3];
 
@@ -159,6 +160,39 @@ fn a_slice_takes_several_files_away_and_tells_that_there_was_something_to_do() {
     assert_eq!(slices_of_removals(1), 1);
     let slices = slices_of_removals(20);
     assert!((1..=10).contains(&slices), "{slices} slices");
+}
+
+/// Moves the runs of level 0 down.
+struct Down;
+
+impl Policy for Down {
+    fn name(&self) -> &'static str {
+        "down"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let newest = context.shape.levels().first()?.runs.first()?;
+        let destination = Destination { level: 1, run: context.fresh };
+        let inputs = newest.tables().iter().map(|table| table.id).collect();
+        let group = Group::new(inputs, destination, Action::Move);
+        Some(Compaction::parallel(vec![group], "a test").into())
+    }
+}
+
+#[test]
+fn a_slice_that_moved_tables_and_no_more_tells_that_there_was_something_to_do() {
+    let options =
+        Options { custom_policy: Some(Arc::new(|_| Some(Box::new(Down)))), ..Options::small() };
+    let db = Db::open_storage(directory(&faulty()), options, slices()).unwrap();
+    fill(&db, 1, 1);
+    db.engine().seal_all().unwrap();
+    let mut flush = db.engine().next_job(JobFilter::Flush).unwrap();
+    while flush.run_for(1 << 20).unwrap() == Progress::More {}
+    assert!(db.run_jobs(1).unwrap());
+    assert!(!db.run_jobs(1).unwrap());
+    let shape = db.default_keyspace().shape().unwrap();
+    let runs: Vec<_> = shape.levels().iter().map(|level| level.runs.len()).collect();
+    assert_eq!(runs, [0, 1]);
 }
 
 #[test]

@@ -127,4 +127,12 @@ mod tests {
         fs::remove_file(&a).unwrap();
         assert!(!leads_to(&a, &file).unwrap());
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_are_made_durable_where_there_is_a_directory() {
+        let place = tempfile::tempdir().unwrap();
+        sync_directory(place.path()).unwrap();
+        assert!(sync_directory(&place.path().join("missing")).is_err());
+    }
 }
