@@ -175,3 +175,21 @@ impl Engine {
         if state.closed { Err(Error::Closed(Closed::Store)) } else { Ok(state) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Db, Durability, Options};
+
+    #[test]
+    fn a_store_is_named_by_its_path_also_where_it_refuses_a_write() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("notes");
+        drop(Db::open(&path, Options::default()).unwrap());
+        let options = Options { read_only: true, ..Options::default() };
+        let db = Db::open(&path, options).unwrap();
+        let name = db.engine().name();
+        assert!(name.contains(&*path.to_string_lossy()), "{name}");
+        let refused = db.default_keyspace().put("key", "value", Durability::Sync).unwrap_err();
+        assert!(refused.to_string().contains(&name), "{refused}");
+    }
+}
