@@ -3,8 +3,9 @@
 //! 1. wasm-pack compiles a crate and writes its JavaScript, with the tools that are here: it
 //!    downloads nothing.
 //! 2. wasm-opt, from the npm package `binaryen`, makes the release module smaller and faster, and
-//!    then orders its functions. The engine it goes over until nothing gets smaller; that makes the
-//!    simulator 0.5 % smaller, in three times the time, and so is not done. What module and JavaScript import from each other gets short names.
+//!    then orders its functions. It goes over the engine until nothing gets smaller; that makes the
+//!    simulator 0.5 % smaller, in three times the time, and so is not done. What module and JavaScript
+//!    import from each other gets short names.
 //! 3. Three files go where the module is used: the engine's, in two builds, to `bindings-js/wasm`, of
 //!    which TypeScript builds `bindings-js/dist`.
 //! 4. The release package is weighed as a server would send it, and is refused above a bound. The
