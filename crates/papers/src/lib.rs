@@ -11,6 +11,7 @@
 //! Nothing is fitted: machine, geometry and scale are chosen in advance and documented in each figure's
 //! setting. The same scale gives the same report, byte for byte.
 
+pub mod bucketlsm;
 mod figure;
 mod page;
 pub mod partitioning;
@@ -78,7 +79,7 @@ impl Paper {
 
 /// The papers.
 pub const PAPERS: &[Paper] =
-    &[spooky::PAPER, vertiorizon::PAPER, partitioning::PAPER, ptierdb::PAPER];
+    &[spooky::PAPER, vertiorizon::PAPER, partitioning::PAPER, ptierdb::PAPER, bucketlsm::PAPER];
 
 /// The scale of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

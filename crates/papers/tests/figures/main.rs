@@ -1,6 +1,8 @@
 //! The papers' figures at the small scale.
 
 #[cfg(test)]
+mod bucketlsm;
+#[cfg(test)]
 mod numbers;
 #[cfg(test)]
 mod page;

@@ -1,0 +1,70 @@
+//! The figures of the BucketLSM paper at the small scale, and as published: orders, no values.
+
+use super::numbers::Numbers;
+use std::sync::OnceLock;
+use terrane_papers::Simulate;
+use terrane_papers::bucketlsm::rebalancing::{self, DYNAMIC, SPREAD, STATIC};
+use terrane_papers::bucketlsm::workers::{self, WORKLOADS};
+use terrane_papers::bucketlsm::{Design, PARTS, RATE, STALLS, inputs};
+
+fn both(make: Simulate) -> Vec<Numbers> {
+    Numbers::both("bucketlsm", make)
+}
+
+fn by_workers() -> &'static [Numbers] {
+    static WORKERS: OnceLock<Vec<Numbers>> = OnceLock::new();
+    WORKERS.get_or_init(|| both(workers::figure))
+}
+
+const SHARED: Design = Design::Subcompaction(PARTS);
+
+#[test]
+fn with_16_workers_and_more_buckets_and_shared_merges_are_faster_than_one_task_and_stall_less() {
+    for figure in by_workers() {
+        for (workload, count) in WORKLOADS.into_iter().flat_map(|name| [(name, 16), (name, 64)]) {
+            let of = |design, what| figure.of(&workers::case(workload, count, design), what);
+            for design in [SHARED, Design::Buckets(count as u64)] {
+                let case = workers::case(workload, count, design);
+                assert!(of(design, RATE) > 1.5 * of(Design::Baseline, RATE), "{case}");
+                assert!(of(design, STALLS) < of(Design::Baseline, STALLS), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn with_64_workers_buckets_are_ahead_of_shared_merges_where_ranges_shift() {
+    for figure in by_workers() {
+        let of = |design, what| figure.of(&workers::case("mixgraph1", 64, design), what);
+        assert!(of(Design::Buckets(64), RATE) > of(SHARED, RATE));
+        assert!(of(Design::Buckets(64), STALLS) < of(SHARED, STALLS));
+    }
+}
+
+#[test]
+fn one_task_is_no_faster_with_64_workers_than_with_16() {
+    for figure in by_workers() {
+        for workload in WORKLOADS {
+            let rate = |count| figure.of(&workers::case(workload, count, Design::Baseline), RATE);
+            assert!(rate(64) < 1.02 * rate(16), "{workload}: {} {}", rate(16), rate(64));
+        }
+    }
+}
+
+#[test]
+fn under_shifting_ranges_merges_of_buckets_that_follow_the_keys_are_more_alike() {
+    for figure in both(rebalancing::figure) {
+        let of = |design, what| figure.of(&rebalancing::case("mixgraph1", design), what);
+        assert!(of(DYNAMIC, SPREAD) < of(STATIC, SPREAD));
+    }
+}
+
+#[test]
+fn merges_of_level_0_read_more_files_and_bytes_than_deeper_ones() {
+    for figure in both(inputs::figure) {
+        for what in [inputs::FILES, inputs::GIGABYTES, inputs::SECONDS] {
+            let [shallow, deep] = [inputs::SHALLOW, inputs::DEEP].map(|case| figure.of(case, what));
+            assert!(shallow > 2.0 * deep, "{what}: {shallow} {deep}");
+        }
+    }
+}
