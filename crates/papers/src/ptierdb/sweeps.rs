@@ -135,7 +135,8 @@ pub fn uneven(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
         "Uneven prefixes",
         "Tables that hold one prefix overlap few others, and are moved rather than merged.",
         format!(
-            "{} {OF} The k-th of {UNEVEN} prefixes has a share in proportion to 1/k; without the split, a merge makes one table.",
+            "{} {OF} The k-th of {UNEVEN} prefixes has a share in proportion to 1/k; without the split, a merge \
+             makes one table.",
             setting(store)
         ),
     );
