@@ -241,20 +241,11 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
             levels_below: 1,
             ..Spooky::default()
         }),
-        // Keys are `key` and three digits: a prefix is ten of them.
-        PolicyOptions::PTier(PTier {
-            size_ratio,
-            level_base_bytes,
-            target_file_bytes,
-            split_bytes: target_file_bytes / 4,
-            l0_compaction_trigger: 2,
-            prefix_length: 5,
-            read_limit: 2,
-            ..PTier::default()
-        }),
     ];
     for preset in presets() {
-        if policies.iter().all(|policy| policy.name() != preset.name) {
+        // The last of the list: the others keep their places, and so their seeds.
+        let is_last = preset.name == "ptier";
+        if !is_last && policies.iter().all(|policy| policy.name() != preset.name) {
             let options = PolicyOptions::preset(preset.name);
             policies.extend(options.map(|p| p.sized(level_base_bytes, target_file_bytes)));
         }
@@ -263,6 +254,17 @@ fn made_policies(level_base_bytes: u64, target_file_bytes: u64) -> Vec<PolicyOpt
     let leveled = Leveled { size_ratio, level_base_bytes, target_file_bytes, ..Leveled::default() };
     policies.push(PolicyOptions::Leveled(Leveled { max_subcompactions: 4, ..leveled.clone() }));
     policies.push(PolicyOptions::Leveled(Leveled { pipelined: true, ..leveled }));
+    // Keys are `key` and three digits: a prefix is ten of them.
+    policies.push(PolicyOptions::PTier(PTier {
+        size_ratio,
+        level_base_bytes,
+        target_file_bytes,
+        split_bytes: target_file_bytes / 4,
+        l0_compaction_trigger: 2,
+        prefix_length: 5,
+        read_limit: 2,
+        ..PTier::default()
+    }));
     policies
 }
 
