@@ -24,7 +24,7 @@ impl Engine {
             let super_version = keyspace.super_version.load();
             let active = (super_version.active.bytes() as u64).min(memtable);
             let sealed = super_version.sealed.len();
-            let runs = super_version.tree.level0_waiting(&***keyspace.policy.load());
+            let runs = super_version.tree.level0_waiting(keyspace.policy.load().as_ref().as_ref());
             let of = |waiting: usize, bound: usize| Backpressure {
                 filled: memtable.saturating_mul(waiting as u64).saturating_add(active),
                 room: memtable.saturating_mul(bound as u64),

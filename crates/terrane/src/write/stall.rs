@@ -63,7 +63,8 @@ impl Engine {
             }
             let (tree, most) = (&super_version.tree, self.options.l0_stop_trigger);
             // Of a key there is at most a table a run: most writes need not ask the policy.
-            if tree.level0_runs() >= most && tree.level0_waiting(&***keyspace.policy.load()) >= most
+            if tree.level0_runs() >= most
+                && tree.level0_waiting(keyspace.policy.load().as_ref().as_ref()) >= most
             {
                 return Ok(Some(Stall::Level0));
             }
