@@ -1,9 +1,9 @@
 //! Background work: flushes and merges, in chunks.
 //!
 //! 1. A free worker takes a part of a merge that has begun, or asks the scheduler for a group: a move
-//!    takes effect at once, a merge begins. It is shared among workers as its plan says, or else
-//!    among as many as the options allow, each with at least [`crate::Config::subcompaction_bytes`] to read. One flush runs at a time, in
-//!    addition to the workers.
+//!    takes effect at once, a merge begins. It is shared among workers as its plan says, or else among
+//!    as many as the options allow, each with at least [`crate::Config::subcompaction_bytes`] to read.
+//!    One flush runs at a time, in addition to the workers.
 //! 2. A job reads and writes chunk by chunk. A chunk is done when the device has transferred it and
 //!    the processor has merged it, whichever is later: reading, merging and writing overlap.
 //! 3. Writes reach flash in the order in which chunks begin. Garbage collection's reads and writes

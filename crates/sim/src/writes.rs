@@ -1,10 +1,11 @@
 //! Writes: the memtable, the log, and stalls.
 //!
 //! 1. A write stalls while there are as many sealed memtables, or runs in level 0 (by some policies
-//!    tables over one key), as the options allow; or while as many bytes wait to be compacted, and some are. Stalled writes continue in the
-//!    order in which they came, when background work lets them.
+//!    tables over one key), as the options allow; or while as many bytes wait to be compacted, and some
+//!    are. Stalled writes continue in the order in which they came, when background work lets them.
 //! 2. It is logged and enters the memtable. The log is written asynchronously, a chunk at a time.
-//! 3. While many bytes wait to be compacted, or many runs in level 0, all writes together take effect at a limited rate.
+//! 3. While many bytes wait to be compacted, or many runs in level 0, all writes together take effect
+//!    at a limited rate.
 //! 4. A full memtable is sealed with its log, and waits for its flush.
 
 use crate::clock::{Time, micros, nanos};

@@ -269,12 +269,13 @@ fn exactly(workspace: &Workspace, program: &str, wanted: &str) -> Result<String,
     if version == wanted { Ok(version) } else { Err(version) }
 }
 
-/// Builds wasm-pack and wasm-bindgen, as the folder `tools` has them.
+/// Builds wasm-pack and wasm-bindgen, as the folder `tools` beside this one has them.
 fn install_wasm_tools(workspace: &Workspace) -> Result<()> {
-    let mut command = workspace.cargo(&["install", "--path", "tools", "--locked", "--force"]);
+    let mut command =
+        workspace.cargo(&["install", "--path", "crates/xtask/tools", "--locked", "--force"]);
     command.arg("--root").arg(workspace.tools());
     command.arg("--target-dir").arg(workspace.tools().join("build"));
-    progress::run("cargo install --path tools", command).map(drop)
+    progress::run("cargo install --path crates/xtask/tools", command).map(drop)
 }
 
 /// Builds a tool into `target/tools`, for a short build rather than a fast tool. The lock file that
@@ -320,7 +321,7 @@ mod tests {
     #[test]
     fn the_tools_are_those_that_the_checks_look_for() {
         let workspace = Workspace::find();
-        let lock = fs::read_to_string(workspace.path("tools/Cargo.lock")).unwrap();
+        let lock = fs::read_to_string(workspace.path("crates/xtask/tools/Cargo.lock")).unwrap();
         let bindgen = WasmBindgen::version(&workspace).unwrap();
         for package in ["terrane-tools", "wasm-bindgen-cli-support"] {
             assert_eq!(locked_version(&lock, package), Some(bindgen.as_str()), "{package}");

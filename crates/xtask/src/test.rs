@@ -95,13 +95,13 @@ const TESTED: [&str; 3] = ["--workspace", "--exclude", "terrane-bench"];
 const QUICK_TESTS: [&[&str]; 2] =
     [&["--lib", "--bins"], &["--test", "engine", "--", "crash::", "durability_rules::", "model::"]];
 
-/// The programs in `tools`, and what they have in place of crates.
+/// The programs in `crates/xtask/tools`, and what they have in place of crates.
 const TOOLS: [&str; 5] = [
-    "tools/wasm_pack.rs",
-    "tools/wasm_bindgen.rs",
-    "tools/binary-install/lib.rs",
-    "tools/human-panic/lib.rs",
-    "tools/ureq/lib.rs",
+    "crates/xtask/tools/wasm_pack.rs",
+    "crates/xtask/tools/wasm_bindgen.rs",
+    "crates/xtask/tools/binary-install/lib.rs",
+    "crates/xtask/tools/human-panic/lib.rs",
+    "crates/xtask/tools/ureq/lib.rs",
 ];
 
 /// The GNU C library keeps what is freed. Else the kernel clears pages again and again, for a fifth of

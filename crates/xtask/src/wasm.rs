@@ -60,7 +60,7 @@ const WASM_FEATURES: [&str; 8] = [
 
 /// The most that a page may have to load, in bytes: module, worker and client with gzip -9; with the
 /// lean build, and with the one that has all policies.
-const GZIP_MAX: [u64; 2] = [246_000, 281_000];
+const GZIP_MAX: [u64; 2] = [251_000, 295_000];
 
 /// A crate that becomes a module.
 struct Module {

@@ -14,8 +14,9 @@ pub struct Backpressure {
 
 impl Engine {
     /// The backpressure of the keyspace and limit that are the nearest to a stall: memtables that wait
-    /// for their flush, or runs of level 0 (tables over one key), both counted in memtables, the one that fills included,
-    /// and given in bytes; or the memory of all memtables while some wait for their flush.
+    /// for their flush, or runs of level 0 (tables over one key), both counted in memtables, the one
+    /// that fills included, and given in bytes; or the memory of all memtables while some wait for
+    /// their flush.
     #[must_use]
     pub fn backpressure(&self) -> Backpressure {
         let memtable = self.options.memtable_bytes;

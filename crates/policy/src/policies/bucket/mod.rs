@@ -20,22 +20,24 @@
 //!    bucket is due. While one is due but waits, level 1 sends nothing down.
 
 mod buckets;
+mod full;
 
 use crate::context::{KeySample, PlanContext};
 use crate::policy::{Installed, MAX_STATE, Policy, Step};
 use crate::status::{Decision, Fact, PolicyStatus};
 use crate::toolkit::filters::Filters;
 use crate::toolkit::format::{count, size};
-use crate::toolkit::group_builder::{bytes, components};
+use crate::toolkit::group_builder::bytes;
 use crate::toolkit::parameter::{Conflict, Described, ParameterRef, prose};
 use crate::toolkit::pick::Pick;
 use crate::toolkit::trivial_move::move_or_merge;
 use crate::toolkit::view::{Vertical, View};
 use buckets::{Bucket, Buckets};
+use full::Full;
 use std::sync::Arc;
 use terrane_types::{
     Action, Compaction, FlushPlan, Group, Of, Plan, Quantity, Reason, Relation, Shape, TableInfo,
-    Term, Unit, depth, key_range, sort_by, tables_of,
+    Term, Unit, key_range, sort_by, tables_of,
 };
 
 /// There may be this many times as many buckets as at first, but at most [`MOST`].
@@ -195,40 +197,6 @@ impl Policy for BucketLsm {
 
     fn decisions(&self, state: &[u8], installed: &Installed) -> Vec<Decision> {
         self.rearrange(&mut Buckets::read(state), installed)
-    }
-}
-
-/// Tables of level 0 that overlap, enough of them to be merged.
-struct Full<'a> {
-    tables: Vec<&'a Arc<TableInfo>>,
-    /// The greatest number of them over one key.
-    depth: usize,
-    /// The tables of level 1 that they overlap.
-    below: Vec<&'a Arc<TableInfo>>,
-}
-
-impl<'a> Full<'a> {
-    /// All of them, those to be merged first at the front.
-    fn find(view: &View<'a>, trigger: u64, most_runs: usize) -> Vec<Self> {
-        // Runs that overlap little are never many over one key, and stall no write, but reads pass them.
-        let oldest = view.runs(0).last().filter(|_| view.runs(0).len() >= most_runs);
-        let is_old = |full: &Full| {
-            let mut tables = oldest.into_iter().flat_map(|run| run.tables());
-            tables.any(|old| full.tables.iter().any(|table| table.id == old.id))
-        };
-        let parts = components(view.level(0).collect());
-        let mut all: Vec<_> = (parts.into_iter())
-            .map(|tables| {
-                let (smallest, largest) = key_range(&tables);
-                let below = view.run(1).map(|run| run.overlapping(smallest, largest));
-                let below = below.into_iter().flatten().collect();
-                Full { depth: depth(&tables), tables, below }
-            })
-            .filter(|full| full.depth as u64 >= trigger || is_old(full))
-            .collect();
-        let input = |full: &Full| bytes(&full.tables).saturating_add(bytes(&full.below));
-        sort_by(&mut all, |a, b| (b.depth, input(a)).cmp(&(a.depth, input(b))));
-        all
     }
 }
 
