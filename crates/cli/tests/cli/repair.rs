@@ -4,6 +4,7 @@ use crate::place::{Place, Run, names};
 #[cfg(target_os = "linux")]
 use crate::read_only::with_mounts;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 
 const ROWS: usize = 6000;
@@ -181,6 +182,14 @@ fn a_flipped_bit_costs_one_block_and_its_keys_are_named() {
     run.fails(6, &["not all of it"]);
     let report = String::from_utf8(run.out).unwrap();
     assert!(report.contains("entries from the first key through"), "{report}");
+    assert_eq!(both(&place, "new"), before, "the log still holds them: {report}");
+
+    for log in files(&place, ".log") {
+        fs::remove_file(log).unwrap();
+    }
+    fs::remove_dir_all(place.path("new")).unwrap();
+    let run = repair(&place);
+    let report = String::from_utf8(run.out).unwrap();
     let after = both(&place, "new");
     for (before, after) in before.iter().zip(&after) {
         assert!(after.iter().all(|(key, value)| before.get(key) == Some(value)));

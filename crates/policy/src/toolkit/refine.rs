@@ -8,7 +8,7 @@ use terrane_types::{Compaction, FlushPlan, Plan, Shape};
 
 /// A change of another policy's plans.
 pub(crate) trait Refine: Send + Sync {
-    /// Changes a compaction.
+    /// Changes a compaction. One without groups is put off.
     fn compaction(&self, context: &PlanContext, plan: &mut Compaction);
 
     /// Whether it changes flushes.
@@ -44,6 +44,9 @@ impl<R: Refine> Policy for Refined<R> {
         let mut plan = self.policy.plan(context)?;
         if let Plan::Compact(compaction) = &mut plan {
             self.refinement.compaction(context, compaction);
+            if compaction.groups.is_empty() {
+                return None;
+            }
         }
         Some(plan)
     }

@@ -191,7 +191,9 @@ impl PTier {
             let mut set: Vec<_> = alone.filter_map(|t| ages.alone(t)).collect();
             moved += set.len();
             merged += tables.len() - set.len();
-            bytes_merged += sets.iter().map(|set| bytes(&set.tables())).sum::<u64>();
+            for set in &sets {
+                bytes_merged = bytes_merged.saturating_add(bytes(&set.tables()));
+            }
             set.extend(sets);
             items.push(set);
         }

@@ -10,7 +10,8 @@
 //!    most the size of a table: the key space, the range of the whole output run, or the group's own.
 //!    Runs that are cut at halves of the same range part at the same keys. Sizes are estimates, which
 //!    versions of the same key make too large; a table is closed in any case at twice its size.
-//! 3. With `none` a run is one table: all inputs are one group, with the run that they go into.
+//! 3. With `none` a run is one table: all inputs are one group, with the run that they go into. While
+//!    one is written, nothing else goes there: it spans what lies between its inputs.
 //! 4. With `flush-floor-bytes`, a range partitioner also halves flushes, into parts of at least the floor
 //!    and, where the sample tells keys apart, less than twice it. An uncut flush spans the key space and
 //!    makes any merge one group.
@@ -215,6 +216,11 @@ fn incoming<'a>(shape: &'a Shape, plan: &Compaction, destination: Destination) -
 impl Refine for Partitioned {
     /// Groups the inputs of a compaction again and cuts their outputs.
     fn compaction(&self, context: &PlanContext, plan: &mut Compaction) {
+        let is_written = |group: &Group| context.running.writes_into(group.destination);
+        if self.options.partitioner == Partitioner::None && plan.groups.iter().any(is_written) {
+            plan.groups.clear();
+            return;
+        }
         let mut destinations = Vec::new();
         for group in &plan.groups {
             if !destinations.contains(&group.destination) {

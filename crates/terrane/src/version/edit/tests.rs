@@ -152,7 +152,7 @@ fn a_plan_of_a_later_release_is_refused_by_name() {
     // An empty reason, in parallel, one group of no table, into level 2, run 8.
     let plan = |action| [0, 0, 1, 0, 2, 8, action];
     for (plan, name) in [
-        (plan(2), "action 2 in a change of kind 10"),
+        (plan(3), "action 3 in a change of kind 10"),
         (plan(0), "relation to another group 2 in a change of kind 10"),
     ] {
         let body = [&[3, 6][..], &plan, &[2]].concat();
