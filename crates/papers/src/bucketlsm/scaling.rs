@@ -60,7 +60,7 @@ pub fn figure(scale: Scale, progress: &mut dyn FnMut(&str)) -> Result<Figure, Pa
     figure.notes.push(
         "Subcompaction is nearly as fast as buckets here, as its parts are even: they are cut at 64 points of each \
          input, and a level-0 merge deviates by less than a second, not by 28 s. From 8 on the one client, of \
-         500 thousand operations a second, is nearly what bounds both; more workers then only keep the storage \
+         500 thousand operations a second, is nearly what bounds both; more parts then only keep the storage \
          busier beside flushes, which writes wait for."
             .to_owned(),
     );

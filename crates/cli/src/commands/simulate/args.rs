@@ -93,7 +93,7 @@ pub struct SimulateArgs {
     /// Include every time window in the JSON report
     #[arg(long)]
     pub timeline: bool,
-    /// Write the engine's event stream to a file: a JSON object a line, with virtual `seconds`
+    /// Write the engine's event stream to a file: a JSON object a line, with virtual time in `micros`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Print a JSON object
