@@ -16,6 +16,7 @@ const small: { [N in ParameterName]?: number } = {
   sizeRatio: 4,
   levelBaseBytes: 512 << 10,
   targetFileBytes: 128 << 10,
+  splitBytes: 128 << 10,
 };
 
 /** A policy to choose. */

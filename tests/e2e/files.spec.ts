@@ -225,11 +225,11 @@ test("the command line's policies are the page's, with parameters", async ({ sto
     },
     policies.map(({ name }) => name),
   );
-  // Those of partitioning are there where they are not the defaults: the lean build does not know them.
-  const isPartitioning = (name: string) =>
-    /^(partition|domain-|flush-floor-bytes|subcompactions)/.test(name);
+  // What the lean build does not know is there where it is not the default.
+  const isOptional = (name: string) =>
+    /^(partition|domain-|flush-floor-bytes|(max-)?subcompactions|pipelined)/.test(name);
   const expected = policies.map(({ parameters }) => {
-    const names = parameters.map(({ name }) => name).filter((name) => !isPartitioning(name));
+    const names = parameters.map(({ name }) => name).filter((name) => !isOptional(name));
     return ["policy", ...names.map(camelCase)].toSorted();
   });
   expect(found.map(({ policy }) => policy)).toEqual(policies.map(({ name }) => name));

@@ -24,8 +24,9 @@ const zipf = { by: "zipf", exponent: 0.99, "move-every": 5000 };
 const flash = { "capacity-bytes": 16_000_000, "page-bytes": 4096, "unit-pages": 64 };
 
 function config({ name, parameters }, choice) {
-  const hasBase = parameters.some((parameter) => parameter.name === "level-base-bytes");
-  const base = hasBase ? { "level-base-bytes": 61_440 } : {};
+  const small = { "level-base-bytes": 61_440, "split-bytes": 16_384 };
+  const known = ([name]) => parameters.some((parameter) => parameter.name === name);
+  const base = Object.fromEntries(Object.entries(small).filter(known));
   const clients = [{ count: 3, mix, choice }];
   const phase = { "wait-until-idle": true, operations: 20_000, clients };
   const workload = { load: 20_000, phases: [phase] };

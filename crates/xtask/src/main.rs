@@ -20,7 +20,6 @@ mod progress;
 mod rust;
 mod serve;
 mod setup;
-mod short_names;
 mod test;
 mod tidy;
 mod wasm;

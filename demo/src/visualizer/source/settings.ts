@@ -94,7 +94,7 @@ const PRESETS: Record<string, Value> = {
   sizeRatio: 5,
   levelBaseBytes: 8 << 20,
   targetFileBytes: 4 << 20,
-  tableBytes: 4 << 20,
+  splitBytes: 4 << 20,
 };
 
 /** Bytes of a memtable. */
@@ -102,7 +102,7 @@ const BUFFER_BYTES = 4 << 20;
 
 /** By how much a run on the engine is smaller: it goes at the speed of this machine. */
 const LIVE_SCALE = 4;
-const SIZES: ReadonlySet<string> = new Set(["levelBaseBytes", "targetFileBytes", "tableBytes"]);
+const SIZES: ReadonlySet<string> = new Set(["levelBaseBytes", "targetFileBytes", "splitBytes"]);
 
 /** A policy as the engine describes it. */
 export type Description = (typeof descriptions)[number];
