@@ -135,7 +135,9 @@ test("parameters outside their range are refused in words", async ({ context, or
   const page = await context.newPage();
   await open(page, origin, "policy=leveled");
   await type(page.getByRole("textbox", { name: "Workers" }), "0");
-  await expect(page.getByRole("alert")).toHaveText("workers must be between 1 and 64, not 0.");
+  await expect(page.getByRole("alert")).toHaveText(
+    "workers must be a whole number from 1 to 64, not 0.",
+  );
   await expect(page.getByRole("textbox", { name: "Workers" })).toHaveValue("4");
   await page.getByRole("button", { name: "with its parameters" }).click();
   const ratio = page.getByRole("spinbutton", { name: /^size ratio/ });
@@ -184,4 +186,36 @@ test("the page fits a telephone", async ({ context, origin }) => {
   await simulated(page);
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(width).toBeLessThanOrEqual(360);
+});
+
+test("another link in the same tab is followed, and a moment can be left while it is simulated", async ({
+  context,
+  origin,
+}) => {
+  const page = await context.newPage();
+  await open(page, origin, "policy=leveled&at=400000");
+  await simulated(page);
+  await expect(clock(page)).toHaveText("0.40 s");
+  await page.evaluate(() => {
+    location.hash = "#v1&policy=tiered&load=40000&operations=60000&at=300000&speed=3";
+  });
+  await expect(page.getByRole("combobox", { name: "Policy" })).toHaveValue("tiered");
+  await expect(clock(page)).toHaveText("0.30 s");
+  await expect(page.getByRole("combobox", { name: "speed" })).toHaveValue("4");
+  await slider(page).press("Home");
+  await simulated(page);
+  await expect(clock(page)).toHaveText("0.00 s");
+});
+
+test("the policy can be changed in mid-run on the engine", async ({ context, origin }) => {
+  const page = await context.newPage();
+  await page.goto(`${origin}/demo/#v1&device=opfs&policy=leveled&load=3000&operations=2000`);
+  await expect(page.locator(".transport")).toContainText("% done");
+  for (const policy of ["bucket", "ptier"]) {
+    await page.getByRole("combobox", { name: "Policy" }).selectOption(policy);
+    await simulated(page);
+  }
+  await expect(page.locator("[role=alert]")).toHaveCount(0);
+  await slider(page).press("End");
+  await expect(page.locator(".strata .names")).toContainText(/Level \d [\d.,]+ MiB/);
 });

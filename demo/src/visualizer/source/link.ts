@@ -7,6 +7,7 @@ import {
   type Parameter,
   RANGES,
   type Settings,
+  SPEEDS,
   type Value,
   WORKLOADS,
 } from "./settings.ts";
@@ -58,7 +59,7 @@ export function decode(fragment: string): Linked {
   return {
     settings,
     at: number(fields.get("at"), 0, Number.MAX_SAFE_INTEGER),
-    speed: number(fields.get("speed"), 0.01, 100),
+    speed: nearestSpeed(Number(fields.get("speed") ?? Number.NaN)),
     selected: number(fields.get("sel"), 0, Number.MAX_SAFE_INTEGER),
   };
 }
@@ -69,7 +70,13 @@ function oneOf<T extends object>(choices: T, name: string | null): keyof T | und
 
 function number(text: string | null, least: number, most: number): number | undefined {
   const value = text === null || text.trim() === "" ? Number.NaN : Number(text);
-  return value >= least && value <= most ? value : undefined;
+  return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+}
+
+function nearestSpeed(speed: number): number | undefined {
+  if (!(speed > 0)) return undefined;
+  const distance = (other: number) => Math.abs(Math.log(other / speed));
+  return SPEEDS.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
 function parametersOf(

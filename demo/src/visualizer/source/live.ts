@@ -1,11 +1,10 @@
 /** A run of the engine itself, on a store of this page that is gone when the run is. */
 
 import { type Db, destroy, type EngineEvent, open } from "terrane";
-import { bytes } from "../../format.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { operationsOf, type Write } from "./operations.ts";
 import type { Run, Status } from "./run.ts";
-import { LIVE_BYTES_MAX, liveOptions, type Settings } from "./settings.ts";
+import { liveOptions, type Settings, tooLarge } from "./settings.ts";
 
 /** The name of the store, which one tab has at a time. */
 const NAME = "visualizer";
@@ -13,6 +12,11 @@ const NAME = "visualizer";
 const BATCH = 200;
 /** How long nothing must happen after the last write until the run has ended, in milliseconds. */
 const QUIET = 400;
+
+/** Removes the store of a tab that was closed in mid-run, unless another tab has it. */
+export function removeRemains(): Promise<void> {
+  return destroy(NAME).catch(() => undefined);
+}
 
 /** A run on the engine. */
 export class LiveRun implements Run {
@@ -47,12 +51,8 @@ export class LiveRun implements Run {
 
   async #run(): Promise<void> {
     if (this.#stopped.signal.aborted) return;
-    const { load, operations, valueBytes } = this.settings;
-    const written = (load + operations) * valueBytes;
-    if (written > LIVE_BYTES_MAX) {
-      const expected = `at most ${bytes(LIVE_BYTES_MAX)} of values`;
-      throw new Error(`A run on the engine writes ${expected}; this one has ${bytes(written)}.`);
-    }
+    const refused = tooLarge(this.settings);
+    if (refused !== undefined) throw new Error(refused);
     const { storage, ...options } = liveOptions(this.settings);
     if (storage === "opfs") await destroy(NAME);
     const db = await open(NAME, { storage, ...options });

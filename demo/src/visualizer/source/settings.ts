@@ -1,6 +1,7 @@
 /** What a run is made of: the words of its sentence, and the parts of its link. */
 
 import type { PolicyOptions } from "terrane";
+import { bytes } from "../../format.ts";
 import descriptions from "../../policies.json";
 
 /** A value of a parameter. */
@@ -75,8 +76,24 @@ export const RANGES = {
   seed: { least: 0, most: 4_294_967_295 },
 } as const;
 
-/** The most bytes that a run on the engine writes: the visitor's storage is not ours to fill. */
-export const LIVE_BYTES_MAX = 1 << 30;
+/**
+ * The most bytes of values that a run writes: on the engine, as the visitor's storage is not ours to fill;
+ * simulated, as a page holds its events.
+ */
+export const BYTES_MAX = { live: 2 ** 30, simulated: 2 ** 33 } as const;
+
+/** Why a run is too large, if it is. */
+export function tooLarge(settings: Settings): string | undefined {
+  const written = (settings.load + settings.operations) * settings.valueBytes;
+  const [what, most] = isLive(settings)
+    ? ["A run on the engine", BYTES_MAX.live]
+    : ["A simulated run", BYTES_MAX.simulated];
+  if (written <= most) return undefined;
+  return `${what} writes at most ${bytes(most)} of values; this one has ${bytes(written)}.`;
+}
+
+/** Seconds of a run in a second of the visitor. */
+export const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8] as const;
 
 /** Whether a run is one of the engine itself. */
 export function isLive({ device }: Settings): boolean {
@@ -141,6 +158,7 @@ export function liveOptions(settings: Settings) {
   return {
     storage: "storage" in device ? device.storage : "memory",
     memtableBytes: BUFFER_BYTES / LIVE_SCALE,
+    policies: "all",
     policy: policyOptions(settings, (name) => name) as PolicyOptions,
   } as const;
 }

@@ -1,7 +1,7 @@
 /** A simulated run. */
 
 import { Timeline } from "../timeline/timeline.ts";
-import { configOf, type Settings } from "./settings.ts";
+import { configOf, type Settings, tooLarge } from "./settings.ts";
 import type { Run, Status } from "./run.ts";
 import type { Told } from "./simulation-worker.ts";
 import { parseEvents } from "./trace.ts";
@@ -12,7 +12,7 @@ export class SimulatedRun implements Run {
   readonly timeline: Timeline = new Timeline();
   status: Status = { at: "running", share: 0 };
   readonly ended: Promise<void>;
-  readonly #worker: Worker;
+  #worker: Worker | undefined;
   readonly #changed: () => void;
   #settle: () => void = () => undefined;
 
@@ -21,18 +21,24 @@ export class SimulatedRun implements Run {
     this.settings = settings;
     this.#changed = changed;
     this.ended = new Promise((settle) => (this.#settle = settle));
-    this.#worker = new Worker(new URL("./simulation-worker.ts", import.meta.url), {
+    const refused = tooLarge(settings);
+    if (refused !== undefined) {
+      queueMicrotask(() => this.#end({ at: "failed", error: refused }));
+      return;
+    }
+    const worker = new Worker(new URL("./simulation-worker.ts", import.meta.url), {
       type: "module",
     });
-    this.#worker.addEventListener("message", ({ data }: MessageEvent<Told>) => this.#hear(data));
-    this.#worker.addEventListener("error", ({ message }) => {
+    worker.addEventListener("message", ({ data }: MessageEvent<Told>) => this.#hear(data));
+    worker.addEventListener("error", ({ message }) => {
       this.#end({ at: "failed", error: message || "The simulator's worker did not start." });
     });
-    this.#worker.postMessage({ config: JSON.stringify(configOf(settings)) });
+    worker.postMessage({ config: JSON.stringify(configOf(settings)) });
+    this.#worker = worker;
   }
 
   stop(): void {
-    this.#worker.terminate();
+    this.#worker?.terminate();
     this.#settle();
   }
 

@@ -145,6 +145,12 @@ export function treeBytes({ levels }: State): number {
   return levels.reduce((sum, level) => sum + levelBytes(level), 0);
 }
 
+/** What a store takes, in bytes: its tree, and outputs that are not whole yet. */
+export function storeBytes(state: State): number {
+  const unfinished = state.jobs.filter(({ moved }) => !moved);
+  return unfinished.reduce((sum, { writtenBytes }) => sum + writtenBytes, treeBytes(state));
+}
+
 /** The number of runs that hold tables. */
 export function runCount({ levels }: State): number {
   return levels.reduce((sum, { runs }) => sum + runs.length, 0);

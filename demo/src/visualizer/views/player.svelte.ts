@@ -1,12 +1,10 @@
 /** The run that is shown, its rivals, and the moment at which they are shown. */
 
 import { type Run, start, type Status } from "../source/run.ts";
+import { removeRemains } from "../source/live.ts";
 import { DEFAULTS, isLive, type Settings, sizesOf } from "../source/settings.ts";
 import { decode, encode } from "../source/link.ts";
 import type { State } from "../timeline/state.ts";
-
-/** Seconds of the run in a second of the visitor. */
-export const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8] as const;
 
 /** Policies that a run is compared with, best known first. */
 const RIVALS = ["leveled", "tiered", "leveled-full"] as const;
@@ -31,13 +29,22 @@ export class Player {
   #lastFrame = 0;
   #lastTold = 0;
   #growth: ReturnType<typeof setTimeout> | undefined;
+  /** The moment of a link, until the run has come so far or the visitor goes elsewhere. */
+  #linked: number | undefined;
 
   constructor(fragment: string) {
+    this.open(fragment);
+    if (!isLive(this.settings)) void removeRemains();
+  }
+
+  /** Shows what a link says. */
+  open(fragment: string): void {
     const linked = decode(fragment);
     this.settings = linked.settings;
     if (linked.speed !== undefined) this.speed = linked.speed;
     this.selected = linked.selected;
-    this.#start(linked.at ?? 0);
+    this.#start();
+    this.#linked = linked.at;
     this.playing =
       linked.at === undefined && !matchMedia("(prefers-reduced-motion: reduce)").matches;
   }
@@ -75,8 +82,16 @@ export class Player {
     if (isLive(settings) !== isLive(before)) Object.assign(settings, sizesOf(settings));
     this.settings = settings;
     this.selected = undefined;
-    this.#start(0);
+    this.#start();
     this.playing = true;
+  }
+
+  /** Plays, from the beginning at the end of a run, or pauses. */
+  toggle(): void {
+    const { timeline, status } = this.run;
+    if (!this.playing && status.at !== "running" && this.cursor === timeline.duration) this.seek(0);
+    this.#linked = undefined;
+    this.playing = !this.playing;
   }
 
   /** Ends its simulations. */
@@ -92,6 +107,7 @@ export class Player {
 
   /** Goes to a moment. */
   seek(micros: number): void {
+    this.#linked = undefined;
     this.cursor = Math.min(Math.max(micros, 0), this.run.timeline.duration);
     this.shown = this.cursor;
   }
@@ -101,8 +117,8 @@ export class Player {
     this.playing = false;
     const { timeline } = this.run;
     const at = timeline.countAt(this.cursor);
-    let position: number | undefined = direction > 0 ? at : at - 2;
-    // Steps over events of the same moment and, backward, over the one that was stepped to.
+    let position: number | undefined = direction > 0 ? at : at - 1;
+    // Steps over events of the same moment, such as the one that was stepped to.
     while (position >= 0 && timeline.event(position)?.micros === this.cursor) position += direction;
     if (type !== undefined) position = timeline.find(type, position, direction);
     const event = position === undefined ? undefined : timeline.event(position);
@@ -118,7 +134,7 @@ export class Player {
     const { timeline, status } = this.run;
     const before = this.cursor;
     this.cursor = Math.min(before + passed * 1000 * this.speed, timeline.duration);
-    if (this.cursor === timeline.duration && status.at !== "running" && timeline.length > 0) {
+    if (this.cursor === timeline.duration && status.at !== "running") {
       this.playing = false;
       this.shown = this.cursor;
     } else if (now - this.#lastTold >= TELL) {
@@ -128,13 +144,16 @@ export class Player {
     return this.cursor !== before;
   }
 
-  #start(at: number): void {
-    if (this.run !== undefined) this.stop();
+  #start(): void {
+    const before = this.run === undefined ? [] : [this.run, ...this.rivals];
+    for (const run of before) run.stop();
     const settings = $state.snapshot(this.settings) as Settings;
-    const changed = () => this.#grown(at);
+    const changed = () => this.#grown();
+    // A store of those before may still be closing.
+    const gone = Promise.all(before.map(({ ended }) => ended)).then(() => undefined);
     this.cursor = 0;
     this.shown = 0;
-    const run = start(settings, changed);
+    const run = start(settings, changed, gone);
     this.run = run;
     let last = run.ended;
     const others = RIVALS.filter((name) => name !== settings.policy).slice(0, 2);
@@ -147,11 +166,14 @@ export class Player {
   }
 
   /** Notes that a run has grown, as often as text changes. */
-  #grown(at: number): void {
+  #grown(): void {
     this.#growth ??= setTimeout(() => {
       this.#growth = undefined;
       this.version += 1;
-      if (this.cursor < at && !this.playing) this.seek(at);
+      const linked = this.#linked;
+      if (linked === undefined || this.playing) return;
+      this.seek(linked);
+      if (this.cursor < linked && this.run.status.at === "running") this.#linked = linked;
     }, TELL);
   }
 }
