@@ -455,7 +455,10 @@ proptest! {
 #[test]
 fn options_that_do_not_go_together_are_refused_by_name() {
     for (given, why) in [
-        (r#""prefix-length": 0"#, "ptier: prefix-length is 0, expected 1 to 1024"),
+        (
+            r#""prefix-length": 0"#,
+            "ptier: prefix-length is 0, expected 1 to 1024, or 0 with a prefix-delimiter",
+        ),
         (
             r#""prefix-delimiter": "2f""#,
             "ptier: prefix-delimiter is 2f, expected none, or prefix-length 0 instead of 4",

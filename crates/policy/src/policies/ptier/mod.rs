@@ -294,7 +294,6 @@ impl Described for PTier {
 
     fn tuning(&mut self) -> Vec<ParameterRef<'_>> {
         let number = ParameterRef::number;
-        let least = u64::from(self.prefix_delimiter.is_empty());
         vec![
             ParameterRef::size_ratio(&mut self.size_ratio),
             number(
@@ -320,7 +319,7 @@ impl Described for PTier {
             number(
                 "prefix-length",
                 "length of the prefix of a key, in bytes; 0 with a delimiter",
-                (least, LONGEST),
+                (0, LONGEST),
                 &mut self.prefix_length,
             ),
             ParameterRef::key(
@@ -346,6 +345,11 @@ impl Described for PTier {
         }
         let found = || hexadecimal(&self.prefix_delimiter);
         match self.prefix_delimiter.len() {
+            0 if self.prefix_length == 0 => refused(
+                "prefix-length",
+                format!("1 to {LONGEST}, or 0 with a prefix-delimiter"),
+                "0".to_owned(),
+            ),
             0 => None,
             1 if self.prefix_length == 0 => None,
             1 => {
