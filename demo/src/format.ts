@@ -39,3 +39,8 @@ export function time(milliseconds: number): string {
   if (milliseconds < 1000) return `${short.format(milliseconds)} ms`;
   return `${short.format(milliseconds / 1000)} s`;
 }
+
+/** A parameter's name in words: `size ratio` for `sizeRatio`. */
+export function inWords(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

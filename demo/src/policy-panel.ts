@@ -2,6 +2,7 @@
 
 import type { Db, PolicyOptions } from "terrane";
 import { element, fillSelect, on, write } from "./dom.ts";
+import { inWords } from "./format.ts";
 import { choicesOf, type PolicyName, presets } from "./presets.ts";
 import { act } from "./store.ts";
 
@@ -40,11 +41,6 @@ function showOptions({ policy, ...parameters }: PolicyOptions): void {
       return label;
     }),
   );
-}
-
-/** A parameter's name in words: `size ratio` for `sizeRatio`. */
-function inWords(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** The field of a parameter, by the type of its value. */

@@ -1,5 +1,6 @@
 //! Figure 15: buckets that stay as they are, and buckets that follow the keys.
 
+use super::workloads::case;
 use super::{Design, LEVEL0, RATE, STALLS, measure, run, setting, store, workload};
 use crate::figure::{Figure, Plot, Source};
 use crate::{PapersError, Scale};
@@ -17,12 +18,6 @@ const BUCKETS: u64 = 16;
 pub const STATIC: Design = Design::Static(BUCKETS);
 /// Buckets that follow the keys.
 pub const DYNAMIC: Design = Design::Buckets(BUCKETS);
-
-/// The name of a case.
-#[must_use]
-pub fn case(workload: &str, design: Design) -> String {
-    format!("{workload}, {}", design.name())
-}
 
 /// Inputs of merges, and throughput.
 ///

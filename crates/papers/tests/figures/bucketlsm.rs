@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use terrane_papers::Simulate;
 use terrane_papers::bucketlsm::rebalancing::{self, DYNAMIC, SPREAD, STATIC};
 use terrane_papers::bucketlsm::workers::{self, WORKLOADS};
-use terrane_papers::bucketlsm::{Design, PARTS, RATE, STALLS, inputs};
+use terrane_papers::bucketlsm::{Design, PARTS, RATE, STALLS, inputs, workloads};
 
 fn both(make: Simulate) -> Vec<Numbers> {
     Numbers::both("bucketlsm", make)
@@ -54,7 +54,7 @@ fn one_task_is_no_faster_with_64_workers_than_with_16() {
 #[test]
 fn under_shifting_ranges_merges_of_buckets_that_follow_the_keys_are_more_alike() {
     for figure in both(rebalancing::figure) {
-        let of = |design, what| figure.of(&rebalancing::case("mixgraph1", design), what);
+        let of = |design, what| figure.of(&workloads::case("mixgraph1", design), what);
         assert!(of(DYNAMIC, SPREAD) < of(STATIC, SPREAD));
     }
 }

@@ -88,12 +88,10 @@ impl Merge {
         if shares(entries) == shares(before) {
             return;
         }
-        // The bytes of tables that these entries take.
-        let read = merge.total_bytes as f64 * (entries as f64 / all as f64);
         context.events.emit(|| Event::MergeProgress {
             compaction: merge.compaction,
             group,
-            read_bytes: read as u64,
+            read_bytes: merge.bytes_of(entries),
             total_bytes: merge.total_bytes,
             written_bytes,
         });
@@ -130,9 +128,8 @@ impl Merge {
         if !self.drop_rule.keeps(key, tag, |key| !self.tombstones.may_drop(key)) {
             return Ok(());
         }
-        let (total, read) = (self.part.merge.total_bytes, self.read_entries as f64);
-        let share = read / self.part.merge.total_entries.max(1) as f64;
-        self.outputs.note_left(|| total.saturating_sub((total as f64 * share) as u64));
+        let (merge, read) = (&self.part.merge, self.read_entries);
+        self.outputs.note_left(|| merge.total_bytes.saturating_sub(merge.bytes_of(read)));
         self.outputs.add(key, tag, cursor.value())
     }
 

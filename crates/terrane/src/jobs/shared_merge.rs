@@ -74,6 +74,12 @@ impl SharedMerge {
         })
     }
 
+    /// The bytes of tables that so many entries of the inputs take.
+    pub fn bytes_of(&self, entries: u64) -> u64 {
+        let share = entries as f64 / self.total_entries.max(1) as f64;
+        (self.total_bytes as f64 * share) as u64
+    }
+
     /// The next part, unless all were taken or the merge is abandoned.
     pub fn next_part(self: &Arc<Self>) -> Option<Part> {
         let mut state = lock(&self.state);

@@ -48,6 +48,21 @@ export function tombstones(
   }
 }
 
+/** Draws with a line of this colour, width and dashes. */
+function stroked(
+  pen: Pen,
+  colour: string,
+  lineWidth: number,
+  dashes: number[],
+  draw: () => void,
+): void {
+  pen.strokeStyle = colour;
+  pen.lineWidth = lineWidth;
+  pen.setLineDash(dashes);
+  draw();
+  pen.setLineDash([]);
+}
+
 /** The outline of a box, inside it. */
 export function outline(
   pen: Pen,
@@ -56,34 +71,34 @@ export function outline(
   lineWidth: number,
   dashes: number[] = [],
 ): void {
-  pen.strokeStyle = colour;
-  pen.lineWidth = lineWidth;
-  pen.setLineDash(dashes);
   const half = lineWidth / 2;
-  pen.strokeRect(
-    x + half,
-    y + half,
-    Math.max(width - lineWidth, 0),
-    Math.max(height - lineWidth, 0),
-  );
-  pen.setLineDash([]);
+  const [across, down] = [Math.max(width - lineWidth, 0), Math.max(height - lineWidth, 0)];
+  stroked(pen, colour, lineWidth, dashes, () => pen.strokeRect(x + half, y + half, across, down));
+}
+
+/** A line through points. */
+export function curve(
+  pen: Pen,
+  points: readonly (readonly [x: number, y: number])[],
+  colour: string,
+  lineWidth: number,
+  dashes: number[] = [],
+): void {
+  stroked(pen, colour, lineWidth, dashes, () => {
+    pen.beginPath();
+    for (const [x, y] of points) pen.lineTo(x, y);
+    pen.stroke();
+  });
 }
 
 /** A straight line. */
 export function line(
   pen: Pen,
-  [x1, y1]: [number, number],
-  [x2, y2]: [number, number],
+  from: [number, number],
+  to: [number, number],
   colour: string,
   lineWidth: number,
   dashes: number[] = [],
 ): void {
-  pen.strokeStyle = colour;
-  pen.lineWidth = lineWidth;
-  pen.setLineDash(dashes);
-  pen.beginPath();
-  pen.moveTo(x1, y1);
-  pen.lineTo(x2, y2);
-  pen.stroke();
-  pen.setLineDash([]);
+  curve(pen, [from, to], colour, lineWidth, dashes);
 }

@@ -3,7 +3,7 @@
 import { columns, tickStep, type Track } from "../layout/tracks.ts";
 import type { Sample } from "../timeline/history.ts";
 import type { Timeline } from "../timeline/timeline.ts";
-import { hatch, line, type Pen } from "./marks.ts";
+import { curve, hatch, line, type Pen } from "./marks.ts";
 import { levelColour, type Palette } from "./palette.ts";
 
 /** How far above its capacity a level is shown. */
@@ -61,15 +61,9 @@ function drawAmplification(pen: Pen, scene: RibbonScene, track: Track, samples: 
   const others = rivals.map(({ history }) => columns(history.samples, duration, width));
   const most = Math.max(...[samples, ...others].flat().map(factor), 1);
   const draw = (of: Sample[], colour: string, lineWidth: number, dashes: number[]) => {
-    pen.strokeStyle = colour;
-    pen.lineWidth = lineWidth;
-    pen.setLineDash(dashes);
-    pen.beginPath();
-    of.forEach((sample, x) =>
-      pen.lineTo(x, track.top + track.height * (1 - factor(sample) / most)),
-    );
-    pen.stroke();
-    pen.setLineDash([]);
+    const y = (sample: Sample) => track.top + track.height * (1 - factor(sample) / most);
+    const points = of.map((sample, x) => [x, y(sample)] as const);
+    curve(pen, points, colour, lineWidth, dashes);
   };
   others.forEach((of, i) => draw(of, palette.ink3, 1, i === 0 ? [1, 3] : [5, 3]));
   draw(samples, palette.ink, 1.5, []);

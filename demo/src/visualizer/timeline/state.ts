@@ -124,9 +124,18 @@ export function bytesOf(tables: readonly Table[]): number {
   return tables.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
+/** Sizes of levels, which most events leave as they are. */
+const sizes = new WeakMap<PlacedLevel, number>();
+
 /** The size of a level, in bytes. */
 export function levelBytes(level: PlacedLevel | undefined): number {
-  return level?.runs.reduce((sum, { tables }) => sum + bytesOf(tables), 0) ?? 0;
+  if (level === undefined) return 0;
+  let size = sizes.get(level);
+  if (size === undefined) {
+    size = level.runs.reduce((sum, { tables }) => sum + bytesOf(tables), 0);
+    sizes.set(level, size);
+  }
+  return size;
 }
 
 /**
