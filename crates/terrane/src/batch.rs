@@ -437,6 +437,16 @@ mod tests {
     }
 
     #[test]
+    fn damage_of_an_entry_is_told_where_it_begins_in_the_file_with_the_batch() {
+        let mut batch = WriteBatch::new();
+        batch.put(KeyspaceId(1), b"key", b"value").unwrap();
+        let bytes = [batch.bytes(), &[Kind::Delete as u8]].concat();
+        let damage = decode(&bytes).nth(1).unwrap().unwrap_err();
+        let Error::Corrupt(told) = damage.within("log", 1000) else { panic!("it is damage") };
+        assert_eq!((&told.file[..], told.offset), ("log", 1000 + batch.bytes().len() as u64));
+    }
+
+    #[test]
     fn a_batch_names_each_keyspace_once_and_none_when_it_was_cleared() {
         let mut batch = WriteBatch::new();
         for id in [4, 2, 4, 4, 7, 2] {

@@ -86,10 +86,8 @@ impl TieredFull {
     fn merge(&self, view: &View) -> Option<Plan> {
         let last = view.last();
         let runs = |level: usize| view.runs(level).len() as u64;
-        let is_over = |l: &usize| {
-            let is_heavy = view.bytes(*l) > view.capacity(*l);
-            runs(*l) > self.size_ratio || is_heavy && (*l < last || runs(*l) > 1)
-        };
+        // A last level of a single run at its capacity has been deepened.
+        let is_over = |l: &usize| runs(*l) > self.size_ratio || view.bytes(*l) > view.capacity(*l);
         let over = (1..=last).rfind(is_over).map(|l| l + 1);
         let least = view.is_level0_due().then_some(1).max(over)?;
         let holds =
@@ -110,8 +108,8 @@ impl TieredFull {
         };
         let (cause, mut terms) = match over {
             Some(below) => {
-                let (level, have) = (below - 1, count(view.runs(below - 1).len(), "run"));
-                let bytes = view.bytes(level);
+                let level = below - 1;
+                let (bytes, have) = (view.bytes(level), count(view.runs(level).len(), "run"));
                 let cause = format!("level {level} has {have} with {}", size(bytes));
                 (
                     cause,

@@ -184,6 +184,10 @@ impl Policy for Tells {
         vec![6, 7]
     }
 
+    fn readopt(&self, state: &[u8], _: &Shape) -> Vec<u8> {
+        [state, &[8]].concat()
+    }
+
     fn status(&self, _: &Shape, _: &[u8]) -> PolicyStatus {
         PolicyStatus { capacities: vec![Capacity::default()], facts: Vec::new() }
     }
@@ -206,6 +210,7 @@ fn a_policy_with_filters_by_size_tells_and_remembers_what_it_does_without() {
         assert!(policy.reads_histograms() && policy.watches_reads());
         assert_eq!(policy.apply(&[1], &installed), [1, 5]);
         assert_eq!(policy.adopt(&shape), [6, 7]);
+        assert_eq!(policy.readopt(&[1], &shape), [1, 8]);
         assert_eq!(policy.status(&shape, &[]).capacities.len(), 1);
         assert_eq!(policy.decisions(&[], &installed), Tells.decisions(&[], &installed));
         assert_eq!(policy.plans_flushes(), filters != Filters::Uniform);

@@ -187,6 +187,46 @@ fn a_compaction_that_begins_has_a_number_and_is_recorded_if_it_has_several_group
     assert_eq!((recorded, state.begun), (vec![(one, false), (two, true)], 2));
 }
 
+/// Notes whether it is told of its tables' keys, of which it wants histograms or prefixes.
+struct Reads {
+    histograms: bool,
+    prefixes: bool,
+    told: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Policy for Reads {
+    fn name(&self) -> &'static str {
+        "reads"
+    }
+
+    fn plan(&self, context: &PlanContext) -> Option<Plan> {
+        let told = context.shape.tables().all(|(.., table)| table.histogram.is_known());
+        lock(&self.told).push(told);
+        None
+    }
+
+    fn reads_histograms(&self) -> bool {
+        self.histograms
+    }
+
+    fn reads_prefixes(&self) -> bool {
+        self.prefixes
+    }
+}
+
+#[test]
+fn a_policy_that_reads_histograms_or_prefixes_is_told_of_its_tables_keys_and_no_other() {
+    for (histograms, prefixes) in [(false, false), (true, false), (false, true), (true, true)] {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let by_policy = told.clone();
+        let db =
+            open_with(move || Box::new(Reads { histograms, prefixes, told: by_policy.clone() }));
+        flush(&db, 1);
+        assert!(db.engine().propose(ask(&db)).is_none());
+        assert_eq!(lock(&told).last(), Some(&(histograms || prefixes)), "{histograms} {prefixes}");
+    }
+}
+
 /// Requests all keys of the default keyspace, and takes the turn of the next slice.
 fn request_range(db: &Db) -> u64 {
     let (engine, id) = (db.engine(), db.default_keyspace().id());
@@ -289,8 +329,9 @@ fn a_flush_is_told_from_light_jobs_and_through_which_sequence_all_is_flushed() {
     assert!(!removal.is_flush() && removal.is_light());
 }
 
-/// Merges each table of level 0 into level 1 by itself; notes whether a group was the last.
-struct OneByOne(Arc<Mutex<Vec<bool>>>);
+/// Merges each table of level 0 into level 1 by itself; notes whether a group was the last, and the point
+/// reads that it was told of.
+struct OneByOne(Arc<Mutex<Vec<(bool, u64)>>>);
 
 impl Policy for OneByOne {
     fn name(&self) -> &'static str {
@@ -310,24 +351,26 @@ impl Policy for OneByOne {
 
     fn apply(&self, state: &[u8], installed: &Installed) -> Vec<u8> {
         if let Step::Group { ends, .. } = installed.step {
-            lock(&self.0).push(ends);
+            lock(&self.0).push((ends, installed.observed.point_reads));
         }
         state.to_vec()
     }
 }
 
 #[test]
-fn a_policy_is_told_with_which_group_its_compaction_ends() {
-    let ends = Arc::new(Mutex::new(Vec::new()));
-    let for_policy = ends.clone();
+fn a_policy_is_told_once_of_reads_and_with_which_group_its_compaction_ends() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let for_policy = told.clone();
     let db = open_with(move || Box::new(OneByOne(for_policy.clone())));
     (1..=3).for_each(|key| flush(&db, key));
+    (1..=2).for_each(|key| drop(db.default_keyspace().get([key]).unwrap()));
     assert!(db.engine().propose(ask(&db)).is_none());
     assert_eq!(running(&db), 1);
     for _ in 0..3 {
         run(db.engine().next_job(JobFilter::Other).unwrap());
     }
-    assert_eq!((running(&db), &lock(&ends)[..]), (0, &[false, false, true][..]));
+    assert_eq!(running(&db), 0);
+    assert_eq!(lock(&told)[..], [(false, 2), (false, 0), (true, 0)]);
 }
 
 /// Reads of tables, as a policy was given them each time.

@@ -110,6 +110,12 @@ mod tests {
     use crate::sync::Mutex;
     use crate::{Db, Durability, Options};
     use std::sync::Arc;
+    use terrane_policy::{Plan, PlanContext, Policy};
+
+    fn open(options: Options) -> Db {
+        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
+        Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap()
+    }
 
     #[test]
     fn a_stall_is_told_once_however_often_work_has_to_catch_up() {
@@ -124,8 +130,7 @@ mod tests {
             })),
             ..Options::small()
         };
-        let storage = Arc::new(Directory::open(Arc::new(MemoryVfs::new())).unwrap());
-        let db = Db::open_storage(storage, options, Arc::new(SliceExecutor::default())).unwrap();
+        let db = open(options);
         let engine = db.engine();
         let mut batch = WriteBatch::new();
         batch.put(&db.default_keyspace(), "key", "value").unwrap();
@@ -145,5 +150,52 @@ mod tests {
         assert_eq!(*lock(&calls), 3);
         let once = [("stalled", Stall::Memtables), ("ended", Stall::Memtables)];
         assert_eq!(*lock(&told), once);
+    }
+
+    /// Never compacts.
+    struct Idles {
+        stalls_by_depth: bool,
+    }
+
+    impl Policy for Idles {
+        fn name(&self) -> &'static str {
+            "idles"
+        }
+
+        fn plan(&self, _: &PlanContext) -> Option<Plan> {
+            None
+        }
+
+        fn stalls_by_depth(&self) -> bool {
+            self.stalls_by_depth
+        }
+    }
+
+    #[test]
+    fn writes_stall_by_the_runs_of_level_0_or_by_the_tables_over_one_key_as_the_policy_has_it() {
+        for (stalls_by_depth, keys) in [(false, &[1, 2][..]), (true, &[1, 2, 3, 1])] {
+            let policy =
+                move |_: &str| Some(Box::new(Idles { stalls_by_depth }) as Box<dyn Policy>);
+            let options = Options {
+                l0_stop_trigger: 2,
+                custom_policy: Some(Arc::new(policy)),
+                ..Options::small()
+            };
+            let db = open(options);
+            let engine = db.engine();
+            let commit = |key: u8| {
+                let mut batch = WriteBatch::new();
+                batch.put(&db.default_keyspace(), [key], "value").unwrap();
+                engine
+                    .commit(&[&batch], Durability::Buffered, &|| Err(Error::Stalled(Stall::Level0)))
+            };
+            for key in keys {
+                commit(*key).unwrap();
+                engine.seal_all().unwrap();
+                let mut flush = engine.next_job(JobFilter::Flush).unwrap();
+                while flush.run_for(u64::MAX).unwrap() == Progress::More {}
+            }
+            assert!(matches!(commit(9), Err(Error::Stalled(Stall::Level0))), "{stalls_by_depth}");
+        }
     }
 }

@@ -276,6 +276,37 @@ mod tests {
     }
 
     #[test]
+    fn a_bucket_splits_at_the_middle_of_as_many_medians_as_flushes_put_something_into_it() {
+        let mut buckets = Buckets::new(4, &[]);
+        for bytes in [7, 0, 6, 0, 0] {
+            buckets.flushed(std::iter::once((&[][..], bytes)), 5);
+        }
+        for median in [1, 2, 8, 9] {
+            buckets.merged(&[], &[median], 1);
+        }
+        assert!(buckets.split(0));
+        let half = |boundary: &[u8], volumes: [u64; 5], medians: &[u8]| Bucket {
+            boundary: boundary.to_vec(),
+            volumes: volumes.to_vec(),
+            medians: medians.iter().map(|median| vec![*median]).collect(),
+        };
+        let halves = [half(&[], [4, 0, 3, 0, 0], &[1, 2, 8]), half(&[9], [3, 0, 3, 0, 0], &[9])];
+        assert_eq!(buckets.all, halves);
+    }
+
+    #[test]
+    fn a_bucket_whose_middle_is_where_it_begins_is_not_split() {
+        let mut buckets = of_volumes(&[5, 9]);
+        buckets.merged(&[1], &[1], 1);
+        let whole = buckets.clone();
+        assert!(!buckets.split(1));
+        assert_eq!(buckets, whole);
+        buckets.merged(&[1], &[1, 0], 2);
+        assert!(buckets.split(1));
+        assert_eq!(buckets.all[2].boundary, [1, 0]);
+    }
+
+    #[test]
     fn keys_of_the_longest_kept_fit_into_a_state_and_longer_ones_do_not() {
         // Boundary and medians with their lengths, the volumes and how many medians there are.
         let bytes = |buckets: u64, window: u64, key: u64| {

@@ -1,12 +1,13 @@
 //! Jobs in slices: how much a slice does and tells, and what a job that is dropped leaves.
 
-use super::{directory, entries, faulty, fill, finish, slices};
+use super::{directory, entries, faulty, fill, finish, open, slices};
 use crate::event::Event;
 use crate::jobs::Progress;
 use crate::schedule::{Job, JobFilter};
-use crate::storage::vfs::{FaultVfs, Vfs};
-use crate::storage::{FileId, FileKind};
-use crate::{Db, Options};
+use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
+use crate::storage::volume::VolumeOptions;
+use crate::storage::{FileId, FileKind, StoreId, Volume};
+use crate::{Db, Durability, Options};
 use std::sync::{Arc, Mutex};
 use terrane_policy::event::MAX_PROGRESS;
 use terrane_policy::{
@@ -65,6 +66,31 @@ fn a_slice_of_a_job_does_what_it_is_given() {
     assert_eq!(run(flush(&store(&vfs).0), 10 * ENTRY), 300 / 10 + 1);
     let vfs = faulty();
     assert_eq!(run(merge(&store(&vfs).0), 10 * ENTRY), 600 / 10 + 1);
+}
+
+#[test]
+fn a_volume_shrinks_when_the_jobs_are_done_that_drop_most_of_what_it_held() {
+    let file = MemoryVfs::default().create("volume").unwrap();
+    let options = VolumeOptions {
+        min_growth: 64 << 10,
+        new_id: StoreId::random().unwrap(),
+        ..VolumeOptions::default()
+    };
+    let volume = Arc::new(Volume::open(vec![file.clone()], options).unwrap());
+    let db = open(volume, slices()).unwrap();
+    fill(&db, 10_000, 1);
+    db.flush().unwrap();
+    let full = file.len().unwrap();
+    assert!(full > 10_000 * ENTRY);
+    fill(&db, 10, 1);
+    (10..10_000u32).for_each(|key| {
+        db.default_keyspace().delete(key.to_be_bytes(), Durability::Buffered).unwrap();
+    });
+    db.default_keyspace().compact_range(..).unwrap();
+    while db.run_jobs(64 << 10).unwrap() {}
+    let left = file.len().unwrap();
+    assert!(left < full, "{left} of {full} bytes are left");
+    assert_eq!(entries(&db).len(), 10);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What opening does with the logs that it finds.
 
 use super::{directory, entries, faulty, fill, open, slices, volume};
-use crate::storage::vfs::fault::Fault;
-use crate::storage::vfs::{MemoryVfs, Vfs};
+use crate::storage::vfs::fault::{Fault, Survivors};
+use crate::storage::vfs::{FaultVfs, MemoryVfs, Vfs};
 use crate::storage::{Directory, FileId, read_exact_at, write_all_at};
 use crate::sync::lock;
 use crate::{Db, Durability, Durability::Buffered, Error, Options};
@@ -55,7 +55,7 @@ fn logs_that_were_replayed_retire_once_their_entries_are_in_tables() {
 }
 
 /// A log of three records, of which the last is damaged and no claim is behind it.
-fn torn() -> crate::storage::vfs::FaultVfs {
+fn torn() -> FaultVfs {
     let vfs = faulty();
     let db = open(directory(&vfs), slices()).unwrap();
     (0..3).for_each(|key| put(&db, key));
@@ -130,7 +130,7 @@ fn records_that_were_discarded_never_come_back_though_their_vfs_recovers() {
 }
 
 /// The tables and logs that are there.
-fn files(vfs: &crate::storage::vfs::FaultVfs) -> Vec<String> {
+fn files(vfs: &FaultVfs) -> Vec<String> {
     let names = vfs.list().unwrap().into_iter();
     names.filter(|name| FileId::parse(name).is_some()).collect()
 }
@@ -194,11 +194,53 @@ fn a_store_whose_manifest_is_to_be_begun_anew_is_shown_where_there_is_no_room_fo
 }
 
 /// The bytes of a file.
-fn bytes(vfs: &crate::storage::vfs::FaultVfs, name: &str) -> Vec<u8> {
+fn bytes(vfs: &FaultVfs, name: &str) -> Vec<u8> {
     let file = vfs.open(name).unwrap();
     let mut bytes = vec![0; file.len().unwrap() as usize];
     read_exact_at(&*file, &mut bytes, 0).unwrap();
     bytes
+}
+
+/// Leaves behind the manifest's last record what a power cut in the middle of a commit may leave there.
+fn tear_manifest(vfs: &FaultVfs, torn: &[u8]) {
+    let name = vfs.list().unwrap().into_iter().find(|n| n.starts_with("MANIFEST")).unwrap();
+    let record = 16 << 10;
+    let free = |slot: &[u8]| slot.iter().all(|byte| *byte == 0);
+    let slot = bytes(vfs, &name).chunks(record).position(free).unwrap();
+    write_all_at(&*vfs.open(&name).unwrap(), torn, (slot * record) as u64).unwrap();
+}
+
+#[test]
+fn what_is_discarded_of_the_manifest_and_the_logs_is_told_together_and_once() {
+    let discarded = |vfs: &FaultVfs| {
+        let db = open(directory(vfs), slices()).unwrap();
+        db.stats().unwrap().discarded_bytes
+    };
+    let of_log = discarded(&torn());
+    assert!(of_log > 0);
+    let sound = faulty();
+    assert_eq!(discarded(&sound), 0);
+    for (vfs, of_log) in [(torn(), of_log), (sound, 0)] {
+        tear_manifest(&vfs, &[9; 500]);
+        assert_eq!(discarded(&vfs), of_log + 500);
+        assert_eq!(discarded(&vfs), 0);
+    }
+}
+
+#[test]
+fn what_recovery_has_shown_outlives_a_power_cut() {
+    let stored = MemoryVfs::default();
+    let vfs = FaultVfs::new(Arc::new(stored.clone())).unwrap();
+    let db = open(directory(&vfs), slices()).unwrap();
+    (0..3).for_each(|key| put(&db, key));
+    // The process is killed, and nothing was synced.
+    std::mem::forget(db);
+    let db = open(directory(&vfs), slices()).unwrap();
+    assert_eq!(keys(&db), [0, 1, 2]);
+    std::mem::forget(db);
+    vfs.crash(Survivors::Synced).unwrap();
+    let storage = Directory::open(Arc::new(stored)).unwrap();
+    assert_eq!(keys(&open(Arc::new(storage), slices()).unwrap()), [0, 1, 2]);
 }
 
 #[test]
