@@ -71,9 +71,14 @@ fn keys_of_a_file_are_written_once_each() {
     assert_eq!(fill["merge_seconds"], Value::Null);
     let keys = place.run(&["scan", "d", "--keys-only"]).text();
     assert_eq!(keys, lines);
-    for (args, found) in
-        [(&["--keys", "none"][..], "none"), (&["--keys", "urls", "--num", "5"][..], "--num")]
-    {
+    let cases: [(&[&str], &str); 5] = [
+        (&["--keys", "none"], "none"),
+        (&["--keys", "urls", "--num", "5"], "--num"),
+        (&["--keys", "urls", "--drain"], "--drain"),
+        (&["--workload", r#"{"load":9}"#, "--num", "5"], "found --num beside its JSON"),
+        (&["--workload", r#"{"load":9}"#, "--operations", "5"], "found --operations beside"),
+    ];
+    for (args, found) in cases {
         let refused = place.run(&[&["bench"], args].concat());
         assert!(refused.code == Some(2) && refused.err.contains(found), "{}", refused.err);
     }

@@ -290,6 +290,8 @@ fn parameters_that_do_not_go_together_are_refused() {
     assert_eq!(refused(BucketLsm { window: 0, ..BUCKET }).unwrap(), why);
     let why = "bucket: split-percent is 100, expected more than twice join-percent: 100";
     assert_eq!(refused(BucketLsm { split_percent: 100, ..BUCKET }).unwrap(), why);
+    let why = "bucket: min-buckets is 9, expected at most buckets: 8";
+    assert_eq!(refused(BucketLsm { min_buckets: 9, buckets: 8, ..BUCKET }).unwrap(), why);
     let why = "bucket: window-flushes is 64, expected fewer flushes for 256 buckets";
     assert_eq!(refused(BucketLsm { window: 64, buckets: 256, ..BUCKET }).unwrap(), why);
     assert_eq!(refused(BucketLsm { window: 10, buckets: 256, ..BUCKET }), None);

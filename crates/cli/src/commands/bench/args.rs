@@ -1,6 +1,7 @@
 //! The arguments of `bench`.
 
 use crate::args::{POLICY, policy};
+use crate::exit::{Exit, Failure};
 use crate::commands::simulate::{ChosenWorkload, chosen_workload};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum, value_parser};
@@ -56,7 +57,7 @@ pub struct BenchArgs {
     pub workload: Option<ChosenWorkload>,
     /// Operations of each phase after the load of a workload [default: the number of keys]
     #[arg(long, requires = "workload", value_parser = value_parser!(u64).range(1..=1 << 40))]
-    pub operations: Option<u64>,
+    operations: Option<u64>,
     /// Operations of the window whose slowest is reported of a workload
     #[arg(long, requires = "workload", default_value_t = 100_000, value_parser = value_parser!(u64).range(1..=1 << 30))]
     pub window: u64,
@@ -65,11 +66,11 @@ pub struct BenchArgs {
     pub simulate: bool,
     /// Measure instead how long a full level 0 takes to go down, by threads: as one task, shared
     /// (leveled with max-subcompactions), and in buckets
-    #[arg(long, conflicts_with_all = ["dir", "benchmarks", "workload", "policy", "reads"])]
+    #[arg(long, conflicts_with_all = ["dir", "benchmarks", "workload", "policy", "reads", "keys"])]
     pub drain: bool,
-    /// Number of keys, and of writes in a benchmark
-    #[arg(long, default_value_t = 2_000_000, value_parser = value_parser!(u64).range(1..=1 << 40))]
-    pub num: u64,
+    /// Number of keys, and of writes in a benchmark [default: 2000000]
+    #[arg(long, value_parser = value_parser!(u64).range(1..=1 << 40))]
+    num: Option<u64>,
     /// Take the lines of a file as keys, each once
     #[arg(long, value_name = "FILE", value_parser = keys,
           conflicts_with_all = ["num", "key_bytes", "workload"])]
@@ -139,7 +140,10 @@ pub enum Benchmark {
 impl BenchArgs {
     /// Number of keys, and of writes in a benchmark.
     pub fn num(&self) -> u64 {
-        self.keys.as_ref().map_or(self.num, |keys| keys.0.len() as u64)
+        match &self.keys {
+            Some(Keys(keys)) => keys.len() as u64,
+            None => self.num.unwrap_or(2_000_000),
+        }
     }
 
     /// Bytes of a row, on average.
@@ -162,12 +166,21 @@ impl BenchArgs {
         self.memtable_mib.unwrap_or(default)
     }
 
-    /// The workload at the scale of these arguments.
-    pub fn workload(&self) -> Option<Workload> {
-        let operations = self.operations.unwrap_or(self.num);
-        Some(match self.workload.as_ref()? {
-            ChosenWorkload::Named(name) => Workload::preset(name, self.num, operations)?,
-            ChosenWorkload::Given(workload) => workload.clone(),
+    /// The workload at the scale of these arguments; one in JSON has its own.
+    pub fn workload(&self) -> Result<Option<Workload>, Failure> {
+        let operations = self.operations.unwrap_or(self.num());
+        Ok(match &self.workload {
+            None => None,
+            Some(ChosenWorkload::Named(name)) => Workload::preset(name, self.num(), operations),
+            Some(ChosenWorkload::Given(workload)) => {
+                let scales = [("--num", self.num), ("--operations", self.operations)];
+                if let Some((option, _)) = scales.iter().find(|(_, scale)| scale.is_some()) {
+                    let expected = r#""load" and "operations" in the workload"#;
+                    let sentence = format!("expected {expected}, found {option} beside its JSON");
+                    return Err(Failure::new(Exit::Usage, sentence));
+                }
+                Some(workload.clone())
+            }
         })
     }
 

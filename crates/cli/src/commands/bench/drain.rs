@@ -91,7 +91,7 @@ fn open(
     threads: usize,
 ) -> Result<Db, Failure> {
     let row_bytes = (args.key_bytes + args.value_bytes) as u64;
-    let memtable_bytes = (args.num * row_bytes / RUNS).max(64 << 10);
+    let memtable_bytes = (args.num() * row_bytes / RUNS).max(64 << 10);
     let defaults = Options::default();
     let options = Options {
         policy,
@@ -111,14 +111,14 @@ fn open(
 fn fill(args: &BenchArgs, dir: &Path, policy: PolicyOptions) -> Result<(), Failure> {
     let db = open(args, dir, policy, 1)?;
     let keyspace = db.default_keyspace();
-    let mut rows = Rows::new(args.seed, args.num, args.key_bytes, args.value_bytes);
-    let mut meter = Meter::new(Some(args.num));
-    for number in 0..args.num {
+    let mut rows = Rows::new(args.seed, args.num(), args.key_bytes, args.value_bytes);
+    let mut meter = Meter::new(Some(args.num()));
+    for number in 0..args.num() {
         let drawn = rows.draw();
         let (key, value) = rows.row(drawn);
         keyspace.put(key, value, Durability::Buffered)?;
         if number % SLICE == 0 {
-            meter.show(number, || format!("fill: {number} of {}", args.num));
+            meter.show(number, || format!("fill: {number} of {}", args.num()));
             interrupt::check()?;
         }
     }

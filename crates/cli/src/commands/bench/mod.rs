@@ -64,7 +64,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     let temporary = temporary.map_err(|e| Failure::io("make a temporary directory", &e))?;
     interrupt::remove_at_exit(temporary.path().to_owned());
     let mut out = Output::new();
-    if let Some(workload) = args.workload() {
+    if let Some(workload) = args.workload()? {
         return run_workload(args, &workload, temporary.path());
     }
     if args.drain {

@@ -467,6 +467,13 @@ impl Described for BucketLsm {
                 found: self.split_percent.to_string(),
             });
         }
+        if !self.follow_workers && self.min_buckets > self.buckets {
+            return Some(Conflict {
+                parameter: "min-buckets",
+                expected: format!("at most buckets: {}", self.buckets),
+                found: self.min_buckets.to_string(),
+            });
+        }
         (self.kept(self.buckets) < KEPT).then(|| Conflict {
             parameter: "window-flushes",
             expected: format!("fewer flushes for {} buckets", self.buckets),
